@@ -1,0 +1,126 @@
+//! The ways in which a transaction can fail.
+
+use serde::Serialize;
+
+/// Why a transaction failed: what an operator would do about it decides the class.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FailureClass {
+    /// The isolation level could not be kept (40001): try again.
+    Serialization,
+    /// Two transactions waited for each other (40P01, MySQL 1213): try again.
+    Deadlock,
+    /// A lock was not had in time (55P03, MySQL 1205).
+    LockTimeout,
+    /// A key that exists already (23505, MySQL 1062).
+    DuplicateKey,
+    /// Another constraint was broken (class 23).
+    Constraint,
+    /// The statement was cancelled, by us or by a timeout of the server (57014).
+    Cancelled,
+    /// The connection was lost or refused (class 08, 57P01 to 57P05).
+    Connection,
+    /// The server lacks something: disk, memory, connections, locks (classes 53, 54, 58).
+    Resource,
+    /// Not allowed (42501, class 28).
+    Permission,
+    /// The statement itself is wrong: syntax, unknown names (class 42).
+    Statement,
+    /// The data does not fit: overflow, division by zero, a bad cast (class 22).
+    Data,
+    /// The client's own script went wrong.
+    Script,
+    /// Bytes that are not of the protocol.
+    Protocol,
+    /// Anything else.
+    Other,
+}
+
+impl FailureClass {
+    /// The class of a SQLSTATE (five characters).
+    pub fn from_sqlstate(code: &str) -> Self {
+        match code {
+            "40001" => Self::Serialization,
+            "40P01" => Self::Deadlock,
+            "55P03" => Self::LockTimeout,
+            "23505" => Self::DuplicateKey,
+            "57014" => Self::Cancelled,
+            "42501" => Self::Permission,
+            "57P01" | "57P02" | "57P03" | "57P04" | "57P05" => Self::Connection,
+            _ => match code.get(..2) {
+                Some("08") => Self::Connection,
+                Some("22") => Self::Data,
+                Some("23") => Self::Constraint,
+                Some("28") => Self::Permission,
+                Some("42") => Self::Statement,
+                Some("53" | "54" | "58") => Self::Resource,
+                _ => Self::Other,
+            },
+        }
+    }
+
+    /// Whether the same transaction may succeed when tried again.
+    pub fn is_retryable(self) -> bool {
+        matches!(self, Self::Serialization | Self::Deadlock)
+    }
+}
+
+/// An error as the server (or the way to it) told it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServerError {
+    /// What kind of failure it is.
+    pub class: FailureClass,
+    /// SQLSTATE or the server's own number; for what the server did not say, a word of ours.
+    pub code: String,
+    /// The server's message.
+    pub message: String,
+}
+
+impl ServerError {
+    /// An error the server reported with a SQLSTATE.
+    pub fn from_sqlstate(code: &str, message: impl Into<String>) -> Self {
+        Self {
+            class: FailureClass::from_sqlstate(code),
+            code: code.into(),
+            message: message.into(),
+        }
+    }
+
+    /// The connection broke; `message` says how.
+    pub fn connection_lost(message: impl Into<String>) -> Self {
+        Self {
+            class: FailureClass::Connection,
+            code: "connection_lost".into(),
+            message: message.into(),
+        }
+    }
+
+    /// The server sent what is not of its protocol.
+    pub fn protocol(message: impl Into<String>) -> Self {
+        Self { class: FailureClass::Protocol, code: "protocol".into(), message: message.into() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::FailureClass;
+
+    #[test]
+    fn exact_codes_win_over_their_class() {
+        for (code, class) in [
+            ("40001", FailureClass::Serialization),
+            ("40P01", FailureClass::Deadlock),
+            ("23505", FailureClass::DuplicateKey),
+            ("23503", FailureClass::Constraint),
+            ("42501", FailureClass::Permission),
+            ("42P01", FailureClass::Statement),
+            ("57P01", FailureClass::Connection),
+            ("57014", FailureClass::Cancelled),
+            ("53100", FailureClass::Resource),
+            ("XX000", FailureClass::Other),
+            ("", FailureClass::Other),
+        ] {
+            assert_eq!(FailureClass::from_sqlstate(code), class, "{code}");
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! What a script asks of a server, and what comes back: the only words that `script` and
+//! `wire` share.
+
+use crate::{ServerError, Value};
+
+/// A statement's place in the table of all statements of a plan, over all its scripts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct StatementId(pub u32);
+
+/// One SQL command of a script, known before the run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Statement {
+    /// Which script it is of, counted from 0 in the order of the plan.
+    pub script: u32,
+    /// Its place among the script's commands (meta-commands count too), from 0.
+    pub index: u32,
+    /// Line of the script where it begins, from 1.
+    pub line: u32,
+    /// The text as its author wrote it, for people to read.
+    pub source: String,
+    /// The text for the server in the extended protocol, with `$1`, `$2`, …; in the order of
+    /// the parameters that a request for it carries.
+    pub sql: String,
+    /// How many parameters it takes.
+    pub parameters: u32,
+}
+
+/// Which rows of an answer the script wants to see. All are read and counted; few are kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Keep {
+    /// Rows are counted only.
+    #[default]
+    None,
+    /// The last row of each result set.
+    LastRow,
+    /// All rows.
+    AllRows,
+}
+
+/// Whether the script waits for the reply.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Flow {
+    /// Send, and resume the script with the reply.
+    #[default]
+    Wait,
+    /// Send as a part of a pipeline and resume the script at once, without a reply.
+    Queue,
+}
+
+/// One exchange that a script asks for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Request<'a> {
+    /// This text through the simple protocol; it may hold several statements.
+    Text {
+        /// Which statement it is, for the statistics.
+        statement: StatementId,
+        /// The text, with values already in it.
+        sql: &'a str,
+        /// What to keep of the answer.
+        keep: Keep,
+    },
+    /// A statement of the table with its parameters; the plan's query mode says whether it is
+    /// parsed each time or prepared once per connection.
+    Parameterised {
+        /// Which statement.
+        statement: StatementId,
+        /// Its parameters, in order.
+        parameters: &'a [Value],
+        /// What to keep of the answer.
+        keep: Keep,
+        /// Alone, or as a part of a pipeline (then without a synchronisation point).
+        flow: Flow,
+    },
+    /// A synchronisation point of a pipeline (`\syncpipeline` with `Queue`, `\endpipeline` with
+    /// `Wait`: the reply then comes when everything queued before has been answered).
+    Sync {
+        /// Which command it is, for the statistics.
+        statement: StatementId,
+        /// Whether the script waits for all that is outstanding.
+        flow: Flow,
+    },
+}
+
+impl Request<'_> {
+    /// The statement this request is counted under.
+    pub fn statement(&self) -> StatementId {
+        match self {
+            Self::Text { statement, .. }
+            | Self::Parameterised { statement, .. }
+            | Self::Sync { statement, .. } => *statement,
+        }
+    }
+
+    /// Whether the script waits for its reply.
+    pub fn flow(&self) -> Flow {
+        match self {
+            Self::Text { .. } => Flow::Wait,
+            Self::Parameterised { flow, .. } | Self::Sync { flow, .. } => *flow,
+        }
+    }
+}
+
+/// The answer to one statement of a text.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ResultSet {
+    /// Names of the columns; empty for a statement that returns no rows.
+    pub columns: Vec<String>,
+    /// How many rows were returned.
+    pub row_count: u64,
+    /// The rows that were kept, values as text.
+    pub rows: Vec<Vec<Option<String>>>,
+}
+
+/// What came back for one request.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Reply<'a> {
+    /// The error, when the server refused; a text's later statements were then not executed.
+    pub error: Option<&'a ServerError>,
+    /// The answers, when the request asked to keep rows; else empty.
+    pub results: &'a [ResultSet],
+    /// Rows returned, over all statements.
+    pub rows_returned: u64,
+    /// Rows affected, over all statements, as the command tags say.
+    pub rows_affected: u64,
+    /// Whether a transaction block is open now, failed or not.
+    pub in_transaction: bool,
+}

@@ -1,0 +1,17 @@
+//! A value of a script's variable, and of a statement's parameter.
+
+/// What a script's variable holds and a statement's parameter carries.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub enum Value {
+    /// SQL's NULL.
+    #[default]
+    Null,
+    /// True or false.
+    Bool(bool),
+    /// A 64-bit whole number.
+    Int(i64),
+    /// A double.
+    Double(f64),
+    /// Text; a script's own types are the ones above, text comes from `-D` and from rows.
+    Text(String),
+}

@@ -1,0 +1,66 @@
+//! What one client runs in one transaction.
+//!
+//! Scripts are coroutines: a session is resumed with what it waited for and goes on to its
+//! next step. It does no I/O, knows no clock, and draws chance only from the stream it was
+//! given, so the same session runs against sockets and in the simulator.
+
+use dbdyno_model::{Nanos, Reply, Request, Stream};
+
+/// One client's side of its scripts: variables and the place it has reached.
+pub trait Session: Send {
+    /// Begins a transaction with script number `script` of the plan. All that it draws comes
+    /// from `chance`.
+    fn begin(&mut self, script: usize, chance: Stream);
+
+    /// Begins the same transaction again after a retryable failure, with the variables and
+    /// the chance it began with.
+    fn restart(&mut self);
+
+    /// Goes on until the script needs something again.
+    ///
+    /// After `Begin` the first step; after `Ask` with [`dbdyno_model::Flow::Wait`] the reply;
+    /// after a queued ask and after a sleep, `Continue`; after `Shell` its output.
+    fn resume(&mut self, input: Resume<'_>) -> Result<Step<'_>, Fault>;
+}
+
+/// What a session is resumed with.
+#[derive(Debug)]
+pub enum Resume<'a> {
+    /// Nothing was waited for.
+    Continue,
+    /// The reply to the request.
+    Reply(&'a Reply<'a>),
+    /// What the shell command printed, or why it failed.
+    Shell(Result<&'a str, &'a str>),
+}
+
+/// What a session needs next.
+#[derive(Debug, PartialEq)]
+pub enum Step<'a> {
+    /// An exchange with the server.
+    Ask(Request<'a>),
+    /// A pause.
+    Sleep(Nanos),
+    /// A command for the shell; its output is asked for when `output` is set.
+    Shell {
+        /// The command line.
+        command: &'a str,
+        /// Whether the session reads the output.
+        output: bool,
+    },
+    /// The transaction's script is at its end.
+    Done,
+}
+
+/// The script itself went wrong while running: the client cannot go on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// Which script.
+    pub script: u32,
+    /// Which command of it.
+    pub command: u32,
+    /// Line of the script, from 1.
+    pub line: u32,
+    /// What went wrong.
+    pub message: String,
+}

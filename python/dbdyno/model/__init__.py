@@ -1,0 +1,1 @@
+"""Plain data, imported by every layer and importing none."""

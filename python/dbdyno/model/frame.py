@@ -1,0 +1,258 @@
+"""Frames: what the engine reports while it runs, one MessagePack map each.
+
+On the wire each frame is a little-endian u32 length and that many bytes. Mirrors
+``crates/hist/src/frame.rs``. Instants are nanoseconds on the engine's monotonic clock,
+whose offset to Unix time stands in :class:`Started`.
+"""
+
+from msgspec import Struct
+
+
+class Distribution(Struct, frozen=True, array_like=True):
+    """A latency distribution of one interval: exact count, sum and extremes; percentiles
+    at 3 significant digits; and coarse buckets for drawing.
+
+    ``buckets`` is packed little-endian (u16 index, u32 count). Bucket ``i`` begins at
+    ``i`` ns for ``i < 8`` and at ``(8 + i % 8) << (i // 8 - 1)`` ns otherwise
+    (eight buckets an octave) and ends where the next begins.
+    """
+
+    count: int
+    sum_ns: int
+    min_ns: int
+    max_ns: int
+    p50_ns: int
+    p90_ns: int
+    p95_ns: int
+    p99_ns: int
+    p999_ns: int
+    p9999_ns: int
+    buckets: bytes
+
+
+class Counters(Struct, frozen=True):
+    """Transactions that were due since the warm-up's end, cumulative.
+
+    ``due = started + skipped + waiting`` · ``started = ok + failed + in_flight + unfinished``
+    · ``failed = Σ by class`` · ``count(response) = ok``.
+    ``retried`` counts transactions that needed more than one try, ``retries`` the further
+    tries; ``late`` those of ``ok`` above the latency limit.
+    """
+
+    due: int
+    started: int
+    skipped: int
+    waiting: int
+    ok: int
+    failed: int
+    in_flight: int
+    unfinished: int
+    retried: int
+    retries: int
+    late: int
+
+
+class FailureCount(Struct, frozen=True):
+    """Failures of one class and code so far, and the first message seen."""
+
+    failure_class: str
+    code: str
+    count: int
+    message: str
+
+
+class ScriptInterval(Struct, frozen=True):
+    """One script's transactions that ended in this interval."""
+
+    ok: int
+    failed: int
+    skipped: int
+    response: Distribution
+    service: Distribution | None
+    """None when it equals ``response`` (closed loop)."""
+
+
+class EngineInterval(Struct, frozen=True):
+    """The engine on itself, in this interval."""
+
+    cpu_us: int
+    """User + system time of the engine process."""
+    lateness: Distribution
+    """How much later than due a transaction was sent though a client stood idle (open loop)
+    or a timer fired (closed loop)."""
+    backlog: int
+    """Transactions due and not yet started, at the interval's end."""
+    bytes_sent: int
+    bytes_received: int
+    round_trips: int
+    voluntary_switches: int
+    involuntary_switches: int
+
+
+class SlowTransaction(Struct, frozen=True):
+    """One of the slowest transactions of an interval."""
+
+    script: int
+    client: int
+    number: int
+    due_ns: int
+    sent_ns: int
+    done_ns: int
+    tries: int
+    statements: list[tuple[int, int]]
+    """(statement id, latency in ns) in the order they ran, of the last try."""
+
+
+class StatementInfo(Struct, frozen=True):
+    """A statement of the plan's table; its id is its place in the list."""
+
+    script: int
+    index: int
+    line: int
+    sql: str
+
+
+class Hello(Struct, frozen=True, tag="hello", tag_field="kind"):
+    """The engine accepted the plan."""
+
+    pid: int
+    io: str
+    """``uring`` or ``epoll``: what runs."""
+    io_reason: str
+    """Why, when it is not what ``auto`` prefers or what was asked."""
+    threads: int
+    statements: list[StatementInfo]
+    warnings: list[str]
+
+
+class Connected(Struct, frozen=True, tag="connected", tag_field="kind"):
+    """All clients are connected and their statements prepared."""
+
+    clients: int
+    connect: Distribution
+    server_version: str
+    tls: str
+    """Protocol and cipher, or empty."""
+    backend_pids: list[int]
+    """Of client 0, 1, …; 0 where the server did not say."""
+
+
+class Started(Struct, frozen=True, tag="started", tag_field="kind"):
+    """The load begins; the warm-up first."""
+
+    monotonic_ns: int
+    unix_ns: int
+    measure_begin_ns: int
+    measure_end_ns: int | None
+
+
+class Interval(Struct, frozen=True, tag="interval", tag_field="kind"):
+    """One interval. ``phase`` is ``warmup``, ``measure`` or ``drain``.
+
+    ``completed_ok`` and ``completed_failed`` count every transaction that ended in the
+    interval, whenever it was due: the throughput curve. ``counters`` are cumulative over
+    the measured ones. The distributions hold the measured transactions that ended in this
+    interval (in the warm-up: all).
+    """
+
+    index: int
+    phase: str
+    begin_ns: int
+    end_ns: int
+    completed_ok: int
+    completed_failed: int
+    counters: Counters
+    failures: list[FailureCount]
+    scripts: list[ScriptInterval]
+    statements: list[Distribution]
+    """By statement id."""
+    failed_response: Distribution
+    connects: Distribution
+    """Connects that ended in this interval (``-C``, and reconnects after a loss)."""
+    engine: EngineInterval
+    slowest: list[SlowTransaction]
+
+
+class WindowScript(Struct, frozen=True):
+    """Full histograms, HdrHistogram V2 with DEFLATE."""
+
+    response: bytes
+    service: bytes | None
+
+
+class Window(Struct, frozen=True, tag="window", tag_field="kind"):
+    """Full-resolution histograms (3 significant digits) of about 10 s of measured intervals."""
+
+    begin_ns: int
+    end_ns: int
+    scripts: list[WindowScript]
+    statements: list[bytes]
+
+
+class Outage(Struct, frozen=True, tag="outage", tag_field="kind"):
+    """From the first connection lost to the first one had again (None: never)."""
+
+    begin_ns: int
+    end_ns: int | None
+    connections_lost: int
+    message: str
+
+
+class Note(Struct, frozen=True, tag="note", tag_field="kind"):
+    """A line for the log: a notice of the server, a script's ``debug()``."""
+
+    at_ns: int
+    source: str
+    text: str
+
+
+class Done(Struct, frozen=True, tag="done", tag_field="kind"):
+    """The run is over. ``end`` is ``complete``, ``interrupted``, ``aborted`` or ``stalled``.
+
+    Histograms are of the whole measured part; ``measured_ns`` is its length.
+    ``unfinished_ages_ns`` are the ages of transactions that the grace did not see end.
+    """
+
+    end: str
+    reason: str
+    measured_ns: int
+    counters: Counters
+    failures: list[FailureCount]
+    response: bytes
+    service: bytes
+    scripts: list[WindowScript]
+    statements: list[bytes]
+    failed_response: bytes
+    unfinished_ages_ns: list[int]
+    cpu_us: int
+    """Engine CPU from first to last measured transaction."""
+    lateness: bytes
+    invalid_reasons: list[str]
+
+
+class Progress(Struct, frozen=True, tag="progress", tag_field="kind"):
+    """Loading: rows sent so far, by table."""
+
+    table: str
+    rows: int
+    rows_total: int
+
+
+class Loaded(Struct, frozen=True, tag="loaded", tag_field="kind"):
+    """Loading is over."""
+
+    rows: int
+    elapsed_ns: int
+
+
+class Failed(Struct, frozen=True, tag="failed", tag_field="kind"):
+    """Nothing (more) can be done; ``code`` is a stable word."""
+
+    code: str
+    message: str
+    hint: str
+
+
+type Frame = (
+    Hello | Connected | Started | Interval | Window | Outage | Note | Done | Progress | Loaded | Failed
+)

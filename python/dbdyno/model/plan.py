@@ -1,0 +1,176 @@
+"""The plan: everything the engine needs to know, sent to it as JSON.
+
+Mirrors ``crates/model/src/plan.rs`` field for field; the engine refuses a field it does
+not know, so the two cannot drift apart in silence. Instants and spans are nanoseconds.
+"""
+
+from typing import Literal
+
+from msgspec import UNSET, Struct, UnsetType
+
+type Scalar = bool | int | float | str | None
+type QueryMode = Literal["simple", "extended", "prepared"]
+type Io = Literal["auto", "uring", "epoll"]
+type TlsMode = Literal["disable", "allow", "prefer", "require", "verify-ca", "verify-full"]
+
+
+class UnixSocket(Struct, frozen=True, kw_only=True):
+    """A Unix socket; ``path`` is the socket file itself."""
+
+    path: str
+
+
+class TcpAddress(Struct, frozen=True, kw_only=True):
+    """A host name or address (IPv4, IPv6) and a port."""
+
+    host: str
+    port: int
+
+
+class Address(Struct, frozen=True, kw_only=True):
+    """Where a server listens: exactly one of the two is set."""
+
+    unix: UnixSocket | UnsetType = UNSET
+    tcp: TcpAddress | UnsetType = UNSET
+
+
+class Tls(Struct, frozen=True, kw_only=True):
+    """Encryption, with libpq's words; the others are paths of PEM files."""
+
+    mode: TlsMode = "disable"
+    root_certificates: str | None = None
+    certificate: str | None = None
+    key: str | None = None
+
+
+class Endpoint(Struct, frozen=True, kw_only=True):
+    """A server and how to log in to it. ``password`` is never written down."""
+
+    protocol: Literal["postgresql"] = "postgresql"
+    address: Address
+    user: str
+    password: str | None = None
+    database: str
+    parameters: dict[str, str] = {}
+    tls: Tls = Tls()
+    connect_timeout_ns: int = 10_000_000_000
+
+
+class Script(Struct, frozen=True, kw_only=True):
+    """What one client does in one transaction, in pgbench's language."""
+
+    name: str
+    weight: int = 1
+    text: str
+
+
+class Think(Struct, frozen=True, kw_only=True):
+    """A pause between transactions of one client; mean 0 for none."""
+
+    law: Literal["constant", "exponential"] = "constant"
+    mean_ns: int = 0
+
+
+class ClosedArrivals(Struct, frozen=True, kw_only=True):
+    """Each client starts its next transaction when its last is done, after a pause."""
+
+    think: Think = Think()
+
+
+class OpenArrivals(Struct, frozen=True, kw_only=True):
+    """Transactions become due by a schedule; the stages say how many a second."""
+
+    law: Literal["poisson", "constant"] = "poisson"
+
+
+class Arrivals(Struct, frozen=True, kw_only=True):
+    """When transactions become due: exactly one of the two is set."""
+
+    closed: ClosedArrivals | UnsetType = UNSET
+    open: OpenArrivals | UnsetType = UNSET
+
+
+class Stage(Struct, frozen=True, kw_only=True):
+    """A part of the run with its own load.
+
+    ``duration_ns`` is None only for the sole stage of a run that counts transactions;
+    ``clients`` None means all; ``rate_tps`` is for an open loop.
+    """
+
+    duration_ns: int | None
+    clients: int | None = None
+    rate_tps: float | None = None
+
+
+class Retry(Struct, frozen=True, kw_only=True):
+    """Trying again after serialization failures and deadlocks; ``tries_max`` 0: no limit."""
+
+    tries_max: int = 1
+    time_max_ns: int | None = None
+
+
+class Plan(Struct, frozen=True, kw_only=True):
+    """One measured load on one target. The fields are explained in the Rust mirror."""
+
+    endpoint: Endpoint
+    query_mode: QueryMode = "prepared"
+    scripts: list[Script]
+    variables: dict[str, Scalar] = {}
+    seed: int
+    clients: int
+    threads: int
+    io: Io = "auto"
+    arrivals: Arrivals
+    stages: list[Stage]
+    transactions_per_client: int | None = None
+    warmup_ns: int = 3_000_000_000
+    interval_ns: int = 1_000_000_000
+    latency_limit_ns: int | None = None
+    reconnect_each_transaction: bool = False
+    retry: Retry = Retry()
+    stall_limit_ns: int = 60_000_000_000
+    allow_shell: bool = False
+
+
+type ColumnType = Literal["int4", "int8", "text", "timestamp"]
+type Generator = dict[str, dict[str, int | str]] | Literal["null"]
+
+
+class LoadColumn(Struct, frozen=True, kw_only=True):
+    """One column: its type and where its values come from.
+
+    ``generator`` is ``"null"`` or one of (``row`` counts from 0)
+    ``{"sequence": {"start": 1}}`` start + row,
+    ``{"block": {"start": 1, "size": 10}}`` start + row // size,
+    ``{"random": {"low": 1, "high": 9}}``, ``{"number": {"value": 0}}``,
+    ``{"constant": {"text": "x"}}``, ``{"numbered": {"prefix": "digoal", "start": 1}}``,
+    ``{"template": {"pattern": "###-@@@"}}``. Type ``timestamp`` takes ``number`` only:
+    microseconds since 2000-01-01.
+    """
+
+    kind: ColumnType
+    generator: Generator
+
+
+class LoadTable(Struct, frozen=True, kw_only=True):
+    """One table's rows; ``copy`` is the ``COPY … FROM STDIN (FORMAT binary)`` statement.
+
+    ``before`` runs first in each transaction that loads a piece (``pieces_max`` 1 where the
+    rows must come in one transaction, as ``COPY FREEZE`` after ``TRUNCATE`` wants it).
+    """
+
+    name: str
+    before: list[str] = []
+    copy: str
+    rows: int
+    pieces_max: int
+    columns: list[LoadColumn]
+
+
+class LoadPlan(Struct, frozen=True, kw_only=True):
+    """Tables to fill, by binary COPY on ``jobs`` connections at once."""
+
+    endpoint: Endpoint
+    seed: int
+    jobs: int
+    tables: list[LoadTable]
