@@ -5,6 +5,8 @@ On the wire each frame is a little-endian u32 length and that many bytes. Mirror
 whose offset to Unix time stands in :class:`Started`.
 """
 
+from typing import TypeAlias
+
 from msgspec import Struct
 
 
@@ -253,6 +255,6 @@ class Failed(Struct, frozen=True, tag="failed", tag_field="kind"):
     hint: str
 
 
-type Frame = (
+Frame: TypeAlias = (
     Hello | Connected | Started | Interval | Window | Outage | Note | Done | Progress | Loaded | Failed
 )

@@ -4,14 +4,14 @@ Mirrors ``crates/model/src/plan.rs`` field for field; the engine refuses a field
 not know, so the two cannot drift apart in silence. Instants and spans are nanoseconds.
 """
 
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from msgspec import UNSET, Struct, UnsetType
 
-type Scalar = bool | int | float | str | None
-type QueryMode = Literal["simple", "extended", "prepared"]
-type Io = Literal["auto", "uring", "epoll"]
-type TlsMode = Literal["disable", "allow", "prefer", "require", "verify-ca", "verify-full"]
+Scalar: TypeAlias = bool | int | float | str | None
+QueryMode: TypeAlias = Literal["simple", "extended", "prepared"]
+Io: TypeAlias = Literal["auto", "uring", "epoll"]
+TlsMode: TypeAlias = Literal["disable", "allow", "prefer", "require", "verify-ca", "verify-full"]
 
 
 class UnixSocket(Struct, frozen=True, kw_only=True):
@@ -132,8 +132,8 @@ class Plan(Struct, frozen=True, kw_only=True):
     allow_shell: bool = False
 
 
-type ColumnType = Literal["int4", "int8", "text", "timestamp"]
-type Generator = dict[str, dict[str, int | str]] | Literal["null"]
+ColumnType: TypeAlias = Literal["int4", "int8", "text", "timestamp"]
+Generator: TypeAlias = dict[str, dict[str, int | str]] | Literal["null"]
 
 
 class LoadColumn(Struct, frozen=True, kw_only=True):
