@@ -1,0 +1,95 @@
+# Builds, tests and measures dbdyno. Every target works in a clean clone on a machine with
+# Python 3.11 or newer, Rust, make and a C compiler. `make help` lists them.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMPS := $(VENV)/.stamps
+UV := $(BIN)/uv
+
+export CARGO_TARGET_DIR ?= $(CURDIR)/target
+# The interpreter is the one at hand: nothing is downloaded beside packages.
+export UV_PYTHON_DOWNLOADS := never
+export VIRTUAL_ENV := $(CURDIR)/$(VENV)
+export MATURIN_PEP517_ARGS := --locked
+
+RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -name target -prune -o \( -name '*.rs' -o -name Cargo.toml \) -print)
+FRONTEND_SOURCES := $(shell find frontend -name node_modules -prune -o -type f -print)
+FRONTEND_BUNDLE := python/dbdyno/report/static/report.js
+
+.PHONY: help build demo test fast format bench docs lock clean
+.DEFAULT_GOAL := help
+
+help: ## Lists the targets.
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
+
+build: $(STAMPS)/engine $(FRONTEND_BUNDLE) ## Builds everything; leaves .venv/bin/dbdyno.
+
+demo: build ## Measures a private PostgreSQL for a few seconds; writes demo/report.html.
+	@mkdir -p demo
+	DBDYNO_HOME=$(CURDIR)/demo/home $(BIN)/dbdyno run tpcb --server postgres -s 2 -c 8 -T 10 --warmup 2 --report demo/report.html
+	@echo "$(CURDIR)/demo/report.html"
+
+test: build ## Runs every test of both languages.
+	tools/test-needs.sh
+	cargo test --workspace --locked
+	$(BIN)/python -m pytest
+
+fast: build ## Linters, types, formats and the quick tests: seconds when warm.
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	cargo fmt --check
+	cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
+	$(BIN)/python -m pytest -q tests/test_layers.py tests/docs tests/host tests/cli
+
+format: build ## Formats the sources of both languages.
+	$(BIN)/ruff check --fix-only .
+	$(BIN)/ruff format .
+	cargo fmt
+
+bench: build ## Measures dbdyno against pgbench on this machine.
+	$(BIN)/python -m bench
+
+docs: build $(STAMPS)/docs ## Builds the manual into site/.
+	$(BIN)/python -m docs.reference
+	$(BIN)/mkdocs build --strict --quiet
+	@echo "$(CURDIR)/site/index.html"
+
+COMPILE := $(UV) pip compile --quiet --generate-hashes --universal --python-version 3.11 \
+	--no-emit-index-url --no-emit-find-links --no-header --no-annotate
+lock: $(STAMPS)/uv ## Locks the Python dependencies anew (cargo keeps Cargo.lock).
+	$(COMPILE) requirements/bootstrap.in -o requirements/bootstrap.lock
+	$(COMPILE) requirements/node.in -o requirements/node.lock
+	$(COMPILE) pyproject.toml --all-extras --group dev -o requirements/dev.lock
+	$(COMPILE) --group docs --constraint requirements/dev.lock -o requirements/docs.lock
+
+clean: ## Removes what was built.
+	rm -rf $(VENV) $(CARGO_TARGET_DIR) $(FRONTEND_BUNDLE) frontend/node_modules site demo python/dbdyno/_engine*.so
+
+$(STAMPS)/uv: requirements/bootstrap.lock
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "dbdyno needs Python 3.11 or newer: make PYTHON=/path/to/python3")'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --require-hashes -r $<
+	@mkdir -p $(@D) && touch $@
+
+$(STAMPS)/dependencies: requirements/dev.lock $(STAMPS)/uv
+	$(UV) pip install --quiet --require-hashes --compile-bytecode -r $<
+	@touch $@
+
+$(STAMPS)/docs: requirements/docs.lock $(STAMPS)/dependencies
+	$(UV) pip install --quiet --require-hashes --compile-bytecode -r $<
+	@touch $@
+
+$(STAMPS)/engine: $(RUST_SOURCES) pyproject.toml $(STAMPS)/dependencies
+	$(UV) pip install --quiet --no-deps --no-build-isolation --editable .
+	@touch $@
+
+$(FRONTEND_BUNDLE): $(FRONTEND_SOURCES) $(STAMPS)/node
+	cd frontend && PATH="$(VIRTUAL_ENV)/bin:$$PATH" npm ci --silent --no-audit --no-fund \
+		&& PATH="$(VIRTUAL_ENV)/bin:$$PATH" npm run --silent build
+	@touch $@
+
+$(STAMPS)/node: requirements/node.lock $(STAMPS)/uv
+	command -v npm >/dev/null || $(UV) pip install --quiet --require-hashes -r $<
+	@touch $@

@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# Sees to the programs that the tests use and that no package registry carries: a PostgreSQL of
+# the distribution (the tests run on real servers) and a browser (reports are looked at).
+# As root it installs what is missing; as an ordinary user it says which command would.
+set -euo pipefail
+
+missing=()
+
+need() { # package, command that tells whether it is there
+    if ! bash -c "$2" >/dev/null 2>&1; then
+        missing+=("$1")
+    fi
+}
+
+need postgresql 'compgen -G "/usr/lib/postgresql/*/bin/postgres" || command -v postgres'
+need postgresql-contrib 'compgen -G "/usr/lib/postgresql/*/bin/pgbench" || command -v pgbench'
+need chromium 'command -v chromium'
+need openssl 'command -v openssl'
+
+[ ${#missing[@]} -eq 0 ] && exit 0
+
+if [ "$(id -u)" -ne 0 ] || ! command -v apt-get >/dev/null; then
+    echo "The tests need: ${missing[*]}. On Debian or Ubuntu:" >&2
+    echo "    sudo apt-get install ${missing[*]}" >&2
+    exit 1
+fi
+export DEBIAN_FRONTEND=noninteractive
+# Servers are started by the tests, in folders of their own: none is wanted in the background.
+mkdir -p /etc/postgresql-common
+[ -e /etc/postgresql-common/createcluster.conf ] ||
+    echo 'create_main_cluster = false' >/etc/postgresql-common/createcluster.conf
+apt-get update -qq </dev/null
+apt-get install -y -qq --no-install-recommends "${missing[@]}" </dev/null
