@@ -1,1 +1,17 @@
-//! To come.
+//! What was measured: latencies, counters with their algebra, and the frames they travel in.
+//!
+//! A worker fills one [`Tally`] an interval. The collector merges the tallies of all workers,
+//! checks the identities, and turns them into [`frame::Frame`]s.
+
+mod bars;
+mod collector;
+mod counters;
+pub mod frame;
+mod latencies;
+mod tally;
+
+pub use bars::{bars, merge, quantiles};
+pub use collector::{Collector, EngineUse};
+pub use counters::Counters;
+pub use latencies::Latencies;
+pub use tally::{FailureKey, ScriptTally, Shape, Slow, Tally};

@@ -1,0 +1,286 @@
+//! Merges what the workers saw into the frames of a run, and keeps the run's totals.
+
+use crate::frame::{
+    Done, EngineInterval, FailureCount, Interval, ScriptInterval, SlowTransaction, Window,
+    WindowScript,
+};
+use crate::{Counters, FailureKey, Latencies, Shape, Tally};
+use dbdyno_model::Nanos;
+use serde_bytes::ByteBuf;
+use std::collections::BTreeMap;
+
+/// Full histograms are written about this often.
+const WINDOW: Nanos = Nanos::from_secs(10);
+
+/// What the engine process used in an interval.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct EngineUse {
+    /// User + system time.
+    pub cpu_us: u64,
+    /// Times it gave up the processor to wait.
+    pub voluntary_switches: u64,
+    /// Times the processor was taken from it.
+    pub involuntary_switches: u64,
+}
+
+/// The latencies of one script or of one window of it.
+#[derive(Clone, Debug, Default)]
+struct Pair {
+    response: Latencies,
+    service: Latencies,
+}
+
+/// Latencies of all scripts and statements over some stretch of the run.
+#[derive(Clone, Debug)]
+struct Stretch {
+    scripts: Vec<Pair>,
+    statements: Vec<Latencies>,
+}
+
+impl Stretch {
+    fn new(shape: Shape) -> Self {
+        Self {
+            scripts: vec![Pair::default(); shape.scripts],
+            statements: vec![Latencies::default(); shape.statements],
+        }
+    }
+
+    fn add(&mut self, tally: &Tally) {
+        for (pair, script) in self.scripts.iter_mut().zip(&tally.scripts) {
+            pair.response.merge(&script.response);
+            pair.service.merge(&script.service);
+        }
+        for (mine, theirs) in self.statements.iter_mut().zip(&tally.statements) {
+            mine.merge(theirs);
+        }
+    }
+
+    fn clear(&mut self) {
+        for pair in &mut self.scripts {
+            pair.response.clear();
+            pair.service.clear();
+        }
+        self.statements.iter_mut().for_each(Latencies::clear);
+    }
+
+    fn scripts(&self, service_differs: bool) -> Vec<WindowScript> {
+        self.scripts
+            .iter()
+            .map(|pair| WindowScript {
+                response: bytes(&pair.response),
+                service: service_differs.then(|| bytes(&pair.service)),
+            })
+            .collect()
+    }
+
+    fn statements(&self) -> Vec<ByteBuf> {
+        self.statements.iter().map(bytes).collect()
+    }
+
+    /// One histogram over all scripts.
+    fn all(&self, of: impl Fn(&Pair) -> &Latencies) -> Latencies {
+        let mut total = Latencies::default();
+        self.scripts.iter().for_each(|pair| total.merge(of(pair)));
+        total
+    }
+}
+
+fn bytes(latencies: &Latencies) -> ByteBuf {
+    ByteBuf::from(latencies.serialize())
+}
+
+/// Collects the intervals of a run in order.
+#[derive(Debug)]
+pub struct Collector {
+    shape: Shape,
+    index: u64,
+    run: Stretch,
+    window: Stretch,
+    window_begin: Option<Nanos>,
+    failures: BTreeMap<FailureKey, (u64, String)>,
+    failed_response: Latencies,
+    lateness: Latencies,
+    counters: Counters,
+    cpu_us: u64,
+}
+
+impl Collector {
+    /// Nothing collected yet.
+    pub fn new(shape: Shape) -> Self {
+        Self {
+            shape,
+            index: 0,
+            run: Stretch::new(shape),
+            window: Stretch::new(shape),
+            window_begin: None,
+            failures: BTreeMap::new(),
+            failed_response: Latencies::default(),
+            lateness: Latencies::default(),
+            counters: Counters::default(),
+            cpu_us: 0,
+        }
+    }
+
+    /// Takes the merged tally of one interval. `measured` says whether it is past the warm-up.
+    ///
+    /// Fails when an identity of the counters does not hold: then the engine has a defect, and
+    /// no number of the run can be believed.
+    pub fn interval(
+        &mut self,
+        phase: &'static str,
+        begin: Nanos,
+        end: Nanos,
+        tally: &Tally,
+        engine: EngineUse,
+    ) -> Result<Interval, String> {
+        self.counters = tally.counters;
+        if phase != "warmup" {
+            self.keep(begin, tally);
+            self.cpu_us += if phase == "measure" { engine.cpu_us } else { 0 };
+        }
+        self.check()?;
+        let interval = Interval {
+            index: self.index,
+            phase,
+            begin_ns: begin.0,
+            end_ns: end.0,
+            completed_ok: tally.completed_ok,
+            completed_failed: tally.completed_failed,
+            counters: tally.counters,
+            failures: self.failures(),
+            scripts: tally.scripts.iter().map(|script| self.script_interval(script)).collect(),
+            statements: tally.statements.iter().map(Latencies::distribution).collect(),
+            failed_response: tally.failed_response.distribution(),
+            connects: tally.connects.distribution(),
+            engine: engine_interval(tally, engine),
+            slowest: tally.slowest.iter().map(slow_transaction).collect(),
+        };
+        self.index += 1;
+        Ok(interval)
+    }
+
+    fn keep(&mut self, begin: Nanos, tally: &Tally) {
+        self.window_begin.get_or_insert(begin);
+        self.run.add(tally);
+        self.window.add(tally);
+        self.failed_response.merge(&tally.failed_response);
+        self.lateness.merge(&tally.lateness);
+        for (key, (count, message)) in &tally.failures {
+            self.failures.entry(key.clone()).or_insert_with(|| (0, message.clone())).0 += count;
+        }
+    }
+
+    fn check(&self) -> Result<(), String> {
+        let failed = self.failures.values().map(|(count, _)| count).sum();
+        let responses = self.run.scripts.iter().map(|pair| pair.response.count()).sum();
+        self.counters.check(failed, responses)
+    }
+
+    /// The full histograms since the last window, when it is time for them (or `last`).
+    pub fn window(&mut self, end: Nanos, last: bool) -> Option<Window> {
+        let begin = self.window_begin?;
+        if !last && end - begin < WINDOW {
+            return None;
+        }
+        let window = Window {
+            begin_ns: begin.0,
+            end_ns: end.0,
+            scripts: self.window.scripts(self.shape.service_differs),
+            statements: self.window.statements(),
+        };
+        self.window.clear();
+        self.window_begin = None;
+        Some(window)
+    }
+
+    /// The totals of the run.
+    pub fn done(
+        &self,
+        end: &'static str,
+        reason: String,
+        measured: Nanos,
+        unfinished_ages: Vec<Nanos>,
+        invalid_reasons: Vec<String>,
+    ) -> Done {
+        let response = self.run.all(|pair| &pair.response);
+        let service = if self.shape.service_differs {
+            self.run.all(|pair| &pair.service)
+        } else {
+            response.clone()
+        };
+        Done {
+            end,
+            reason,
+            measured_ns: measured.0,
+            counters: self.counters,
+            failures: self.failures(),
+            response: bytes(&response),
+            service: bytes(&service),
+            scripts: self.run.scripts(self.shape.service_differs),
+            statements: self.run.statements(),
+            failed_response: bytes(&self.failed_response),
+            unfinished_ages_ns: unfinished_ages.into_iter().map(|age| age.0).collect(),
+            cpu_us: self.cpu_us,
+            lateness: bytes(&self.lateness),
+            invalid_reasons,
+        }
+    }
+
+    /// How late transactions were sent for reasons of our own, over the measured part so far.
+    pub fn lateness(&self) -> &Latencies {
+        &self.lateness
+    }
+
+    /// Engine CPU in the measured intervals.
+    pub fn cpu_us(&self) -> u64 {
+        self.cpu_us
+    }
+
+    fn failures(&self) -> Vec<FailureCount> {
+        self.failures
+            .iter()
+            .map(|((class, code), (count, message))| FailureCount {
+                failure_class: *class,
+                code: code.clone(),
+                count: *count,
+                message: message.clone(),
+            })
+            .collect()
+    }
+
+    fn script_interval(&self, script: &crate::ScriptTally) -> ScriptInterval {
+        ScriptInterval {
+            ok: script.ok,
+            failed: script.failed,
+            skipped: script.skipped,
+            response: script.response.distribution(),
+            service: self.shape.service_differs.then(|| script.service.distribution()),
+        }
+    }
+}
+
+fn engine_interval(tally: &Tally, engine: EngineUse) -> EngineInterval {
+    EngineInterval {
+        cpu_us: engine.cpu_us,
+        lateness: tally.lateness.distribution(),
+        backlog: tally.counters.waiting,
+        bytes_sent: tally.bytes_sent,
+        bytes_received: tally.bytes_received,
+        round_trips: tally.round_trips,
+        voluntary_switches: engine.voluntary_switches,
+        involuntary_switches: engine.involuntary_switches,
+    }
+}
+
+fn slow_transaction(slow: &crate::Slow) -> SlowTransaction {
+    SlowTransaction {
+        script: slow.script as u32,
+        client: slow.client,
+        number: slow.number,
+        due_ns: slow.due.0,
+        sent_ns: slow.sent.0,
+        done_ns: slow.done.0,
+        tries: slow.tries,
+        statements: slow.statements.iter().map(|(id, latency)| (id.0, latency.0)).collect(),
+    }
+}

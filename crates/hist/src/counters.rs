@@ -1,0 +1,103 @@
+//! Counts of transactions, and the identities they obey.
+
+use serde::Serialize;
+use std::ops::AddAssign;
+
+/// Transactions that were due since the warm-up's end, cumulative.
+///
+/// ```text
+/// due     = started + skipped + waiting
+/// started = ok + failed + in_flight + unfinished
+/// ```
+///
+/// Beside them: `failed = Σ by class` and `count(response) = ok`, which [`Counters::check`]
+/// is given. Checked whenever an interval closes, and again by whoever reads the frame.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Counters {
+    /// Became due: by the schedule in an open loop, by being started in a closed one.
+    pub due: u64,
+    /// Were begun.
+    pub started: u64,
+    /// Were never begun because they were already later than the latency limit.
+    pub skipped: u64,
+    /// Are due and not begun.
+    pub waiting: u64,
+    /// Ended well.
+    pub ok: u64,
+    /// Ended in an error that was not retried (any more).
+    pub failed: u64,
+    /// Are under way.
+    pub in_flight: u64,
+    /// Were cut off when the grace after the run's end was over.
+    pub unfinished: u64,
+    /// Needed more than one try, however they ended.
+    pub retried: u64,
+    /// Tries beyond the first.
+    pub retries: u64,
+    /// Ended well, above the latency limit.
+    pub late: u64,
+}
+
+impl Counters {
+    /// The identities, with the totals that stand elsewhere: failures summed over classes, and
+    /// the number of recorded response times.
+    pub fn check(&self, failed_by_class: u64, responses: u64) -> Result<(), String> {
+        let begun = self.ok + self.failed + self.in_flight + self.unfinished;
+        for (name, left, right) in [
+            (
+                "due = started + skipped + waiting",
+                self.due,
+                self.started + self.skipped + self.waiting,
+            ),
+            ("started = ok + failed + in_flight + unfinished", self.started, begun),
+            ("failed = sum by class", self.failed, failed_by_class),
+            ("count(response) = ok", responses, self.ok),
+        ] {
+            if left != right {
+                return Err(format!("{name} does not hold: {left} against {right} in {self:?}"));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl AddAssign for Counters {
+    fn add_assign(&mut self, other: Self) {
+        self.due += other.due;
+        self.started += other.started;
+        self.skipped += other.skipped;
+        self.waiting += other.waiting;
+        self.ok += other.ok;
+        self.failed += other.failed;
+        self.in_flight += other.in_flight;
+        self.unfinished += other.unfinished;
+        self.retried += other.retried;
+        self.retries += other.retries;
+        self.late += other.late;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Counters;
+
+    #[test]
+    fn each_identity_can_fail() {
+        let good = Counters {
+            due: 10,
+            started: 8,
+            skipped: 1,
+            waiting: 1,
+            ok: 5,
+            failed: 1,
+            in_flight: 1,
+            unfinished: 1,
+            ..Counters::default()
+        };
+        assert_eq!(good.check(1, 5), Ok(()));
+        assert!(Counters { due: 11, ..good }.check(1, 5).is_err());
+        assert!(Counters { in_flight: 0, ..good }.check(1, 5).is_err());
+        assert!(good.check(0, 5).is_err());
+        assert!(good.check(1, 4).is_err());
+    }
+}

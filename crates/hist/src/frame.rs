@@ -1,0 +1,291 @@
+//! Frames: what the engine reports while it runs, one MessagePack map each.
+//!
+//! The fields are explained where people read them: `python/dbdyno/model/frame.py`, the mirror
+//! of this file.
+#![allow(missing_docs, reason = "documented in the Python mirror")]
+
+use crate::Counters;
+use serde::{Deserialize, Serialize};
+use serde_bytes::ByteBuf;
+
+/// A latency distribution of one interval; travels as an array.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(into = "DistributionRow", from = "DistributionRow")]
+pub struct Distribution {
+    pub count: u64,
+    pub sum_ns: u64,
+    pub min_ns: u64,
+    pub max_ns: u64,
+    pub p50_ns: u64,
+    pub p90_ns: u64,
+    pub p95_ns: u64,
+    pub p99_ns: u64,
+    pub p999_ns: u64,
+    pub p9999_ns: u64,
+    /// Little-endian (u16 index, u32 count).
+    pub buckets: ByteBuf,
+}
+
+type DistributionRow = (u64, u64, u64, u64, u64, u64, u64, u64, u64, u64, ByteBuf);
+
+impl Distribution {
+    pub(crate) fn new(
+        count: u64,
+        sum_ns: u64,
+        min_ns: u64,
+        max_ns: u64,
+        percentiles: [u64; 6],
+        buckets: &[(u16, u32)],
+    ) -> Self {
+        let [p50_ns, p90_ns, p95_ns, p99_ns, p999_ns, p9999_ns] = percentiles;
+        let mut packed = Vec::with_capacity(buckets.len() * 6);
+        for (index, count) in buckets {
+            packed.extend_from_slice(&index.to_le_bytes());
+            packed.extend_from_slice(&count.to_le_bytes());
+        }
+        let buckets = ByteBuf::from(packed);
+        Self {
+            count,
+            sum_ns,
+            min_ns,
+            max_ns,
+            p50_ns,
+            p90_ns,
+            p95_ns,
+            p99_ns,
+            p999_ns,
+            p9999_ns,
+            buckets,
+        }
+    }
+}
+
+impl From<Distribution> for DistributionRow {
+    fn from(d: Distribution) -> Self {
+        (
+            d.count, d.sum_ns, d.min_ns, d.max_ns, d.p50_ns, d.p90_ns, d.p95_ns, d.p99_ns,
+            d.p999_ns, d.p9999_ns, d.buckets,
+        )
+    }
+}
+
+impl From<DistributionRow> for Distribution {
+    fn from(row: DistributionRow) -> Self {
+        let (
+            count,
+            sum_ns,
+            min_ns,
+            max_ns,
+            p50_ns,
+            p90_ns,
+            p95_ns,
+            p99_ns,
+            p999_ns,
+            p9999_ns,
+            buckets,
+        ) = row;
+        Self {
+            count,
+            sum_ns,
+            min_ns,
+            max_ns,
+            p50_ns,
+            p90_ns,
+            p95_ns,
+            p99_ns,
+            p999_ns,
+            p9999_ns,
+            buckets,
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct FailureCount {
+    pub failure_class: dbdyno_model::FailureClass,
+    pub code: String,
+    pub count: u64,
+    pub message: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ScriptInterval {
+    pub ok: u64,
+    pub failed: u64,
+    pub skipped: u64,
+    pub response: Distribution,
+    pub service: Option<Distribution>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct EngineInterval {
+    pub cpu_us: u64,
+    pub lateness: Distribution,
+    pub backlog: u64,
+    pub bytes_sent: u64,
+    pub bytes_received: u64,
+    pub round_trips: u64,
+    pub voluntary_switches: u64,
+    pub involuntary_switches: u64,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct SlowTransaction {
+    pub script: u32,
+    pub client: u64,
+    pub number: u64,
+    pub due_ns: u64,
+    pub sent_ns: u64,
+    pub done_ns: u64,
+    pub tries: u32,
+    pub statements: Vec<(u32, u64)>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct StatementInfo {
+    pub script: u32,
+    pub index: u32,
+    pub line: u32,
+    pub sql: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct WindowScript {
+    pub response: ByteBuf,
+    pub service: Option<ByteBuf>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Hello {
+    pub pid: u32,
+    pub io: &'static str,
+    pub io_reason: String,
+    pub threads: u32,
+    pub statements: Vec<StatementInfo>,
+    pub warnings: Vec<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Connected {
+    pub clients: u32,
+    pub connect: Distribution,
+    pub server_version: String,
+    pub tls: String,
+    pub backend_pids: Vec<u32>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Started {
+    pub monotonic_ns: u64,
+    pub unix_ns: u64,
+    pub measure_begin_ns: u64,
+    pub measure_end_ns: Option<u64>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Interval {
+    pub index: u64,
+    pub phase: &'static str,
+    pub begin_ns: u64,
+    pub end_ns: u64,
+    pub completed_ok: u64,
+    pub completed_failed: u64,
+    pub counters: Counters,
+    pub failures: Vec<FailureCount>,
+    pub scripts: Vec<ScriptInterval>,
+    pub statements: Vec<Distribution>,
+    pub failed_response: Distribution,
+    pub connects: Distribution,
+    pub engine: EngineInterval,
+    pub slowest: Vec<SlowTransaction>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Window {
+    pub begin_ns: u64,
+    pub end_ns: u64,
+    pub scripts: Vec<WindowScript>,
+    pub statements: Vec<ByteBuf>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Outage {
+    pub begin_ns: u64,
+    pub end_ns: Option<u64>,
+    pub connections_lost: u64,
+    pub message: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Note {
+    pub at_ns: u64,
+    pub source: &'static str,
+    pub text: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Done {
+    pub end: &'static str,
+    pub reason: String,
+    pub measured_ns: u64,
+    pub counters: Counters,
+    pub failures: Vec<FailureCount>,
+    pub response: ByteBuf,
+    pub service: ByteBuf,
+    pub scripts: Vec<WindowScript>,
+    pub statements: Vec<ByteBuf>,
+    pub failed_response: ByteBuf,
+    pub unfinished_ages_ns: Vec<u64>,
+    pub cpu_us: u64,
+    pub lateness: ByteBuf,
+    pub invalid_reasons: Vec<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Progress {
+    pub table: String,
+    pub rows: u64,
+    pub rows_total: u64,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Loaded {
+    pub rows: u64,
+    pub elapsed_ns: u64,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Failed {
+    pub code: String,
+    pub message: String,
+    pub hint: String,
+}
+
+/// One report of the engine.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Frame {
+    Hello(Hello),
+    Connected(Connected),
+    Started(Started),
+    Interval(Box<Interval>),
+    Window(Window),
+    Outage(Outage),
+    Note(Note),
+    Done(Box<Done>),
+    Progress(Progress),
+    Loaded(Loaded),
+    Failed(Failed),
+}
+
+impl Frame {
+    /// The frame as it travels: a little-endian u32 length and a MessagePack map.
+    pub fn encode(&self) -> Vec<u8> {
+        let mut bytes = vec![0; 4];
+        let mut serializer = rmp_serde::Serializer::new(&mut bytes).with_struct_map();
+        self.serialize(&mut serializer).expect("plain data always serializes");
+        let length = (bytes.len() - 4) as u32;
+        bytes[..4].copy_from_slice(&length.to_le_bytes());
+        bytes
+    }
+}

@@ -1,0 +1,173 @@
+//! One latency histogram, with the exact count, sum and extremes beside it.
+
+use crate::frame::Distribution;
+use dbdyno_model::Nanos;
+use hdrhistogram::Histogram;
+use hdrhistogram::serialization::{Serializer, V2DeflateSerializer};
+
+/// Significant decimal digits of every percentile.
+const DIGITS: u8 = 3;
+
+/// One hour: where the histogram ends.
+const LONGEST_NS: u64 = 3_600_000_000_000;
+
+/// The percentiles that every interval carries, in the order of [`Distribution`].
+const QUANTILES: [f64; 6] = [0.5, 0.9, 0.95, 0.99, 0.999, 0.9999];
+
+/// Latencies in nanoseconds at three significant digits; grows to what it is given.
+#[derive(Clone, Debug)]
+pub struct Latencies {
+    histogram: Histogram<u64>,
+    sum_ns: u64,
+    min_ns: u64,
+    max_ns: u64,
+}
+
+impl Default for Latencies {
+    fn default() -> Self {
+        let histogram = Histogram::new(DIGITS).expect("three digits are allowed");
+        Self { histogram, sum_ns: 0, min_ns: u64::MAX, max_ns: 0 }
+    }
+}
+
+impl Latencies {
+    /// One more latency.
+    #[inline]
+    pub fn record(&mut self, latency: Nanos) {
+        let Nanos(ns) = latency;
+        // Longer ones would only make the array longer; the sum and the extremes stay exact.
+        self.histogram.record(ns.min(LONGEST_NS)).expect("an auto-resizing histogram grows");
+        self.sum_ns += ns;
+        self.min_ns = self.min_ns.min(ns);
+        self.max_ns = self.max_ns.max(ns);
+    }
+
+    /// Adds all of `other`.
+    pub fn merge(&mut self, other: &Self) {
+        self.histogram.add(&other.histogram).expect("an auto-resizing histogram takes any other");
+        self.sum_ns += other.sum_ns;
+        self.min_ns = self.min_ns.min(other.min_ns);
+        self.max_ns = self.max_ns.max(other.max_ns);
+    }
+
+    /// Empty again, keeping the memory.
+    pub fn clear(&mut self) {
+        self.histogram.reset();
+        self.sum_ns = 0;
+        self.min_ns = u64::MAX;
+        self.max_ns = 0;
+    }
+
+    /// How many.
+    pub fn count(&self) -> u64 {
+        self.histogram.len()
+    }
+
+    /// The latency that a share `q` of all does not exceed; zero when there are none.
+    pub fn quantile(&self, q: f64) -> Nanos {
+        Nanos(self.histogram.value_at_quantile(q).min(self.max_ns))
+    }
+
+    /// The summary that an interval's frame carries: one walk over the recorded values.
+    pub fn distribution(&self) -> Distribution {
+        let count = self.count();
+        if count == 0 {
+            return Distribution::default();
+        }
+        let ranks = QUANTILES.map(|q| (q * count as f64).ceil() as u64);
+        let mut percentiles = [self.max_ns; QUANTILES.len()];
+        let mut reached = 0;
+        let mut seen = 0;
+        let mut buckets: Vec<(u16, u32)> = Vec::new();
+        for step in self.histogram.iter_recorded() {
+            let ns = step.value_iterated_to();
+            seen += step.count_since_last_iteration();
+            while reached < ranks.len() && seen >= ranks[reached] {
+                percentiles[reached] = ns.min(self.max_ns);
+                reached += 1;
+            }
+            add_to_bucket(&mut buckets, bucket_of(ns), step.count_since_last_iteration());
+        }
+        Distribution::new(count, self.sum_ns, self.min_ns, self.max_ns, percentiles, &buckets)
+    }
+
+    /// The whole histogram in `HdrHistogram`'s V2 format with DEFLATE.
+    pub fn serialize(&self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        V2DeflateSerializer::new()
+            .serialize(&self.histogram, &mut bytes)
+            .expect("writing to memory does not fail");
+        bytes
+    }
+}
+
+fn add_to_bucket(buckets: &mut Vec<(u16, u32)>, index: u16, count: u64) {
+    match buckets.last_mut() {
+        Some(last) if last.0 == index => last.1 += count as u32,
+        _ => buckets.push((index, count as u32)),
+    }
+}
+
+/// Eight buckets an octave: a drawing needs no more.
+fn bucket_of(ns: u64) -> u16 {
+    if ns < 8 {
+        return ns as u16;
+    }
+    let octave = ns.ilog2();
+    ((octave - 2) * 8) as u16 + ((ns >> (octave - 3)) & 7) as u16
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Latencies, bucket_of};
+    use dbdyno_model::Nanos;
+    use proptest::prelude::{prop_assert, proptest};
+
+    fn bucket_begin(index: u64) -> u64 {
+        if index < 8 { index } else { (8 + index % 8) << (index / 8 - 1) }
+    }
+
+    #[test]
+    fn percentiles_of_a_known_series() {
+        let mut latencies = Latencies::default();
+        for ns in 1..=1000 {
+            latencies.record(Nanos(ns));
+        }
+        let summary = latencies.distribution();
+        assert_eq!((summary.count, summary.sum_ns), (1000, 500_500));
+        assert_eq!((summary.min_ns, summary.max_ns), (1, 1000));
+        assert_eq!((summary.p50_ns, summary.p99_ns, summary.p9999_ns), (500, 990, 1000));
+    }
+
+    #[test]
+    fn merging_and_clearing() {
+        let (mut a, mut b) = (Latencies::default(), Latencies::default());
+        a.record(Nanos(10));
+        b.record(Nanos(2_000_000_000));
+        a.merge(&b);
+        assert_eq!(a.count(), 2);
+        assert_eq!(a.distribution().max_ns, 2_000_000_000);
+        a.clear();
+        assert_eq!(a.distribution(), crate::frame::Distribution::default());
+    }
+
+    proptest! {
+        #[test]
+        fn a_value_lies_in_its_bucket(ns in 0_u64..(1 << 50)) {
+            let index = u64::from(bucket_of(ns));
+            prop_assert!(bucket_begin(index) <= ns && ns < bucket_begin(index + 1));
+        }
+
+        #[test]
+        fn quantiles_are_true_to_three_digits(mut values in proptest::collection::vec(1_u64..10_000_000_000, 1..200)) {
+            let mut latencies = Latencies::default();
+            for &ns in &values {
+                latencies.record(Nanos(ns));
+            }
+            values.sort_unstable();
+            let exact = values[(values.len() * 99).div_ceil(100) - 1] as f64;
+            let told = latencies.distribution().p99_ns as f64;
+            prop_assert!((told - exact).abs() <= exact / 1000.0, "{told} against {exact}");
+        }
+    }
+}

@@ -1,0 +1,211 @@
+//! What one worker saw in one interval.
+
+use crate::{Counters, Latencies};
+use dbdyno_model::{FailureClass, Nanos, ServerError, StatementId};
+use std::collections::BTreeMap;
+
+/// How many of an interval's slowest transactions are kept.
+const SLOWEST_KEPT: usize = 3;
+
+/// A failure's class and the server's own code.
+pub type FailureKey = (FailureClass, String);
+
+/// What there is to count: the same for all workers of a run.
+#[derive(Clone, Copy, Debug)]
+pub struct Shape {
+    /// Scripts of the plan.
+    pub scripts: usize,
+    /// Statements of all scripts.
+    pub statements: usize,
+    /// Whether service times differ from response times: in an open loop, or when the
+    /// connection is made anew for each transaction.
+    pub service_differs: bool,
+}
+
+/// One script's part of a tally.
+#[derive(Clone, Debug, Default)]
+pub struct ScriptTally {
+    /// Transactions that ended well.
+    pub ok: u64,
+    /// Transactions that failed.
+    pub failed: u64,
+    /// Transactions that were skipped. Counted under the script they would have run.
+    pub skipped: u64,
+    /// done − due.
+    pub response: Latencies,
+    /// done − sent; empty when it does not differ.
+    pub service: Latencies,
+}
+
+/// One slow transaction.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Slow {
+    /// Its script.
+    pub script: usize,
+    /// Who ran it, counted over all threads.
+    pub client: u64,
+    /// The client's (open loop: the run's) how-manieth, from 0.
+    pub number: u64,
+    /// When it was due.
+    pub due: Nanos,
+    /// When its first request was sent.
+    pub sent: Nanos,
+    /// When it ended.
+    pub done: Nanos,
+    /// How often it was tried.
+    pub tries: u32,
+    /// Its statements and their latencies, of the last try.
+    pub statements: Vec<(StatementId, Nanos)>,
+}
+
+/// What one worker saw in one interval; `counters` are cumulative over the run.
+#[derive(Clone, Debug)]
+pub struct Tally {
+    /// Transactions that ended well in the interval, whenever they were due.
+    pub completed_ok: u64,
+    /// Transactions that failed in the interval, whenever they were due.
+    pub completed_failed: u64,
+    /// Cumulative counts of the measured transactions.
+    pub counters: Counters,
+    /// Measured failures in this interval, with a sample message.
+    pub failures: BTreeMap<FailureKey, (u64, String)>,
+    /// By script.
+    pub scripts: Vec<ScriptTally>,
+    /// By statement.
+    pub statements: Vec<Latencies>,
+    /// done − due of failed transactions.
+    pub failed_response: Latencies,
+    /// Times to connect.
+    pub connects: Latencies,
+    /// How late a transaction was sent for reasons of our own.
+    pub lateness: Latencies,
+    /// Exchanges with the server.
+    pub round_trips: u64,
+    /// Bytes to the server.
+    pub bytes_sent: u64,
+    /// Bytes from the server.
+    pub bytes_received: u64,
+    /// The slowest measured transactions, slowest first.
+    pub slowest: Vec<Slow>,
+}
+
+impl Tally {
+    /// An empty one.
+    pub fn new(shape: Shape) -> Self {
+        Self {
+            completed_ok: 0,
+            completed_failed: 0,
+            counters: Counters::default(),
+            failures: BTreeMap::new(),
+            scripts: vec![ScriptTally::default(); shape.scripts],
+            statements: vec![Latencies::default(); shape.statements],
+            failed_response: Latencies::default(),
+            connects: Latencies::default(),
+            lateness: Latencies::default(),
+            round_trips: 0,
+            bytes_sent: 0,
+            bytes_received: 0,
+            slowest: Vec::new(),
+        }
+    }
+
+    /// Empty again, keeping the memory.
+    pub fn clear(&mut self) {
+        self.completed_ok = 0;
+        self.completed_failed = 0;
+        self.counters = Counters::default();
+        self.failures.clear();
+        for script in &mut self.scripts {
+            (script.ok, script.failed, script.skipped) = (0, 0, 0);
+            script.response.clear();
+            script.service.clear();
+        }
+        self.statements.iter_mut().for_each(Latencies::clear);
+        self.failed_response.clear();
+        self.connects.clear();
+        self.lateness.clear();
+        (self.round_trips, self.bytes_sent, self.bytes_received) = (0, 0, 0);
+        self.slowest.clear();
+    }
+
+    /// Adds what another worker saw in the same interval.
+    pub fn merge(&mut self, other: &Self) {
+        self.completed_ok += other.completed_ok;
+        self.completed_failed += other.completed_failed;
+        self.counters += other.counters;
+        for (key, (count, message)) in &other.failures {
+            self.add_failures(key.clone(), *count, message);
+        }
+        for (mine, theirs) in self.scripts.iter_mut().zip(&other.scripts) {
+            mine.ok += theirs.ok;
+            mine.failed += theirs.failed;
+            mine.skipped += theirs.skipped;
+            mine.response.merge(&theirs.response);
+            mine.service.merge(&theirs.service);
+        }
+        for (mine, theirs) in self.statements.iter_mut().zip(&other.statements) {
+            mine.merge(theirs);
+        }
+        self.failed_response.merge(&other.failed_response);
+        self.connects.merge(&other.connects);
+        self.lateness.merge(&other.lateness);
+        self.round_trips += other.round_trips;
+        self.bytes_sent += other.bytes_sent;
+        self.bytes_received += other.bytes_received;
+        other
+            .slowest
+            .iter()
+            .for_each(|slow| self.consider_slow(slow.done - slow.due, || slow.clone()));
+    }
+
+    /// One more failure.
+    pub fn add_failure(&mut self, error: &ServerError) {
+        self.add_failures((error.class, error.code.clone()), 1, &error.message);
+    }
+
+    fn add_failures(&mut self, key: FailureKey, count: u64, message: &str) {
+        self.failures.entry(key).or_insert_with(|| (0, message.to_owned())).0 += count;
+    }
+
+    /// Keeps the transaction if it is among the slowest; `describe` is called only then.
+    #[inline]
+    pub fn consider_slow(&mut self, response: Nanos, describe: impl FnOnce() -> Slow) {
+        let full = self.slowest.len() == SLOWEST_KEPT;
+        if full && self.slowest.last().is_some_and(|last| last.done - last.due >= response) {
+            return;
+        }
+        let place = self.slowest.partition_point(|slow| slow.done - slow.due >= response);
+        self.slowest.insert(place, describe());
+        self.slowest.truncate(SLOWEST_KEPT);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Shape, Slow, Tally};
+    use dbdyno_model::Nanos;
+
+    fn slow(response: u64) -> Slow {
+        let statements = Vec::new();
+        Slow {
+            script: 0,
+            client: 0,
+            number: 0,
+            due: Nanos(0),
+            sent: Nanos(0),
+            done: Nanos(response),
+            tries: 1,
+            statements,
+        }
+    }
+
+    #[test]
+    fn the_slowest_are_kept_in_order() {
+        let mut tally = Tally::new(Shape { scripts: 1, statements: 0, service_differs: false });
+        for response in [5, 1, 9, 7, 3, 8] {
+            tally.consider_slow(Nanos(response), || slow(response));
+        }
+        let kept: Vec<u64> = tally.slowest.iter().map(|slow| slow.done.0).collect();
+        assert_eq!(kept, [9, 8, 7]);
+    }
+}
