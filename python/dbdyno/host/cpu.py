@@ -1,0 +1,51 @@
+"""Processors: model, counts, governor, NUMA nodes, and time stolen by the hypervisor."""
+
+from pathlib import Path
+
+from dbdyno.host import files
+from dbdyno.model.host import Cpu
+
+
+def describe(root: Path, cores_available: int) -> Cpu:
+    """The processors below ``root``."""
+    info = files.text(root / "proc/cpuinfo") or ""
+    fields = files.keyed(info)
+    system = root / "sys/devices/system"
+    online = files.text(system / "cpu/online")
+    frequency = files.number(system / "cpu/cpu0/cpufreq/cpuinfo_max_freq")
+    return Cpu(
+        model=fields.get("model name") or fields.get("Processor") or fields.get("CPU part"),
+        cores_online=files.ranges(online) if online else info.count("processor\t"),
+        cores_available=cores_available,
+        sockets=_sockets(info),
+        numa_nodes=numa_nodes(root),
+        governor=governor(root),
+        max_mhz=frequency / 1000 if frequency else None,
+        hypervisor="hypervisor" in fields.get("flags", "").split(),
+    )
+
+
+def _sockets(info: str) -> int | None:
+    lines = {line for line in info.splitlines() if line.startswith("physical id")}
+    return len(lines) or None
+
+
+def numa_nodes(root: Path) -> int:
+    """Memory nodes; a kernel without NUMA has one."""
+    return len(list((root / "sys/devices/system/node").glob("node[0-9]*"))) or 1
+
+
+def governor(root: Path) -> str | None:
+    """The frequency governors in use, joined; None where the kernel scales no frequency."""
+    paths = (root / "sys/devices/system/cpu").glob("cpu[0-9]*/cpufreq/scaling_governor")
+    return ", ".join(sorted({found for path in paths if (found := files.text(path))})) or None
+
+
+def steal_share(root: Path) -> float | None:
+    """Share of processor time since boot that the hypervisor gave to others."""
+    for line in (files.text(root / "proc/stat") or "").splitlines():
+        if line.startswith("cpu "):
+            # user nice system idle iowait irq softirq steal; guest time is within user's.
+            times = [int(field) for field in line.split()[1:9]]
+            return times[7] / sum(times) if len(times) == 8 and sum(times) else None
+    return None

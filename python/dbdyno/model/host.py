@@ -1,0 +1,75 @@
+"""The machine a run was made on, as ``host.json`` keeps it. None means: not told here."""
+
+from msgspec import Struct
+
+
+class Cpu(Struct, frozen=True, kw_only=True):
+    """The processors."""
+
+    model: str | None
+    cores_online: int
+    cores_available: int
+    """Those that this process may use."""
+    sockets: int | None
+    numa_nodes: int
+    governor: str | None
+    max_mhz: float | None
+    hypervisor: bool
+    """Whether the processor says that it is a virtual one."""
+
+
+class Memory(Struct, frozen=True, kw_only=True):
+    """Main memory."""
+
+    total_bytes: int
+    available_bytes: int
+    swap_total_bytes: int
+    huge_pages_total: int
+    transparent_huge_pages: str | None
+
+
+class Kernel(Struct, frozen=True, kw_only=True):
+    """The operating system."""
+
+    release: str
+    distribution: str | None
+    clock_source: str | None
+    io_uring_disabled: int | None
+    """0 for everyone, 1 for a group, 2 for nobody."""
+    load_average_1m: float | None
+
+
+class CgroupLimits(Struct, frozen=True, kw_only=True):
+    """What the control group of this process may use; None where it sets no limit."""
+
+    version: int | None
+    cpu_cores: float | None
+    memory_bytes: int | None
+    cpuset: str | None
+
+
+class Disk(Struct, frozen=True, kw_only=True):
+    """The file system a folder lies on."""
+
+    folder: str
+    mount_point: str
+    file_system: str
+    device: str
+    mount_options: str
+    rotational: bool | None
+    scheduler: str | None
+    free_bytes: int
+
+
+class HostDescription(Struct, frozen=True, kw_only=True):
+    """The machine."""
+
+    name: str
+    machine: str
+    cpu: Cpu
+    memory: Memory
+    kernel: Kernel
+    cgroup: CgroupLimits
+    disk: Disk | None
+    file_descriptors_max: int
+    python: str

@@ -1,0 +1,143 @@
+"""The small grammars of options: spans of time, stages, think times, weights, assignments.
+
+Text in, values out; whatever does not fit raises ``ValueError`` with a sentence that shows
+how it is written. Knows nothing of options that contradict each other.
+"""
+
+import re
+from typing import NamedTuple, TypeVar
+
+from dbdyno.model.plan import Scalar, Stage, Think
+
+_UNIT_NS = {
+    "us": 1_000,
+    "ms": 1_000_000,
+    "s": 1_000_000_000,
+    "m": 60_000_000_000,
+    "min": 60_000_000_000,
+    "h": 3_600_000_000_000,
+    "d": 86_400_000_000_000,
+}
+_SPAN_PART = re.compile(r"(\d+(?:\.\d+)?)\s*(us|ms|s|min|m|h|d)", re.ASCII)
+_SPAN = re.compile(rf"(?:{_SPAN_PART.pattern}\s*)+", re.ASCII)
+_NUMBER = re.compile(r"\d+(?:\.\d+)?", re.ASCII)
+# The engine counts nanoseconds in 64 bits; ten years is longer than any run.
+_SPAN_MAX_NS = 10 * 365 * _UNIT_NS["d"]
+
+_Number = TypeVar("_Number", int, float)
+
+
+class WeightedName(NamedTuple):
+    """A workload or a script file, and how often it is chosen against the others."""
+
+    name: str
+    weight: int
+
+
+def span_ns(text: str, bare_unit: str = "s") -> int:
+    """A span of time, in nanoseconds: ``30``, ``1.5s``, ``200ms``, ``1h30m``."""
+    stripped = text.strip()
+    if _NUMBER.fullmatch(stripped):
+        stripped += bare_unit
+    if not _SPAN.fullmatch(stripped):
+        raise ValueError(
+            f'"{text}" is not a span of time: write 30s, 200ms, 5m or 1h30m '
+            f"(a bare number is in {bare_unit})"
+        )
+    total = sum(float(n) * _UNIT_NS[unit] for n, unit in _SPAN_PART.findall(stripped))
+    if total > _SPAN_MAX_NS:
+        raise ValueError(f'"{text}" is longer than ten years')
+    return round(total)
+
+
+def span_text(ns: int) -> str:
+    """The same span for people, in the largest unit that shows it whole."""
+    for unit in ("h", "m", "s", "ms"):
+        if ns and ns % _UNIT_NS[unit] == 0:
+            return f"{ns // _UNIT_NS[unit]}{unit}"
+    return f"{ns / 1000:g}us" if ns else "0s"
+
+
+def stages(text: str) -> tuple[Stage, ...]:
+    """Stages in time: ``30s:8c,60s:32c`` (clients) or ``1m:500/s,1m:1000/s`` (arrivals)."""
+    parsed = tuple(_stage(part) for part in text.split(","))
+    if len({stage.clients is None for stage in parsed}) > 1:
+        raise ValueError(f'"{text}" mixes clients and rates: all stages change the same one')
+    return parsed
+
+
+def _stage(text: str) -> Stage:
+    match = re.fullmatch(
+        r"\s*(?P<span>[^:]+):\s*(?:(?P<clients>\d+)c|(?P<rate>\d+(?:\.\d+)?)/s)\s*", text, re.ASCII
+    )
+    if match is None:
+        raise ValueError(
+            f'"{text}" is not a stage: write DURATION:CLIENTSc as in 30s:8c, '
+            "or DURATION:RATE/s as in 30s:500/s, with commas between stages"
+        )
+    duration_ns = span_ns(match["span"])
+    if duration_ns == 0:
+        raise ValueError(f'the stage "{text}" has no duration')
+    if match["clients"]:
+        return Stage(duration_ns=duration_ns, clients=_positive(int(match["clients"]), text))
+    return Stage(duration_ns=duration_ns, rate_tps=_positive(float(match["rate"]), text))
+
+
+def _positive(number: _Number, text: str) -> _Number:
+    if number <= 0:
+        raise ValueError(f'the stage "{text}" has no load')
+    return number
+
+
+def think(text: str) -> Think:
+    """A pause between transactions: ``10ms`` (constant) or ``10ms,exponential``."""
+    mean, _, law = text.partition(",")
+    match law.strip():
+        case "" | "constant":
+            return Think(law="constant", mean_ns=span_ns(mean))
+        case "exponential":
+            return Think(law="exponential", mean_ns=span_ns(mean))
+        case _:
+            raise ValueError(f'"{text}" is not a think time: write 10ms or 10ms,exponential')
+
+
+def percentage(text: str) -> float:
+    """A share: ``1%``, ``0.5%`` or ``0.01``; between 0 and 1."""
+    stripped = text.strip()
+    try:
+        share = float(stripped[:-1]) / 100 if stripped.endswith("%") else float(stripped)
+    except ValueError:
+        share = -1.0
+    if not 0 <= share <= 1:
+        raise ValueError(f'"{text}" is not a share: write 1% or 0.01')
+    return share
+
+
+def weighted_name(text: str) -> WeightedName:
+    """A name with an optional weight: ``app.sql`` or ``app.sql@3``."""
+    name, at, weight = text.rpartition("@")
+    if not at:
+        return WeightedName(text, 1)
+    if not name or not re.fullmatch(r"\d{1,9}", weight, re.ASCII):
+        raise ValueError(f'"{text}" has no weight after @: write NAME@3, a whole number from 0')
+    return WeightedName(name, int(weight))
+
+
+def assignment(text: str) -> tuple[str, str]:
+    """``name=value``."""
+    name, equals, value = text.partition("=")
+    if not equals or not name.strip():
+        raise ValueError(f'"{text}" is not an assignment: write name=value')
+    return name.strip(), value
+
+
+def scalar(text: str) -> Scalar:
+    """A variable's value as pgbench reads it: null, a boolean, a number, else text."""
+    words: dict[str, Scalar] = {"null": None, "true": True, "false": False}
+    if text.lower() in words:
+        return words[text.lower()]
+    if re.fullmatch(r"[+-]?\d{1,19}", text, re.ASCII) and -(2**63) <= int(text) < 2**63:
+        return int(text)
+    if re.fullmatch(r"[+-]?(\d+\.\d*|\.\d+|\d+)([eE][+-]?\d+)?", text, re.ASCII):
+        return float(text)
+    return text

@@ -1,0 +1,229 @@
+"""What a run can be asked for: one field an option, with its flag, default and meaning.
+
+The command line and its manual page are built from this class; studies fill it from their
+files. It says what each option is, not how they go together: that is
+``run/plan.py``'s business.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from cyclopts import Group, Parameter, Token
+
+from dbdyno.model.plan import Io, QueryMode, Stage, Think
+from dbdyno.run import grammar
+
+SECOND_NS = 1_000_000_000
+
+_TARGET = Group("Target", sort_key=1)
+_WORK = Group("Work", sort_key=2)
+_LOAD = Group("Load", sort_key=3)
+_LIMITS = Group("Limits", sort_key=4)
+_OUTPUT = Group("Output", sort_key=5)
+
+
+def _parsed(parse: Callable[[str], Any]) -> Callable[[object, Sequence[Token]], Any]:
+    """A converter of one option's text."""
+    return lambda _type, tokens: parse(tokens[0].value)
+
+
+def _each(parse: Callable[[str], Any]) -> Callable[[object, Sequence[Token]], Any]:
+    """A converter of an option that may be repeated."""
+    return lambda _type, tokens: tuple(parse(token.value) for token in tokens)
+
+
+def _flag(*names: str, group: Group, **more: Any) -> Parameter:
+    return Parameter(name=names, group=group, negative=(), **more)
+
+
+def _span(*names: str, group: Group, bare_unit: str = "s") -> Parameter:
+    """An option that takes a span of time."""
+    return _flag(
+        *names,
+        group=group,
+        converter=_parsed(lambda text: grammar.span_ns(text, bare_unit)),
+        metavar="TIME",
+        show_default=grammar.span_text,
+    )
+
+
+def _pairs(*names: str, group: Group) -> Parameter:
+    """An option that takes ``name=value`` and may be repeated."""
+    return _flag(
+        *names,
+        group=group,
+        converter=_each(grammar.assignment),
+        n_tokens=1,
+        metavar="NAME=VALUE",
+        show_default=False,
+    )
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class TargetOptions:
+    """Which database."""
+
+    target: Annotated[str | None, _flag("--target", group=_TARGET, metavar="URL")] = None
+    """A database that exists, as libpq writes it: postgresql://user@host/db."""
+
+    server: Annotated[str | None, _flag("--server", group=_TARGET, metavar="SPEC")] = None
+    """A private server: postgres[:VERSION|PATH][,setting=value…], or the name of one that
+    `dbdyno server start` keeps running."""
+
+    settings: Annotated[tuple[tuple[str, str], ...], _pairs("--set", group=_TARGET)] = ()
+    """A setting of the private server; repeatable."""
+
+    io: Annotated[Io, _flag("--io", group=_TARGET)] = "auto"
+    """The kernel interface that drives the sockets."""
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class DataOptions:
+    """Which data."""
+
+    scale: Annotated[int | None, _flag("-s", "--scale", group=_WORK)] = None
+    """Size of the data, in the workload's own unit."""
+
+    define: Annotated[tuple[tuple[str, str], ...], _pairs("-D", "--define", group=_WORK)] = ()
+    """A parameter of the workload or a variable of the scripts; repeatable."""
+
+    replace: Annotated[bool, _flag("--replace", group=_WORK)] = False
+    """Drop and load anew what stands under the workload's table names."""
+
+    seed: Annotated[int | None, _flag("--seed", group=_WORK, show_default=False)] = None
+    """The seed of all chance; drawn and recorded when not given."""
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class RunOptions(TargetOptions, DataOptions):
+    """All that a run can be asked for."""
+
+    script_files: Annotated[
+        tuple[grammar.WeightedName, ...],
+        _flag(
+            "-f",
+            "--file",
+            group=_WORK,
+            converter=_each(grammar.weighted_name),
+            n_tokens=1,
+            metavar="FILE[@WEIGHT]",
+            show_default=False,
+        ),
+    ] = ()
+    """A script in pgbench's language; repeatable."""
+
+    query_mode: Annotated[QueryMode, _flag("-M", "--protocol", group=_WORK)] = "prepared"
+    """How statements travel."""
+
+    check: Annotated[bool, _flag("--check", group=_WORK)] = False
+    """Check the invariants also on data that dbdyno did not load."""
+
+    no_vacuum: Annotated[bool, _flag("-n", "--no-vacuum", group=_WORK)] = False
+    """Neither vacuum nor checkpoint a private server before the run."""
+
+    allow_shell: Annotated[bool, _flag("--allow-shell", group=_WORK)] = False
+    """Let scripts run programs (\\shell, \\setshell)."""
+
+    clients: Annotated[
+        int | None, _flag("-c", "--clients", group=_LOAD, show_default=lambda _: "8")
+    ] = None
+    """Connections; each is one client."""
+
+    threads: Annotated[
+        int | None,
+        _flag(
+            "-j", "--jobs", "--threads", group=_LOAD, show_default=lambda _: "min(cores, clients)"
+        ),
+    ] = None
+    """Threads of the engine."""
+
+    duration_ns: Annotated[int | None, _span("-T", "--time", group=_LOAD)] = None
+    """How long to measure; 30s unless -t or --stages says otherwise."""
+
+    transactions: Annotated[int | None, _flag("-t", "--transactions", group=_LOAD)] = None
+    """Stop after so many transactions per client instead."""
+
+    warmup_ns: Annotated[int, _span("--warmup", group=_LOAD)] = 3 * SECOND_NS
+    """Run so long before anything is counted."""
+
+    rate_tps: Annotated[float | None, _flag("-R", "--rate", group=_LOAD)] = None
+    """Arrivals per second, by a schedule that the server cannot slow down (open loop)."""
+
+    arrivals: Annotated[
+        Literal["poisson", "constant"] | None,
+        _flag("--arrivals", group=_LOAD, show_default=lambda _: "poisson"),
+    ] = None
+    """The law of the gaps between arrivals."""
+
+    stages: Annotated[
+        tuple[Stage, ...] | None,
+        _flag(
+            "--stages", group=_LOAD, converter=_parsed(grammar.stages), n_tokens=1, metavar="LIST"
+        ),
+    ] = None
+    """Load that changes in time: 30s:8c,30s:32c (clients) or 1m:500/s,1m:1000/s (arrivals)."""
+
+    think: Annotated[
+        Think | None,
+        _flag(
+            "--think",
+            group=_LOAD,
+            converter=_parsed(grammar.think),
+            n_tokens=1,
+            accepts_keys=False,
+            metavar="TIME[,LAW]",
+        ),
+    ] = None
+    """A pause between a client's transactions: 10ms, or 10ms,exponential."""
+
+    reconnect: Annotated[bool, _flag("-C", "--connect", group=_LOAD)] = False
+    """Connect anew for each transaction."""
+
+    latency_limit_ns: Annotated[
+        int | None, _span("-L", "--latency-limit", group=_LIMITS, bare_unit="ms")
+    ] = None
+    """Count slower transactions as late; with --rate, skip those that would start later than
+    this. A bare number is in milliseconds."""
+
+    tries_max: Annotated[int, _flag("--max-tries", group=_LIMITS)] = 1
+    """Tries of a transaction that fails by serialization or deadlock; 0 for no limit."""
+
+    retry_time_ns: Annotated[int | None, _span("--retry-time", group=_LIMITS)] = None
+    """No further try of a transaction that is older than this."""
+
+    failures_max: Annotated[
+        float,
+        _flag(
+            "--max-failures",
+            group=_LIMITS,
+            converter=_parsed(grammar.percentage),
+            metavar="SHARE",
+            show_default=lambda share: f"{share:.0%}",
+        ),
+    ] = 0.01
+    """More failed transactions than this make the run invalid."""
+
+    stall_limit_ns: Annotated[int, _span("--stall-limit", group=_LIMITS)] = 60 * SECOND_NS
+    """Give up when the server sends nothing for so long."""
+
+    interval_ns: Annotated[int, _span("--interval", group=_OUTPUT)] = SECOND_NS
+    """Record so often; from 100ms."""
+
+    progress_ns: Annotated[int, _span("-P", "--progress", group=_OUTPUT)] = SECOND_NS
+    """A line of progress so often; 0 for none."""
+
+    tags: Annotated[tuple[tuple[str, str], ...], _pairs("--tag", group=_OUTPUT)] = ()
+    """A label of the run; repeatable."""
+
+    report: Annotated[
+        Path | None, _flag("--report", group=_OUTPUT, metavar="FILE", show_default=False)
+    ] = None
+    """Write the HTML report there."""
+
+    json: Annotated[bool, _flag("--json", group=_OUTPUT)] = False
+    """One JSON object on standard output; what is for people goes to standard error."""

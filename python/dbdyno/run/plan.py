@@ -1,0 +1,162 @@
+"""From what was asked to the plan: pure, and with nothing left to default.
+
+Options that contradict each other are refused here, all at once and before anything is
+touched. Knows no server and no file: the endpoint and the scripts' texts are arguments.
+"""
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+
+from dbdyno.errors import DbdynoError
+from dbdyno.model.plan import (
+    Arrivals,
+    ClosedArrivals,
+    Endpoint,
+    OpenArrivals,
+    Plan,
+    Retry,
+    Scalar,
+    Script,
+    Stage,
+    Think,
+)
+from dbdyno.run.options import SECOND_NS, RunOptions
+
+CLIENTS_DEFAULT = 8
+DURATION_DEFAULT_NS = 30 * SECOND_NS
+INTERVAL_MIN_NS = SECOND_NS // 10
+COUNT_MAX = 2**32 - 1
+
+
+def refuse_contradictions(options: RunOptions) -> None:
+    """Raises one error that names every option, or pair of options, that cannot be meant."""
+    problems = [*_out_of_range(options), *_contradictions(options)]
+    if problems:
+        raise DbdynoError(
+            code="usage",
+            message="; ".join(problems),
+            hint="See dbdyno run --help.",
+        )
+
+
+def _out_of_range(options: RunOptions) -> Iterator[str]:
+    counts = {
+        "-c": (options.clients, 1),
+        "-j": (options.threads, 1),
+        "-t": (options.transactions, 1),
+        "-s": (options.scale, 1),
+        "--max-tries": (options.tries_max, 0),
+    }
+    for flag, (value, least) in counts.items():
+        if value is not None and not least <= value <= COUNT_MAX:
+            yield f"{flag} {value}: must be between {least} and {COUNT_MAX}"
+    if options.seed is not None and not 0 <= options.seed < 2**63:
+        yield f"--seed {options.seed}: must be between 0 and 2^63 - 1"
+    if options.rate_tps is not None and not 0 < options.rate_tps <= 1e9:
+        yield f"--rate {options.rate_tps:g}: must be above 0 (and at most a thousand million)"
+    if options.interval_ns < INTERVAL_MIN_NS:
+        yield "--interval: must be at least 100ms"
+    for flag, span in {
+        "-T": options.duration_ns,
+        "-L": options.latency_limit_ns,
+        "--stall-limit": options.stall_limit_ns,
+    }.items():
+        if span == 0:
+            yield f"{flag} 0: must be above 0"
+
+
+def _contradictions(options: RunOptions) -> Iterator[str]:
+    pairs = {
+        ("-t", "-T"): options.transactions and options.duration_ns,
+        ("-t", "--stages"): options.transactions and options.stages,
+        ("-T", "--stages"): options.duration_ns and options.stages,
+        ("--rate", "--stages"): options.rate_tps and options.stages,
+        ("--rate", "--think"): is_open(options) and options.think,
+        ("--target", "--server"): options.target and options.server,
+        ("--target", "--set"): options.target and options.settings,
+    }
+    for (one, other), both in pairs.items():
+        if both:
+            yield f"{one} and {other} exclude each other"
+    if options.arrivals and not is_open(options):
+        yield "--arrivals needs --rate, or --stages with rates"
+    if options.clients and options.clients < _stage_clients_max(options):
+        yield f"-c {options.clients} is less than --stages asks for"
+    if options.tries_max == 0 and not options.retry_time_ns and options.transactions:
+        yield "--max-tries 0 needs a bound: --retry-time, or -T instead of -t"
+
+
+def is_open(options: RunOptions) -> bool:
+    """Whether arrivals follow a schedule."""
+    return options.rate_tps is not None or any(
+        stage.rate_tps is not None for stage in options.stages or ()
+    )
+
+
+def client_count(options: RunOptions) -> int:
+    """Connections the run will open."""
+    return options.clients or _stage_clients_max(options) or CLIENTS_DEFAULT
+
+
+def _stage_clients_max(options: RunOptions) -> int:
+    return max((stage.clients or 0 for stage in options.stages or ()), default=0)
+
+
+def make_plan(
+    options: RunOptions,
+    *,
+    endpoint: Endpoint,
+    scripts: Sequence[Script],
+    variables: Mapping[str, Scalar],
+    seed: int,
+) -> Plan:
+    """The plan for these options; they have passed :func:`refuse_contradictions`."""
+    clients = client_count(options)
+    return Plan(
+        endpoint=endpoint,
+        query_mode=options.query_mode,
+        scripts=list(scripts),
+        variables=dict(variables),
+        seed=seed,
+        clients=clients,
+        threads=min(options.threads or cores_available(), clients),
+        io=options.io,
+        arrivals=_arrivals(options),
+        stages=_stages(options),
+        transactions_per_client=options.transactions,
+        warmup_ns=options.warmup_ns,
+        interval_ns=options.interval_ns,
+        latency_limit_ns=options.latency_limit_ns,
+        reconnect_each_transaction=options.reconnect,
+        retry=Retry(tries_max=options.tries_max, time_max_ns=options.retry_time_ns),
+        stall_limit_ns=options.stall_limit_ns,
+        allow_shell=options.allow_shell,
+    )
+
+
+def cores_available() -> int:
+    """Cores this process may use."""
+    return len(os.sched_getaffinity(0))
+
+
+def _arrivals(options: RunOptions) -> Arrivals:
+    if is_open(options):
+        return Arrivals(open=OpenArrivals(law=options.arrivals or "poisson"))
+    return Arrivals(closed=ClosedArrivals(think=options.think or Think()))
+
+
+def _stages(options: RunOptions) -> list[Stage]:
+    if options.stages:
+        return list(options.stages)
+    if options.transactions:
+        return [Stage(duration_ns=None, rate_tps=options.rate_tps)]
+    return [
+        Stage(duration_ns=options.duration_ns or DURATION_DEFAULT_NS, rate_tps=options.rate_tps)
+    ]
+
+
+def asked_ns(plan: Plan) -> int | None:
+    """How long the plan asks to measure; None when it counts transactions."""
+    if plan.transactions_per_client is not None:
+        return None
+    return sum(stage.duration_ns or 0 for stage in plan.stages)

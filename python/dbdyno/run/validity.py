@@ -1,0 +1,46 @@
+"""Whether a run's numbers may be used, and why not. Pure.
+
+*Valid* is narrow, so that it means something: four things make a run invalid, and they
+stand below. All else that weakens a number is a doubt, and doubts are `analysis`'s.
+"""
+
+from collections.abc import Sequence
+
+from dbdyno.model.frame import Done
+from dbdyno.model.plan import Plan
+from dbdyno.run.plan import asked_ns
+
+# The end of a run is decided once an interval or so; a whole per cent short is another thing.
+SHORTFALL_MAX = 0.01
+
+
+def invalid_reasons(
+    plan: Plan, done: Done, *, failures_max: float, violations: Sequence[str]
+) -> list[str]:
+    """Every reason why the run is invalid, in the words that people read."""
+    return [
+        *done.invalid_reasons,
+        *_ended_early(plan, done),
+        *_failed_too_often(done, failures_max),
+        *(f"an invariant broke: {violation}" for violation in violations),
+    ]
+
+
+def _ended_early(plan: Plan, done: Done) -> list[str]:
+    if done.end != "complete":
+        reason = f": {done.reason}" if done.reason else ""
+        return [f"the run was {done.end}{reason}"]
+    asked = asked_ns(plan)
+    if asked is not None and done.measured_ns < asked * (1 - SHORTFALL_MAX):
+        return [f"it ended after {done.measured_ns / 1e9:.1f} s of {asked / 1e9:.1f} s asked for"]
+    return []
+
+
+def _failed_too_often(done: Done, failures_max: float) -> list[str]:
+    ended = done.counters.ok + done.counters.failed
+    if not done.counters.ok:
+        return ["not one transaction was completed"]
+    share = done.counters.failed / ended
+    if share <= failures_max:
+        return []
+    return [f"{share:.2%} of the transactions failed, more than the {failures_max:.2%} allowed"]
