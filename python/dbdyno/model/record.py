@@ -1,0 +1,139 @@
+"""The record of one run: the object of ``run --json`` and of ``run.json`` in the folder.
+
+The names are what people's scripts read, so they stay; a field that is added changes
+nothing for them, a field that changes its meaning raises ``FORMAT_VERSION``. The record
+holds what was measured and what was said about it, never how to draw it.
+"""
+
+from typing import Any, Literal, TypeAlias
+
+from msgspec import Struct, field
+
+FORMAT_VERSION = 1
+
+Status: TypeAlias = Literal["running", "done", "failed", "interrupted"]
+Severity: TypeAlias = Literal["note", "minor", "major", "critical"]
+
+
+class TransactionCounts(Struct, frozen=True, kw_only=True):
+    """Transactions of the measured part; the words are those of ``frame.Counters``."""
+
+    ok: int
+    failed: int
+    skipped: int
+    unfinished: int
+    retried: int
+
+
+class FailureRecord(Struct, frozen=True, kw_only=True):
+    """Failures of one class and code, and the first message seen."""
+
+    failure_class: str = field(name="class")
+    code: str
+    count: int
+    message: str
+
+
+class Throughput(Struct, frozen=True, kw_only=True):
+    """Transactions a second.
+
+    ``low`` and ``high`` are the 95 % interval *within this run*, autocorrelation counted:
+    they say how well the run knows its own mean, not how the next run will differ.
+    ``min`` and ``max`` are over the intervals of the run.
+    """
+
+    value: float
+    low: float | None
+    high: float | None
+    min: float | None
+    max: float | None
+    interval: Literal["within-run 95 %"] = "within-run 95 %"
+    samples: int
+    samples_effective: float | None
+    coefficient_of_variation: float | None
+
+
+class Latency(Struct, frozen=True, kw_only=True):
+    """A distribution of times in milliseconds; None where there was nothing to measure."""
+
+    mean: float
+    p50: float
+    p90: float
+    p95: float
+    p99: float
+    p999: float
+    p9999: float
+    max: float
+
+
+class ScriptRecord(Struct, frozen=True, kw_only=True):
+    """One script's share of the run."""
+
+    name: str
+    weight: int
+    ok: int
+    failed: int
+    skipped: int
+    response_ms: Latency | None
+    service_ms: Latency | None
+
+
+class StatementRecord(Struct, frozen=True, kw_only=True):
+    """One statement; ``script`` is the script's name, ``index`` its place among the commands."""
+
+    script: str
+    index: int
+    sql: str
+    count: int
+    mean_ms: float | None
+    p50_ms: float | None
+    p95_ms: float | None
+    p99_ms: float | None
+
+
+class ClientCost(Struct, frozen=True, kw_only=True):
+    """What the load cost on the side that made it."""
+
+    cpu_us_per_transaction: float | None
+
+
+class Finding(Struct, frozen=True, kw_only=True):
+    """A claim about a run with its evidence, from one rule."""
+
+    id: str
+    title: str
+    severity: Severity
+    summary: str
+    evidence: dict[str, Any]
+
+
+class RunRecord(Struct, frozen=True, kw_only=True):
+    """One measured load on one target.
+
+    While the run lasts only what was known before it is filled in. ``server`` carries at
+    least ``cpu_us_per_transaction`` once that was measured; the settings stand in
+    ``server.json`` beside it.
+    """
+
+    format_version: int = FORMAT_VERSION
+    run_id: str
+    status: Status
+    started_at: str
+    workload: str
+    target: str
+    server: dict[str, Any] = {}
+    seed: int
+    tags: dict[str, str] = {}
+    valid: bool | None = None
+    invalid_reasons: list[str] = []
+    doubts: list[str] = []
+    duration_s: float | None = None
+    scripts: list[ScriptRecord] = []
+    transactions: TransactionCounts | None = None
+    failures: list[FailureRecord] = []
+    throughput_tps: Throughput | None = None
+    response_ms: Latency | None = None
+    service_ms: Latency | None = None
+    statements: list[StatementRecord] = []
+    client: ClientCost | None = None
+    findings: list[Finding] = []

@@ -1,0 +1,27 @@
+"""Run folders: write, read, list, query.
+
+They are the only thing that passes from measuring to explaining, in open formats (JSON and
+Parquet).
+"""
+
+from dbdyno.store.errors import StoreError
+from dbdyno.store.home import home_folder, runs_folder
+from dbdyno.store.listing import find_run, remove_run
+from dbdyno.store.query import sql
+from dbdyno.store.run import Run, open_run
+from dbdyno.store.summary import RunSummary, list_runs
+from dbdyno.store.writer import RunWriter
+
+__all__ = [
+    "Run",
+    "RunSummary",
+    "RunWriter",
+    "StoreError",
+    "find_run",
+    "home_folder",
+    "list_runs",
+    "open_run",
+    "remove_run",
+    "runs_folder",
+    "sql",
+]

@@ -1,0 +1,38 @@
+"""The coarse buckets of every interval, which are most of what a long run holds.
+
+They stay packed, as the engine sent them, until the columns are asked for.
+"""
+
+import numpy as np
+
+from dbdyno.model.recording import Columns
+from dbdyno.store.columns import Schema
+
+_PACKED = np.dtype([("bucket", "<u2"), ("count", "<u4")])
+
+
+class BucketsBuilder:
+    """Like :class:`~dbdyno.store.columns.TableBuilder`, for one packed distribution at a time."""
+
+    def __init__(self, schema: Schema) -> None:
+        self._schema = schema
+        self._keys: list[tuple[int, int, int]] = []
+        self._packed = bytearray()
+
+    def add(self, interval: int, number: int, packed: bytes) -> None:
+        """All buckets of one distribution; ``number`` is its script or statement."""
+        self._keys.append((interval, number, len(packed) // _PACKED.itemsize))
+        self._packed += packed
+
+    def columns(self) -> Columns:
+        """One row a bucket."""
+        buckets = np.frombuffer(bytes(self._packed), dtype=_PACKED)
+        intervals, numbers, lengths = np.array(self._keys, dtype=np.int64).reshape(-1, 3).T
+        columns = (
+            np.repeat(intervals, lengths),
+            np.repeat(numbers, lengths),
+            buckets["bucket"],
+            buckets["count"],
+        )
+        typed = zip(self._schema.items(), columns, strict=True)
+        return {name: column.astype(kind.numpy) for (name, kind), column in typed}

@@ -1,0 +1,79 @@
+"""Column types, and a table that is filled row by row.
+
+A type is at once what numpy holds in memory and what stands in the Parquet file. What was
+not measured is NaN in numpy and NULL in the file; only floating columns can say so.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dbdyno.model.recording import Column, Columns
+
+_ROWS_A_BLOCK = 8192
+
+
+@dataclass(frozen=True)
+class ColumnType:
+    """One type in both worlds."""
+
+    numpy: str
+    sql: str
+
+
+U8 = ColumnType("u1", "UTINYINT")
+U16 = ColumnType("u2", "USMALLINT")
+U32 = ColumnType("u4", "UINTEGER")
+U64 = ColumnType("u8", "UBIGINT")
+F32 = ColumnType("f4", "FLOAT")
+F64 = ColumnType("f8", "DOUBLE")
+TEXT = ColumnType("O", "VARCHAR")
+BLOB = ColumnType("O", "BLOB")
+STEPS = ColumnType("O", "STRUCT(statement USMALLINT, ms FLOAT)[]")
+
+Schema = Mapping[str, ColumnType]
+
+
+class TableBuilder:
+    """Rows come in one at a time; columns go out.
+
+    Rows are packed in blocks as they come, because a run of eight hours as Python objects
+    would fill the memory of a small host.
+    """
+
+    def __init__(self, schema: Schema) -> None:
+        self._schema = schema
+        self._rows: list[tuple[Any, ...]] = []
+        self._blocks: list[list[Column]] = []
+
+    def add(self, *values: object) -> None:
+        """One row, in the order of the schema."""
+        self._rows.append(values)
+        if len(self._rows) == _ROWS_A_BLOCK:
+            self._pack()
+
+    def _pack(self) -> None:
+        columns = zip(*self._rows, strict=True) if self._rows else [()] * len(self._schema)
+        types = self._schema.values()
+        self._blocks.append(
+            [_array(values, kind) for values, kind in zip(columns, types, strict=True)]
+        )
+        self._rows = []
+
+    def columns(self) -> Columns:
+        """All rows so far."""
+        self._pack()
+        joined = [np.concatenate(parts) for parts in zip(*self._blocks, strict=True)]
+        self._blocks = [joined]
+        return dict(zip(self._schema, joined, strict=True))
+
+
+def _array(values: tuple[Any, ...], kind: ColumnType) -> Column:
+    if kind.numpy != "O":
+        return np.array(values, dtype=kind.numpy)
+    array = np.empty(len(values), dtype=object)
+    for index, value in enumerate(values):  # numpy would unpack lists of one length
+        array[index] = value
+    return array

@@ -1,0 +1,86 @@
+"""The raw frames of a run while it lasts: ``frames.bin``.
+
+One zlib stream, flushed to a byte boundary after every frame, so that what was written up
+to a crash can be read back; inside it each frame is a little-endian u32 length and that
+many bytes of MessagePack, as it came from the engine. One stream rather than one per
+frame, because frames resemble each other: it halves the file. The file is never repaired:
+a reader takes the whole frames and stops where they stop.
+"""
+
+import os
+import struct
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from dbdyno.model.frame import Frame
+from dbdyno.store.errors import StoreError
+
+FRAMES = "frames.bin"
+_LENGTH = struct.Struct("<I")
+_READ_BYTES = 1 << 20
+_LEVEL = 6
+_DECODER = msgspec.msgpack.Decoder(Frame)
+
+
+class FrameAppender:
+    """Appends frames; each is in the kernel's hands when :meth:`append` returns."""
+
+    def __init__(self, path: Path) -> None:
+        self._file = path.open("xb", buffering=0)
+        self._deflate = zlib.compressobj(_LEVEL)
+
+    def append(self, frame: bytes) -> None:
+        """Add one frame, without its length."""
+        packed = self._deflate.compress(_LENGTH.pack(len(frame)) + frame)
+        self._write(packed + self._deflate.flush(zlib.Z_SYNC_FLUSH))
+
+    def _write(self, content: bytes) -> None:
+        """Write all of it: a file on a full disk takes a part before it refuses the rest."""
+        view = memoryview(content)
+        while view:
+            view = view[self._file.write(view) :]
+
+    def close(self) -> None:
+        """Put everything onto the disk."""
+        if not self._file.closed:
+            os.fsync(self._file.fileno())
+            self._file.close()
+
+
+def read_frames(path: Path) -> Iterator[Frame]:
+    """The frames that were written whole, also while the run goes on."""
+    for number, packed in enumerate(_messages(path)):
+        try:
+            yield _DECODER.decode(packed)
+        except msgspec.MsgspecError as error:
+            raise StoreError(
+                "damaged", f"Frame {number} of {path} is not what this version writes: {error}"
+            ) from error
+
+
+def _messages(path: Path) -> Iterator[bytes]:
+    pending = bytearray()
+    for part in _inflated(path):
+        pending += part
+        begin = 0
+        while len(pending) - begin >= _LENGTH.size:
+            (length,) = _LENGTH.unpack_from(pending, begin)
+            end = begin + _LENGTH.size + length
+            if end > len(pending):
+                break
+            yield bytes(pending[begin + _LENGTH.size : end])
+            begin = end
+        del pending[:begin]
+
+
+def _inflated(path: Path) -> Iterator[bytes]:
+    inflate = zlib.decompressobj()
+    with path.open("rb") as file:
+        while packed := file.read(_READ_BYTES):
+            try:
+                yield inflate.decompress(packed)
+            except zlib.error:
+                return  # the tail that a crash left behind, such as zeros after a power cut

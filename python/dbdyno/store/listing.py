@@ -1,0 +1,70 @@
+"""Finds run folders by name, lists them, and removes them."""
+
+import shutil
+from pathlib import Path
+
+from dbdyno.store.errors import StoreError, explained
+from dbdyno.store.files import is_locked
+from dbdyno.store.home import runs_folder
+
+LAST = "last"
+_RECORD = "run.json"
+
+
+def run_folders(home: Path | None = None) -> list[Path]:
+    """All run folders, oldest first."""
+    runs = runs_folder(home)
+    if not runs.is_dir():
+        return []
+    return sorted(
+        folder
+        for folder in runs.iterdir()
+        if not folder.name.startswith(".") and (folder / _RECORD).is_file()
+    )
+
+
+def find_run(id_or_path: str | Path, home: Path | None = None) -> Path:
+    """The folder that a person means: a path, an id, a unique beginning or end of one, ``last``."""
+    as_path = Path(id_or_path)
+    if (as_path / _RECORD).is_file():
+        return as_path.resolve()
+    folders = run_folders(home)
+    if not folders:
+        raise StoreError(
+            "no_run", f"There are no runs in {runs_folder(home)}.", "Make one: dbdyno run tpcb"
+        )
+    named = str(id_or_path)
+    if named == LAST:
+        return folders[-1]
+    return _only(named, _matching(named, folders))
+
+
+def _matching(named: str, folders: list[Path]) -> list[Path]:
+    exact = [folder for folder in folders if folder.name == named]
+    if exact or not named:
+        return exact
+    return [
+        folder for folder in folders if folder.name.startswith(named) or folder.name.endswith(named)
+    ]
+
+
+def _only(named: str, matches: list[Path]) -> Path:
+    if not matches:
+        raise StoreError("no_run", f"No run is called {named!r}.", "dbdyno runs lists them.")
+    if len(matches) > 1:
+        names = ", ".join(folder.name for folder in matches[:5])
+        more = ", …" if len(matches) > 5 else ""
+        raise StoreError(
+            "ambiguous_run", f"{named!r} may mean {len(matches)} runs: {names}{more}.", "Say more."
+        )
+    return matches[0]
+
+
+def remove_run(id_or_path: str | Path, home: Path | None = None) -> Path:
+    """Delete a run folder; one that is being written is refused."""
+    folder = find_run(id_or_path, home)
+    if is_locked(folder):
+        raise StoreError("running", f"{folder.name} is still running.", "Stop it first.")
+    with explained("removing", folder):
+        shutil.rmtree(folder)
+    return folder

@@ -1,0 +1,74 @@
+"""Tables to Parquet files and back, through an in-memory DuckDB.
+
+Never a DuckDB database file: such a file admits one process, and a run is read by the
+web page, the command line and the runner at the same time.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import duckdb
+import numpy as np
+
+from dbdyno.model.recording import Columns
+from dbdyno.store.columns import ColumnType, Schema
+from dbdyno.store.errors import StoreError
+from dbdyno.store.tables import SCHEMAS
+
+_OPTIONS = "FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL 6, PARQUET_VERSION v2"
+
+
+def table_path(folder: Path, name: str) -> Path:
+    """Where a table of a run lies."""
+    return folder / f"{name}.parquet"
+
+
+def write_tables(folder: Path, tables: Mapping[str, Columns]) -> None:
+    """Write all tables beside their places, then move them there: all are whole or absent."""
+    unfinished = {name: folder / f"{name}.parquet.new" for name in tables}
+    try:
+        with duckdb.connect() as connection:
+            for name, columns in tables.items():
+                _write(connection, unfinished[name], columns, SCHEMAS[name])
+        for name, path in unfinished.items():
+            path.replace(table_path(folder, name))
+    except (duckdb.Error, OSError) as error:
+        for path in unfinished.values():
+            path.unlink(missing_ok=True)
+        raise StoreError(
+            "not_converted",
+            f"The tables of {folder} could not be written: {error}",
+            "The run stays readable through frames.bin.",
+        ) from error
+
+
+def _write(
+    connection: duckdb.DuckDBPyConnection, path: Path, columns: Columns, schema: Schema
+) -> None:
+    view = connection.register("columns_of_run", columns)
+    selected = ", ".join(typed_column(name, kind) for name, kind in schema.items())
+    view.execute(f"COPY (SELECT {selected} FROM columns_of_run) TO {_quoted(path)} ({_OPTIONS})")
+    connection.unregister("columns_of_run")
+
+
+def typed_column(name: str, kind: ColumnType) -> str:
+    """A numpy column as SQL sees it: of its own type, also when empty, and NULL for NaN."""
+    value = f'CASE WHEN isnan("{name}") THEN NULL ELSE "{name}" END'
+    if not kind.numpy.startswith("f"):
+        value = f'"{name}"'
+    return f'CAST({value} AS {kind.sql}) AS "{name}"'
+
+
+def read_table(folder: Path, name: str) -> Columns:
+    """One table as columns; NULL becomes NaN."""
+    with duckdb.connect() as connection:
+        relation = connection.sql(f"FROM read_parquet({_quoted(table_path(folder, name))})")
+        fetched = relation.fetchnumpy()
+    return {
+        column: np.ma.filled(values, np.nan) if np.ma.isMaskedArray(values) else values
+        for column, values in fetched.items()
+    }
+
+
+def _quoted(path: Path) -> str:
+    return "'" + str(path).replace("'", "''") + "'"

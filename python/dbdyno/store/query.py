@@ -1,0 +1,112 @@
+"""SQL over all runs: one view per table, with the run's id in front, and ``runs``.
+
+DuckDB reads the Parquet files where they lie; the frames of runs that are not finished
+are tabulated in memory, and only the tables that the query mentions.
+"""
+
+import re
+from pathlib import Path
+
+import duckdb
+import msgspec
+import numpy as np
+
+from dbdyno.model.recording import Columns
+from dbdyno.store.columns import F64, TEXT, Schema
+from dbdyno.store.errors import StoreError
+from dbdyno.store.frames_file import FRAMES
+from dbdyno.store.listing import run_folders
+from dbdyno.store.parquet import table_path, typed_column
+from dbdyno.store.run import Run
+from dbdyno.store.summary import RunSummary, list_runs
+from dbdyno.store.tables import SCHEMAS
+
+_RUNS: Schema = {
+    "run_id": TEXT,
+    "status": TEXT,
+    "started_at": TEXT,
+    "workload": TEXT,
+    "target": TEXT,
+    "valid": TEXT,
+    "duration_s": F64,
+    "tps": F64,
+    "p99_ms": F64,
+    "tags": TEXT,
+}
+
+
+def sql(query: str, home: Path | None = None) -> duckdb.DuckDBPyRelation:
+    """The query's answer; ``.fetchall()``, ``.fetchnumpy()`` and ``.df()`` read it."""
+    connection = duckdb.connect()
+    try:
+        _create_views(connection, query, home)
+        return connection.sql(query)
+    except duckdb.Error as error:
+        tables = ", ".join(("runs", *SCHEMAS))
+        raise StoreError("query", str(error), f"The tables are {tables}.") from error
+
+
+def _create_views(connection: duckdb.DuckDBPyConnection, query: str, home: Path | None) -> None:
+    words = set(re.findall(r"\w+", query.lower()))
+    if "runs" in words:
+        columns = _runs_columns(list_runs(home))
+        connection.register("runs_columns", columns)
+        connection.execute(f"CREATE TABLE runs AS SELECT {_typed(_RUNS)} FROM runs_columns")
+    folders = run_folders(home)
+    for name in SCHEMAS.keys() & words:
+        _create_view(connection, name, folders)
+
+
+def _create_view(connection: duckdb.DuckDBPyConnection, name: str, folders: list[Path]) -> None:
+    raw = [folder for folder in folders if (folder / FRAMES).exists()]
+    finished = [
+        table_path(folder, name)
+        for folder in folders
+        if folder not in raw and table_path(folder, name).exists()
+    ]
+    _create_raw_table(connection, name, raw)
+    parts = [f"FROM raw_{name}"]
+    if finished:
+        listed = ", ".join("'" + str(path).replace("'", "''") + "'" for path in finished)
+        parts.append(
+            "SELECT parse_path(filename)[-2] AS run_id, * EXCLUDE (filename) "
+            f"FROM read_parquet([{listed}], union_by_name = true, filename = true)"
+        )
+    connection.execute(f"CREATE VIEW {name} AS {' UNION ALL BY NAME '.join(parts)}")
+
+
+def _create_raw_table(
+    connection: duckdb.DuckDBPyConnection, name: str, folders: list[Path]
+) -> None:
+    """The unfinished runs' rows; with none of them still the table, with its types."""
+    schema = SCHEMAS[name]
+    types = ", ".join(f'"{column}" {kind.sql}' for column, kind in schema.items())
+    connection.execute(f"CREATE TABLE raw_{name} (run_id VARCHAR, {types})")
+    for folder in folders:
+        connection.register("columns_of_run", Run(folder).columns(name))
+        connection.execute(
+            f"INSERT INTO raw_{name} SELECT ?, {_typed(schema)} FROM columns_of_run",
+            [folder.name],
+        )
+        connection.unregister("columns_of_run")
+
+
+def _typed(schema: Schema) -> str:
+    return ", ".join(typed_column(name, kind) for name, kind in schema.items())
+
+
+def _runs_columns(runs: list[RunSummary]) -> Columns:
+    return {name: _runs_column(runs, name) for name in _RUNS}
+
+
+def _runs_column(runs: list[RunSummary], name: str) -> np.ndarray:
+    values = [getattr(run, name) for run in runs]
+    if _RUNS[name] is F64:
+        return np.array([np.nan if value is None else value for value in values], dtype="f8")
+    return np.array([_text(value) for value in values], dtype=object)
+
+
+def _text(value: object) -> str | None:
+    if value is None or isinstance(value, str):
+        return value
+    return msgspec.json.encode(value).decode()

@@ -1,0 +1,142 @@
+"""Reads one run folder: finished, running, or left behind by a process that died.
+
+Reading never changes a folder. While ``frames.bin`` is there it is the truth, and tables
+are made from it in memory; afterwards they come from the Parquet files.
+"""
+
+from functools import cached_property
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from dbdyno.model.record import FORMAT_VERSION, RunRecord, Status
+from dbdyno.model.recording import Columns, Recording
+from dbdyno.store.errors import StoreError
+from dbdyno.store.files import is_locked, read_json
+from dbdyno.store.frames_file import FRAMES, read_frames
+from dbdyno.store.listing import find_run
+from dbdyno.store.parquet import read_table
+from dbdyno.store.tables import SCHEMAS, Tabulator
+from dbdyno.store.writer import ENGINE, HOST, LOG, PLAN, RECORD, SERVER
+
+
+class Run:
+    """One run folder.
+
+    ``columns(name)`` gives a table as numpy columns, ``frame(name)`` the same as a data
+    frame; ``tables`` lists the names.
+    """
+
+    tables = tuple(SCHEMAS)
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.record = read_record(folder)
+
+    @property
+    def run_id(self) -> str:
+        """The folder's name."""
+        return self.record.run_id
+
+    @property
+    def status(self) -> Status:
+        """``running``, ``done``, ``failed`` or ``interrupted``."""
+        return self.record.status
+
+    @cached_property
+    def plan(self) -> dict[str, Any]:
+        """What the engine was asked to do."""
+        return read_json(self.folder / PLAN)
+
+    @cached_property
+    def host(self) -> dict[str, Any]:
+        """The machine."""
+        return read_json(self.folder / HOST)
+
+    @cached_property
+    def server(self) -> dict[str, Any]:
+        """The server and its settings."""
+        return read_json(self.folder / SERVER)
+
+    @property
+    def log(self) -> str:
+        """The log so far."""
+        return (self.folder / LOG).read_text(encoding="utf-8", errors="replace")
+
+    @property
+    def engine(self) -> dict[str, Any]:
+        """What the engine said of itself."""
+        return self._raw.engine if self._raw else read_json(self.folder / ENGINE)
+
+    def columns(self, name: str) -> Columns:
+        """A table as numpy columns of one length."""
+        if name not in SCHEMAS:
+            known = ", ".join(self.tables)
+            raise StoreError("no_table", f"A run has no table {name!r}.", f"There are {known}.")
+        return self._raw_tables[name] if self._raw else read_table(self.folder, name)
+
+    def frame(self, name: str) -> Any:
+        """A table as a pandas or polars data frame, whichever is installed; else numpy columns."""
+        return _as_data_frame(self.columns(name))
+
+    def recording(self) -> Recording:
+        """All of it, in memory, for analysis and report."""
+        return Recording(
+            record=self.record,
+            plan=self.plan,
+            host=self.host,
+            server=self.server,
+            engine=self.engine,
+            tables={name: self.columns(name) for name in self.tables},
+        )
+
+    @cached_property
+    def _raw(self) -> Tabulator | None:
+        """The frames' tables, or nothing once the Parquet files have taken their place."""
+        try:
+            return Tabulator().take(read_frames(self.folder / FRAMES))
+        except FileNotFoundError:
+            return None
+
+    @cached_property
+    def _raw_tables(self) -> dict[str, Columns]:
+        return self._raw.tables() if self._raw else {}
+
+
+def open_run(id_or_path: str | Path, home: Path | None = None) -> Run:
+    """Open a run by its folder, its id, the beginning or end of its id, or ``last``."""
+    return Run(find_run(id_or_path, home))
+
+
+def read_record(folder: Path) -> RunRecord:
+    """The record, with the status that is true now."""
+    path = folder / RECORD
+    try:
+        found = read_json(path)
+        _check_format(path, found)
+        record = msgspec.convert(found, RunRecord)
+    except msgspec.MsgspecError as error:
+        raise StoreError("damaged", f"{path} is not a run's record: {error}") from error
+    if record.status == "running" and not is_locked(folder):
+        return msgspec.structs.replace(record, status="interrupted")
+    return record
+
+
+def _check_format(path: Path, found: dict[str, Any]) -> None:
+    version = found.get("format_version")
+    if isinstance(version, int) and version > FORMAT_VERSION:
+        raise StoreError(
+            "newer_format",
+            f"{path} has format {version}; this dbdyno reads up to {FORMAT_VERSION}.",
+            "Open it with the version that wrote it, or a later one.",
+        )
+
+
+def _as_data_frame(columns: Columns) -> Any:
+    for library in ("pandas", "polars"):
+        if find_spec(library):
+            return import_module(library).DataFrame(columns)
+    return columns

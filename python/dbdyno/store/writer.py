@@ -1,0 +1,148 @@
+"""Writes one run folder while the run lasts.
+
+At any instant the folder can be read: the record is there from the beginning, frames are
+appended as they come, and tables take the frames' place only once all of them are whole.
+The writer does no arithmetic: whoever measures gives it the final record.
+"""
+
+import re
+import secrets
+import shutil
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import msgspec
+
+from dbdyno.model.plan import Plan
+from dbdyno.model.record import RunRecord
+from dbdyno.store.errors import explained
+from dbdyno.store.files import hold_lock, replace_json
+from dbdyno.store.frames_file import FRAMES, FrameAppender, read_frames
+from dbdyno.store.home import runs_folder
+from dbdyno.store.parquet import write_tables
+from dbdyno.store.secrets import Masker, plan_to_keep, without_password
+from dbdyno.store.tables import Tabulator
+
+RECORD = "run.json"
+PLAN = "plan.json"
+HOST = "host.json"
+SERVER = "server.json"
+ENGINE = "engine.json"
+LOG = "log.txt"
+
+
+class RunWriter:
+    """A run folder that is being written; a context manager that gives back the lock.
+
+    ``record`` comes without a run id and gets one. Left without :meth:`finish`, the
+    folder is a readable run that was interrupted.
+    """
+
+    def __init__(self, record: RunRecord, plan: Plan, home: Path | None = None) -> None:
+        runs = runs_folder(home)
+        with explained("creating a run folder in", runs):
+            runs.mkdir(parents=True, exist_ok=True, mode=0o700)
+            self.record = msgspec.structs.replace(
+                record,
+                run_id=_new_run_id(record.workload),
+                status="running",
+                target=without_password(record.target),
+            )
+            self.folder = runs / self.record.run_id
+            self._fill(plan)
+        self._masker = Masker(plan.endpoint.password)
+
+    def _fill(self, plan: Plan) -> None:
+        """Make the folder elsewhere and move it into its place with all that a reader needs."""
+        unfinished = self.folder.with_name(f".{self.folder.name}")
+        unfinished.mkdir(mode=0o700)
+        try:
+            self._lock = hold_lock(unfinished)
+            replace_json(unfinished / RECORD, self.record)
+            replace_json(unfinished / PLAN, plan_to_keep(plan))
+            self._frames = FrameAppender(unfinished / FRAMES)
+            self._log = (unfinished / LOG).open("a", encoding="utf-8", buffering=1)
+            unfinished.rename(self.folder)
+        except OSError:
+            shutil.rmtree(unfinished, ignore_errors=True)
+            raise
+
+    @property
+    def run_id(self) -> str:
+        """The folder's name, which sorts by time."""
+        return self.record.run_id
+
+    def write_host(self, host: Mapping[str, Any]) -> None:
+        """What the load and, for a private server, the server ran on."""
+        self._write_json(HOST, host)
+
+    def write_server(self, server: Mapping[str, Any]) -> None:
+        """What the server was: version, settings, sizes."""
+        self._write_json(SERVER, server)
+
+    def _write_json(self, name: str, value: object) -> None:
+        path = self.folder / name
+        with explained("writing", path):
+            replace_json(path, value)
+
+    def append_frame(self, frame: bytes) -> None:
+        """Keep one frame as it came from the engine, without its length."""
+        path = self.folder / FRAMES
+        with explained("writing", path):
+            self._frames.append(frame)
+
+    def log(self, line: str) -> None:
+        """Add a line to the log, with the time."""
+        now = datetime.now(UTC).isoformat(timespec="milliseconds")
+        path = self.folder / LOG
+        with explained("writing", path):
+            self._log.write(f"{now} {self._masker.mask(line)}\n")
+
+    def finish(self, record: RunRecord) -> None:
+        """Write the final record, then turn the frames into tables.
+
+        The record first: when the disk is full the verdict is safe, and the frames stay
+        until the tables are whole.
+        """
+        same_run = msgspec.structs.replace(
+            record, run_id=self.run_id, target=without_password(record.target)
+        )
+        self._write_json(RECORD, same_run)
+        self.record = same_run
+        frames = self.folder / FRAMES
+        with explained("writing", frames):
+            self._frames.close()
+        tabulator = Tabulator().take(read_frames(frames))
+        self._write_json(ENGINE, tabulator.engine)
+        write_tables(self.folder, tabulator.tables())
+        frames.unlink()
+        self.close()
+
+    def close(self) -> None:
+        """Stop writing and give back the lock."""
+        self._frames.close()
+        self._log.close()
+        self._lock.close()
+
+    def __enter__(self) -> Self:
+        """Nothing to do: the folder exists since the writer does."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """See :meth:`close`."""
+        self.close()
+
+
+def _new_run_id(workload: str) -> str:
+    """Sortable by time, readable, and unique: 20261120-214203-tpcb-3f2a."""
+    now = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
+    name = re.sub(r"[^a-z0-9]+", "-", workload.lower()).strip("-")[:24].strip("-") or "run"
+    return f"{now}-{name}-{secrets.token_hex(2)}"
