@@ -47,5 +47,6 @@ def steal_share(root: Path) -> float | None:
         if line.startswith("cpu "):
             # user nice system idle iowait irq softirq steal; guest time is within user's.
             times = [int(field) for field in line.split()[1:9]]
-            return times[7] / sum(times) if len(times) == 8 and sum(times) else None
+            total = sum(times)
+            return times[7] / total if len(times) == 8 and total else None
     return None

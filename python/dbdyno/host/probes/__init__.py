@@ -1,0 +1,1 @@
+"""One question about the machine a file."""

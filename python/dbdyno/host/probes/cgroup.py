@@ -1,0 +1,32 @@
+"""Whether the control group holds less than the machine has."""
+
+from pathlib import Path
+
+from dbdyno.host import cgroup
+from dbdyno.host.doctor import Finding, Probe
+
+
+def look(root: Path) -> Finding:
+    """Reads the limits on this process."""
+    limits = cgroup.describe(root)
+    told = []
+    if limits.cpu_cores is not None:
+        told.append(f"{limits.cpu_cores:g} cores")
+    if limits.memory_bytes is not None:
+        told.append(f"{limits.memory_bytes / 2**30:.1f} GiB of memory")
+    if not told:
+        return Finding(level="ok", found="no limit")
+    return Finding(
+        level="warning" if limits.cpu_cores is not None else "note",
+        found="limited to " + " and ".join(told),
+        mend="Give the container whole cores (a cpuset) instead of a quota, and more memory "
+        "than the database's cache needs.",
+    )
+
+
+PROBE = Probe(
+    title="control group",
+    meaning="A processor quota stops all threads for the rest of a period once it is used "
+    "up: latencies then show stalls of tens of milliseconds that the database did not make.",
+    look=look,
+)

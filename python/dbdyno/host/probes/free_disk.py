@@ -1,0 +1,34 @@
+"""How much room the folder of private servers and runs has."""
+
+from pathlib import Path
+
+from dbdyno.host import disk
+from dbdyno.host.doctor import Finding, Probe
+from dbdyno.servers.home import home
+
+_ENOUGH_BYTES = 10 * 2**30
+
+
+def judge(folder: Path, free_bytes: int) -> Finding:
+    """What the room admits."""
+    found = f"{free_bytes / 2**30:.1f} GiB free for {folder}"
+    if free_bytes >= _ENOUGH_BYTES:
+        return Finding(level="ok", found=found)
+    return Finding(
+        level="warning",
+        found=found,
+        mend="Remove old runs (dbdyno runs rm), or set DBDYNO_HOME to a folder on a larger disk.",
+    )
+
+
+def look(_root: Path) -> Finding:
+    """Asks the file system of ``DBDYNO_HOME``."""
+    return judge(home(), disk.free_bytes(home()))
+
+
+PROBE = Probe(
+    title="free disk",
+    meaning="Private servers keep data and write-ahead log there: scale 100 of tpcb takes "
+    "1.5 GB, and its log a few more.",
+    look=look,
+)

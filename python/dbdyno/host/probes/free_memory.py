@@ -1,0 +1,27 @@
+"""How much memory is free for a server and its data."""
+
+from pathlib import Path
+
+from dbdyno.host import memory
+from dbdyno.host.doctor import Finding, Probe
+
+_ENOUGH_BYTES = 2 * 2**30
+
+
+def look(root: Path) -> Finding:
+    """Reads ``/proc/meminfo``."""
+    found = memory.describe(root)
+    told = f"{found.available_bytes / 2**30:.1f} of {found.total_bytes / 2**30:.1f} GiB available"
+    if found.available_bytes >= _ENOUGH_BYTES:
+        return Finding(level="ok", found=told)
+    return Finding(
+        level="warning", found=told, mend="End other programs, or use a smaller --scale."
+    )
+
+
+PROBE = Probe(
+    title="free memory",
+    meaning="A private server takes a quarter of the memory for its cache, and the rest "
+    "caches its files; a machine that swaps measures its swap.",
+    look=look,
+)

@@ -1,0 +1,65 @@
+"""Whether io_uring can be used here.
+
+The kernel itself is asked, since containers often forbid it by a filter that no file
+tells of.
+"""
+
+import ctypes
+import errno
+import os
+from pathlib import Path
+
+from dbdyno.host import files
+from dbdyno.host.doctor import Finding, Probe
+
+# The same on every Linux architecture, as all system calls since 4.20 are.
+_IO_URING_SETUP = 425
+_PARAMETERS_BYTES = 120
+
+
+def try_setup() -> int:
+    """Sets up a small ring and closes it; 0, or the error's number."""
+    library = ctypes.CDLL(None, use_errno=True)
+    parameters = ctypes.create_string_buffer(_PARAMETERS_BYTES)
+    descriptor = library.syscall(_IO_URING_SETUP, 8, parameters)
+    if descriptor < 0:
+        return ctypes.get_errno()
+    os.close(descriptor)
+    return 0
+
+
+def judge(refusal: int, disabled: int | None) -> Finding:
+    """What a refusal means, given ``kernel.io_uring_disabled``."""
+    if refusal == 0:
+        return Finding(level="ok", found="works")
+    if refusal == errno.ENOSYS:
+        return Finding(
+            level="note",
+            found="this kernel does not have it",
+            mend="Nothing to do: epoll is used. Linux 6.1 or newer has it.",
+        )
+    if disabled:
+        return Finding(
+            level="note",
+            found=f"forbidden by kernel.io_uring_disabled = {disabled}",
+            mend="sysctl kernel.io_uring_disabled=0, as root; until then epoll is used.",
+        )
+    return Finding(
+        level="note",
+        found=f"refused ({os.strerror(refusal)}): a seccomp filter, as containers have",
+        mend="Run the container with a seccomp profile that allows io_uring_setup, "
+        "io_uring_enter and io_uring_register; until then epoll is used.",
+    )
+
+
+def look(root: Path) -> Finding:
+    """Tries it."""
+    return judge(try_setup(), files.number(root / "proc/sys/kernel/io_uring_disabled"))
+
+
+PROBE = Probe(
+    title="io_uring",
+    meaning="Sends and receives for many clients with fewer system calls; without it the "
+    "engine uses epoll, which costs somewhat more processor time per transaction.",
+    look=look,
+)

@@ -1,0 +1,36 @@
+"""How much processor time the hypervisor gives to others."""
+
+from pathlib import Path
+
+from dbdyno.host import cpu
+from dbdyno.host.doctor import Finding, Probe
+
+_SHARE_NOTED = 0.001
+_SHARE_HARMFUL = 0.01
+
+
+def judge(share: float | None) -> Finding:
+    """What a share of stolen time means."""
+    if share is None:
+        return Finding(level="note", found="not told here")
+    found = f"{share:.2%} of processor time since boot"
+    if share < _SHARE_NOTED:
+        return Finding(level="ok", found=found)
+    return Finding(
+        level="warning" if share >= _SHARE_HARMFUL else "note",
+        found=found,
+        mend="Use an instance with processors of its own, and repeat runs at other hours.",
+    )
+
+
+def look(root: Path) -> Finding:
+    """Reads ``/proc/stat``."""
+    return judge(cpu.steal_share(root))
+
+
+PROBE = Probe(
+    title="stolen time",
+    meaning="While the hypervisor runs other guests, this machine stands still without "
+    "knowing it: throughput drops and latencies grow for no reason inside it.",
+    look=look,
+)

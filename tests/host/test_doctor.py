@@ -1,0 +1,94 @@
+"""What the doctor says of machines in need."""
+
+import errno
+from pathlib import Path
+
+import pytest
+
+from dbdyno.errors import DbdynoError
+from dbdyno.host import doctor, file_limit
+from dbdyno.host.probes import (
+    cgroup,
+    clock_source,
+    file_limit as file_limit_probe,
+    free_disk,
+    free_memory,
+    governor,
+    io_uring,
+    numa,
+    steal,
+    user_namespaces,
+)
+
+
+def test_every_probe_answers_on_this_machine_and_on_one_that_tells_nothing(tmp_path):
+    for root in (Path("/"), tmp_path):
+        diagnoses = list(doctor.examine(root))
+        assert len(diagnoses) == len(doctor.all_probes()) >= 10
+        for diagnosis in diagnoses:
+            assert diagnosis.found
+            assert diagnosis.meaning.endswith(".")
+            assert diagnosis.mend or diagnosis.level in ("ok", "note")
+
+
+def test_a_probe_that_cannot_look_says_so():
+    def fail(_root: Path) -> doctor.Finding:
+        raise PermissionError("not for you")
+
+    finding = doctor._look(doctor.Probe(title="x", meaning="y.", look=fail), Path("/"))
+    assert (finding.level, finding.found) == ("note", "could not look: not for you")
+
+
+@pytest.mark.parametrize(
+    ("refusal", "disabled", "words"),
+    [
+        (0, 0, "works"),
+        (errno.ENOSYS, None, "does not have it"),
+        (errno.EPERM, 2, "kernel.io_uring_disabled = 2"),
+        (errno.EPERM, 0, "seccomp"),
+    ],
+)
+def test_io_uring_refusals_have_their_causes(refusal, disabled, words):
+    assert words in io_uring.judge(refusal, disabled).found
+
+
+def test_machines_in_need(tree):
+    root = tree(
+        {
+            "proc/self/cgroup": "0::/\n",
+            "proc/meminfo": "MemTotal: 1048576 kB\nMemAvailable: 524288 kB\n",
+            "proc/stat": "cpu  50 0 0 40 0 0 0 10 0 0\n",
+            "sys/fs/cgroup/cgroup.controllers": "cpu",
+            "sys/fs/cgroup/cpu.max": "150000 100000",
+            "sys/devices/system/clocksource/clocksource0/current_clocksource": "hpet",
+            "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor": "powersave",
+            "sys/devices/system/node/node0/cpulist": "0",
+            "sys/devices/system/node/node1/cpulist": "1",
+        }
+    )
+    assert (cgroup.look(root).level, cgroup.look(root).found) == ("warning", "limited to 1.5 cores")
+    assert clock_source.look(root).level == "warning"
+    assert free_memory.look(root).level == "warning"
+    assert governor.look(root).level == "warning"
+    assert numa.look(root).found == "2 nodes"
+    assert steal.look(root).level == "warning"
+
+
+def test_limits_and_rights():
+    assert file_limit_probe.judge(1024).mend == file_limit.HOW_TO_RAISE
+    assert file_limit_probe.judge(20_000).level == "ok"
+    assert free_disk.judge(Path("/x"), 2**30).level == "warning"
+    assert user_namespaces.judge(is_root=True, works=False).level == "note"
+    assert user_namespaces.judge(is_root=False, works=False).level == "ok"
+
+
+def test_a_hundred_million_clients_are_refused_with_the_way_to_raise_the_limit():
+    with pytest.raises(DbdynoError) as refused:
+        file_limit.make_room_for(100_000_000)
+    assert refused.value.code == "file_limit"
+    assert "100000256 open files" in refused.value.message
+    assert "ulimit -Hn" in refused.value.hint
+
+
+def test_room_for_few_clients_is_made():
+    file_limit.make_room_for(10)

@@ -1,0 +1,119 @@
+"""Every form of each small grammar, and what is refused with which words."""
+
+import pytest
+
+from dbdyno.model.plan import Stage, Think
+from dbdyno.run import grammar
+
+MS, S = 1_000_000, 1_000_000_000
+
+
+@pytest.mark.parametrize(
+    ("text", "ns"),
+    [
+        ("30", 30 * S),
+        ("0", 0),
+        ("1.5s", 3 * S // 2),
+        ("200ms", 200 * MS),
+        ("250us", 250_000),
+        ("5m", 300 * S),
+        ("5min", 300 * S),
+        ("1h30m", 5400 * S),
+        (" 2 s ", 2 * S),
+        ("1d", 86400 * S),
+    ],
+)
+def test_spans(text, ns):
+    assert grammar.span_ns(text) == ns
+
+
+def test_a_bare_number_is_in_the_unit_of_its_option():
+    assert grammar.span_ns("15", bare_unit="ms") == 15 * MS
+
+
+@pytest.mark.parametrize("text", ["", "abc", "-5", "5 parsecs", "1e3", "nan", "1h-30m", "٣s"])
+def test_what_is_not_a_span_is_shown_how_to_write_one(text):
+    with pytest.raises(ValueError, match="is not a span of time: write 30s"):
+        grammar.span_ns(text)
+
+
+def test_a_span_beyond_the_engine_is_refused():
+    with pytest.raises(ValueError, match="ten years"):
+        grammar.span_ns("99999d")
+
+
+@pytest.mark.parametrize("text", ["30s", "200ms", "5m", "2h", "250us", "0s"])
+def test_spans_are_shown_as_people_write_them(text):
+    assert grammar.span_text(grammar.span_ns(text)) == text
+
+
+def test_stages_of_clients_and_of_rates():
+    assert grammar.stages("30s:8c, 1m:32c") == (
+        Stage(duration_ns=30 * S, clients=8),
+        Stage(duration_ns=60 * S, clients=32),
+    )
+    assert grammar.stages("10:500/s") == (Stage(duration_ns=10 * S, rate_tps=500.0),)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("30s", "is not a stage"),
+        ("30s:8", "is not a stage"),
+        ("30s:8c,", "is not a stage"),
+        ("x:8c", "is not a span"),
+        ("0s:8c", "has no duration"),
+        ("5s:0c", "has no load"),
+        ("5s:0/s", "has no load"),
+        ("5s:8c,5s:100/s", "mixes clients and rates"),
+    ],
+)
+def test_what_is_not_a_stage(text, words):
+    with pytest.raises(ValueError, match=words):
+        grammar.stages(text)
+
+
+def test_think_times():
+    assert grammar.think("10ms") == Think(law="constant", mean_ns=10 * MS)
+    assert grammar.think("1s,exponential") == Think(law="exponential", mean_ns=S)
+    with pytest.raises(ValueError, match="is not a think time"):
+        grammar.think("1s,gamma")
+
+
+def test_shares():
+    assert grammar.percentage("1%") == grammar.percentage("0.01") == 0.01
+    for text in ("101%", "-1%", "some", "nan"):
+        with pytest.raises(ValueError, match="is not a share"):
+            grammar.percentage(text)
+
+
+def test_weights():
+    assert grammar.weighted_name("a@b.sql@3") == ("a@b.sql", 3)
+    assert grammar.weighted_name("app.sql") == ("app.sql", 1)
+    for text in ("app.sql@x", "@3", "app.sql@-1", "app.sql@"):
+        with pytest.raises(ValueError, match="no weight after @"):
+            grammar.weighted_name(text)
+
+
+def test_assignments():
+    assert grammar.assignment("a = b=c") == ("a", " b=c")
+    with pytest.raises(ValueError, match="not an assignment"):
+        grammar.assignment("a")
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("5", 5),
+        ("-5", -5),
+        ("1.5", 1.5),
+        ("1e3", 1000.0),
+        ("9223372036854775808", 9.223372036854775808e18),
+        ("TRUE", True),
+        ("null", None),
+        ("five", "five"),
+        ("", ""),
+    ],
+)
+def test_scalars(text, value):
+    assert grammar.scalar(text) == value

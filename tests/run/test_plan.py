@@ -1,0 +1,98 @@
+"""What options become, and which of them cannot be meant together."""
+
+import pytest
+
+from dbdyno.errors import DbdynoError
+from dbdyno.model.plan import Address, Endpoint, Plan, Script, Stage, Think, UnixSocket
+from dbdyno.run.options import SECOND_NS, RunOptions
+from dbdyno.run.plan import asked_ns, cores_available, make_plan, refuse_contradictions
+
+ENDPOINT = Endpoint(
+    address=Address(unix=UnixSocket(path="/tmp/.s.PGSQL.5432")), user="u", database="d"
+)
+
+
+def plan_of(**options) -> Plan:
+    return make_plan(
+        RunOptions(**options),
+        endpoint=ENDPOINT,
+        scripts=[Script(name="s", text="select 1;")],
+        variables={"scale": 1},
+        seed=7,
+    )
+
+
+def test_the_defaults_are_those_of_the_manual():
+    plan = plan_of()
+    assert (plan.clients, plan.threads) == (8, min(cores_available(), 8))
+    assert plan.stages == [Stage(duration_ns=30 * SECOND_NS)]
+    assert plan.warmup_ns == 3 * SECOND_NS
+    assert plan.query_mode == "prepared"
+    assert plan.arrivals.closed is not None
+    assert asked_ns(plan) == 30 * SECOND_NS
+
+
+def test_never_more_threads_than_clients():
+    assert plan_of(clients=2, threads=64).threads == 2
+
+
+def test_a_rate_makes_the_loop_open():
+    plan = plan_of(rate_tps=500.0, arrivals="constant", duration_ns=SECOND_NS)
+    assert plan.arrivals.open.law == "constant"
+    assert plan.stages == [Stage(duration_ns=SECOND_NS, rate_tps=500.0)]
+
+
+def test_stages_say_how_many_clients_connect():
+    stages = (Stage(duration_ns=1, clients=4), Stage(duration_ns=2, clients=16))
+    assert plan_of(stages=stages).clients == 16
+    assert asked_ns(plan_of(stages=stages)) == 3
+
+
+def test_a_count_has_no_duration():
+    plan = plan_of(transactions=10)
+    assert plan.stages == [Stage(duration_ns=None)]
+    assert plan.transactions_per_client == 10
+    assert asked_ns(plan) is None
+
+
+def test_a_think_time_is_the_closed_loops():
+    think = Think(law="exponential", mean_ns=5)
+    assert plan_of(think=think).arrivals.closed.think == think
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"clients": 0}, "-c 0: must be between 1 and"),
+        ({"clients": 2**40}, "-c 1099511627776: must be between"),
+        ({"threads": 0}, "-j 0"),
+        ({"transactions": 0}, "-t 0"),
+        ({"scale": -1}, "-s -1"),
+        ({"rate_tps": 0.0}, "--rate 0: must be above 0"),
+        ({"rate_tps": float("nan")}, "--rate nan"),
+        ({"duration_ns": 0}, "-T 0"),
+        ({"interval_ns": 1}, "at least 100ms"),
+        ({"tries_max": -1}, "--max-tries -1"),
+        ({"seed": -1}, "--seed -1"),
+        ({"transactions": 5, "duration_ns": 1}, "-t and -T exclude each other"),
+        ({"stages": (Stage(duration_ns=1),), "duration_ns": 1}, "-T and --stages"),
+        ({"rate_tps": 1.0, "think": Think(mean_ns=1)}, "--rate and --think"),
+        ({"target": "x", "server": "y"}, "--target and --server"),
+        ({"target": "x", "settings": (("a", "b"),)}, "--target and --set"),
+        ({"arrivals": "poisson"}, "--arrivals needs --rate"),
+        ({"clients": 2, "stages": (Stage(duration_ns=1, clients=4),)}, "less than --stages"),
+        ({"tries_max": 0, "transactions": 1}, "--max-tries 0 needs a bound"),
+    ],
+)
+def test_what_cannot_be_meant(options, words):
+    with pytest.raises(DbdynoError) as refused:
+        refuse_contradictions(RunOptions(**options))
+    assert words in refused.value.message
+    assert refused.value.exit_code == 1
+
+
+def test_all_problems_are_named_at_once():
+    with pytest.raises(DbdynoError) as refused:
+        refuse_contradictions(RunOptions(clients=0, threads=0))
+    assert "-c 0" in refused.value.message
+    assert "-j 0" in refused.value.message
