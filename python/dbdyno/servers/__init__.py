@@ -1,0 +1,1 @@
+"""How a server comes to exist: found, or started privately and always stopped again."""

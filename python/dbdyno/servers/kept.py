@@ -1,0 +1,153 @@
+"""Servers that stay when dbdyno ends: started by name, found again by name, stopped by name.
+
+A kept server is a workbench and no place for data: ``stop`` removes it with all that is in it.
+Its folder is ``DBDYNO_HOME/servers/NAME``, and its lock makes two dbdynos take turns.
+"""
+
+import re
+import signal
+import subprocess
+from datetime import UTC, datetime
+from pathlib import Path
+
+from msgspec import Struct
+
+from dbdyno.errors import DbdynoError
+from dbdyno.servers.base import Server
+from dbdyno.servers.cluster import Cluster, draw_blueprint, lay_out, not_started, remove
+from dbdyno.servers.home import home_folder, locked
+from dbdyno.servers.processes import end, is_running, mark_of
+from dbdyno.servers.record import FILE, ServerRecord, read_record, server_of, write_record
+from dbdyno.servers.spec import ServerSpec
+from dbdyno.servers.starting import wait_until_ready
+
+STOP_PATIENCE_S = 30
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,40}")
+
+
+class KeptServer(Struct, frozen=True):
+    """A line of the list: what is there, without asking the server itself."""
+
+    name: str
+    running: bool
+    version: str
+    started_at: str
+    log: Path
+
+
+def start_kept(name: str, spec: ServerSpec, connections: int, *, tcp: bool = False) -> Server:
+    """Starts a server that stays; the name must be free."""
+    if not NAME.fullmatch(name):
+        raise DbdynoError("bad_name", f"{name!r} cannot name a server", "letters, digits, . _ -")
+    place = home_folder("servers")
+    with locked(place / f".{name}.lock"):
+        _refuse_taken(name, place / name)
+        blueprint = draw_blueprint(spec, place, connections, tcp=tcp)
+        remove([place / name])  # a start that was cut short
+        cluster = lay_out(home_folder("servers", name), blueprint)
+        return _start(cluster)
+
+
+def list_kept() -> list[KeptServer]:
+    """All kept servers by name, those that have died included."""
+    folders = sorted(path for path in home_folder("servers").iterdir() if path.is_dir())
+    records = ((folder, read_record(folder)) for folder in folders)
+    return [_line(folder, record) for folder, record in records if record is not None]
+
+
+def find_kept(name: str) -> Server:
+    """The running server of this name."""
+    record = _record(name)
+    if not is_running(record.process):
+        raise DbdynoError(
+            "server_died",
+            f"the server {name!r} is not running any more",
+            f"read its log, then: dbdyno server stop {name}",
+        )
+    return server_of("kept", record)
+
+
+def stop_kept(name: str) -> None:
+    """Ends the server of this name and removes its folder, also when it has died."""
+    with locked(home_folder("servers") / f".{name}.lock"):
+        record = _record(name)
+        if not end(record.process, signal.SIGQUIT, STOP_PATIENCE_S):
+            end(record.process, signal.SIGKILL, STOP_PATIENCE_S)
+        remove(record.folders)
+
+
+def log_of_kept(name: str) -> Path:
+    """The log file of the server of this name."""
+    return _record(name).log
+
+
+def _start(cluster: Cluster) -> Server:
+    process: subprocess.Popen[bytes] | None = None
+    try:
+        process = _launch(cluster)
+        mark = mark_of(process.pid)
+        wait_until_ready(cluster, mark)
+        return server_of("kept", write_record(cluster, mark))
+    except BaseException:
+        if process is not None:
+            process.send_signal(signal.SIGQUIT)
+            process.wait(STOP_PATIENCE_S)
+        remove(cluster.folders)
+        raise
+
+
+def _launch(cluster: Cluster) -> "subprocess.Popen[bytes]":
+    """Runs initdb, then leaves the server to itself in a session of its own."""
+    initdb, server = cluster.commands()
+    if _spawn(cluster, initdb).wait() != 0:
+        raise not_started(cluster)
+    return _spawn(cluster, server)
+
+
+def _spawn(cluster: Cluster, command: list[str]) -> "subprocess.Popen[bytes]":
+    credentials = cluster.blueprint.identity.credentials()
+    with cluster.log.open("ab") as log:
+        return subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            cwd=cluster.folder,
+            start_new_session=True,
+            **credentials,
+        )
+
+
+def _refuse_taken(name: str, folder: Path) -> None:
+    record = read_record(folder)
+    if record is None:
+        return
+    state = "is running" if is_running(record.process) else "has died, and its data is there"
+    raise DbdynoError(
+        "name_taken",
+        f"a server named {name!r} {state}",
+        f"use another name, or: dbdyno server stop {name}",
+    )
+
+
+def _record(name: str) -> ServerRecord:
+    record = read_record(home_folder("servers") / name)
+    if record is None:
+        names = ", ".join(line.name for line in list_kept()) or "none"
+        raise DbdynoError(
+            "unknown_server",
+            f"no server is named {name!r}; there are: {names}",
+            "dbdyno server list",
+        )
+    return record
+
+
+def _line(folder: Path, record: ServerRecord) -> KeptServer:
+    started = datetime.fromtimestamp((folder / FILE).stat().st_mtime, UTC)
+    return KeptServer(
+        name=folder.name,
+        running=is_running(record.process),
+        version=record.version,
+        started_at=started.isoformat(timespec="seconds"),
+        log=record.log,
+    )

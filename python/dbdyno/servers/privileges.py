@@ -1,0 +1,86 @@
+"""As whom a private server runs: PostgreSQL refuses to be root.
+
+As root, a user namespace is the first choice: no account is needed, files stay root's, and
+folders of mode 0700 above the data stay closed. Where namespaces are shut (many containers),
+an ordinary account runs the server and owns its folder. No folder is ever opened wider.
+"""
+
+import os
+import pwd
+import shutil
+import subprocess
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+
+from dbdyno.errors import DbdynoError
+from dbdyno.servers import guard
+from dbdyno.servers.home import VARIABLE
+
+UNSHARE = ("unshare", "--user", "--map-user=65534", "--map-group=65534", "--")
+ACCOUNTS = ("postgres", "nobody")
+
+
+class Identity(Struct, frozen=True):
+    """Words before each command, and the account it runs under (None: our own)."""
+
+    prefix: tuple[str, ...] = ()
+    account: str | None = None
+
+    def command(self, *words: object) -> list[str]:
+        """A command under this identity, but for its account."""
+        return [*self.prefix, *(str(word) for word in words)]
+
+    def take_over(self, *folders: Path) -> None:
+        """Gives folders to the account, which must be able to reach them."""
+        if self.account is None:
+            return
+        for folder in folders:
+            shutil.chown(folder, self.account)
+            for path in folder.rglob("*"):
+                shutil.chown(path, self.account)
+        self._reach(folders[0])
+
+    def credentials(self) -> dict[str, Any]:
+        """What makes a child run as the account, with none of our groups."""
+        return guard.credentials(self.account)
+
+    def _reach(self, folder: Path) -> None:
+        probe = subprocess.run(["test", "-w", folder], user=self.account, check=False)
+        if probe.returncode != 0:
+            raise DbdynoError(
+                "folder_unreachable",
+                f"the account {self.account!r}, which runs the server, cannot reach {folder}",
+                f"set {VARIABLE} to a folder that every account can pass through",
+            )
+
+
+@cache
+def server_identity() -> Identity:
+    """The identity for servers that this process starts."""
+    if os.geteuid() != 0:
+        return Identity()
+    if _namespaces_work():
+        return Identity(prefix=UNSHARE)
+    return ordinary_account()
+
+
+def ordinary_account() -> Identity:
+    """The first account that exists here."""
+    known = {entry.pw_name for entry in pwd.getpwall()}
+    for account in ACCOUNTS:
+        if account in known:
+            return Identity(account=account)
+    raise DbdynoError(
+        "no_ordinary_account",
+        "PostgreSQL does not run as root, and there is no other account here",
+        "run dbdyno as an ordinary user",
+    )
+
+
+def _namespaces_work() -> bool:
+    if shutil.which(UNSHARE[0]) is None:
+        return False
+    return subprocess.run([*UNSHARE, "true"], capture_output=True, check=False).returncode == 0

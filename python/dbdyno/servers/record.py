@@ -1,0 +1,75 @@
+"""What is written down about a server of ours, so that a later dbdyno finds it or clears it up."""
+
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from dbdyno.servers.base import Kind, Server
+from dbdyno.servers.cluster import Cluster
+from dbdyno.servers.connecting import endpoint_of, open_connection
+from dbdyno.servers.processes import ProcessMark
+from dbdyno.servers.settings import Setting
+
+FILE = "server.json"
+
+
+class ServerRecord(Struct, frozen=True):
+    """The contents of ``server.json``. ``conninfo`` may hold a password: the file is 0600."""
+
+    process: ProcessMark
+    version: str
+    conninfo: str
+    folder: str
+    socket_folder: str
+    settings: tuple[Setting, ...]
+
+    @property
+    def folders(self) -> list[Path]:
+        """All that goes when the server goes."""
+        return list(dict.fromkeys([Path(self.folder), Path(self.socket_folder)]))
+
+    @property
+    def log(self) -> Path:
+        """The server's log."""
+        return Path(self.folder, "log.txt")
+
+
+def write_record(cluster: Cluster, process: ProcessMark) -> ServerRecord:
+    """Writes the record of a server that has started."""
+    record = ServerRecord(
+        process=process,
+        version=cluster.blueprint.binaries.version,
+        conninfo=cluster.conninfo,
+        folder=str(cluster.folder),
+        socket_folder=str(cluster.socket_folder),
+        settings=cluster.blueprint.settings,
+    )
+    scratch = cluster.folder / f"{FILE}.new"
+    scratch.touch(0o600)
+    scratch.write_bytes(msgspec.json.encode(record))
+    scratch.rename(cluster.folder / FILE)  # whole or not at all
+    return record
+
+
+def read_record(folder: Path) -> ServerRecord | None:
+    """The record in a server's folder; None when there is none that can be read."""
+    try:
+        return msgspec.json.decode((folder / FILE).read_bytes(), type=ServerRecord)
+    except (OSError, msgspec.MsgspecError):
+        return None
+
+
+def server_of(kind: Kind, record: ServerRecord) -> Server:
+    """The running server that the record describes. It has no way to be stopped yet."""
+    with open_connection(record.conninfo) as connection:
+        endpoint = endpoint_of(connection)
+    return Server(
+        kind=kind,
+        conninfo=record.conninfo,
+        resolved=endpoint,
+        process_id=record.process.pid,
+        data_directory=Path(record.folder, "data"),
+        log_path=record.log,
+        settings=record.settings,
+    )

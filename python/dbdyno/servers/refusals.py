@@ -1,0 +1,115 @@
+"""Why a connection could not be had, in words a person can act on.
+
+libpq gives one text for all refusals, so the cause is read from that text; what is not
+recognised is shown as it is. No message here holds a password, also not one that stands in a
+malformed URL.
+"""
+
+import re
+from collections.abc import Mapping
+
+import psycopg
+
+from dbdyno.errors import DbdynoError
+
+# (what the text holds, our code, the next step); the first that matches wins.
+CAUSES = (
+    (
+        "password authentication failed",
+        "wrong_password",
+        "check user and password; PGPASSWORD or ~/.pgpass keep it off the command line",
+    ),
+    (
+        "no password supplied",
+        "wrong_password",
+        "the server asks for a password: set PGPASSWORD or write a ~/.pgpass",
+    ),
+    (
+        "no pg_hba.conf entry",
+        "no_rights",
+        "the server's pg_hba.conf has no line for this user, database and host",
+    ),
+    (
+        "Peer authentication failed",
+        "no_rights",
+        "the server wants the system user of the same name: connect as that user, or over TCP",
+    ),
+    ("permission denied for database", "no_rights", "grant CONNECT on the database to this user"),
+    ("is not permitted to log in", "no_rights", "ALTER ROLE … LOGIN lets this user in"),
+    (
+        "too many clients",
+        "too_many_connections",
+        "raise max_connections, or end other sessions",
+    ),
+    (
+        "remaining connection slots are reserved",
+        "too_many_connections",
+        "raise max_connections, or end other sessions",
+    ),
+    (
+        "too many connections for",
+        "too_many_connections",
+        "raise the CONNECTION LIMIT of this role or database",
+    ),
+    (
+        "database system is",  # starting up, shutting down, in recovery mode
+        "not_ready",
+        "wait until the server accepts connections, then try again",
+    ),
+    ("could not translate host name", "unreachable", "check the host's name"),
+    ("failed to resolve host", "unreachable", "check the host's name"),
+    ("definition of service", "bad_target", "check PGSERVICE and the service file"),
+    ("SSL", "tls_failed", "check sslmode and the certificates"),
+    ("certificate", "tls_failed", "check sslmode and the certificates"),
+    ("Connection refused", "unreachable", "is the server running, and is this its port?"),
+    ("No such file or directory", "unreachable", "is the server running, and is this its socket?"),
+    ("timeout", "unreachable", "is the host up, and does a firewall drop the packets?"),
+    ("unreachable", "unreachable", "is the host up, and is there a route to it?"),
+)
+MISSING_DATABASE = re.compile(r'database ".*" does not exist')
+MISSING_ROLE = re.compile(r'role ".*" does not exist')
+SECRET = re.compile(
+    r"://[^:/?#]*:(?P<url>.*)@|password\s*=\s*(?P<pair>'(?:[^'\\]|\\.)*'|\S+)|[?&]password=(?P<query>[^&]+)"
+)
+
+
+def refusal(error: psycopg.OperationalError, given: Mapping[str, object]) -> DbdynoError:
+    """The error for a connection that the server, or the way to it, refused."""
+    text = _tidy(str(error))
+    password = str(given.get("password") or "")
+    if password:
+        text = text.replace(password, "***")
+    code, hint = _cause(text)
+    return DbdynoError(code, f"cannot connect: {text}", hint)
+
+
+def malformed(target: str, error: psycopg.ProgrammingError) -> DbdynoError:
+    """The error for a target that libpq cannot read. It may quote a piece of the password."""
+    text = _tidy(str(error))
+    secrets = [part for match in SECRET.finditer(target) for part in match.groups() if part]
+    for quoted in re.findall(r'"([^"]*)"', text):
+        if any(quoted in secret or secret in quoted for secret in secrets):
+            text = text.replace(quoted, "***")
+    return DbdynoError(
+        "bad_target",
+        f"cannot read the target: {text}",
+        "write postgresql://user@host:port/database; percent-encode what is not a letter or digit",
+    )
+
+
+def _cause(text: str) -> tuple[str, str]:
+    if MISSING_DATABASE.search(text):
+        return "missing_database", "create it (createdb NAME), or name another in the target"
+    if MISSING_ROLE.search(text):
+        return "missing_user", "create the role, or name another user in the target"
+    for sign, code, hint in CAUSES:
+        if sign in text:
+            return code, hint
+    return "connect_failed", "the server's log may say more"
+
+
+def _tidy(text: str) -> str:
+    """Libpq's lines as one sentence, without its own questions and our wrapper's words."""
+    lines = [line.strip() for line in text.splitlines()]
+    kept = [line for line in lines if line and not line.startswith("Is the server running")]
+    return "; ".join(kept).removeprefix("connection failed: ").removeprefix("connection is bad: ")
