@@ -1,0 +1,106 @@
+//! One client: its place in the life of a connection, and its transaction.
+
+use dbdyno_model::{Nanos, ServerError, StatementId};
+use dbdyno_script::Session;
+use std::collections::VecDeque;
+
+/// Where a client is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum State {
+    /// No connection, none under way. Waits for its turn to connect, or for the alarm that
+    /// ends its pause after a failed attempt. Leaves to `Connecting`.
+    Unconnected,
+    /// The connection is being made, since this instant. Leaves to `Idle`, or into the
+    /// transaction that waited for it, or back to `Unconnected`.
+    Connecting(Nanos),
+    /// Connected, with nothing to do, since this instant. Leaves to `Asking` when a
+    /// transaction is due.
+    Idle(Nanos),
+    /// Between two transactions, until its alarm. Leaves to `Asking`.
+    Thinking,
+    /// A reply is awaited. Leaves back to itself with the next statement, or to any of the
+    /// states below, or to the end of the transaction.
+    Asking,
+    /// The script pauses, until its alarm.
+    Sleeping,
+    /// A command of the shell runs.
+    Shelling,
+    /// The transaction failed and left its block open; the reply to ROLLBACK is awaited.
+    /// Leaves to the next try or to the transaction's end.
+    RollingBack {
+        /// Whether the transaction is tried again.
+        retry: bool,
+    },
+    /// The run is over and the server was asked to cancel; whatever it still says is awaited.
+    Cancelling,
+    /// Done for good: nothing leaves it.
+    Finished,
+}
+
+/// The transaction a client is in.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Transaction {
+    pub(crate) script: usize,
+    /// The client's how-manieth (closed loop), or the arrival's number (open loop).
+    pub(crate) number: u64,
+    pub(crate) due: Nanos,
+    /// When its first request was sent.
+    pub(crate) sent: Option<Nanos>,
+    pub(crate) tries: u32,
+    /// Whether it was due in the measured part of the run.
+    pub(crate) measured: bool,
+}
+
+/// One client.
+pub(crate) struct Client {
+    pub(crate) session: Box<dyn Session>,
+    pub(crate) state: State,
+    /// Whether it has a connection that can be used.
+    pub(crate) connected: bool,
+    /// Alarms of earlier states carry an older generation.
+    pub(crate) generation: u32,
+    pub(crate) transaction: Option<Transaction>,
+    /// What has been asked and not been answered, oldest first.
+    pub(crate) outstanding: VecDeque<(StatementId, Nanos)>,
+    /// Statements of this try and their latencies.
+    pub(crate) timings: Vec<(StatementId, Nanos)>,
+    /// The error of the try under way.
+    pub(crate) error: Option<ServerError>,
+    pub(crate) in_transaction: bool,
+    /// Transactions begun, warm-up included: the next one's number in a closed loop.
+    pub(crate) begun: u64,
+    /// Measured transactions begun.
+    pub(crate) measured: u64,
+    /// Attempts to connect that failed in a row.
+    pub(crate) connect_failures: u32,
+}
+
+impl Client {
+    pub(crate) fn new(session: Box<dyn Session>) -> Self {
+        Self {
+            session,
+            state: State::Unconnected,
+            connected: false,
+            generation: 0,
+            transaction: None,
+            outstanding: VecDeque::new(),
+            timings: Vec::new(),
+            error: None,
+            in_transaction: false,
+            begun: 0,
+            measured: 0,
+            connect_failures: 0,
+        }
+    }
+
+    /// Enters a state; alarms set before are void.
+    pub(crate) fn enter(&mut self, state: State) {
+        self.state = state;
+        self.generation = self.generation.wrapping_add(1);
+    }
+
+    /// Whether the server owes it an answer.
+    pub(crate) fn awaits_server(&self) -> bool {
+        matches!(self.state, State::Asking | State::RollingBack { .. } | State::Cancelling)
+    }
+}

@@ -1,0 +1,141 @@
+//! Making connections, and making them again after a loss.
+//!
+//! Connects are paced: a listen backlog is short, and a thousand at once would only be
+//! refused. After a failure a client pauses before its next attempt, twice as long each time.
+
+use super::{Outage, Port, Worker};
+use crate::client::State;
+use dbdyno_model::{FailureClass, Nanos, Purpose, ServerError, Stream};
+use dbdyno_script::Resume;
+
+/// Connects under way at once in one thread, when many are to be made.
+const CONNECTS_AT_ONCE: usize = 16;
+/// The first pause after a failed attempt; each further one is twice as long, up to the longest.
+const PAUSE_FIRST: Nanos = Nanos::from_millis(10);
+const PAUSE_LONGEST: Nanos = Nanos::from_secs(1);
+
+impl Worker {
+    pub(super) fn connect_from_queue<P: Port>(&mut self, now: Nanos, port: &mut P) {
+        while self.connects_under_way < CONNECTS_AT_ONCE {
+            let Some(client) = self.connect_queue.pop_front() else { return };
+            if self.clients[client].state == State::Unconnected {
+                self.connect(now, client, port);
+            }
+        }
+    }
+
+    pub(super) fn connect<P: Port>(&mut self, now: Nanos, client: usize, port: &mut P) {
+        self.connects_under_way += 1;
+        self.clients[client].enter(State::Connecting(now));
+        let generation = self.clients[client].generation;
+        self.timers.set(now + self.plan.endpoint.connect_timeout_ns, client, generation);
+        port.connect(client);
+    }
+
+    pub(super) fn connect_timed_out<P: Port>(&mut self, now: Nanos, client: usize, port: &mut P) {
+        port.close(client);
+        let seconds = self.plan.endpoint.connect_timeout_ns.as_secs_f64();
+        let error = ServerError {
+            class: FailureClass::Connection,
+            code: "connect_timeout".into(),
+            message: format!("no connection within {seconds} s"),
+        };
+        self.connect_failed(now, client, &error, false, port);
+    }
+
+    pub(super) fn connected<P: Port>(&mut self, now: Nanos, client: usize, port: &mut P) {
+        self.heard = now;
+        self.connects_under_way -= 1;
+        let State::Connecting(since) = self.clients[client].state else { return };
+        self.tally.connects.record(now - since);
+        self.clients[client].connected = true;
+        self.clients[client].connect_failures = 0;
+        self.end_outage(now);
+        if self.clients[client].transaction.is_some() {
+            self.run(now, client, Resume::Continue, port);
+        } else {
+            self.ready(now, client, port);
+        }
+        self.connect_from_queue(now, port);
+    }
+
+    pub(super) fn connect_failed<P: Port>(
+        &mut self,
+        now: Nanos,
+        client: usize,
+        error: &ServerError,
+        busy: bool,
+        port: &mut P,
+    ) {
+        self.connects_under_way -= 1;
+        let State::Connecting(since) = self.clients[client].state else { return };
+        let patient = busy && now - since < self.plan.endpoint.connect_timeout_ns;
+        if self.timeline.is_none() && !patient {
+            self.fatal.get_or_insert_with(|| error.clone());
+        }
+        self.clients[client].connect_failures += 1;
+        self.clients[client].enter(State::Unconnected);
+        if !patient && self.clients[client].transaction.is_some() {
+            self.fail_transaction(now, client, error);
+        }
+        self.reconnect_later(now, client, port);
+        self.connect_from_queue(now, port);
+    }
+
+    /// The connection broke under the client.
+    pub(super) fn lost<P: Port>(
+        &mut self,
+        now: Nanos,
+        client: usize,
+        error: &ServerError,
+        port: &mut P,
+    ) {
+        self.clients[client].connected = false;
+        match self.clients[client].state {
+            State::Finished => return,
+            State::Cancelling => return self.finish(client, port),
+            _ => {}
+        }
+        self.idle.retain(|&other| other != client);
+        self.begin_outage(now, error);
+        self.clients[client].enter(State::Unconnected);
+        if self.clients[client].transaction.is_some() {
+            self.fail_transaction(now, client, error);
+        }
+        self.reconnect_later(now, client, port);
+    }
+
+    fn reconnect_later<P: Port>(&mut self, now: Nanos, client: usize, port: &mut P) {
+        if self.ending.is_some() {
+            return self.finish(client, port);
+        }
+        let pause = self.pause(client);
+        self.timers.set(now + pause, client, self.clients[client].generation);
+    }
+
+    /// Half of the pause is drawn, so that clients lost together do not come back together.
+    fn pause(&self, client: usize) -> Nanos {
+        let failures = self.clients[client].connect_failures;
+        let pause = (PAUSE_FIRST * (1 << failures.min(10))).min(PAUSE_LONGEST);
+        let who = self.global_id(client);
+        let mut chance = Stream::keyed(self.plan.seed, Purpose::Backoff, who, failures.into());
+        Nanos(pause.0 / 2 + chance.up_to(pause.0 / 2))
+    }
+
+    fn begin_outage(&mut self, now: Nanos, error: &ServerError) {
+        let outage = self.outage.get_or_insert_with(|| Outage {
+            begin: now,
+            end: None,
+            connections_lost: 0,
+            message: error.message.clone(),
+        });
+        outage.connections_lost += 1;
+    }
+
+    fn end_outage(&mut self, now: Nanos) {
+        if let Some(mut outage) = self.outage.take() {
+            outage.end = Some(now);
+            self.outages.push(outage);
+        }
+    }
+}

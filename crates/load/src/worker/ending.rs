@@ -1,0 +1,102 @@
+//! The end of a run: nothing new, a grace for what is under way, then cancellation, then
+//! giving up. A server that has stopped answering ends the run as well.
+
+use super::{Ending, Port, Worker};
+use crate::client::State;
+use dbdyno_model::Nanos;
+
+/// The grace is three times the 99th percentile, within these bounds.
+const GRACE_SHORTEST: Nanos = Nanos::from_secs(1);
+const GRACE_LONGEST: Nanos = Nanos::from_secs(30);
+/// How long the server may take to answer a cancellation.
+const CANCEL_WAIT: Nanos = Nanos::from_secs(5);
+
+impl Worker {
+    /// Ends the run now, however long it was to last.
+    pub(super) fn stop<P: Port>(&mut self, now: Nanos, port: &mut P) {
+        if let Some(timeline) = &mut self.timeline {
+            timeline.stop_at(now);
+        }
+        if self.ending.is_none() {
+            self.close_interval(now);
+            self.begin_ending(now, port);
+        }
+    }
+
+    pub(super) fn begin_ending<P: Port>(&mut self, now: Nanos, port: &mut P) {
+        self.take_arrivals(now);
+        let grace = (self.responses.quantile(0.99) * 3).max(GRACE_SHORTEST).min(GRACE_LONGEST);
+        self.ending = Some(Ending::Grace(now + grace));
+        for client in 0..self.clients.len() {
+            if self.clients[client].transaction.is_none() && !self.clients[client].awaits_server() {
+                self.finish(client, port);
+            }
+        }
+    }
+
+    pub(super) fn go_on_ending<P: Port>(&mut self, now: Nanos, port: &mut P) {
+        match self.ending {
+            Some(Ending::Grace(until)) if until <= now => self.cancel_all(now, port),
+            Some(Ending::Cancelling(until)) if until <= now => {
+                self.stalled = Some("did not answer a cancellation");
+                self.finish_all(port);
+            }
+            _ => {}
+        }
+    }
+
+    fn cancel_all<P: Port>(&mut self, now: Nanos, port: &mut P) {
+        self.ending = Some(Ending::Cancelling(now + CANCEL_WAIT));
+        for client in 0..self.clients.len() {
+            self.cut_off(now, client);
+            if self.clients[client].awaits_server() {
+                self.clients[client].enter(State::Cancelling);
+                port.cancel(client);
+            } else {
+                self.finish(client, port);
+            }
+        }
+    }
+
+    /// A transaction that is still under way stays unfinished, with the age it has.
+    fn cut_off(&mut self, now: Nanos, client: usize) {
+        let Some(transaction) = self.clients[client].transaction.take() else { return };
+        if transaction.measured {
+            self.tally.counters.in_flight -= 1;
+            self.tally.counters.unfinished += 1;
+            self.unfinished_ages.push(now - transaction.due);
+        }
+    }
+
+    /// Not one byte for so long, though something was awaited: the server has stopped for good.
+    pub(super) fn look_for_stall<P: Port>(&mut self, now: Nanos, port: &mut P) {
+        let waits =
+            |state| matches!(state, State::Asking | State::Unconnected | State::Connecting(_));
+        if !self.clients.iter().any(|client| waits(client.state)) {
+            self.heard = now;
+        }
+        if self.ending.is_none() && now - self.heard >= self.plan.stall_limit_ns {
+            self.stalled = Some("stopped answering");
+            self.take_arrivals(now);
+            (0..self.clients.len()).for_each(|client| self.cut_off(now, client));
+            self.finish_all(port);
+        }
+    }
+
+    /// The client does no more.
+    pub(super) fn finish<P: Port>(&mut self, client: usize, port: &mut P) {
+        if self.clients[client].state != State::Finished {
+            self.clients[client].enter(State::Finished);
+            self.clients[client].connected = false;
+            self.clients_left -= 1;
+            port.close(client);
+        }
+        if self.clients_left == 0 {
+            self.ending = Some(Ending::Over);
+        }
+    }
+
+    fn finish_all<P: Port>(&mut self, port: &mut P) {
+        (0..self.clients.len()).for_each(|client| self.finish(client, port));
+    }
+}

@@ -1,0 +1,54 @@
+//! Closing the books of an interval.
+
+use super::Worker;
+use crate::Phase;
+use dbdyno_hist::Tally;
+use dbdyno_model::Nanos;
+
+/// What one worker saw between two borders of the timeline.
+#[derive(Debug)]
+pub struct ClosedInterval {
+    /// Which part of the run it is in.
+    pub phase: Phase,
+    /// Its begin.
+    pub begin: Nanos,
+    /// Its end.
+    pub end: Nanos,
+    /// What was seen.
+    pub tally: Box<Tally>,
+}
+
+impl Worker {
+    /// The intervals closed since they were last taken.
+    pub fn take_closed(&mut self) -> Vec<ClosedInterval> {
+        std::mem::take(&mut self.closed)
+    }
+
+    /// Gives back a tally's memory for reuse.
+    pub fn give_back(&mut self, mut tally: Box<Tally>) {
+        tally.clear();
+        self.spare = Some(tally);
+    }
+
+    /// Closes the last interval; the worker is over and nothing more will be counted.
+    pub fn close_last(&mut self, now: Nanos) {
+        let end = now.max(self.interval_begin);
+        self.close_interval(end);
+    }
+
+    pub(super) fn close_interval(&mut self, end: Nanos) {
+        let Some(timeline) = &self.timeline else { return };
+        let begin = self.interval_begin;
+        let phase = timeline.phase(begin);
+        self.interval_begin = end;
+        self.interval_end = timeline.interval_end(end);
+        if self.ending.is_none() {
+            // An arrival on the border itself belongs to the next interval.
+            self.take_arrivals(end - Nanos(1));
+        }
+        let mut next = *self.spare.take().unwrap_or_else(|| Box::new(Tally::new(self.shape)));
+        next.counters = self.tally.counters;
+        let tally = Box::new(std::mem::replace(&mut self.tally, next));
+        self.closed.push(ClosedInterval { phase, begin, end, tally });
+    }
+}
