@@ -211,6 +211,11 @@ impl Worker {
         self.connect_from_queue(now, port);
     }
 
+    /// How many clients it has.
+    pub fn clients(&self) -> usize {
+        self.clients.len()
+    }
+
     /// Whether every client has its first connection.
     pub fn is_connected(&self) -> bool {
         self.clients.iter().all(|client| client.connected)

@@ -1,0 +1,266 @@
+//! Runs the workers of a plan against a [`Server`], on a virtual clock.
+
+use crate::Server;
+use dbdyno_hist::frame::Interval;
+use dbdyno_hist::{Collector, Counters, EngineUse, Latencies, Shape, Tally};
+use dbdyno_load::{Event, Outage, Phase, Port, Settings, Timeline, Worker};
+use dbdyno_model::{Nanos, Plan, Reply, Request, ServerError};
+use dbdyno_script::{Fault, Session};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// What a simulated run ended with.
+#[derive(Debug)]
+pub struct Outcome {
+    /// Its intervals, merged over the workers.
+    pub intervals: Vec<Interval>,
+    /// The last cumulative counts.
+    pub counters: Counters,
+    /// done − due of all measured transactions that ended well.
+    pub response: Latencies,
+    /// done − sent of the same.
+    pub service: Latencies,
+    /// How late the worker itself was.
+    pub lateness: Latencies,
+    /// Ages of those cut off.
+    pub unfinished_ages: Vec<Nanos>,
+    /// Times without connections.
+    pub outages: Vec<Outage>,
+    /// Scripts that went wrong.
+    pub faults: Vec<(u64, Fault)>,
+    /// The error that kept the load from beginning.
+    pub fatal: Option<ServerError>,
+    /// What the workers saw of a server that stopped answering.
+    pub stalled: Option<&'static str>,
+    /// When the last worker was over, from the load's begin.
+    pub over: Nanos,
+}
+
+/// What will happen, in the order of time; the number makes keys unique.
+type Calendar = BTreeMap<(Nanos, u64), Coming>;
+
+#[derive(Clone, Debug)]
+enum Coming {
+    Connected { client: usize, life: u32 },
+    Refused { client: usize, life: u32 },
+    Answer { client: usize, life: u32, error: bool },
+    Cut,
+}
+
+struct World<'a> {
+    server: &'a Server,
+    now: Nanos,
+    calendar: Calendar,
+    events: u64,
+    asked: u64,
+    /// Counts the connections of each client: what comes from an older one is void.
+    lives: Vec<u32>,
+    in_transaction: Vec<bool>,
+}
+
+impl World<'_> {
+    fn plan(&mut self, at: Nanos, coming: Coming) {
+        self.events += 1;
+        self.calendar.insert((at, self.events), coming);
+    }
+}
+
+impl Port for World<'_> {
+    fn connect(&mut self, client: usize) {
+        let at = self.now + self.server.connect;
+        let life = self.lives[client];
+        let refused = self.server.refuses(self.now);
+        self.plan(
+            at,
+            if refused {
+                Coming::Refused { client, life }
+            } else {
+                Coming::Connected { client, life }
+            },
+        );
+    }
+
+    fn close(&mut self, client: usize) {
+        self.lives[client] += 1;
+        self.in_transaction[client] = false;
+    }
+
+    fn cancel(&mut self, client: usize) {
+        if self.server.silent_from.is_none() {
+            let life = self.lives[client];
+            self.plan(self.now, Coming::Answer { client, life, error: true });
+        }
+    }
+
+    fn send(&mut self, client: usize, request: &Request<'_>) {
+        self.asked += 1;
+        let rollback = matches!(request, Request::Text { sql: "ROLLBACK", .. });
+        let error = !rollback
+            && self.server.error.as_ref().is_some_and(|(each, _)| self.asked.is_multiple_of(*each));
+        self.in_transaction[client] = error;
+        if let Some(at) = self.server.answered(self.now) {
+            let life = self.lives[client];
+            self.plan(at, Coming::Answer { client, life, error });
+        }
+    }
+
+    fn shell(&mut self, _: usize, _: &str, _: bool) {
+        unreachable!("simulated sessions run no shell");
+    }
+}
+
+/// Runs a plan whose load begins at instant zero of the virtual clock, once connected.
+pub fn simulate(
+    plan: &Plan,
+    server: &Server,
+    mut session: impl FnMut(u64) -> Box<dyn Session>,
+) -> Outcome {
+    let plan = Arc::new(plan.clone());
+    let service_differs =
+        plan.reconnect_each_transaction || plan.stages.iter().any(|stage| stage.rate_tps.is_some());
+    let shape = Shape { scripts: plan.scripts.len(), statements: 1, service_differs };
+    let mut merged = Merged::default();
+    for thread in 0..plan.threads {
+        let clients = (thread..plan.clients).step_by(plan.threads as usize);
+        let sessions = clients.map(|client| session(u64::from(client))).collect();
+        let worker = Worker::new(Settings { plan: Arc::clone(&plan), thread, shape, sessions });
+        merged.add(run_worker(&plan, server, worker));
+    }
+    merged.outcome(shape)
+}
+
+/// One worker's run, alone: workers share nothing but the plan.
+fn run_worker(plan: &Plan, server: &Server, mut worker: Worker) -> Worker {
+    let clients = worker.clients();
+    let mut world = World {
+        server,
+        now: Nanos::ZERO,
+        calendar: Calendar::new(),
+        events: 0,
+        asked: 0,
+        lives: vec![0; clients],
+        in_transaction: vec![false; clients],
+    };
+    if let Some((begin, _)) = server.outage {
+        world.plan(begin, Coming::Cut);
+    }
+    worker.connect_all(Nanos::ZERO, &mut world);
+    while !worker.is_connected() && worker.fatal().is_none() {
+        happen(&mut worker, &mut world);
+    }
+    if worker.fatal().is_none() {
+        worker.start(Timeline::new(plan, world.now));
+        while !worker.is_over() {
+            happen(&mut worker, &mut world);
+        }
+        worker.close_last(world.now);
+    }
+    worker
+}
+
+/// Jumps to whatever comes next and tells the worker.
+fn happen(worker: &mut Worker, world: &mut World<'_>) {
+    let wake = worker.next_wake();
+    let Some((&(at, number), _)) =
+        world.calendar.first_key_value().filter(|((at, _), _)| *at < wake)
+    else {
+        assert_ne!(wake, Nanos::MAX, "nothing will ever happen");
+        world.now = wake.max(world.now);
+        return worker.on(world.now, Event::Wake, world);
+    };
+    world.now = at;
+    let coming = world.calendar.remove(&(at, number)).expect("it was just seen");
+    tell(worker, world, &coming);
+}
+
+fn tell(worker: &mut Worker, world: &mut World<'_>, coming: &Coming) {
+    let now = world.now;
+    match *coming {
+        Coming::Connected { client, life } if life == world.lives[client] => {
+            worker.on(now, Event::Connected { client }, world);
+        }
+        Coming::Refused { client, life } if life == world.lives[client] => {
+            let error = ServerError::connection_lost("refused");
+            worker.on(now, Event::ConnectFailed { client, error: &error, busy: false }, world);
+        }
+        Coming::Answer { client, life, error } if life == world.lives[client] => {
+            let planned = world.server.error.as_ref().filter(|_| error).map(|(_, error)| error);
+            let in_transaction = world.in_transaction[client];
+            let reply = Reply {
+                error: planned,
+                results: &[],
+                rows_returned: 1,
+                rows_affected: 0,
+                in_transaction,
+            };
+            worker.on(now, Event::Reply { client, reply }, world);
+        }
+        Coming::Cut => {
+            let error = ServerError::connection_lost("cut");
+            for client in 0..world.lives.len() {
+                world.close(client);
+                worker.on(now, Event::Lost { client, error: &error }, world);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Intervals of all workers, by (begin, end).
+#[derive(Default)]
+struct Merged {
+    tallies: BTreeMap<(Nanos, Phase0), (Nanos, Phase, Tally)>,
+    workers: Vec<Worker>,
+}
+
+/// Orders the intervals of one instant: an empty one before the one that begins there.
+type Phase0 = u8;
+
+impl Merged {
+    fn add(&mut self, mut worker: Worker) {
+        for closed in worker.take_closed() {
+            let key = (closed.begin, closed.phase as Phase0);
+            self.tallies
+                .entry(key)
+                .and_modify(|(end, _, tally)| {
+                    *end = closed.end.max(*end);
+                    tally.merge(&closed.tally);
+                })
+                .or_insert_with(|| (closed.end, closed.phase, *closed.tally));
+        }
+        self.workers.push(worker);
+    }
+
+    fn outcome(mut self, shape: Shape) -> Outcome {
+        let mut collector = Collector::new(shape);
+        let mut response = Latencies::default();
+        let mut service = Latencies::default();
+        let mut intervals: Vec<Interval> = Vec::new();
+        for (&(begin, _), (end, phase, tally)) in &self.tallies {
+            if *phase != Phase::Warmup {
+                tally.scripts.iter().for_each(|script| response.merge(&script.response));
+                tally.scripts.iter().for_each(|script| service.merge(&script.service));
+            }
+            let interval =
+                collector.interval(phase.name(), begin, *end, tally, EngineUse::default());
+            intervals.push(interval.expect("the identities of the counters hold"));
+        }
+        Outcome {
+            counters: intervals.last().map(|interval| interval.counters).unwrap_or_default(),
+            over: self.tallies.values().map(|(end, _, _)| *end).max().unwrap_or_default(),
+            intervals,
+            response,
+            service,
+            lateness: collector.lateness().clone(),
+            unfinished_ages: self
+                .workers
+                .iter()
+                .flat_map(|worker| worker.unfinished_ages().to_vec())
+                .collect(),
+            outages: self.workers.iter_mut().flat_map(Worker::take_outages).collect(),
+            faults: self.workers.iter().flat_map(|worker| worker.faults().to_vec()).collect(),
+            fatal: self.workers.iter().find_map(|worker| worker.fatal().cloned()),
+            stalled: self.workers.iter().find_map(Worker::stalled),
+        }
+    }
+}

@@ -1,0 +1,41 @@
+//! A session that only asks, and notes what it drew.
+
+use dbdyno_model::{Keep, Request, StatementId, Stream};
+use dbdyno_script::{Fault, Resume, Session, Step};
+use std::sync::{Arc, Mutex};
+
+/// What sessions drew: one (first draw, script) for each transaction begun.
+pub type Drawn = Arc<Mutex<Vec<(u64, usize)>>>;
+
+/// Asks `asks` times in each transaction.
+pub struct Asking {
+    asks: u32,
+    left: u32,
+    drawn: Drawn,
+}
+
+impl Asking {
+    /// A session that asks `asks` times and notes its draws in `drawn`.
+    pub fn boxed(asks: u32, drawn: &Drawn) -> Box<dyn Session> {
+        Box::new(Self { asks, left: 0, drawn: Arc::clone(drawn) })
+    }
+}
+
+impl Session for Asking {
+    fn begin(&mut self, script: usize, mut chance: Stream) {
+        self.left = self.asks;
+        self.drawn.lock().expect("no test thread panicked").push((chance.next_u64(), script));
+    }
+
+    fn restart(&mut self) {
+        self.left = self.asks;
+    }
+
+    fn resume(&mut self, _: Resume<'_>) -> Result<Step<'_>, Fault> {
+        if self.left == 0 {
+            return Ok(Step::Done);
+        }
+        self.left -= 1;
+        Ok(Step::Ask(Request::Text { statement: StatementId(0), sql: "select", keep: Keep::None }))
+    }
+}

@@ -1,0 +1,307 @@
+//! Loads whose outcome is worked out by hand.
+
+use dbdyno_model::{
+    Address, ArrivalLaw, Arrivals, Endpoint, FailureClass, Io, Nanos, Plan, Protocol, QueryMode,
+    Retry, Script, ServerError, Stage, Think, ThinkLaw, Tls, TlsMode,
+};
+use dbdyno_sim::{Asking, Drawn, Outcome, Server, simulate};
+use std::collections::{BTreeMap, BTreeSet};
+
+const MS: u64 = 1_000_000;
+
+fn ms(count: u64) -> Nanos {
+    Nanos::from_millis(count)
+}
+
+fn script(name: &str, weight: u32) -> Script {
+    Script { name: name.into(), weight, text: String::new() }
+}
+
+fn plan(clients: u32, threads: u32, arrivals: Arrivals, stages: Vec<Stage>) -> Plan {
+    Plan {
+        endpoint: Endpoint {
+            protocol: Protocol::Postgresql,
+            address: Address::Unix { path: "/nowhere".into() },
+            user: String::new(),
+            password: None,
+            database: String::new(),
+            parameters: BTreeMap::new(),
+            tls: Tls {
+                mode: TlsMode::Disable,
+                root_certificates: None,
+                certificate: None,
+                key: None,
+            },
+            connect_timeout_ns: Nanos::from_secs(10),
+        },
+        query_mode: QueryMode::Simple,
+        scripts: vec![script("only", 1)],
+        variables: BTreeMap::new(),
+        seed: 42,
+        clients,
+        threads,
+        io: Io::Auto,
+        arrivals,
+        stages,
+        transactions_per_client: None,
+        warmup_ns: ms(1000),
+        interval_ns: ms(1000),
+        latency_limit_ns: None,
+        reconnect_each_transaction: false,
+        retry: Retry { tries_max: 1, time_max_ns: None },
+        stall_limit_ns: Nanos::from_secs(60),
+        allow_shell: false,
+    }
+}
+
+fn stage(seconds: u64, rate_tps: Option<f64>) -> Stage {
+    Stage { duration_ns: Some(Nanos::from_secs(seconds)), clients: None, rate_tps }
+}
+
+fn closed() -> Arrivals {
+    Arrivals::Closed { think: Think { law: ThinkLaw::Constant, mean_ns: Nanos::ZERO } }
+}
+
+fn open(law: ArrivalLaw) -> Arrivals {
+    Arrivals::Open { law }
+}
+
+fn run(plan: &Plan, server: &Server) -> Outcome {
+    let drawn = Drawn::default();
+    simulate(plan, server, |_| Asking::boxed(1, &drawn))
+}
+
+/// Within what three significant digits can tell.
+fn assert_close(told: Nanos, exact: Nanos) {
+    assert!(told.0.abs_diff(exact.0) <= exact.0 / 1000 + 1, "{told:?} against {exact:?}");
+}
+
+#[test]
+fn a_closed_loop_makes_clients_over_service_time() {
+    let server = Server { service: ms(2), ..Server::default() };
+    let outcome = run(&plan(8, 2, closed(), vec![stage(10, None)]), &server);
+    assert_eq!(outcome.counters.ok, 8 * 10_000 / 2);
+    assert_close(outcome.response.quantile(0.5), ms(2));
+    assert_close(outcome.response.quantile(1.0), ms(2));
+    let completed: Vec<u64> =
+        outcome.intervals.iter().map(|interval| interval.completed_ok).collect();
+    // Each interval of a second holds 500 ends a client; the first begins with none under way.
+    assert_eq!(completed[1..11], [4000; 10]);
+}
+
+#[test]
+fn a_stall_under_constant_load_gives_the_percentiles_of_arithmetic() {
+    // 1000 arrivals a second for 10 s, service 1 ms, no progress from 5 s to 6 s after the
+    // warm-up's end. An arrival t before the stall's end waits t: 1000 waits spread evenly
+    // over (0, 1 s]; the other 9000 take 1 ms. So one in ten lies above 1 ms, and the q-th
+    // percentile above 90 is (q - 90) / 10 of a second, plus the millisecond of service.
+    let server = Server { service: ms(1), stalls: vec![(ms(6000), ms(7000))], ..Server::default() };
+    let outcome =
+        run(&plan(2000, 1, open(ArrivalLaw::Constant), vec![stage(10, Some(1000.0))]), &server);
+    assert_eq!(outcome.counters.ok, 10_000);
+    assert_close(outcome.response.quantile(0.5), ms(1));
+    for (percentile, expected_ms) in [(0.95, 501), (0.99, 901), (0.999, 991)] {
+        let told = outcome.response.quantile(percentile).0;
+        assert!(told.abs_diff(expected_ms * MS) <= 2 * MS, "{percentile}: {told}");
+    }
+    // Enough clients: nothing waited on our side, and the server is to blame for all of it.
+    assert_eq!(outcome.lateness.quantile(1.0), Nanos::ZERO);
+    assert_eq!(outcome.response.quantile(0.99), outcome.service.quantile(0.99));
+}
+
+#[test]
+fn with_few_clients_the_response_tells_the_stall_and_the_service_does_not() {
+    // Ten clients: during the stall ten requests wait, the rest queue on our side.
+    let server = Server { service: ms(1), stalls: vec![(ms(6000), ms(7000))], ..Server::default() };
+    let outcome =
+        run(&plan(10, 1, open(ArrivalLaw::Constant), vec![stage(10, Some(1000.0))]), &server);
+    assert!(outcome.response.quantile(0.95) > ms(400));
+    assert_close(outcome.service.quantile(0.99), ms(1));
+}
+
+#[test]
+fn a_stall_under_poisson_load_gives_the_share_of_the_schedule() {
+    // The share above 1 ms is that of the arrivals in the stall (and the millisecond before
+    // it), which the schedule itself tells.
+    let server = Server { service: ms(1), stalls: vec![(ms(3000), ms(5000))], ..Server::default() };
+    let plan = plan(5000, 2, open(ArrivalLaw::Poisson), vec![stage(10, Some(500.0))]);
+    let outcome = run(&plan, &server);
+    let line = dbdyno_load::Timeline::new(&plan, Nanos::ZERO);
+    let mut waits: Vec<u64> = dbdyno_load::Schedule::new(plan.seed, ArrivalLaw::Poisson, &line)
+        .filter(|(_, due)| *due >= ms(1000))
+        .map(|(_, due)| (server.answered(due).unwrap() - due).0)
+        .collect();
+    waits.sort_unstable();
+    assert_eq!(outcome.counters.ok, waits.len() as u64);
+    for quantile in [0.5, 0.9, 0.95, 0.99, 0.999] {
+        let rank = (quantile * waits.len() as f64).ceil() as usize - 1;
+        assert_close(outcome.response.quantile(quantile), Nanos(waits[rank]));
+    }
+}
+
+#[test]
+fn late_arrivals_are_skipped_and_counted() {
+    let server = Server { service: ms(1), stalls: vec![(ms(6000), ms(7000))], ..Server::default() };
+    let mut plan = plan(10, 1, open(ArrivalLaw::Constant), vec![stage(10, Some(1000.0))]);
+    plan.latency_limit_ns = Some(ms(100));
+    let counters = run(&plan, &server).counters;
+    assert_eq!(counters.due, 10_000);
+    // Of the 990 that queued here, those due in the last 100 ms are still begun.
+    assert!((885..=895).contains(&counters.skipped), "{counters:?}");
+    assert!(counters.late >= 10, "{counters:?}");
+}
+
+#[test]
+fn the_same_seed_gives_the_same_work_on_any_number_of_threads() {
+    for arrivals in [closed(), open(ArrivalLaw::Poisson)] {
+        let rate = matches!(arrivals, Arrivals::Open { .. }).then_some(2000.0);
+        let work = |threads| {
+            let drawn = Drawn::default();
+            let server = Server { service: ms(3), ..Server::default() };
+            let mut plan = plan(12, threads, arrivals, vec![stage(2, rate)]);
+            plan.scripts = vec![script("a", 3), script("b", 1)];
+            simulate(&plan, &server, |_| Asking::boxed(1, &drawn));
+            let work: BTreeSet<(u64, usize)> = drawn.lock().unwrap().iter().copied().collect();
+            work
+        };
+        let one = work(1);
+        assert!(one.len() > 3000);
+        assert_eq!(one, work(2));
+        assert_eq!(one, work(5));
+    }
+}
+
+#[test]
+fn scripts_are_chosen_by_weight() {
+    let drawn = Drawn::default();
+    let mut plan = plan(8, 2, closed(), vec![stage(10, None)]);
+    plan.scripts = vec![script("a", 3), script("never", 0), script("b", 1)];
+    simulate(&plan, &Server { service: ms(2), ..Server::default() }, |_| Asking::boxed(1, &drawn));
+    let drawn = drawn.lock().unwrap();
+    let share = drawn.iter().filter(|(_, script)| *script == 0).count() as f64 / drawn.len() as f64;
+    assert!((share - 0.75).abs() < 0.01, "{share}");
+    assert!(drawn.iter().all(|(_, script)| *script != 1));
+}
+
+#[test]
+fn deadlocks_are_retried_and_remain_one_transaction() {
+    let error = ServerError::from_sqlstate("40P01", "deadlock detected");
+    let server = Server { service: ms(1), error: Some((10, error)), ..Server::default() };
+    let mut plan = plan(1, 1, closed(), vec![stage(10, None)]);
+    let once = run(&plan, &server).counters;
+    assert!(once.failed > 800 && once.retries == 0, "{once:?}");
+    plan.retry.tries_max = 3;
+    let retried = run(&plan, &server);
+    // At most the last one, whose second try would have begun after the run's end.
+    assert!(retried.counters.failed <= 1);
+    assert_eq!(retried.counters.retries, retried.counters.retried);
+    assert!(retried.counters.retried > 800, "{:?}", retried.counters);
+    // Three exchanges of 1 ms: the failed try, its ROLLBACK, the second try.
+    assert_close(retried.response.quantile(1.0), ms(3));
+}
+
+#[test]
+fn failures_are_told_by_class_and_code() {
+    let error = ServerError::from_sqlstate("23505", "duplicate key value");
+    let server = Server { service: ms(1), error: Some((4, error)), ..Server::default() };
+    let outcome = run(&plan(2, 1, closed(), vec![stage(2, None)]), &server);
+    let [failure] = outcome.intervals.last().unwrap().failures.as_slice() else { panic!() };
+    assert_eq!(
+        (failure.failure_class, failure.code.as_str()),
+        (FailureClass::DuplicateKey, "23505")
+    );
+    assert_eq!(failure.count, outcome.counters.failed);
+}
+
+#[test]
+fn an_outage_is_measured_and_the_load_goes_on() {
+    let server = Server { service: ms(1), outage: Some((ms(3500), ms(5000))), ..Server::default() };
+    let outcome = run(&plan(6, 2, closed(), vec![stage(9, None)]), &server);
+    assert_eq!(outcome.outages.iter().map(|outage| outage.connections_lost).sum::<u64>(), 6);
+    for outage in &outcome.outages {
+        let lasted = outage.end.unwrap() - outage.begin;
+        assert!(lasted >= ms(1500) && lasted < ms(2600), "{lasted:?}");
+    }
+    assert_eq!(outcome.counters.failed, 6);
+    assert!(outcome.intervals[8].completed_ok == 6000);
+}
+
+#[test]
+fn what_the_grace_does_not_see_end_is_unfinished_with_its_age() {
+    let server =
+        Server { service: ms(1), stalls: vec![(ms(10_500), ms(90_000))], ..Server::default() };
+    let outcome = run(&plan(4, 2, closed(), vec![stage(10, None)]), &server);
+    assert_eq!((outcome.counters.unfinished, outcome.counters.in_flight), (4, 0));
+    // Stuck half a second before the end, cut off after the shortest grace of one second.
+    for age in &outcome.unfinished_ages {
+        assert!(*age >= ms(1500) && *age <= ms(1502), "{age:?}");
+    }
+    assert_eq!(outcome.stalled, None);
+}
+
+#[test]
+fn a_server_that_never_answers_again_ends_the_run() {
+    let server = Server { service: ms(1), silent_from: Some(ms(4000)), ..Server::default() };
+    let mut plan = plan(4, 2, closed(), vec![stage(600, None)]);
+    plan.stall_limit_ns = Nanos::from_secs(30);
+    let outcome = run(&plan, &server);
+    assert!(outcome.stalled.is_some());
+    assert_eq!(outcome.counters.unfinished, 4);
+    assert!(outcome.over < Nanos::from_secs(37), "{:?}", outcome.over);
+    let short = run(&self::plan(4, 2, closed(), vec![stage(10, None)]), &server);
+    assert!(short.stalled.is_some());
+}
+
+#[test]
+fn so_many_transactions_per_client_and_not_one_more() {
+    for arrivals in [closed(), open(ArrivalLaw::Constant)] {
+        let rate = matches!(arrivals, Arrivals::Open { .. }).then_some(100.0);
+        let mut plan =
+            plan(5, 2, arrivals, vec![Stage { duration_ns: None, clients: None, rate_tps: rate }]);
+        plan.transactions_per_client = Some(20);
+        let outcome = run(&plan, &Server { service: ms(7), ..Server::default() });
+        assert_eq!((outcome.counters.due, outcome.counters.ok), (100, 100));
+    }
+}
+
+#[test]
+fn stages_set_clients_and_rates() {
+    let stages = [Some(1), Some(4), Some(2)].map(|clients| Stage { clients, ..stage(2, None) });
+    let server = Server { service: ms(10), ..Server::default() };
+    let outcome = run(&plan(4, 2, closed(), stages.to_vec()), &server);
+    let completed: Vec<u64> =
+        outcome.intervals[1..7].iter().map(|interval| interval.completed_ok).collect();
+    for (told, expected) in completed.iter().zip([100_u64, 100, 400, 400, 200, 200]) {
+        assert!(told.abs_diff(expected) <= 4, "{completed:?}");
+    }
+}
+
+#[test]
+fn thinking_lowers_the_rate_by_littles_law() {
+    let think = Think { law: ThinkLaw::Exponential, mean_ns: ms(90) };
+    let outcome = run(
+        &plan(50, 2, Arrivals::Closed { think }, vec![stage(60, None)]),
+        &Server { service: ms(10), ..Server::default() },
+    );
+    // N = X (R + Z): 50 clients over 100 ms.
+    let throughput = outcome.counters.ok as f64 / 60.0;
+    assert!((throughput - 500.0).abs() < 15.0, "{throughput}");
+    assert_close(outcome.response.quantile(1.0), ms(10));
+}
+
+#[test]
+fn a_connection_for_each_transaction_is_part_of_the_response() {
+    let mut plan = plan(2, 1, closed(), vec![stage(3, None)]);
+    plan.reconnect_each_transaction = true;
+    let server = Server { service: ms(1), connect: ms(4), ..Server::default() };
+    let outcome = run(&plan, &server);
+    assert_close(outcome.response.quantile(0.5), ms(5));
+    assert_close(outcome.service.quantile(0.5), ms(1));
+}
+
+#[test]
+fn a_first_connection_that_is_refused_is_fatal() {
+    let server = Server { outage: Some((ms(0), ms(5000))), ..Server::default() };
+    let outcome = run(&plan(2, 1, closed(), vec![stage(3, None)]), &server);
+    assert_eq!(outcome.fatal.unwrap().message, "refused");
+}
