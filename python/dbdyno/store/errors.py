@@ -5,17 +5,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from dbdyno.errors import DbdynoError
+
 NO_SPACE_ERRORS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
 
-class StoreError(Exception):
-    """A run folder cannot be written or read; ``code`` is a stable word."""
-
-    def __init__(self, code: str, message: str, hint: str = "") -> None:
-        super().__init__(message)
-        self.code = code
-        self.message = message
-        self.hint = hint
+class StoreError(DbdynoError):
+    """A run folder cannot be written or read."""
 
 
 @contextmanager
@@ -31,8 +27,8 @@ def _explain(doing: str, path: Path, error: OSError) -> StoreError:
     reason = error.strerror or str(error)
     if error.errno in NO_SPACE_ERRORS:
         hint = "Free some space, or set DBDYNO_HOME to a folder on another file system."
-        return StoreError("disk_full", f"No space left while {doing} {path}: {reason}", hint)
+        return StoreError("disk_full", f"no space left while {doing} {path}: {reason}", hint)
     if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
         hint = "Set DBDYNO_HOME to a folder that you may write to."
-        return StoreError("not_writable", f"Not allowed: {doing} {path}: {reason}", hint)
-    return StoreError("io", f"Failed while {doing} {path}: {reason}")
+        return StoreError("not_writable", f"not allowed: {doing} {path}: {reason}", hint)
+    return StoreError("io", f"failed while {doing} {path}: {reason}")

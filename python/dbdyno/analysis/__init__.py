@@ -1,0 +1,7 @@
+"""Statistics of runs: pure functions of loaded records; no file, no clock, no chance."""
+
+from dbdyno.analysis.doubts import find_doubts
+from dbdyno.analysis.estimate import Estimate, estimate_mean
+from dbdyno.analysis.summarize import summarize
+
+__all__ = ["Estimate", "estimate_mean", "find_doubts", "summarize"]

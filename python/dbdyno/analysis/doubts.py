@@ -1,0 +1,120 @@
+"""What weakens a run's numbers without making them wrong. One function a doubt.
+
+Each takes the same facts and answers with a sentence, or with nothing. A doubt is said
+and listed; it never changes a number and never makes a run invalid.
+"""
+
+from collections.abc import Callable
+
+from msgspec import Struct
+
+from dbdyno.analysis.estimate import Series
+from dbdyno.analysis.steadiness import find_shift
+from dbdyno.model.record import Latency, Throughput, TransactionCounts
+
+DURATION_MIN_S = 10
+TAIL_SAMPLES_MIN = 10
+CHANGE_MIN = 0.05
+HALF_WIDTH_MAX = 0.05
+_TAILS = {"p99.99": 1e-4, "p99.9": 1e-3, "p99": 1e-2}
+
+
+class Facts(Struct, frozen=True, kw_only=True):
+    """What doubts are judged by."""
+
+    duration_s: float
+    interval_s: float
+    tps: Series
+    """Of the measured intervals."""
+    throughput: Throughput
+    transactions: TransactionCounts
+    response_ms: Latency | None
+
+
+def too_short(facts: Facts) -> str | None:
+    """Fewer than 10 s measured.
+
+    A convention: server caches, connections and background writers have not
+    settled by then, whatever the numbers look like.
+    """
+    if facts.duration_s >= DURATION_MIN_S:
+        return None
+    return f"too short: {facts.duration_s:.1f} s measured, at least {DURATION_MIN_S} s are needed"
+
+
+def few_samples(facts: Facts) -> str | None:
+    """Fewer than ten transactions lie beyond a percentile that is shown.
+
+    The rank of the q-quantile among n samples has the standard deviation √(n·q·(1 − q)),
+    that is √m with m samples beyond it; with fewer than 10 the rank is uncertain by a
+    third and more (David and Nagaraja, *Order Statistics*, 2003, §7.1).
+    """
+    beyond = {name: facts.transactions.ok * tail for name, tail in _TAILS.items()}
+    weak = [name for name, count in beyond.items() if count < TAIL_SAMPLES_MIN]
+    if not weak:
+        return None
+    count = beyond[weak[-1]]
+    return (
+        f"few samples for {' and '.join(reversed(weak))}: of {facts.transactions.ok} transactions "
+        f"about {count:.1f} lie beyond {weak[-1]}, at least {TAIL_SAMPLES_MIN} are needed"
+    )
+
+
+def not_steady(facts: Facts) -> str | None:
+    """Throughput changed its level by 5 % or more.
+
+    The test is that of :func:`~dbdyno.analysis.steadiness.find_shift`.
+    """
+    shift = find_shift(facts.tps)
+    if shift is None or abs(shift.relative) < CHANGE_MIN:
+        return None
+    at_s = shift.place * facts.interval_s
+    return (
+        f"not steady: throughput went from {shift.before:.0f} to {shift.after:.0f} TPS "
+        f"({shift.relative:+.0%}) at about {at_s:.0f} s"
+    )
+
+
+def coarse(facts: Facts) -> str | None:
+    """The within-run interval reaches further than 5 % from the mean, or cannot be had.
+
+    The interval is that of :func:`~dbdyno.analysis.estimate.estimate_mean`.
+    """
+    mean = facts.throughput
+    if mean.high is None or mean.value <= 0:
+        return f"coarse: {mean.samples} samples of throughput give no interval"
+    reach = (mean.high - mean.value) / mean.value
+    if reach <= HALF_WIDTH_MAX:
+        return None
+    return f"coarse: throughput is known to ±{reach:.0%} within this run only; run longer"
+
+
+def censored(facts: Facts) -> str | None:
+    """Some transactions have no response time, and they are not the fast ones.
+
+    Those skipped (over the latency limit) and unfinished (still running at the end) waited
+    at least that long; percentiles of the others alone are too good by up to their share.
+    """
+    counts = facts.transactions
+    missing = counts.skipped + counts.unfinished
+    if not missing:
+        return None
+    share = missing / (counts.ok + missing)
+    return (
+        f"censored: {counts.skipped} skipped and {counts.unfinished} unfinished transactions "
+        f"({share:.2%}) stand outside the percentiles"
+    )
+
+
+DOUBTS: tuple[Callable[[Facts], str | None], ...] = (
+    too_short,
+    not_steady,
+    coarse,
+    few_samples,
+    censored,
+)
+
+
+def find_doubts(facts: Facts) -> list[str]:
+    """Every doubt, the weightiest first."""
+    return [said for doubt in DOUBTS if (said := doubt(facts))]

@@ -1,0 +1,178 @@
+"""The numbers of a run's record, worked out from what was recorded.
+
+Also of a run that was interrupted: its counters are those of the last interval, and its
+percentiles those of the windows that were complete.
+"""
+
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from dbdyno.analysis.distributions import latency, sample_count, total_histogram
+from dbdyno.analysis.doubts import Facts, find_doubts
+from dbdyno.analysis.estimate import Series, estimate_mean
+from dbdyno.analysis.timeline import Timeline, timeline
+from dbdyno.model.record import (
+    ClientCost,
+    FailureRecord,
+    RunRecord,
+    ScriptRecord,
+    StatementRecord,
+    Throughput,
+    TransactionCounts,
+)
+from dbdyno.model.recording import Histograms, Recording, rows
+
+
+def summarize(recording: Recording, histograms: Histograms) -> RunRecord:
+    """The record with every measured number and doubt; status and validity are left as they are."""
+    over_time = timeline(recording)
+    duration_s = _duration_s(recording, over_time)
+    counts = _transactions(recording)
+    throughput = _throughput(over_time.measured_tps, counts.ok, duration_s)
+    response = total_histogram(recording, histograms, "script_response")
+    service = total_histogram(recording, histograms, "script_service") or response
+    response_ms = latency(response, histograms)
+    facts = Facts(
+        duration_s=duration_s,
+        interval_s=float(np.median(over_time.seconds)) if len(over_time.seconds) else 1.0,
+        tps=over_time.measured_tps,
+        throughput=throughput,
+        transactions=counts,
+        response_ms=response_ms,
+    )
+    return msgspec.structs.replace(
+        recording.record,
+        duration_s=duration_s,
+        scripts=_scripts(recording, histograms),
+        transactions=counts,
+        failures=_failures(recording),
+        throughput_tps=throughput,
+        response_ms=response_ms,
+        service_ms=latency(service, histograms),
+        statements=_statements(recording, histograms),
+        client=ClientCost(cpu_us_per_transaction=_client_cpu_us(recording, counts)),
+        doubts=find_doubts(facts),
+    )
+
+
+def _duration_s(recording: Recording, over_time: Timeline) -> float:
+    done = recording.engine.get("done")
+    if done:
+        return float(done["measured_ns"] / 1e9)
+    return float(over_time.seconds[over_time.phase == "measure"].sum())
+
+
+def _transactions(recording: Recording) -> TransactionCounts:
+    names = TransactionCounts.__struct_fields__
+    done = recording.engine.get("done")
+    if done:
+        return TransactionCounts(**{name: done["counters"][name] for name in names})
+    intervals = recording.tables["intervals"]
+    last = {name: intervals[name][-1:].tolist() for name in names}
+    return TransactionCounts(**{name: found[0] if found else 0 for name, found in last.items()})
+
+
+def _throughput(tps: Series, ok: int, duration_s: float) -> Throughput:
+    """The value is transactions by time, exactly; the interval comes from the samples."""
+    value = ok / duration_s if duration_s else 0.0
+    mean = estimate_mean(tps)
+    return Throughput(
+        value=value,
+        low=max(value - (mean.value - mean.low), 0.0) if mean else None,
+        high=value + (mean.high - mean.value) if mean else None,
+        min=float(tps.min()) if len(tps) else None,
+        max=float(tps.max()) if len(tps) else None,
+        samples=len(tps),
+        samples_effective=mean.samples_effective if mean else None,
+        coefficient_of_variation=_variation(tps),
+    )
+
+
+def _variation(series: Series) -> float | None:
+    """Standard deviation by mean."""
+    if len(series) < 2 or not series.mean():
+        return None
+    return float(series.std(ddof=1) / series.mean())
+
+
+def _failures(recording: Recording) -> list[FailureRecord]:
+    """Counts are cumulative, so the last interval that names a class and code has them all."""
+    done = recording.engine.get("done")
+    if done:
+        return [_failure(**failure) for failure in done["failures"]]
+    last = {
+        (kind, code): _failure(kind, code, count, message)
+        for kind, code, count, message in rows(
+            recording.tables["failures"], ("class", "code", "count", "message")
+        )
+    }
+    return list(last.values())
+
+
+def _failure(failure_class: str, code: str, count: int, message: str) -> FailureRecord:
+    return FailureRecord(failure_class=failure_class, code=code, count=count, message=message)
+
+
+def script_names(recording: Recording) -> list[str]:
+    """The plan's scripts, in its order."""
+    return [script["name"] for script in recording.plan.get("scripts", [])]
+
+
+def _scripts(recording: Recording, histograms: Histograms) -> list[ScriptRecord]:
+    planned = recording.plan.get("scripts", [])
+    return [_script(recording, histograms, number, plan) for number, plan in enumerate(planned)]
+
+
+def _script(
+    recording: Recording, histograms: Histograms, number: int, planned: dict[str, Any]
+) -> ScriptRecord:
+    response = total_histogram(recording, histograms, "script_response", number)
+    service = total_histogram(recording, histograms, "script_service", number) or response
+    return ScriptRecord(
+        name=planned["name"],
+        weight=planned["weight"],
+        **_script_counts(recording, number),
+        response_ms=latency(response, histograms),
+        service_ms=latency(service, histograms),
+    )
+
+
+def _script_counts(recording: Recording, number: int) -> dict[str, int]:
+    """Of the measured intervals; in those of the warm-up all that ended was counted."""
+    scripts, intervals = recording.tables["scripts"], recording.tables["intervals"]
+    warmup = intervals["interval"][intervals["phase"] == "warmup"]
+    wanted = (scripts["script"] == number) & ~np.isin(scripts["interval"], warmup)
+    return {name: int(scripts[name][wanted].sum()) for name in ("ok", "failed", "skipped")}
+
+
+def _statements(recording: Recording, histograms: Histograms) -> list[StatementRecord]:
+    names = script_names(recording)
+    texts = rows(recording.tables["statement_texts"], ("statement", "script", "index", "sql"))
+    return [
+        _statement(recording, histograms, number, names[script], index, text)
+        for number, script, index, text in texts
+    ]
+
+
+def _statement(  # noqa: PLR0913, PLR0917 - one row of a table
+    recording: Recording, histograms: Histograms, number: int, script: str, index: int, sql: str
+) -> StatementRecord:
+    histogram = total_histogram(recording, histograms, "statement", number)
+    measured = latency(histogram, histograms)
+    return StatementRecord(
+        script=script,
+        index=index,
+        sql=sql,
+        count=sample_count(histogram, histograms) if histogram else 0,
+        mean_ms=measured.mean if measured else None,
+        p50_ms=measured.p50 if measured else None,
+        p95_ms=measured.p95 if measured else None,
+        p99_ms=measured.p99 if measured else None,
+    )
+
+
+def _client_cpu_us(recording: Recording, counts: TransactionCounts) -> float | None:
+    done = recording.engine.get("done")
+    return done["cpu_us"] / counts.ok if done and counts.ok else None
