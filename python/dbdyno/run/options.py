@@ -24,18 +24,18 @@ _LIMITS = Group("Limits", sort_key=4)
 _OUTPUT = Group("Output", sort_key=5)
 
 
-def _parsed(parse: Callable[[str], Any]) -> Callable[[object, Sequence[Token]], Any]:
+def parsed(parse: Callable[[str], Any]) -> Callable[[object, Sequence[Token]], Any]:
     """A converter of one option's text."""
     return lambda _type, tokens: parse(tokens[0].value)
 
 
-def _each(parse: Callable[[str], Any]) -> Callable[[object, Sequence[Token]], Any]:
+def each(parse: Callable[[str], Any]) -> Callable[[object, Sequence[Token]], Any]:
     """A converter of an option that may be repeated."""
     return lambda _type, tokens: tuple(parse(token.value) for token in tokens)
 
 
 def _flag(*names: str, group: Group, **more: Any) -> Parameter:
-    return Parameter(name=names, group=group, negative=(), **more)
+    return Parameter(name=names, group=group, negative=(), **{"show_default": False, **more})
 
 
 def _span(*names: str, group: Group, bare_unit: str = "s") -> Parameter:
@@ -43,7 +43,7 @@ def _span(*names: str, group: Group, bare_unit: str = "s") -> Parameter:
     return _flag(
         *names,
         group=group,
-        converter=_parsed(lambda text: grammar.span_ns(text, bare_unit)),
+        converter=parsed(lambda text: grammar.span_ns(text, bare_unit)),
         metavar="TIME",
         show_default=grammar.span_text,
     )
@@ -54,10 +54,9 @@ def _pairs(*names: str, group: Group) -> Parameter:
     return _flag(
         *names,
         group=group,
-        converter=_each(grammar.assignment),
+        converter=each(grammar.assignment),
         n_tokens=1,
         metavar="NAME=VALUE",
-        show_default=False,
     )
 
 
@@ -76,7 +75,7 @@ class TargetOptions:
     settings: Annotated[tuple[tuple[str, str], ...], _pairs("--set", group=_TARGET)] = ()
     """A setting of the private server; repeatable."""
 
-    io: Annotated[Io, _flag("--io", group=_TARGET)] = "auto"
+    io: Annotated[Io, _flag("--io", group=_TARGET, show_default=True)] = "auto"
     """The kernel interface that drives the sockets."""
 
 
@@ -94,7 +93,7 @@ class DataOptions:
     replace: Annotated[bool, _flag("--replace", group=_WORK)] = False
     """Drop and load anew what stands under the workload's table names."""
 
-    seed: Annotated[int | None, _flag("--seed", group=_WORK, show_default=False)] = None
+    seed: Annotated[int | None, _flag("--seed", group=_WORK)] = None
     """The seed of all chance; drawn and recorded when not given."""
 
 
@@ -109,15 +108,16 @@ class RunOptions(TargetOptions, DataOptions):
             "-f",
             "--file",
             group=_WORK,
-            converter=_each(grammar.weighted_name),
+            converter=each(grammar.weighted_name),
             n_tokens=1,
             metavar="FILE[@WEIGHT]",
-            show_default=False,
         ),
     ] = ()
     """A script in pgbench's language; repeatable."""
 
-    query_mode: Annotated[QueryMode, _flag("-M", "--protocol", group=_WORK)] = "prepared"
+    query_mode: Annotated[QueryMode, _flag("-M", "--protocol", group=_WORK, show_default=True)] = (
+        "prepared"
+    )
     """How statements travel."""
 
     check: Annotated[bool, _flag("--check", group=_WORK)] = False
@@ -163,7 +163,7 @@ class RunOptions(TargetOptions, DataOptions):
     stages: Annotated[
         tuple[Stage, ...] | None,
         _flag(
-            "--stages", group=_LOAD, converter=_parsed(grammar.stages), n_tokens=1, metavar="LIST"
+            "--stages", group=_LOAD, converter=parsed(grammar.stages), n_tokens=1, metavar="LIST"
         ),
     ] = None
     """Load that changes in time: 30s:8c,30s:32c (clients) or 1m:500/s,1m:1000/s (arrivals)."""
@@ -173,7 +173,7 @@ class RunOptions(TargetOptions, DataOptions):
         _flag(
             "--think",
             group=_LOAD,
-            converter=_parsed(grammar.think),
+            converter=parsed(grammar.think),
             n_tokens=1,
             accepts_keys=False,
             metavar="TIME[,LAW]",
@@ -190,7 +190,7 @@ class RunOptions(TargetOptions, DataOptions):
     """Count slower transactions as late; with --rate, skip those that would start later than
     this. A bare number is in milliseconds."""
 
-    tries_max: Annotated[int, _flag("--max-tries", group=_LIMITS)] = 1
+    tries_max: Annotated[int, _flag("--max-tries", group=_LIMITS, show_default=True)] = 1
     """Tries of a transaction that fails by serialization or deadlock; 0 for no limit."""
 
     retry_time_ns: Annotated[int | None, _span("--retry-time", group=_LIMITS)] = None
@@ -201,7 +201,7 @@ class RunOptions(TargetOptions, DataOptions):
         _flag(
             "--max-failures",
             group=_LIMITS,
-            converter=_parsed(grammar.percentage),
+            converter=parsed(grammar.percentage),
             metavar="SHARE",
             show_default=lambda share: f"{share:.0%}",
         ),
@@ -220,9 +220,7 @@ class RunOptions(TargetOptions, DataOptions):
     tags: Annotated[tuple[tuple[str, str], ...], _pairs("--tag", group=_OUTPUT)] = ()
     """A label of the run; repeatable."""
 
-    report: Annotated[
-        Path | None, _flag("--report", group=_OUTPUT, metavar="FILE", show_default=False)
-    ] = None
+    report: Annotated[Path | None, _flag("--report", group=_OUTPUT, metavar="FILE")] = None
     """Write the HTML report there."""
 
     json: Annotated[bool, _flag("--json", group=_OUTPUT)] = False

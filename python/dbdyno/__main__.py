@@ -1,0 +1,7 @@
+"""``python -m dbdyno`` is ``dbdyno``."""
+
+import sys
+
+from dbdyno.cli import main
+
+sys.exit(main())

@@ -1,0 +1,100 @@
+"""The commands of ``dbdyno``, and what becomes of their errors.
+
+A command's module is imported when that command is called: ``dbdyno --help`` must not wait
+for numpy.
+"""
+
+import signal
+import sys
+from collections.abc import Sequence
+from importlib import metadata
+from types import FrameType
+from typing import NoReturn
+
+from cyclopts import App, CycloptsError, Parameter
+
+from dbdyno.cli.output import Exit, print_aside, print_error
+from dbdyno.errors import DbdynoError
+
+EXAMPLES = (
+    "dbdyno run tpcb -c 32 -T 60       a private PostgreSQL: load, measure, tell",
+    "dbdyno run app.sql --target postgresql://db/app --rate 2000 -T 300",
+    "dbdyno report last                the last run as an HTML page",
+    "dbdyno doctor                     what is in the way of good numbers here",
+)
+
+COMMANDS = {
+    "run": "Measure a workload or scripts on a database.",
+    "load": "Load a workload's data and measure nothing.",
+    "check": "Check a workload's invariants on data that is there.",
+    "runs": "List the runs, or remove some.",
+    "sql": "Ask all runs a question in SQL.",
+    "report": "Write a run's report as one HTML page, or as text.",
+    "server": "Private servers that keep running between commands.",
+    "doctor": "Look for what stands in the way of good numbers on this machine.",
+}
+
+
+def command(name: str, *examples: str) -> App:
+    """The application of one command, with examples below its options."""
+    return App(
+        name=name,
+        help_format="plaintext",
+        help_epilogue="\n".join(["Examples:", "", *(f"  {example}" for example in examples), ""]),
+        # What is off or empty by default needs no words; the others say so themselves.
+        default_parameter=Parameter(negative=(), show_default=False),
+        version_flags=[],
+    )
+
+
+def make_app() -> App:
+    """The application; the help of each command stands here so that none is imported for it."""
+    app = command("dbdyno", *EXAMPLES)
+    app.help = (
+        "A dynamometer for OLTP databases: what a server can do, how sure that is, and "
+        "why it is not more."
+    )
+    app.version = version
+    app.version_flags = ["--version"]
+    for name, help_text in COMMANDS.items():
+        app.command(f"dbdyno.cli.{name}:app", name=name, help=help_text)
+    return app
+
+
+def version() -> str:
+    """The version of the installed package."""
+    return metadata.version("dbdyno")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs one command; its exit code."""
+    tokens = list(sys.argv[1:] if arguments is None else arguments)
+    as_json = "--json" in tokens
+    # A supervisor's request to end is honoured as a person's is: servers stopped, data kept.
+    signal.signal(signal.SIGTERM, _interrupt)
+    try:
+        result = make_app()(
+            tokens, exit_on_error=False, print_error=False, result_action="return_value"
+        )
+    except CycloptsError as error:
+        print_error("usage", _one_line(error), "See dbdyno --help.", as_json=as_json)
+        return Exit.NOTHING_RUN
+    except DbdynoError as error:
+        print_error(error.code, error.message, error.hint, as_json=as_json)
+        return error.exit_code
+    except KeyboardInterrupt:
+        print_aside("interrupted")
+        return Exit.INTERRUPTED
+    except BrokenPipeError:
+        # Whoever read our output has seen enough.
+        sys.stderr.close()
+        return Exit.OK
+    return result if isinstance(result, int) else Exit.OK
+
+
+def _one_line(error: CycloptsError) -> str:
+    return " ".join(str(error).split())
+
+
+def _interrupt(_signal: int, _frame: FrameType | None) -> NoReturn:
+    raise KeyboardInterrupt

@@ -1,0 +1,64 @@
+"""Where words go: results to standard output, words for people beside it, errors with a code.
+
+With ``--json`` standard output carries one object and nothing else.
+"""
+
+import sys
+from enum import IntEnum
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+
+from cyclopts import Parameter
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+Json: TypeAlias = Annotated[
+    bool, Parameter(negative=(), help="One JSON object on standard output, and nothing else.")
+]
+
+
+class Exit(IntEnum):
+    """What a command's exit code says."""
+
+    OK = 0
+    NOTHING_RUN = 1
+    FAILED = 2
+    NOT_VALID = 3
+    VERDICT_FAILED = 4
+    INTERRUPTED = 130
+
+
+def print_json(value: object) -> None:
+    """The one object of ``--json``."""
+    import msgspec  # noqa: PLC0415 - not for --help
+
+    encoded = msgspec.json.format(msgspec.json.encode(value), indent=2)
+    print(encoded.decode())  # noqa: T201
+
+
+def print_result(text: str) -> None:
+    """A line of the command's result."""
+    print(text)  # noqa: T201
+
+
+def print_table(table: "Table") -> None:
+    """A table, as wide as it is when nobody's terminal bounds it."""
+    from rich.console import Console  # noqa: PLC0415 - not for --help
+
+    Console(width=None if sys.stdout.isatty() else 10_000, highlight=False).print(table)
+
+
+def print_aside(text: str) -> None:
+    """A line for the person who waits; never part of a result."""
+    print(text, file=sys.stderr)  # noqa: T201
+
+
+def print_error(code: str, message: str, hint: str, *, as_json: bool) -> None:
+    """An error, for people or for programs."""
+    if as_json:
+        error: dict[str, Any] = {"code": code, "message": message, "hint": hint}
+        print_json({"error": error})
+        return
+    print_aside(f"error: {message}")
+    if hint:
+        print_aside(f"hint: {hint}")

@@ -1,0 +1,127 @@
+"""What a person sees while a run lasts.
+
+In a terminal one line renews itself; piped, lines follow each other.
+
+All of it goes to standard error. Percentiles of the line come from the coarse buckets, so
+that scripts and intervals can be put together; those of the result do not.
+"""
+
+import struct
+import sys
+from collections import Counter
+from typing import IO
+
+from dbdyno.model.frame import Interval, Progress, Started
+from dbdyno.model.plan import Plan
+from dbdyno.run.plan import asked_ns
+
+_PACKED = struct.Struct("<HI")
+
+
+class ProgressLines:
+    """An observer that writes lines, at most one each ``every_ns``; 0 for none."""
+
+    def __init__(self, every_ns: int, stream: IO[str] | None = None) -> None:
+        self._stream = stream or sys.stderr
+        self._renews = self._stream.isatty()
+        self._every_ns = every_ns
+        self._is_renewing = False
+        self._ends_at_ns: int | None = None
+        self._total: int | None = None
+        self._begin()
+
+    def say(self, text: str) -> None:
+        """Writes a line that stays."""
+        if self._is_renewing:
+            self._stream.write("\n")
+            self._is_renewing = False
+        self._stream.write(f"{text}\n")
+        self._stream.flush()
+
+    def loading(self, progress: Progress, elapsed_s: float) -> None:
+        """Shows rows, rate and time left of a table."""
+        if not self._renews or not self._every_ns:
+            return
+        rate = progress.rows / elapsed_s if elapsed_s else 0.0
+        left_s = (progress.rows_total - progress.rows) / rate if rate else 0.0
+        self._renew(
+            f"loading {progress.table}: {progress.rows:,} of {progress.rows_total:,} rows, "
+            f"{rate:,.0f} rows/s, {_clock(left_s)} left"
+        )
+
+    def started(self, plan: Plan, started: Started) -> None:
+        """Notes when the run is to end."""
+        asked = asked_ns(plan)
+        self._ends_at_ns = None if asked is None else started.measure_begin_ns + asked
+        self._total = plan.transactions_per_client and plan.transactions_per_client * plan.clients
+
+    def interval(self, interval: Interval) -> None:
+        """Adds an interval, and shows what came together once it is time."""
+        self._ns += interval.end_ns - interval.begin_ns
+        self._ok += interval.completed_ok
+        self._failed += interval.completed_failed
+        for script in interval.scripts:
+            self._buckets.update(dict(_PACKED.iter_unpack(script.response.buckets)))
+        if self._every_ns and self._ns >= self._every_ns * 0.9:
+            self._show(interval)
+            self._begin()
+
+    def _begin(self) -> None:
+        self._ns, self._ok, self._failed = 0, 0, 0
+        self._buckets: Counter[int] = Counter()
+
+    def _show(self, interval: Interval) -> None:
+        line = (
+            f"{interval.phase:7} {self._ok * 1e9 / self._ns:10,.0f} TPS   "
+            f"p50 {_milliseconds(self._buckets, 0.5)}   p99 {_milliseconds(self._buckets, 0.99)}   "
+            f"{self._failed} failed   {self._left(interval)}"
+        )
+        if self._renews:
+            self._renew(line)
+        else:
+            self.say(line)
+
+    def _left(self, interval: Interval) -> str:
+        if interval.phase == "drain":
+            return "waiting for the last"
+        if self._ends_at_ns is not None:
+            return f"{_clock(max(self._ends_at_ns - interval.end_ns, 0) / 1e9)} left"
+        return f"{interval.counters.ok:,} of {self._total:,} done" if self._total else ""
+
+    def _renew(self, line: str) -> None:
+        self._stream.write(f"\r{line}\x1b[K")
+        self._stream.flush()
+        self._is_renewing = True
+
+    def close(self) -> None:
+        """Leaves the last line standing."""
+        if self._is_renewing:
+            self._stream.write("\n")
+            self._is_renewing = False
+
+
+def bucket_low_ns(index: int) -> int:
+    """Where a coarse bucket begins."""
+    return index if index < 8 else (8 + index % 8) << (index // 8 - 1)
+
+
+def quantile_ns(buckets: Counter[int], quantile: float) -> float | None:
+    """A quantile of coarse buckets, straight between a bucket's ends; None of nothing."""
+    wanted = quantile * buckets.total()
+    for index, count in sorted(buckets.items()):
+        if wanted <= count:
+            low, high = bucket_low_ns(index), bucket_low_ns(index + 1)
+            return low + (high - low) * wanted / count
+        wanted -= count
+    return None
+
+
+def _milliseconds(buckets: Counter[int], quantile: float) -> str:
+    ns = quantile_ns(buckets, quantile)
+    return "     -   " if ns is None else f"{ns / 1e6:6.2f} ms"
+
+
+def _clock(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"

@@ -1,0 +1,122 @@
+"""``dbdyno server``: private servers that keep running between commands."""
+
+from typing import Annotated
+
+from cyclopts import Parameter
+from rich.table import Table
+
+from dbdyno.cli.app import command
+from dbdyno.cli.output import (
+    Exit,
+    Json,
+    print_aside,
+    print_json,
+    print_result,
+    print_table,
+)
+from dbdyno.run.grammar import assignment
+from dbdyno.run.options import each
+from dbdyno.servers import kept
+from dbdyno.servers.base import Server
+from dbdyno.servers.spec import parse_spec
+
+CONNECTIONS_DEFAULT = 100
+
+app = command(
+    "server",
+    "dbdyno server start bench --server postgres:17,shared_buffers=2GB",
+    "dbdyno run tpcb --server bench -c 32",
+    "dbdyno server stop bench          with all its data",
+)
+app.help = "Private servers that keep running between commands."
+
+Settings = Annotated[
+    tuple[tuple[str, str], ...],
+    Parameter(name="--set", converter=each(assignment), n_tokens=1, metavar="NAME=VALUE"),
+]
+
+Name = Annotated[str, Parameter(show_default=True)]
+
+
+@app.command
+def start(  # noqa: PLR0913 - one an option
+    name: Name = "default",
+    *,
+    server: Annotated[str, Parameter(show_default=True)] = "postgres",
+    settings: Settings = (),
+    connections: Annotated[int, Parameter(show_default=True)] = CONNECTIONS_DEFAULT,
+    tcp: bool = False,
+    json: Json = False,
+) -> int:
+    """Start a server that stays until it is told to stop.
+
+    Parameters
+    ----------
+    name
+        What to call it: dbdyno run --server NAME uses it.
+    server
+        postgres[:VERSION|PATH][,setting=value…]
+    settings
+        A setting of the server; repeatable.
+    connections
+        Clients it must admit.
+    tcp
+        Listen on loopback TCP too, not only on a Unix socket.
+    """
+    spec = parse_spec(server).with_settings(dict(settings))
+    started = kept.start_kept(name, spec, connections, tcp=tcp)
+    if json:
+        print_json({"name": name, "url": started.url, "settings": started.settings})
+        return Exit.OK
+    print_aside(settings_told(started))
+    print_result(started.url)
+    return Exit.OK
+
+
+@app.command
+def stop(name: Name = "default") -> int:
+    """Stop a server and remove it with all its data.
+
+    Parameters
+    ----------
+    name
+        As given to start.
+    """
+    kept.stop_kept(name)
+    print_result(f"stopped {name}")
+    return Exit.OK
+
+
+@app.command(name="list")
+def list_(*, json: Json = False) -> int:
+    """List the servers that were started, those that have died included."""
+    servers = kept.list_kept()
+    if json:
+        print_json({"servers": servers})
+    elif not servers:
+        print_aside("No servers. Start one: dbdyno server start")
+    else:
+        table = Table("name", "state", "version", "started", box=None, pad_edge=False)
+        for line in servers:
+            state = "running" if line.running else "died"
+            table.add_row(line.name, state, line.version, line.started_at)
+        print_table(table)
+    return Exit.OK
+
+
+@app.command
+def logs(name: Name = "default") -> int:
+    """Print a server's log.
+
+    Parameters
+    ----------
+    name
+        As given to start.
+    """
+    print_result(kept.log_of_kept(name).read_text(errors="replace").rstrip())
+    return Exit.OK
+
+
+def settings_told(server: Server) -> str:
+    """The settings that were chosen for a server, for the person who waits."""
+    return "server settings: " + ", ".join(f"{s.name}={s.value}" for s in server.settings)

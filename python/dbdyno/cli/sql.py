@@ -1,0 +1,41 @@
+"""``dbdyno sql``: a question to all runs at once, answered by DuckDB."""
+
+from typing import Annotated
+
+from cyclopts import Parameter
+from rich.table import Table
+from rich.text import Text
+
+from dbdyno import store
+from dbdyno.cli.app import command
+from dbdyno.cli.output import Exit, Json, print_json, print_table
+
+app = command(
+    "sql",
+    'dbdyno sql "select run_id, tps, p99_ms from runs order by tps desc"',
+    'dbdyno sql "describe intervals"   the columns of a table',
+)
+
+
+@app.default
+def sql(query: Annotated[str, Parameter(allow_leading_hyphen=True)], *, json: Json = False) -> int:
+    """Ask all runs a question in SQL.
+
+    The tables are runs, and one for each kind of thing recorded: intervals, scripts,
+    statements, failures and more, each with the column run_id.
+
+    Parameters
+    ----------
+    query
+        One statement in DuckDB's SQL.
+    """
+    answer = store.sql(query)
+    columns, rows = answer.columns, answer.fetchall()
+    if json:
+        print_json({"columns": columns, "rows": rows})
+        return Exit.OK
+    table = Table(*columns, box=None, pad_edge=False, header_style="bold")
+    for row in rows:
+        table.add_row(*(Text("" if value is None else str(value)) for value in row))
+    print_table(table)
+    return Exit.OK

@@ -1,0 +1,125 @@
+"""Drives one engine to its end: every frame is kept, the observer told, silence ended.
+
+Says what happened and judges nothing: that is ``run/validity.py``'s business.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Protocol
+
+from dbdyno.model.frame import (
+    Connected,
+    Done,
+    Failed,
+    Frame,
+    Hello,
+    Interval,
+    Note,
+    Outage,
+    Started,
+)
+from dbdyno.model.plan import Plan
+from dbdyno.run.interrupts import deferred_to
+from dbdyno.run.observer import Observer
+from dbdyno.run.watchdog import Watchdog
+
+# A busy machine may delay a frame by seconds; an engine that spins is late for ever.
+SILENCE_MIN_S = 10.0
+SILENCE_INTERVALS = 5
+
+
+class Engine(Protocol):
+    """A running engine: iterating gives each frame, raw and decoded, until it ends."""
+
+    def __iter__(self) -> Iterator[tuple[bytes, Frame]]:
+        """The frames as they come."""
+
+    def stop(self) -> None:
+        """Asks it to end well."""
+
+    def kill(self) -> None:
+        """Ends it."""
+
+
+@dataclass(kw_only=True)
+class Measured:
+    """What the engine said, as far as it came."""
+
+    hello: Hello | None = None
+    connected: Connected | None = None
+    started: Started | None = None
+    last: Interval | None = None
+    done: Done | None = None
+    failed: Failed | None = None
+    was_silent: bool = False
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether a transaction was asked for."""
+        return self.started is not None
+
+
+def measure(
+    engine: Engine,
+    plan: Plan,
+    observer: Observer,
+    keep: Callable[[bytes], None],
+    log: Callable[[str], None],
+) -> Measured:
+    """Reads the engine's frames to the end."""
+    measured = Measured()
+    with (
+        Watchdog(engine.kill, _patience_before_start_s(plan)) as watchdog,
+        deferred_to(engine.stop, engine.kill),
+    ):
+        for raw, frame in engine:
+            keep(raw)
+            watchdog.beat(_patience_s(plan) if isinstance(frame, Started) else None)
+            _take(measured, frame, plan, observer, log)
+    measured.was_silent = watchdog.has_bitten
+    return measured
+
+
+def _patience_before_start_s(plan: Plan) -> float:
+    """Connecting is paced and retried: its own limits end it long before."""
+    return (plan.stall_limit_ns + plan.endpoint.connect_timeout_ns) / 1e9 + SILENCE_MIN_S
+
+
+def _patience_s(plan: Plan) -> float:
+    return max(SILENCE_MIN_S, SILENCE_INTERVALS * plan.interval_ns / 1e9)
+
+
+def _take(
+    measured: Measured, frame: Frame, plan: Plan, observer: Observer, log: Callable[[str], None]
+) -> None:
+    match frame:
+        case Hello():
+            measured.hello = frame
+            for warning in frame.warnings:
+                log(f"engine: {warning}")
+        case Connected():
+            measured.connected = frame
+        case Started():
+            measured.started = frame
+            observer.started(plan, frame)
+        case Interval():
+            measured.last = frame
+            observer.interval(frame)
+        case Outage():
+            log(_outage_told(frame))
+            observer.say(_outage_told(frame))
+        case Note():
+            log(f"{frame.source}: {frame.text}")
+        case Done():
+            measured.done = frame
+        case Failed():
+            measured.failed = frame
+        case _:
+            pass
+
+
+def _outage_told(outage: Outage) -> str:
+    lost = f"{outage.connections_lost} connections lost: {outage.message}"
+    if outage.end_ns is None:
+        return f"{lost}; none was had again"
+    return f"{lost}; the first was had again after {(outage.end_ns - outage.begin_ns) / 1e9:.1f} s"
