@@ -1,25 +1,12 @@
 """What options become, and which of them cannot be meant together."""
 
 import pytest
+from plans import plan_of
 
 from dbdyno.errors import DbdynoError
-from dbdyno.model.plan import Address, Endpoint, Plan, Script, Stage, Think, UnixSocket
+from dbdyno.model.plan import Stage, Think
 from dbdyno.run.options import SECOND_NS, RunOptions
-from dbdyno.run.plan import asked_ns, cores_available, make_plan, refuse_contradictions
-
-ENDPOINT = Endpoint(
-    address=Address(unix=UnixSocket(path="/tmp/.s.PGSQL.5432")), user="u", database="d"
-)
-
-
-def plan_of(**options) -> Plan:
-    return make_plan(
-        RunOptions(**options),
-        endpoint=ENDPOINT,
-        scripts=[Script(name="s", text="select 1;")],
-        variables={"scale": 1},
-        seed=7,
-    )
+from dbdyno.run.plan import asked_ns, cores_available, refuse_contradictions
 
 
 def test_the_defaults_are_those_of_the_manual():

@@ -1,0 +1,84 @@
+"""The lines that a person sees, in a terminal and in a pipe."""
+
+import io
+from collections import Counter
+
+from frames import SECOND_NS, interval, started
+from plans import plan_of
+
+from dbdyno.cli.progress import ProgressLines, bucket_low_ns, quantile_ns
+from dbdyno.model.frame import Progress
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def bucket_of(ns: int) -> int:
+    return next(index for index in range(500) if bucket_low_ns(index + 1) > ns)
+
+
+def lines(stream: io.StringIO, every_ns: int, *intervals, **options) -> str:
+    progress = ProgressLines(every_ns, stream)
+    progress.started(plan_of(**options), started(measure_begin_ns=0))
+    for one in intervals:
+        progress.interval(one)
+    progress.close()
+    return stream.getvalue()
+
+
+def test_piped_each_interval_is_a_line():
+    buckets = {bucket_of(1_000_000): 99, bucket_of(9_000_000): 1}
+    text = lines(io.StringIO(), SECOND_NS, interval(0, ok=12345, buckets=buckets))
+    assert text == (
+        "measure     12,345 TPS   p50   1.02 ms   p99   1.05 ms   0 failed   0:29 left\n"
+    )
+
+
+def test_intervals_come_together():
+    text = lines(io.StringIO(), 2 * SECOND_NS, *(interval(n, ok=n * 10) for n in range(4)))
+    assert [line.split()[1] for line in text.splitlines()] == ["5", "25"]
+
+
+def test_nothing_is_shown_when_nothing_is_wanted():
+    assert lines(io.StringIO(), 0, interval()) == ""
+
+
+def test_a_terminals_line_renews_itself_and_is_left_standing():
+    text = lines(Terminal(), SECOND_NS, interval(0), interval(1))
+    assert text.count("\r") == 2
+    assert text.count("\n") == 1
+    assert text.endswith("\n")
+
+
+def test_a_remark_does_not_overwrite_the_line():
+    stream = Terminal()
+    progress = ProgressLines(SECOND_NS, stream)
+    progress.started(plan_of(), started())
+    progress.interval(interval(0))
+    progress.say("8 connections lost")
+    assert stream.getvalue().endswith("\n8 connections lost\n")
+
+
+def test_a_count_shows_what_is_done_and_a_drain_that_it_waits():
+    text = lines(io.StringIO(), SECOND_NS, interval(0, ok=80), transactions=100)
+    assert "80 of 800 done" in text
+    text = lines(io.StringIO(), SECOND_NS, interval(31, phase="drain"))
+    assert "waiting for the last" in text
+
+
+def test_loading_shows_rate_and_time_left():
+    stream = Terminal()
+    ProgressLines(SECOND_NS, stream).loading(Progress("t", 250, 1000), elapsed_s=2.0)
+    assert "loading t: 250 of 1,000 rows, 125 rows/s, 0:06 left" in stream.getvalue()
+
+
+def test_buckets_begin_where_the_engine_says():
+    assert [bucket_low_ns(index) for index in (0, 7, 8, 15, 16, 17)] == [0, 7, 8, 15, 16, 18]
+
+
+def test_quantiles_lie_between_a_buckets_ends():
+    buckets = Counter({bucket_of(1000): 100})
+    assert quantile_ns(buckets, 0.5) == (960 + 1024) / 2
+    assert quantile_ns(Counter(), 0.5) is None

@@ -1,0 +1,123 @@
+"""The engine's frames are read to the end, whatever happens on the way."""
+
+import signal
+import threading
+import time
+
+from frames import done, interval, started
+from plans import plan_of
+
+from dbdyno.model.frame import Failed, Frame, Hello, Note, Outage
+from dbdyno.run.measure import Measured, measure
+from dbdyno.run.watchdog import Watchdog
+
+
+class Engine:
+    """Plays frames; a frame that is callable is called instead."""
+
+    def __init__(self, *frames) -> None:
+        self.frames = frames
+        self.calls: list[str] = []
+
+    def __iter__(self):
+        for number, frame in enumerate(self.frames):
+            if callable(frame):
+                frame()
+            else:
+                yield str(number).encode(), frame
+
+    def stop(self) -> None:
+        self.calls.append("stop")
+
+    def kill(self) -> None:
+        self.calls.append("kill")
+
+
+class Observer:
+    def __init__(self) -> None:
+        self.seen: list[str] = []
+
+    def say(self, text: str) -> None:
+        self.seen.append(text)
+
+    def started(self, plan, frame) -> None:
+        self.seen.append("started")
+
+    def interval(self, frame) -> None:
+        self.seen.append(f"interval {frame.index}")
+
+
+def run(engine: Engine) -> tuple[Measured, Observer, list[bytes], list[str]]:
+    observer, kept, logged = Observer(), [], []
+    measured = measure(engine, plan_of(), observer, kept.append, logged.append)
+    return measured, observer, kept, logged
+
+
+def test_every_frame_is_kept_and_each_finds_its_place():
+    hello = Hello(1, "epoll", "", 2, [], ["a warning"])
+    note = Note(0, "server", "vacuum")
+    outage = Outage(0, 2_500_000_000, 8, "terminated")
+    engine = Engine(hello, started(), interval(0), note, outage, interval(1), done())
+
+    measured, observer, kept, logged = run(engine)
+
+    assert kept == [b"0", b"1", b"2", b"3", b"4", b"5", b"6"]
+    outage_told = "8 connections lost: terminated; the first was had again after 2.5 s"
+    assert observer.seen == ["started", "interval 0", outage_told, "interval 1"]
+    assert logged == ["engine: a warning", "server: vacuum", outage_told]
+    assert measured.hello == hello
+    assert measured.last.index == 1
+    assert measured.done.end == "complete"
+    assert measured.has_begun
+
+
+def test_an_engine_that_cannot_begin():
+    failed = Failed("unreachable", "no route", "look at the network")
+    measured, *_ = run(Engine(failed))
+    assert measured.failed == failed
+    assert not measured.has_begun
+
+
+def test_the_first_interrupt_stops_and_the_second_kills():
+    def interrupt() -> None:
+        signal.raise_signal(signal.SIGINT)
+
+    before = signal.getsignal(signal.SIGINT)
+    engine = Engine(started(), interrupt, interval(0), interrupt, interrupt, done("interrupted"))
+    measured, *_ = run(engine)
+
+    assert engine.calls == ["stop", "kill", "kill"]
+    assert measured.done.end == "interrupted"
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_elsewhere_than_in_the_main_thread_signals_are_left_alone():
+    results: list[Frame] = []
+    thread = threading.Thread(target=lambda: results.append(run(Engine(done()))[0].done))
+    thread.start()
+    thread.join()
+    assert results[0].end == "complete"
+
+
+def test_silence_ends_the_engine():
+    ended = threading.Event()
+    with Watchdog(ended.set, limit_s=0.05) as watchdog:
+        assert ended.wait(5)
+    assert watchdog.has_bitten
+
+
+def test_beats_keep_the_watchdog_quiet():
+    with Watchdog(lambda: None, limit_s=0.2) as watchdog:
+        for _ in range(8):
+            time.sleep(0.05)
+            watchdog.beat()
+    assert not watchdog.has_bitten
+
+
+def test_another_patience_once_it_has_begun():
+    now = [0.0]
+    ended = threading.Event()
+    with Watchdog(ended.set, limit_s=100, clock=lambda: now[0]) as watchdog:
+        watchdog.beat(limit_s=0.04)
+        now[0] = 1.0
+        assert ended.wait(5)

@@ -1,0 +1,58 @@
+"""What makes a run invalid, and what does not."""
+
+import pytest
+from frames import SECOND_NS, counters, done
+from plans import plan_of
+
+from dbdyno.model.plan import Stage
+from dbdyno.run.validity import invalid_reasons
+
+PLAN = plan_of(duration_ns=30 * SECOND_NS)
+
+
+def reasons(finished, plan=PLAN, failures_max=0.01, violations=()):
+    return invalid_reasons(plan, finished, failures_max=failures_max, violations=violations)
+
+
+def test_a_complete_run_is_valid():
+    assert reasons(done()) == []
+
+
+def test_the_engines_own_reasons_come_first():
+    found = reasons(done(invalid_reasons=["the generator was the bottleneck"]), violations=["x"])
+    assert found == ["the generator was the bottleneck", "an invariant broke: x"]
+
+
+@pytest.mark.parametrize("end", ["interrupted", "aborted", "stalled"])
+def test_a_run_that_was_ended(end):
+    assert reasons(done(end, reason="why")) == [f"the run was {end}: why"]
+
+
+def test_a_run_that_ended_too_early():
+    assert reasons(done(measured_ns=20 * SECOND_NS)) == [
+        "it ended after 20.0 s of 30.0 s asked for"
+    ]
+
+
+def test_a_hair_too_short_is_long_enough():
+    assert reasons(done(measured_ns=30 * SECOND_NS - SECOND_NS // 10)) == []
+
+
+def test_a_run_of_a_count_has_no_time_to_miss():
+    counted = plan_of(transactions=5)
+    assert counted.stages == [Stage(duration_ns=None)]
+    assert reasons(done(measured_ns=1), counted) == []
+
+
+def test_failures_up_to_the_bound():
+    assert reasons(done(counted=counters(99, 1))) == []
+    assert reasons(done(counted=counters(98, 2))) == [
+        "2.00% of the transactions failed, more than the 1.00% allowed"
+    ]
+    assert reasons(done(counted=counters(98, 2)), failures_max=0.05) == []
+
+
+def test_nothing_completed():
+    assert reasons(done(counted=counters(0, 0)), failures_max=1.0) == [
+        "not one transaction was completed"
+    ]

@@ -1,0 +1,19 @@
+"""Plans for tests, made of options as a person gives them."""
+
+from dbdyno.model.plan import Address, Endpoint, Plan, Script, UnixSocket
+from dbdyno.run.options import RunOptions
+from dbdyno.run.plan import make_plan
+
+ENDPOINT = Endpoint(
+    address=Address(unix=UnixSocket(path="/tmp/.s.PGSQL.5432")), user="u", database="d"
+)
+
+
+def plan_of(**options) -> Plan:
+    return make_plan(
+        RunOptions(**options),
+        endpoint=ENDPOINT,
+        scripts=[Script(name="s", text="select 1;")],
+        variables={"scale": 1},
+        seed=7,
+    )

@@ -1,0 +1,192 @@
+"""Dependencies run one way, in both languages.
+
+``MAY_IMPORT`` says for each layer which others it may use. What is not in the table may not
+be imported, and a folder that is not in it fails: a new layer is a decision, made here.
+"""
+
+import ast
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PACKAGE = ROOT / "python/dbdyno"
+
+# The layers of the package, the lowest first. A layer may import itself.
+MAY_IMPORT: dict[str, set[str]] = {
+    "model": set(),
+    "errors": set(),
+    "home": {"errors"},
+    "engine": {"errors", "model"},
+    "targets": {"errors", "model"},
+    "servers": {"errors", "home", "model", "targets"},
+    "host": {"errors", "home", "model", "servers"},
+    "workloads": {"errors", "model", "targets"},
+    "analysis": {"model"},
+    "explain": {"analysis", "model"},
+    "report": {"analysis", "model"},
+    "store": {"errors", "home", "model"},
+    "telemetry": {"host", "model", "targets"},
+    "run": {
+        "analysis",
+        "engine",
+        "errors",
+        "home",
+        "host",
+        "model",
+        "report",
+        "servers",
+        "store",
+        "targets",
+        "telemetry",
+        "workloads",
+    },
+    "study": {"analysis", "errors", "model", "run", "store", "workloads"},
+    "cli": {
+        "analysis",
+        "engine",
+        "errors",
+        "home",
+        "host",
+        "model",
+        "report",
+        "run",
+        "servers",
+        "store",
+        "study",
+        "targets",
+        "workloads",
+    },
+    "__main__": {"cli"},
+    # The Python API: what `import dbdyno` offers.
+    "__init__": {"model", "store"},
+}
+
+# Packages that only some layers may use, and why they are few.
+ONLY_IN: dict[str, set[str]] = {
+    "dbdyno._engine": {"engine"},  # one importer of the Rust module: the line between languages
+    "psycopg": {"servers", "targets", "workloads"},
+    "cyclopts": {"cli", "run"},
+    "duckdb": {"store"},
+}
+
+# Layers of pure functions: they are handed what they work on.
+PURE = {"model", "analysis", "explain"}
+TOUCHES_THE_WORLD = {"os", "pathlib", "socket", "subprocess", "tempfile", "time", "random"}
+
+# model ◄ hist, wire, script ◄ load ◄ engine ◄ py; sim stands beside engine.
+CRATE_MAY_USE: dict[str, set[str]] = {
+    "model": set(),
+    "hist": {"model"},
+    "wire": {"model"},
+    "script": {"model"},
+    "load": {"model", "hist", "script"},
+    "sim": {"model", "hist", "wire", "script", "load"},
+    "engine": {"model", "hist", "wire", "script", "load"},
+    "py": {"model", "hist", "wire", "script", "load", "engine"},
+}
+
+
+def layer_of(module: str) -> str:
+    """``dbdyno.store.run`` is of the layer ``store``."""
+    return (module.split(".") + ["__init__"])[1]
+
+
+def modules() -> Iterator[tuple[str, Path]]:
+    for path in sorted(PACKAGE.rglob("*.py")):
+        relative = path.relative_to(PACKAGE).with_suffix("")
+        yield relative.parts[0], path
+
+
+def imports(path: Path) -> Iterator[str]:
+    """The full names of all that a file imports, wherever in it."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: a relative import hides its layer"
+            module = node.module or ""
+            if module == "dbdyno":
+                yield from (f"dbdyno.{alias.name}" for alias in node.names)
+            else:
+                yield module
+
+
+def is_of(imported: str, package: str) -> bool:
+    return imported == package or imported.startswith(f"{package}.")
+
+
+def all_imports() -> list[tuple[str, Path, str]]:
+    return [(layer, path, imported) for layer, path in modules() for imported in imports(path)]
+
+
+def test_every_layer_is_in_the_table():
+    assert {layer for layer, _ in modules()} <= MAY_IMPORT.keys()
+
+
+def test_layers_import_only_what_they_may():
+    wrong = [
+        f"{path.relative_to(ROOT)}: {layer} may not import {imported}"
+        for layer, path, imported in all_imports()
+        if is_of(imported, "dbdyno")
+        and layer_of(imported) not in {layer, *MAY_IMPORT.get(layer, set())}
+    ]
+    assert wrong == []
+
+
+def test_the_table_has_no_cycle():
+    done: set[str] = set()
+    while ready := {name for name, needs in MAY_IMPORT.items() if needs <= done} - done:
+        done |= ready
+    assert done == MAY_IMPORT.keys()
+
+
+@pytest.mark.parametrize("package", ONLY_IN)
+def test_packages_of_few_layers(package):
+    wrong = [
+        f"{path.relative_to(ROOT)} imports {imported}"
+        for layer, path, imported in all_imports()
+        if is_of(imported, package) and layer not in ONLY_IN[package]
+    ]
+    assert wrong == []
+
+
+def test_pure_layers_touch_nothing():
+    wrong = [
+        f"{path.relative_to(ROOT)} imports {imported}"
+        for layer, path, imported in all_imports()
+        if layer in PURE and imported.split(".")[0] in TOUCHES_THE_WORLD
+    ]
+    assert wrong == []
+
+
+def crates() -> dict[str, set[str]]:
+    """Each crate, and those of ours that it uses, in tests too."""
+    found = {}
+    for manifest in sorted(ROOT.glob("crates/*/Cargo.toml")):
+        content = tomllib.loads(manifest.read_text())
+        tables = ("dependencies", "dev-dependencies", "build-dependencies")
+        names = {name for table in tables for name in content.get(table, {})}
+        ours = {name.removeprefix("dbdyno-") for name in names if name.startswith("dbdyno-")}
+        found[manifest.parent.name] = ours - {manifest.parent.name}
+    return found
+
+
+def test_crates_use_only_what_they_may():
+    assert crates().keys() == CRATE_MAY_USE.keys()
+    wrong = {
+        crate: uses - CRATE_MAY_USE[crate]
+        for crate, uses in crates().items()
+        if uses - CRATE_MAY_USE[crate]
+    }
+    assert wrong == {}
+
+
+def test_pure_crates_ban_clocks_sockets_and_files():
+    for crate in ("model", "hist", "wire", "script", "load"):
+        lints = tomllib.loads((ROOT / "crates" / crate / "clippy.toml").read_text())
+        banned = {entry["path"] for kind in lints.values() for entry in kind}
+        assert "std::time::Instant::now" in banned, crate
+        assert "std::fs::File" in banned, crate
