@@ -1,0 +1,92 @@
+"""What every target offers to the rest of dbdyno: the shape of ``TARGET``."""
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from msgspec import Struct
+
+from dbdyno.targets.schema import ForeignKey, FoundTable, Table
+
+Connection = Any
+"""A control connection of the target's own driver."""
+
+
+class ServerSetting(Struct, frozen=True):
+    """A setting that differs from the server's built-in default."""
+
+    name: str
+    value: str
+    unit: str
+    source: str
+
+
+class ServerDescription(Struct, frozen=True, kw_only=True):
+    """What a server is, as each run records it.
+
+    ``durability`` are the settings that decide what survives a crash, default or not.
+    """
+
+    target: str
+    version: str
+    version_number: int
+    settings: tuple[ServerSetting, ...]
+    durability: dict[str, str]
+    encoding: str
+    collation: str
+    is_in_recovery: bool
+    database_bytes: int
+    cache_bytes: int
+    capabilities: frozenset[str]
+
+
+class Dialect(Protocol):
+    """Statements of one database for tables declared as data."""
+
+    def create(self, table: Table) -> list[str]:
+        """What makes the table, without its keys."""
+
+    def drop(self, names: Sequence[str]) -> str:
+        """What drops these tables, and nothing that depends on them."""
+
+    def empty(self, table: Table) -> str:
+        """What empties the table in the transaction that fills it."""
+
+    def fill(self, table: Table, *, frozen: bool) -> str:
+        """What receives the rows; ``frozen`` in the transaction that has emptied the table."""
+
+    def can_fill_frozen(self, table: Table) -> bool:
+        """Whether rows can come in frozen."""
+
+    def add_primary_key(self, table: Table) -> str:
+        """What adds the primary key after the data."""
+
+    def add_foreign_key(self, table: Table, key: ForeignKey) -> str:
+        """What adds a foreign key, once both tables have theirs."""
+
+    def continue_numbering(self, table: Table) -> list[str]:
+        """What makes self-numbering columns go on after the loaded rows."""
+
+    def tidy(self, table: Table) -> str:
+        """What freezes the pages and gathers the planner's statistics."""
+
+    def comment(self, table: str, text: str) -> str:
+        """What leaves a comment on a table."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Target:
+    """A database that dbdyno can measure.
+
+    ``understood(doing)`` turns the driver's errors inside its block into ours.
+    """
+
+    name: str
+    title: str
+    dialect: Dialect
+    describe: Callable[[Connection], ServerDescription]
+    find_tables: Callable[[Connection, Sequence[str]], dict[str, FoundTable]]
+    settle: Callable[[Connection, Sequence[str]], None]
+    checkpoint: Callable[[Connection], None]
+    understood: Callable[[str], AbstractContextManager[None]]

@@ -1,0 +1,19 @@
+"""PostgreSQL, version 14 and later."""
+
+from dbdyno.targets.base import Target
+from dbdyno.targets.postgresql.complaints import understood
+from dbdyno.targets.postgresql.describe import describe
+from dbdyno.targets.postgresql.dialect import PostgresqlDialect
+from dbdyno.targets.postgresql.maintenance import checkpoint, settle
+from dbdyno.targets.postgresql.tables import find_tables
+
+TARGET = Target(
+    name="postgresql",
+    title="PostgreSQL",
+    dialect=PostgresqlDialect(),
+    describe=describe,
+    find_tables=find_tables,
+    settle=settle,
+    checkpoint=checkpoint,
+    understood=understood,
+)

@@ -1,0 +1,62 @@
+"""What a PostgreSQL server is: version, settings, durability, sizes. Reads, changes nothing."""
+
+from psycopg import Connection
+
+from dbdyno.targets.base import ServerDescription, ServerSetting
+
+DURABILITY = ("fsync", "synchronous_commit", "full_page_writes", "wal_level", "data_checksums")
+
+# What telemetry may read, and since which version (server_version_num).
+CAPABILITIES = {
+    "pg_stat_wal": 140000,
+    "pg_stat_io": 160000,
+    "pg_stat_checkpointer": 170000,
+    "pg_stat_io_bytes": 180000,
+    "pg_stat_backend": 180000,
+}
+
+SETTINGS = """
+    select name, setting, coalesce(unit, ''), source
+    from pg_settings
+    where setting is distinct from boot_val and source not in ('default', 'client')
+    order by name"""
+
+FACTS = """
+    select current_setting('server_version'), current_setting('server_version_num')::int,
+        pg_encoding_to_char(encoding), datcollate, pg_is_in_recovery(),
+        pg_database_size(oid), pg_size_bytes(current_setting('shared_buffers'))
+    from pg_database where datname = current_database()"""
+
+
+def describe(connection: Connection) -> ServerDescription:
+    """The server behind this connection, and its current database."""
+    facts = connection.execute(FACTS).fetchone()
+    assert facts is not None  # the current database has its row
+    version, number, encoding, collation, in_recovery, database_bytes, cache_bytes = facts
+    return ServerDescription(
+        target="postgresql",
+        version=version,
+        version_number=number,
+        settings=_settings(connection),
+        durability=_durability(connection),
+        encoding=encoding,
+        collation=collation,
+        is_in_recovery=in_recovery,
+        database_bytes=database_bytes,
+        cache_bytes=cache_bytes,
+        capabilities=capabilities(number),
+    )
+
+
+def capabilities(version_number: int) -> frozenset[str]:
+    """What a server of this version has."""
+    return frozenset(name for name, since in CAPABILITIES.items() if version_number >= since)
+
+
+def _settings(connection: Connection) -> tuple[ServerSetting, ...]:
+    return tuple(ServerSetting(*row) for row in connection.execute(SETTINGS))
+
+
+def _durability(connection: Connection) -> dict[str, str]:
+    query = "select name, setting from pg_settings where name = any(%s) order by name"
+    return dict(connection.execute(query, [list(DURABILITY)]).fetchall())

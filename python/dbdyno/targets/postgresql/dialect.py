@@ -1,0 +1,99 @@
+"""PostgreSQL's statements for tables declared as data. Writes text, talks to no server."""
+
+from collections.abc import Iterator, Sequence
+
+from dbdyno.targets.schema import Column, ForeignKey, Partitioning, Table
+
+
+class PostgresqlDialect:
+    """Names are those of our own workloads: lower-case words that need no quotes."""
+
+    def create(self, table: Table) -> list[str]:
+        """The table, and its partitions if it has any."""
+        columns = ", ".join(_column(column) for column in table.columns)
+        if table.partitioning is None:
+            return [f"create{_unlogged(table)} table {table.name} ({columns}){_storage(table)}"]
+        head = f"create table {table.name} ({columns})"
+        by = f"partition by {table.partitioning.method} ({table.primary_key})"
+        return [f"{head} {by}", *_partitions(table, table.partitioning)]
+
+    def drop(self, names: Sequence[str]) -> str:
+        """No cascade: what others built upon the tables stops it."""
+        return f"drop table if exists {', '.join(names)}"
+
+    def empty(self, table: Table) -> str:
+        """Truncation is what lets the same transaction copy frozen rows."""
+        return f"truncate {table.name}"
+
+    def fill(self, table: Table, *, frozen: bool) -> str:
+        """Binary COPY."""
+        columns = ", ".join(column.name for column in table.columns)
+        options = "format binary, freeze true" if frozen else "format binary"
+        return f"copy {table.name} ({columns}) from stdin ({options})"
+
+    def can_fill_frozen(self, table: Table) -> bool:
+        """COPY FREEZE does not go through a partitioned table."""
+        return table.partitioning is None
+
+    def add_primary_key(self, table: Table) -> str:
+        """Named by the server: TABLE_pkey."""
+        return f"alter table {table.name} add primary key ({table.primary_key})"
+
+    def add_foreign_key(self, table: Table, key: ForeignKey) -> str:
+        """Under the name that the server itself would choose."""
+        name = f"{table.name}_{key.column}_fkey"
+        return (
+            f"alter table {table.name} add constraint {name} "
+            f"foreign key ({key.column}) references {key.references}"
+        )
+
+    def continue_numbering(self, table: Table) -> list[str]:
+        """Sets the sequences of serial columns."""
+        return [
+            f"select setval(pg_get_serial_sequence('{table.name}', '{column.name}'), {table.rows})"
+            for column in table.columns
+            if column.sql_type == "serial"
+        ]
+
+    def tidy(self, table: Table) -> str:
+        """After frozen rows the freezing finds nothing to do."""
+        return f"vacuum (freeze, analyze) {table.name}"
+
+    def comment(self, table: str, text: str) -> str:
+        """A comment on the table."""
+        quoted = text.replace("'", "''")
+        return f"comment on table {table} is '{quoted}'"
+
+
+def _column(column: Column) -> str:
+    default = f" default {column.default}" if column.default else ""
+    return f"{column.name} {column.sql_type}{' not null' if column.not_null else ''}{default}"
+
+
+def _unlogged(table: Table) -> str:
+    return " unlogged" if table.unlogged else ""
+
+
+def _storage(table: Table) -> str:
+    return f" with (fillfactor = {table.fillfactor})" if table.fillfactor is not None else ""
+
+
+def _partitions(table: Table, partitioning: Partitioning) -> Iterator[str]:
+    """One statement a part; storage and persistence belong to the parts."""
+    for index in range(partitioning.count):
+        part = f"{table.name}_{index + 1}"
+        bounds = _bounds(table, partitioning, index)
+        yield (
+            f"create{_unlogged(table)} table {part} partition of {table.name} "
+            f"for values {bounds}{_storage(table)}"
+        )
+
+
+def _bounds(table: Table, partitioning: Partitioning, index: int) -> str:
+    """Equal ranges of keys from 1 to the number of rows, open at both ends; or hashes."""
+    if partitioning.method == "hash":
+        return f"with (modulus {partitioning.count}, remainder {index})"
+    size = -(-table.rows // partitioning.count)
+    low = "minvalue" if index == 0 else str(index * size + 1)
+    high = "maxvalue" if index == partitioning.count - 1 else str((index + 1) * size + 1)
+    return f"from ({low}) to ({high})"

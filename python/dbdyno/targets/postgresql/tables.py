@@ -1,0 +1,72 @@
+"""What tables exist, as the catalog tells it, in the words of ``targets.schema``."""
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from psycopg import Connection
+from psycopg.rows import dict_row
+
+from dbdyno.targets.schema import ForeignKey, FoundColumn, FoundTable, Partitioning, PartitionMethod
+
+TYPES = {
+    "integer": "int",
+    "timestamp without time zone": "timestamp",
+    "timestamp with time zone": "timestamptz",
+}
+METHODS: dict[str, PartitionMethod] = {"r": "range", "h": "hash"}
+
+# A partitioned table stores nothing: its storage is that of its first partition.
+TABLES = """
+    select c.relname as name, c.relkind in ('r', 'p') as is_table, storing.reloptions as options,
+        storing.relpersistence = 'u' as unlogged, p.partstrat as method,
+        (select count(*) from pg_inherits where inhparent = c.oid) as partitions,
+        coalesce(obj_description(c.oid, 'pg_class'), '') as comment,
+        array(select format('%%s|%%s', attname, format_type(atttypid, atttypmod))
+            from pg_attribute where attrelid = c.oid and attnum > 0 and not attisdropped
+            order by attnum) as columns,
+        array(select a.attname::text
+            from pg_index i join pg_attribute a on a.attrelid = c.oid and a.attnum = any(i.indkey)
+            where i.indrelid = c.oid and i.indisprimary) as primary_key,
+        array(select format('%%s|%%s', a.attname, k.confrelid::regclass)
+            from pg_constraint k
+            join pg_attribute a on a.attrelid = c.oid and a.attnum = k.conkey[1]
+            where k.conrelid = c.oid and k.contype = 'f' and k.conparentid = 0) as foreign_keys
+    from unnest(%s::text[]) as wanted(name)
+    join pg_class c on c.oid = to_regclass(wanted.name)
+    left join pg_partitioned_table p on p.partrelid = c.oid
+    join pg_class storing on storing.oid = coalesce(
+        (select min(inhrelid) from pg_inherits where inhparent = c.oid), c.oid)"""
+
+
+def find_tables(connection: Connection, names: Sequence[str]) -> dict[str, FoundTable]:
+    """Those of the names that exist on the search path."""
+    with connection.cursor(row_factory=dict_row) as cursor:
+        rows = cursor.execute(TABLES, [list(names)]).fetchall()
+    return {row["name"]: _found(row) for row in rows}
+
+
+def _found(row: dict[str, Any]) -> FoundTable:
+    method = METHODS.get(row["method"])
+    return FoundTable(
+        name=row["name"],
+        is_table=row["is_table"],
+        columns=tuple(_column(text) for text in row["columns"]),
+        primary_key=tuple(row["primary_key"]),
+        foreign_keys=frozenset(ForeignKey(*text.split("|")) for text in row["foreign_keys"]),
+        fillfactor=_fillfactor(row["options"] or []),
+        unlogged=row["unlogged"],
+        partitioning=Partitioning(method, row["partitions"]) if method else None,
+        comment=row["comment"],
+    )
+
+
+def _column(text: str) -> FoundColumn:
+    name, _, catalog_type = text.partition("|")
+    word = re.sub(r"^character\((\d+)\)$", r"char(\1)", catalog_type)
+    return FoundColumn(name=name, sql_type=TYPES.get(word, word))
+
+
+def _fillfactor(options: list[str]) -> int | None:
+    values = [option.partition("=")[2] for option in options if option.startswith("fillfactor=")]
+    return int(values[0]) if values else None

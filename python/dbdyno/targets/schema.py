@@ -1,0 +1,87 @@
+"""Tables as data: what a workload declares and a target turns into its own statements.
+
+Nothing here is SQL of one database; types are the words that all of them know, and how a
+column is filled is said in the loader's words.
+"""
+
+from typing import Literal
+
+from msgspec import Struct
+
+from dbdyno.model.plan import ColumnType, Generator
+
+PartitionMethod = Literal["range", "hash"]
+
+
+class Column(Struct, frozen=True):
+    """One column. ``serial`` is an integer that numbers itself.
+
+    ``generator`` says how loading fills it.
+    """
+
+    name: str
+    sql_type: str
+    generator: Generator = "null"
+    not_null: bool = False
+    default: str = ""
+
+    @property
+    def load_kind(self) -> ColumnType:
+        """The loader's word for the type."""
+        match self.sql_type:
+            case "int" | "serial":
+                return "int4"
+            case "bigint":
+                return "int8"
+            case "timestamp" | "timestamptz":
+                return "timestamp"
+            case _:
+                return "text"
+
+
+class Partitioning(Struct, frozen=True):
+    """A table cut into so many parts by its primary key."""
+
+    method: PartitionMethod
+    count: int
+
+
+class ForeignKey(Struct, frozen=True, order=True):
+    """A column that names a row of another table, by that table's primary key."""
+
+    column: str
+    references: str
+
+
+class Table(Struct, frozen=True, kw_only=True):
+    """One table, how many rows it is loaded with, and how it is stored."""
+
+    name: str
+    columns: tuple[Column, ...]
+    rows: int
+    primary_key: str | None = None
+    foreign_keys: tuple[ForeignKey, ...] = ()
+    fillfactor: int | None = None
+    unlogged: bool = False
+    partitioning: Partitioning | None = None
+
+
+class FoundColumn(Struct, frozen=True):
+    """A column that exists; its type in the words of :class:`Column`."""
+
+    name: str
+    sql_type: str
+
+
+class FoundTable(Struct, frozen=True, kw_only=True):
+    """A table that exists in the database."""
+
+    name: str
+    is_table: bool
+    columns: tuple[FoundColumn, ...]
+    primary_key: tuple[str, ...]
+    foreign_keys: frozenset[ForeignKey]
+    fillfactor: int | None
+    unlogged: bool
+    partitioning: Partitioning | None
+    comment: str

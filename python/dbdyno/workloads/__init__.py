@@ -1,0 +1,1 @@
+"""Workloads: schema, data, weighted scripts, parameters, invariants; one folder each."""

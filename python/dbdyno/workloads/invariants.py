@@ -1,0 +1,115 @@
+"""What must hold after a run, as laws over a few numbers read before and after it.
+
+The laws speak of changes, so they hold on data that was used before, too. Numbers come from
+queries that a workload declares; nothing here talks to a server.
+"""
+
+from collections.abc import Mapping
+from typing import Protocol
+
+from msgspec import Struct
+
+
+class Committed(Struct, frozen=True):
+    """How many of a script's transactions the server has committed, warm-up included.
+
+    Above ``at_least`` are those whose end was not seen: unfinished, or lost with a connection.
+    """
+
+    at_least: int
+    at_most: int
+
+
+class Violation(Struct, frozen=True):
+    """A law that was broken, with the numbers that break it."""
+
+    law: str
+    message: str
+
+
+Snapshot = dict[str, int]
+
+
+class Law(Protocol):
+    """Something that must hold over a run."""
+
+    def broken(
+        self, change: Mapping[str, int], committed: Mapping[str, Committed]
+    ) -> Violation | None:
+        """The violation that these changes show, if any."""
+
+
+class SameChange(Struct, frozen=True):
+    """Some sums change by the same amount."""
+
+    names: tuple[str, ...]
+
+    def broken(
+        self, change: Mapping[str, int], _committed: Mapping[str, Committed]
+    ) -> Violation | None:
+        """Each against the first."""
+        if len({change[name] for name in self.names}) == 1:
+            return None
+        told = ", ".join(f"{name} by {change[name]:+}" for name in self.names)
+        return Violation("same change", f"these must change alike: {told}")
+
+
+class Unchanged(Struct, frozen=True):
+    """Some numbers stay as they are."""
+
+    names: tuple[str, ...]
+
+    def broken(
+        self, change: Mapping[str, int], _committed: Mapping[str, Committed]
+    ) -> Violation | None:
+        """Any change."""
+        changed = [f"{name} by {change[name]:+}" for name in self.names if change[name]]
+        if not changed:
+            return None
+        return Violation("unchanged", f"these must not change: {', '.join(changed)}")
+
+
+class NotFewer(Struct, frozen=True):
+    """A number may grow, but never shrinks."""
+
+    name: str
+
+    def broken(
+        self, change: Mapping[str, int], _committed: Mapping[str, Committed]
+    ) -> Violation | None:
+        """Any loss."""
+        if change[self.name] >= 0:
+            return None
+        return Violation("not fewer", f"{self.name} shrank by {-change[self.name]}")
+
+
+class OnePerTransaction(Struct, frozen=True):
+    """A number grows by one with each committed transaction of a script."""
+
+    name: str
+    script: str
+
+    def broken(
+        self, change: Mapping[str, int], committed: Mapping[str, Committed]
+    ) -> Violation | None:
+        """Outside what was committed for certain and what may have been."""
+        bounds = committed[self.script]
+        if bounds.at_least <= change[self.name] <= bounds.at_most:
+            return None
+        return Violation(
+            "one per transaction",
+            f"{self.name} grew by {change[self.name]}, but {bounds.at_least} to {bounds.at_most} "
+            f"transactions of {self.script} were committed",
+        )
+
+
+def verify(
+    laws: tuple[Law, ...],
+    before: Snapshot,
+    after: Snapshot,
+    committed: Mapping[str, Committed],
+) -> list[Violation]:
+    """The laws that the change from ``before`` to ``after`` breaks."""
+    change = {name: after[name] - before[name] for name in after}
+    found = (law.broken(change, committed) for law in laws)
+    return [violation for violation in found if violation is not None]

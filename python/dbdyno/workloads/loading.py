@@ -1,0 +1,171 @@
+"""Loads a workload's data: tables, rows in bulk, keys after data, tidy pages, a checkpoint.
+
+The rows themselves go through ``bulk``, the engine's loader; here is what surrounds it. Two ways
+are known: with one piece a table comes in frozen, in the transaction that emptied it; with more
+it comes in over several connections at once and is frozen afterwards.
+"""
+
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import TypeAlias
+
+from msgspec import Struct
+
+from dbdyno.model.frame import Loaded, Progress
+from dbdyno.model.plan import Endpoint, LoadColumn, LoadPlan, LoadTable
+from dbdyno.targets.base import Connection, Dialect, Target
+from dbdyno.targets.schema import Table
+from dbdyno.workloads.mark import Mark, write_mark
+
+Bulk: TypeAlias = Callable[[LoadPlan], Iterable[Progress | Loaded]]
+
+
+class LoadProgress(Struct, frozen=True):
+    """Where loading is. ``left_s`` is None while nothing can be said."""
+
+    phase: str
+    rows: int
+    rows_total: int
+    rows_per_s: float
+    left_s: float | None
+
+
+class Phase(Struct, frozen=True):
+    """One step of loading and how long it took."""
+
+    name: str
+    elapsed_s: float
+
+
+class LoadReport(Struct, frozen=True):
+    """What was loaded. ``rows_per_s`` counts every phase, as a person who waits does."""
+
+    rows: int
+    rows_per_s: float
+    phases: tuple[Phase, ...]
+
+
+class LoadOrder(Struct, frozen=True, kw_only=True):
+    """What to load, and how: ``jobs`` connections, at most ``pieces_max`` pieces a table."""
+
+    tables: tuple[Table, ...]
+    mark: Mark
+    seed: int
+    jobs: int
+    pieces_max: int
+    replace: bool
+    checkpoint: bool
+
+
+class Loader:
+    """One loading, on one control connection."""
+
+    def __init__(
+        self,
+        target: Target,
+        connection: Connection,
+        order: LoadOrder,
+        watch: Callable[[LoadProgress], None],
+    ) -> None:
+        self.target = target
+        self.connection = connection
+        self.order = order
+        self.watch = watch
+        self.phases: list[Phase] = []
+        self.rows_total = sum(table.rows for table in order.tables)
+
+    def load(self, endpoint: Endpoint, bulk: Bulk) -> LoadReport:
+        """Everything, in order. Cut short, it leaves tables whose mark says so."""
+        began = time.monotonic()
+        if self.order.replace:
+            self._run("drop", [self._dialect.drop([table.name for table in self.order.tables])])
+        self._run("create", self._creation())
+        with self._phase("fill"):
+            self._fill(bulk(self._bulk_plan(endpoint)))
+        self._run("vacuum", map(self._dialect.tidy, self.order.tables))  # no index to go through
+        self._run("primary keys", self._primary_keys())
+        self._run("foreign keys", self._foreign_keys())
+        if self.order.checkpoint:
+            with self._phase("checkpoint"):
+                self.target.checkpoint(self.connection)
+        self._run("mark", self._marks(loaded=True))
+        elapsed_s = time.monotonic() - began
+        return LoadReport(self.rows_total, self.rows_total / elapsed_s, tuple(self.phases))
+
+    @property
+    def _dialect(self) -> Dialect:
+        return self.target.dialect
+
+    def _creation(self) -> Iterator[str]:
+        for table in self.order.tables:
+            yield from self._dialect.create(table)
+        yield from self._marks(loaded=False)
+
+    def _primary_keys(self) -> Iterator[str]:
+        for table in self.order.tables:
+            if table.primary_key:
+                yield self._dialect.add_primary_key(table)
+            yield from self._dialect.continue_numbering(table)
+
+    def _foreign_keys(self) -> Iterator[str]:
+        for table in self.order.tables:
+            for key in table.foreign_keys:
+                yield self._dialect.add_foreign_key(table, key)
+
+    def _marks(self, *, loaded: bool) -> Iterator[str]:
+        text = write_mark(
+            Mark(data=self.order.mark.data, scale=self.order.mark.scale, loaded=loaded)
+        )
+        for table in self.order.tables:
+            yield self._dialect.comment(table.name, text)
+
+    def _bulk_plan(self, endpoint: Endpoint) -> LoadPlan:
+        return LoadPlan(
+            endpoint=endpoint,
+            seed=self.order.seed,
+            jobs=self.order.jobs,
+            tables=[self._bulk_table(table) for table in self.order.tables if table.rows],
+        )
+
+    def _bulk_table(self, table: Table) -> LoadTable:
+        frozen = self.order.pieces_max == 1 and self._dialect.can_fill_frozen(table)
+        return LoadTable(
+            name=table.name,
+            before=[self._dialect.empty(table)] if frozen else [],
+            copy=self._dialect.fill(table, frozen=frozen),
+            rows=table.rows,
+            pieces_max=self.order.pieces_max,
+            columns=[
+                LoadColumn(kind=column.load_kind, generator=column.generator)
+                for column in table.columns
+            ],
+        )
+
+    def _fill(self, frames: Iterable[Progress | Loaded]) -> None:
+        """Follows the engine; its frames count rows by table."""
+        began = time.monotonic()
+        rows_of: dict[str, int] = {}
+        for frame in frames:
+            if isinstance(frame, Progress):
+                rows_of[frame.table] = frame.rows
+                self.watch(self._progress(sum(rows_of.values()), time.monotonic() - began))
+
+    def _progress(self, rows: int, elapsed_s: float) -> LoadProgress:
+        rate = rows / elapsed_s if elapsed_s > 0 else 0.0
+        left_s = (self.rows_total - rows) / rate if rate > 0 else None
+        return LoadProgress("fill", rows, self.rows_total, rate, left_s)
+
+    def _run(self, phase: str, statements: Iterable[str]) -> None:
+        with self._phase(phase):
+            for statement in statements:
+                self.connection.execute(statement)
+
+    @contextmanager
+    def _phase(self, name: str) -> Iterator[None]:
+        """Times a phase, announces it, and gives the server's errors our words."""
+        self.watch(LoadProgress(name, 0, self.rows_total, 0.0, None))
+        began = time.monotonic()
+        with self.target.understood(f"load ({name})"):
+            yield
+        self.phases.append(Phase(name, time.monotonic() - began))

@@ -1,0 +1,102 @@
+"""Parameters of a workload: declared once, for the command line, the checks and the docs."""
+
+import difflib
+from collections.abc import Mapping, Sequence
+from typing import Literal, TypeAlias
+
+from msgspec import Struct
+
+from dbdyno.errors import DbdynoError
+
+Value: TypeAlias = int | bool | str
+Values: TypeAlias = Mapping[str, Value]
+
+WORDS = {"true": True, "on": True, "yes": True, "1": True}
+WORDS_FALSE = {"false": False, "off": False, "no": False, "0": False}
+
+
+class Parameter(Struct, frozen=True, kw_only=True):
+    """One parameter. ``least`` and ``most`` bound an ``int``; a ``choice`` has ``choices``."""
+
+    name: str
+    kind: Literal["int", "bool", "choice"]
+    default: Value
+    description: str
+    least: int | None = None
+    most: int | None = None
+    choices: tuple[str, ...] = ()
+
+    @property
+    def range(self) -> str:
+        """The values it takes, for people."""
+        if self.kind == "bool":
+            return "on, off"
+        if self.kind == "choice":
+            return ", ".join(self.choices)
+        return f"{self.least} to {self.most}"
+
+    def read(self, given: Value) -> Value:
+        """The value that a person's word, or a program's value, stands for."""
+        text = str(given).strip().lower()
+        value: Value | None
+        match self.kind:
+            case "bool":
+                value = {**WORDS, **WORDS_FALSE}.get(text)
+            case "choice":
+                value = text if text in self.choices else None
+            case "int":
+                value = self._read_int(text)
+        if value is None:
+            raise DbdynoError(
+                "bad_parameter", f"{self.name} cannot be {given}", f"{self.name}: {self.range}"
+            )
+        return value
+
+    def _read_int(self, text: str) -> int | None:
+        try:
+            number = int(text)
+        except ValueError:
+            return None
+        low = self.least is None or number >= self.least
+        high = self.most is None or number <= self.most
+        return number if low and high else None
+
+
+def read_all(parameters: Sequence[Parameter], given: Mapping[str, Value]) -> dict[str, Value]:
+    """The given values, read; a name that no parameter has is an error."""
+    known = {parameter.name: parameter for parameter in parameters}
+    for name in given:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, n=1)
+            hint = f"did you mean {near[0]}?" if near else f"it has: {', '.join(known)}"
+            raise DbdynoError("unknown_parameter", f"the workload has no parameter {name}", hint)
+    return {name: known[name].read(value) for name, value in given.items()}
+
+
+def with_defaults(parameters: Sequence[Parameter], read: Mapping[str, Value]) -> dict[str, Value]:
+    """Every parameter's value."""
+    return {parameter.name: read.get(parameter.name, parameter.default) for parameter in parameters}
+
+
+SCALE = Parameter(
+    name="scale",
+    kind="int",
+    default=1,
+    least=1,
+    most=21_474,  # beyond, 100 000 rows each do not fit the four-byte keys of the small tables
+    description="size of the data: 100 000 rows each",
+)
+FILLFACTOR = Parameter(
+    name="fillfactor",
+    kind="int",
+    default=100,
+    least=10,
+    most=100,
+    description="how full pages are loaded, in percent; less leaves room for HOT updates",
+)
+UNLOGGED = Parameter(
+    name="unlogged",
+    kind="bool",
+    default=False,
+    description="tables outside the write-ahead log: not durable",
+)

@@ -1,0 +1,162 @@
+"""pgbench's tables, shared by the workloads that run on them.
+
+The same in every bit that its scripts and its statistics can see (types, storage, keys, names,
+blank-padded fillers), so that each tool runs on the other's tables. Facts of pgbench 18.
+"""
+
+from dbdyno.targets.schema import Column, ForeignKey, Partitioning, PartitionMethod, Table
+from dbdyno.workloads.base import OtherMaker
+from dbdyno.workloads.invariants import SameChange, Unchanged
+from dbdyno.workloads.parameters import FILLFACTOR, SCALE, UNLOGGED, Parameter, Values
+
+DATA = "pgbench"
+ACCOUNTS_PER_BRANCH = 100_000
+TELLERS_PER_BRANCH = 10
+SCALE_OF_WIDE_KEYS = 20_000  # from here on account numbers are eight bytes wide
+
+PGBENCH = OtherMaker(name="pgbench", scale_query="select count(*) from pgbench_branches")
+
+PARAMETERS = (
+    SCALE,
+    FILLFACTOR,
+    UNLOGGED,
+    Parameter(
+        name="partitions",
+        kind="int",
+        default=0,
+        least=0,
+        most=10_000,
+        description="parts that pgbench_accounts is cut into; 0 for none",
+    ),
+    Parameter(
+        name="partition_method",
+        kind="choice",
+        default="range",
+        choices=("range", "hash"),
+        description="how the parts are cut",
+    ),
+    Parameter(
+        name="foreign_keys",
+        kind="bool",
+        default=False,
+        description="foreign keys between the tables",
+    ),
+)
+
+MEASURES = {
+    "sum of abalance": "select coalesce(sum(abalance), 0) from pgbench_accounts",
+    "sum of tbalance": "select coalesce(sum(tbalance), 0) from pgbench_tellers",
+    "sum of bbalance": "select coalesce(sum(bbalance), 0) from pgbench_branches",
+    "sum of delta": "select coalesce(sum(delta), 0) from pgbench_history",
+    "rows of pgbench_accounts": "select count(*) from pgbench_accounts",
+    "rows of pgbench_tellers": "select count(*) from pgbench_tellers",
+    "rows of pgbench_branches": "select count(*) from pgbench_branches",
+    "rows of pgbench_history": "select count(*) from pgbench_history",
+}
+
+FIXED_ROWS = Unchanged(
+    ("rows of pgbench_accounts", "rows of pgbench_tellers", "rows of pgbench_branches")
+)
+
+# simple-update moves accounts and history alone, so only these pairs always stay level.
+BALANCES = (
+    SameChange(("sum of abalance", "sum of delta")),
+    SameChange(("sum of tbalance", "sum of bbalance")),
+    FIXED_ROWS,
+)
+
+
+def tables(values: Values) -> tuple[Table, ...]:
+    """The four tables at these parameters, in the order in which keys can be added."""
+    return (_branches(values), _tellers(values), _accounts(values), _history(values))
+
+
+def _branches(values: Values) -> Table:
+    return Table(
+        name="pgbench_branches",
+        columns=(
+            Column("bid", "int", {"sequence": {"start": 1}}, not_null=True),
+            Column("bbalance", "int", {"number": {"value": 0}}),
+            Column("filler", "char(88)"),
+        ),
+        rows=_scale(values),
+        primary_key="bid",
+        fillfactor=int(values["fillfactor"]),
+        unlogged=_is_unlogged(values),
+    )
+
+
+def _tellers(values: Values) -> Table:
+    return Table(
+        name="pgbench_tellers",
+        columns=(
+            Column("tid", "int", {"sequence": {"start": 1}}, not_null=True),
+            Column("bid", "int", {"block": {"start": 1, "size": TELLERS_PER_BRANCH}}),
+            Column("tbalance", "int", {"number": {"value": 0}}),
+            Column("filler", "char(84)"),
+        ),
+        rows=TELLERS_PER_BRANCH * _scale(values),
+        primary_key="tid",
+        foreign_keys=_keys(values, ForeignKey("bid", "pgbench_branches")),
+        fillfactor=int(values["fillfactor"]),
+        unlogged=_is_unlogged(values),
+    )
+
+
+def _accounts(values: Values) -> Table:
+    partitions = int(values["partitions"])
+    method: PartitionMethod = "hash" if values["partition_method"] == "hash" else "range"
+    return Table(
+        name="pgbench_accounts",
+        columns=(
+            Column("aid", _account_type(values), {"sequence": {"start": 1}}, not_null=True),
+            Column("bid", "int", {"block": {"start": 1, "size": ACCOUNTS_PER_BRANCH}}),
+            Column("abalance", "int", {"number": {"value": 0}}),
+            Column("filler", "char(84)", {"constant": {"text": " " * 84}}),
+        ),
+        rows=ACCOUNTS_PER_BRANCH * _scale(values),
+        primary_key="aid",
+        foreign_keys=_keys(values, ForeignKey("bid", "pgbench_branches")),
+        fillfactor=int(values["fillfactor"]),
+        unlogged=bool(values["unlogged"]),
+        partitioning=Partitioning(method, partitions) if partitions else None,
+    )
+
+
+def _history(values: Values) -> Table:
+    return Table(
+        name="pgbench_history",
+        columns=(
+            Column("tid", "int"),
+            Column("bid", "int"),
+            Column("aid", _account_type(values)),
+            Column("delta", "int"),
+            Column("mtime", "timestamp"),
+            Column("filler", "char(22)"),
+        ),
+        rows=0,
+        foreign_keys=_keys(
+            values,
+            ForeignKey("bid", "pgbench_branches"),
+            ForeignKey("tid", "pgbench_tellers"),
+            ForeignKey("aid", "pgbench_accounts"),
+        ),
+        unlogged=_is_unlogged(values),
+    )
+
+
+def _scale(values: Values) -> int:
+    return int(values["scale"])
+
+
+def _account_type(values: Values) -> str:
+    return "bigint" if _scale(values) >= SCALE_OF_WIDE_KEYS else "int"
+
+
+def _is_unlogged(values: Values) -> bool:
+    """With partitions only they are unlogged, and the tables beside them are not."""
+    return bool(values["unlogged"]) and not values["partitions"]
+
+
+def _keys(values: Values, *keys: ForeignKey) -> tuple[ForeignKey, ...]:
+    return keys if values["foreign_keys"] else ()

@@ -1,0 +1,1 @@
+"""One-row transactions by primary key."""

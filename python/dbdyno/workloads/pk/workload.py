@@ -1,0 +1,63 @@
+"""``pk``: one row by its primary key, one statement a transaction, select, update or insert.
+
+Its table bears a name that anybody's may have, so an unmarked one is never used or replaced
+unasked.
+"""
+
+import time
+from pathlib import Path
+
+from dbdyno.targets.schema import Column, Table
+from dbdyno.workloads.base import Workload
+from dbdyno.workloads.invariants import Law, NotFewer, OnePerTransaction, Unchanged
+from dbdyno.workloads.parameters import FILLFACTOR, SCALE, UNLOGGED, Parameter, Values
+
+ROWS_PER_SCALE = 100_000
+INFO = "@" * 32  # with it a row takes the 76 bytes of the published study
+MICROSECONDS_TO_2000 = 946_684_800 * 1_000_000
+ROWS = "rows of tbl"
+
+OPERATION = Parameter(
+    name="operation",
+    kind="choice",
+    default="update",
+    choices=("select", "update", "insert"),
+    description="what each transaction does",
+)
+
+
+def _tables(values: Values) -> tuple[Table, ...]:
+    now = time.time_ns() // 1_000 - MICROSECONDS_TO_2000
+    table = Table(
+        name="tbl",
+        columns=(
+            Column("id", "serial", {"sequence": {"start": 1}}, not_null=True),
+            Column("info", "text", {"template": {"pattern": INFO}}),
+            Column("crt_time", "timestamptz", {"number": {"value": now}}, default="now()"),
+        ),
+        rows=ROWS_PER_SCALE * int(values["scale"]),
+        primary_key="id",
+        fillfactor=int(values["fillfactor"]),
+        unlogged=bool(values["unlogged"]),
+    )
+    return (table,)
+
+
+def _laws(values: Values) -> tuple[Law, ...]:
+    if values["operation"] == "insert":
+        return (OnePerTransaction(ROWS, "insert"),)
+    return (Unchanged((ROWS,)),)
+
+
+WORKLOAD = Workload(
+    name="pk",
+    summary="one row by primary key: a select, an update or an insert",
+    folder=Path(__file__).parent,
+    parameters=(SCALE, FILLFACTOR, UNLOGGED, OPERATION),
+    data="pk",
+    tables=_tables,
+    script_names=lambda values: (str(values["operation"]),),
+    measures={ROWS: "select count(*) from tbl"},
+    laws=_laws,
+    balances=(NotFewer(ROWS),),
+)

@@ -1,0 +1,94 @@
+"""Sees to it that a workload's data is there: loads it, uses what is there, or refuses.
+
+Nothing that dbdyno did not make is dropped, emptied or overwritten without ``replace``.
+"""
+
+from collections.abc import Callable, Mapping
+
+from msgspec import Struct
+
+from dbdyno.errors import DbdynoError
+from dbdyno.model.plan import Endpoint
+from dbdyno.targets.base import Connection, Target
+from dbdyno.workloads.base import Workload
+from dbdyno.workloads.loading import Bulk, Loader, LoadOrder, LoadProgress, LoadReport
+from dbdyno.workloads.mark import Mark
+from dbdyno.workloads.parameters import Value
+from dbdyno.workloads.status import DataStatus, data_status
+
+
+class LoadOptions(Struct, frozen=True, kw_only=True):
+    """How to load, should it come to that; ``checkpoint`` is for servers of our own."""
+
+    seed: int
+    jobs: int
+    pieces_max: int = 1
+    replace: bool = False
+    checkpoint: bool = False
+
+
+class Prepared(Struct, frozen=True, kw_only=True):
+    """Data that a run can begin on. ``values`` holds every parameter, with the real scale."""
+
+    values: dict[str, Value]
+    made_by: str
+    report: LoadReport | None = None
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether dbdyno loaded it: invariants are then checked unasked."""
+        return self.made_by == "dbdyno"
+
+
+class Place(Struct, frozen=True):
+    """Where data is prepared: the target, a control connection, and the engine's way there."""
+
+    target: Target
+    connection: Connection
+    endpoint: Endpoint
+
+
+def prepare_data(  # noqa: PLR0913 (each is another thing)
+    workload: Workload,
+    given: Mapping[str, Value],
+    place: Place,
+    *,
+    bulk: Bulk,
+    options: LoadOptions,
+    watch: Callable[[LoadProgress], None],
+) -> Prepared:
+    """Data for these parameters: as it is, or loaded. ``given`` are those a person named."""
+    read = workload.read(given)
+    with place.target.understood("look at the tables"):
+        status = data_status(workload, place.target, place.connection, read)
+    if status.state == "compatible" and not options.replace:
+        values = workload.complete({**read, "scale": status.scale or 1})
+        return Prepared(values=values, made_by=status.made_by or "")
+    if status.state == "incompatible" and not options.replace:
+        raise _in_the_way(workload, status)
+    values = workload.complete(read)
+    order = _order(workload, values, options, replace=status.state != "absent")
+    report = Loader(place.target, place.connection, order, watch).load(place.endpoint, bulk)
+    return Prepared(values=values, made_by="dbdyno", report=report)
+
+
+def _order(
+    workload: Workload, values: dict[str, Value], options: LoadOptions, *, replace: bool
+) -> LoadOrder:
+    return LoadOrder(
+        tables=workload.tables(values),
+        mark=Mark(data=workload.data, scale=int(values["scale"]), loaded=False),
+        seed=options.seed,
+        jobs=options.jobs,
+        pieces_max=options.pieces_max,
+        replace=replace,
+        checkpoint=options.checkpoint,
+    )
+
+
+def _in_the_way(workload: Workload, status: DataStatus) -> DbdynoError:
+    return DbdynoError(
+        "data_in_the_way",
+        f"the data for {workload.name} is there, but {status.why}",
+        "--replace drops these tables and loads anew",
+    )

@@ -1,0 +1,1 @@
+"""TPC-B without its hot rows."""

@@ -1,0 +1,32 @@
+"""``simple-update``: tpcb without tellers and branches, so without their lock waits."""
+
+from pathlib import Path
+
+from dbdyno.workloads import pgbench_data
+from dbdyno.workloads.base import Workload
+from dbdyno.workloads.invariants import Law, OnePerTransaction, SameChange, Unchanged
+from dbdyno.workloads.parameters import Values
+
+
+def _laws(_values: Values) -> tuple[Law, ...]:
+    return (
+        SameChange(("sum of abalance", "sum of delta")),
+        Unchanged(("sum of tbalance", "sum of bbalance")),
+        OnePerTransaction("rows of pgbench_history", "simple-update"),
+        pgbench_data.FIXED_ROWS,
+    )
+
+
+WORKLOAD = Workload(
+    name="simple-update",
+    summary="an update, a select and an insert in a transaction (as pgbench -N)",
+    folder=Path(__file__).parent,
+    parameters=pgbench_data.PARAMETERS,
+    data=pgbench_data.DATA,
+    tables=pgbench_data.tables,
+    script_names=lambda _values: ("simple-update",),
+    measures=pgbench_data.MEASURES,
+    laws=_laws,
+    balances=pgbench_data.BALANCES,
+    other_maker=pgbench_data.PGBENCH,
+)

@@ -1,0 +1,136 @@
+"""What is there already: nothing, data that fits, or something that is in the way. Reads only."""
+
+from collections.abc import Callable, Mapping
+from typing import Literal
+
+from msgspec import Struct
+
+from dbdyno.targets.base import Connection, Target
+from dbdyno.targets.schema import FoundTable, Table
+from dbdyno.workloads.base import Workload
+from dbdyno.workloads.mark import Mark, read_mark
+from dbdyno.workloads.parameters import Value
+
+
+class DataStatus(Struct, frozen=True, kw_only=True):
+    """``why`` says what does not fit; ``scale`` and ``made_by`` are of data that does."""
+
+    state: Literal["absent", "compatible", "incompatible"]
+    scale: int | None = None
+    made_by: str | None = None
+    why: str = ""
+
+
+def data_status(
+    workload: Workload, target: Target, connection: Connection, given: Mapping[str, Value]
+) -> DataStatus:
+    """Compares what is there with the workload and with the parameters that were given."""
+    wanted = workload.tables(workload.complete(given))
+    found = target.find_tables(connection, [table.name for table in wanted])
+    if not found:
+        return DataStatus(state="absent")
+    mark = _common_mark(found)
+    obstacle = _foreign(workload, wanted, found, mark) or _misshapen(wanted, found)
+    if obstacle:
+        return DataStatus(state="incompatible", why=obstacle)
+    scale = mark.scale if mark else _measured_scale(workload, connection)
+    actual = workload.tables(workload.complete({**given, "scale": max(scale, 1)}))
+    obstacle = _other_scale(scale, given) or _other_storage(actual, found, given)
+    if obstacle:
+        return DataStatus(state="incompatible", scale=scale, why=obstacle)
+    return DataStatus(state="compatible", scale=scale, made_by=_maker(workload, mark))
+
+
+def _common_mark(found: dict[str, FoundTable]) -> Mark | None:
+    """The mark that all tables bear alike."""
+    marks = {read_mark(table.comment) for table in found.values()}
+    return marks.pop() if len(marks) == 1 else None
+
+
+def _measured_scale(workload: Workload, connection: Connection) -> int:
+    assert workload.other_maker  # else unmarked tables are foreign
+    row = connection.execute(workload.other_maker.scale_query).fetchone()
+    return int(row[0])
+
+
+def _maker(workload: Workload, mark: Mark | None) -> str:
+    if mark is not None or workload.other_maker is None:
+        return "dbdyno"
+    return workload.other_maker.name
+
+
+def _foreign(
+    workload: Workload, wanted: tuple[Table, ...], found: dict[str, FoundTable], mark: Mark | None
+) -> str:
+    """Why these tables are not ours to use."""
+    missing = [table.name for table in wanted if table.name not in found]
+    if missing:
+        return f"{', '.join(found)} without {', '.join(missing)}"
+    others = [table.name for table in found.values() if not table.is_table]
+    if others:
+        return f"{', '.join(others)} is not a table"
+    if mark is None:
+        return "" if workload.other_maker else f"{', '.join(found)} was not made by dbdyno"
+    if mark.data != workload.data:
+        return f"{', '.join(found)} holds the data of {mark.data}"
+    return "" if mark.loaded else "its loading was cut short"
+
+
+def _misshapen(wanted: tuple[Table, ...], found: dict[str, FoundTable]) -> str:
+    """Why the statements of the scripts would not run as they should."""
+    for table in wanted:
+        there = found[table.name]
+        actual = [(column.name, _width(column.sql_type)) for column in there.columns]
+        if actual != [(column.name, _width(column.sql_type)) for column in table.columns]:
+            return f"{table.name} has other columns"
+        if table.primary_key and there.primary_key != (table.primary_key,):
+            return f"{table.name} has not the primary key ({table.primary_key})"
+    return ""
+
+
+def _width(sql_type: str) -> str:
+    """Integer keys are wider at large scales; the scripts do not care."""
+    return "int" if sql_type in ("bigint", "serial") else sql_type
+
+
+def _other_scale(scale: int, given: Mapping[str, Value]) -> str:
+    if scale < 1:
+        return "it is empty"
+    asked = given.get("scale", scale)
+    return "" if asked == scale else f"its scale is {scale}, but {asked} was asked for"
+
+
+def _same_fillfactor(table: Table, there: FoundTable) -> bool:
+    return table.fillfactor in (None, there.fillfactor or 100)
+
+
+def _same_logging(table: Table, there: FoundTable) -> bool:
+    return table.unlogged == there.unlogged
+
+
+def _same_partitions(table: Table, there: FoundTable) -> bool:
+    return table.partitioning == there.partitioning
+
+
+def _same_foreign_keys(table: Table, there: FoundTable) -> bool:
+    return set(table.foreign_keys) == there.foreign_keys
+
+
+# What each parameter of storage means for a table; a workload has those it declares.
+STORAGE: dict[str, Callable[[Table, FoundTable], bool]] = {
+    "fillfactor": _same_fillfactor,
+    "unlogged": _same_logging,
+    "partitions": _same_partitions,
+    "partition_method": _same_partitions,
+    "foreign_keys": _same_foreign_keys,
+}
+
+
+def _other_storage(
+    actual: tuple[Table, ...], found: dict[str, FoundTable], given: Mapping[str, Value]
+) -> str:
+    """Storage that was asked for and is not there; what was not asked for may be as it is."""
+    for name, fits in STORAGE.items():
+        if name in given and not all(fits(table, found[table.name]) for table in actual):
+            return f"it was not made with {name} = {given[name]}"
+    return ""

@@ -1,0 +1,1 @@
+"""The load of TPC-B, sort of."""
