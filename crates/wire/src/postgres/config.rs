@@ -1,0 +1,82 @@
+//! Who logs in where, and how statements travel: the same for all connections of a run.
+
+use dbdyno_model::QueryMode;
+use std::fmt;
+
+/// A version of the protocol.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Version {
+    /// 3.0, known to every server since 7.4.
+    V3_0,
+    /// 3.2, since PostgreSQL 18: cancel keys of up to 256 bytes. An older server offers 3.0
+    /// in its stead; some poolers close the connection.
+    #[default]
+    V3_2,
+}
+
+impl Version {
+    pub(super) fn code(self) -> u32 {
+        (3 << 16) | self.minor()
+    }
+
+    pub(super) fn minor(self) -> u32 {
+        match self {
+            Self::V3_0 => 0,
+            Self::V3_2 => 2,
+        }
+    }
+}
+
+/// What all connections of a run share.
+#[derive(Clone)]
+pub struct Config {
+    /// Who logs in.
+    pub user: String,
+    /// To which database.
+    pub database: String,
+    /// With which password, if any.
+    pub password: Option<String>,
+    /// Further parameters of the session, such as `application_name` or `options`.
+    pub parameters: Vec<(String, String)>,
+    /// How statements with parameters travel.
+    pub query_mode: QueryMode,
+}
+
+/// Never shows the password.
+impl fmt::Debug for Config {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let password = self.password.as_ref().map(|_| "…");
+        f.debug_struct("Config")
+            .field("user", &self.user)
+            .field("database", &self.database)
+            .field("password", &password)
+            .field("parameters", &self.parameters)
+            .field("query_mode", &self.query_mode)
+            .finish()
+    }
+}
+
+/// What one connection begins with.
+#[derive(Clone, Debug)]
+pub struct Opening {
+    /// The version to ask for.
+    pub version: Version,
+    /// How the bytes travel.
+    pub channel: Channel,
+    /// Random bytes, fresh for each connection: SCRAM's nonce is made of them.
+    pub nonce: [u8; 18],
+}
+
+/// How the bytes of a connection travel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Channel {
+    /// In the clear.
+    Plain,
+    /// Encrypted.
+    Encrypted {
+        /// What binds the login to this channel, see
+        /// [`tls_server_end_point`](super::tls_server_end_point); none, if the server's
+        /// certificate defines no such thing.
+        server_end_point: Option<Vec<u8>>,
+    },
+}

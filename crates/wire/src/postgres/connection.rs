@@ -1,0 +1,188 @@
+//! One connection: bytes in, events out.
+//!
+//! The owner moves the bytes. It receives into `receive_space` (or hands bytes to `feed`),
+//! calls `poll` until that gives nothing more, and sends whatever was appended to `out`.
+//! Requests may be made from `Ready` on, also while earlier ones are outstanding.
+
+use super::config::{Config, Opening};
+use super::event::{Event, Outcome};
+use super::exchange::{Exchange, Purpose};
+use super::login::Login;
+use super::session::Session;
+use super::{encode, message};
+use crate::{ProtocolError, ReceiveBuffer};
+use dbdyno_model::{Keep, QueryMode, Request, Statement, StatementId};
+use std::sync::Arc;
+
+/// A connection to a PostgreSQL server, without the socket.
+#[derive(Debug)]
+pub struct Connection {
+    config: Arc<Config>,
+    statements: Arc<[Statement]>,
+    buffer: ReceiveBuffer,
+    phase: Phase,
+    session: Session,
+    exchange: Exchange,
+}
+
+/// Where a connection is in its life.
+#[derive(Debug)]
+enum Phase {
+    /// Not started yet, or ended: bytes are of no interest.
+    Closed,
+    /// On the way to the first `ReadyForQuery`. Leaves to `Established` when it comes, to
+    /// `Closed` when the login fails.
+    LoggingIn(Box<Login>),
+    /// Requests and answers, until a fatal error.
+    Established,
+}
+
+impl Connection {
+    /// A connection that is not started.
+    pub fn new(config: Arc<Config>, statements: Arc<[Statement]>) -> Self {
+        let exchange = Exchange::new(statements.len());
+        Self {
+            config,
+            statements,
+            buffer: ReceiveBuffer::default(),
+            phase: Phase::Closed,
+            session: Session::default(),
+            exchange,
+        }
+    }
+
+    /// Begins a session over fresh transport. Anything known of an earlier one is forgotten.
+    pub fn start(&mut self, opening: Opening, out: &mut Vec<u8>) {
+        self.buffer.clear();
+        self.session = Session::default();
+        self.exchange.reset();
+        self.phase = Phase::LoggingIn(Box::new(Login::start(opening, &self.config, out)));
+    }
+
+    /// Room to receive into. It stays in place until this is called again, or `feed`. Never
+    /// empty after `poll` has given nothing more.
+    #[inline]
+    pub fn receive_space(&mut self) -> &mut [u8] {
+        self.buffer.space()
+    }
+
+    /// The first `count` bytes of the space were received.
+    #[inline]
+    pub fn received(&mut self, count: usize) {
+        self.buffer.filled(count);
+    }
+
+    /// Copies received bytes in and says how many were taken: fewer than all only when the
+    /// buffer is at its limit; `poll` then, and hand in the rest.
+    pub fn feed(&mut self, bytes: &[u8]) -> usize {
+        self.buffer.feed(bytes)
+    }
+
+    /// The next event, if what was received makes one. What must be sent in answer is
+    /// appended to `out`. After an error or a fatal event the connection is closed.
+    #[inline]
+    pub fn poll(&mut self, out: &mut Vec<u8>) -> Result<Option<Event<'_>>, ProtocolError> {
+        match self.advance(out) {
+            Ok(None) => Ok(None),
+            Ok(Some(outcome)) => Ok(Some(self.event(outcome))),
+            Err(error) => {
+                self.phase = Phase::Closed;
+                Err(error)
+            }
+        }
+    }
+
+    #[inline]
+    fn advance(&mut self, out: &mut Vec<u8>) -> Result<Option<Outcome>, ProtocolError> {
+        match &mut self.phase {
+            Phase::Established => self.exchange.poll(&mut self.buffer, &mut self.session, out),
+            Phase::LoggingIn(_) => self.log_in(out),
+            Phase::Closed => Ok(None),
+        }
+    }
+
+    fn log_in(&mut self, out: &mut Vec<u8>) -> Result<Option<Outcome>, ProtocolError> {
+        let Phase::LoggingIn(login) = &mut self.phase else { return Ok(None) };
+        while let Some(message) = message::next(&mut self.buffer)? {
+            let outcome = login.on_message(message, &self.config, &mut self.session, out)?;
+            if outcome.is_some() {
+                return Ok(outcome);
+            }
+        }
+        Ok(None)
+    }
+
+    #[inline]
+    fn event(&mut self, outcome: Outcome) -> Event<'_> {
+        match outcome {
+            Outcome::Reply => {
+                let (statement, flow, reply) = self.exchange.reply();
+                Event::Reply { statement, flow, reply }
+            }
+            Outcome::Ready => {
+                self.phase = Phase::Established;
+                Event::Ready(&self.session)
+            }
+            Outcome::Prepared => Event::Prepared { failures: self.exchange.prepare_failures() },
+            Outcome::CopyInReady => Event::CopyInReady,
+            Outcome::Notice(diagnostic) => Event::Notice(diagnostic),
+            Outcome::VersionRefused(error) => {
+                self.phase = Phase::Closed;
+                Event::VersionRefused(error)
+            }
+            Outcome::Fatal(error) => {
+                self.phase = Phase::Closed;
+                Event::Fatal(error)
+            }
+        }
+    }
+
+    /// Prepares all statements of the table and says whether an [`Event::Prepared`] will
+    /// follow: in the other query modes, and for an empty table, there is nothing to do.
+    pub fn prepare_all(&mut self, out: &mut Vec<u8>) -> bool {
+        let wanted = self.config.query_mode == QueryMode::Prepared && !self.statements.is_empty();
+        if wanted {
+            self.exchange.prepare_all(&self.statements, out);
+        }
+        wanted
+    }
+
+    /// Encodes a request. An [`Event::Reply`] will follow.
+    #[inline]
+    pub fn request(&mut self, request: &Request<'_>, out: &mut Vec<u8>) {
+        self.exchange.request(request, self.config.query_mode, &self.statements, out);
+    }
+
+    /// Begins to load rows by `sql`, a `COPY … FROM STDIN (FORMAT binary)`. A
+    /// [`Event::CopyInReady`] follows, or a reply with the error.
+    pub fn copy_begin(&mut self, statement: StatementId, sql: &str, out: &mut Vec<u8>) {
+        self.exchange.text(statement, Purpose::CopyIn, sql, Keep::None, out);
+    }
+
+    /// All rows have been sent.
+    pub fn copy_done(&mut self, out: &mut Vec<u8>) {
+        encode::copy_done(out);
+    }
+
+    /// The rows shall be dropped.
+    pub fn copy_fail(&mut self, reason: &str, out: &mut Vec<u8>) {
+        encode::copy_fail(reason, out);
+    }
+
+    /// What the server has told about the session.
+    pub fn session(&self) -> &Session {
+        &self.session
+    }
+
+    /// The message that cancels what this session is doing; it is sent over a connection of
+    /// its own, as the only one there.
+    pub fn cancel_request(&self, out: &mut Vec<u8>) {
+        encode::cancel(self.session.process_id, self.session.cancel_key(), out);
+    }
+
+    /// The message that ends the session.
+    pub fn terminate(&mut self, out: &mut Vec<u8>) {
+        encode::terminate(out);
+        self.phase = Phase::Closed;
+    }
+}

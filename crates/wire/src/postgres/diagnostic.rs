@@ -1,0 +1,46 @@
+//! Errors and notices, as the server words them.
+
+use super::message::Fields;
+use crate::ProtocolError;
+use dbdyno_model::ServerError;
+
+/// An error or a notice.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Diagnostic {
+    /// ERROR, FATAL, PANIC, WARNING, NOTICE, … (not translated, where the server tells it so).
+    pub severity: String,
+    /// SQLSTATE.
+    pub code: String,
+    /// The message.
+    pub message: String,
+}
+
+impl Diagnostic {
+    pub(crate) fn parse(body: &[u8]) -> Result<Self, ProtocolError> {
+        let mut fields = Fields(body);
+        let mut parsed = Self::default();
+        loop {
+            match fields.u8()? {
+                0 => return Ok(parsed),
+                // 'S' may be translated. 'V', which never is, follows it from 9.6 on.
+                b'S' | b'V' => parsed.severity = fields.text()?,
+                b'C' => parsed.code = fields.text()?,
+                b'M' => parsed.message = fields.text()?,
+                _ => {
+                    fields.text_bytes()?;
+                }
+            }
+        }
+    }
+
+    /// Whether the server closes the connection after it.
+    pub(crate) fn ends_connection(&self) -> bool {
+        matches!(self.severity.as_str(), "FATAL" | "PANIC")
+    }
+}
+
+impl From<Diagnostic> for ServerError {
+    fn from(diagnostic: Diagnostic) -> Self {
+        Self::from_sqlstate(&diagnostic.code, diagnostic.message)
+    }
+}

@@ -1,0 +1,331 @@
+//! Requests and their answers, once a session is established.
+//!
+//! Requests are answered in the order they were sent. Each outstanding one waits in a queue;
+//! the [`Stage`] says how far the answer to the oldest is. A request that carries a
+//! synchronisation point is answered when `ReadyForQuery` comes, a queued one as soon as its
+//! command is complete. After an error the server skips everything up to the next
+//! synchronisation point, and so do we: each skipped request still gets its outcome.
+
+use super::answer::Answer;
+use super::diagnostic::Diagnostic;
+use super::event::Outcome;
+use super::message::{self, Message};
+use super::prepared::{Preparation, Preparations};
+use super::session::Session;
+use super::stage::Stage;
+use super::{encode, event};
+use crate::{ProtocolError, ReceiveBuffer};
+use dbdyno_model::{FailureClass, Flow, Keep, Reply, ServerError, StatementId};
+use std::collections::VecDeque;
+
+/// What a request is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Purpose {
+    /// A script's statement.
+    Statement,
+    /// A synchronisation point of a pipeline.
+    Sync,
+    /// Preparing ahead of the run.
+    Preparation,
+    /// Loading rows.
+    CopyIn,
+}
+
+/// A request that has been sent and not been answered to the end.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Pending {
+    pub(super) statement: StatementId,
+    pub(super) purpose: Purpose,
+    pub(super) keep: Keep,
+    pub(super) flow: Flow,
+    /// Where its answer begins.
+    pub(super) first: Stage,
+    /// Whether it creates its prepared statement.
+    pub(super) prepares: bool,
+}
+
+impl Pending {
+    /// Whether its answer ends with `ReadyForQuery`.
+    fn ends_synchronised(&self) -> bool {
+        self.flow == Flow::Wait || self.purpose == Purpose::Sync
+    }
+}
+
+/// All that is outstanding on one connection.
+#[derive(Debug)]
+pub(super) struct Exchange {
+    queue: VecDeque<Pending>,
+    stage: Stage,
+    /// An error came in a pipeline; the server skips up to the next synchronisation point.
+    skipping: bool,
+    /// The answer has been handed out and is cleared before the next one.
+    delivered: bool,
+    answer: Answer,
+    answered: (StatementId, Flow),
+    in_transaction: bool,
+    pub(super) preparations: Preparations,
+    /// Preparations ahead of the run that are outstanding.
+    preparing: usize,
+    failures: Vec<event::PrepareFailure>,
+}
+
+impl Exchange {
+    pub(super) fn new(statements: usize) -> Self {
+        Self {
+            queue: VecDeque::new(),
+            stage: Stage::Idle,
+            skipping: false,
+            delivered: false,
+            answer: Answer::default(),
+            answered: (StatementId(0), Flow::Wait),
+            in_transaction: false,
+            preparations: Preparations::of(statements),
+            preparing: 0,
+            failures: Vec::new(),
+        }
+    }
+
+    /// A new session begins.
+    pub(super) fn reset(&mut self) {
+        self.queue.clear();
+        self.stage = Stage::Idle;
+        (self.skipping, self.delivered, self.in_transaction) = (false, false, false);
+        self.answer.clear();
+        self.preparations.forget_all();
+        self.preparing = 0;
+        self.failures.clear();
+    }
+
+    /// Notes a request whose bytes have been written.
+    #[inline]
+    pub(super) fn push(&mut self, pending: Pending) {
+        self.queue.push_back(pending);
+        self.preparing += usize::from(pending.purpose == Purpose::Preparation);
+        if self.queue.len() == 1 {
+            self.begin_oldest();
+        }
+    }
+
+    /// The answer that [`Outcome::Reply`] speaks of.
+    pub(super) fn reply(&self) -> (StatementId, Flow, Reply<'_>) {
+        let (statement, flow) = self.answered;
+        (statement, flow, self.answer.reply(self.in_transaction))
+    }
+
+    /// The failures that [`Outcome::Prepared`] speaks of.
+    pub(super) fn prepare_failures(&self) -> &[event::PrepareFailure] {
+        &self.failures
+    }
+
+    /// Walks the received messages up to the next outcome.
+    #[inline]
+    pub(super) fn poll(
+        &mut self,
+        buffer: &mut ReceiveBuffer,
+        session: &mut Session,
+        out: &mut Vec<u8>,
+    ) -> Result<Option<Outcome>, ProtocolError> {
+        loop {
+            if self.delivered {
+                self.delivered = false;
+                self.answer.clear();
+            }
+            let outcome = if self.skipping && self.oldest_is_queued() {
+                Some(self.skip_oldest())
+            } else {
+                let Some(message) = message::next(buffer)? else { return Ok(None) };
+                self.on_message(message, session, out)?
+            };
+            if outcome.is_some() {
+                return Ok(outcome);
+            }
+        }
+    }
+
+    #[inline]
+    fn on_message(
+        &mut self,
+        message: Message<'_>,
+        session: &mut Session,
+        out: &mut Vec<u8>,
+    ) -> Result<Option<Outcome>, ProtocolError> {
+        let Some(stage) = self.stage.after(message.tag) else {
+            return self.on_asynchronous(message, session);
+        };
+        let before = std::mem::replace(&mut self.stage, stage);
+        let Some(&oldest) = self.queue.front() else {
+            return Err(unexpected(message.tag, before));
+        };
+        match message.tag {
+            b'D' => self.answer.row(oldest.keep, message.body)?,
+            b'C' => return Ok(self.on_complete(oldest, message.body)),
+            b'I' if !oldest.ends_synchronised() => return Ok(self.finish()),
+            b'Z' => return self.on_ready(oldest, before, message.body),
+            b'T' => self.answer.begin_rows(oldest.keep, message.body)?,
+            b't' => self.preparations.learn(oldest.statement, message.body)?,
+            b'E' => return self.on_error(oldest, message.body),
+            b'G' | b'H' | b'W' => return Ok(self.on_copy(oldest, message.tag, out)),
+            _ => {}
+        }
+        Ok(None)
+    }
+
+    #[inline]
+    fn on_complete(&mut self, oldest: Pending, tag: &[u8]) -> Option<Outcome> {
+        self.answer.complete(oldest.keep, tag);
+        if oldest.ends_synchronised() { None } else { self.finish() }
+    }
+
+    #[inline]
+    fn on_ready(
+        &mut self,
+        oldest: Pending,
+        before: Stage,
+        body: &[u8],
+    ) -> Result<Option<Outcome>, ProtocolError> {
+        let too_early = before == Stage::Planned && oldest.purpose != Purpose::Preparation;
+        if too_early || !oldest.ends_synchronised() {
+            return Err(unexpected(b'Z', before));
+        }
+        self.in_transaction = match body {
+            b"I" => false,
+            b"T" | b"E" => true,
+            _ => return Err(ProtocolError::Malformed("an unknown transaction status")),
+        };
+        if self.skipping && oldest.purpose != Purpose::Sync {
+            self.answer.fail(skipped());
+        }
+        self.skipping = false;
+        Ok(self.finish())
+    }
+
+    fn on_error(&mut self, oldest: Pending, body: &[u8]) -> Result<Option<Outcome>, ProtocolError> {
+        let diagnostic = Diagnostic::parse(body)?;
+        if diagnostic.ends_connection() {
+            return Ok(Some(Outcome::Fatal(diagnostic.into())));
+        }
+        if statement_is_stale(&diagnostic.code) {
+            self.preparations.set(oldest.statement, Preparation::Absent);
+        }
+        self.answer.fail(diagnostic.into());
+        if oldest.ends_synchronised() {
+            return Ok(None);
+        }
+        self.skipping = true;
+        Ok(self.finish())
+    }
+
+    /// COPY is for loading. A script's own is refused, in a way that leaves the connection
+    /// usable: what comes out is drained, what shall go in is declined.
+    fn on_copy(&mut self, oldest: Pending, tag: u8, out: &mut Vec<u8>) -> Option<Outcome> {
+        if tag == b'G' && oldest.purpose == Purpose::CopyIn {
+            return Some(Outcome::CopyInReady);
+        }
+        self.answer.fail(copy_refused());
+        match tag {
+            b'G' => encode::copy_fail(COPY_REFUSED, out),
+            b'W' => encode::copy_done(out),
+            _ => return None,
+        }
+        // While rows are expected the server ignores Sync: one that was sent is lost.
+        let extended = self.stage == Stage::Copying;
+        if extended && self.queue.iter().any(Pending::ends_synchronised) {
+            encode::sync(out);
+        }
+        None
+    }
+
+    /// Messages that may come at any time; the rest break the protocol.
+    fn on_asynchronous(
+        &mut self,
+        message: Message<'_>,
+        session: &mut Session,
+    ) -> Result<Option<Outcome>, ProtocolError> {
+        match message.tag {
+            b'N' => Ok(Some(Outcome::Notice(Diagnostic::parse(message.body)?))),
+            b'S' => session.set_parameter(message.body).map(|()| None),
+            b'A' => Ok(None),
+            b'E' => {
+                let diagnostic = Diagnostic::parse(message.body)?;
+                if diagnostic.ends_connection() || self.stage == Stage::Idle {
+                    return Ok(Some(Outcome::Fatal(diagnostic.into())));
+                }
+                Err(unexpected(b'E', self.stage))
+            }
+            tag => Err(unexpected(tag, self.stage)),
+        }
+    }
+
+    fn oldest_is_queued(&self) -> bool {
+        self.queue.front().is_some_and(|oldest| !oldest.ends_synchronised())
+    }
+
+    fn skip_oldest(&mut self) -> Outcome {
+        self.answer.fail(skipped());
+        self.finish().unwrap_or(Outcome::Reply)
+    }
+
+    /// The oldest request has its whole answer.
+    #[inline]
+    fn finish(&mut self) -> Option<Outcome> {
+        let finished = self.queue.pop_front()?;
+        self.begin_oldest();
+        self.delivered = true;
+        if finished.prepares {
+            self.forget_unfinished_preparation(finished.statement);
+        }
+        if finished.purpose == Purpose::Preparation {
+            return self.finish_preparation(finished.statement);
+        }
+        self.answered = (finished.statement, finished.flow);
+        Some(Outcome::Reply)
+    }
+
+    #[inline]
+    fn begin_oldest(&mut self) {
+        self.stage = match self.queue.front() {
+            None => Stage::Idle,
+            Some(_) if self.skipping => Stage::Failed,
+            Some(oldest) => oldest.first,
+        };
+    }
+
+    fn forget_unfinished_preparation(&mut self, statement: StatementId) {
+        if *self.preparations.of_statement(statement) == Preparation::Underway {
+            self.preparations.set(statement, Preparation::Absent);
+        }
+    }
+
+    fn finish_preparation(&mut self, statement: StatementId) -> Option<Outcome> {
+        if let Some(error) = self.answer.error.take() {
+            self.failures.push(event::PrepareFailure { statement, error });
+        }
+        self.preparing -= 1;
+        (self.preparing == 0).then_some(Outcome::Prepared)
+    }
+}
+
+const COPY_REFUSED: &str = "COPY has no place in a script";
+
+fn copy_refused() -> ServerError {
+    let (class, code) = (FailureClass::Statement, "copy_refused".into());
+    ServerError { class, code, message: COPY_REFUSED.into() }
+}
+
+fn skipped() -> ServerError {
+    ServerError {
+        class: FailureClass::Other,
+        code: event::SKIPPED.into(),
+        message: "skipped after an earlier error in the same pipeline".into(),
+    }
+}
+
+/// The prepared statement is gone (`DISCARD ALL`), or its tables have changed under it: the
+/// next use prepares it again.
+fn statement_is_stale(code: &str) -> bool {
+    matches!(code, "26000" | "0A000")
+}
+
+fn unexpected(tag: u8, stage: Stage) -> ProtocolError {
+    ProtocolError::Unexpected { tag, state: stage.name() }
+}

@@ -1,0 +1,154 @@
+//! Parameters of a statement, in binary where that is sure to mean the same.
+//!
+//! Text is always right: the server reads it as it would read a literal. Binary is used where
+//! the server has told the type and the value fits it exactly; a number that is too large is
+//! sent as text, so that the server's own error appears.
+
+use dbdyno_model::Value;
+use std::io::Write;
+
+/// The type is not known.
+pub(crate) const UNKNOWN: u32 = 0;
+const BOOL: u32 = 16;
+const INT8: u32 = 20;
+const INT2: u32 = 21;
+const INT4: u32 = 23;
+const FLOAT4: u32 = 700;
+const FLOAT8: u32 = 701;
+
+/// How a parameter's bytes are to be read, as Bind says it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Format {
+    Text = 0,
+    Binary = 1,
+}
+
+/// Appends a parameter, its length first.
+#[inline]
+pub(crate) fn write(type_oid: u32, value: &Value, out: &mut Vec<u8>) -> Format {
+    let binary = match *value {
+        Value::Null => {
+            out.extend_from_slice(&(-1_i32).to_be_bytes());
+            return Format::Text;
+        }
+        Value::Bool(truth) => type_oid == BOOL && fixed([u8::from(truth)], out),
+        Value::Int(number) => write_int(type_oid, number, out),
+        Value::Double(number) => write_double(type_oid, number, out),
+        Value::Text(_) => false,
+    };
+    if binary {
+        return Format::Binary;
+    }
+    write_text(value, out);
+    Format::Text
+}
+
+#[inline]
+fn write_int(type_oid: u32, number: i64, out: &mut Vec<u8>) -> bool {
+    match type_oid {
+        INT4 => i32::try_from(number).is_ok_and(|small| fixed(small.to_be_bytes(), out)),
+        INT8 => fixed(number.to_be_bytes(), out),
+        INT2 => i16::try_from(number).is_ok_and(|small| fixed(small.to_be_bytes(), out)),
+        FLOAT4 | FLOAT8 if number.unsigned_abs() <= 1 << f64::MANTISSA_DIGITS => {
+            write_double(type_oid, number as f64, out)
+        }
+        _ => false,
+    }
+}
+
+fn write_double(type_oid: u32, number: f64, out: &mut Vec<u8>) -> bool {
+    let single = number as f32;
+    match type_oid {
+        FLOAT8 => fixed(number.to_be_bytes(), out),
+        FLOAT4 if f64::from(single).to_bits() == number.to_bits() => {
+            fixed(single.to_be_bytes(), out)
+        }
+        _ => false,
+    }
+}
+
+/// Appends a binary value; always true, for the sake of the callers' conditions.
+#[inline]
+fn fixed<const N: usize>(bytes: [u8; N], out: &mut Vec<u8>) -> bool {
+    out.extend_from_slice(&(N as u32).to_be_bytes());
+    out.extend_from_slice(&bytes);
+    true
+}
+
+fn write_text(value: &Value, out: &mut Vec<u8>) {
+    let start = out.len();
+    out.extend_from_slice(&[0; 4]);
+    match value {
+        Value::Null => {}
+        Value::Bool(truth) => out.extend_from_slice(if *truth { b"true" } else { b"false" }),
+        Value::Int(number) => _ = write!(out, "{number}"),
+        Value::Double(number) => write_double_text(*number, out),
+        Value::Text(text) => out.extend_from_slice(text.as_bytes()),
+    }
+    let length = (out.len() - start - 4) as u32;
+    out[start..start + 4].copy_from_slice(&length.to_be_bytes());
+}
+
+/// The shortest digits that give the same number back, and without a fraction where there is
+/// none: `6`, not `6.0`, so that a whole double suits an integer column.
+fn write_double_text(number: f64, out: &mut Vec<u8>) {
+    let magnitude = number.abs();
+    let plain = magnitude == 0.0 || (1e-5..1e17).contains(&magnitude) || !number.is_finite();
+    _ = if plain { write!(out, "{number}") } else { write!(out, "{number:e}") };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{BOOL, FLOAT4, FLOAT8, Format, INT2, INT4, INT8, UNKNOWN, write};
+    use dbdyno_model::Value;
+
+    fn written(type_oid: u32, value: &Value) -> (Format, Vec<u8>) {
+        let mut out = Vec::new();
+        let format = write(type_oid, value, &mut out);
+        let length = u32::from_be_bytes(out[..4].try_into().expect("four bytes"));
+        assert_eq!(length as usize, out.len() - 4);
+        (format, out.split_off(4))
+    }
+
+    #[test]
+    fn what_fits_its_type_is_binary() {
+        for (type_oid, value, bytes) in [
+            (BOOL, Value::Bool(true), &b"\x01"[..]),
+            (INT2, Value::Int(-2), b"\xff\xfe"),
+            (INT4, Value::Int(258), b"\0\0\x01\x02"),
+            (INT8, Value::Int(-1), b"\xff\xff\xff\xff\xff\xff\xff\xff"),
+            (FLOAT4, Value::Double(0.5), b"\x3f\0\0\0"),
+            (FLOAT8, Value::Int(1), b"\x3f\xf0\0\0\0\0\0\0"),
+        ] {
+            assert_eq!(written(type_oid, &value), (Format::Binary, bytes.to_vec()), "{value:?}");
+        }
+    }
+
+    #[test]
+    fn all_else_is_text() {
+        for (type_oid, value, text) in [
+            (INT4, Value::Int(1 << 31), "2147483648"),
+            (INT2, Value::Int(-32769), "-32769"),
+            (INT4, Value::Double(6.0), "6"),
+            (FLOAT4, Value::Double(0.1), "0.1"),
+            (FLOAT8, Value::Int(i64::MAX), "9223372036854775807"),
+            (BOOL, Value::Int(1), "1"),
+            (UNKNOWN, Value::Bool(false), "false"),
+            (UNKNOWN, Value::Double(1e300), "1e300"),
+            (UNKNOWN, Value::Double(-2.5e-9), "-2.5e-9"),
+            (UNKNOWN, Value::Double(f64::NAN), "NaN"),
+            (UNKNOWN, Value::Double(f64::NEG_INFINITY), "-inf"),
+            (INT8, Value::Text("12".into()), "12"),
+        ] {
+            let expected = (Format::Text, text.as_bytes().to_vec());
+            assert_eq!(written(type_oid, &value), expected, "{value:?}");
+        }
+    }
+
+    #[test]
+    fn null_has_no_bytes() {
+        let mut out = Vec::new();
+        assert_eq!(write(INT4, &Value::Null, &mut out), Format::Text);
+        assert_eq!(out, [0xff; 4]);
+    }
+}

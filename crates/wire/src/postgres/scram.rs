@@ -1,0 +1,255 @@
+//! SCRAM-SHA-256 (RFC 5802, RFC 7677): a proof of the password, and of the server's knowing it.
+//!
+//! Three steps, each a type of its own, so that none can be left out. The nonce is an
+//! argument: a recorded exchange can be replayed.
+
+use crate::ProtocolError;
+use base64::prelude::{BASE64_STANDARD, Engine};
+use hmac::{Hmac, KeyInit, Mac};
+use sha2::{Digest, Sha256};
+
+/// More rounds than any server is set to; a liar must not keep a thread busy for hours.
+const ITERATIONS_MAX: u32 = 1_000_000;
+
+const MALFORMED: ProtocolError = ProtocolError::Malformed("a SCRAM message");
+
+type Key = [u8; 32];
+
+/// How the login is bound to the channel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Binding {
+    /// There is nothing to bind to.
+    Unsupported,
+    /// We could, but the server did not offer it: it will notice if somebody cut its offer out.
+    NotOffered,
+    /// Bound to the server's certificate.
+    ServerEndPoint(Vec<u8>),
+}
+
+impl Binding {
+    pub(super) fn mechanism(&self) -> &'static str {
+        match self {
+            Self::Unsupported | Self::NotOffered => "SCRAM-SHA-256",
+            Self::ServerEndPoint(_) => "SCRAM-SHA-256-PLUS",
+        }
+    }
+
+    fn header(&self) -> &'static str {
+        match self {
+            Self::Unsupported => "n,,",
+            Self::NotOffered => "y,,",
+            Self::ServerEndPoint(_) => "p=tls-server-end-point,,",
+        }
+    }
+
+    /// The header and the binding itself, as the final message repeats them.
+    fn encoded(&self) -> String {
+        let data = match self {
+            Self::ServerEndPoint(data) => &data[..],
+            Self::Unsupported | Self::NotOffered => &[],
+        };
+        BASE64_STANDARD.encode([self.header().as_bytes(), data].concat())
+    }
+}
+
+/// The first message is out; the server's challenge comes next.
+#[derive(Debug)]
+pub(super) struct Greeting {
+    binding: Binding,
+    nonce: String,
+}
+
+impl Greeting {
+    pub(super) fn new(binding: Binding, nonce: &[u8]) -> Self {
+        Self { binding, nonce: BASE64_STANDARD.encode(nonce) }
+    }
+
+    pub(super) fn mechanism(&self) -> &'static str {
+        self.binding.mechanism()
+    }
+
+    /// The client's first message.
+    pub(super) fn message(&self) -> String {
+        format!("{}{}", self.binding.header(), self.bare())
+    }
+
+    /// The server knows the user's name from the startup message.
+    fn bare(&self) -> String {
+        format!("n=,r={}", self.nonce)
+    }
+
+    /// Answers the server's challenge: the client's final message, and what to expect of it.
+    pub(super) fn answer(
+        &self,
+        challenge: &[u8],
+        password: &str,
+    ) -> Result<(String, Expectation), ProtocolError> {
+        let text = std::str::from_utf8(challenge).map_err(|_| MALFORMED)?;
+        let challenge = Challenge::parse(text)?;
+        if !challenge.nonce.starts_with(&self.nonce) || challenge.nonce == self.nonce {
+            return Err(ProtocolError::Malformed("SCRAM: the server's nonce is not of ours"));
+        }
+        let unproven = format!("c={},r={}", self.binding.encoded(), challenge.nonce);
+        let signed = format!("{},{text},{unproven}", self.bare());
+        let salted = salted_password(password, &challenge);
+        let proof = BASE64_STANDARD.encode(client_proof(&salted, signed.as_bytes()));
+        let expectation = Expectation { server_key: sign(&salted, b"Server Key"), signed };
+        Ok((format!("{unproven},p={proof}"), expectation))
+    }
+}
+
+/// The proof is out; the server's own signature comes next.
+#[derive(Debug)]
+pub(super) struct Expectation {
+    server_key: Key,
+    signed: String,
+}
+
+impl Expectation {
+    /// Whether the server knows the password too.
+    pub(super) fn check(&self, message: &[u8]) -> Result<(), ProtocolError> {
+        let text = std::str::from_utf8(message).map_err(|_| MALFORMED)?;
+        let encoded = text.strip_prefix("v=").ok_or(MALFORMED)?;
+        let encoded = encoded.split(',').next().unwrap_or(encoded);
+        let signature = BASE64_STANDARD.decode(encoded).map_err(|_| MALFORMED)?;
+        keyed(&self.server_key)
+            .chain_update(self.signed.as_bytes())
+            .verify_slice(&signature)
+            .map_err(|_| ProtocolError::Malformed("SCRAM: the server's signature is wrong"))
+    }
+}
+
+/// The server's first message.
+struct Challenge<'a> {
+    nonce: &'a str,
+    salt: Vec<u8>,
+    iterations: u32,
+}
+
+impl<'a> Challenge<'a> {
+    fn parse(text: &'a str) -> Result<Self, ProtocolError> {
+        let mut fields = text.split(',');
+        let mut field = |name| fields.next().and_then(|field| field.strip_prefix(name));
+        let nonce = field("r=").ok_or(MALFORMED)?;
+        let salt = BASE64_STANDARD.decode(field("s=").ok_or(MALFORMED)?).map_err(|_| MALFORMED)?;
+        let iterations = field("i=").and_then(|count| count.parse().ok()).ok_or(MALFORMED)?;
+        if !(1..=ITERATIONS_MAX).contains(&iterations) {
+            return Err(ProtocolError::Malformed("SCRAM: the count of iterations"));
+        }
+        Ok(Self { nonce, salt, iterations })
+    }
+}
+
+/// PBKDF2 with one block. A password that `SASLprep` refuses is taken as it is, as servers do.
+fn salted_password(password: &str, challenge: &Challenge<'_>) -> Key {
+    let prepared = stringprep::saslprep(password);
+    let keyed = keyed(prepared.as_deref().unwrap_or(password).as_bytes());
+    let first = keyed.clone().chain_update(&challenge.salt).chain_update([0, 0, 0, 1]);
+    let mut block: Key = first.finalize().into_bytes().into();
+    let mut sum = block;
+    for _ in 1..challenge.iterations {
+        block = keyed.clone().chain_update(block).finalize().into_bytes().into();
+        sum = xor(sum, block);
+    }
+    sum
+}
+
+fn client_proof(salted: &Key, signed: &[u8]) -> Key {
+    let client_key = sign(salted, b"Client Key");
+    let stored_key = Sha256::digest(client_key);
+    xor(client_key, sign(&stored_key, signed))
+}
+
+fn sign(key: &[u8], message: &[u8]) -> Key {
+    keyed(key).chain_update(message).finalize().into_bytes().into()
+}
+
+fn keyed(key: &[u8]) -> Hmac<Sha256> {
+    Hmac::new_from_slice(key).expect("HMAC takes keys of any length")
+}
+
+fn xor(mut left: Key, right: Key) -> Key {
+    for (byte, other) in left.iter_mut().zip(right) {
+        *byte ^= other;
+    }
+    left
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Binding, Challenge, Expectation, Greeting, salted_password, sign};
+    use base64::prelude::{BASE64_STANDARD, Engine};
+    use postgres_protocol::authentication::sasl;
+
+    /// Plays the server: the challenge, and the signature that a server who knows the
+    /// password would send.
+    fn challenge_to(first: &str) -> String {
+        let nonce = first.rsplit("r=").next().expect("a nonce");
+        format!("r={nonce}%server,s=W22ZaJ0SNY7soEsUEjb6gQ==,i=4096")
+    }
+
+    #[test]
+    fn an_independent_client_gives_the_same_proof() {
+        let binding = b"hash of a certificate".to_vec();
+        let theirs = sasl::ChannelBinding::tls_server_end_point(binding.clone());
+        let mut theirs = sasl::ScramSha256::new("p\u{ad}encil \u{2168}".as_bytes(), theirs);
+        let first = String::from_utf8(theirs.message().to_vec()).expect("text");
+        let challenge = challenge_to(&first);
+        theirs.update(challenge.as_bytes()).expect("a good challenge");
+
+        let nonce = first.rsplit("r=").next().expect("a nonce").to_owned();
+        let ours = Greeting { binding: Binding::ServerEndPoint(binding), nonce };
+        assert_eq!(ours.message(), first);
+        let (message, expectation) =
+            ours.answer(challenge.as_bytes(), "p\u{ad}encil \u{2168}").expect("a good challenge");
+        assert_eq!(message.as_bytes(), theirs.message());
+
+        let signature = sign(&expectation.server_key, expectation.signed.as_bytes());
+        let encoded = BASE64_STANDARD.encode(signature);
+        theirs.finish(format!("v={encoded}").as_bytes()).expect("the same signature");
+        expectation.check(format!("v={encoded}").as_bytes()).expect("our own signature");
+    }
+
+    #[test]
+    fn a_server_without_the_password_is_found_out() {
+        let expectation = Expectation { server_key: [1; 32], signed: "signed".into() };
+        for wrong in ["v=AAAA", "v=", "e=other-error", "", "v=*"] {
+            assert!(expectation.check(wrong.as_bytes()).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_bad_challenge_is_refused() {
+        let greeting = Greeting::new(Binding::Unsupported, &[7; 18]);
+        let nonce = greeting.nonce.clone();
+        for challenge in [
+            "r=other,s=AAAA,i=4096".to_owned(),
+            format!("r={nonce},s=AAAA,i=4096"),
+            format!("r={nonce}x,s=*,i=4096"),
+            format!("r={nonce}x,s=AAAA,i=0"),
+            format!("r={nonce}x,s=AAAA,i=4294967295"),
+            format!("r={nonce}x,s=AAAA"),
+            String::new(),
+        ] {
+            assert!(greeting.answer(challenge.as_bytes(), "x").is_err(), "{challenge}");
+        }
+        assert!(greeting.answer(b"r=\xff", "x").is_err());
+    }
+
+    #[test]
+    fn the_published_example_holds() {
+        // RFC 7677, section 3: the client's proof depends on the salted password alone once
+        // the messages are given, so their texts are signed here as they stand there.
+        let challenge = "r=rOprNGfwEbeRWgbNEkqO%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0,\
+                         s=W22ZaJ0SNY7soEsUEjb6gQ==,i=4096";
+        let salted = salted_password("pencil", &Challenge::parse(challenge).expect("good"));
+        let signed = format!(
+            "n=user,r=rOprNGfwEbeRWgbNEkqO,{challenge},\
+             c=biws,r=rOprNGfwEbeRWgbNEkqO%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0"
+        );
+        let server_key = sign(&salted, b"Server Key");
+        Expectation { server_key, signed }
+            .check(b"v=6rriTRBi23WpRR/wtup+mMhUZUn/dB5nLTJRsjl95G4=")
+            .expect("the signature of the example");
+    }
+}
