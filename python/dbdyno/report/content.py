@@ -1,0 +1,118 @@
+"""What a section consists of: facts, tables, figures, text. Plain data, nothing drawn yet.
+
+Strings in it are text, never markup: the template escapes all of them. The one exception
+is :attr:`Figure.svg`, which only :mod:`dbdyno.report.svg` makes, and that escapes its own.
+"""
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import Literal, TypeAlias
+
+from markupsafe import Markup
+from msgspec import Struct
+
+from dbdyno.analysis.timeline import Timeline, timeline
+from dbdyno.model.record import RunRecord
+from dbdyno.model.recording import Histograms, Recording
+
+Cell: TypeAlias = str
+
+
+class Table(Struct, frozen=True, kw_only=True):
+    """Columns and rows of text; ``numeric`` are the columns that stand flush right."""
+
+    caption: str
+    columns: Sequence[str]
+    rows: Sequence[Sequence[Cell]]
+    numeric: frozenset[int] = frozenset()
+    code: frozenset[int] = frozenset()
+
+    kind: Literal["table"] = "table"
+
+
+class Facts(Struct, frozen=True, kw_only=True):
+    """Names and values."""
+
+    pairs: Sequence[tuple[str, str]]
+
+    kind: Literal["facts"] = "facts"
+
+
+class Text(Struct, frozen=True, kw_only=True):
+    """A paragraph, or with ``code`` lines to be shown as they are."""
+
+    text: str
+    code: bool = False
+
+    kind: Literal["text"] = "text"
+
+
+class Series(Struct, frozen=True):
+    """One line of a chart; ``colour`` is a custom property of the style sheet."""
+
+    label: str
+    colour: str
+    values: Sequence[float | None]
+    emphasis: Literal["line", "thin", "bars"] = "line"
+
+
+class Mark(Struct, frozen=True):
+    """A stretch of time that stands apart."""
+
+    begin_s: float
+    end_s: float
+    label: str
+
+
+class LineChart(Struct, frozen=True, kw_only=True):
+    """A chart over time, drawn in the browser."""
+
+    x: Sequence[float]
+    series: Sequence[Series]
+    scale: Literal["linear", "log"]
+    unit: Literal["tps", "ms"]
+    marks: Sequence[Mark] = ()
+
+
+class Figure(Struct, frozen=True, kw_only=True):
+    """A picture with its caption, what it says in words, and its data."""
+
+    id: str
+    caption: str
+    summary: str
+    table: Table
+    chart: LineChart | None = None
+    svg: tuple[Markup, Markup] | None = None
+    """For a wide and for a narrow page."""
+
+    kind: Literal["figure"] = "figure"
+
+
+Block: TypeAlias = Table | Facts | Text | Figure
+
+
+class Subject:
+    """The run that a report is about, with what several sections need worked out once."""
+
+    def __init__(self, recording: Recording, histograms: Histograms) -> None:
+        self.recording = recording
+        self.histograms = histograms
+
+    @property
+    def record(self) -> RunRecord:
+        """The record of the run."""
+        return self.recording.record
+
+    @cached_property
+    def timeline(self) -> Timeline:
+        """What happened in each interval."""
+        return timeline(self.recording)
+
+
+class Section(Struct, frozen=True, kw_only=True):
+    """One part of the report. ``build`` gives nothing when the run has nothing for it."""
+
+    id: str
+    title: str
+    order: int
+    build: Callable[[Subject], Sequence[Block]]

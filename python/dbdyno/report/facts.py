@@ -1,0 +1,45 @@
+"""Descriptions (of a host, a server, a plan) as names and values that people can read.
+
+Generic on purpose: whoever describes a host may add a field, and it is shown.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from dbdyno.report.words import NOTHING, count, seconds, size
+
+
+def readable_pairs(described: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """All values, those of nested objects with their path before them."""
+    return list(_pairs(described, ()))
+
+
+def _pairs(described: Mapping[str, Any], path: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+    for name, value in described.items():
+        if isinstance(value, Mapping):
+            yield from _pairs(value, (*path, name))
+        elif value is not None:
+            yield _title((*path, name)), _written(name, value)
+
+
+def _title(path: tuple[str, ...]) -> str:
+    words = " ".join(path).replace("_", " ")
+    for unit in (" bytes", " ns"):
+        words = words.removesuffix(unit)
+    return words[:1].upper() + words[1:]
+
+
+def _written(name: str, value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int) and name.endswith("_bytes"):
+        return size(value)
+    if isinstance(value, int | float) and name.endswith("_ns"):
+        return seconds(value / 1e9)
+    if isinstance(value, float):
+        return f"{value:g}"
+    if isinstance(value, int):
+        return count(value) if abs(value) < 10**12 else str(value)
+    if isinstance(value, list | tuple):
+        return ", ".join(str(one) for one in value) or NOTHING
+    return str(value) or NOTHING

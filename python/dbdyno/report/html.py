@@ -1,0 +1,76 @@
+"""The report as one HTML file that needs no network: style, script and data are inside.
+
+Everything that came from a server, a script or a file is escaped by the template; the data
+of charts stands in JSON scripts in which no character can end a script. A policy inside
+the page forbids the browser to load or to run anything else.
+"""
+
+import base64
+import hashlib
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import jinja2
+import msgspec
+from markupsafe import Markup
+
+from dbdyno.errors import DbdynoError
+from dbdyno.model.recording import Histograms, Recording
+from dbdyno.report import verdict, words
+from dbdyno.report.content import Subject
+from dbdyno.report.registry import all_sections
+
+_HERE = Path(__file__).parent
+_BUNDLE = _HERE / "static" / "report.js"
+_JSON_ESCAPES = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&'\u2028\u2029"}
+
+
+def render_html(recording: Recording, histograms: Histograms) -> str:
+    """The whole page."""
+    script = bundle()
+    subject = Subject(recording, histograms)
+    sections = [(section, section.build(subject)) for section in all_sections()]
+    return _template().render(
+        record=recording.record,
+        sections=[(section, blocks) for section, blocks in sections if blocks],
+        style=Markup((_HERE / "templates" / "report.css").read_text(encoding="utf-8")),
+        script=Markup(script),
+        script_hash=_hash(script),
+    )
+
+
+@cache
+def bundle() -> str:
+    """The script that draws the charts, which is built and not kept with the sources."""
+    try:
+        return _BUNDLE.read_text(encoding="utf-8").strip()
+    except FileNotFoundError as error:
+        raise DbdynoError(
+            "not_built",
+            f"{_BUNDLE} is missing: the report's script was not built.",
+            "Run: make build (or in frontend/: npm ci && npm run build)",
+        ) from error
+
+
+def _hash(script: str) -> str:
+    return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+
+
+def safe_json(value: object) -> Markup:
+    """JSON that can stand inside a script element whatever strings are in it."""
+    return Markup(msgspec.json.encode(value).decode().translate(_JSON_ESCAPES))
+
+
+@cache
+def _template() -> jinja2.Template:
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(_HERE / "templates"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    helpers: dict[str, Any] = {"words": words, "verdict": verdict, "safe_json": safe_json}
+    environment.globals.update(helpers)
+    return environment.get_template("report.html")

@@ -1,0 +1,42 @@
+"""Fewer points where a chart has more than it can show. Says so; hides no peak."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+POINTS_MAX = 1500
+
+Values = NDArray[np.float64]
+
+
+def group_size(points: int) -> int:
+    """How many intervals one point of a chart stands for."""
+    return max(1, -(-points // POINTS_MAX))
+
+
+def _groups(values: Values, size: int) -> Values:
+    padding = -len(values) % size
+    return np.append(values.astype(float), [np.nan] * padding).reshape(-1, size)
+
+
+def first_of(values: Values, size: int) -> Values:
+    """The first of each group: its time."""
+    return _groups(values, size)[:, 0]
+
+
+def mean_of(values: Values, size: int) -> Values:
+    """The mean of each group."""
+    groups = _groups(values, size)
+    known = ~np.isnan(groups)
+    counts = known.sum(axis=1)
+    sums = np.where(known, groups, 0).sum(axis=1)
+    return np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
+
+
+def worst_of(values: Values, size: int) -> Values:
+    """The largest of each group."""
+    return np.fmax.reduce(_groups(values, size), axis=1)
+
+
+def json_numbers(values: Values) -> list[float | None]:
+    """Four significant digits, which is more than a screen shows; None for what is missing."""
+    return [None if np.isnan(value) else float(f"{value:.4g}") for value in values.tolist()]

@@ -1,0 +1,51 @@
+"""From values to places on a drawing, and where the marks of an axis go."""
+
+import math
+from collections.abc import Callable
+
+from msgspec import Struct
+
+
+class Scale(Struct, frozen=True):
+    """Maps ``low``…``high`` to ``begin``…``end`` after ``transform``."""
+
+    low: float
+    high: float
+    begin: float
+    end: float
+    transform: Callable[[float], float] = float
+
+    def __call__(self, value: float) -> float:
+        """The place of a value, kept within the drawing."""
+        low, high = self.transform(self.low), self.transform(self.high)
+        share = (self.transform(min(max(value, self.low), self.high)) - low) / (high - low)
+        return self.begin + share * (self.end - self.begin)
+
+
+def log_scale(low: float, high: float, begin: float, end: float) -> Scale:
+    """A logarithmic scale; a range without width is widened."""
+    low = max(low, 1e-9)
+    return Scale(low, max(high, low * 1.5), begin, end, math.log10)
+
+
+def tail_scale(quantile_max: float, begin: float, end: float) -> Scale:
+    """A scale of quantiles on which each further nine takes the same room."""
+    return Scale(0.0, quantile_max, begin, end, lambda share: -math.log10(1 - share))
+
+
+def log_ticks(low: float, high: float) -> list[float]:
+    """1, 2 and 5 times powers of ten; for wide ranges the powers alone."""
+    first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
+    steps = (1, 2, 5) if last - first <= 3 else (1,)
+    ticks = [step * 10.0**power for power in range(first, last + 1) for step in steps]
+    return [tick for tick in ticks if low <= tick * 1.0001 and tick <= high * 1.0001]
+
+
+def linear_ticks(high: float, wanted: int = 5) -> list[float]:
+    """Round steps from 0 up to ``high``."""
+    if high <= 0:
+        return [0.0]
+    rough = high / wanted
+    power = 10.0 ** math.floor(math.log10(rough))
+    step = next(power * factor for factor in (1, 2, 5, 10) if power * factor >= rough)
+    return [step * index for index in range(int(high / step) + 1)]

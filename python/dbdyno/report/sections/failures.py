@@ -1,0 +1,65 @@
+"""Failures by class and code, and the times without a connection."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from dbdyno.report.content import Block, Section, Subject, Table, Text
+from dbdyno.report.words import count, percent, seconds
+
+
+def build(subject: Subject) -> Sequence[Block]:
+    """Also says so when there were none: an absent section would leave it open."""
+    tables = [*_failures(subject), *_outages(subject)]
+    return tables or [Text(text="No transaction failed, and no connection was lost.")]
+
+
+def _failures(subject: Subject) -> list[Block]:
+    failures = sorted(subject.record.failures, key=lambda failure: -failure.count)
+    counts = subject.record.transactions
+    if not failures:
+        return []
+    ended = max((counts.ok + counts.failed) if counts else 0, 1)
+    return [
+        Table(
+            caption="Failed transactions by class",
+            columns=("Class", "Code", "Count", "Share", "First message"),
+            rows=[
+                (
+                    failure.failure_class.replace("_", " "),
+                    failure.code,
+                    count(failure.count),
+                    percent(failure.count / ended),
+                    failure.message,
+                )
+                for failure in failures
+            ],
+            numeric=frozenset({2, 3}),
+        )
+    ]
+
+
+def _outages(subject: Subject) -> list[Block]:
+    outages = subject.recording.tables["outages"]
+    if not len(outages["time_s"]):
+        return []
+    columns = (outages[name] for name in ("time_s", "seconds", "connections_lost", "message"))
+    return [
+        Table(
+            caption="Outages",
+            columns=("At", "Lasted", "Connections lost", "Message"),
+            rows=[
+                (
+                    seconds(float(at)),
+                    "to the end" if np.isnan(length) else seconds(float(length)),
+                    count(lost),
+                    message,
+                )
+                for at, length, lost, message in zip(*columns, strict=True)
+            ],
+            numeric=frozenset({0, 1, 2}),
+        )
+    ]
+
+
+SECTION = Section(id="failures", title="Failures", order=70, build=build)

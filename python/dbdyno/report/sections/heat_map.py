@@ -1,0 +1,134 @@
+"""Where response times lie, interval by interval: what percentiles fold away, such as two humps."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from markupsafe import Markup
+from msgspec import Struct
+from numpy.typing import NDArray
+
+from dbdyno.analysis.distributions import bucket_low_ms, bucket_matrix
+from dbdyno.report.content import Block, Figure, Section, Subject, Table
+from dbdyno.report.scales import Scale, linear_ticks, log_scale, log_ticks
+from dbdyno.report.svg import Drawing, png_of_rgba
+from dbdyno.report.words import milliseconds, percent, seconds
+
+_COLUMNS_MAX = 240
+_COLOUR = (0, 95, 168)
+_LEFT, _RIGHT, _TOP, _BOTTOM = 62, 8, 10, 26
+
+
+class Grid(Struct, frozen=True):
+    """Shares of each interval's transactions: rows are buckets upwards, columns are times."""
+
+    shares: NDArray[np.float64]
+    low_ms: float
+    high_ms: float
+    begin_s: float
+    end_s: float
+
+
+def build(subject: Subject) -> Sequence[Block]:
+    """Measured intervals only; those of a long run are added up in groups."""
+    grid = _grid(subject)
+    if grid is None:
+        return []
+    return [
+        Figure(
+            id="heat-map",
+            caption="Share of the transactions by response time. Darker is more; each column "
+            "adds up to 1, and the colour follows the square root of the share.",
+            summary=_summary(grid),
+            table=_table(grid),
+            svg=(_draw(grid, 920, 260), _draw(grid, 340, 220)),
+        )
+    ]
+
+
+def _grid(subject: Subject) -> Grid | None:
+    line = subject.timeline
+    matrix = bucket_matrix(subject.recording.tables["script_buckets"], len(line.tps))
+    measured = np.flatnonzero(line.phase == "measure")
+    counts = _grouped(matrix[measured])
+    filled = np.flatnonzero(counts.sum(axis=0))
+    if not len(filled):
+        return None
+    first, last = int(filled[0]), int(filled[-1]) + 1
+    ends_ms = bucket_low_ms(np.array([first, last]))
+    counts = counts[:, first:last]
+    shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
+    begin_s, end_s = line.time_s[measured[0]], line.time_s[measured[-1]]
+    return Grid(shares.T, *ends_ms.tolist(), begin_s, end_s + line.seconds[measured[-1]])
+
+
+def _grouped(matrix: NDArray[np.int64]) -> NDArray[np.int64]:
+    size = max(1, -(-len(matrix) // _COLUMNS_MAX))
+    return np.add.reduceat(matrix, np.arange(0, len(matrix), size)) if len(matrix) else matrix
+
+
+def _summary(grid: Grid) -> str:
+    by_bucket = grid.shares.mean(axis=1)
+    mode = _bucket_ends(grid)[int(by_bucket.argmax())]
+    return (
+        f"Response times lie between {milliseconds(grid.low_ms)} and {milliseconds(grid.high_ms)}; "
+        f"the fullest bucket begins at {milliseconds(mode)} and holds "
+        f"{percent(float(by_bucket.max()))} of the transactions."
+    )
+
+
+def _bucket_ends(grid: Grid) -> list[float]:
+    """Where each row begins; the last is where the topmost ends."""
+    index = _bucket_index(grid.low_ms)
+    return bucket_low_ms(np.arange(index, index + len(grid.shares) + 1)).tolist()  # type: ignore[no-any-return]
+
+
+def _bucket_index(low_ms: float) -> int:
+    lows = bucket_low_ms(np.arange(480))
+    return int(np.argmin(np.abs(lows - low_ms)))
+
+
+def _table(grid: Grid) -> Table:
+    ends = _bucket_ends(grid)
+    by_bucket = grid.shares.mean(axis=1)
+    return Table(
+        caption="Share of the transactions by response time, over the whole run",
+        columns=("From", "To", "Share"),
+        rows=[
+            (milliseconds(low), milliseconds(high), percent(float(share)))
+            for low, high, share in zip(ends, ends[1:], by_bucket, strict=False)
+            if share
+        ],
+        numeric=frozenset({0, 1, 2}),
+    )
+
+
+def _draw(grid: Grid, width: int, height: int) -> Markup:
+    drawing = Drawing(width, height)
+    right, bottom = width - _RIGHT, height - _BOTTOM
+    drawing.image(_LEFT, _TOP, right - _LEFT, bottom - _TOP, _pixels(grid, bottom - _TOP))
+    rows = log_scale(max(grid.low_ms, 1e-6), grid.high_ms, bottom, _TOP)
+    for tick in log_ticks(rows.low, rows.high):
+        drawing.text(_LEFT - 8, rows(tick) + 4, milliseconds(tick), "end")
+        drawing.line(_LEFT, rows(tick), right, rows(tick), "rule")
+    times = Scale(grid.begin_s, grid.end_s, _LEFT, right)
+    for tick in linear_ticks(grid.end_s, 6 if width > 500 else 3):
+        drawing.text(times(tick), height - 8, seconds(tick), "middle" if tick else "start")
+    return drawing.markup()
+
+
+def _pixels(grid: Grid, height: int) -> bytes:
+    """One colour, its opacity the share: it lies well on a light and on a dark page.
+
+    Buckets are eight an octave in equal steps, so they are not equally high on a logarithmic
+    axis: each line of pixels looks up the bucket it falls into.
+    """
+    lines = np.geomspace(grid.high_ms, max(grid.low_ms, 1e-6), height)
+    rows = np.searchsorted(_bucket_ends(grid), lines, side="right") - 1
+    shares = grid.shares[np.clip(rows, 0, len(grid.shares) - 1)]
+    pixels = np.zeros((*shares.shape, 4), dtype=np.uint8)
+    pixels[..., :3] = _COLOUR
+    pixels[..., 3] = 255 * np.sqrt(shares / shares.max())
+    return png_of_rgba(pixels)
+
+
+SECTION = Section(id="heat-map", title="Response time, all of it", order=30, build=build)

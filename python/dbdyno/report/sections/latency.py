@@ -1,0 +1,79 @@
+"""Response time over time: median, two percentiles and the longest, on a logarithmic axis."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from dbdyno.report import resample
+from dbdyno.report.content import Block, Figure, LineChart, Section, Series, Subject, Table
+from dbdyno.report.over_time import marks, sampled_rows, times
+from dbdyno.report.words import milliseconds, seconds
+
+_LINES = (
+    ("p50_ms", "p50", "--blue", "line"),
+    ("p95_ms", "p95", "--teal", "line"),
+    ("p99_ms", "p99", "--amber", "line"),
+    ("max_ms", "max", "--grey", "thin"),
+)
+
+
+def build(subject: Subject) -> Sequence[Block]:
+    """One point an interval; of long runs the worst of a group of intervals."""
+    line = subject.timeline
+    if not len(line.tps) or np.isnan(line.latencies_ms["max_ms"]).all():
+        return []
+    size = resample.group_size(len(line.tps))
+    series = [
+        Series(label, colour, _values(line.latencies_ms[name], size), emphasis)  # type: ignore[arg-type]
+        for name, label, colour, emphasis in _LINES
+    ]
+    chart = LineChart(x=times(line, size), series=series, scale="log", unit="ms", marks=marks(line))
+    return [
+        Figure(
+            id="latency-chart",
+            caption=_caption(subject, size),
+            summary=_summary(subject),
+            table=_table(subject),
+            chart=chart,
+        )
+    ]
+
+
+def _values(values: resample.Values, size: int) -> list[float | None]:
+    return resample.json_numbers(resample.worst_of(values, size))
+
+
+def _caption(subject: Subject, size: int) -> str:
+    length = seconds(float(np.median(subject.timeline.seconds)))
+    grouped = f"; each point is the worst of {size} such intervals" if size > 1 else ""
+    several = len(subject.recording.plan.get("scripts", [])) > 1
+    coarse = " Of several scripts together: up to 1/8 too long." if several else ""
+    return f"Response time of the transactions that ended within {length}{grouped}.{coarse}"
+
+
+def _summary(subject: Subject) -> str:
+    line = subject.timeline
+    measured = line.phase == "measure"
+    p99, longest = (line.latencies_ms[name][measured] for name in ("p99_ms", "max_ms"))
+    if not len(p99) or np.isnan(p99).all():
+        return "No measured interval has a finished transaction."
+    worst = int(np.nanargmax(p99))
+    at = seconds(float(line.time_s[measured][worst]))
+    return (
+        f"p99 lies between {milliseconds(float(np.nanmin(p99)))} and "
+        f"{milliseconds(float(p99[worst]))}, worst at {at}; "
+        f"the longest transaction took {milliseconds(float(np.nanmax(longest)))}."
+    )
+
+
+def _table(subject: Subject) -> Table:
+    columns = [subject.timeline.latencies_ms[name] for name, *_ in _LINES]
+    return Table(
+        caption="Response time over time",
+        columns=("Time", "Phase", *(label for _, label, *_ in _LINES)),
+        rows=sampled_rows(subject.timeline, columns, milliseconds),
+        numeric=frozenset({0, 2, 3, 4, 5}),
+    )
+
+
+SECTION = Section(id="latency", title="Response time", order=20, build=build)

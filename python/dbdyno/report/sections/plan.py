@@ -1,0 +1,41 @@
+"""What was asked for: load, scripts, and all that is needed to do the same again."""
+
+from collections.abc import Sequence
+
+from dbdyno.report.content import Block, Facts, Section, Subject, Table, Text
+from dbdyno.report.facts import readable_pairs
+from dbdyno.report.words import NOTHING, seconds, significant
+
+
+def build(subject: Subject) -> Sequence[Block]:
+    """The plan, its stages, and the scripts as they were written."""
+    plan = dict(subject.recording.plan)
+    scripts = plan.pop("scripts", [])
+    stages = plan.pop("stages", [])
+    blocks: list[Block] = [Facts(pairs=readable_pairs(plan))] if plan else []
+    if stages:
+        blocks.append(_stages(stages))
+    for script in scripts:
+        blocks.append(Text(text=f"Script {script['name']}, weight {script['weight']}"))
+        blocks.append(Text(text=script["text"], code=True))
+    return blocks
+
+
+def _stages(stages: Sequence[dict[str, float | None]]) -> Table:
+    return Table(
+        caption="Stages",
+        columns=("Stage", "Lasts", "Clients", "Rate, TPS"),
+        rows=[
+            (
+                str(number),
+                NOTHING if (length := stage["duration_ns"]) is None else seconds(length / 1e9),
+                "all" if (clients := stage["clients"]) is None else str(clients),
+                NOTHING if (rate := stage["rate_tps"]) is None else significant(rate),
+            )
+            for number, stage in enumerate(stages, 1)
+        ],
+        numeric=frozenset({0, 1, 2, 3}),
+    )
+
+
+SECTION = Section(id="plan", title="Plan", order=100, build=build)

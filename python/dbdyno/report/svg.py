@@ -1,0 +1,101 @@
+"""A pencil for the drawings that must print: writes SVG, escapes every text, knows no run.
+
+Colours are classes of the page's style sheet, so a drawing follows light, dark and print.
+"""
+
+import base64
+import struct
+import zlib
+from collections.abc import Sequence
+from typing import Literal
+
+import numpy as np
+from markupsafe import Markup
+from numpy.typing import NDArray
+
+
+class Drawing:
+    """Collects shapes; sizes are in CSS pixels of the page it is made for."""
+
+    def __init__(self, width: int, height: int) -> None:
+        self._width = width
+        self._height = height
+        self._parts: list[Markup] = []
+
+    def line(self, x1: float, y1: float, x2: float, y2: float, style: str) -> None:
+        """A straight line."""
+        self._parts.append(
+            Markup('<line x1="{:.1f}" y1="{:.1f}" x2="{:.1f}" y2="{:.1f}" class="{}"/>').format(
+                x1, y1, x2, y2, style
+            )
+        )
+
+    def rectangle(self, x: float, y: float, width: float, height: float, style: str) -> None:
+        """A filled rectangle."""
+        self._parts.append(
+            Markup(
+                '<rect x="{:.1f}" y="{:.1f}" width="{:.1f}" height="{:.1f}" class="{}"/>'
+            ).format(x, y, max(width, 0), max(height, 0), style)
+        )
+
+    def dot(self, x: float, y: float, radius: float, style: str) -> None:
+        """A filled circle."""
+        self._parts.append(
+            Markup('<circle cx="{:.1f}" cy="{:.1f}" r="{:.1f}" class="{}"/>').format(
+                x, y, radius, style
+            )
+        )
+
+    def path(self, points: Sequence[tuple[float, float]], style: str) -> None:
+        """A line through all points."""
+        if len(points) > 1:
+            places = "L".join(f"{x:.1f} {y:.1f}" for x, y in points)
+            self._parts.append(Markup('<path d="M{}" class="{}"/>').format(places, style))
+
+    def text(
+        self,
+        x: float,
+        y: float,
+        text: str,
+        anchor: Literal["start", "middle", "end"] = "start",
+        style: str = "label",
+    ) -> None:
+        """A text with its baseline at ``y``."""
+        self._parts.append(
+            Markup('<text x="{:.1f}" y="{:.1f}" text-anchor="{}" class="{}">{}</text>').format(
+                x, y, anchor, style, text
+            )
+        )
+
+    def image(self, x: float, y: float, width: float, height: float, png: bytes) -> None:
+        """A raster image, stretched without smoothing."""
+        encoded = base64.b64encode(png).decode()
+        self._parts.append(
+            Markup(
+                '<image x="{:.1f}" y="{:.1f}" width="{:.1f}" height="{:.1f}" class="pixels"'
+                ' preserveAspectRatio="none" href="data:image/png;base64,{}"/>'
+            ).format(x, y, width, height, encoded)
+        )
+
+    def markup(self) -> Markup:
+        """The drawing; hidden from screen readers, which are given the words and the table."""
+        opening = Markup('<svg viewBox="0 0 {0} {1}" width="{0}" height="{1}" aria-hidden="true">')
+        return (
+            opening.format(self._width, self._height)
+            + Markup("").join(self._parts)
+            + Markup("</svg>")
+        )
+
+
+def png_of_rgba(pixels: NDArray[np.uint8]) -> bytes:
+    """A PNG file of (height, width, 4) values."""
+    height, width, _ = pixels.shape
+    lines = np.concatenate([np.zeros((height, 1), np.uint8), pixels.reshape(height, -1)], axis=1)
+    header = struct.pack(">IIBBBBB", width, height, 8, 6, 0, 0, 0)
+    parts = ((b"IHDR", header), (b"IDAT", zlib.compress(lines.tobytes(), 9)), (b"IEND", b""))
+    return b"\x89PNG\r\n\x1a\n" + b"".join(_png_part(name, content) for name, content in parts)
+
+
+def _png_part(name: bytes, content: bytes) -> bytes:
+    checked = name + content
+    return struct.pack(">I", len(content)) + checked + struct.pack(">I", zlib.crc32(checked))

@@ -1,0 +1,76 @@
+"""The words at the top of every report: may these numbers be used, and how far.
+
+``text`` and ``html`` show the same sentences.
+"""
+
+from collections.abc import Iterator
+
+from dbdyno.model.record import Latency, RunRecord
+from dbdyno.report.words import count, significant, tps
+
+PERCENTILE_NAMES = {
+    "p50": "p50",
+    "p90": "p90",
+    "p95": "p95",
+    "p99": "p99",
+    "p999": "p99.9",
+    "p9999": "p99.99",
+    "max": "max",
+}
+
+
+def verdict(record: RunRecord) -> str:
+    """One sentence."""
+    if record.status == "running":
+        return "This run is not over: the numbers are those so far."
+    if record.status == "interrupted":
+        return "Interrupted: the numbers are those of the part that was recorded."
+    if record.status == "failed":
+        return "The run failed; what was measured until then is shown."
+    if record.valid is None:
+        return "Validity was not judged."
+    return "Valid." if record.valid else "Not valid: do not use these numbers."
+
+
+def reasons(record: RunRecord) -> list[str]:
+    """Why a run is not valid, each a sentence."""
+    return [capitalized(reason) for reason in record.invalid_reasons]
+
+
+def doubts(record: RunRecord) -> list[str]:
+    """What weakens the numbers, each a sentence."""
+    return [capitalized(doubt) for doubt in record.doubts]
+
+
+def capitalized(text: str) -> str:
+    """With a capital and a full stop; the rest as it came."""
+    sentence = text[:1].upper() + text[1:]
+    return sentence if sentence.endswith((".", "!", "?")) else sentence + "."
+
+
+def interval_words(record: RunRecord) -> str:
+    """The interval of the throughput and what it is of."""
+    found = record.throughput_tps
+    if found is None or found.low is None or found.high is None:
+        return "no interval: too few samples"
+    effective = significant(found.samples_effective or 0)
+    return (
+        f"{tps(found.low)} to {tps(found.high)}, within this run at 95 % "
+        f"({found.samples} samples worth {effective} independent ones)"
+    )
+
+
+def percentiles(latency: Latency) -> Iterator[tuple[str, float]]:
+    """Names as people write them, and milliseconds."""
+    for field, name in PERCENTILE_NAMES.items():
+        yield name, getattr(latency, field)
+
+
+def transaction_words(record: RunRecord) -> str:
+    """How many transactions there were, and what became of them."""
+    counts = record.transactions
+    if counts is None:
+        return ""
+    rest = ("failed", "skipped", "unfinished", "retried")
+    others = [f"{count(getattr(counts, name))} {name}" for name in rest if getattr(counts, name)]
+    return ", ".join([f"{count(counts.ok)} ok", *others])
