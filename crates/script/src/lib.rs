@@ -4,6 +4,13 @@
 //! next step. It does no I/O, knows no clock, and draws chance only from the stream it was
 //! given, so the same session runs against sockets and in the simulator.
 
+mod dist;
+mod pgbench;
+mod problem;
+
+pub use pgbench::{Compilation, Options, PgbenchSession, Program, compile};
+pub use problem::{Problem, Severity};
+
 use dbdyno_model::{Nanos, Reply, Request, Stream};
 
 /// One client's side of its scripts: variables and the place it has reached.

@@ -1,0 +1,122 @@
+//! Expressions as trees, and their evaluation.
+//!
+//! `and`, `or` and `case` evaluate only what they need. Everything else evaluates all its
+//! parts first and is NULL when one of them is. Draws come from the transaction's stream.
+
+use super::datum::Datum;
+use super::functions::{ARGUMENTS_MAX, Function};
+use super::names::Slot;
+use super::operators::{self, Operator};
+use dbdyno_model::{Stream, Value};
+
+/// An expression whose variables are slots.
+#[derive(Debug, PartialEq)]
+pub(super) enum Expression {
+    Constant(Datum),
+    Variable(Slot),
+    Not(Box<Self>),
+    And(Box<[Self; 2]>),
+    Or(Box<[Self; 2]>),
+    /// `is null`, `is true`, `is false`; of another kind means no.
+    Is(Box<Self>, Datum),
+    Binary(Operator, Box<[Self; 2]>),
+    /// Conditions with their results, and what holds when none does.
+    Case(Vec<(Self, Self)>, Box<Self>),
+    Call(Function, Vec<Self>),
+}
+
+/// What an expression is evaluated with.
+pub(super) struct Scope<'a> {
+    pub(super) variables: &'a [Option<Value>],
+    pub(super) names: &'a [String],
+    pub(super) chance: &'a mut Stream,
+    /// Takes the lines of `debug()`.
+    pub(super) print: fn(&str),
+    /// Script and command, for those lines.
+    pub(super) place: (u32, u32),
+}
+
+impl Scope<'_> {
+    #[inline]
+    fn read(&self, slot: Slot) -> Result<Datum, String> {
+        match &self.variables[slot.0 as usize] {
+            Some(value) => Datum::from_value(value)
+                .map_err(|message| format!("variable {}: {message}", self.name(slot))),
+            None => Err(format!("variable {} has no value", self.name(slot))),
+        }
+    }
+
+    fn name(&self, slot: Slot) -> &str {
+        &self.names[slot.0 as usize]
+    }
+}
+
+impl Expression {
+    /// The value, or what went wrong.
+    pub(super) fn evaluate(&self, scope: &mut Scope<'_>) -> Result<Datum, String> {
+        match self {
+            Self::Constant(datum) => Ok(*datum),
+            Self::Variable(slot) => scope.read(*slot),
+            Self::Not(operand) => not(operand.evaluate(scope)?),
+            Self::And(operands) => lazy(operands, false, scope),
+            Self::Or(operands) => lazy(operands, true, scope),
+            Self::Is(operand, datum) => Ok(Datum::Bool(operand.evaluate(scope)? == *datum)),
+            Self::Binary(operator, operands) => {
+                let left = operands[0].evaluate(scope)?;
+                let right = operands[1].evaluate(scope)?;
+                operators::apply(*operator, left, right)
+            }
+            Self::Case(branches, otherwise) => case(branches, otherwise, scope),
+            Self::Call(function, arguments) => call(*function, arguments, scope),
+        }
+    }
+}
+
+fn not(operand: Datum) -> Result<Datum, String> {
+    match operand {
+        Datum::Null => Ok(Datum::Null),
+        _ => Ok(Datum::Bool(!operand.bool()?)),
+    }
+}
+
+/// `and` and `or`: the first operand alone decides when it is `decisive`, or NULL.
+fn lazy(
+    operands: &[Expression; 2],
+    decisive: bool,
+    scope: &mut Scope<'_>,
+) -> Result<Datum, String> {
+    let left = operands[0].evaluate(scope)?;
+    if left == Datum::Null || left.bool()? == decisive {
+        return Ok(left);
+    }
+    match operands[1].evaluate(scope)? {
+        Datum::Null => Ok(Datum::Null),
+        right => right.bool().map(Datum::Bool),
+    }
+}
+
+fn case(
+    branches: &[(Expression, Expression)],
+    otherwise: &Expression,
+    scope: &mut Scope<'_>,
+) -> Result<Datum, String> {
+    for (condition, result) in branches {
+        if condition.evaluate(scope)?.holds() {
+            return result.evaluate(scope);
+        }
+    }
+    otherwise.evaluate(scope)
+}
+
+fn call(
+    function: Function,
+    arguments: &[Expression],
+    scope: &mut Scope<'_>,
+) -> Result<Datum, String> {
+    let mut values = [Datum::Null; ARGUMENTS_MAX];
+    let values = &mut values[..arguments.len()];
+    for (value, argument) in values.iter_mut().zip(arguments) {
+        *value = argument.evaluate(scope)?;
+    }
+    function.call(values, scope)
+}

@@ -1,0 +1,292 @@
+//! A script's commands to instructions.
+//!
+//! Blocks become jumps and pipelines become the flow of their queries, so nothing of either
+//! is left to be tracked while running. What is wrong with them is therefore found here.
+
+use super::Options;
+use super::meta::Meta;
+use super::names::Names;
+use super::program::{Body, Chunk, Instruction, Operation, Query};
+use super::read::{Action, Command, Sql};
+use super::source::{Flaw, Source};
+use super::sql::Kind;
+use super::template::{numbered, template};
+use crate::problem::{Problem, Severity};
+use dbdyno_model::{Flow, QueryMode, Statement, StatementId};
+use std::ops::Range;
+
+/// What a statement of PostgreSQL's protocol can carry.
+const PARAMETERS_MAX: usize = 65_535;
+
+/// What lowering needs besides the script, and adds to.
+pub(super) struct Context<'a> {
+    pub(super) mode: QueryMode,
+    pub(super) options: &'a Options,
+    pub(super) names: &'a mut Names,
+    pub(super) statements: &'a mut Vec<Statement>,
+    pub(super) problems: &'a mut Vec<Problem>,
+}
+
+/// Lowers one script.
+pub(super) fn lower(
+    script: u32,
+    source: &Source<'_>,
+    commands: Vec<Command>,
+    context: Context<'_>,
+) -> Vec<Instruction> {
+    let mut lowering = Lowering {
+        script,
+        source,
+        context,
+        command: 0,
+        span: 0..0,
+        code: Vec::new(),
+        blocks: Vec::new(),
+        pipeline: None,
+    };
+    for (index, command) in commands.into_iter().enumerate() {
+        lowering.command = index as u32;
+        lowering.span = command.span;
+        lowering.action(command.action);
+    }
+    lowering.check_closed();
+    lowering.code
+}
+
+struct Lowering<'a, 's> {
+    script: u32,
+    source: &'a Source<'s>,
+    context: Context<'a>,
+    /// The command being lowered, and where it stands.
+    command: u32,
+    span: Range<usize>,
+    code: Vec<Instruction>,
+    /// The blocks that are open.
+    blocks: Vec<Block>,
+    /// Where the open pipeline began.
+    pipeline: Option<Range<usize>>,
+}
+
+/// An `\if` that waits for its `\endif`.
+struct Block {
+    opened: Range<usize>,
+    has_else: bool,
+    /// The test of the branch now open, which must learn where the next one begins.
+    test: Option<usize>,
+    /// Ends of branches, which must learn where the block ends.
+    exits: Vec<usize>,
+    /// The pipeline that was open before: every branch must leave it so.
+    pipeline: Option<Range<usize>>,
+}
+
+impl Lowering<'_, '_> {
+    fn emit(&mut self, operation: Operation) {
+        let line = self.source.line(self.span.start);
+        self.code.push(Instruction { command: self.command, line, operation });
+    }
+
+    fn report(&mut self, severity: Severity, flaw: Flaw) {
+        self.context.problems.push(self.source.problem(severity, flaw));
+    }
+
+    /// An error of the whole command.
+    fn error(&mut self, message: &str) {
+        self.report(Severity::Error, Flaw::new(self.span.clone(), message));
+    }
+
+    fn action(&mut self, action: Action) {
+        match action {
+            Action::Sql(sql) => self.sql(&sql),
+            Action::Meta(Meta::Set(slot, expression)) => {
+                self.emit(Operation::Set(slot, expression));
+            }
+            Action::Meta(Meta::If(condition)) => {
+                self.open_block();
+                self.emit(Operation::Unless(condition, 0));
+            }
+            Action::Meta(Meta::Elif(condition)) => {
+                if self.next_branch() {
+                    self.emit(Operation::Unless(condition, 0));
+                }
+            }
+            Action::Meta(Meta::Else) => self.otherwise(),
+            Action::Meta(Meta::Endif) => self.close_block(),
+            Action::Meta(Meta::Sleep(sleep)) => self.emit(Operation::Sleep(sleep)),
+            Action::Meta(Meta::Shell(words, target)) => {
+                if !self.context.options.allow_shell {
+                    self.error("shell commands run only with --allow-shell");
+                }
+                self.emit(Operation::Shell(words, target));
+            }
+            Action::Meta(Meta::StartPipeline) => self.open_pipeline(),
+            Action::Meta(Meta::SyncPipeline) => self.sync(Flow::Queue),
+            Action::Meta(Meta::EndPipeline) => {
+                self.sync(Flow::Wait);
+                self.pipeline = None;
+            }
+            Action::Meta(Meta::Store(_)) => unreachable!("reading joins it to its SQL command"),
+        }
+    }
+
+    fn sql(&mut self, sql: &Sql) {
+        if self.context.mode != QueryMode::Simple {
+            self.check_not_combined(sql);
+        }
+        let (chunks, warnings) =
+            template(self.source.text, sql, self.context.mode, self.context.names);
+        for warning in warnings {
+            self.report(Severity::Warning, warning);
+        }
+        if sql.store.is_some() && self.pipeline.is_some() {
+            self.error("rows cannot be stored inside a pipeline: their answer comes later");
+        }
+        let (statement, body) = self.body(chunks);
+        self.emit(Operation::Query(Query { statement, body, store: sql.store }));
+    }
+
+    /// The extended protocol takes one statement at a time.
+    fn check_not_combined(&mut self, sql: &Sql) {
+        let text = self.source.text;
+        let is_combined = |span: &Range<usize>| {
+            text[span.clone()] == *"\\;" && !text[span.end..sql.span.end].trim().is_empty()
+        };
+        let mut escapes = sql.pieces.iter().filter(|piece| piece.kind == Kind::Escaped);
+        if let Some(piece) = escapes.find(|piece| is_combined(&piece.span)) {
+            let message = "statements can be combined only in the simple query mode";
+            self.report(Severity::Error, Flaw::new(piece.span.clone(), message));
+        }
+    }
+
+    fn body(&mut self, chunks: Vec<Chunk>) -> (StatementId, Body) {
+        if self.context.mode == QueryMode::Simple {
+            let text = self.source.text[self.span.clone()].trim_end_matches(';').to_owned();
+            return (self.statement(text, 0), Body::Text(chunks));
+        }
+        let (sql, slots) = numbered(chunks);
+        if slots.len() > PARAMETERS_MAX {
+            self.error("a statement cannot have more than 65535 parameters");
+        }
+        let flow = if self.pipeline.is_some() { Flow::Queue } else { Flow::Wait };
+        (self.statement(sql, slots.len() as u32), Body::Parameters(slots, flow))
+    }
+
+    /// A row of the table of statements, for the command being lowered.
+    fn statement(&mut self, sql: String, parameters: u32) -> StatementId {
+        let id = StatementId(self.context.statements.len() as u32);
+        self.context.statements.push(Statement {
+            script: self.script,
+            index: self.command,
+            line: self.source.line(self.span.start),
+            source: self.source.text[self.span.clone()].into(),
+            sql,
+            parameters,
+        });
+        id
+    }
+
+    fn open_block(&mut self) {
+        self.blocks.push(Block {
+            opened: self.span.clone(),
+            has_else: false,
+            test: Some(self.code.len()),
+            exits: Vec::new(),
+            pipeline: self.pipeline.clone(),
+        });
+    }
+
+    /// Ends the branch that is open and begins another; not so without a block, or after its
+    /// `\else`.
+    fn next_branch(&mut self) -> bool {
+        if !self.is_in_branch() {
+            return false;
+        }
+        let exit = self.code.len();
+        self.emit(Operation::Jump(0));
+        self.end_branch();
+        if let Some(block) = self.blocks.last_mut() {
+            block.exits.push(exit);
+            block.test = Some(self.code.len());
+        }
+        true
+    }
+
+    fn is_in_branch(&mut self) -> bool {
+        let message = match self.blocks.last() {
+            None => "there is no \\if that this belongs to",
+            Some(block) if block.has_else => "the block has its \\else already",
+            Some(_) => return true,
+        };
+        self.error(message);
+        false
+    }
+
+    fn otherwise(&mut self) {
+        if self.next_branch()
+            && let Some(block) = self.blocks.last_mut()
+        {
+            block.has_else = true;
+            block.test = None;
+        }
+    }
+
+    /// Tells the branch's test where the branch ends, and puts the pipeline back to what it
+    /// was before the block.
+    fn end_branch(&mut self) {
+        let here = self.code.len();
+        let Some(block) = self.blocks.last_mut() else { return };
+        if let Some(test) = block.test.take() {
+            aim(&mut self.code[test], here);
+        }
+        let before = block.pipeline.clone();
+        if before != self.pipeline {
+            self.error("a pipeline must begin and end in the same branch");
+            self.pipeline = before;
+        }
+    }
+
+    fn close_block(&mut self) {
+        self.end_branch();
+        let here = self.code.len();
+        match self.blocks.pop() {
+            Some(block) => {
+                block.exits.into_iter().for_each(|exit| aim(&mut self.code[exit], here));
+            }
+            None => self.error("there is no \\if that this belongs to"),
+        }
+    }
+
+    fn open_pipeline(&mut self) {
+        if self.context.mode == QueryMode::Simple {
+            self.error("pipelines need the extended or prepared query mode");
+        }
+        if self.pipeline.is_some() {
+            self.error("a pipeline is open already");
+        }
+        self.pipeline = Some(self.span.clone());
+    }
+
+    fn sync(&mut self, flow: Flow) {
+        if self.pipeline.is_none() {
+            return self.error("no pipeline is open");
+        }
+        let statement = self.statement(String::new(), 0);
+        self.emit(Operation::Sync(statement, flow));
+    }
+
+    fn check_closed(&mut self) {
+        let opened: Vec<_> = self.blocks.drain(..).map(|block| block.opened).collect();
+        for span in opened {
+            self.report(Severity::Error, Flaw::new(span, "this block has no \\endif"));
+        }
+        if let Some(span) = self.pipeline.take() {
+            self.report(Severity::Error, Flaw::new(span, "this pipeline has no \\endpipeline"));
+        }
+    }
+}
+
+/// Sets where the instruction jumps to.
+fn aim(instruction: &mut Instruction, target: usize) {
+    if let Operation::Unless(_, to) | Operation::Jump(to) = &mut instruction.operation {
+        *to = target;
+    }
+}

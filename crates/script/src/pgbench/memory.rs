@@ -1,0 +1,65 @@
+//! A client's variables, and how they come back to what they were when a transaction is tried
+//! again.
+//!
+//! Each assignment notes what it replaced. Undoing goes through the notes backwards, so a
+//! transaction pays for what it sets and not for how many variables there are.
+
+use super::names::Slot;
+use dbdyno_model::Value;
+
+/// Values by slot; none where a variable was never set.
+#[derive(Debug)]
+pub(super) struct Memory {
+    values: Vec<Option<Value>>,
+    replaced: Vec<(Slot, Option<Value>)>,
+}
+
+impl Memory {
+    pub(super) fn new(values: Vec<Option<Value>>) -> Self {
+        Self { values, replaced: Vec::new() }
+    }
+
+    pub(super) fn values(&self) -> &[Option<Value>] {
+        &self.values
+    }
+
+    #[inline]
+    pub(super) fn get(&self, slot: Slot) -> Option<&Value> {
+        self.values[slot.0 as usize].as_ref()
+    }
+
+    #[inline]
+    pub(super) fn set(&mut self, slot: Slot, value: Value) {
+        let replaced = self.values[slot.0 as usize].replace(value);
+        self.replaced.push((slot, replaced));
+    }
+
+    /// From here on assignments can be undone; earlier ones no longer.
+    pub(super) fn keep(&mut self) {
+        self.replaced.clear();
+    }
+
+    /// Undoes all assignments since `keep`.
+    pub(super) fn undo(&mut self) {
+        while let Some((slot, value)) = self.replaced.pop() {
+            self.values[slot.0 as usize] = value;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Memory, Slot};
+    use dbdyno_model::Value;
+
+    #[test]
+    fn undoing_restores_the_first_of_several_values() {
+        let mut memory = Memory::new(vec![Some(Value::Int(1)), None]);
+        memory.keep();
+        memory.set(Slot(0), Value::Int(2));
+        memory.set(Slot(1), Value::Null);
+        memory.set(Slot(0), Value::Int(3));
+        memory.undo();
+        assert_eq!(memory.values(), [Some(Value::Int(1)), None]);
+    }
+}

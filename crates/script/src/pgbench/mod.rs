@@ -1,0 +1,145 @@
+//! The language of pgbench: SQL commands and backslash commands with expressions.
+//!
+//! All versions of the language at once, from 9.4's `\setrandom` to `\syncpipeline`. A plan's
+//! scripts are compiled together before the run, since a client's variables live on from one
+//! script to the next, and everything that can be wrong with them is told then. What is left to
+//! go wrong while running is arithmetic, rows and shell commands.
+
+mod chars;
+mod datum;
+mod expression;
+mod functions;
+mod lexer;
+mod lower;
+mod memory;
+mod meta;
+mod names;
+mod number;
+mod operators;
+mod parser;
+mod program;
+mod read;
+mod session;
+mod source;
+mod sql;
+mod template;
+
+pub use program::Program;
+pub use session::PgbenchSession;
+
+use crate::problem::{Problem, Severity};
+use chars::is_valid_name;
+use datum::value_from_text;
+use dbdyno_model::{Purpose, QueryMode, Scalar, Script, Stream, Value};
+use names::Names;
+use read::Reading;
+use source::Source;
+use std::collections::{BTreeMap, HashSet};
+
+/// What scripts are compiled with, besides their text and variables.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// The run's seed: `random_seed`, and what `default_seed` is drawn from.
+    pub seed: u64,
+    /// Whether shell commands may run.
+    pub allow_shell: bool,
+    /// Takes the lines that `debug()` prints.
+    pub print: fn(&str),
+}
+
+/// What compiling gave.
+#[derive(Debug)]
+pub struct Compilation {
+    /// The program, if no problem is an error.
+    pub program: Option<Program>,
+    /// Everything that is wrong, in the order of the scripts.
+    pub problems: Vec<Problem>,
+}
+
+/// Compiles a plan's scripts. Never stops at the first problem.
+pub fn compile(
+    scripts: &[Script],
+    variables: &BTreeMap<String, Scalar>,
+    mode: QueryMode,
+    options: Options,
+) -> Compilation {
+    let mut names = Names::default();
+    let start = start_values(variables, options.seed);
+    for name in start.keys() {
+        names.settable_slot(name);
+    }
+    let client_id = names.settable_slot("client_id");
+    let read = |script| read_script(script, &mut names);
+    let readings: Vec<Reading<'_>> = scripts.iter().map(read).collect();
+    let mut problems = check_plan(scripts, variables);
+    let mut statements = Vec::new();
+    let mut code = Vec::new();
+    for (index, reading) in readings.into_iter().enumerate() {
+        let mut found = reading.problems(&names);
+        let (source, commands) = (reading.source, reading.commands);
+        let context = lower::Context {
+            mode,
+            options: &options,
+            names: &mut names,
+            statements: &mut statements,
+            problems: &mut found,
+        };
+        code.push(lower::lower(index as u32, &source, commands, context));
+        problems.extend(in_order(found));
+    }
+    let is_sound = problems.iter().all(|problem| problem.severity != Severity::Error);
+    let program = is_sound.then(|| Program {
+        scripts: code,
+        statements,
+        weights: scripts.iter().map(|script| script.weight).collect(),
+        client_id: (!start.contains_key("client_id")).then_some(client_id),
+        start: names.place(start),
+        columns: names.columns(),
+        names: names.into_names(),
+        print: options.print,
+    });
+    Compilation { program, problems }
+}
+
+fn read_script<'a>(script: &'a Script, names: &mut Names) -> Reading<'a> {
+    read::read(Source::new(&script.name, &script.text), names)
+}
+
+/// What is wrong with the plan as a whole.
+fn check_plan(scripts: &[Script], variables: &BTreeMap<String, Scalar>) -> Vec<Problem> {
+    let weight: u64 = scripts.iter().map(|script| u64::from(script.weight)).sum();
+    let weightless = (weight == 0)
+        .then(|| Problem::outside("", "the weights of the scripts must not all be zero"));
+    let misnamed = variables.keys().filter(|name| !is_valid_name(name));
+    let misnamed = misnamed.map(|name| Problem::outside(name, "a variable cannot have this name"));
+    weightless.into_iter().chain(misnamed).collect()
+}
+
+/// The variables that every client has at its start: the automatic ones, and over them the
+/// plan's.
+fn start_values(variables: &BTreeMap<String, Scalar>, seed: u64) -> BTreeMap<String, Value> {
+    // A stream that no client and no transaction has.
+    let default_seed = Stream::keyed(seed, Purpose::Script, u64::MAX, u64::MAX).next_u64();
+    let automatic =
+        [("scale", 1), ("random_seed", seed as i64), ("default_seed", default_seed as i64)]
+            .map(|(name, number)| (name.to_owned(), Value::Int(number)));
+    let given = variables.iter().map(|(name, scalar)| {
+        let value = match scalar {
+            Scalar::Text(text) => value_from_text(text),
+            other => other.clone().into(),
+        };
+        (name.clone(), value)
+    });
+    automatic.into_iter().chain(given).collect()
+}
+
+/// Problems by place, with one warning for each text: a name that nothing sets is often
+/// mentioned many times.
+fn in_order(mut problems: Vec<Problem>) -> Vec<Problem> {
+    problems.sort_by_key(|problem| (problem.line, problem.column));
+    let mut warned = HashSet::new();
+    problems.retain(|problem| {
+        problem.severity == Severity::Error || warned.insert(problem.text.clone())
+    });
+    problems
+}

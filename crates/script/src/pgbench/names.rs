@@ -1,0 +1,110 @@
+//! The variables of all scripts of a plan: each name is one slot of a client's memory.
+//!
+//! A client keeps its variables from transaction to transaction and from script to script, so
+//! the slots are common to all scripts. Here is also known which of them anything can set.
+
+use dbdyno_model::Value;
+use std::collections::{BTreeMap, HashMap};
+
+/// A variable's place in a client's memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Slot(pub(super) u32);
+
+/// What the names of variables that rows set begin with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Prefix(pub(super) u32);
+
+/// Names, their slots, and who can set them.
+#[derive(Default)]
+pub(super) struct Names {
+    slots: HashMap<String, Slot>,
+    names: Vec<String>,
+    settable: Vec<bool>,
+    row_prefixes: Vec<String>,
+}
+
+impl Names {
+    /// The slot of a name, a new one if it was never seen.
+    pub(super) fn slot(&mut self, name: &str) -> Slot {
+        if let Some(&slot) = self.slots.get(name) {
+            return slot;
+        }
+        let slot = Slot(self.names.len() as u32);
+        self.slots.insert(name.into(), slot);
+        self.names.push(name.into());
+        self.settable.push(false);
+        slot
+    }
+
+    /// The slot of a name that something sets.
+    pub(super) fn settable_slot(&mut self, name: &str) -> Slot {
+        let slot = self.slot(name);
+        self.settable[slot.0 as usize] = true;
+        slot
+    }
+
+    /// Rows may set any name that begins so: what their columns are called is known only when
+    /// they arrive.
+    pub(super) fn set_by_rows(&mut self, prefix: &str) -> Prefix {
+        let known = self.row_prefixes.iter().position(|known| known == prefix);
+        let index = known.unwrap_or(self.row_prefixes.len());
+        if known.is_none() {
+            self.row_prefixes.push(prefix.into());
+        }
+        Prefix(index as u32)
+    }
+
+    /// Whether anything in the plan can give the variable a value.
+    pub(super) fn can_be_set(&self, slot: Slot) -> bool {
+        let name = self.name(slot);
+        self.settable[slot.0 as usize]
+            || self
+                .row_prefixes
+                .iter()
+                .any(|prefix| name.len() > prefix.len() && name.starts_with(prefix.as_str()))
+    }
+
+    pub(super) fn name(&self, slot: Slot) -> &str {
+        &self.names[slot.0 as usize]
+    }
+
+    /// For each prefix, what a column must be called to set which variable.
+    pub(super) fn columns(&self) -> Vec<Vec<(String, Slot)>> {
+        self.row_prefixes.iter().map(|prefix| self.columns_with(prefix)).collect()
+    }
+
+    fn columns_with(&self, prefix: &str) -> Vec<(String, Slot)> {
+        let strip = |(index, name): (usize, &String)| {
+            let column = name.strip_prefix(prefix).filter(|column| !column.is_empty())?;
+            Some((column.to_owned(), Slot(index as u32)))
+        };
+        self.names.iter().enumerate().filter_map(strip).collect()
+    }
+
+    /// Values by slot.
+    pub(super) fn place(&self, mut values: BTreeMap<String, Value>) -> Vec<Option<Value>> {
+        self.names.iter().map(|name| values.remove(name)).collect()
+    }
+
+    /// All names, in the order of their slots.
+    pub(super) fn into_names(self) -> Vec<String> {
+        self.names
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Names;
+
+    #[test]
+    fn rows_can_set_what_begins_with_their_prefix() {
+        let mut names = Names::default();
+        let (plain, prefixed, bare) = (names.slot("x"), names.slot("p_x"), names.slot("p_"));
+        assert_eq!(names.set_by_rows("p_"), names.set_by_rows("p_"));
+        assert_eq!(
+            [plain, prefixed, bare].map(|slot| names.can_be_set(slot)),
+            [false, true, false]
+        );
+        assert_eq!(names.columns(), [[("x".to_owned(), prefixed)]]);
+    }
+}

@@ -1,0 +1,118 @@
+//! A script's text to its commands.
+//!
+//! Problems with single commands are reported here, and reading goes on after each. What
+//! only the whole plan can tell (variables, blocks, pipelines) is left to lowering.
+
+use super::meta::{self, Meta, Store};
+use super::names::Names;
+use super::parser::Mention;
+use super::source::{Flaw, Source};
+use super::sql::{self, Ending, Piece};
+use crate::problem::{Problem, Severity};
+use std::ops::Range;
+
+/// A command and where it stands.
+pub(super) struct Command {
+    pub(super) span: Range<usize>,
+    pub(super) action: Action,
+}
+
+/// What a command does.
+pub(super) enum Action {
+    Sql(Sql),
+    Meta(Meta),
+}
+
+/// A SQL command.
+pub(super) struct Sql {
+    /// The text without its semicolon.
+    pub(super) span: Range<usize>,
+    pub(super) pieces: Vec<Piece>,
+    pub(super) store: Option<Store>,
+}
+
+/// A script as read.
+pub(super) struct Reading<'a> {
+    pub(super) source: Source<'a>,
+    pub(super) commands: Vec<Command>,
+    pub(super) mentions: Vec<Mention>,
+    pub(super) flaws: Vec<Flaw>,
+}
+
+/// Reads a script.
+pub(super) fn read<'a>(source: Source<'a>, names: &mut Names) -> Reading<'a> {
+    let mut reading =
+        Reading { source, commands: Vec::new(), mentions: Vec::new(), flaws: Vec::new() };
+    if let Some(at) = reading.source.text.find('\0') {
+        reading.flaws.push(Flaw::new(at..at + 1, "a script cannot hold a zero byte"));
+        return reading;
+    }
+    let mut at = 0;
+    while let Some(next) = reading.step(at, names) {
+        at = next;
+    }
+    reading.check_not_empty();
+    reading
+}
+
+impl Reading<'_> {
+    /// What is wrong with single commands, now that all scripts are read.
+    pub(super) fn problems(&self, names: &Names) -> Vec<Problem> {
+        let unset = self.mentions.iter().filter(|mention| !names.can_be_set(mention.slot));
+        let unset =
+            unset.map(|mention| Flaw::new(mention.span.clone(), "nothing sets this variable"));
+        let flaws = self.flaws.iter().cloned().chain(unset);
+        flaws.map(|flaw| self.source.problem(Severity::Error, flaw)).collect()
+    }
+
+    /// Reads what begins at this place; none when the script ends with it.
+    fn step(&mut self, at: usize, names: &mut Names) -> Option<usize> {
+        let scan = sql::scan(self.source.text, at);
+        self.flaws.extend(scan.flaws);
+        if !scan.span.is_empty() || scan.ending == Ending::Semicolon {
+            let closing = usize::from(scan.ending == Ending::Semicolon);
+            let span = scan.span.start..scan.next.min(scan.span.end + closing);
+            let action = Action::Sql(Sql { span: scan.span, pieces: scan.pieces, store: None });
+            self.commands.push(Command { span, action });
+        }
+        match scan.ending {
+            Ending::Script => None,
+            Ending::Semicolon => Some(scan.next),
+            Ending::Backslash => Some(self.meta(scan.next, names)),
+        }
+    }
+
+    /// Reads the meta-command after a backslash, up to the end of its line.
+    fn meta(&mut self, at: usize, names: &mut Names) -> usize {
+        let end = meta::end(self.source.text, at);
+        let mut reader = meta::Reader {
+            text: self.source.text,
+            names,
+            mentions: &mut self.mentions,
+            flaws: &mut self.flaws,
+        };
+        let span = at - 1..at + self.source.text[at..end].trim_end().len();
+        match reader.read(at..end) {
+            None => {}
+            Some(Meta::Store(store)) => self.store(store, span),
+            Some(meta) => self.commands.push(Command { span, action: Action::Meta(meta) }),
+        }
+        end
+    }
+
+    /// Lets the SQL command before keep its rows.
+    fn store(&mut self, store: Store, span: Range<usize>) {
+        match self.commands.last_mut() {
+            Some(Command { action: Action::Sql(sql), .. }) if sql.store.is_none() => {
+                sql.store = Some(store);
+            }
+            _ => self.flaws.push(Flaw::new(span, "this must follow a SQL command")),
+        }
+    }
+
+    fn check_not_empty(&mut self) {
+        if self.commands.is_empty() && self.flaws.is_empty() {
+            self.flaws.push(Flaw::new(0..0, "this script has no commands"));
+        }
+    }
+}

@@ -1,0 +1,339 @@
+//! One client running the scripts of a program.
+//!
+//! The session goes from instruction to instruction until one needs somebody else: the server,
+//! time, or a shell. It then says what it needs and, resumed, takes what came of it. There are
+//! no loops in the language, so it always comes to an end.
+
+use super::datum::{Datum, value_from_text, write_value};
+use super::expression::{Expression, Scope};
+use super::memory::Memory;
+use super::meta::{Amount, ShellWord, Sleep, StoreRows};
+use super::names::Slot;
+use super::program::{Body, Chunk, Instruction, Operation, Program, Query};
+use crate::{Fault, Resume, Session, Step};
+use dbdyno_model::{Keep, Nanos, Purpose, Reply, Request, ResultSet, Stream, Value};
+use std::sync::Arc;
+
+/// A client's place in its script, and its variables.
+#[derive(Debug)]
+pub struct PgbenchSession {
+    program: Arc<Program>,
+    client: Client,
+}
+
+#[derive(Debug)]
+struct Client {
+    memory: Memory,
+    script: usize,
+    /// The instruction to go on with.
+    next: usize,
+    chance: Stream,
+    chance_at_begin: Stream,
+    /// Whether the server said that a transaction block is open.
+    in_transaction: bool,
+    /// Room for what steps lend out.
+    parameters: Vec<Value>,
+    text: String,
+}
+
+impl PgbenchSession {
+    pub(super) fn new(program: Arc<Program>, client_id: u32) -> Self {
+        let mut memory = Memory::new(program.start.clone());
+        if let Some(slot) = program.client_id {
+            memory.set(slot, Value::Int(client_id.into()));
+        }
+        let chance = Stream::keyed(0, Purpose::Script, 0, 0);
+        let client = Client {
+            memory,
+            script: 0,
+            next: usize::MAX,
+            chance_at_begin: chance.clone(),
+            chance,
+            in_transaction: false,
+            parameters: Vec::new(),
+            text: String::new(),
+        };
+        Self { program, client }
+    }
+}
+
+impl Session for PgbenchSession {
+    fn begin(&mut self, script: usize, chance: Stream) {
+        let client = &mut self.client;
+        client.memory.keep();
+        client.script = script;
+        client.next = 0;
+        client.chance_at_begin = chance.clone();
+        client.chance = chance;
+        client.in_transaction = false;
+    }
+
+    fn restart(&mut self) {
+        let client = &mut self.client;
+        client.memory.undo();
+        client.next = 0;
+        client.chance = client.chance_at_begin.clone();
+        client.in_transaction = false;
+    }
+
+    fn resume(&mut self, input: Resume<'_>) -> Result<Step<'_>, Fault> {
+        let Self { program, client } = self;
+        client.take(program, &input)?;
+        match client.advance(program)? {
+            Some(place) => client.step(program, place),
+            None => Ok(Step::Done),
+        }
+    }
+}
+
+impl Client {
+    fn code<'p>(&self, program: &'p Program) -> &'p [Instruction] {
+        &program.scripts[self.script]
+    }
+
+    /// Takes what came of the last step.
+    fn take(&mut self, program: &Program, input: &Resume<'_>) -> Result<(), Fault> {
+        match input {
+            Resume::Continue => Ok(()),
+            Resume::Reply(reply) => self.take_reply(program, reply),
+            Resume::Shell(outcome) => self.take_shell(program, *outcome),
+        }
+    }
+
+    /// The instruction that the last step was of.
+    fn asked<'p>(&self, program: &'p Program) -> Option<&'p Instruction> {
+        self.code(program).get(self.next.checked_sub(1)?)
+    }
+
+    fn take_reply(&mut self, program: &Program, reply: &Reply<'_>) -> Result<(), Fault> {
+        self.in_transaction = reply.in_transaction;
+        if reply.error.is_some() {
+            // What becomes of a failed transaction is not the script's to decide: it ends here.
+            self.in_transaction = false;
+            self.next = usize::MAX;
+            return Ok(());
+        }
+        if let Some(instruction) = self.asked(program)
+            && let Operation::Query(Query { store: Some(store), .. }) = &instruction.operation
+        {
+            let columns = &program.columns[store.prefix.0 as usize];
+            let stored = self.store(store.rows, columns, reply.results);
+            return stored.map_err(|message| self.fault(instruction, message));
+        }
+        Ok(())
+    }
+
+    fn store(
+        &mut self,
+        rows: StoreRows,
+        columns: &[(String, Slot)],
+        results: &[ResultSet],
+    ) -> Result<(), String> {
+        let results = match rows {
+            StoreRows::LastOfEach => results,
+            StoreRows::Only => only_row(results)?,
+        };
+        for result in results {
+            if let Some(row) = result.rows.last() {
+                self.store_row(columns, &result.columns, row);
+            }
+        }
+        Ok(())
+    }
+
+    fn store_row(&mut self, columns: &[(String, Slot)], names: &[String], row: &[Option<String>]) {
+        for (name, field) in names.iter().zip(row) {
+            if let Some((_, slot)) = columns.iter().find(|(column, _)| column == name) {
+                let value = field.as_deref().map_or(Value::Null, value_from_text);
+                self.memory.set(*slot, value);
+            }
+        }
+    }
+
+    fn take_shell(&mut self, program: &Program, outcome: Result<&str, &str>) -> Result<(), Fault> {
+        let Some(instruction) = self.asked(program) else { return Ok(()) };
+        let Operation::Shell(_, target) = &instruction.operation else { return Ok(()) };
+        let number = outcome
+            .map_err(|reason| format!("the shell command failed: {reason}"))
+            .and_then(|output| target.map(|slot| shell_number(output, slot)).transpose())
+            .map_err(|message| self.fault(instruction, message))?;
+        if let Some((slot, number)) = number {
+            self.memory.set(slot, Value::Int(number));
+        }
+        Ok(())
+    }
+
+    /// Runs up to an instruction that needs somebody else; none at the end of the script.
+    fn advance(&mut self, program: &Program) -> Result<Option<usize>, Fault> {
+        let code = self.code(program);
+        while let Some(instruction) = code.get(self.next) {
+            self.next += 1;
+            match &instruction.operation {
+                Operation::Set(slot, expression) => {
+                    let datum = self.evaluate(program, instruction, expression)?;
+                    self.memory.set(*slot, datum.into());
+                }
+                Operation::Unless(condition, target) => {
+                    if !self.evaluate(program, instruction, condition)?.holds() {
+                        self.next = *target;
+                    }
+                }
+                Operation::Jump(target) => self.next = *target,
+                _ => return Ok(Some(self.next - 1)),
+            }
+        }
+        self.check_transaction_ended(code)?;
+        Ok(None)
+    }
+
+    fn evaluate(
+        &mut self,
+        program: &Program,
+        instruction: &Instruction,
+        expression: &Expression,
+    ) -> Result<Datum, Fault> {
+        let mut scope = Scope {
+            variables: self.memory.values(),
+            names: &program.names,
+            chance: &mut self.chance,
+            print: program.print,
+            place: (self.script as u32, instruction.command),
+        };
+        expression.evaluate(&mut scope).map_err(|message| self.fault(instruction, message))
+    }
+
+    fn check_transaction_ended(&self, code: &[Instruction]) -> Result<(), Fault> {
+        match code.last() {
+            Some(last) if self.in_transaction => {
+                Err(self.fault(last, "the script ends inside a transaction block".into()))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// What the instruction at this place needs.
+    fn step<'a>(&'a mut self, program: &'a Program, place: usize) -> Result<Step<'a>, Fault> {
+        let instruction = &self.code(program)[place];
+        match &instruction.operation {
+            Operation::Query(query) => Ok(Step::Ask(self.request(program, query))),
+            Operation::Sync(statement, flow) => {
+                Ok(Step::Ask(Request::Sync { statement: *statement, flow: *flow }))
+            }
+            Operation::Sleep(sleep) => {
+                let pause = self.pause(sleep).map_err(|text| self.fault(instruction, text))?;
+                Ok(Step::Sleep(pause))
+            }
+            Operation::Shell(words, target) => {
+                self.write_shell(words).map_err(|text| self.fault(instruction, text))?;
+                Ok(Step::Shell { command: &self.text, output: target.is_some() })
+            }
+            Operation::Set(..) | Operation::Unless(..) | Operation::Jump(_) => {
+                unreachable!("advancing does not stop here")
+            }
+        }
+    }
+
+    fn request<'a>(&'a mut self, program: &'a Program, query: &'a Query) -> Request<'a> {
+        let statement = query.statement;
+        let keep = if query.store.is_some() { Keep::LastRow } else { Keep::None };
+        match &query.body {
+            Body::Text(chunks) => {
+                Request::Text { statement, sql: self.text(program, chunks), keep }
+            }
+            Body::Parameters(slots, flow) => {
+                let memory = &self.memory;
+                self.parameters.clear();
+                // A variable without a value is NULL, as in pgbench.
+                let values = slots.iter().map(|slot| memory.get(*slot).cloned());
+                self.parameters.extend(values.map(Option::unwrap_or_default));
+                Request::Parameterised {
+                    statement,
+                    parameters: &self.parameters,
+                    keep,
+                    flow: *flow,
+                }
+            }
+        }
+    }
+
+    /// The text with its values in it. A variable without one stays as it is written.
+    fn text<'a>(&'a mut self, program: &Program, chunks: &'a [Chunk]) -> &'a str {
+        if let [Chunk::Literal(text)] = chunks {
+            return text;
+        }
+        self.text.clear();
+        for chunk in chunks {
+            match chunk {
+                Chunk::Literal(text) => self.text.push_str(text),
+                Chunk::Variable(slot) => self.write_variable(program, *slot),
+            }
+        }
+        &self.text
+    }
+
+    fn write_variable(&mut self, program: &Program, slot: Slot) {
+        if let Some(value) = self.memory.get(slot) {
+            write_value(&mut self.text, value);
+        } else {
+            self.text.push(':');
+            self.text.push_str(&program.names[slot.0 as usize]);
+        }
+    }
+
+    fn pause(&self, sleep: &Sleep) -> Result<Nanos, String> {
+        let units = match sleep.amount {
+            Amount::Fixed(units) => units,
+            Amount::Variable(slot) => {
+                let value = self.memory.get(slot).ok_or("the variable has no value")?;
+                // Whole units, as in pgbench; less than none is none.
+                Datum::from_value(value)?.double()?.trunc() as u64
+            }
+        };
+        Ok(Nanos(sleep.unit_ns) * units)
+    }
+
+    fn write_shell(&mut self, words: &[ShellWord]) -> Result<(), String> {
+        self.text.clear();
+        for word in words {
+            if !self.text.is_empty() {
+                self.text.push(' ');
+            }
+            match word {
+                ShellWord::Literal(text) => self.text.push_str(text),
+                ShellWord::Variable(slot) => {
+                    let value = self.memory.get(*slot).ok_or("a variable has no value")?;
+                    write_value(&mut self.text, value);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn fault(&self, instruction: &Instruction, message: String) -> Fault {
+        Fault {
+            script: self.script as u32,
+            command: instruction.command,
+            line: instruction.line,
+            message,
+        }
+    }
+}
+
+/// The last answer, if it has exactly one row.
+fn only_row(results: &[ResultSet]) -> Result<&[ResultSet], String> {
+    let last = &results[results.len().saturating_sub(1)..];
+    match last.first().map_or(0, |result| result.row_count) {
+        1 => Ok(last),
+        count => Err(format!("\\gset needs exactly one row, not {count}")),
+    }
+}
+
+/// The whole number that a shell command printed on its first line.
+fn shell_number(output: &str, slot: Slot) -> Result<(Slot, i64), String> {
+    let line = output.lines().next().unwrap_or_default().trim();
+    match line.parse() {
+        Ok(number) => Ok((slot, number)),
+        Err(_) => Err(format!("the shell command must print a whole number, not \"{line}\"")),
+    }
+}
