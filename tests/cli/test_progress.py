@@ -3,11 +3,11 @@
 import io
 from collections import Counter
 
-from frames import SECOND_NS, interval, started
-from plans import plan_of
+from tests.support.frames import SECOND_NS, interval, started
+from tests.support.plans import plan_of
 
 from dbdyno.cli.progress import ProgressLines, bucket_low_ns, quantile_ns
-from dbdyno.model.frame import Progress
+from dbdyno.workloads.loading import LoadProgress
 
 
 class Terminal(io.StringIO):
@@ -68,10 +68,13 @@ def test_a_count_shows_what_is_done_and_a_drain_that_it_waits():
     assert "waiting for the last" in text
 
 
-def test_loading_shows_rate_and_time_left():
+def test_loading_shows_its_phase_rate_and_time_left():
     stream = Terminal()
-    ProgressLines(SECOND_NS, stream).loading(Progress("t", 250, 1000), elapsed_s=2.0)
-    assert "loading t: 250 of 1,000 rows, 125 rows/s, 0:06 left" in stream.getvalue()
+    progress = ProgressLines(SECOND_NS, stream)
+    progress.loading(LoadProgress("fill", 250, 1000, 125.0, 6.0))
+    progress.loading(LoadProgress("vacuum", 0, 1000, 0.0, None))
+    assert "loading: fill, 250 of 1,000 rows, 125 rows/s, 0:06 left" in stream.getvalue()
+    assert "loading: vacuum\x1b" in stream.getvalue()
 
 
 def test_buckets_begin_where_the_engine_says():

@@ -4,12 +4,11 @@ import signal
 import threading
 import time
 
-from frames import done, interval, started
-from plans import plan_of
-
 from dbdyno.model.frame import Failed, Frame, Hello, Note, Outage
 from dbdyno.run.measure import Measured, measure
 from dbdyno.run.watchdog import Watchdog
+from tests.support.frames import done, interval, started
+from tests.support.plans import plan_of
 
 
 class Engine:

@@ -1,12 +1,12 @@
 """What options become, and which of them cannot be meant together."""
 
 import pytest
-from plans import plan_of
 
 from dbdyno.errors import DbdynoError
 from dbdyno.model.plan import Stage, Think
 from dbdyno.run.options import SECOND_NS, RunOptions
 from dbdyno.run.plan import asked_ns, cores_available, refuse_contradictions
+from tests.support.plans import plan_of
 
 
 def test_the_defaults_are_those_of_the_manual():

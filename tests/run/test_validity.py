@@ -1,11 +1,11 @@
 """What makes a run invalid, and what does not."""
 
 import pytest
-from frames import SECOND_NS, counters, done
-from plans import plan_of
 
 from dbdyno.model.plan import Stage
 from dbdyno.run.validity import invalid_reasons
+from tests.support.frames import SECOND_NS, counters, done
+from tests.support.plans import plan_of
 
 PLAN = plan_of(duration_ns=30 * SECOND_NS)
 

@@ -11,9 +11,10 @@ import sys
 from collections import Counter
 from typing import IO
 
-from dbdyno.model.frame import Interval, Progress, Started
+from dbdyno.model.frame import Interval, Started
 from dbdyno.model.plan import Plan
 from dbdyno.run.plan import asked_ns
+from dbdyno.workloads.loading import LoadProgress
 
 _PACKED = struct.Struct("<HI")
 
@@ -38,16 +39,17 @@ class ProgressLines:
         self._stream.write(f"{text}\n")
         self._stream.flush()
 
-    def loading(self, progress: Progress, elapsed_s: float) -> None:
-        """Shows rows, rate and time left of a table."""
+    def loading(self, progress: LoadProgress) -> None:
+        """Shows the phase, and of the rows how many, how fast, and the time left."""
         if not self._renews or not self._every_ns:
             return
-        rate = progress.rows / elapsed_s if elapsed_s else 0.0
-        left_s = (progress.rows_total - progress.rows) / rate if rate else 0.0
-        self._renew(
-            f"loading {progress.table}: {progress.rows:,} of {progress.rows_total:,} rows, "
-            f"{rate:,.0f} rows/s, {_clock(left_s)} left"
-        )
+        line = f"loading: {progress.phase}"
+        if progress.left_s is not None:
+            line += (
+                f", {progress.rows:,} of {progress.rows_total:,} rows, "
+                f"{progress.rows_per_s:,.0f} rows/s, {_clock(progress.left_s)} left"
+            )
+        self._renew(line)
 
     def started(self, plan: Plan, started: Started) -> None:
         """Notes when the run is to end."""

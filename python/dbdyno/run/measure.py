@@ -72,10 +72,14 @@ def measure(
         Watchdog(engine.kill, _patience_before_start_s(plan)) as watchdog,
         deferred_to(engine.stop, engine.kill),
     ):
-        for raw, frame in engine:
-            keep(raw)
-            watchdog.beat(_patience_s(plan) if isinstance(frame, Started) else None)
-            _take(measured, frame, plan, observer, log)
+        try:
+            for raw, frame in engine:
+                keep(raw)
+                watchdog.beat(_patience_s(plan) if isinstance(frame, Started) else None)
+                _take(measured, frame, plan, observer, log)
+        except BaseException:
+            engine.kill()  # nobody is left to read what it measures
+            raise
     measured.was_silent = watchdog.has_bitten
     return measured
 

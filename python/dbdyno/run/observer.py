@@ -2,8 +2,9 @@
 
 from typing import Protocol
 
-from dbdyno.model.frame import Interval, Progress, Started
+from dbdyno.model.frame import Interval, Started
 from dbdyno.model.plan import Plan
+from dbdyno.workloads.loading import LoadProgress
 
 
 class Observer(Protocol):
@@ -12,8 +13,8 @@ class Observer(Protocol):
     def say(self, text: str) -> None:
         """A line for the person who waits: what is done now, or a warning."""
 
-    def loading(self, progress: Progress, elapsed_s: float) -> None:
-        """Rows of a table so far."""
+    def loading(self, progress: LoadProgress) -> None:
+        """How far loading is."""
 
     def started(self, plan: Plan, started: Started) -> None:
         """The load begins."""

@@ -1,0 +1,54 @@
+"""``dbdyno check``: a workload's invariants on data as it stands."""
+
+from contextlib import closing
+
+from dbdyno.cli.app import command
+from dbdyno.cli.load import refuse_passing_server
+from dbdyno.cli.output import Exit, Json, print_json, print_result
+from dbdyno.errors import DbdynoError
+from dbdyno.run.options import DataOptions, TargetOptions
+from dbdyno.run.scene import enter
+from dbdyno.run.target import open_server
+from dbdyno.run.work import WeightedName, find_work
+from dbdyno.workloads.status import data_status
+
+app = command("check", "dbdyno check tpcb --target postgresql://db/bench")
+
+
+@app.default
+def check(
+    workload: str,
+    *,
+    target: TargetOptions = TargetOptions(),
+    data: DataOptions = DataOptions(),
+    json: Json = False,
+) -> int:
+    """Check a workload's invariants on data that is there.
+
+    They hold on data that only this workload has changed since it was loaded. Exits with 4
+    when one is broken.
+
+    Parameters
+    ----------
+    workload
+        Its name.
+    """
+    refuse_passing_server(target, "check")
+    work = find_work([WeightedName(workload, 1)], (), data)
+    if work.workload is None:
+        raise DbdynoError("usage", f"{workload} is not a workload", "check takes a workload's name")
+    with open_server(target, clients=0) as server, closing(enter(server)) as scene:
+        status = data_status(work.workload, scene.target, scene.control, work.given)
+        if status.state != "compatible":
+            raise DbdynoError("no_data", f"no data of {workload} to check", status.why)
+        values = work.workload.complete({**work.given, "scale": status.scale or 1})
+        with scene.target.understood("check the invariants"):
+            violations = work.workload.check(scene.control, values)
+    if json:
+        print_json({"workload": work.name, "broken": violations})
+    else:
+        for violation in violations:
+            print_result(f"broken: {violation.message}")
+        if not violations:
+            print_result("all invariants hold")
+    return Exit.VERDICT_FAILED if violations else Exit.OK

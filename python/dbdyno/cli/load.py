@@ -1,0 +1,64 @@
+"""``dbdyno load``: a workload's data, without a run."""
+
+from contextlib import closing
+from secrets import randbits
+
+from dbdyno.cli.app import command
+from dbdyno.cli.output import Exit, Json, print_json, print_result
+from dbdyno.cli.progress import ProgressLines
+from dbdyno.errors import DbdynoError
+from dbdyno.run.options import SECOND_NS, DataOptions, TargetOptions
+from dbdyno.run.runner import SEED_BITS
+from dbdyno.run.scene import enter, load_told, prepare
+from dbdyno.run.target import names_a_kind, open_server
+from dbdyno.run.tools import engine_tools
+from dbdyno.run.work import WeightedName, find_work
+
+app = command(
+    "load",
+    "dbdyno load tpcb -s 100 --target postgresql://db/bench",
+    "dbdyno load tpcb -s 200 --replace --server bench",
+)
+
+
+@app.default
+def load(
+    workload: str,
+    *,
+    target: TargetOptions = TargetOptions(),
+    data: DataOptions = DataOptions(),
+    json: Json = False,
+) -> int:
+    """Load a workload's data and measure nothing.
+
+    Parameters
+    ----------
+    workload
+        Its name; see the manual for its parameters.
+    """
+    refuse_passing_server(target, "load")
+    work = find_work([WeightedName(workload, 1)], (), data)
+    seed = randbits(SEED_BITS) if data.seed is None else data.seed
+    progress = ProgressLines(SECOND_NS)
+    with open_server(target, clients=0) as server, closing(enter(server)) as scene:
+        prepared = prepare(
+            scene, work, data, seed=seed, bulk=engine_tools().load, watch=progress.loading
+        )
+    progress.close()
+    if json:
+        print_json({"workload": work.name, "values": prepared.values, "load": prepared.report})
+    elif prepared.report is None:
+        print_result(f"the data is there already, made by {prepared.made_by}")
+    else:
+        print_result(load_told(prepared.report))
+    return Exit.OK
+
+
+def refuse_passing_server(target: TargetOptions, doing: str) -> None:
+    """A private server would be gone with its data when the command ends."""
+    if target.target is None and (target.server is None or names_a_kind(target.server)):
+        raise DbdynoError(
+            code="usage",
+            message=f"{doing} needs a database that stays",
+            hint="Give --target URL, or --server NAME of one that dbdyno server start keeps.",
+        )

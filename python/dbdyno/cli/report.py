@@ -1,0 +1,51 @@
+"""``dbdyno report``: a run's report, made anew from its folder."""
+
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from dbdyno import store
+from dbdyno.cli.app import command
+from dbdyno.cli.output import Exit, Json, print_json, print_result
+from dbdyno.cli.reporting import write_html
+from dbdyno.report import render_text
+
+app = command(
+    "report",
+    "dbdyno report                     the last run, as a page in its run folder",
+    "dbdyno report 20261120-2142 -o tpcb.html",
+    "dbdyno report last --text",
+)
+
+
+@app.default
+def report(
+    run: str = "last",
+    *,
+    output: Annotated[Path | None, Parameter(name=["-o", "--output"], metavar="FILE")] = None,
+    text: bool = False,
+    json: Json = False,
+) -> int:
+    """Write a run's report as one HTML page that needs no network, or as text.
+
+    Parameters
+    ----------
+    run
+        Its name, the unique beginning or end of it, a path, or last.
+    output
+        Where to write the page; report.html in the run folder unless given.
+    text
+        Print the table that ends a run instead.
+    """
+    found = store.open_run(run)
+    recording = found.recording()
+    if json:
+        print_json(recording.record)
+    elif text:
+        print_result(render_text(recording.record).rstrip())
+    else:
+        path = output or found.folder / "report.html"
+        write_html(recording, path)
+        print_result(str(path))
+    return Exit.OK

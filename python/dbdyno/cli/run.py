@@ -1,0 +1,65 @@
+"""``dbdyno run``: measures, shows the result, and says by its exit code what it is worth."""
+
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from dbdyno.cli.app import command
+from dbdyno.cli.output import Exit, print_aside, print_json, print_result
+from dbdyno.cli.progress import ProgressLines
+from dbdyno.cli.reporting import write_html
+from dbdyno.model.record import RunRecord
+from dbdyno.report import render_text
+from dbdyno.run.grammar import weighted_name
+from dbdyno.run.options import RunOptions, each
+from dbdyno.run.runner import run as run_it
+from dbdyno.run.tools import engine_tools
+from dbdyno.run.work import WeightedName
+
+app = command(
+    "run",
+    "dbdyno run tpcb -s 50 -c 32 -T 60",
+    "dbdyno run pk -D operation=select --rate 5000 -L 20",
+    "dbdyno run app.sql@3 other.sql --target postgresql://db/app -T 300",
+    "dbdyno run tpcb --server postgres:17,fsync=off --set work_mem=64MB",
+    "dbdyno run select-only --stages 30s:8c,30s:64c --json > run.json",
+)
+
+What = Annotated[
+    tuple[WeightedName, ...],
+    Parameter(converter=each(weighted_name), n_tokens=1, metavar="WORKLOAD|FILE[@WEIGHT]"),
+]
+
+
+@app.default
+def run(*what: What, options: RunOptions = RunOptions()) -> int:
+    """Measure a workload or scripts on a database.
+
+    Without --target and --server a private PostgreSQL is started, loaded, and stopped
+    again. Data that is there and fits is used as it is.
+
+    Parameters
+    ----------
+    what
+        A workload (its data is loaded when it is not there), or script files.
+    """
+    progress = ProgressLines(options.progress_ns)
+    try:
+        recording = run_it(what, options, engine_tools(), progress)
+    finally:
+        progress.close()
+    if options.report is not None:
+        write_html(recording, options.report)
+        print_aside(f"report: {options.report}")
+    if options.json:
+        print_json(recording.record)
+    else:
+        print_result(render_text(recording.record).rstrip())
+    return exit_of(recording.record)
+
+
+def exit_of(record: RunRecord) -> Exit:
+    """What a run's end and validity are as an exit code."""
+    if record.status == "done":
+        return Exit.OK if record.valid else Exit.NOT_VALID
+    return Exit.INTERRUPTED if record.status == "interrupted" else Exit.FAILED

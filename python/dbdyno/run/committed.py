@@ -1,0 +1,43 @@
+"""How many transactions of each script the server has committed, as far as can be known.
+
+Invariants are laws about the server's data, so the warm-up counts, and so does doubt: a
+transaction whose end was not seen may or may not have been committed.
+"""
+
+from collections.abc import Sequence
+
+from dbdyno.model.frame import Done, Interval
+from dbdyno.workloads.invariants import Committed
+
+
+class CommitCounter:
+    """Adds up the intervals of one run."""
+
+    def __init__(self, scripts: Sequence[str]) -> None:
+        self._ok_of = dict.fromkeys(scripts, 0)
+        self._ok_total = 0
+        self._failed_in_warmup = 0
+
+    def add(self, interval: Interval) -> None:
+        """An interval, of whatever phase."""
+        self._ok_total += interval.completed_ok
+        if interval.phase == "warmup":
+            self._failed_in_warmup += interval.completed_failed
+        for name, script in zip(self._ok_of, interval.scripts, strict=True):
+            self._ok_of[name] += script.ok
+
+    def committed(self, done: Done) -> dict[str, Committed]:
+        """The bounds for each script."""
+        # Begun in the warm-up and ended after it: in the total, but in no script's figures.
+        unattributed = self._ok_total - sum(self._ok_of.values())
+        certain = unattributed if len(self._ok_of) == 1 else 0
+        unseen = done.counters.unfinished + self._failed_in_warmup + _cut_off(done)
+        return {
+            name: Committed(at_least=ok + certain, at_most=ok + unattributed + unseen)
+            for name, ok in self._ok_of.items()
+        }
+
+
+def _cut_off(done: Done) -> int:
+    """Failures in which the answer to a commit may have been lost."""
+    return sum(f.count for f in done.failures if f.failure_class in ("connection", "cancelled"))

@@ -1,0 +1,42 @@
+"""The workload's laws over one run: the numbers before and after, and what was broken."""
+
+from dataclasses import dataclass, field
+
+from dbdyno.errors import DbdynoError
+from dbdyno.model.frame import Done
+from dbdyno.run.committed import CommitCounter
+from dbdyno.run.scene import Scene
+from dbdyno.workloads.base import Workload
+from dbdyno.workloads.invariants import Snapshot
+from dbdyno.workloads.parameters import Values
+
+
+@dataclass
+class Watch:
+    """Snapshots around a run; ``commits`` is fed while it lasts."""
+
+    workload: Workload
+    values: Values
+    commits: CommitCounter
+    before: Snapshot
+    doubts: list[str] = field(default_factory=list)
+
+    def violations(self, scene: Scene, done: Done) -> list[str]:
+        """What the run broke. A server that cannot be asked any more is a doubt."""
+        try:
+            with scene.server.connect() as control, scene.target.understood("check invariants"):
+                after = self.workload.snapshot(control)
+        except DbdynoError as error:
+            self.doubts.append(f"the invariants could not be checked: {error.message}")
+            return []
+        committed = self.commits.committed(done)
+        found = self.workload.verify(self.values, self.before, after, committed)
+        return [violation.message for violation in found]
+
+
+def begin_watch(scene: Scene, workload: Workload, values: Values) -> Watch:
+    """Reads the numbers before the run."""
+    with scene.target.understood("read what the invariants are about"):
+        before = workload.snapshot(scene.control)
+    scripts = [script.name for script in workload.scripts(values)]
+    return Watch(workload, values, CommitCounter(scripts), before)

@@ -1,0 +1,94 @@
+"""From what was measured to the final record: status, validity, doubts. Pure but for the clock.
+
+The numbers themselves are `analysis`'s.
+"""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+from msgspec.structs import replace
+
+from dbdyno.model.plan import Plan
+from dbdyno.model.record import RunRecord, Status
+from dbdyno.run.measure import Measured
+from dbdyno.run.plan import cores_available
+from dbdyno.run.validity import invalid_reasons
+from dbdyno.servers.base import Server
+from dbdyno.targets.base import ServerDescription
+
+_STATUS_OF_END: dict[str, Status] = {
+    "complete": "done",
+    "interrupted": "interrupted",
+    "aborted": "failed",
+    "stalled": "failed",
+}
+
+
+def first_record(
+    plan: Plan, name: str, server: Server, description: ServerDescription, tags: dict[str, str]
+) -> RunRecord:
+    """What is known before the first transaction."""
+    return RunRecord(
+        run_id="",  # the run folder gives it
+        status="running",
+        started_at=datetime.now(UTC).isoformat(timespec="seconds"),
+        workload=name,
+        target=server.url,
+        server={
+            "kind": server.kind,
+            "version": description.version,
+            "durability": description.durability,
+        },
+        seed=plan.seed,
+        tags=tags,
+    )
+
+
+def judged(  # noqa: PLR0913 - all that a verdict rests on
+    summary: RunRecord,
+    plan: Plan,
+    measured: Measured,
+    *,
+    failures_max: float,
+    violations: Sequence[str],
+    doubts: Sequence[str],
+    server_cpu_us: float | None,
+) -> RunRecord:
+    """The summary with its verdict."""
+    reasons = _reasons(plan, measured, failures_max, violations)
+    return replace(
+        summary,
+        status=_status(measured),
+        valid=not reasons,
+        invalid_reasons=reasons,
+        doubts=[*doubts, *summary.doubts],
+        server={**summary.server, "cpu_us_per_transaction": server_cpu_us},
+    )
+
+
+def _reasons(
+    plan: Plan, measured: Measured, failures_max: float, violations: Sequence[str]
+) -> list[str]:
+    if measured.done is not None:
+        return invalid_reasons(
+            plan, measured.done, failures_max=failures_max, violations=violations
+        )
+    if measured.was_silent:
+        return ["the engine fell silent and was ended"]
+    if measured.failed is not None:
+        return [f"the engine gave up: {measured.failed.message}"]
+    return ["the engine ended before the run did"]
+
+
+def _status(measured: Measured) -> Status:
+    return "failed" if measured.done is None else _STATUS_OF_END[measured.done.end]
+
+
+def placement_doubts(server: Server) -> list[str]:
+    """The load takes processor time from a server on the same cores."""
+    if server.process_id is None:
+        return []
+    return [
+        f"the engine and the server share the {cores_available()} cores of this machine: "
+        "each takes processor time from the other"
+    ]

@@ -1,0 +1,203 @@
+"""One run from options to record: prepare, load, warm up, measure, check, record.
+
+Says in which order things happen; how each is done stands elsewhere. Everything that can
+be refused is refused before a server is started or a table touched.
+"""
+
+import secrets
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import dataclass
+
+import msgspec
+
+from dbdyno.analysis import summarize
+from dbdyno.errors import DbdynoError
+from dbdyno.host.describe import describe_host
+from dbdyno.host.file_limit import make_room_for
+from dbdyno.model.frame import Interval, Started
+from dbdyno.model.plan import Address, Endpoint, Plan, UnixSocket
+from dbdyno.model.recording import Recording
+from dbdyno.run.grammar import WeightedName
+from dbdyno.run.invariants import Watch, begin_watch
+from dbdyno.run.measure import Measured, measure
+from dbdyno.run.observer import Observer
+from dbdyno.run.options import RunOptions
+from dbdyno.run.outcome import first_record, judged, placement_doubts
+from dbdyno.run.plan import client_count, make_plan, refuse_contradictions
+from dbdyno.run.refusals import refuse_problems, refuse_too_many
+from dbdyno.run.scene import Scene, enter, load_told, prepare, settle
+from dbdyno.run.server_cost import ServerCost
+from dbdyno.run.target import open_server
+from dbdyno.run.tools import Tools
+from dbdyno.run.work import Work, find_work
+from dbdyno.store import Run, RunWriter, remove_run
+from dbdyno.store.writer import LOG
+from dbdyno.targets.base import ServerDescription
+from dbdyno.workloads.parameters import Values
+
+SEED_BITS = 32
+# Scripts are checked before there is a server; where it is says nothing about them.
+NOWHERE = Endpoint(address=Address(unix=UnixSocket(path="")), user="", database="")
+
+
+def run(
+    items: Sequence[WeightedName], options: RunOptions, tools: Tools, observer: Observer
+) -> Recording:
+    """Measures; the recording holds the final record."""
+    refuse_contradictions(options)
+    work = find_work(items, options.script_files, options)
+    seed = secrets.randbits(SEED_BITS) if options.seed is None else options.seed
+    draft = _plan(options, work, work.complete(), NOWHERE, seed)
+    refuse_problems(tools.check_plan(draft), observer.say)
+    make_room_for(draft.clients)
+    with open_server(options, client_count(options)) as server, closing(enter(server)) as scene:
+        return _Run(options, work, seed, tools, observer, scene).measured()
+
+
+def _plan(options: RunOptions, work: Work, values: Values, endpoint: Endpoint, seed: int) -> Plan:
+    return make_plan(
+        options,
+        endpoint=endpoint,
+        scripts=work.scripts(values),
+        variables=work.all_variables(values),
+        seed=seed,
+    )
+
+
+@dataclass
+class _Run:
+    """One run on a server that answers."""
+
+    options: RunOptions
+    work: Work
+    seed: int
+    tools: Tools
+    observer: Observer
+    scene: Scene
+
+    def measured(self) -> Recording:
+        """Everything from the data to the verdict."""
+        self._tell_settings()
+        refuse_too_many(client_count(self.options), self.scene.control)
+        values, watch = self._prepared()
+        plan = _plan(self.options, self.work, values, self.scene.server.endpoint(), self.seed)
+        description = self.scene.target.describe(self.scene.control)
+        record = first_record(
+            plan, self.work.name, self.scene.server, description, dict(self.options.tags)
+        )
+        with RunWriter(record, plan) as writer:
+            self._describe(writer, description)
+            measured, cost = self._measure(writer, plan, watch)
+            if measured.has_begun:
+                return self._conclude(writer, plan, measured, cost, watch)
+        remove_run(writer.folder)
+        raise _not_begun(measured)
+
+    def _tell_settings(self) -> None:
+        settings = self.scene.server.settings
+        if settings:
+            told = ", ".join(f"{setting.name}={setting.value}" for setting in settings)
+            self.observer.say(f"server settings: {told}")
+
+    def _prepared(self) -> tuple[Values, Watch | None]:
+        """The data, and the numbers that the workload's laws are about."""
+        prepared = prepare(
+            self.scene,
+            self.work,
+            self.options,
+            seed=self.seed,
+            bulk=self.tools.load,
+            watch=self.observer.loading,
+        )
+        if prepared.report:
+            self.observer.say(load_told(prepared.report))
+        if not self.options.no_vacuum:
+            settle(self.scene, self.work.workload, prepared)
+        workload = self.work.workload
+        if workload is None or not self._checks(is_ours=prepared.is_ours):
+            return prepared.values, None
+        return prepared.values, begin_watch(self.scene, workload, prepared.values)
+
+    def _checks(self, *, is_ours: bool) -> bool:
+        """Whether the laws can be held against this run."""
+        if not self.options.check and not is_ours:
+            return False
+        if not self.work.is_the_workloads_alone:
+            self.observer.say("the invariants are not checked: scripts of your own run, too")
+        return self.work.is_the_workloads_alone
+
+    def _describe(self, writer: RunWriter, description: ServerDescription) -> None:
+        server = self.scene.server
+        writer.write_host(msgspec.to_builtins(describe_host(server.data_directory)))
+        told = msgspec.to_builtins(description)
+        writer.write_server({**told, "chosen": msgspec.to_builtins(server.settings)})
+
+    def _measure(
+        self, writer: RunWriter, plan: Plan, watch: Watch | None
+    ) -> tuple[Measured, ServerCost]:
+        cost = ServerCost(self.scene.server.process_id)
+        witness = _Witness(self.observer, cost, watch)
+        with (writer.folder / LOG).open("a", encoding="utf-8") as log:
+            engine = self.tools.start(plan, log)
+            try:
+                return measure(engine, plan, witness, writer.append_frame, writer.log), cost
+            except DbdynoError as error:  # a disk that is full, say: the run had begun
+                error.exit_code = 2
+                raise
+
+    def _conclude(
+        self,
+        writer: RunWriter,
+        plan: Plan,
+        measured: Measured,
+        cost: ServerCost,
+        watch: Watch | None,
+    ) -> Recording:
+        violations = watch.violations(self.scene, measured.done) if watch and measured.done else []
+        summary = summarize(Run(writer.folder).recording(), self.tools.histograms)
+        writer.finish(
+            judged(
+                summary,
+                plan,
+                measured,
+                failures_max=self.options.failures_max,
+                violations=violations,
+                doubts=[*(watch.doubts if watch else []), *placement_doubts(self.scene.server)],
+                server_cpu_us=cost.per_transaction_us(measured.done) if measured.done else None,
+            )
+        )
+        return Run(writer.folder).recording()
+
+
+class _Witness:
+    """Everyone who follows a run while it lasts."""
+
+    def __init__(self, observer: Observer, cost: ServerCost, watch: Watch | None) -> None:
+        self._observer = observer
+        self._cost = cost
+        self._watch = watch
+        self.say = observer.say
+        self.loading = observer.loading
+
+    def started(self, plan: Plan, started: Started) -> None:
+        self._observer.started(plan, started)
+
+    def interval(self, interval: Interval) -> None:
+        self._cost.note(interval)
+        if self._watch is not None:
+            self._watch.commits.add(interval)
+        self._observer.interval(interval)
+
+
+def _not_begun(measured: Measured) -> BaseException:
+    """Why there was no first transaction."""
+    if measured.failed is not None:
+        return DbdynoError(measured.failed.code, measured.failed.message, measured.failed.hint)
+    if measured.done is not None and measured.done.end == "interrupted":
+        return KeyboardInterrupt()
+    return DbdynoError(
+        "engine_ended",
+        "the engine ended before it began",
+        "dbdyno doctor tells what this machine lacks.",
+    )

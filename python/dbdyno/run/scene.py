@@ -1,0 +1,78 @@
+"""The server made ready for a run: its data there, settled if it is ours, and described."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from dbdyno.run.options import DataOptions
+from dbdyno.run.plan import cores_available
+from dbdyno.run.work import Work
+from dbdyno.servers.base import Server
+from dbdyno.targets.base import Connection, Target
+from dbdyno.targets.registry import all_targets
+from dbdyno.workloads.base import Workload
+from dbdyno.workloads.loading import Bulk, LoadProgress, LoadReport
+from dbdyno.workloads.preparing import LoadOptions, Place, Prepared, prepare_data
+
+
+@dataclass(frozen=True)
+class Scene:
+    """A server, a control connection to it, and what kind of database it is."""
+
+    server: Server
+    control: Connection
+    target: Target
+
+    def close(self) -> None:
+        """Ends the control connection; the server is ended by whoever opened it."""
+        self.control.close()
+
+
+def enter(server: Server) -> Scene:
+    """Connects to a server that answers."""
+    return Scene(server, server.connect(), all_targets()[server.endpoint().protocol])
+
+
+def prepare(  # noqa: PLR0913 - each is another thing
+    scene: Scene,
+    work: Work,
+    options: DataOptions,
+    *,
+    seed: int,
+    bulk: Bulk,
+    watch: Callable[[LoadProgress], None],
+) -> Prepared:
+    """The workload's data, as it is there or loaded; nothing for scripts alone."""
+    if work.workload is None:
+        return Prepared(values={}, made_by="")
+    return prepare_data(
+        work.workload,
+        work.given,
+        Place(scene.target, scene.control, scene.server.endpoint()),
+        bulk=bulk,
+        options=LoadOptions(
+            seed=seed,
+            jobs=cores_available(),
+            replace=options.replace,
+            checkpoint=scene.server.is_private,
+        ),
+        watch=watch,
+    )
+
+
+def settle(scene: Scene, workload: Workload | None, prepared: Prepared) -> None:
+    """The same state before each run on a server of ours; any other is left as it is."""
+    if workload is None or not scene.server.is_private or prepared.report is not None:
+        return  # Freshly loaded data is settled already.
+    names = [table.name for table in workload.tables(prepared.values)]
+    with scene.target.understood("vacuum before the run"):
+        scene.target.settle(scene.control, names)
+
+
+def load_told(report: LoadReport) -> str:
+    """What was loaded, for the person who waited."""
+    seconds = sum(phase.elapsed_s for phase in report.phases)
+    phases = ", ".join(f"{phase.name} {phase.elapsed_s:.1f} s" for phase in report.phases)
+    return (
+        f"loaded {report.rows:,} rows in {seconds:.1f} s "
+        f"({report.rows_per_s:,.0f} rows/s: {phases})"
+    )

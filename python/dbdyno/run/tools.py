@@ -1,0 +1,47 @@
+"""What a run needs of the engine, as one value, so that tests can hand in another."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import IO, Protocol
+
+from dbdyno.model.plan import Plan
+from dbdyno.model.recording import Histograms
+from dbdyno.run.measure import Engine
+from dbdyno.workloads.loading import Bulk
+
+
+class Problem(Protocol):
+    """Something wrong with a script, found before the run."""
+
+    severity: str
+    script: str
+    line: int
+    column: int
+    text: str
+    message: str
+
+
+@dataclass(frozen=True)
+class Tools:
+    """The engine's doors."""
+
+    check_plan: Callable[[Plan], list[Problem]]
+    start: Callable[[Plan, IO[str]], Engine]
+    load: Bulk
+    histograms: Histograms
+
+
+def engine_tools() -> Tools:
+    """The real engine's."""
+    from dbdyno import engine  # noqa: PLC0415 - tests without the engine hand in another
+
+    return Tools(
+        check_plan=engine.check_plan,
+        start=engine.EngineProcess,
+        load=engine.load,
+        histograms=Histograms(
+            quantiles=engine.histogram_quantiles,
+            merge=engine.histogram_merge,
+            bars=engine.histogram_bars,
+        ),
+    )

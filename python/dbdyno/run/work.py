@@ -1,0 +1,131 @@
+"""What clients run: a workload, script files, or both, told apart by how they are written.
+
+Reads script files and knows no server. With a workload's name and files together, the
+workload gives the data and its share of the transactions, by the weights.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from dbdyno.errors import DbdynoError
+from dbdyno.model.plan import Scalar, Script
+from dbdyno.run.grammar import WeightedName, scalar
+from dbdyno.run.options import DataOptions
+from dbdyno.workloads.base import Workload
+from dbdyno.workloads.parameters import Value, Values
+from dbdyno.workloads.registry import all_workloads, find_workload
+
+
+@dataclass(frozen=True, kw_only=True)
+class Work:
+    """What was asked for. ``given`` are the workload's parameters, ``variables`` the scripts'."""
+
+    workload: Workload | None
+    weight: int
+    files: tuple[Script, ...]
+    given: dict[str, Value]
+    variables: dict[str, Scalar]
+
+    @property
+    def name(self) -> str:
+        """What the run is called: the workload, or the scripts."""
+        if self.workload is not None:
+            return self.workload.name
+        return "+".join(Path(script.name).stem for script in self.files)
+
+    def complete(self) -> Mapping[str, Value]:
+        """A value for each of the workload's parameters."""
+        return self.workload.complete(self.given) if self.workload else {}
+
+    def scripts(self, values: Values) -> list[Script]:
+        """All scripts with their weights."""
+        if self.workload is None:
+            return list(self.files)
+        own = self.workload.scripts(values) if self.weight else []
+        return [*(replace(s, weight=s.weight * self.weight) for s in own), *self.files]
+
+    def all_variables(self, values: Values) -> dict[str, Scalar]:
+        """What the scripts' variables begin with."""
+        own = self.workload.variables(values) if self.workload else {}
+        return {**own, **self.variables}
+
+    @property
+    def is_the_workloads_alone(self) -> bool:
+        """Whether every transaction is one that the workload's laws know."""
+        return self.workload is not None and not self.files
+
+
+def find_work(
+    items: Sequence[WeightedName], files: Sequence[WeightedName], options: DataOptions
+) -> Work:
+    """The work that ``items`` (a workload, script files) and ``files`` name."""
+    workloads = [item for item in items if not looks_like_file(item.name)]
+    if len(workloads) > 1:
+        raise DbdynoError(
+            code="usage",
+            message=f"one workload a run: {' and '.join(w.name for w in workloads)} were given",
+            hint="Scripts of your own may stand beside a workload: dbdyno run tpcb@9 mine.sql@1",
+        )
+    scripts = [*(item for item in items if looks_like_file(item.name)), *files]
+    if not workloads and not scripts:
+        raise DbdynoError(
+            code="usage",
+            message="nothing to run",
+            hint=f"Name a workload ({', '.join(all_workloads())}) or a script file.",
+        )
+    workload = find_workload(workloads[0].name) if workloads else None
+    given, variables = _assigned(options, workload, has_files=bool(scripts))
+    return Work(
+        workload=workload,
+        weight=workloads[0].weight if workloads else 0,
+        files=tuple(_read(script) for script in scripts),
+        given=given,
+        variables=variables,
+    )
+
+
+def looks_like_file(name: str) -> bool:
+    """A workload's name is a word; a file has a folder or an ending, or is there."""
+    return "/" in name or "." in name or Path(name).is_file()
+
+
+def _assigned(
+    options: DataOptions, workload: Workload | None, *, has_files: bool
+) -> tuple[dict[str, Value], dict[str, Scalar]]:
+    """``-s`` and ``-D``, told apart: the workload's parameters, and the scripts' variables.
+
+    Without scripts of one's own nothing could read a variable: it is then a parameter
+    misspelt, and the workload says so.
+    """
+    assigned = dict(options.define)
+    if options.scale is not None:
+        assigned["scale"] = str(options.scale)
+    if workload is None:
+        return {}, {"scale": 1, **_scalars(assigned)}
+    known = {parameter.name for parameter in workload.parameters}
+    own = {name: value for name, value in assigned.items() if name in known or not has_files}
+    others = {name: value for name, value in assigned.items() if name not in own}
+    return workload.read(own), _scalars(others)
+
+
+def _scalars(assigned: Mapping[str, str]) -> dict[str, Scalar]:
+    return {name: scalar(value) for name, value in assigned.items()}
+
+
+def _read(script: WeightedName) -> Script:
+    try:
+        text = Path(script.name).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise DbdynoError(
+            code="script_unreadable",
+            message=f"cannot read the script {script.name}: {_why(error)}",
+            hint="A script is a file of UTF-8 text in pgbench's language.",
+        ) from error
+    return Script(name=script.name, weight=script.weight, text=text)
+
+
+def _why(error: OSError | UnicodeDecodeError) -> str:
+    return error.strerror or str(error) if isinstance(error, OSError) else "it is not UTF-8 text"

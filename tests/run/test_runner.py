@@ -1,0 +1,156 @@
+"""Whole runs on real servers: what is recorded, and what is refused with nothing touched."""
+
+from types import SimpleNamespace
+
+import psycopg
+import pytest
+
+from dbdyno import store
+from dbdyno.errors import DbdynoError
+from dbdyno.run.grammar import WeightedName
+from dbdyno.run.options import RunOptions
+from dbdyno.run.runner import run
+from dbdyno.servers.base import Server
+from tests.support.engine import (
+    TRANSACTIONS,
+    Crashing,
+    Forgetful,
+    Interrupted,
+    Refused,
+    SmallEngine,
+    tools,
+)
+
+
+class Observer:
+    def __init__(self) -> None:
+        self.said: list[str] = []
+        self.phases: list[str] = []
+
+    def say(self, text: str) -> None:
+        self.said.append(text)
+
+    def loading(self, progress) -> None:
+        self.phases.append(progress.phase)
+
+    def started(self, plan, started) -> None:
+        self.phases.append("run")
+
+    def interval(self, interval) -> None:
+        self.phases.append(interval.phase)
+
+
+@pytest.fixture
+def database(postgres_server: Server):
+    """An empty database of its own on the session's server."""
+    with postgres_server.connect() as control:
+        control.execute("drop database if exists runs")
+        control.execute("create database runs")
+        host = control.info.host
+        return f"postgresql://{control.info.user}@/runs?host={host}&port={control.info.port}"
+
+
+def run_tpcb(url: str, engine=SmallEngine, items=("tpcb",), observer=None, **options):
+    named = [WeightedName(item, 1) for item in items]
+    chosen = RunOptions(target=url, **options)
+    return run(named, chosen, tools(engine), observer or Observer()).record
+
+
+def test_a_first_run_loads_measures_checks_and_records(database, home):
+    observer = Observer()
+    record = run_tpcb(database, observer=observer, seed=7, tags=(("host", "a"),), clients=2)
+
+    assert observer.phases[0] == "create"
+    assert "fill" in observer.phases
+    assert observer.phases[-2:] == ["run", "measure"]
+    assert observer.said[0].startswith("loaded 100,011 rows")
+    assert (record.status, record.valid, record.invalid_reasons) == ("done", True, [])
+    assert (record.seed, record.tags, record.workload) == (7, {"host": "a"}, "tpcb")
+    assert record.transactions.ok == TRANSACTIONS
+    assert record.response_ms.p99 == pytest.approx(1.0, rel=0.01)
+    assert record.server["version"]
+    assert record.server["durability"]["fsync"] == "on"
+    assert record.server["cpu_us_per_transaction"] >= 0
+    assert any("share" in doubt for doubt in record.doubts)
+
+    kept = store.open_run("last")
+    assert kept.record == record
+    assert kept.host["cpu"]["cores_online"] >= 1
+    assert kept.server["settings"]
+
+
+def test_data_that_is_there_is_used_again(database, home):
+    run_tpcb(database)
+    observer = Observer()
+    record = run_tpcb(database, observer=observer)
+    assert observer.phases == ["run", "measure"]
+    assert record.valid
+
+
+def test_a_broken_invariant_makes_the_run_invalid(database, home):
+    record = run_tpcb(database, engine=Forgetful)
+    assert not record.valid
+    assert any("an invariant broke: rows of pgbench_history" in r for r in record.invalid_reasons)
+
+
+def test_scripts_beside_a_workload_leave_its_laws_alone(database, home, tmp_path):
+    script = tmp_path / "mine.sql"
+    script.write_text("select 1;")
+    observer = Observer()
+    record = run_tpcb(database, items=("tpcb", str(script)), observer=observer)
+    assert record.valid
+    assert any("invariants are not checked" in said for said in observer.said)
+    assert [s.name for s in record.scripts] == ["tpcb", str(script)]
+
+
+def test_a_script_of_ones_own_needs_no_workload(database, home, tmp_path):
+    script = tmp_path / "mine.sql"
+    script.write_text("select :aid;")
+    record = run_tpcb(database, items=(str(script),))
+    assert record.workload == "mine"
+    assert record.transactions.ok == TRANSACTIONS
+
+
+def test_a_crash_of_the_engine_is_a_failed_run_whose_data_is_kept(database, home):
+    record = run_tpcb(database, engine=Crashing)
+    assert record.status == "failed"
+    assert record.invalid_reasons == ["the engine ended before the run did"]
+    assert record.transactions.ok == TRANSACTIONS
+
+
+def test_an_interrupted_run_is_kept(database, home):
+    record = run_tpcb(database, engine=Interrupted)
+    assert (record.status, record.valid) == ("interrupted", False)
+
+
+def test_nothing_is_kept_of_a_run_that_did_not_begin(database, home):
+    with pytest.raises(DbdynoError) as refused:
+        run_tpcb(database, engine=Refused)
+    assert (refused.value.code, refused.value.exit_code) == ("login", 1)
+    assert store.list_runs() == []
+
+
+def test_more_clients_than_the_server_admits(database, home):
+    with pytest.raises(DbdynoError) as refused:
+        run_tpcb(database, clients=5000)
+    assert refused.value.code == "too_many_clients"
+    assert "max_connections" in refused.value.message
+    with psycopg.connect(database) as connection:
+        assert not connection.execute("select 1 from pg_class where relname ~ 'pgbench'").fetchall()
+
+
+def test_scripts_with_errors_are_refused_before_a_server_is_looked_for(home):
+    problem = SimpleNamespace(
+        severity="error", script="a.sql", line=3, column=7, text="rnd", message="no such function"
+    )
+    warning = SimpleNamespace(**{**vars(problem), "severity": "warning", "message": "never set"})
+    observer = Observer()
+    with pytest.raises(DbdynoError) as refused:
+        run(
+            [WeightedName("tpcb", 1)],
+            RunOptions(target="postgresql://nowhere.invalid/x"),
+            tools(problems=(warning, problem)),
+            observer,
+        )
+    assert refused.value.message == 'a.sql:3:7: no such function at "rnd"'
+    assert observer.said == ['warning: a.sql:3:7: never set at "rnd"']
