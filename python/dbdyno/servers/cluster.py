@@ -17,6 +17,7 @@ from psycopg import conninfo
 
 from dbdyno.errors import DbdynoError
 from dbdyno.servers.binaries import Binaries, find_binaries
+from dbdyno.servers.places import place_for
 from dbdyno.servers.privileges import Identity, server_identity
 from dbdyno.servers.settings import (
     Setting,
@@ -37,18 +38,21 @@ LOOPBACK = "127.0.0.1"
 class Blueprint(Struct, frozen=True):
     """What a private server is to be: found and checked before anything is made."""
 
+    place: Path
     binaries: Binaries
     settings: tuple[Setting, ...]
     tcp: bool
     identity: Identity
 
 
-def draw_blueprint(spec: ServerSpec, home: Path, connections: int, *, tcp: bool) -> Blueprint:
+def draw_blueprint(kind: str, spec: ServerSpec, connections: int, *, tcp: bool) -> Blueprint:
     """Finds the programs and settles the settings; any error leaves nothing behind."""
+    identity = server_identity()
+    place = place_for(kind, identity)
     binaries = find_binaries(spec)
-    settings = choose_settings(this_machine(home), connections, spec.settings)
+    settings = choose_settings(this_machine(place), connections, spec.settings)
     check_settings(binaries.postgres, settings)
-    return Blueprint(binaries=binaries, settings=settings, tcp=tcp, identity=server_identity())
+    return Blueprint(place=place, binaries=binaries, settings=settings, tcp=tcp, identity=identity)
 
 
 class Cluster(Struct, frozen=True):

@@ -7,6 +7,8 @@ Its folder is ``DBDYNO_HOME/servers/NAME``, and its lock makes two dbdynos take 
 import re
 import signal
 import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -15,12 +17,15 @@ from msgspec import Struct
 from dbdyno.errors import DbdynoError
 from dbdyno.servers.base import Server
 from dbdyno.servers.cluster import Cluster, draw_blueprint, lay_out, not_started, remove
-from dbdyno.servers.home import home_folder, locked
+from dbdyno.servers.home import locked
+from dbdyno.servers.places import place_for
+from dbdyno.servers.privileges import server_identity
 from dbdyno.servers.processes import end, is_running, mark_of
 from dbdyno.servers.record import FILE, ServerRecord, read_record, server_of, write_record
 from dbdyno.servers.spec import ServerSpec
 from dbdyno.servers.starting import wait_until_ready
 
+KIND = "servers"
 STOP_PATIENCE_S = 30
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,40}")
 
@@ -39,18 +44,17 @@ def start_kept(name: str, spec: ServerSpec, connections: int, *, tcp: bool = Fal
     """Starts a server that stays; the name must be free."""
     if not NAME.fullmatch(name):
         raise DbdynoError("bad_name", f"{name!r} cannot name a server", "letters, digits, . _ -")
-    place = home_folder("servers")
-    with locked(place / f".{name}.lock"):
-        _refuse_taken(name, place / name)
-        blueprint = draw_blueprint(spec, place, connections, tcp=tcp)
-        remove([place / name])  # a start that was cut short
-        cluster = lay_out(home_folder("servers", name), blueprint)
-        return _start(cluster)
+    with _named(name) as folder:
+        _refuse_taken(name, folder)
+        blueprint = draw_blueprint(KIND, spec, connections, tcp=tcp)
+        remove([folder])  # a start that was cut short
+        folder.mkdir(mode=0o700)
+        return _start(lay_out(folder, blueprint))
 
 
 def list_kept() -> list[KeptServer]:
     """All kept servers by name, those that have died included."""
-    folders = sorted(path for path in home_folder("servers").iterdir() if path.is_dir())
+    folders = sorted(path for path in _place().iterdir() if path.is_dir())
     records = ((folder, read_record(folder)) for folder in folders)
     return [_line(folder, record) for folder, record in records if record is not None]
 
@@ -69,7 +73,7 @@ def find_kept(name: str) -> Server:
 
 def stop_kept(name: str) -> None:
     """Ends the server of this name and removes its folder, also when it has died."""
-    with locked(home_folder("servers") / f".{name}.lock"):
+    with _named(name):
         record = _record(name)
         if not end(record.process, signal.SIGQUIT, STOP_PATIENCE_S):
             end(record.process, signal.SIGKILL, STOP_PATIENCE_S)
@@ -79,6 +83,18 @@ def stop_kept(name: str) -> None:
 def log_of_kept(name: str) -> Path:
     """The log file of the server of this name."""
     return _record(name).log
+
+
+def _place() -> Path:
+    return place_for(KIND, server_identity())
+
+
+@contextmanager
+def _named(name: str) -> Iterator[Path]:
+    """The folder of this name, for one dbdyno at a time."""
+    place = _place()
+    with locked(place / f".{name}.lock"):
+        yield place / name
 
 
 def _start(cluster: Cluster) -> Server:
@@ -131,7 +147,7 @@ def _refuse_taken(name: str, folder: Path) -> None:
 
 
 def _record(name: str) -> ServerRecord:
-    record = read_record(home_folder("servers") / name)
+    record = read_record(_place() / name)
     if record is None:
         names = ", ".join(line.name for line in list_kept()) or "none"
         raise DbdynoError(

@@ -18,7 +18,7 @@ from pathlib import Path
 from dbdyno.servers import guard
 from dbdyno.servers.base import Server
 from dbdyno.servers.cluster import Cluster, draw_blueprint, lay_out, not_started, remove
-from dbdyno.servers.home import home_folder, locked
+from dbdyno.servers.home import locked
 from dbdyno.servers.processes import ProcessMark, end, mark_of
 from dbdyno.servers.record import read_record, server_of, write_record
 from dbdyno.servers.spec import ServerSpec
@@ -29,8 +29,8 @@ STOP_PATIENCE_S = 30
 
 def start_private(spec: ServerSpec, connections: int, *, tcp: bool = False) -> Server:
     """A fresh server for so many connections; ``tcp`` puts the load on loopback TCP."""
-    blueprint = draw_blueprint(spec, home_folder("private"), connections, tcp=tcp)
-    folder, lock = _new_folder()
+    blueprint = draw_blueprint("private", spec, connections, tcp=tcp)
+    folder, lock = _new_folder(blueprint.place)
     try:
         cluster = lay_out(folder, blueprint)
         process = _start_guard(cluster, lock)
@@ -92,9 +92,8 @@ def _dismiss(process: "subprocess.Popen[str]") -> None:
     process.wait(STOP_PATIENCE_S)
 
 
-def _new_folder() -> tuple[Path, int]:
+def _new_folder(place: Path) -> tuple[Path, int]:
     """An empty folder and its lock, which lives as long as the guard."""
-    place = home_folder("private")
     with locked(place / "lock"):
         _clear_up(place)
         folder = Path(tempfile.mkdtemp(dir=place))

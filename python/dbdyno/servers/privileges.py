@@ -2,7 +2,7 @@
 
 As root, a user namespace is the first choice: no account is needed, files stay root's, and
 folders of mode 0700 above the data stay closed. Where namespaces are shut (many containers),
-an ordinary account runs the server and owns its folder. No folder is ever opened wider.
+an ordinary account runs the server and owns its folder.
 """
 
 import os
@@ -17,7 +17,6 @@ from msgspec import Struct
 
 from dbdyno.errors import DbdynoError
 from dbdyno.servers import guard
-from dbdyno.servers.home import VARIABLE
 
 UNSHARE = ("unshare", "--user", "--map-user=65534", "--map-group=65534", "--")
 ACCOUNTS = ("postgres", "nobody")
@@ -34,27 +33,21 @@ class Identity(Struct, frozen=True):
         return [*self.prefix, *(str(word) for word in words)]
 
     def take_over(self, *folders: Path) -> None:
-        """Gives folders to the account, which must be able to reach them."""
+        """Gives folders, and what is in them, to the account."""
         if self.account is None:
             return
         for folder in folders:
-            shutil.chown(folder, self.account)
-            for path in folder.rglob("*"):
+            for path in (folder, *folder.rglob("*")):
                 shutil.chown(path, self.account)
-        self._reach(folders[0])
+
+    def can_pass(self, folder: Path) -> bool:
+        """Whether the account may pass through this folder and all above it."""
+        probe = subprocess.run(["test", "-x", folder], check=False, **self.credentials())
+        return probe.returncode == 0
 
     def credentials(self) -> dict[str, Any]:
         """What makes a child run as the account, with none of our groups."""
         return guard.credentials(self.account)
-
-    def _reach(self, folder: Path) -> None:
-        probe = subprocess.run(["test", "-w", folder], user=self.account, check=False)
-        if probe.returncode != 0:
-            raise DbdynoError(
-                "folder_unreachable",
-                f"the account {self.account!r}, which runs the server, cannot reach {folder}",
-                f"set {VARIABLE} to a folder that every account can pass through",
-            )
 
 
 @cache

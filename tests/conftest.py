@@ -1,0 +1,95 @@
+"""Real servers for tests: each session has its own home and stops all it started."""
+
+import itertools
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from psycopg import Connection
+from psycopg.conninfo import make_conninfo
+
+from dbdyno.servers.base import Server
+from dbdyno.servers.binaries import embedded_binaries, local_binaries
+from dbdyno.servers.connecting import endpoint_of, open_connection
+from dbdyno.servers.private import start_private
+from dbdyno.servers.spec import ServerSpec
+
+SMALL = {"shared_buffers": "64MB", "max_wal_size": "256MB", "maintenance_work_mem": "64MB"}
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _session_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """No test writes into the home of the person who runs it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("DBDYNO_HOME", str(tmp_path_factory.mktemp("home")))
+        for name in ("PGHOST", "PGPORT", "PGUSER", "PGDATABASE", "PGPASSWORD", "PGSERVICE"):
+            patch.delenv(name, raising=False)
+        yield
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A home for one test alone."""
+    folder = tmp_path / "home"
+    monkeypatch.setenv("DBDYNO_HOME", str(folder))
+    return folder
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[Server]:
+    """The default private server: the newest of this machine, else the embedded one."""
+    with start_private(ServerSpec(settings=SMALL), connections=8) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def embedded_server() -> Iterator[Server]:
+    """The newest PostgreSQL that the tests have, with its pgbench beside it."""
+    folder = embedded_binaries()[0].folder
+    with start_private(ServerSpec(path=folder, settings=SMALL), connections=8) as server:
+        yield server
+
+
+@pytest.fixture(params=["local", "embedded"])
+def any_server(request: pytest.FixtureRequest) -> Server:
+    """Each server in turn."""
+    if request.param == "local":
+        assert local_binaries(), "install PostgreSQL: apt-get install postgresql"
+    name = {"local": "postgres_server", "embedded": "embedded_server"}[request.param]
+    server: Server = request.getfixturevalue(name)
+    return server
+
+
+@pytest.fixture
+def new_database() -> Iterator[Callable[[Server], Server]]:
+    """Makes databases of a test's own, on servers that tests share."""
+    made: list[tuple[Server, str]] = []
+    numbers = itertools.count(1)
+
+    def make(server: Server) -> Server:
+        name = f"test_{next(numbers)}"
+        with server.connect() as connection:
+            connection.execute(f"create database {name}")
+        made.append((server, name))
+        conninfo = make_conninfo(server.conninfo, dbname=name)
+        with open_connection(conninfo) as connection:
+            return replace(server, conninfo=conninfo, resolved=endpoint_of(connection))
+
+    yield make
+    for server, name in made:
+        with server.connect() as connection:
+            connection.execute(f"drop database {name} with (force)")
+
+
+@pytest.fixture
+def database(postgres_server: Server, new_database: Callable[[Server], Server]) -> Server:
+    """An empty database on the default server."""
+    return new_database(postgres_server)
+
+
+@pytest.fixture
+def connection(database: Server) -> Iterator[Connection]:
+    """A control connection to it."""
+    with database.connect() as opened:
+        yield opened

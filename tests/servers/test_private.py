@@ -1,0 +1,216 @@
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import pytest
+
+from dbdyno.errors import DbdynoError
+from dbdyno.servers import cluster, privileges
+from dbdyno.servers.base import Server
+from dbdyno.servers.binaries import embedded_binaries, local_binaries
+from dbdyno.servers.existing import use_existing
+from dbdyno.servers.home import home_folder
+from dbdyno.servers.private import start_private
+from dbdyno.servers.processes import ProcessMark, is_running, mark_of
+from dbdyno.servers.spec import ServerSpec
+from tests.conftest import SMALL
+
+# A stand-in for dbdyno: starts a private server, says where it is, and waits to be killed.
+OWNER = """
+import json, sys
+from dbdyno.servers.private import start_private
+from dbdyno.servers.spec import ServerSpec
+server = start_private(ServerSpec(settings=json.loads(sys.argv[1])), connections=1)
+print(server.process_id, server.data_directory.parent, flush=True)
+sys.stdin.read()
+"""
+
+
+def spec(**settings: str) -> ServerSpec:
+    return ServerSpec(path=embedded_binaries()[0].folder, settings={**SMALL, **settings})
+
+
+def local_spec() -> ServerSpec:
+    """Programs that any account can run: a virtual environment may lie behind a closed door."""
+    return ServerSpec(path=local_binaries()[0].folder, settings=SMALL)
+
+
+def wait_until_gone(process: ProcessMark, folder: Path) -> None:
+    """The guard clears up on its own: nothing but time tells when it is done."""
+    deadline = time.monotonic() + 10
+    while (is_running(process) or folder.exists()) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert not is_running(process)
+    assert not folder.exists()
+
+
+def test_a_private_server_answers_and_leaves_nothing(home: Path) -> None:
+    with start_private(spec(), connections=8) as server:
+        assert server.is_private
+        assert server.process_id is not None
+        process = mark_of(server.process_id)
+        assert server.data_directory is not None
+        assert (server.data_directory / "PG_VERSION").read_text() == "18\n"
+        with server.connect() as connection:
+            name = connection.execute("select current_setting('application_name')").fetchone()
+            assert name == ("dbdyno",)
+    assert not is_running(process)
+    assert [path.name for path in (home / "private").iterdir()] == ["lock"]
+
+
+def test_it_is_its_owners_alone(home: Path) -> None:
+    with start_private(spec(), connections=8) as server:
+        assert server.data_directory is not None
+        folder = server.data_directory.parent
+        private = [home, folder, server.data_directory]
+        assert [path.stat().st_mode & 0o777 for path in private] == [0o700] * 3
+        assert (folder / "password").stat().st_mode & 0o777 == 0o600
+        socket = server.endpoint().address.unix
+        assert socket
+        assert Path(socket.path).stat().st_mode & 0o777 == 0o700
+        with server.connect() as connection:
+            listening = connection.execute("select current_setting('listen_addresses')").fetchone()
+            assert listening == ("",)
+
+
+def test_tcp_is_loopback_with_a_password(home: Path) -> None:
+    with start_private(spec(), connections=8, tcp=True) as server:
+        endpoint = server.endpoint()
+        assert endpoint.address.tcp
+        assert endpoint.address.tcp.host == "127.0.0.1"
+        assert endpoint.password
+        assert endpoint.password not in server.url
+        assert endpoint.password not in repr(server)
+        wrong = server.url.replace("postgres@", "postgres:wrong@")
+        with pytest.raises(DbdynoError) as caught:
+            use_existing(wrong)
+        assert caught.value.code == "wrong_password"
+        assert "wrong@" not in str(caught.value)
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+def test_the_server_dies_with_dbdyno(home: Path, number: signal.Signals) -> None:
+    owner = subprocess.Popen(
+        [sys.executable, "-c", OWNER, json.dumps(SMALL)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+    assert owner.stdout is not None
+    assert owner.stdin is not None
+    pid, _, folder = owner.stdout.readline().strip().partition(" ")
+    process = mark_of(int(pid))
+    owner.send_signal(number)
+    owner.wait()
+    owner.stdin.close()
+    owner.stdout.close()
+    wait_until_gone(process, Path(folder))
+
+
+def test_it_is_no_child_of_the_terminal(postgres_server: Server) -> None:
+    assert postgres_server.process_id is not None
+    assert os.getsid(postgres_server.process_id) != os.getsid(0)
+
+
+def test_a_failed_start_gives_the_servers_own_reason(home: Path) -> None:
+    with pytest.raises(DbdynoError, match=r"did not start: .*no_such_library") as caught:
+        start_private(spec(shared_preload_libraries="no_such_library"), connections=8)
+    assert caught.value.code == "server_failed"
+    assert [path.name for path in (home / "private").iterdir()] == ["lock"]
+
+
+def test_nothing_is_made_for_an_unknown_setting(home: Path) -> None:
+    with pytest.raises(DbdynoError, match="no setting 'fsink'"):
+        start_private(spec(fsink="off"), connections=8)
+    assert list((home / "private").iterdir()) == []
+
+
+def test_settings_reach_the_server(home: Path) -> None:
+    with start_private(spec(full_page_writes="off"), connections=200) as server:
+        query = "select setting from pg_settings where name = any(%s) order by name"
+        with server.connect() as connection:
+            names = ["full_page_writes", "max_connections"]
+            values = connection.execute(query, [names]).fetchall()
+        assert values == [("off",), ("220",)]
+        assert "full_page_writes" in [setting.name for setting in server.settings]
+
+
+def test_a_long_home_gets_a_short_socket(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DBDYNO_HOME", str(tmp_path / ("long" * 20)))
+    with start_private(spec(), connections=8) as server:
+        socket = server.endpoint().address.unix
+        assert socket
+        place = Path(socket.path).parent
+        assert place.parent == Path("/tmp")
+        assert place.stat().st_mode & 0o777 == 0o700
+    assert not place.exists()
+
+
+def test_what_a_crash_left_behind_is_cleared_up(home: Path) -> None:
+    leftover = home_folder("private", "leftover")
+    (leftover / "lock").touch()
+    with start_private(spec(), connections=8) as server:
+        assert not leftover.exists()
+        with start_private(spec(), connections=8) as second:
+            assert second.data_directory != server.data_directory
+            with server.connect() as connection:
+                assert connection.execute("select 1").fetchone() == (1,)
+
+
+def test_a_home_that_cannot_be_written_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("DBDYNO_HOME", str(tmp_path / "file"))
+    with pytest.raises(DbdynoError) as caught:
+        start_private(spec(), connections=8)
+    assert caught.value.code == "home_unwritable"
+    assert "DBDYNO_HOME" in caught.value.hint
+
+
+def use_account(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if user namespaces were shut."""
+    assert os.geteuid() == 0, "only root can become another account: run the tests as root"
+    monkeypatch.setattr(cluster, "server_identity", privileges.ordinary_account)
+
+
+def assert_runs_as_account(server: Server) -> None:
+    account = privileges.ordinary_account().account
+    assert account
+    assert server.process_id is not None
+    assert Path(f"/proc/{server.process_id}").owner() == account
+    with server.connect() as connection:
+        assert connection.execute("select 1").fetchone() == (1,)
+
+
+def test_without_namespaces_an_account_runs_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    use_account(monkeypatch)
+    with tempfile.TemporaryDirectory() as open_to_all:
+        Path(open_to_all).chmod(0o755)
+        monkeypatch.setenv("DBDYNO_HOME", f"{open_to_all}/home")
+        with start_private(local_spec(), connections=8) as server:
+            assert_runs_as_account(server)
+            assert server.data_directory is not None
+            assert server.data_directory.is_relative_to(open_to_all)
+            assert server.data_directory.parent.stat().st_mode & 0o777 == 0o700
+
+
+def test_a_home_behind_a_closed_door_is_not_opened(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    use_account(monkeypatch)
+    tmp_path.chmod(0o700)
+    monkeypatch.setenv("DBDYNO_HOME", str(tmp_path / "home"))
+    with start_private(local_spec(), connections=8) as server:
+        assert_runs_as_account(server)
+        assert server.data_directory is not None
+        folder = server.data_directory.parent
+        assert folder.is_relative_to("/var/tmp")
+    assert not folder.exists()
+    assert tmp_path.stat().st_mode & 0o777 == 0o700

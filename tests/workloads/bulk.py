@@ -1,0 +1,88 @@
+"""A loader in Python: the engine's contract for bulk loads, kept by the slow and plain way."""
+
+import struct
+import time
+from collections.abc import Iterator
+
+import psycopg
+from psycopg import sql
+
+from dbdyno.model.frame import Loaded, Progress
+from dbdyno.model.plan import Endpoint, LoadColumn, LoadPlan, LoadTable
+
+HEADER = b"PGCOPY\n\xff\r\n\0" + bytes(8)
+TRAILER = b"\xff\xff"
+ROWS_PER_FRAME = 50_000
+FORMATS = {"int4": ">i", "int8": ">q", "timestamp": ">q"}
+
+
+def load_slowly(plan: LoadPlan) -> Iterator[Progress | Loaded]:
+    began = time.monotonic_ns()
+    with psycopg.connect(conninfo_of(plan.endpoint)) as connection:
+        for table in plan.tables:
+            yield from load_table(connection, table)
+            connection.commit()
+    rows = sum(table.rows for table in plan.tables)
+    yield Loaded(rows=rows, elapsed_ns=time.monotonic_ns() - began)
+
+
+def load_table(connection: psycopg.Connection, table: LoadTable) -> Iterator[Progress]:
+    for statement in table.before:
+        connection.execute(sql.SQL(statement))
+    with connection.cursor().copy(sql.SQL(table.copy)) as copy:
+        copy.write(HEADER)
+        for first in range(0, table.rows, ROWS_PER_FRAME):
+            beyond = min(first + ROWS_PER_FRAME, table.rows)
+            copy.write(b"".join(row_of(table.columns, row) for row in range(first, beyond)))
+            yield Progress(table=table.name, rows=beyond, rows_total=table.rows)
+        copy.write(TRAILER)
+
+
+def row_of(columns: list[LoadColumn], row: int) -> bytes:
+    fields = [field_of(column, row) for column in columns]
+    return struct.pack(">h", len(fields)) + b"".join(fields)
+
+
+def field_of(column: LoadColumn, row: int) -> bytes:
+    value = value_of(column, row)
+    if value is None:
+        return struct.pack(">i", -1)
+    is_number = isinstance(value, int)
+    packed = struct.pack(FORMATS[column.kind], value) if is_number else str(value).encode()
+    return struct.pack(">i", len(packed)) + packed
+
+
+def value_of(column: LoadColumn, row: int) -> int | str | None:
+    if column.generator == "null":
+        return None
+    ((law, options),) = column.generator.items()
+    match law:
+        case "sequence":
+            return int(options["start"]) + row
+        case "block":
+            return int(options["start"]) + row // int(options["size"])
+        case "number":
+            return int(options["value"])
+        case "constant":
+            return str(options["text"])
+        case "template":
+            return str(options["pattern"]).replace("@", "abcdefgh"[row % 8])
+        case _:
+            raise AssertionError(f"no workload uses {law} yet")
+
+
+def conninfo_of(endpoint: Endpoint) -> str:
+    address = endpoint.address
+    if address.tcp:
+        host, port = address.tcp.host, address.tcp.port
+    else:
+        assert address.unix
+        folder, _, name = address.unix.path.rpartition("/")
+        host, port = folder, int(name.rpartition(".")[2])
+    return psycopg.conninfo.make_conninfo(
+        host=host,
+        port=port,
+        user=endpoint.user,
+        password=endpoint.password,
+        dbname=endpoint.database,
+    )

@@ -1,0 +1,120 @@
+"""Laws hold on honest runs and break on planted damage."""
+
+import random
+from typing import Any
+
+import pytest
+from psycopg import Connection
+
+from dbdyno.workloads.base import Workload
+from dbdyno.workloads.invariants import Committed, Violation
+from dbdyno.workloads.registry import find_workload
+from tests.workloads.conftest import Prepare
+
+TRANSACTIONS = 20
+EXACTLY = Committed(TRANSACTIONS, TRANSACTIONS)
+
+
+def run_script(connection: Connection, workload: Workload, **given: Any) -> None:
+    """Plays the workload's own statements, with values a client might draw."""
+    chance = random.Random(1)
+    (script,) = workload.scripts(workload.complete(given))
+    statements = [line for line in script.text.splitlines() if not line.startswith(("--", "\\"))]
+    for _ in range(TRANSACTIONS):
+        drawn = {"aid": chance.randint(1, 100_000), "id": chance.randint(1, 100_000)}
+        drawn |= {"tid": chance.randint(1, 10), "bid": 1, "delta": chance.randint(-5000, 5000)}
+        for statement in statements:
+            text = statement
+            for name, value in drawn.items():
+                text = text.replace(f":{name}", str(value))
+            connection.execute(text)  # type: ignore[call-overload]
+
+
+def judge(
+    connection: Connection,
+    name: str,
+    committed: Committed = EXACTLY,
+    damage: str = "select 1",
+    **given: Any,
+) -> list[Violation]:
+    workload = find_workload(name)
+    values = workload.complete(given)
+    (script,) = workload.script_names(values)
+    before = workload.snapshot(connection)
+    run_script(connection, workload, **given)
+    connection.execute(damage)  # type: ignore[call-overload]
+    after = workload.snapshot(connection)
+    return workload.verify(values, before, after, {script: committed})
+
+
+@pytest.mark.parametrize("name", ["tpcb", "simple-update", "select-only"])
+def test_honest_runs_break_nothing(prepare: Prepare, connection: Connection, name: str) -> None:
+    prepare("tpcb")
+    workload = find_workload(name)
+    assert judge(connection, "simple-update") == []  # used data is as good as fresh
+    assert judge(connection, name) == []
+    assert workload.check(connection, workload.complete({})) == []
+
+
+@pytest.mark.parametrize("operation", ["select", "update", "insert"])
+def test_honest_runs_of_pk(prepare: Prepare, connection: Connection, operation: str) -> None:
+    prepare("pk")
+    assert judge(connection, "pk", operation=operation) == []
+    workload = find_workload("pk")
+    assert workload.check(connection, workload.complete({})) == []
+
+
+@pytest.mark.parametrize(
+    ("damage", "law"),
+    [
+        ("update pgbench_accounts set abalance = abalance + 1 where aid = 7", "same change"),
+        ("update pgbench_tellers set tbalance = tbalance + 1 where tid = 7", "same change"),
+        ("update pgbench_branches set bbalance = bbalance + 1", "same change"),
+        ("insert into pgbench_history (delta) values (0)", "one per transaction"),
+        ("insert into pgbench_tellers (tid, tbalance) values (11, 0)", "unchanged"),
+    ],
+)
+def test_damage_is_seen(prepare: Prepare, connection: Connection, damage: str, law: str) -> None:
+    prepare("tpcb")
+    assert [violation.law for violation in judge(connection, "tpcb", damage=damage)] == [law]
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "update pgbench_accounts set abalance = abalance + 1 where aid = 7",
+        "update pgbench_tellers set tbalance = tbalance + 1 where tid = 7",
+        "delete from pgbench_accounts where aid = 7",
+    ],
+)
+def test_check_sees_damage(prepare: Prepare, connection: Connection, damage: str) -> None:
+    prepare("tpcb")
+    connection.execute(damage)  # type: ignore[call-overload]
+    workload = find_workload("tpcb")
+    assert len(workload.check(connection, workload.complete({}))) == 1
+
+
+def test_a_lost_commit_is_seen(prepare: Prepare, connection: Connection) -> None:
+    prepare("tpcb")
+    more = Committed(TRANSACTIONS + 1, TRANSACTIONS + 3)
+    assert [violation.message for violation in judge(connection, "tpcb", more)] == [
+        "rows of pgbench_history grew by 20, but 21 to 23 transactions of tpcb were committed"
+    ]
+
+
+def test_transactions_whose_end_was_not_seen_may_count(
+    prepare: Prepare, connection: Connection
+) -> None:
+    prepare("tpcb")
+    assert judge(connection, "tpcb", Committed(TRANSACTIONS - 2, TRANSACTIONS + 2)) == []
+
+
+@pytest.mark.parametrize(
+    ("operation", "damage"),
+    [("update", "delete from tbl where id = 7"), ("insert", "insert into tbl default values")],
+)
+def test_damage_to_pk_is_seen(
+    prepare: Prepare, connection: Connection, operation: str, damage: str
+) -> None:
+    prepare("pk")
+    assert len(judge(connection, "pk", damage=damage, operation=operation)) == 1
