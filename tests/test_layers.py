@@ -26,7 +26,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "workloads": {"errors", "model", "targets"},
     "analysis": {"model"},
     "explain": {"analysis", "model"},
-    "report": {"analysis", "model"},
+    "report": {"analysis", "errors", "model"},
     "store": {"errors", "home", "model"},
     "telemetry": {"host", "model", "targets"},
     "run": {
@@ -91,7 +91,7 @@ CRATE_MAY_USE: dict[str, set[str]] = {
 
 def layer_of(module: str) -> str:
     """``dbdyno.store.run`` is of the layer ``store``."""
-    return (module.split(".") + ["__init__"])[1]
+    return [*module.split("."), "__init__"][1]
 
 
 def modules() -> Iterator[tuple[str, Path]]:

@@ -3,11 +3,10 @@
 import io
 from collections import Counter
 
-from tests.support.frames import SECOND_NS, interval, started
-from tests.support.plans import plan_of
-
 from dbdyno.cli.progress import ProgressLines, bucket_low_ns, quantile_ns
 from dbdyno.workloads.loading import LoadProgress
+from tests.support.frames import SECOND_NS, interval, started
+from tests.support.plans import plan_of
 
 
 class Terminal(io.StringIO):

@@ -7,23 +7,23 @@ import sys
 from dbdyno.host.processes import cpu_us
 
 
-def stat(pid: int, parent: int, user: int, system: int, buried: int = 0, name: str = "x") -> str:
-    return f"{pid} ({name}) S {parent} 0 0 0 0 0 0 0 0 0 {user} {system} {buried} 0 20"
+def stat(parent: int, user: int, system: int, *, buried: int = 0, name: str = "x") -> str:
+    return f"1 ({name}) S {parent} 0 0 0 0 0 0 0 0 0 {user} {system} {buried} 0 20"
 
 
 def test_a_server_its_backends_and_those_that_ended(tree):
     root = tree(
         {
-            "proc/10/stat": stat(10, 1, 1, 2, buried=4, name="post (gres) x"),
-            "proc/11/stat": stat(11, 10, 8, 16),
-            "proc/12/stat": stat(12, 99, 1000, 1000),
+            "proc/10/stat": stat(1, 1, 2, buried=4, name="post (gres) x"),
+            "proc/11/stat": stat(10, 8, 16),
+            "proc/12/stat": stat(99, 1000, 1000),
         }
     )
     assert cpu_us(10, root) == 31 * 1_000_000 // os.sysconf("SC_CLK_TCK")
 
 
 def test_a_process_that_is_gone(tree):
-    assert cpu_us(10, tree({"proc/12/stat": stat(12, 1, 1, 1)})) is None
+    assert cpu_us(10, tree({"proc/12/stat": stat(1, 1, 1)})) is None
 
 
 def test_a_real_process_that_works():

@@ -77,7 +77,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             tokens, exit_on_error=False, print_error=False, result_action="return_value"
         )
     except CycloptsError as error:
-        print_error("usage", _one_line(error), "See dbdyno --help.", as_json=as_json)
+        command_line = " ".join(["dbdyno", *(error.command_chain or ()), "--help"])
+        print_error("usage", _one_line(error), f"See {command_line}.", as_json=as_json)
         return Exit.NOTHING_RUN
     except DbdynoError as error:
         print_error(error.code, error.message, error.hint, as_json=as_json)

@@ -6,10 +6,11 @@ from dbdyno.cli.app import command
 from dbdyno.cli.load import refuse_passing_server
 from dbdyno.cli.output import Exit, Json, print_json, print_result
 from dbdyno.errors import DbdynoError
+from dbdyno.run.grammar import WeightedName
 from dbdyno.run.options import DataOptions, TargetOptions
 from dbdyno.run.scene import enter
 from dbdyno.run.target import open_server
-from dbdyno.run.work import WeightedName, find_work
+from dbdyno.run.work import find_work
 from dbdyno.workloads.status import data_status
 
 app = command("check", "dbdyno check tpcb --target postgresql://db/bench")
@@ -18,6 +19,7 @@ app = command("check", "dbdyno check tpcb --target postgresql://db/bench")
 @app.default
 def check(
     workload: str,
+    /,
     *,
     target: TargetOptions = TargetOptions(),
     data: DataOptions = DataOptions(),

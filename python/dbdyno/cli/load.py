@@ -7,12 +7,13 @@ from dbdyno.cli.app import command
 from dbdyno.cli.output import Exit, Json, print_json, print_result
 from dbdyno.cli.progress import ProgressLines
 from dbdyno.errors import DbdynoError
+from dbdyno.run.grammar import WeightedName
 from dbdyno.run.options import SECOND_NS, DataOptions, TargetOptions
 from dbdyno.run.runner import SEED_BITS
 from dbdyno.run.scene import enter, load_told, prepare
 from dbdyno.run.target import names_a_kind, open_server
 from dbdyno.run.tools import engine_tools
-from dbdyno.run.work import WeightedName, find_work
+from dbdyno.run.work import find_work
 
 app = command(
     "load",
@@ -24,6 +25,7 @@ app = command(
 @app.default
 def load(
     workload: str,
+    /,
     *,
     target: TargetOptions = TargetOptions(),
     data: DataOptions = DataOptions(),

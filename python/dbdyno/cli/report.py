@@ -22,6 +22,7 @@ app = command(
 @app.default
 def report(
     run: str = "last",
+    /,
     *,
     output: Annotated[Path | None, Parameter(name=["-o", "--output"], metavar="FILE")] = None,
     text: bool = False,

@@ -10,11 +10,10 @@ from dbdyno.cli.progress import ProgressLines
 from dbdyno.cli.reporting import write_html
 from dbdyno.model.record import RunRecord
 from dbdyno.report import render_text
-from dbdyno.run.grammar import weighted_name
-from dbdyno.run.options import RunOptions, each
+from dbdyno.run.grammar import WeightedName, weighted_name
+from dbdyno.run.options import RunOptions, parsed
 from dbdyno.run.runner import run as run_it
 from dbdyno.run.tools import engine_tools
-from dbdyno.run.work import WeightedName
 
 app = command(
     "run",
@@ -26,8 +25,8 @@ app = command(
 )
 
 What = Annotated[
-    tuple[WeightedName, ...],
-    Parameter(converter=each(weighted_name), n_tokens=1, metavar="WORKLOAD|FILE[@WEIGHT]"),
+    WeightedName,
+    Parameter(converter=parsed(weighted_name), n_tokens=1, accepts_keys=False),
 ]
 
 
@@ -41,7 +40,8 @@ def run(*what: What, options: RunOptions = RunOptions()) -> int:
     Parameters
     ----------
     what
-        A workload (its data is loaded when it is not there), or script files.
+        A workload (its data is loaded when it is not there), or script files; a weight
+        follows as @3.
     """
     progress = ProgressLines(options.progress_ns)
     try:

@@ -29,7 +29,7 @@ def runs(*, json: Json = False) -> int:
 
 
 @app.command
-def rm(run: str, *runs: str) -> int:
+def rm(run: str, /, *runs: str) -> int:
     """Remove runs.
 
     Parameters

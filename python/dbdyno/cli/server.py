@@ -41,6 +41,7 @@ Name = Annotated[str, Parameter(show_default=True)]
 @app.command
 def start(  # noqa: PLR0913 - one an option
     name: Name = "default",
+    /,
     *,
     server: Annotated[str, Parameter(show_default=True)] = "postgres",
     settings: Settings = (),
@@ -74,7 +75,7 @@ def start(  # noqa: PLR0913 - one an option
 
 
 @app.command
-def stop(name: Name = "default") -> int:
+def stop(name: Name = "default", /) -> int:
     """Stop a server and remove it with all its data.
 
     Parameters
@@ -105,7 +106,7 @@ def list_(*, json: Json = False) -> int:
 
 
 @app.command
-def logs(name: Name = "default") -> int:
+def logs(name: Name = "default", /) -> int:
     """Print a server's log.
 
     Parameters

@@ -18,7 +18,9 @@ app = command(
 
 
 @app.default
-def sql(query: Annotated[str, Parameter(allow_leading_hyphen=True)], *, json: Json = False) -> int:
+def sql(
+    query: Annotated[str, Parameter(allow_leading_hyphen=True)], /, *, json: Json = False
+) -> int:
     """Ask all runs a question in SQL.
 
     The tables are runs, and one for each kind of thing recorded: intervals, scripts,

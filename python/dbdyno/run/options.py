@@ -45,7 +45,7 @@ def _span(*names: str, group: Group, bare_unit: str = "s") -> Parameter:
         group=group,
         converter=parsed(lambda text: grammar.span_ns(text, bare_unit)),
         metavar="TIME",
-        show_default=grammar.span_text,
+        show_default=lambda span: grammar.span_text(span) if span is not None else "none",
     )
 
 
@@ -69,14 +69,10 @@ class TargetOptions:
     """A database that exists, as libpq writes it: postgresql://user@host/db."""
 
     server: Annotated[str | None, _flag("--server", group=_TARGET, metavar="SPEC")] = None
-    """A private server: postgres[:VERSION|PATH][,setting=value…], or the name of one that
-    `dbdyno server start` keeps running."""
+    """A new private server, postgres[:VERSION|PATH][,setting=value…], or the name of a kept one."""
 
     settings: Annotated[tuple[tuple[str, str], ...], _pairs("--set", group=_TARGET)] = ()
     """A setting of the private server; repeatable."""
-
-    io: Annotated[Io, _flag("--io", group=_TARGET, show_default=True)] = "auto"
-    """The kernel interface that drives the sockets."""
 
 
 @Parameter(name="*")
@@ -110,7 +106,7 @@ class RunOptions(TargetOptions, DataOptions):
             group=_WORK,
             converter=each(grammar.weighted_name),
             n_tokens=1,
-            metavar="FILE[@WEIGHT]",
+            metavar="FILE@WEIGHT",
         ),
     ] = ()
     """A script in pgbench's language; repeatable."""
@@ -143,7 +139,7 @@ class RunOptions(TargetOptions, DataOptions):
     """Threads of the engine."""
 
     duration_ns: Annotated[int | None, _span("-T", "--time", group=_LOAD)] = None
-    """How long to measure; 30s unless -t or --stages says otherwise."""
+    """How long to measure; 30s when neither -t nor --stages says."""
 
     transactions: Annotated[int | None, _flag("-t", "--transactions", group=_LOAD)] = None
     """Stop after so many transactions per client instead."""
@@ -187,8 +183,7 @@ class RunOptions(TargetOptions, DataOptions):
     latency_limit_ns: Annotated[
         int | None, _span("-L", "--latency-limit", group=_LIMITS, bare_unit="ms")
     ] = None
-    """Count slower transactions as late; with --rate, skip those that would start later than
-    this. A bare number is in milliseconds."""
+    """Count slower ones as late, and with --rate skip those that would start later; bare in ms."""
 
     tries_max: Annotated[int, _flag("--max-tries", group=_LIMITS, show_default=True)] = 1
     """Tries of a transaction that fails by serialization or deadlock; 0 for no limit."""
@@ -210,6 +205,9 @@ class RunOptions(TargetOptions, DataOptions):
 
     stall_limit_ns: Annotated[int, _span("--stall-limit", group=_LIMITS)] = 60 * SECOND_NS
     """Give up when the server sends nothing for so long."""
+
+    io: Annotated[Io, _flag("--io", group=_LIMITS, show_default=True)] = "auto"
+    """The kernel interface that drives the sockets."""
 
     interval_ns: Annotated[int, _span("--interval", group=_OUTPUT)] = SECOND_NS
     """Record so often; from 100ms."""
