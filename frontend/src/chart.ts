@@ -16,7 +16,7 @@ export function drawChart(place: HTMLElement, data: ChartData): void {
     plot = create(place, data);
   };
   onThemeChange(redraw);
-  new ResizeObserver(() => plot.setSize(sizeOf(place))).observe(place);
+  new ResizeObserver(() => plot.setSize(sizeOf(place, data))).observe(place);
 }
 
 function create(place: HTMLElement, data: ChartData): uPlot {
@@ -24,15 +24,15 @@ function create(place: HTMLElement, data: ChartData): uPlot {
   return new uPlot(options(place, data), columns as uPlot.AlignedData, place);
 }
 
-function sizeOf(place: HTMLElement): { width: number; height: number } {
+function sizeOf(place: HTMLElement, data: ChartData): { width: number; height: number } {
   const width = Math.max(place.clientWidth, 200);
-  return { width, height: width < 500 ? 200 : 260 };
+  return { width, height: width < 500 ? data.height * 0.8 : data.height };
 }
 
 function options(place: HTMLElement, data: ChartData): uPlot.Options {
   const solid = data.series.map((series) => colour(series.colour));
   return {
-    ...sizeOf(place),
+    ...sizeOf(place, data),
     padding: [12, LABEL_ROOM, 0, 0],
     legend: { show: true, live: true },
     cursor: { points: { size: 7 }, drag: { x: true, y: false }, y: false },
@@ -47,8 +47,33 @@ function options(place: HTMLElement, data: ChartData): uPlot.Options {
 }
 
 function yScale(data: ChartData): uPlot.Scale {
-  if (data.scale === "log") return { distr: 3, log: 10 };
+  if (data.scale === "log") {
+    return { distr: 3, log: 10, range: (_plot, low, high) => [roundDown(low), roundUp(high)] };
+  }
   return { range: (_plot, _low, high) => [0, (high || 1) * 1.06] };
+}
+
+// The ends and the lines of a logarithmic axis stand at 1, 2 and 5 times powers of ten.
+const STEPS = [1, 2, 5, 10];
+
+function roundDown(value: number): number {
+  const power = 10 ** Math.floor(Math.log10(value || 1));
+  return power * (STEPS.findLast((step) => step * power <= value * 1.0001) ?? 1);
+}
+
+function roundUp(value: number): number {
+  const power = 10 ** Math.floor(Math.log10(value || 1));
+  return power * (STEPS.find((step) => step * power >= value * 0.9999) ?? 10);
+}
+
+function isStep(tick: number): boolean {
+  const lead = tick / 10 ** Math.floor(Math.log10(tick) + 1e-9);
+  return STEPS.some((step) => Math.abs(lead - step) < 0.01);
+}
+
+function onlySteps(data: ChartData): uPlot.Axis.Filter {
+  return (_plot, ticks) =>
+    ticks.map((tick) => (data.scale === "linear" || isStep(tick) ? tick : null));
 }
 
 function axis(): uPlot.Axis {
@@ -64,6 +89,7 @@ function xAxis(): uPlot.Axis {
   return {
     ...axis(),
     grid: { show: false },
+    size: 26,
     values: (_plot, ticks) => ticks.map(formatSeconds),
   };
 }
@@ -72,6 +98,8 @@ function yAxis(data: ChartData): uPlot.Axis {
   return {
     ...axis(),
     size: 62,
+    filter: onlySteps(data),
+    grid: { stroke: colour("--rule"), width: 1, filter: onlySteps(data) },
     values: (_plot, ticks) => ticks.map((tick) => tickText(tick, data)),
   };
 }
@@ -104,8 +132,8 @@ function drawMarks(plot: uPlot, marks: MarkData[]): void {
   const { ctx, bbox } = plot;
   ctx.save();
   for (const mark of marks) {
-    const left = Math.max(plot.valToPos(mark.from, "x", true), bbox.left);
-    const right = Math.min(plot.valToPos(mark.to, "x", true), bbox.left + bbox.width);
+    const left = Math.max(plot.valToPos(mark.begin_s, "x", true), bbox.left);
+    const right = Math.min(plot.valToPos(mark.end_s, "x", true), bbox.left + bbox.width);
     if (right <= left) continue;
     ctx.fillStyle = colour("--ground");
     ctx.fillRect(left, bbox.top, right - left, bbox.height);

@@ -8,14 +8,15 @@ export interface SeriesData {
 }
 
 export interface MarkData {
-  from: number;
-  to: number;
+  begin_s: number;
+  end_s: number;
   label: string;
 }
 
 export interface ChartData {
   x: number[];
   series: SeriesData[];
+  height: number; // CSS pixels on a wide page
   scale: "linear" | "log";
   unit: "tps" | "ms";
   marks: MarkData[];

@@ -5,6 +5,7 @@ import struct
 import zlib
 
 import numpy as np
+
 from dbdyno.model.recording import Histograms
 
 _COOKIE = 0x1C849303 | 0x10

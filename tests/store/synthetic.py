@@ -5,10 +5,9 @@ from dataclasses import dataclass, field
 
 import msgspec
 import numpy as np
-from dbdyno.model import frame as frames
-from dbdyno.model import plan as plans
-from dbdyno.model.record import RunRecord
 
+from dbdyno.model import frame as frames, plan as plans
+from dbdyno.model.record import RunRecord
 from tests.store import hdr
 
 SQL = (
@@ -240,10 +239,8 @@ def _histograms(shape, response, service, times):
     return [script], [hdr.encode(times[:, i]) for i in range(shape.statements)]
 
 
-def _done(shape, ok, failed, retried, responses, services, statements):
-    response, service, times = (
-        np.concatenate(parts) for parts in (responses, services, statements)
-    )
+def _done(shape, ok, failed, retried, *measured):
+    response, service, times = (np.concatenate(parts) for parts in measured)
     scripts, by_statement = _histograms(shape, response, service, times)
     return frames.Done(
         end="complete",

@@ -71,6 +71,7 @@ class LineChart(Struct, frozen=True, kw_only=True):
     series: Sequence[Series]
     scale: Literal["linear", "log"]
     unit: Literal["tps", "ms"]
+    height: int = 260
     marks: Sequence[Mark] = ()
 
 

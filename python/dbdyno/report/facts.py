@@ -32,14 +32,19 @@ def _title(path: tuple[str, ...]) -> str:
 def _written(name: str, value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
-    if isinstance(value, int) and name.endswith("_bytes"):
-        return size(value)
-    if isinstance(value, int | float) and name.endswith("_ns"):
-        return seconds(value / 1e9)
-    if isinstance(value, float):
-        return f"{value:g}"
-    if isinstance(value, int):
-        return count(value) if abs(value) < 10**12 else str(value)
+    if isinstance(value, int | float):
+        return _number(name, value)
     if isinstance(value, list | tuple):
         return ", ".join(str(one) for one in value) or NOTHING
     return str(value) or NOTHING
+
+
+def _number(name: str, value: float) -> str:
+    """In the unit that the name ends in; a number that counts nothing, as it came."""
+    if name.endswith("_bytes"):
+        return size(value)
+    if name.endswith("_ns"):
+        return seconds(value / 1e9)
+    if isinstance(value, int) and name.endswith(("_total", "_max", "clients")):
+        return count(value)
+    return f"{value:g}" if isinstance(value, float) else str(value)

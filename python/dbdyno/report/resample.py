@@ -34,7 +34,8 @@ def mean_of(values: Values, size: int) -> Values:
 
 def worst_of(values: Values, size: int) -> Values:
     """The largest of each group."""
-    return np.fmax.reduce(_groups(values, size), axis=1)
+    worst: Values = np.fmax.reduce(_groups(values, size), axis=1)
+    return worst
 
 
 def json_numbers(values: Values) -> list[float | None]:

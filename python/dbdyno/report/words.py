@@ -13,6 +13,8 @@ def milliseconds(value: float | None) -> str:
     """A time given in milliseconds, in the unit that suits it."""
     if value is None or math.isnan(value):
         return NOTHING
+    if value == 0:
+        return "0"
     if value >= 999.5:
         return f"{significant(value / 1000)}{THIN_SPACE}s"
     if value >= 0.9995:

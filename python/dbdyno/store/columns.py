@@ -4,7 +4,7 @@ A type is at once what numpy holds in memory and what stands in the Parquet file
 not measured is NaN in numpy and NULL in the file; only floating columns can say so.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -73,7 +73,12 @@ class TableBuilder:
 def _array(values: tuple[Any, ...], kind: ColumnType) -> Column:
     if kind.numpy != "O":
         return np.array(values, dtype=kind.numpy)
+    return object_array(values)
+
+
+def object_array(values: Sequence[object]) -> Column:
+    """One element a value, also when the values are lists of one length."""
     array = np.empty(len(values), dtype=object)
-    for index, value in enumerate(values):  # numpy would unpack lists of one length
+    for index, value in enumerate(values):
         array[index] = value
     return array

@@ -11,6 +11,7 @@ import os
 import struct
 import zlib
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -20,7 +21,7 @@ from dbdyno.store.errors import StoreError
 
 FRAMES = "frames.bin"
 _LENGTH = struct.Struct("<I")
-_READ_BYTES = 1 << 20
+_READ_BYTES = 1 << 16
 _LEVEL = 6
 _DECODER = msgspec.msgpack.Decoder(Frame)
 
@@ -80,7 +81,16 @@ def _inflated(path: Path) -> Iterator[bytes]:
     inflate = zlib.decompressobj()
     with path.open("rb") as file:
         while packed := file.read(_READ_BYTES):
+            before = inflate.copy()
             try:
                 yield inflate.decompress(packed)
             except zlib.error:
-                return  # the tail that a crash left behind, such as zeros after a power cut
+                yield from _until_the_damage(before, packed)
+                return
+
+
+def _until_the_damage(inflate: "zlib._Decompress", packed: bytes) -> Iterator[bytes]:
+    """What comes before the tail that a crash left behind, such as zeros after a power cut."""
+    with suppress(zlib.error):
+        for octet in range(len(packed)):
+            yield inflate.decompress(packed[octet : octet + 1])

@@ -10,8 +10,8 @@ from pathlib import Path
 import duckdb
 import numpy as np
 
-from dbdyno.model.recording import Columns
-from dbdyno.store.columns import ColumnType, Schema
+from dbdyno.model.recording import Column, Columns
+from dbdyno.store.columns import BLOB, STEPS, ColumnType, Schema, object_array
 from dbdyno.store.errors import StoreError
 from dbdyno.store.tables import SCHEMAS
 
@@ -64,10 +64,16 @@ def read_table(folder: Path, name: str) -> Columns:
     with duckdb.connect() as connection:
         relation = connection.sql(f"FROM read_parquet({_quoted(table_path(folder, name))})")
         fetched = relation.fetchnumpy()
-    return {
-        column: np.ma.filled(values, np.nan) if np.ma.isMaskedArray(values) else values
-        for column, values in fetched.items()
-    }
+    return {column: _restored(fetched[column], kind) for column, kind in SCHEMAS[name].items()}
+
+
+def _restored(values: Column, kind: ColumnType) -> Column:
+    """A column as it was before it was written."""
+    if kind is BLOB:
+        return object_array([bytes(value) for value in values])
+    if kind is STEPS:
+        return object_array([list(value) for value in values])
+    return np.ma.filled(values, np.nan) if np.ma.isMaskedArray(values) else values
 
 
 def _quoted(path: Path) -> str:

@@ -21,6 +21,11 @@ from dbdyno.store.run import Run
 from dbdyno.store.summary import RunSummary, list_runs
 from dbdyno.store.tables import SCHEMAS
 
+_BUCKET_TABLES = {
+    "response": "script_buckets",
+    "service": "service_buckets",
+    "statement": "statement_buckets",
+}
 _RUNS: Schema = {
     "run_id": TEXT,
     "status": TEXT,
@@ -42,7 +47,7 @@ def sql(query: str, home: Path | None = None) -> duckdb.DuckDBPyRelation:
         _create_views(connection, query, home)
         return connection.sql(query)
     except duckdb.Error as error:
-        tables = ", ".join(("runs", *SCHEMAS))
+        tables = ", ".join(("runs", *SCHEMAS, "buckets"))
         raise StoreError("query", str(error), f"The tables are {tables}.") from error
 
 
@@ -53,8 +58,21 @@ def _create_views(connection: duckdb.DuckDBPyConnection, query: str, home: Path 
         connection.register("runs_columns", columns)
         connection.execute(f"CREATE TABLE runs AS SELECT {_typed(_RUNS)} FROM runs_columns")
     folders = run_folders(home)
+    if "buckets" in words:
+        words |= set(_BUCKET_TABLES.values())
     for name in SCHEMAS.keys() & words:
         _create_view(connection, name, folders)
+    if "buckets" in words:
+        _create_buckets_view(connection)
+
+
+def _create_buckets_view(connection: duckdb.DuckDBPyConnection) -> None:
+    """The buckets of all kinds in one view, ``number`` being the script's or statement's."""
+    parts = [
+        f"SELECT * RENAME ({list(SCHEMAS[table])[1]} AS number), '{kind}' AS kind FROM {table}"
+        for kind, table in _BUCKET_TABLES.items()
+    ]
+    connection.execute(f"CREATE VIEW buckets AS {' UNION ALL BY NAME '.join(parts)}")
 
 
 def _create_view(connection: duckdb.DuckDBPyConnection, name: str, folders: list[Path]) -> None:

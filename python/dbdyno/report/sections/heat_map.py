@@ -57,8 +57,9 @@ def _grid(subject: Subject) -> Grid | None:
     ends_ms = bucket_low_ms(np.array([first, last]))
     counts = counts[:, first:last]
     shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
-    begin_s, end_s = line.time_s[measured[0]], line.time_s[measured[-1]]
-    return Grid(shares.T, *ends_ms.tolist(), begin_s, end_s + line.seconds[measured[-1]])
+    begin_s = float(line.time_s[measured[0]])
+    end_s = float(line.time_s[measured[-1]] + line.seconds[measured[-1]])
+    return Grid(shares.T, float(ends_ms[0]), float(ends_ms[1]), begin_s, end_s)
 
 
 def _grouped(matrix: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -79,7 +80,8 @@ def _summary(grid: Grid) -> str:
 def _bucket_ends(grid: Grid) -> list[float]:
     """Where each row begins; the last is where the topmost ends."""
     index = _bucket_index(grid.low_ms)
-    return bucket_low_ms(np.arange(index, index + len(grid.shares) + 1)).tolist()  # type: ignore[no-any-return]
+    ends: list[float] = bucket_low_ms(np.arange(index, index + len(grid.shares) + 1)).tolist()
+    return ends
 
 
 def _bucket_index(low_ms: float) -> int:
@@ -131,4 +133,4 @@ def _pixels(grid: Grid, height: int) -> bytes:
     return png_of_rgba(pixels)
 
 
-SECTION = Section(id="heat-map", title="Response time, all of it", order=30, build=build)
+SECTION = Section(id="heat-map", title="All response times", order=30, build=build)

@@ -33,6 +33,7 @@ _TICKS = {
 }
 _QUANTILE_MAX = 0.99999
 _BEYOND_MIN = 10
+_LINE_HEIGHT = 15
 _LEFT, _RIGHT, _TOP, _BOTTOM = 62, 70, 14, 40
 
 
@@ -133,9 +134,19 @@ def _draw(curves: list[Curve], width: int, height: int) -> Markup:
             [(x, y) for q, x, y in points if q >= curve.sure_max], f"curve dashed {curve.style}"
         )
         drawing.path(sure, f"curve {curve.style}")
-        _, end_x, end_y = points[-1]
-        drawing.text(end_x + 6, end_y + 4, curve.label, "start", f"name {curve.style}")
+    for curve, place in zip(
+        curves, _apart([up(curve.times_ms[-1]) for curve in curves]), strict=True
+    ):
+        drawing.text(right + 6, place + 4, curve.label, "start", f"name {curve.style}")
     return drawing.markup()
+
+
+def _apart(places: list[float]) -> list[float]:
+    """Names below each other where their curves end at the same height."""
+    moved = places[:1]
+    for place in places[1:]:
+        moved.append(max(place, moved[-1] + _LINE_HEIGHT))
+    return moved
 
 
 SECTION = Section(id="percentiles", title="Percentiles", order=40, build=build)

@@ -43,7 +43,7 @@ def _summary(statements: list[StatementRecord]) -> str:
     most = max(statements, key=_total_ms)
     return (
         f"Most of the time, {percent(_share(most, statements))}, goes to "
-        f"{shortened(most.sql, 70)}: {milliseconds(most.mean_ms)} on average, "
+        f"“{shortened(most.sql.rstrip(';'), 70)}”: {milliseconds(most.mean_ms)} on average, "
         f"p99 {milliseconds(most.p99_ms)}."
     )
 

@@ -1,4 +1,4 @@
-"""Throughput over time, with the failures below it."""
+"""Throughput over time, and below it the failures on a scale of their own."""
 
 from collections.abc import Sequence
 
@@ -7,7 +7,7 @@ import numpy as np
 from dbdyno.report import resample
 from dbdyno.report.content import Block, Figure, LineChart, Section, Series, Subject, Table
 from dbdyno.report.over_time import marks, sampled_rows, times
-from dbdyno.report.words import count, percent, seconds, tps
+from dbdyno.report.words import count, percent, seconds, significant, tps
 
 
 def build(subject: Subject) -> Sequence[Block]:
@@ -15,55 +15,89 @@ def build(subject: Subject) -> Sequence[Block]:
     line = subject.timeline
     if not len(line.tps):
         return []
-    size = resample.group_size(len(line.tps))
-    failing = bool(line.failed_per_s.any())
-    series = [_series("committed", "--blue", resample.mean_of(line.tps, size), "line")]
-    if failing:
-        series.append(_series("failed", "--red", resample.mean_of(line.failed_per_s, size), "bars"))
-    chart = LineChart(
-        x=times(line, size), series=series, scale="linear", unit="tps", marks=marks(line)
-    )
-    return [
-        Figure(
-            id="throughput-chart",
-            caption=_caption(size * float(np.median(line.seconds))),
-            summary=_summary(subject),
-            table=_table(subject),
-            chart=chart,
-        )
-    ]
+    figures = [_throughput(subject)]
+    if line.failed_per_s.any():
+        figures.append(_failures(subject))
+    return figures
 
 
-def _series(label: str, colour: str, values: resample.Values, emphasis: str) -> Series:
-    return Series(label, colour, resample.json_numbers(values), emphasis)  # type: ignore[arg-type]
-
-
-def _caption(point_s: float) -> str:
-    return f"Transactions a second; each point is the mean of {seconds(point_s)}."
-
-
-def _summary(subject: Subject) -> str:
-    measured = subject.timeline.measured_tps
-    if not len(measured):
-        return "Nothing was measured."
-    failed = sum(failure.count for failure in subject.record.failures)
-    said = (
-        f"Between {tps(float(measured.min()))} and {tps(float(measured.max()))} transactions "
-        f"a second, median {tps(float(np.median(measured)))}."
-    )
-    variation = measured.std() / measured.mean() if measured.mean() else 0.0
-    spread = f" The intervals vary by {percent(float(variation))} around their mean."
-    return said + spread + (f" {count(failed)} failed." if failed else " None failed.")
-
-
-def _table(subject: Subject) -> Table:
+def _throughput(subject: Subject) -> Figure:
     line = subject.timeline
-    columns = (line.tps, line.failed_per_s)
+    return Figure(
+        id="throughput-chart",
+        caption=f"Transactions done a second; {_point_words(subject)}.",
+        summary=_throughput_summary(subject),
+        table=_table(subject, "Throughput over time", "Done / s", line.tps),
+        chart=_chart(subject, Series("ok", "--blue", _points(line.tps)), 260),
+    )
+
+
+def _failures(subject: Subject) -> Figure:
+    line = subject.timeline
+    return Figure(
+        id="failures-chart",
+        caption=f"Failed transactions a second; {_point_words(subject)}.",
+        summary=_failures_summary(subject),
+        table=_table(subject, "Failures over time", "Failed / s", line.failed_per_s),
+        chart=_chart(subject, _failed_series(line.failed_per_s), 120),
+    )
+
+
+def _failed_series(failed_per_s: resample.Values) -> Series:
+    """Bars where something failed; no bar of no height elsewhere."""
+    values = [value or None for value in _points(failed_per_s)]
+    return Series("failed", "--red", values, "bars")
+
+
+def _points(values: resample.Values) -> list[float | None]:
+    return resample.json_numbers(resample.mean_of(values, resample.group_size(len(values))))
+
+
+def _chart(subject: Subject, series: Series, height: int) -> LineChart:
+    line = subject.timeline
+    return LineChart(
+        x=times(line, resample.group_size(len(line.tps))),
+        series=[series],
+        scale="linear",
+        unit="tps",
+        height=height,
+        marks=marks(line),
+    )
+
+
+def _point_words(subject: Subject) -> str:
+    line = subject.timeline
+    length_s = resample.group_size(len(line.tps)) * float(np.median(line.seconds))
+    return f"each point is the mean of {seconds(length_s)}"
+
+
+def _throughput_summary(subject: Subject) -> str:
+    measured = subject.timeline.measured_tps
+    if not len(measured) or not measured.any():
+        return "No measured interval has a finished transaction."
+    return (
+        f"Between {tps(float(measured.min()))} and {tps(float(measured.max()))} transactions "
+        f"a second, median {tps(float(np.median(measured)))}. The intervals vary by "
+        f"{percent(float(measured.std() / measured.mean()))} around their mean."
+    )
+
+
+def _failures_summary(subject: Subject) -> str:
+    failing = subject.timeline.failed_per_s
+    failed = sum(failure.count for failure in subject.record.failures)
+    return (
+        f"{count(failed)} measured transactions failed; {count(int(np.count_nonzero(failing)))} of "
+        f"{count(len(failing))} intervals have failures, at most "
+        f"{significant(float(failing.max()))} a second."
+    )
+
+
+def _table(subject: Subject, caption: str, column: str, values: resample.Values) -> Table:
     return Table(
-        caption="Throughput over time",
-        columns=("Time", "Phase", "Committed / s", "Failed / s"),
-        rows=sampled_rows(line, columns, tps),
-        numeric=frozenset({0, 2, 3}),
+        caption=caption,
+        columns=("Time", "Phase", column),
+        rows=sampled_rows(subject.timeline, [values], significant),
+        numeric=frozenset({0, 2}),
     )
 
 

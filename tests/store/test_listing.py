@@ -1,0 +1,77 @@
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from dbdyno.store import RunWriter, StoreError, find_run, list_runs, sql
+from tests.store import synthetic
+from tests.store.test_run_folder import write_run
+
+
+@pytest.fixture
+def home(tmp_path, frames):
+    write_run(tmp_path, frames, workload="tpcb", tags={"disk": "nvme"})
+    write_run(tmp_path, frames, workload="pk")
+    return tmp_path
+
+
+def test_a_run_is_found_by_path_id_beginning_end_and_last(home):
+    pk, tpcb = sorted(home.glob("runs/2*"), key=lambda folder: "tpcb" in folder.name)
+    assert find_run(str(pk), home) == pk
+    assert find_run(pk.name, home) == pk
+    assert find_run(tpcb.name[:17], home) == tpcb
+    assert find_run(tpcb.name[-4:], home) == tpcb
+    assert find_run("last", home) == max(pk, tpcb)
+
+
+@pytest.mark.parametrize(
+    ("named", "code"), [("20", "ambiguous_run"), ("nothing", "no_run"), ("", "no_run")]
+)
+def test_what_is_not_found_is_explained(home, named, code):
+    with pytest.raises(StoreError) as caught:
+        find_run(named, home)
+    assert caught.value.code == code
+
+
+def test_without_runs_the_hint_says_how_to_make_one(tmp_path):
+    with pytest.raises(StoreError) as caught:
+        find_run("last", tmp_path)
+    assert "dbdyno run" in caught.value.hint
+
+
+def test_the_list_is_newest_first_with_tags_and_age(home):
+    runs = list_runs(home)
+    assert [run.run_id for run in runs] == sorted((run.run_id for run in runs), reverse=True)
+    assert {run.workload: run.tags for run in runs} == {"tpcb": {"disk": "nvme"}, "pk": {}}
+    began = datetime.fromisoformat(synthetic.record().started_at)
+    assert runs[0].age(began + timedelta(hours=2)) == timedelta(hours=2)
+    assert runs[0].age() == pytest.approx(datetime.now(UTC) - began, abs=timedelta(seconds=5))
+
+
+def test_sql_sees_finished_and_running_runs_alike(home):
+    with RunWriter(synthetic.record(workload="live"), synthetic.plan(), home) as writer:
+        for frame in synthetic.packed(synthetic.Shape(seconds=3, warmup=0, tps=50, done=False)):
+            writer.append_frame(frame)
+        rows = sql(
+            "SELECT workload, status, count(*) AS n, max(scripts.p99_ms) > 0 "
+            "FROM scripts JOIN runs USING (run_id) GROUP BY ALL ORDER BY workload",
+            home,
+        ).fetchall()
+    assert rows == [
+        ("live", "running", 3, True),
+        ("pk", "done", 14, True),
+        ("tpcb", "done", 14, True),
+    ]
+
+
+def test_sql_without_runs_has_all_tables(tmp_path):
+    assert sql("SELECT count(*) FROM statements, slowest, buckets", tmp_path).fetchall() == [(0,)]
+
+
+def test_missing_percentiles_are_null_in_sql(home):
+    assert sql("SELECT count(*) FROM scripts WHERE isnan(p99_ms)", home).fetchall() == [(0,)]
+
+
+def test_a_wrong_query_names_the_tables(home):
+    with pytest.raises(StoreError) as caught:
+        sql("SELECT * FROM nowhere", home)
+    assert "intervals" in caught.value.hint

@@ -1,0 +1,216 @@
+import os
+import re
+import signal
+import subprocess
+import sys
+
+import msgspec
+import numpy as np
+import pytest
+
+from dbdyno.store import RunWriter, StoreError, find_run, list_runs, open_run, remove_run
+from tests.store import synthetic
+
+
+def write_run(home, frames, **changes):
+    with RunWriter(synthetic.record(**changes), synthetic.plan(), home) as writer:
+        for frame in frames:
+            writer.append_frame(frame)
+        writer.finish(synthetic.record(status="done", valid=True, **changes))
+        return writer.run_id
+
+
+def same(left, right):
+    if left.dtype.kind == "O":
+        return [str(value) for value in left] == [str(value) for value in right]
+    return left.dtype == right.dtype and np.array_equal(
+        left, right, equal_nan=left.dtype.kind == "f"
+    )
+
+
+def test_tables_are_the_same_before_and_after_conversion(tmp_path, frames):
+    with RunWriter(synthetic.record(), synthetic.plan(), tmp_path) as writer:
+        for frame in frames:
+            writer.append_frame(frame)
+        raw = open_run("last", tmp_path).recording()
+        writer.finish(synthetic.record(status="done"))
+    final = open_run("last", tmp_path).recording()
+    for name, columns in raw.tables.items():
+        assert list(columns) == list(final.tables[name])
+        different = [
+            c for c in columns if c != "statements" and not same(columns[c], final.tables[name][c])
+        ]
+        assert not different, (name, different)
+    assert raw.engine == final.engine
+    assert len(raw.tables["statement_buckets"]["count"]) > 100
+
+
+def test_slow_transactions_keep_their_statements(tmp_path, frames):
+    write_run(tmp_path, frames)
+    slowest = open_run("last", tmp_path).columns("slowest")
+    steps = slowest["statements"][0]
+    assert [step["statement"] for step in steps] == list(range(7))
+    assert sum(step["ms"] for step in steps) <= slowest["response_ms"][0]
+
+
+def test_bucket_counts_add_up_to_the_transactions(tmp_path, frames):
+    write_run(tmp_path, frames)
+    run = open_run("last", tmp_path)
+    buckets = run.columns("script_buckets")
+    by_interval = np.bincount(buckets["interval"], buckets["count"])
+    assert by_interval.tolist() == run.columns("intervals")["completed_ok"].tolist()
+
+
+def test_a_finished_folder_holds_open_formats_only(tmp_path, frames):
+    folder = find_run(write_run(tmp_path, frames), tmp_path)
+    assert {path.suffix or path.name for path in folder.iterdir()} == {
+        ".json",
+        ".parquet",
+        ".txt",
+        "lock",
+    }
+    assert folder.stat().st_mode & 0o777 == 0o700
+
+
+def test_ids_sort_by_time_and_are_unique(tmp_path, frames):
+    first, second = write_run(tmp_path, frames), write_run(tmp_path, frames)
+    assert re.fullmatch(r"\d{8}-\d{6}-tpcb-[0-9a-f]{4}", first)
+    assert first != second
+    hostile = write_run(tmp_path, frames, workload="../../etc/Päss wd; rm -rf")
+    assert re.fullmatch(r"\d{8}-\d{6}-etc-p-ss-wd-rm-rf-[0-9a-f]{4}", hostile)
+
+
+def test_no_password_anywhere(tmp_path, frames):
+    with RunWriter(synthetic.record(), synthetic.plan(), tmp_path) as writer:
+        for frame in frames:
+            writer.append_frame(frame)
+        writer.log(f"connecting with {synthetic.PASSWORD}")
+        writer.finish(synthetic.record(status="done"))
+    for path in writer.folder.iterdir():
+        assert synthetic.PASSWORD.encode() not in path.read_bytes(), path
+    assert "***" in open_run("last", tmp_path).log
+
+
+@pytest.mark.parametrize(
+    ("target", "kept"),
+    [
+        ("postgresql://u:se:c@ret@h/db", "postgresql://u:***@h/db"),
+        (
+            "postgresql://u@h/db?password=x%20y&sslmode=require",
+            "postgresql://u@h/db?password=***&sslmode=require",
+        ),
+        ("host=h password='a b\\' c' user=u", "host=h password=*** user=u"),
+        ("postgresql:///db?host=/tmp/a:b@c", "postgresql:///db?host=/tmp/a:b@c"),
+    ],
+)
+def test_targets_lose_their_password(tmp_path, target, kept):
+    with RunWriter(synthetic.record(target=target), synthetic.plan(), tmp_path) as writer:
+        assert writer.record.target == kept
+
+
+def test_running_until_the_writer_is_gone(tmp_path, frames):
+    writer = RunWriter(synthetic.record(), synthetic.plan(), tmp_path)
+    assert open_run("last", tmp_path).status == "running"
+    with pytest.raises(StoreError, match="still running"):
+        remove_run("last", tmp_path)
+    writer.close()
+    assert open_run("last", tmp_path).status == "interrupted"
+    remove_run("last", tmp_path)
+    assert list_runs(tmp_path) == []
+
+
+WRITE_FOR_EVER = """
+import sys, time
+from pathlib import Path
+from dbdyno.store import RunWriter
+from tests.store import synthetic
+writer = RunWriter(synthetic.record(), synthetic.plan(), Path(sys.argv[1]))
+for frame in synthetic.packed(synthetic.Shape(seconds=5, tps=50, done=False)):
+    writer.append_frame(frame)
+print("written", flush=True)
+time.sleep(60)
+"""
+
+
+def test_killed_with_9_it_stays_readable(tmp_path):
+    command = [sys.executable, "-c", WRITE_FOR_EVER, str(tmp_path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=python_path()) as writer:
+        assert writer.stdout.readline() == "written\n"
+        assert open_run("last", tmp_path).status == "running"
+        writer.send_signal(signal.SIGKILL)
+    run = open_run("last", tmp_path)
+    assert run.status == "interrupted"
+    assert len(run.columns("intervals")["interval"]) == 8
+    assert not list(run.folder.glob("*.parquet"))
+
+
+def python_path():
+    return os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+
+
+def test_a_truncated_file_gives_the_whole_frames_before(tmp_path, frames):
+    with RunWriter(synthetic.record(), synthetic.plan(), tmp_path) as writer:
+        for frame in frames[:8]:
+            writer.append_frame(frame)
+    path = writer.folder / "frames.bin"
+    whole = path.read_bytes()
+    counts = []
+    for length in range(0, len(whole) + 1, 97):
+        path.write_bytes(whole[:length])
+        counts.append(len(open_run("last", tmp_path).columns("intervals")["interval"]))
+    assert counts == sorted(counts)
+    assert counts[0] == 0
+    path.write_bytes(whole + bytes(4096))
+    assert len(open_run("last", tmp_path).columns("intervals")["interval"]) == 5
+
+
+def test_a_frame_that_is_none_is_an_error(tmp_path):
+    with RunWriter(synthetic.record(), synthetic.plan(), tmp_path) as writer:
+        writer.append_frame(msgspec.msgpack.encode({"kind": "unheard of"}))
+    with pytest.raises(StoreError, match="Frame 0 of"):
+        open_run("last", tmp_path).columns("intervals")
+
+
+FILL_THE_DISK = """
+import resource, signal, sys
+from pathlib import Path
+from dbdyno.store import RunWriter, StoreError
+from tests.store import synthetic
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+frames = synthetic.packed(synthetic.Shape(seconds=20, tps=200))
+writer = RunWriter(synthetic.record(), synthetic.plan(), Path(sys.argv[1]))
+resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
+try:
+    for frame in frames:
+        writer.append_frame(frame)
+except StoreError as error:
+    print(error.code)
+    writer.finish(synthetic.record(status="failed"))
+"""
+
+
+def test_a_full_disk_fails_clearly_and_what_was_written_stays_readable(tmp_path):
+    """A limit of the file's size stands in for the disk: the kernel refuses in the same way."""
+    command = [sys.executable, "-c", FILL_THE_DISK, str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, env=python_path(), check=False)
+    assert done.stdout == "disk_full\n", done.stderr
+    run = open_run("last", tmp_path)
+    assert run.status == "failed"
+    assert len(run.columns("intervals")["interval"]) > 3
+
+
+def test_a_folder_that_may_not_be_written_is_explained(tmp_path):
+    (tmp_path / "runs").write_text("in the way")
+    with pytest.raises(StoreError) as caught:
+        RunWriter(synthetic.record(), synthetic.plan(), tmp_path)
+    assert caught.value.code == "io"
+    assert "creating a run folder in" in caught.value.message
+
+
+def test_a_newer_format_is_refused_and_does_not_hide_other_runs(tmp_path, frames):
+    old, new = write_run(tmp_path, frames), write_run(tmp_path, frames)
+    path = find_run(new, tmp_path) / "run.json"
+    path.write_text(path.read_text().replace('"format_version": 1', '"format_version": 99'))
+    with pytest.raises(StoreError, match="has format 99"):
+        open_run(new, tmp_path)
+    assert [run.run_id for run in list_runs(tmp_path)] == [old]
