@@ -11,6 +11,7 @@
 mod buffer;
 mod error;
 pub mod postgres;
+pub mod testserver;
 
 pub use buffer::{MESSAGE_BYTES_MAX, ReceiveBuffer};
 pub use error::ProtocolError;

@@ -1,0 +1,111 @@
+//! What a prepared one-row select costs on either side, without any socket.
+//!
+//! Prints the best of several rounds: on a shared machine the others measure the neighbours.
+
+#![allow(clippy::disallowed_methods)] // A bench needs a clock.
+
+use dbdyno_model::{Flow, Keep, QueryMode, Request, Statement, StatementId, Value};
+use dbdyno_wire::postgres::{Channel, Config, Connection, Event, Opening, Version};
+use dbdyno_wire::testserver::postgres::{Answer, Server};
+use std::hint::black_box;
+use std::sync::Arc;
+use std::time::Instant;
+
+const ROUNDS: usize = 15;
+const REQUESTS: u32 = 200_000;
+
+struct Bench {
+    connection: Connection,
+    server: Server,
+    answer: Answer,
+    parameters: [Value; 1],
+    sent: Vec<u8>,
+    said: Vec<u8>,
+}
+
+impl Bench {
+    fn prepared() -> Self {
+        let config = Config {
+            user: "bench".into(),
+            database: "bench".into(),
+            password: None,
+            parameters: vec![],
+            query_mode: QueryMode::Prepared,
+        };
+        let sql = "SELECT abalance FROM pgbench_accounts WHERE aid = $1".to_owned();
+        let source = sql.clone();
+        let statement = Statement { script: 0, index: 0, line: 1, source, sql, parameters: 1 };
+        let mut bench = Self {
+            connection: Connection::new(Arc::new(config), [statement].into()),
+            server: Server::default(),
+            answer: Answer::rows(&["abalance"], &[&[Some("-4711")]]),
+            parameters: [Value::Int(4_242_424)],
+            sent: Vec::new(),
+            said: Vec::new(),
+        };
+        let opening = Opening { version: Version::V3_0, channel: Channel::Plain, nonce: [0; 18] };
+        bench.connection.start(opening, &mut bench.sent);
+        bench.serve();
+        bench.listen();
+        bench.connection.prepare_all(&mut bench.sent);
+        bench.serve();
+        bench.listen();
+        bench
+    }
+
+    fn ask(&mut self) {
+        let request = Request::Parameterised {
+            statement: StatementId(0),
+            parameters: black_box(&self.parameters),
+            keep: Keep::None,
+            flow: Flow::Wait,
+        };
+        self.connection.request(&request, &mut self.sent);
+    }
+
+    fn serve(&mut self) {
+        self.said.clear();
+        let received = self.server.receive(&self.sent, &mut self.answer, &mut self.said);
+        received.expect("a good client");
+        self.sent.clear();
+    }
+
+    /// Takes in what the server said last, as if it had just been received.
+    fn listen(&mut self) -> u64 {
+        self.connection.feed(&self.said);
+        let mut rows = 0;
+        while let Some(event) = self.connection.poll(&mut self.sent).expect("a good server") {
+            if let Event::Reply { reply, .. } = event {
+                rows += reply.rows_returned;
+            }
+        }
+        rows
+    }
+}
+
+fn report(what: &str, mut once: impl FnMut()) {
+    let round = || {
+        let start = Instant::now();
+        (0..REQUESTS).for_each(|_| once());
+        start.elapsed().as_secs_f64() * 1e9 / f64::from(REQUESTS)
+    };
+    let best = std::iter::repeat_with(round).take(ROUNDS).fold(f64::INFINITY, f64::min);
+    println!("{what:<48} {best:7.1} ns");
+}
+
+fn main() {
+    let mut bench = Bench::prepared();
+    bench.ask();
+    bench.serve();
+    report("client: encode the request, walk the answer", || {
+        bench.ask();
+        bench.sent.clear();
+        assert_eq!(bench.listen(), 1);
+    });
+    report("client and null server", || {
+        bench.ask();
+        bench.serve();
+        assert_eq!(bench.listen(), 1);
+    });
+    println!("size of a connection, its buffer not counted: {} bytes", size_of::<Connection>());
+}

@@ -1,0 +1,17 @@
+//! The PostgreSQL protocol against recorded exchanges, real servers and an independent encoder.
+//!
+//! A scenario is written once (`scenarios`), driven by `driver` over anything that is a
+//! `Peer`: a real server (`live`), whose bytes are then recorded (`recording`), or a recording
+//! that is replayed whole, in pieces and spoilt (`replay`).
+
+// Tests talk to real servers; the crate itself may not.
+#![allow(clippy::disallowed_types, clippy::disallowed_methods)]
+
+mod driver;
+mod encoders;
+mod live;
+mod null_server;
+mod recording;
+mod replay;
+mod scenarios;
+mod server;

@@ -1,0 +1,252 @@
+//! A real PostgreSQL server in a folder of its own, on a Unix socket and on loopback.
+
+use crate::driver::Peer;
+use std::fs;
+use std::io::{Read, Write};
+use std::net::TcpListener;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+/// The newest server's folder of programs: the one on PATH, else a distribution's.
+pub(crate) fn newest_binaries() -> PathBuf {
+    let on_path = std::env::var_os("PATH")
+        .into_iter()
+        .flat_map(|path| std::env::split_paths(&path).collect::<Vec<_>>())
+        .find(|folder| folder.join("initdb").exists() && folder.join("postgres").exists());
+    on_path.or_else(newest_of_distribution).expect(
+        "no PostgreSQL server found on PATH or under /usr/lib/postgresql: install the package \
+         postgresql",
+    )
+}
+
+fn newest_of_distribution() -> Option<PathBuf> {
+    let folders = fs::read_dir("/usr/lib/postgresql").ok()?;
+    let major = |path: &PathBuf| path.file_name()?.to_str()?.parse::<u32>().ok();
+    let newest = folders.filter_map(|entry| Some(entry.ok()?.path())).max_by_key(major)?;
+    Some(newest.join("bin"))
+}
+
+/// A running server; stopped when dropped.
+pub(crate) struct Server {
+    folder: TempDir,
+    process: Child,
+    pub(crate) port: u16,
+    pub(crate) major: u32,
+}
+
+impl Server {
+    pub(crate) fn start(binaries: &Path) -> Self {
+        let folder = tempfile::Builder::new().prefix("dbdyno-wire-").tempdir().expect("a folder");
+        let data = folder.path().join("data");
+        init(binaries, &data);
+        let port = free_port();
+        let process = launch(binaries, folder.path(), port);
+        let major = major(&data);
+        let server = Self { folder, process, port, major };
+        server.wait_until_up();
+        server
+    }
+
+    pub(crate) fn socket(&self) -> PathBuf {
+        self.folder.path().join(format!(".s.PGSQL.{}", self.port))
+    }
+
+    /// The server's certificate, in DER.
+    pub(crate) fn certificate(&self) -> Vec<u8> {
+        let file = self.folder.path().join("data/server.crt");
+        run(Command::new("openssl").args(["x509", "-outform", "der", "-in"]).arg(file))
+    }
+
+    /// An encrypted connection, made by `openssl`: what we write and read is in the clear.
+    pub(crate) fn connect_encrypted(&self) -> Socket<Pipe> {
+        let process = Command::new("openssl")
+            .args(["s_client", "-quiet", "-starttls", "postgres", "-connect"])
+            .arg(format!("127.0.0.1:{}", self.port))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("openssl is installed");
+        Socket(Pipe(process))
+    }
+
+    pub(crate) fn connect(&self) -> Socket<UnixStream> {
+        let stream = UnixStream::connect(self.socket()).expect("the server listens");
+        stream.set_read_timeout(Some(Duration::from_secs(20))).expect("a time above zero");
+        Socket(stream)
+    }
+
+    /// The eighth line of the server's own file says when it takes logins.
+    fn wait_until_up(&self) {
+        let deadline = Instant::now() + Duration::from_secs(30);
+        let status = self.folder.path().join("data/postmaster.pid");
+        let is_ready = |text: String| text.lines().nth(7).is_some_and(|l| l.trim() == "ready");
+        while !fs::read_to_string(&status).is_ok_and(is_ready) {
+            assert!(Instant::now() < deadline, "no server after 30 s: {}", self.log());
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    fn log(&self) -> String {
+        fs::read_to_string(self.folder.path().join("log.txt")).unwrap_or_default()
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let process = self.process.id().to_string();
+        _ = Command::new("kill").args(["-INT", &process]).status();
+        _ = self.process.wait();
+    }
+}
+
+/// A stream to a server.
+pub(crate) struct Socket<S>(pub(crate) S);
+
+impl<S: Read + Write> Peer for Socket<S> {
+    fn send(&mut self, bytes: &[u8]) {
+        self.0.write_all(bytes).expect("the server reads");
+    }
+
+    fn receive(&mut self) -> Vec<u8> {
+        let mut bytes = vec![0; 64 << 10];
+        let count = self.0.read(&mut bytes).expect("the server answers in time");
+        bytes.truncate(count);
+        bytes
+    }
+}
+
+/// A process whose input and output are a stream.
+pub(crate) struct Pipe(Child);
+
+impl Read for Pipe {
+    fn read(&mut self, bytes: &mut [u8]) -> std::io::Result<usize> {
+        self.0.stdout.as_mut().expect("piped").read(bytes)
+    }
+}
+
+impl Write for Pipe {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.stdin.as_mut().expect("piped").write(bytes)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.0.stdin.as_mut().expect("piped").flush()
+    }
+}
+
+impl Drop for Pipe {
+    fn drop(&mut self) {
+        _ = self.0.kill();
+        _ = self.0.wait();
+    }
+}
+
+/// Users that log in by each method. `md5_user` is made after the others.
+const USERS: &str = "create user password_user password 'secret';\
+    create user scram_user password 'secret';\
+    create user rejected_user;\
+    set password_encryption to md5;\
+    create user md5_user password 'secret';";
+
+const HBA: &str = "local all password_user password\n\
+    local all md5_user md5\n\
+    local all scram_user scram-sha-256\n\
+    host all scram_user 127.0.0.1/32 scram-sha-256\n\
+    local all rejected_user reject\n\
+    local all all trust\n";
+
+fn init(binaries: &Path, data: &Path) {
+    run(program(binaries, "initdb")
+        .args(["--auth=trust", "--username=postgres", "--encoding=UTF8", "--locale=C"])
+        .args(["--no-sync", "--pgdata"])
+        .arg(data));
+    fs::write(data.join("pg_hba.conf"), HBA).expect("the data folder is ours");
+    make_certificate(data);
+    make_users(binaries, data);
+}
+
+/// Single-user mode takes one statement a line.
+fn make_users(binaries: &Path, data: &Path) {
+    let mut single = program(binaries, "postgres")
+        .args(["--single", "-D"])
+        .arg(data)
+        .arg("postgres")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("postgres runs");
+    let statements = USERS.replace(';', ";\n");
+    single.stdin.take().expect("piped").write_all(statements.as_bytes()).expect("it reads");
+    assert!(single.wait().expect("it ends").success());
+}
+
+/// Signed with SHA-384, so that the binding to the channel is not made with SHA-256 by chance.
+fn make_certificate(data: &Path) {
+    run(Command::new("openssl")
+        .args(["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"])
+        .args(["-sha384", "-nodes", "-days", "2", "-subj", "/CN=localhost", "-keyout"])
+        .arg(data.join("server.key"))
+        .arg("-out")
+        .arg(data.join("server.crt")));
+}
+
+fn launch(binaries: &Path, folder: &Path, port: u16) -> Child {
+    let log = fs::File::create(folder.join("log.txt")).expect("the folder is ours");
+    let tls = if has_tls(binaries, &folder.join("data")) { "ssl=on" } else { "ssl=off" };
+    program(binaries, "postgres")
+        .arg("-D")
+        .arg(folder.join("data"))
+        .arg("-k")
+        .arg(folder)
+        .args(["-p", &port.to_string(), "-c", "listen_addresses=127.0.0.1", "-c", tls])
+        .args(["-c", "fsync=off", "-c", "shared_buffers=16MB", "-c", "max_connections=10"])
+        .stdout(Stdio::null())
+        .stderr(log)
+        .spawn()
+        .expect("postgres runs")
+}
+
+/// Some builds come without OpenSSL.
+fn has_tls(binaries: &Path, data: &Path) -> bool {
+    let output = program(binaries, "postgres").args(["-C", "ssl_library", "-D"]).arg(data).output();
+    output.expect("postgres runs").stdout.starts_with(b"OpenSSL")
+}
+
+/// PostgreSQL refuses to run as root; a user namespace makes root somebody else.
+fn program(binaries: &Path, name: &str) -> Command {
+    let path = binaries.join(name);
+    if !runs_as_root() {
+        return Command::new(path);
+    }
+    let mut command = Command::new("unshare");
+    command.args(["--user", "--map-user=65534", "--map-group=65534"]).arg(path);
+    command
+}
+
+fn runs_as_root() -> bool {
+    let output = Command::new("id").arg("-u").output().expect("id runs");
+    output.stdout == b"0\n"
+}
+
+/// Runs a program to its good end and returns its output.
+fn run(command: &mut Command) -> Vec<u8> {
+    let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
+    let complaint = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{command:?}: {complaint}");
+    output.stdout
+}
+
+fn free_port() -> u16 {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a port is free");
+    listener.local_addr().expect("it is bound").port()
+}
+
+fn major(data: &Path) -> u32 {
+    let version = fs::read_to_string(data.join("PG_VERSION")).expect("initdb writes it");
+    version.trim().parse().expect("a number")
+}
