@@ -8,8 +8,7 @@ use dbdyno_model::Stream;
 
 /// Draws from the range. The parameter is above 0.
 pub(crate) fn exponential(stream: &mut Stream, span: Span, parameter: f64) -> Result<i64, String> {
-    // Not `<=`: a parameter that is not a number is refused too.
-    if !(parameter > 0.0) {
+    if parameter <= 0.0 || parameter.is_nan() {
         return Err(format!("an exponential parameter must be above 0, not {parameter}"));
     }
     let cut = (-parameter).exp();

@@ -7,8 +7,7 @@ use std::f64::consts::TAU;
 
 /// Draws from the range. The parameter is at least 2, so that few draws fall outside.
 pub(crate) fn gaussian(stream: &mut Stream, span: Span, parameter: f64) -> Result<i64, String> {
-    // Not `<`: a parameter that is not a number is refused too.
-    if !(parameter >= 2.0) {
+    if parameter < 2.0 || parameter.is_nan() {
         return Err(format!("a gaussian parameter must be at least 2, not {parameter}"));
     }
     loop {

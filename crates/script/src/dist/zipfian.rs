@@ -19,6 +19,7 @@ pub(crate) fn zipfian(stream: &mut Stream, span: Span, parameter: f64) -> Result
 }
 
 /// A rank from 1 to `ranks`.
+#[expect(clippy::many_single_char_names, reason = "the names of the book")]
 fn rank(stream: &mut Stream, ranks: i64, parameter: f64) -> i64 {
     if ranks <= 1 {
         return 1;

@@ -96,8 +96,8 @@ pub(super) fn end(text: &str, at: usize) -> usize {
 impl Reader<'_> {
     /// The command in `span`, which begins after its backslash; none when it has no word.
     ///
-    /// A command with a flaw yields nothing, except `\if` and `\elif`, which are needed for
-    /// the others to match.
+    /// A command with a flaw yields nothing, except those of blocks and pipelines, which the
+    /// others are matched with.
     pub(super) fn read(&mut self, span: Range<usize>) -> Option<Meta> {
         let words = words(self.text, span.clone());
         let (first, arguments) = words.split_first()?;
@@ -106,14 +106,14 @@ impl Reader<'_> {
             "setrandom" => self.set_random(first, arguments),
             "if" => Ok(Meta::If(self.condition(first.end..span.end))),
             "elif" => Ok(Meta::Elif(self.condition(first.end..span.end))),
-            "else" => none(arguments, Meta::Else),
-            "endif" => none(arguments, Meta::Endif),
+            "else" => Ok(self.bare(Meta::Else, arguments)),
+            "endif" => Ok(self.bare(Meta::Endif, arguments)),
             "sleep" => self.sleep(first, arguments),
             "shell" => self.shell(first, arguments, None),
             "setshell" => self.set_shell(first, arguments),
-            "startpipeline" => none(arguments, Meta::StartPipeline),
-            "syncpipeline" => none(arguments, Meta::SyncPipeline),
-            "endpipeline" => none(arguments, Meta::EndPipeline),
+            "startpipeline" => Ok(self.bare(Meta::StartPipeline, arguments)),
+            "syncpipeline" => Ok(self.bare(Meta::SyncPipeline, arguments)),
+            "endpipeline" => Ok(self.bare(Meta::EndPipeline, arguments)),
             "gset" => self.store(arguments, StoreRows::Only),
             "aset" => self.store(arguments, StoreRows::LastOfEach),
             _ => Err(Flaw::new(first.start - 1..first.end, "there is no such meta-command")),
@@ -143,6 +143,14 @@ impl Reader<'_> {
             self.flaws.push(flaw);
             Expression::Constant(Datum::Null)
         })
+    }
+
+    /// A command that takes no arguments.
+    fn bare(&mut self, meta: Meta, arguments: &[Range<usize>]) -> Meta {
+        if let Some(extra) = arguments.first() {
+            self.flaws.push(Flaw::new(extra.clone(), "nothing more is expected here"));
+        }
+        meta
     }
 
     fn set(&mut self, arguments: &[Range<usize>], end: usize) -> Result<Meta, Flaw> {
@@ -288,14 +296,6 @@ impl Reader<'_> {
 fn missing<T>(first: &Range<usize>, arguments: &[Range<usize>], message: &str) -> Result<T, Flaw> {
     let end = arguments.last().unwrap_or(first).end;
     Err(Flaw::new(end..end, format!("{message} here")))
-}
-
-/// A command that takes no arguments.
-fn none(arguments: &[Range<usize>], meta: Meta) -> Result<Meta, Flaw> {
-    match arguments.first() {
-        None => Ok(meta),
-        Some(extra) => Err(Flaw::new(extra.clone(), "nothing more is expected here")),
-    }
 }
 
 /// The words of a meta-command.

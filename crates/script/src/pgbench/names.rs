@@ -18,7 +18,7 @@ pub(super) struct Prefix(pub(super) u32);
 #[derive(Default)]
 pub(super) struct Names {
     slots: HashMap<String, Slot>,
-    names: Vec<String>,
+    by_slot: Vec<String>,
     settable: Vec<bool>,
     row_prefixes: Vec<String>,
 }
@@ -29,9 +29,9 @@ impl Names {
         if let Some(&slot) = self.slots.get(name) {
             return slot;
         }
-        let slot = Slot(self.names.len() as u32);
+        let slot = Slot(self.by_slot.len() as u32);
         self.slots.insert(name.into(), slot);
-        self.names.push(name.into());
+        self.by_slot.push(name.into());
         self.settable.push(false);
         slot
     }
@@ -65,7 +65,7 @@ impl Names {
     }
 
     pub(super) fn name(&self, slot: Slot) -> &str {
-        &self.names[slot.0 as usize]
+        &self.by_slot[slot.0 as usize]
     }
 
     /// For each prefix, what a column must be called to set which variable.
@@ -78,17 +78,17 @@ impl Names {
             let column = name.strip_prefix(prefix).filter(|column| !column.is_empty())?;
             Some((column.to_owned(), Slot(index as u32)))
         };
-        self.names.iter().enumerate().filter_map(strip).collect()
+        self.by_slot.iter().enumerate().filter_map(strip).collect()
     }
 
     /// Values by slot.
     pub(super) fn place(&self, mut values: BTreeMap<String, Value>) -> Vec<Option<Value>> {
-        self.names.iter().map(|name| values.remove(name)).collect()
+        self.by_slot.iter().map(|name| values.remove(name)).collect()
     }
 
     /// All names, in the order of their slots.
     pub(super) fn into_names(self) -> Vec<String> {
-        self.names
+        self.by_slot
     }
 }
 
