@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from dbdyno.analysis.estimate import Series
 from dbdyno.analysis.steadiness import find_shift
-from dbdyno.model.record import Latency, Throughput, TransactionCounts
+from dbdyno.model.record import Throughput, TransactionCounts
 
 DURATION_MIN_S = 10
 TAIL_SAMPLES_MIN = 10
@@ -28,7 +28,6 @@ class Facts(Struct, frozen=True, kw_only=True):
     """Of the measured intervals."""
     throughput: Throughput
     transactions: TransactionCounts
-    response_ms: Latency | None
 
 
 def too_short(facts: Facts) -> str | None:

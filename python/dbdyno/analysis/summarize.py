@@ -40,7 +40,6 @@ def summarize(recording: Recording, histograms: Histograms) -> RunRecord:
         tps=over_time.measured_tps,
         throughput=throughput,
         transactions=counts,
-        response_ms=response_ms,
     )
     return msgspec.structs.replace(
         recording.record,

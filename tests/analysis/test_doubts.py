@@ -1,0 +1,70 @@
+import msgspec
+import numpy as np
+import pytest
+
+from dbdyno.analysis.doubts import DOUBTS, Facts, find_doubts
+from dbdyno.model.record import Throughput, TransactionCounts
+
+THROUGHPUT = Throughput(
+    value=1000,
+    low=990,
+    high=1010,
+    min=950,
+    max=1050,
+    samples=60,
+    samples_effective=30,
+    coefficient_of_variation=0.02,
+)
+COUNTS = TransactionCounts(ok=1_000_000, failed=0, skipped=0, unfinished=0, retried=0)
+SOUND = Facts(
+    duration_s=60,
+    interval_s=1,
+    tps=np.random.default_rng(5).normal(1000, 20, 60),
+    throughput=THROUGHPUT,
+    transactions=COUNTS,
+)
+
+
+def changed(**changes):
+    return msgspec.structs.replace(SOUND, **changes)
+
+
+def test_a_sound_run_has_no_doubts():
+    assert find_doubts(SOUND) == []
+
+
+@pytest.mark.parametrize(
+    ("facts", "said"),
+    [
+        (changed(duration_s=4), "too short: 4.0 s measured, at least 10 s are needed"),
+        (
+            changed(tps=np.append(SOUND.tps[:40], SOUND.tps[:20] * 0.8)),
+            "not steady: throughput went from 994 to 797 TPS (-20%) at about 40 s",
+        ),
+        (
+            changed(throughput=msgspec.structs.replace(THROUGHPUT, high=1080)),
+            "coarse: throughput is known to ±8% within this run only; run longer",
+        ),
+        (
+            changed(throughput=msgspec.structs.replace(THROUGHPUT, low=None, high=None, samples=3)),
+            "coarse: 3 samples of throughput give no interval",
+        ),
+        (
+            changed(transactions=msgspec.structs.replace(COUNTS, ok=5_000)),
+            "few samples for p99.9 and p99.99: of 5000 transactions about 5.0 lie beyond p99.9, "
+            "at least 10 are needed",
+        ),
+        (
+            changed(transactions=msgspec.structs.replace(COUNTS, skipped=10_000, unfinished=101)),
+            "censored: 10000 skipped and 101 unfinished transactions (1.00%) "
+            "stand outside the percentiles",
+        ),
+    ],
+)
+def test_each_doubt_says_what_and_how_much(facts, said):
+    assert find_doubts(facts) == [said]
+
+
+def test_every_doubt_is_documented_with_its_rule():
+    for doubt in DOUBTS:
+        assert len(doubt.__doc__.split()) > 12, doubt.__name__

@@ -1,0 +1,109 @@
+import msgspec
+import numpy as np
+import pytest
+
+from dbdyno.analysis import summarize
+from dbdyno.analysis.distributions import bucket_low_ms, bucket_matrix, coarse_quantile_ms
+from dbdyno.analysis.timeline import timeline
+from dbdyno.model import frame as frames
+from dbdyno.store import RunWriter, open_run
+from tests.store import hdr, synthetic
+
+SHAPE = {"seconds": 24, "warmup": 2, "tps": 300}
+
+
+def recorded(home, **changes):
+    with RunWriter(synthetic.record(), synthetic.plan(), home) as writer:
+        for frame in synthetic.packed(synthetic.Shape(**{**SHAPE, **changes})):
+            writer.append_frame(frame)
+    return open_run(writer.run_id, home).recording()
+
+
+def test_the_numbers_are_those_of_the_frames(tmp_path):
+    all_frames = list(synthetic.generate(synthetic.Shape(**SHAPE)))
+    done = all_frames[-1]
+    record = summarize(recorded(tmp_path), hdr.HISTOGRAMS)
+    assert record.duration_s == 24
+    assert record.transactions.ok == done.counters.ok
+    assert record.throughput_tps.value == pytest.approx(done.counters.ok / 24)
+    assert record.throughput_tps.low < record.throughput_tps.value < record.throughput_tps.high
+    assert record.response_ms.p99 == hdr.quantiles(done.response, [0.99])[0] / 1e6
+    assert record.client.cpu_us_per_transaction == done.cpu_us / done.counters.ok
+    assert [one.count for one in record.statements] == [done.counters.ok] * 7
+    assert record.scripts[0].ok == done.counters.ok
+    assert [one.count for one in record.failures] == [done.counters.failed]
+
+
+def test_closed_loop_response_is_service(tmp_path):
+    record = summarize(recorded(tmp_path), hdr.HISTOGRAMS)
+    assert record.service_ms == record.response_ms
+
+
+def test_open_loop_response_is_longer(tmp_path):
+    record = summarize(recorded(tmp_path, open_loop=True), hdr.HISTOGRAMS)
+    assert record.response_ms.p50 > record.service_ms.p50
+
+
+def test_an_interrupted_run_has_the_numbers_of_its_whole_windows(tmp_path):
+    done = summarize(recorded(tmp_path / "whole"), hdr.HISTOGRAMS)
+    cut = summarize(recorded(tmp_path / "cut", done=False), hdr.HISTOGRAMS)
+    assert cut.duration_s == done.duration_s
+    assert cut.transactions.ok == done.transactions.ok
+    assert cut.response_ms == done.response_ms
+    assert cut.failures == done.failures
+
+
+def test_a_run_without_an_interval_has_no_percentiles(tmp_path):
+    RunWriter(synthetic.record(), synthetic.plan(), tmp_path).close()
+    record = summarize(open_run("last", tmp_path).recording(), hdr.HISTOGRAMS)
+    assert record.response_ms is None
+    assert record.throughput_tps.value == 0
+
+
+def test_buckets_begin_where_the_contract_says():
+    assert (bucket_low_ms(np.arange(17)) * 1e6).tolist() == [*range(16), 16]
+    assert (bucket_low_ms(np.array([24, 25, 32])) * 1e6).tolist() == [32, 36, 64]
+    values = np.random.default_rng(1).integers(8, 10**10, 1000)
+    index = synthetic.bucket_of(values)
+    assert (bucket_low_ms(index) * 1e6 <= values).all()
+    assert (values < bucket_low_ms(index + 1) * 1e6).all()
+
+
+def test_several_scripts_are_joined_from_buckets_and_never_too_short(tmp_path):
+    rng = np.random.default_rng(4)
+    values = [rng.lognormal(13, 0.5, 4000).astype(int), rng.lognormal(15, 0.3, 1000).astype(int)]
+    recording = recorded(tmp_path, seconds=1, warmup=0)
+    joined = two_scripts(recording, values)
+    exact = np.quantile(np.concatenate(values), [0.5, 0.99], method="inverted_cdf") / 1e6
+    found = [timeline(joined).latencies_ms[name][0] for name in ("p50_ms", "p99_ms")]
+    assert (found >= exact).all()
+    assert (found <= exact * 1.125).all()
+    assert timeline(joined).latencies_ms["max_ms"][0] == max(map(max, values)) / 1e6
+
+
+def two_scripts(recording, values):
+    parts = [synthetic.distribution(one) for one in values]
+    packed = [np.frombuffer(one.buckets, dtype=[("i", "<u2"), ("n", "<u4")]) for one in parts]
+    buckets = {
+        "interval": np.zeros(sum(map(len, packed)), dtype=int),
+        "bucket": np.concatenate([one["i"] for one in packed]),
+        "count": np.concatenate([one["n"] for one in packed]),
+    }
+    scripts = {
+        "interval": np.zeros(2, dtype=int),
+        "max_ms": np.array([one.max_ns / 1e6 for one in parts]),
+    }
+    tables = {**recording.tables, "scripts": scripts, "script_buckets": buckets}
+    return msgspec.structs.replace(recording, tables=tables)
+
+
+def test_an_interval_in_which_nothing_ended_has_no_quantile():
+    empty = {name: np.array([], dtype=int) for name in ("interval", "bucket", "count")}
+    assert np.isnan(coarse_quantile_ms(bucket_matrix(empty, 2), 0.5)).all()
+
+
+def test_frames_of_the_generator_obey_the_identities():
+    for frame in synthetic.generate(synthetic.Shape(**SHAPE)):
+        if isinstance(frame, frames.Interval):
+            counters = frame.counters
+            assert counters.started == counters.ok + counters.failed + counters.in_flight
