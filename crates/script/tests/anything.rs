@@ -115,6 +115,8 @@ fn run(session: &mut impl Session) {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
     #[test]
     fn compiling_never_panics_and_places_are_right(text in script(), mode in modes()) {
         let compilation = compile(&scripts(&[&text]), &BTreeMap::new(), mode, OPTIONS);

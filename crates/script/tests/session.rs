@@ -330,8 +330,10 @@ select :aid, :one, :two, :three;";
 #[test]
 fn a_script_may_have_no_sql_and_a_statement_no_text() {
     assert_eq!(fault(&program(&["\\set x 1"], QueryMode::Prepared)), None);
-    let program = program(&["; -- nothing"], QueryMode::Prepared);
-    assert_eq!(program.statements()[0].sql, "");
+    let program = program(&["; select 1 \n;"], QueryMode::Prepared);
+    let texts: Vec<_> =
+        program.statements().iter().map(|found| (&*found.sql, &*found.source)).collect();
+    assert_eq!(texts, [("", ";"), ("select 1", "select 1 \n;")]);
     let mut session = program.session(0);
     session.begin(0, chance(0));
     assert_eq!(parameters(&mut session, Resume::Continue), []);

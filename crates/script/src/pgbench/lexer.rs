@@ -4,6 +4,7 @@
 //! to it. What the tokens mean together is the parser's business.
 
 use super::chars::{is_name, is_name_start, skip_while};
+use super::line::skip_blanks;
 use super::source::Flaw;
 use std::ops::Range;
 
@@ -47,27 +48,6 @@ pub(super) fn tokens(text: &str, span: Range<usize>) -> Result<Vec<Placed<'_>>, 
         at = skip_blanks(text, end);
     }
     Ok(tokens)
-}
-
-/// The place after blanks and joined line ends.
-pub(super) fn skip_blanks(text: &str, mut at: usize) -> usize {
-    loop {
-        let rest = &text[at..];
-        at += if rest.starts_with(is_blank) {
-            1
-        } else if rest.starts_with("\\\n") {
-            2
-        } else if rest.starts_with("\\\r\n") {
-            3
-        } else {
-            return at;
-        };
-    }
-}
-
-/// White space that does not end a meta-command.
-pub(super) fn is_blank(c: char) -> bool {
-    matches!(c, ' ' | '\t' | '\r' | '\x0b' | '\x0c')
 }
 
 fn token(text: &str, at: usize) -> Result<(Token<'_>, usize), Flaw> {

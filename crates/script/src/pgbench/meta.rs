@@ -7,7 +7,7 @@ use super::chars::is_valid_name;
 use super::datum::Datum;
 use super::expression::Expression;
 use super::functions::Function;
-use super::lexer::{is_blank, skip_blanks};
+use super::line::words;
 use super::names::{Names, Prefix, Slot};
 use super::parser::{self, Mention};
 use super::source::Flaw;
@@ -75,22 +75,6 @@ pub(super) struct Reader<'a> {
     pub(super) names: &'a mut Names,
     pub(super) mentions: &'a mut Vec<Mention>,
     pub(super) flaws: &'a mut Vec<Flaw>,
-}
-
-/// The end of the meta-command that goes on at `at`: its line's, or a later one's when lines
-/// are joined by a backslash at the end.
-pub(super) fn end(text: &str, at: usize) -> usize {
-    let mut from = at;
-    loop {
-        let Some(newline) = text[from..].find('\n').map(|length| from + length) else {
-            return text.len();
-        };
-        let line = text[at..newline].strip_suffix('\r').unwrap_or(&text[at..newline]);
-        if !line.ends_with('\\') {
-            return newline;
-        }
-        from = newline + 1;
-    }
 }
 
 impl Reader<'_> {
@@ -296,26 +280,4 @@ impl Reader<'_> {
 fn missing<T>(first: &Range<usize>, arguments: &[Range<usize>], message: &str) -> Result<T, Flaw> {
     let end = arguments.last().unwrap_or(first).end;
     Err(Flaw::new(end..end, format!("{message} here")))
-}
-
-/// The words of a meta-command.
-fn words(text: &str, span: Range<usize>) -> Vec<Range<usize>> {
-    let text = &text[..span.end];
-    let mut words = Vec::new();
-    let mut at = skip_blanks(text, span.start);
-    while at < text.len() {
-        let end = word_end(text, at);
-        words.push(at..end);
-        at = skip_blanks(text, end);
-    }
-    words
-}
-
-/// A word ends at a blank, and at a backslash that joins lines. It has one character at least.
-fn word_end(text: &str, at: usize) -> usize {
-    let ends = |(index, c): (usize, char)| {
-        (index > 0 && (is_blank(c) || c == '\n' || skip_blanks(text, at + index) > at + index))
-            .then_some(at + index)
-    };
-    text[at..].char_indices().find_map(ends).unwrap_or(text.len())
 }

@@ -3,6 +3,7 @@
 //! Problems with single commands are reported here, and reading goes on after each. What
 //! only the whole plan can tell (variables, blocks, pipelines) is left to lowering.
 
+use super::line;
 use super::meta::{self, Meta, Store};
 use super::names::Names;
 use super::parser::Mention;
@@ -69,9 +70,10 @@ impl Reading<'_> {
     fn step(&mut self, at: usize, names: &mut Names) -> Option<usize> {
         let scan = sql::scan(self.source.text, at);
         self.flaws.extend(scan.flaws);
-        if !scan.span.is_empty() || scan.ending == Ending::Semicolon {
-            let closing = usize::from(scan.ending == Ending::Semicolon);
-            let span = scan.span.start..scan.next.min(scan.span.end + closing);
+        let is_closed = scan.ending == Ending::Semicolon;
+        if is_closed || !scan.span.is_empty() {
+            let end = if is_closed { scan.next } else { scan.span.end };
+            let span = scan.span.start..end;
             let action = Action::Sql(Sql { span: scan.span, pieces: scan.pieces, store: None });
             self.commands.push(Command { span, action });
         }
@@ -84,14 +86,14 @@ impl Reading<'_> {
 
     /// Reads the meta-command after a backslash, up to the end of its line.
     fn meta(&mut self, at: usize, names: &mut Names) -> usize {
-        let end = meta::end(self.source.text, at);
+        let end = line::end(self.source.text, at);
         let mut reader = meta::Reader {
             text: self.source.text,
             names,
             mentions: &mut self.mentions,
             flaws: &mut self.flaws,
         };
-        let span = at - 1..at + self.source.text[at..end].trim_end().len();
+        let span = at - 1..at + self.source.text[at..end].trim_ascii_end().len();
         match reader.read(at..end) {
             None => {}
             Some(Meta::Store(store)) => self.store(store, span),

@@ -4,14 +4,15 @@
 //! time, or a shell. It then says what it needs and, resumed, takes what came of it. There are
 //! no loops in the language, so it always comes to an end.
 
-use super::datum::{Datum, value_from_text, write_value};
+use super::datum::{Datum, value_from_text};
 use super::expression::{Expression, Scope};
 use super::memory::Memory;
-use super::meta::{Amount, ShellWord, Sleep, StoreRows};
+use super::meta::StoreRows;
 use super::names::Slot;
-use super::program::{Body, Chunk, Instruction, Operation, Program, Query};
+use super::program::{Instruction, Operation, Program, Query};
+use super::room::{Room, pause};
 use crate::{Fault, Resume, Session, Step};
-use dbdyno_model::{Keep, Nanos, Purpose, Reply, Request, ResultSet, Stream, Value};
+use dbdyno_model::{Purpose, Reply, Request, ResultSet, Stream, Value};
 use std::sync::Arc;
 
 /// A client's place in its script, and its variables.
@@ -31,9 +32,7 @@ struct Client {
     chance_at_begin: Stream,
     /// Whether the server said that a transaction block is open.
     in_transaction: bool,
-    /// Room for what steps lend out.
-    parameters: Vec<Value>,
-    text: String,
+    room: Room,
 }
 
 impl PgbenchSession {
@@ -50,8 +49,7 @@ impl PgbenchSession {
             chance_at_begin: chance.clone(),
             chance,
             in_transaction: false,
-            parameters: Vec::new(),
-            text: String::new(),
+            room: Room::default(),
         };
         Self { program, client }
     }
@@ -214,18 +212,17 @@ impl Client {
     /// What the instruction at this place needs.
     fn step<'a>(&'a mut self, program: &'a Program, place: usize) -> Result<Step<'a>, Fault> {
         let instruction = &self.code(program)[place];
+        let fault = self.fault_at(instruction);
+        let Self { memory, room, .. } = self;
         match &instruction.operation {
-            Operation::Query(query) => Ok(Step::Ask(self.request(program, query))),
+            Operation::Query(query) => Ok(Step::Ask(room.request(query, memory, &program.names))),
             Operation::Sync(statement, flow) => {
                 Ok(Step::Ask(Request::Sync { statement: *statement, flow: *flow }))
             }
-            Operation::Sleep(sleep) => {
-                let pause = self.pause(sleep).map_err(|text| self.fault(instruction, text))?;
-                Ok(Step::Sleep(pause))
-            }
+            Operation::Sleep(sleep) => pause(sleep, memory).map(Step::Sleep).map_err(fault),
             Operation::Shell(words, target) => {
-                self.write_shell(words).map_err(|text| self.fault(instruction, text))?;
-                Ok(Step::Shell { command: &self.text, output: target.is_some() })
+                let command = room.command(words, memory).map_err(fault)?;
+                Ok(Step::Shell { command, output: target.is_some() })
             }
             Operation::Set(..) | Operation::Unless(..) | Operation::Jump(_) => {
                 unreachable!("advancing does not stop here")
@@ -233,90 +230,15 @@ impl Client {
         }
     }
 
-    fn request<'a>(&'a mut self, program: &'a Program, query: &'a Query) -> Request<'a> {
-        let statement = query.statement;
-        let keep = if query.store.is_some() { Keep::LastRow } else { Keep::None };
-        match &query.body {
-            Body::Text(chunks) => {
-                Request::Text { statement, sql: self.text(program, chunks), keep }
-            }
-            Body::Parameters(slots, flow) => {
-                let memory = &self.memory;
-                self.parameters.clear();
-                // A variable without a value is NULL, as in pgbench.
-                let values = slots.iter().map(|slot| memory.get(*slot).cloned());
-                self.parameters.extend(values.map(Option::unwrap_or_default));
-                Request::Parameterised {
-                    statement,
-                    parameters: &self.parameters,
-                    keep,
-                    flow: *flow,
-                }
-            }
-        }
-    }
-
-    /// The text with its values in it. A variable without one stays as it is written.
-    fn text<'a>(&'a mut self, program: &Program, chunks: &'a [Chunk]) -> &'a str {
-        if let [Chunk::Literal(text)] = chunks {
-            return text;
-        }
-        self.text.clear();
-        for chunk in chunks {
-            match chunk {
-                Chunk::Literal(text) => self.text.push_str(text),
-                Chunk::Variable(slot) => self.write_variable(program, *slot),
-            }
-        }
-        &self.text
-    }
-
-    fn write_variable(&mut self, program: &Program, slot: Slot) {
-        if let Some(value) = self.memory.get(slot) {
-            write_value(&mut self.text, value);
-        } else {
-            self.text.push(':');
-            self.text.push_str(&program.names[slot.0 as usize]);
-        }
-    }
-
-    fn pause(&self, sleep: &Sleep) -> Result<Nanos, String> {
-        let units = match sleep.amount {
-            Amount::Fixed(units) => units,
-            Amount::Variable(slot) => {
-                let value = self.memory.get(slot).ok_or("the variable has no value")?;
-                // Whole units, as in pgbench; less than none is none.
-                Datum::from_value(value)?.double()?.trunc() as u64
-            }
-        };
-        Ok(Nanos(sleep.unit_ns) * units)
-    }
-
-    fn write_shell(&mut self, words: &[ShellWord]) -> Result<(), String> {
-        self.text.clear();
-        for word in words {
-            if !self.text.is_empty() {
-                self.text.push(' ');
-            }
-            match word {
-                ShellWord::Literal(text) => self.text.push_str(text),
-                ShellWord::Variable(slot) => {
-                    let value = self.memory.get(*slot).ok_or("a variable has no value")?;
-                    write_value(&mut self.text, value);
-                }
-            }
-        }
-        Ok(())
-    }
-
-    #[cold]
     fn fault(&self, instruction: &Instruction, message: String) -> Fault {
-        Fault {
-            script: self.script as u32,
-            command: instruction.command,
-            line: instruction.line,
-            message,
-        }
+        self.fault_at(instruction)(message)
+    }
+
+    /// What makes a message a fault of the instruction.
+    fn fault_at(&self, instruction: &Instruction) -> impl FnOnce(String) -> Fault + use<> {
+        let script = self.script as u32;
+        let (command, line) = (instruction.command, instruction.line);
+        move |message| Fault { script, command, line, message }
     }
 }
 

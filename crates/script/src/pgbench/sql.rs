@@ -5,6 +5,7 @@
 //! command makes sense is the server's to say.
 
 use super::chars::{is_name, is_name_start, skip_while};
+use super::routine::Routine;
 use super::source::Flaw;
 use std::ops::Range;
 
@@ -64,7 +65,7 @@ pub(super) fn scan(text: &str, from: usize) -> Scan {
 
 fn skip_leading(text: &str, mut at: usize) -> usize {
     loop {
-        at = skip_while(text, at, char::is_whitespace);
+        at = skip_while(text, at, |c| c.is_ascii_whitespace());
         if !text[at..].starts_with("--") {
             return at;
         }
@@ -184,7 +185,7 @@ impl Scanner<'_> {
     }
 
     fn finish(mut self, start: usize, ending: Ending) -> Scan {
-        let trimmed = start + self.text[start..self.at].trim_end().len();
+        let trimmed = start + self.text[start..self.at].trim_ascii_end().len();
         self.end_code(trimmed.max(self.code_start));
         if let Some(&bracket) = self.brackets.last() {
             self.flaws.push(Flaw::new(bracket..bracket + 1, "this bracket is not closed"));
@@ -195,56 +196,6 @@ impl Scanner<'_> {
             ending,
             next: self.at + usize::from(ending != Ending::Script),
             flaws: self.flaws,
-        }
-    }
-}
-
-/// Whether the words so far are a routine whose SQL body (`BEGIN ATOMIC … END`) is open:
-/// semicolons inside belong to the body.
-#[derive(Default)]
-struct Routine {
-    stage: Stage,
-    depth: u32,
-}
-
-/// How far the words agree with `CREATE [OR REPLACE] {FUNCTION | PROCEDURE}`.
-#[derive(Clone, Copy, Default, PartialEq, Eq)]
-enum Stage {
-    #[default]
-    Start,
-    Create,
-    Or,
-    Replace,
-    Routine,
-    Other,
-}
-
-impl Routine {
-    fn is_open(&self) -> bool {
-        self.depth > 0
-    }
-
-    fn word(&mut self, word: &str) {
-        let word = word.to_ascii_lowercase();
-        match (self.stage, word.as_str()) {
-            (Stage::Routine, _) => self.body(&word),
-            (Stage::Start, "create") => self.stage = Stage::Create,
-            (Stage::Create, "or") => self.stage = Stage::Or,
-            (Stage::Or, "replace") => self.stage = Stage::Replace,
-            (Stage::Create | Stage::Replace, "function" | "procedure") => {
-                self.stage = Stage::Routine;
-            }
-            _ => self.stage = Stage::Other,
-        }
-    }
-
-    /// `CASE` ends with `END` too.
-    fn body(&mut self, word: &str) {
-        match word {
-            "begin" => self.depth += 1,
-            "case" if self.depth > 0 => self.depth += 1,
-            "end" => self.depth = self.depth.saturating_sub(1),
-            _ => {}
         }
     }
 }

@@ -1,0 +1,100 @@
+//! What a step lends to whoever drives the session: parameters, texts, pauses.
+//!
+//! The room is kept from step to step, so that ordinary transactions allocate nothing.
+
+use super::datum::{Datum, write_value};
+use super::memory::Memory;
+use super::meta::{Amount, ShellWord, Sleep};
+use super::names::Slot;
+use super::program::{Body, Chunk, Query};
+use dbdyno_model::{Keep, Nanos, Request, Value};
+
+/// Values and text of the step that is being made.
+#[derive(Debug, Default)]
+pub(super) struct Room {
+    parameters: Vec<Value>,
+    text: String,
+}
+
+impl Room {
+    /// The request that a query makes.
+    pub(super) fn request<'a>(
+        &'a mut self,
+        query: &'a Query,
+        memory: &Memory,
+        names: &[String],
+    ) -> Request<'a> {
+        let statement = query.statement;
+        let keep = if query.store.is_some() { Keep::LastRow } else { Keep::None };
+        match &query.body {
+            Body::Text(chunks) => {
+                Request::Text { statement, sql: self.text(chunks, memory, names), keep }
+            }
+            Body::Parameters(slots, flow) => {
+                let parameters = self.parameters(slots, memory);
+                Request::Parameterised { statement, parameters, keep, flow: *flow }
+            }
+        }
+    }
+
+    /// The values; NULL for a variable without one, as in pgbench.
+    fn parameters(&mut self, slots: &[Slot], memory: &Memory) -> &[Value] {
+        self.parameters.clear();
+        let values = slots.iter().map(|slot| memory.get(*slot).cloned());
+        self.parameters.extend(values.map(Option::unwrap_or_default));
+        &self.parameters
+    }
+
+    /// The text with its values in it.
+    fn text<'a>(&'a mut self, chunks: &'a [Chunk], memory: &Memory, names: &[String]) -> &'a str {
+        if let [Chunk::Literal(text)] = chunks {
+            return text;
+        }
+        self.text.clear();
+        for chunk in chunks {
+            match chunk {
+                Chunk::Literal(text) => self.text.push_str(text),
+                Chunk::Variable(slot) => self.write_variable(*slot, memory, names),
+            }
+        }
+        &self.text
+    }
+
+    /// A variable without a value stays as it is written.
+    fn write_variable(&mut self, slot: Slot, memory: &Memory, names: &[String]) {
+        if let Some(value) = memory.get(slot) {
+            write_value(&mut self.text, value);
+        } else {
+            self.text.push(':');
+            self.text.push_str(&names[slot.0 as usize]);
+        }
+    }
+
+    /// The words of a shell command, with blanks between.
+    pub(super) fn command(&mut self, words: &[ShellWord], memory: &Memory) -> Result<&str, String> {
+        self.text.clear();
+        for word in words {
+            if !self.text.is_empty() {
+                self.text.push(' ');
+            }
+            match word {
+                ShellWord::Literal(text) => self.text.push_str(text),
+                ShellWord::Variable(slot) => write_value(&mut self.text, given(*slot, memory)?),
+            }
+        }
+        Ok(&self.text)
+    }
+}
+
+/// How long a pause lasts: whole units, as in pgbench, and none when they are negative.
+pub(super) fn pause(sleep: &Sleep, memory: &Memory) -> Result<Nanos, String> {
+    let units = match sleep.amount {
+        Amount::Fixed(units) => units,
+        Amount::Variable(slot) => Datum::from_value(given(slot, memory)?)?.double()?.trunc() as u64,
+    };
+    Ok(Nanos(sleep.unit_ns) * units)
+}
+
+fn given(slot: Slot, memory: &Memory) -> Result<&Value, String> {
+    memory.get(slot).ok_or_else(|| "a variable has no value yet".into())
+}
