@@ -1,0 +1,119 @@
+import shutil
+from pathlib import Path
+
+import msgspec
+import pytest
+from playwright.sync_api import sync_playwright
+
+from dbdyno.analysis import summarize
+from dbdyno.report import render_html
+from dbdyno.store import RunWriter, open_run
+from tests.store import hdr, synthetic
+
+CHROMIUM_ARGUMENTS = [
+    "--no-sandbox",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+]
+HOSTILE = "</script><img src=x onerror=window.broken=1>'\"&amp;{{7*7}}\u2028"
+HOST = {
+    "name": "vm",
+    "cpu": {"model": "AMD EPYC", "cores_online": 2},
+    "memory": {"total_bytes": 2**34},
+}
+SERVER = {
+    "version": "PostgreSQL 15.18",
+    "durability": {"fsync": "on"},
+    "settings": [{"name": "shared_buffers", "value": "131072", "unit": "8kB", "source": "file"}],
+}
+
+
+def recorded(home, shape, host=HOST, server=SERVER, **changes):
+    with RunWriter(synthetic.record(), synthetic.plan(shape.script), home) as writer:
+        writer.write_host(host)
+        writer.write_server(server)
+        for frame in synthetic.packed(shape):
+            writer.append_frame(frame)
+        recording = open_run(writer.run_id, home).recording()
+    known = {"run_id": "20261120-214203-tpcb-3f2a", "status": "done", "valid": True} | changes
+    record = msgspec.structs.replace(summarize(recording, hdr.HISTOGRAMS), **known)
+    return msgspec.structs.replace(recording, record=record)
+
+
+@pytest.fixture(scope="session")
+def ordinary(tmp_path_factory):
+    return recorded(tmp_path_factory.mktemp("home"), synthetic.Shape(open_loop=True, tps=400))
+
+
+@pytest.fixture(scope="session")
+def hostile(tmp_path_factory):
+    shape = synthetic.Shape(
+        seconds=12, tps=100, script=HOSTILE, sql=(HOSTILE,) * 7, deadlock_message=HOSTILE
+    )
+    settings = [dict.fromkeys(("name", "value", "unit", "source"), HOSTILE)]
+    return recorded(
+        tmp_path_factory.mktemp("home"),
+        shape,
+        host={HOSTILE: HOSTILE},
+        server={"version": HOSTILE, "settings": settings},
+        workload=HOSTILE,
+        target=HOSTILE,
+        tags={HOSTILE: HOSTILE},
+        valid=False,
+        invalid_reasons=[HOSTILE],
+        doubts=[HOSTILE],
+    )
+
+
+@pytest.fixture(scope="session")
+def browser():
+    chromium = shutil.which("chromium")
+    assert chromium, (
+        "chromium is not on the PATH: install the package chromium (apt-get install chromium)"
+    )
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=CHROMIUM_ARGUMENTS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="session")
+def axe():
+    path = Path(__file__).parents[2] / "frontend" / "node_modules" / "axe-core" / "axe.min.js"
+    assert path.is_file(), "axe-core is not installed: run npm ci in frontend/"
+    return path.read_text(encoding="utf-8")
+
+
+@pytest.fixture
+def open_page(browser, tmp_path):
+    """Opens a report from a file, with the network cut, and keeps what the page complained of."""
+    contexts = []
+
+    def open_it(recording, width=1280, scheme="light"):
+        path = tmp_path / "report.html"
+        path.write_text(render_html(recording, hdr.HISTOGRAMS), encoding="utf-8")
+        context = browser.new_context(
+            viewport={"width": width, "height": 900}, color_scheme=scheme, offline=True
+        )
+        contexts.append(context)
+        page = context.new_page()
+        page.complaints = []
+        page.on("console", lambda message: page.complaints.append(message.text))
+        page.on("pageerror", lambda error: page.complaints.append(str(error)))
+        page.on(
+            "request",
+            lambda request: (
+                page.complaints.append(request.url)
+                if not request.url.startswith(("file:", "data:"))
+                else None
+            ),
+        )
+        page.goto(path.as_uri())
+        page.wait_for_selector(".chart-canvas canvas")
+        return page
+
+    yield open_it
+    for context in contexts:
+        context.close()

@@ -1,0 +1,91 @@
+"""The page as text."""
+
+import json
+import re
+
+import msgspec
+import numpy as np
+import pytest
+
+from dbdyno.errors import DbdynoError
+from dbdyno.report import html, render_html
+from dbdyno.report.html import safe_json
+from dbdyno.report.registry import all_sections
+from dbdyno.store import RunWriter, open_run
+from tests.report.conftest import HOSTILE
+from tests.store import hdr, synthetic
+
+
+def test_every_section_is_on_the_page(ordinary):
+    page = render_html(ordinary, hdr.HISTOGRAMS)
+    found = re.findall(r'<section id="([\w-]+)"', page)
+    assert found == [section.id for section in all_sections()]
+
+
+def test_every_figure_has_words_and_a_table(ordinary):
+    page = render_html(ordinary, hdr.HISTOGRAMS)
+    figures = re.findall(r"<figure.*?</figure>", page, re.DOTALL)
+    assert len(figures) == 6
+    for figure in figures:
+        assert re.search(r'class="summary"[^>]*>[^<]{20,}', figure)
+        assert re.search(r"<figcaption>[^<]{20,}", figure)
+        assert figure.count("<tr>") > 3
+
+
+def test_doubts_and_reasons_come_before_any_section(ordinary):
+    record = msgspec.structs.replace(
+        ordinary.record, valid=False, invalid_reasons=["the generator was the bottleneck"]
+    )
+    page = render_html(msgspec.structs.replace(ordinary, record=record), hdr.HISTOGRAMS)
+    top = page[: page.index('<section id="throughput"')]
+    assert "Not valid: do not use these numbers." in top
+    assert "The generator was the bottleneck." in top
+    assert "Few samples for p99.99: of 22637" in top
+
+
+@pytest.mark.parametrize("text", [HOSTILE, "</SCRIPT>", "<!--<script>", "\u2029"])
+def test_json_in_a_script_cannot_end_it(text):
+    written = safe_json({"label": text})
+    assert not set("<>&\u2028\u2029") & set(written)
+    assert json.loads(written) == {"label": text}
+
+
+def test_no_hostile_string_is_left_as_markup(hostile):
+    page = render_html(hostile, hdr.HISTOGRAMS)
+    assert "<img" not in page
+    assert page.count("</script>") == page.count("<script")
+
+
+def test_a_run_that_measured_nothing_still_has_a_page(tmp_path):
+    RunWriter(synthetic.record(), synthetic.plan(), tmp_path).close()
+    page = render_html(open_run("last", tmp_path).recording(), hdr.HISTOGRAMS)
+    assert "Interrupted" in page
+
+
+def test_a_long_run_stays_a_small_page(ordinary):
+    """28 800 intervals of one second."""
+    repeated = {
+        name: {
+            column: repeat(values, offset=name == "intervals" and column == "time_s")
+            for column, values in ordinary.tables[name].items()
+        }
+        for name in ("intervals", "scripts")
+    }
+    for table in repeated.values():
+        table["interval"] = np.arange(len(table["interval"]))
+    recording = msgspec.structs.replace(ordinary, tables={**ordinary.tables, **repeated})
+    assert len(render_html(recording, hdr.HISTOGRAMS)) < 400_000
+
+
+def repeat(values, offset):
+    times = 28_800 // len(values)
+    repeated = np.tile(values, times)
+    return repeated + np.repeat(np.arange(times) * len(values), len(values)) if offset else repeated
+
+
+def test_a_missing_bundle_says_how_to_build_it(ordinary, monkeypatch, tmp_path):
+    monkeypatch.setattr(html, "_BUNDLE", tmp_path / "report.js")
+    html.bundle.cache_clear()
+    with pytest.raises(DbdynoError, match="make build"):
+        render_html(ordinary, hdr.HISTOGRAMS)
+    html.bundle.cache_clear()

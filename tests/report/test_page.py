@@ -1,0 +1,73 @@
+"""The page in a real browser."""
+
+import pytest
+
+WIDTHS = (1280, 400)
+SCHEMES = ("light", "dark")
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_axe_finds_nothing(open_page, axe, ordinary, width, scheme):
+    page = open_page(ordinary, width, scheme)
+    page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")
+    page.evaluate(axe)
+    violations = page.evaluate("axe.run().then((found) => found.violations)")
+    assert [(one["id"], one["nodes"][0]["html"]) for one in violations] == []
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_nothing_sticks_out_and_nothing_is_fetched(open_page, ordinary, width):
+    page = open_page(ordinary, width)
+    assert page.evaluate("document.documentElement.scrollWidth") == width
+    assert page.complaints == []
+
+
+def test_every_chart_over_time_is_drawn(open_page, ordinary):
+    page = open_page(ordinary)
+    drawn = page.evaluate(
+        """[...document.querySelectorAll("canvas")].map((canvas) => {
+            const pixels = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+            return pixels.data.some((value) => value > 0);
+        })"""
+    )
+    assert drawn == [True, True, True]
+
+
+def test_the_heat_map_is_an_image_the_browser_can_read(open_page, ordinary):
+    page = open_page(ordinary)
+    size = page.evaluate(
+        """async () => {
+            const image = new Image();
+            image.src = document.querySelector("#heat-map image").getAttribute("href");
+            await image.decode();
+            return [image.naturalWidth, image.naturalHeight];
+        }"""
+    )
+    assert size == [60, 224]
+
+
+def test_the_legend_tells_the_values_under_the_pointer(open_page, ordinary):
+    page = open_page(ordinary)
+    page.locator("#latency-chart .u-over").hover()
+    legend = page.locator("#latency-chart .u-legend").inner_text()
+    assert "p99" in legend
+    assert "ms" in legend
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_hostile_strings_are_text(open_page, hostile, width):
+    page = open_page(hostile, width)
+    assert page.evaluate("window.broken") is None
+    assert page.locator("img").count() == 0
+    assert page.complaints == []
+    assert page.locator("h1").inner_text().startswith("</script><img")
+    assert page.evaluate("document.documentElement.scrollWidth") == width
+
+
+def test_it_prints_without_what_only_a_screen_can_use(open_page, ordinary):
+    page = open_page(ordinary, scheme="dark")
+    page.emulate_media(media="print")
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    assert not page.locator("details").first.is_visible()
+    assert len(page.pdf()) > 20_000

@@ -1,0 +1,144 @@
+"""The whole text as people read it."""
+
+import msgspec
+from inline_snapshot import snapshot
+
+from dbdyno.model.record import (
+    ClientCost,
+    FailureRecord,
+    Latency,
+    StatementRecord,
+    Throughput,
+    TransactionCounts,
+)
+from dbdyno.report import render_text
+from tests.store import synthetic
+
+RESPONSE = Latency(
+    mean=1.48, p50=1.31, p90=1.95, p95=2.45, p99=4.83, p999=10.4, p9999=26.8, max=1072.1
+)
+SERVICE = msgspec.structs.replace(RESPONSE, mean=1.2, p99=2.6)
+RECORD = synthetic.record(
+    run_id="20261120-214203-tpcb-3f2a",
+    status="done",
+    target="postgresql://postgres@db.example:5432/postgres",
+    valid=True,
+    duration_s=60.0,
+    transactions=TransactionCounts(ok=83912, failed=18, skipped=0, unfinished=2, retried=36),
+    failures=[
+        FailureRecord(failure_class="deadlock", code="40P01", count=3, message="deadlock detected"),
+        FailureRecord(
+            failure_class="lock_timeout",
+            code="55P03",
+            count=15,
+            message="canceling statement\ndue to lock \x1b[31mtimeout" + "!" * 90,
+        ),
+    ],
+    throughput_tps=Throughput(
+        value=1398.5,
+        low=1375.2,
+        high=1421.9,
+        min=661,
+        max=1603,
+        samples=60,
+        samples_effective=21.3,
+        coefficient_of_variation=0.16,
+    ),
+    response_ms=RESPONSE,
+    service_ms=RESPONSE,
+    statements=[
+        StatementRecord(
+            script="tpcb",
+            index=index,
+            sql=sql,
+            count=83912,
+            mean_ms=0.1 * index,
+            p50_ms=0.09 * index,
+            p95_ms=0.3 * index,
+            p99_ms=0.4 * index,
+        )
+        for index, sql in enumerate(synthetic.SQL, 1)
+    ],
+    client=ClientCost(cpu_us_per_transaction=128.7),
+    doubts=["coarse: throughput is known to ±8% within this run only; run longer"],
+)
+
+
+def changed(**changes):
+    return msgspec.structs.replace(RECORD, **changes)
+
+
+def test_a_closed_loop_run():
+    assert render_text(RECORD) == snapshot("""\
+tpcb on postgresql://postgres@db.example:5432/postgres, 60 s measured
+throughput    1 398 TPS
+              1 375 to 1 422, within this run at 95 % (60 samples worth 21.3 independent ones)
+              intervals from 661 to 1 603 TPS
+transactions  83 912 ok, 18 failed, 2 unfinished, 36 retried
+client CPU    129 µs a transaction
+
+latency      mean      p50      p90      p95      p99    p99.9   p99.99     max
+response  1.48 ms  1.31 ms  1.95 ms  2.45 ms  4.83 ms  10.4 ms  26.8 ms  1.07 s
+
+ count    mean     p50     p95     p99  statement
+83 912  100 µs   90 µs  300 µs  400 µs  BEGIN;
+83 912  200 µs  180 µs  600 µs  800 µs  UPDATE pgbench_accounts SET abalance = abalance + :delta WH…
+83 912  300 µs  270 µs  900 µs  1.2 ms  SELECT abalance FROM pgbench_accounts WHERE aid = :aid;
+83 912  400 µs  360 µs  1.2 ms  1.6 ms  UPDATE pgbench_tellers SET tbalance = tbalance + :delta WHE…
+83 912  500 µs  450 µs  1.5 ms    2 ms  UPDATE pgbench_branches SET bbalance = bbalance + :delta WH…
+83 912  600 µs  540 µs  1.8 ms  2.4 ms  INSERT INTO pgbench_history (tid, bid, aid, delta, mtime) V…
+83 912  700 µs  630 µs  2.1 ms  2.8 ms  END;
+
+failures      code   count  first message
+lock timeout  55P03     15  canceling statement due to lock [31mtimeout!!!!!!!!!!!!!!!!!!!!!!!!!!!!…
+deadlock      40P01      3  deadlock detected
+
+Valid.
+Doubts:
+  - Coarse: throughput is known to ±8% within this run only; run longer.
+""")
+
+
+def test_an_open_loop_run_that_is_not_valid():
+    record = changed(
+        service_ms=SERVICE,
+        statements=[],
+        failures=[],
+        doubts=[],
+        valid=False,
+        invalid_reasons=["the generator was the bottleneck"],
+    )
+    assert render_text(record) == snapshot("""\
+tpcb on postgresql://postgres@db.example:5432/postgres, 60 s measured
+throughput    1 398 TPS
+              1 375 to 1 422, within this run at 95 % (60 samples worth 21.3 independent ones)
+              intervals from 661 to 1 603 TPS
+transactions  83 912 ok, 18 failed, 2 unfinished, 36 retried
+client CPU    129 µs a transaction
+
+latency      mean      p50      p90      p95      p99    p99.9   p99.99     max
+response  1.48 ms  1.31 ms  1.95 ms  2.45 ms  4.83 ms  10.4 ms  26.8 ms  1.07 s
+service    1.2 ms  1.31 ms  1.95 ms  2.45 ms   2.6 ms  10.4 ms  26.8 ms  1.07 s
+
+Not valid: do not use these numbers.
+  - The generator was the bottleneck.
+""")
+
+
+def test_a_run_that_never_began():
+    assert render_text(synthetic.record(status="failed", target="dbname=shop")) == snapshot("""\
+tpcb on dbname=shop
+
+The run failed; what was measured until then is shown.
+""")
+
+
+def test_no_line_is_wider_than_100():
+    assert max(len(line) for line in render_text(RECORD).splitlines()) <= 100
+
+
+def test_with_several_scripts_each_statement_names_its_own():
+    other = msgspec.structs.replace(RECORD.statements[0], script="other")
+    text = render_text(changed(statements=[RECORD.statements[0], other]))
+    assert "  tpcb: BEGIN;\n" in text
+    assert "  other: BEGIN;\n" in text

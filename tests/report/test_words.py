@@ -1,0 +1,37 @@
+import pytest
+
+from dbdyno.report import words
+
+
+@pytest.mark.parametrize(
+    ("value", "written"),
+    [
+        (None, "–"),
+        (float("nan"), "–"),
+        (0, "0"),
+        (0.0261, "26.1 µs"),
+        (0.9994, "999 µs"),
+        (0.99951, "1 ms"),
+        (1.004, "1 ms"),
+        (118.4, "118 ms"),
+        (999.4, "999 ms"),
+        (999.6, "1 s"),
+        (61234, "61.2 s"),
+    ],
+)
+def test_times_have_three_digits_and_their_unit(value, written):
+    assert words.milliseconds(value).replace(words.THIN_SPACE, " ") == written
+
+
+@pytest.mark.parametrize(
+    ("value", "written"),
+    [(-3, "−3 s"), (0.5, "0.5 s"), (119, "119 s"), (125, "2:05"), (28_800, "8:00:00")],
+)
+def test_lengths_of_time(value, written):
+    assert words.seconds(value).replace(words.THIN_SPACE, " ") == written
+
+
+def test_sizes_and_shares():
+    assert words.size(25276510208) == "23.5\u202fGiB"
+    assert words.percent(0.000214) == "0.0214\u202f%"
+    assert words.tps(69_712.4) == "69\u202f712"
