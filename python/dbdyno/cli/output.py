@@ -5,7 +5,7 @@ With ``--json`` standard output carries one object and nothing else.
 
 import sys
 from enum import IntEnum
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Self, TypeAlias
 
 from cyclopts import Parameter
 
@@ -20,12 +20,21 @@ Json: TypeAlias = Annotated[
 class Exit(IntEnum):
     """What a command's exit code says."""
 
-    OK = 0
-    NOTHING_RUN = 1
-    FAILED = 2
-    NOT_VALID = 3
-    VERDICT_FAILED = 4
-    INTERRUPTED = 130
+    meaning: str
+
+    OK = 0, "done, and valid"
+    NOTHING_RUN = 1, "nothing was run: usage, a static error, or a target that cannot be prepared"
+    FAILED = 2, "the run failed after its first transaction; what was measured is kept"
+    NOT_VALID = 3, "finished, but not valid"
+    VERDICT_FAILED = 4, "finished, and a verdict failed: a broken check"
+    INTERRUPTED = 130, "interrupted"
+
+    def __new__(cls, code: int, meaning: str) -> Self:
+        """A number that knows its words."""
+        member = int.__new__(cls, code)
+        member._value_ = code
+        member.meaning = meaning
+        return member
 
 
 def print_json(value: object) -> None:

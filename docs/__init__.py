@@ -1,0 +1,1 @@
+"""The manual's own programs; the pages are beside them."""

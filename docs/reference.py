@@ -1,0 +1,124 @@
+"""Writes the reference pages from what the code declares: commands, workloads, probes, tables.
+
+``python -m docs.reference`` writes them into ``docs/reference/``; they are built with the
+manual and not kept in the repository. Nothing is described here that the code does not say
+of itself; ``tests/docs`` fails for anything that says nothing.
+"""
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from dbdyno.cli.app import COMMANDS, make_app
+from dbdyno.cli.output import Exit
+from dbdyno.host.doctor import all_probes
+from dbdyno.store.tables import SCHEMAS
+from dbdyno.targets.registry import all_targets
+from dbdyno.workloads.base import Workload
+from dbdyno.workloads.registry import all_workloads
+
+FOLDER = Path(__file__).parent / "reference"
+
+
+def commands() -> str:
+    """Every command with its options, defaults and examples."""
+    app = make_app()
+    parts = ["# Commands", _exit_codes()]
+    for name in COMMANDS:
+        command = app[name]
+        parts.append(command.generate_docs(heading_level=2, usage_name=f"dbdyno {name}"))
+        parts.append(_code_block(str(command.help_epilogue)))
+    return _page(parts)
+
+
+def _exit_codes() -> str:
+    rows = [(str(exit_code.value), exit_code.meaning) for exit_code in Exit]
+    return _table(("exit code", "meaning"), rows)
+
+
+def _code_block(epilogue: str) -> str:
+    examples = epilogue.removeprefix("Examples:").strip("\n")
+    return f"Examples:\n\n```console\n{examples}\n```"
+
+
+def workloads() -> str:
+    """Every workload with its parameters, tables, scripts and invariants."""
+    return _page(["# Workloads", *map(_workload, all_workloads().values())])
+
+
+def _workload(workload: Workload) -> str:
+    values = workload.complete({})
+    parameters = [
+        (f"`{p.name}`", _shown(p.default), p.range, p.description) for p in workload.parameters
+    ]
+    tables = [(f"`{table.name}`", f"{table.rows:,}") for table in workload.tables(values)]
+    scripts = [f"```sql\n{script.text.strip()}\n```" for script in workload.scripts(values)]
+    return "\n\n".join(
+        [
+            f"## {workload.name}",
+            f"{workload.summary[0].upper()}{workload.summary[1:]}.",
+            _table(("parameter", "default", "values", "meaning"), parameters),
+            _table(("table", "rows at scale 1"), tables),
+            "By default its clients run:",
+            *scripts,
+        ]
+    )
+
+
+def _shown(value: int | bool | str) -> str:
+    """A default as it is written after ``-D``."""
+    words = {True: "on", False: "off"}
+    return words[value] if isinstance(value, bool) else str(value)
+
+
+def doctor() -> str:
+    """Every probe of the doctor."""
+    rows = [(probe.title, probe.meaning) for probe in all_probes().values()]
+    return _page(["# What the doctor looks at", _table(("probe", "why it matters"), rows)])
+
+
+def recorded() -> str:
+    """The tables of a run folder, as ``dbdyno sql`` offers them."""
+    parts = ["# Tables of the runs", "`dbdyno sql` adds the column `run_id` to each."]
+    for name, schema in SCHEMAS.items():
+        rows = [(f"`{column}`", kind.sql) for column, kind in schema.items()]
+        parts.append(f"## {name}\n\n{_table(('column', 'type'), rows)}")
+    return _page(parts)
+
+
+def targets() -> str:
+    """The databases that can be measured."""
+    rows = [(f"`{name}`", target.title) for name, target in all_targets().items()]
+    return _page(["# Databases", _table(("target", "database"), rows)])
+
+
+PAGES: dict[str, Callable[[], str]] = {
+    "commands": commands,
+    "databases": targets,
+    "doctor": doctor,
+    "tables": recorded,
+    "workloads": workloads,
+}
+
+
+def _table(heading: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
+    lines = [heading, ("---",) * len(heading), *rows]
+    return "\n".join(f"| {' | '.join(map(_cell, line))} |" for line in lines)
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|").replace("\n", " ")
+
+
+def _page(parts: Iterable[str]) -> str:
+    return "\n\n".join(part.strip("\n") for part in parts) + "\n"
+
+
+def main() -> None:
+    """Writes all pages."""
+    FOLDER.mkdir(exist_ok=True)
+    for name, page in PAGES.items():
+        (FOLDER / f"{name}.md").write_text(page(), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

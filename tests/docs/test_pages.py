@@ -1,0 +1,81 @@
+"""The pages lead where they say, name no machine, and are all in the manual."""
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from docs import reference
+
+ROOT = Path(__file__).parent.parent.parent
+PAGES = [
+    *(ROOT / "docs").glob("*.md"),
+    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")),
+]
+
+# Addresses that belong to a project or a standard, as a document may name them.
+WELL_KNOWN_HOSTS = (
+    "apache.org",
+    "example.com",
+    "example.org",
+    "github.com",
+    "keepachangelog.com",
+    "mariadb.com",
+    "mysql.com",
+    "postgresql.org",
+    "semver.org",
+    "w3.org",
+)
+HOST = re.compile(r"https?://(?:[\w.-]*@)?([\w.-]+)")
+# Written in two parts so that this file does not find itself.
+PLACES = re.compile("/" + r"(?:root|home/\w+|Users/\w+)/(?!\.)" + "|" + "/" + "work/")
+
+
+def repository_files() -> list[Path]:
+    listed = subprocess.run(
+        ["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True, text=True
+    ).stdout
+    return [ROOT / name for name in listed.split("\0") if name and (ROOT / name).is_file()]
+
+
+def texts() -> list[tuple[Path, str]]:
+    found = []
+    for path in repository_files():
+        try:
+            found.append((path, path.read_text(encoding="utf-8")))
+        except UnicodeDecodeError:
+            continue  # a recording or a picture
+    return found
+
+
+def test_no_file_names_a_host_or_a_folder_of_the_machine_it_was_made_on():
+    wrong = []
+    for path, text in texts():
+        hosts = {host for host in HOST.findall(text) if "." in host}
+        strange = [h for h in hosts if not h.endswith((*WELL_KNOWN_HOSTS, ".invalid", ".test"))]
+        wrong += [f"{path.relative_to(ROOT)}: {host}" for host in strange]
+        wrong += [f"{path.relative_to(ROOT)}: {place}" for place in PLACES.findall(text)]
+    assert wrong == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_to_files(page):
+    built = {f"reference/{name}.md" for name in reference.PAGES}
+    links = re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text())
+    missing = [link for link in links if link not in built and not (page.parent / link).exists()]
+    assert missing == []
+
+
+def test_every_page_is_in_the_manual():
+    navigation = (ROOT / "mkdocs.yml").read_text()
+    named = [page.name for page in (ROOT / "docs").glob("*.md")]
+    named += [f"reference/{name}.md" for name in reference.PAGES]
+    assert [name for name in named if name not in navigation] == []
+
+
+def test_the_readme_names_only_targets_that_make_has():
+    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    for name in ("README.md", "CONTRIBUTING.md"):
+        named = set(re.findall(r"(?:^|`)make ([a-z]+)", (ROOT / name).read_text(), re.MULTILINE))
+        assert named <= targets

@@ -1,0 +1,64 @@
+"""Everything that the code declares is described, and the reference says it."""
+
+import re
+
+import pytest
+
+from dbdyno.cli.app import COMMANDS
+from dbdyno.cli.output import Exit
+from dbdyno.host.doctor import all_probes
+from dbdyno.store.tables import SCHEMAS
+from dbdyno.targets.registry import all_targets
+from dbdyno.workloads.registry import all_workloads
+from docs import reference
+
+
+@pytest.fixture(scope="module")
+def commands() -> str:
+    return reference.commands()
+
+
+def test_every_command_has_a_chapter_with_examples(commands):
+    chapters = commands.split("\n## ")[1:]
+    assert {chapter.split()[0] for chapter in chapters} >= COMMANDS.keys()
+    for name in COMMANDS:
+        assert f"\n  dbdyno {name}" in commands
+
+
+def test_every_option_and_argument_says_what_it_is(commands):
+    entries = re.findall(r"^\* `([^`]+)`:?(.*)$", commands, re.MULTILINE)
+    assert len(entries) > 40
+    assert [name for name, told in entries if len(told.split("*[")[0].strip()) < 4] == []
+
+
+def test_every_command_says_what_it_does(commands):
+    silent = re.findall(r"```console\n(dbdyno .*)\n```\n\n(?=\*\*|#|Examples)", commands)
+    assert silent == []
+
+
+def test_every_exit_code_has_its_meaning(commands):
+    for code in Exit:
+        assert f"| {code.value} | {code.meaning} |" in commands
+
+
+@pytest.mark.parametrize("name", all_workloads())
+def test_every_workload_and_parameter_is_described(name):
+    workload = all_workloads()[name]
+    page = reference.workloads()
+    assert f"## {name}\n" in page
+    assert workload.summary
+    for parameter in workload.parameters:
+        assert parameter.description, parameter.name
+        assert f"| `{parameter.name}` |" in page
+
+
+def test_every_probe_says_why_it_looks():
+    page = reference.doctor()
+    for name, probe in all_probes().items():
+        assert len(probe.meaning) > 20, name
+        assert probe.title in page
+
+
+def test_every_table_and_target_is_listed():
+    assert all(f"## {name}\n" in reference.recorded() for name in SCHEMAS)
+    assert all(f"| `{name}` |" in reference.targets() for name in all_targets())
