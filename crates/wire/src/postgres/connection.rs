@@ -6,8 +6,9 @@
 
 use super::config::{Config, Opening};
 use super::event::{Event, Outcome};
-use super::exchange::{Exchange, Purpose};
+use super::exchange::Exchange;
 use super::login::Login;
+use super::pending::Purpose;
 use super::session::Session;
 use super::{encode, message};
 use crate::{ProtocolError, ReceiveBuffer};

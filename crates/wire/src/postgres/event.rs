@@ -14,7 +14,8 @@ pub enum Event<'a> {
     /// Logged in: requests may be sent.
     Ready(&'a Session),
     /// The server, or a pooler before it, does not take the version of the protocol that was
-    /// asked for. Open a new connection and start at version 3.0.
+    /// asked for. Open a new connection and start at version 3.0. (Some just close the
+    /// connection before a word is said: the owner sees that and may do the same.)
     VersionRefused(ServerError),
     /// All statements have been tried; those that failed are prepared again by their next use.
     Prepared {

@@ -10,46 +10,14 @@ use super::answer::Answer;
 use super::diagnostic::Diagnostic;
 use super::event::Outcome;
 use super::message::{self, Message};
+use super::pending::{Pending, Purpose};
 use super::prepared::{Preparation, Preparations};
 use super::session::Session;
 use super::stage::Stage;
 use super::{encode, event};
 use crate::{ProtocolError, ReceiveBuffer};
-use dbdyno_model::{FailureClass, Flow, Keep, Reply, ServerError, StatementId};
+use dbdyno_model::{FailureClass, Flow, Reply, ServerError, StatementId};
 use std::collections::VecDeque;
-
-/// What a request is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Purpose {
-    /// A script's statement.
-    Statement,
-    /// A synchronisation point of a pipeline.
-    Sync,
-    /// Preparing ahead of the run.
-    Preparation,
-    /// Loading rows.
-    CopyIn,
-}
-
-/// A request that has been sent and not been answered to the end.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Pending {
-    pub(super) statement: StatementId,
-    pub(super) purpose: Purpose,
-    pub(super) keep: Keep,
-    pub(super) flow: Flow,
-    /// Where its answer begins.
-    pub(super) first: Stage,
-    /// Whether it creates its prepared statement.
-    pub(super) prepares: bool,
-}
-
-impl Pending {
-    /// Whether its answer ends with `ReadyForQuery`.
-    fn ends_synchronised(&self) -> bool {
-        self.flow == Flow::Wait || self.purpose == Purpose::Sync
-    }
-}
 
 /// All that is outstanding on one connection.
 #[derive(Debug)]

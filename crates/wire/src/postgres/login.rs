@@ -157,7 +157,9 @@ impl Login {
                 method_name(method)
             ))));
         }
-        let Some(password) = &config.password else { return Ok(Some(no_password())) };
+        let Some(password) = config.password.as_deref().filter(|word| !word.is_empty()) else {
+            return Ok(Some(no_password()));
+        };
         match method {
             3 => encode::password(password, out),
             5 => encode::password(&md5_hash(&config.user, password, fields.bytes(4)?), out),

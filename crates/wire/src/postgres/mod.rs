@@ -19,6 +19,7 @@ mod exchange;
 mod login;
 pub(crate) mod message;
 mod parameter;
+mod pending;
 mod prepared;
 mod request;
 mod scram;

@@ -1,7 +1,8 @@
 //! Writes requests and notes what answer is due: the way out of an [`Exchange`].
 
 use super::encode::{self, Name};
-use super::exchange::{Exchange, Pending, Purpose};
+use super::exchange::Exchange;
+use super::pending::{Pending, Purpose};
 use super::prepared::Preparation;
 use super::stage::Stage;
 use dbdyno_model::{Flow, Keep, QueryMode, Request, Statement, StatementId, Value};

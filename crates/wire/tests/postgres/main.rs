@@ -10,6 +10,7 @@
 mod driver;
 mod encoders;
 mod live;
+mod login;
 mod null_server;
 mod recording;
 mod replay;

@@ -1,0 +1,133 @@
+//! Logins that no server of ours produces: refusals, lies, and proofs that are wrong.
+
+use crate::driver::{self, Peer, Scenario};
+use crate::recording::{Recording, Side};
+use crate::scenarios;
+use dbdyno_wire::postgres::Version;
+
+/// Says one thing, whatever it hears.
+struct Monologue(Vec<u8>);
+
+impl Peer for Monologue {
+    fn send(&mut self, _bytes: &[u8]) {}
+
+    fn receive(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.0)
+    }
+}
+
+fn message(tag: u8, body: &[u8]) -> Vec<u8> {
+    let length = (body.len() as u32 + 4).to_be_bytes();
+    [&[tag], &length[..], body].concat()
+}
+
+fn authentication(method: u32, rest: &[u8]) -> Vec<u8> {
+    message(b'R', &[&method.to_be_bytes(), rest].concat())
+}
+
+fn version(offered: u32, options: u32) -> Vec<u8> {
+    message(b'v', &[offered.to_be_bytes(), options.to_be_bytes()].concat())
+}
+
+fn error(code: &str) -> Vec<u8> {
+    message(b'E', format!("SFATAL\0VFATAL\0C{code}\0Mno\0\0").as_bytes())
+}
+
+const SETTLED: &[u8] = b"K\0\0\0\x0c\0\0\0\x01\0\0\0\x02Z\0\0\0\x05I";
+
+/// The last event of a login, or the error that ended it.
+fn outcome(asked: Version, said: &[Vec<u8>]) -> String {
+    let login = scenarios::login("crafted", "scram_user", Some("secret"));
+    let scenario = Scenario { version: asked, steps: vec![], ..login };
+    let story = driver::play(&scenario, &mut Monologue(said.concat()));
+    match story.error {
+        Some(error) => error.to_string(),
+        None => story.events.last().expect("something happens").clone(),
+    }
+}
+
+#[test]
+fn what_cannot_be_done_is_refused_by_name() {
+    for (method, rest, name) in [
+        (2, &b""[..], "Kerberos V5"),
+        (7, b"", "GSSAPI"),
+        (9, b"", "SSPI"),
+        (77, b"", "authentication method 77"),
+        (10, b"OAUTHBEARER\0\0", "OAUTHBEARER"),
+        (10, b"SCRAM-SHA-256-PLUS\0SCRAM-SHA-256\0\0", "unencrypted"),
+    ] {
+        let outcome = outcome(Version::V3_2, &[authentication(method, rest)]);
+        assert!(outcome.starts_with("Fatal") && outcome.contains(name), "{outcome}");
+    }
+}
+
+#[test]
+fn an_older_version_is_taken_a_newer_one_is_not() {
+    let ok = || authentication(0, b"");
+    for (offered, expected) in [
+        (3 << 16, "Ready V3_0"),
+        (0, "Ready V3_0"),
+        (3 << 16 | 1, "Ready V3_0"),
+        (3 << 16 | 2, "Ready V3_2"),
+        (3 << 16 | 3, "malformed message: a newer version offered"),
+    ] {
+        let outcome = outcome(Version::V3_2, &[version(offered, 0), ok(), SETTLED.to_vec()]);
+        assert!(outcome.starts_with(expected), "{offered:x}: {outcome}");
+    }
+    let outcome = outcome(Version::V3_2, &[version(3 << 16, 1), ok(), SETTLED.to_vec()]);
+    assert!(outcome.starts_with("malformed"), "{outcome}");
+}
+
+#[test]
+fn a_refused_version_is_told_from_a_refused_login() {
+    for (asked, code, expected) in [
+        (Version::V3_2, "08P01", "VersionRefused"),
+        (Version::V3_2, "0A000", "VersionRefused"),
+        (Version::V3_2, "28000", "Fatal"),
+        (Version::V3_0, "08P01", "Fatal"),
+    ] {
+        let outcome = outcome(asked, &[error(code)]);
+        assert!(outcome.starts_with(expected), "{asked:?} {code}: {outcome}");
+    }
+}
+
+#[test]
+fn a_cancel_key_has_4_to_256_bytes() {
+    for (bytes, taken) in [(3, false), (4, true), (32, true), (256, true), (257, false)] {
+        let key = message(b'K', &vec![1; 4 + bytes]);
+        let said = [authentication(0, b""), key, message(b'Z', b"I")];
+        let outcome = outcome(Version::V3_2, &said);
+        assert_eq!(outcome.starts_with("Ready"), taken, "{bytes}: {outcome}");
+    }
+}
+
+#[test]
+fn parameters_beyond_the_bound_are_not_kept() {
+    let parameter = |number| format!("name{number}\0{}\0", "x".repeat(1000));
+    let reports = (0..1000).map(|number| message(b'S', parameter(number).as_bytes()));
+    let said = [authentication(0, b""), reports.flatten().collect(), SETTLED.to_vec()].concat();
+    let login = scenarios::login("crafted", "postgres", None);
+    let scenario = Scenario { steps: vec![], ..login };
+    let mut connection = driver::connection(&scenario);
+    driver::play_with(&mut connection, &scenario, &mut Monologue(said));
+    assert_eq!(connection.session().parameters().count(), 8);
+}
+
+/// The recorded SCRAM login, with the server's last words replaced.
+fn scram_ending_with(end: &[u8]) -> String {
+    let recording = Recording::load(18, "scram");
+    let servers = recording.turns.into_iter().filter(|(side, _)| *side == Side::Server);
+    let mut said: Vec<Vec<u8>> = servers.map(|(_, turn)| turn).collect();
+    said.truncate(2);
+    said.push(end.to_vec());
+    outcome(Version::V3_2, &said)
+}
+
+#[test]
+fn a_server_that_cannot_prove_itself_is_not_spoken_to() {
+    let wrong = b"v=AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=";
+    let outcome = scram_ending_with(&authentication(12, wrong));
+    assert_eq!(outcome, "malformed message: SCRAM: the server's signature is wrong");
+    let outcome = scram_ending_with(&authentication(0, b""));
+    assert_eq!(outcome, "message 'R' has no place in state Proving");
+}
