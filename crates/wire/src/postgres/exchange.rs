@@ -173,7 +173,7 @@ impl Exchange {
             return Ok(Some(Outcome::Fatal(diagnostic.into())));
         }
         if statement_is_stale(&diagnostic.code) {
-            self.preparations.set(oldest.statement, Preparation::Absent);
+            self.preparations.set(oldest.statement, Preparation::Stale);
         }
         self.answer.fail(diagnostic.into());
         if oldest.ends_synchronised() {
@@ -260,7 +260,7 @@ impl Exchange {
 
     fn forget_unfinished_preparation(&mut self, statement: StatementId) {
         if *self.preparations.of_statement(statement) == Preparation::Underway {
-            self.preparations.set(statement, Preparation::Absent);
+            self.preparations.set(statement, Preparation::Stale);
         }
     }
 

@@ -1,7 +1,7 @@
 //! What one connection knows of its prepared statements.
 //!
 //! A statement that could not be prepared ahead of the run (its table is made by the script
-//! itself, say) stays [`Preparation::Absent`] and is prepared by its next use.
+//! itself, say) is [`Preparation::Stale`] and is prepared by its next use.
 
 use super::message::Fields;
 use crate::ProtocolError;
@@ -10,9 +10,12 @@ use dbdyno_model::StatementId;
 /// How far a statement is on this connection.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Preparation {
-    /// Its next use prepares it.
+    /// The server does not know it. Its next use prepares it.
     #[default]
     Absent,
+    /// It failed, or the server has thrown it away; whether its name is still taken is not
+    /// known. Its next use closes it first, which is no error, and prepares it again.
+    Stale,
     /// Parse has been sent, or answered; the types of the parameters are not known yet.
     Underway,
     /// Prepared; the types of its parameters.

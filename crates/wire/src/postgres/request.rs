@@ -95,14 +95,15 @@ impl Exchange {
     ) {
         let id = request.statement;
         let mut first = Stage::Parsed;
-        let prepares = *self.preparations.of_statement(id) == Preparation::Absent;
+        let preparation = self.preparations.of_statement(id);
+        let prepares = matches!(preparation, Preparation::Absent | Preparation::Stale);
         if prepares {
             self.parse_and_describe(id, sql_of(statements, id), out);
             first = Stage::Parsing;
         }
         let types = match self.preparations.of_statement(id) {
             Preparation::Ready(types) => types,
-            Preparation::Absent | Preparation::Underway => &[][..],
+            _ => &[][..],
         };
         encode::bind(Name::Numbered(id.0), types, request.parameters, out);
         self.execute(request, first, prepares, out);
@@ -134,11 +135,11 @@ impl Exchange {
         self.push(Pending { statement, purpose, keep, flow, first, prepares });
     }
 
-    /// Parse fails when the name is taken, as it is after the statement went stale; closing
-    /// what does not exist is no error.
     fn parse_and_describe(&mut self, id: StatementId, sql: &str, out: &mut Vec<u8>) {
         let name = Name::Numbered(id.0);
-        encode::close_statement(name, out);
+        if *self.preparations.of_statement(id) == Preparation::Stale {
+            encode::close_statement(name, out);
+        }
         encode::parse(name, sql, out);
         encode::describe_statement(name, out);
         self.preparations.set(id, Preparation::Underway);

@@ -8,7 +8,7 @@
 pub(crate) enum Stage {
     /// Nothing is outstanding.
     Idle,
-    /// Parse was sent, and the statement of the same name is closed before it.
+    /// Parse was sent; if the statement was stale, it is closed before.
     Parsing,
     /// Bound next: the statement exists, or has just been parsed. If Describe was sent with
     /// Parse, its two answers come first.

@@ -9,8 +9,8 @@ use proptest::prelude::*;
 use std::sync::Arc;
 
 const LOGGED_IN: &[u8] = b"R\0\0\0\x08\0\0\0\0Z\0\0\0\x05I";
-/// Answers to Close, Parse and Describe of one statement, around its types.
-const PARSED: &[u8] = b"3\0\0\0\x041\0\0\0\x04";
+/// Answers to Parse and Describe of one statement, around its types.
+const PARSED: &[u8] = b"1\0\0\0\x04";
 const NO_DATA: &[u8] = b"n\0\0\0\x04Z\0\0\0\x05I";
 
 /// A connection that is logged in and has one statement.
