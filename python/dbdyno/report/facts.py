@@ -8,6 +8,8 @@ from typing import Any
 
 from dbdyno.report.words import NOTHING, count, seconds, size
 
+_WORDS = {"cpu": "CPU", "io": "I/O", "tls": "TLS", "numa": "NUMA", "mhz": "MHz", "unix": "Unix"}
+
 
 def readable_pairs(described: Mapping[str, Any]) -> list[tuple[str, str]]:
     """All values, those of nested objects with their path before them."""
@@ -26,7 +28,8 @@ def _title(path: tuple[str, ...]) -> str:
     words = " ".join(path).replace("_", " ")
     for unit in (" bytes", " ns"):
         words = words.removesuffix(unit)
-    return words[:1].upper() + words[1:]
+    written = " ".join(_WORDS.get(word, word) for word in words.split())
+    return written[:1].upper() + written[1:]
 
 
 def _written(name: str, value: Any) -> str:

@@ -30,6 +30,12 @@ def marks(line: Timeline) -> list[Mark]:
     ]
 
 
+def shading_words(line: Timeline) -> str:
+    """What the shaded stretches are, for a caption; nothing when there are none."""
+    names = " and ".join(mark.label for mark in marks(line))
+    return f"; shaded: {names}" if names else ""
+
+
 def sampled_rows(
     line: Timeline, columns: Sequence[resample.Values], write: Callable[[float], str]
 ) -> list[tuple[str, ...]]:

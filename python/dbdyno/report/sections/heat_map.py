@@ -36,8 +36,8 @@ def build(subject: Subject) -> Sequence[Block]:
     return [
         Figure(
             id="heat-map",
-            caption="Share of the transactions by response time. Darker is more; each column "
-            "adds up to 1, and the colour follows the square root of the share.",
+            caption="Share of the transactions by response time. The stronger the colour, "
+            "the more; each column adds up to 1, the colour follows the square root of the share.",
             summary=_summary(grid),
             table=_table(grid),
             svg=(_draw(grid, 920, 260), _draw(grid, 340, 220)),

@@ -6,7 +6,7 @@ import numpy as np
 
 from dbdyno.report import resample
 from dbdyno.report.content import Block, Figure, LineChart, Section, Series, Subject, Table
-from dbdyno.report.over_time import marks, sampled_rows, times
+from dbdyno.report.over_time import marks, sampled_rows, shading_words, times
 from dbdyno.report.words import milliseconds, seconds
 
 _LINES = (
@@ -48,7 +48,8 @@ def _caption(subject: Subject, size: int) -> str:
     grouped = f"; each point is the worst of {size} such intervals" if size > 1 else ""
     several = len(subject.recording.plan.get("scripts", [])) > 1
     coarse = " Of several scripts together: up to 1/8 too long." if several else ""
-    return f"Response time of the transactions that ended within {length}{grouped}.{coarse}"
+    shaded = shading_words(subject.timeline)
+    return f"Response time of the transactions that ended within {length}{grouped}{shaded}.{coarse}"
 
 
 def _summary(subject: Subject) -> str:

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from dbdyno.analysis.distributions import sample_count, total_histogram
 from dbdyno.report.content import Block, Figure, Section, Subject, Table
-from dbdyno.report.scales import log_scale, log_ticks, tail_scale
+from dbdyno.report.scales import Scale, log_scale, log_ticks, tail_scale
 from dbdyno.report.svg import Drawing
 from dbdyno.report.words import milliseconds
 
@@ -117,28 +117,34 @@ def _draw(curves: list[Curve], width: int, height: int) -> Markup:
     across = tail_scale(max(curve.quantiles[-1] for curve in curves), _LEFT, right)
     times = [ms for curve in curves for ms in curve.times_ms if ms > 0]
     up = log_scale(min(times), max(times), bottom, _TOP)
+    _draw_axes(drawing, across, up)
+    ends = _apart([up(curve.times_ms[-1]) for curve in curves])
+    for curve, end in zip(curves, ends, strict=True):
+        _draw_curve(drawing, curve, across, up)
+        drawing.text(right + 6, end + 4, curve.label, "start", f"name {curve.style}")
+    return drawing.markup()
+
+
+def _draw_axes(drawing: Drawing, across: Scale, up: Scale) -> None:
+    bottom, top = up.begin, up.end
     for tick in log_ticks(up.low, up.high):
-        drawing.line(_LEFT, up(tick), right, up(tick), "rule")
-        drawing.text(_LEFT - 8, up(tick) + 4, milliseconds(tick), "end")
+        drawing.line(across.begin, up(tick), across.end, up(tick), "rule")
+        drawing.text(across.begin - 8, up(tick) + 4, milliseconds(tick), "end")
     for share, name in _TICKS.items():
         if share <= across.high:
-            drawing.line(across(share), _TOP, across(share), bottom, "rule")
+            drawing.line(across(share), top, across(share), bottom, "rule")
             drawing.text(across(share), bottom + 16, name, "middle")
-    drawing.text((_LEFT + right) / 2, height - 6, "per cent of the transactions", "middle", "title")
-    for curve in curves:
-        points = [
-            (q, across(q), up(ms)) for q, ms in zip(curve.quantiles, curve.times_ms, strict=True)
-        ]
-        sure = [(x, y) for q, x, y in points if q <= curve.sure_max]
-        drawing.path(
-            [(x, y) for q, x, y in points if q >= curve.sure_max], f"curve dashed {curve.style}"
-        )
-        drawing.path(sure, f"curve {curve.style}")
-    for curve, place in zip(
-        curves, _apart([up(curve.times_ms[-1]) for curve in curves]), strict=True
-    ):
-        drawing.text(right + 6, place + 4, curve.label, "start", f"name {curve.style}")
-    return drawing.markup()
+    middle = (across.begin + across.end) / 2
+    drawing.text(middle, bottom + 34, "per cent of the transactions", "middle", "title")
+
+
+def _draw_curve(drawing: Drawing, curve: Curve, across: Scale, up: Scale) -> None:
+    """Solid as far as ten transactions lie beyond, then dashed."""
+    points = list(zip(curve.quantiles, curve.times_ms, strict=True))
+    sure = [(across(q), up(ms)) for q, ms in points if q <= curve.sure_max]
+    unsure = [(across(q), up(ms)) for q, ms in points if q > curve.sure_max]
+    drawing.path(sure, f"curve {curve.style}")
+    drawing.path([*sure[-1:], *unsure], f"curve dashed {curve.style}")
 
 
 def _apart(places: list[float]) -> list[float]:

@@ -6,7 +6,7 @@ import numpy as np
 
 from dbdyno.report import resample
 from dbdyno.report.content import Block, Figure, LineChart, Section, Series, Subject, Table
-from dbdyno.report.over_time import marks, sampled_rows, times
+from dbdyno.report.over_time import marks, sampled_rows, shading_words, times
 from dbdyno.report.words import count, percent, seconds, significant, tps
 
 
@@ -68,7 +68,7 @@ def _chart(subject: Subject, series: Series, height: int) -> LineChart:
 def _point_words(subject: Subject) -> str:
     line = subject.timeline
     length_s = resample.group_size(len(line.tps)) * float(np.median(line.seconds))
-    return f"each point is the mean of {seconds(length_s)}"
+    return f"each point is the mean of {seconds(length_s)}{shading_words(line)}"
 
 
 def _throughput_summary(subject: Subject) -> str:

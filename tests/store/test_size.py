@@ -1,0 +1,25 @@
+"""How large a long run becomes, extrapolated from a short one of the same shape."""
+
+from dbdyno.store import RunWriter
+from tests.store import synthetic
+
+SECONDS = 60
+EIGHT_HOURS_S = 28_800
+LIMIT_BYTES = 150 * 2**20
+# What every folder holds once, whatever its length, does not grow with the run.
+FIXED = {"run.json", "plan.json", "engine.json", "totals.parquet", "statement_texts.parquet"}
+
+
+def test_eight_hours_with_ten_statements_stay_below_150_mib(tmp_path):
+    shape = synthetic.Shape(seconds=SECONDS, warmup=0, statements=10, tps=2000)
+    with RunWriter(synthetic.record(), synthetic.plan(), tmp_path) as writer:
+        for frame in synthetic.packed(shape):
+            writer.append_frame(frame)
+        raw_bytes = (writer.folder / "frames.bin").stat().st_size
+        writer.finish(synthetic.record(status="done"))
+    final_bytes = sum(
+        path.stat().st_size for path in writer.folder.iterdir() if path.name not in FIXED
+    )
+    longer = EIGHT_HOURS_S / SECONDS
+    assert raw_bytes * longer < LIMIT_BYTES
+    assert final_bytes * longer < LIMIT_BYTES
