@@ -17,6 +17,7 @@ from tests.support.engine import (
     Forgetful,
     Interrupted,
     Refused,
+    Silent,
     SmallEngine,
     tools,
 )
@@ -115,6 +116,14 @@ def test_a_crash_of_the_engine_is_a_failed_run_whose_data_is_kept(database, home
     record = run_tpcb(database, engine=Crashing)
     assert record.status == "failed"
     assert record.invalid_reasons == ["the engine ended before the run did"]
+    assert record.transactions.ok == TRANSACTIONS
+
+
+def test_a_silent_engine_is_ended_and_its_data_is_kept(database, home, monkeypatch):
+    monkeypatch.setattr("dbdyno.run.measure.SILENCE_MIN_S", 0.3)
+    record = run_tpcb(database, engine=Silent, interval_ns=100_000_000)
+    assert record.status == "failed"
+    assert record.invalid_reasons == ["the engine fell silent and was ended"]
     assert record.transactions.ok == TRANSACTIONS
 
 

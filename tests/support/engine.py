@@ -5,6 +5,7 @@ executes the first script's statements so many times on one connection.
 """
 
 import re
+import time
 from collections.abc import Callable, Iterator
 from typing import IO, Any
 
@@ -166,6 +167,42 @@ class Forgetful(SmallEngine):
             connection.execute("delete from pgbench_history where ctid = '(0,1)'")
 
 
-def tools(engine: type[SmallEngine] = SmallEngine, problems: tuple[Any, ...] = ()) -> Tools:
+class Endless(SmallEngine):
+    """Measures until it is asked to stop."""
+
+    def frames(self) -> Iterator[Frame]:
+        yield self.hello()
+        yield started()
+        self.transact()
+        yield self.interval()
+        while not self.stopped:
+            time.sleep(0.05)
+        yield self.done("interrupted")
+
+
+class Silent(SmallEngine):
+    """Says no more after its first interval, and ends only when it is killed."""
+
+    def frames(self) -> Iterator[Frame]:
+        yield self.hello()
+        yield started()
+        self.transact()
+        yield self.interval()
+        while not self.killed:
+            time.sleep(0.05)
+
+
+def load_for_ever(plan: LoadPlan) -> Iterator[Progress | Loaded]:
+    """Loads a table row by row, and never gets to its end."""
+    while True:
+        yield Progress(plan.tables[0].name, 1, plan.tables[0].rows)
+        time.sleep(0.05)
+
+
+def tools(
+    engine: type[SmallEngine] = SmallEngine,
+    problems: tuple[Any, ...] = (),
+    bulk: Callable[[LoadPlan], Iterator[Progress | Loaded]] = load,
+) -> Tools:
     histograms = Histograms(quantiles=hdr.quantiles, merge=hdr.merge, bars=hdr.bars)
-    return Tools(lambda _plan: list(problems), engine, load, histograms)
+    return Tools(lambda _plan: list(problems), engine, bulk, histograms)

@@ -13,7 +13,7 @@ from typing import NoReturn
 
 from cyclopts import App, CycloptsError, Parameter
 
-from dbdyno.cli.output import Exit, print_aside, print_error
+from dbdyno.cli.output import Exit, print_error
 from dbdyno.errors import DbdynoError
 
 EXAMPLES = (
@@ -44,6 +44,7 @@ def command(name: str, *examples: str) -> App:
         # What is off or empty by default needs no words; the others say so themselves.
         default_parameter=Parameter(negative=(), show_default=False),
         version_flags=[],
+        suppress_keyboard_interrupt=False,
     )
 
 
@@ -84,7 +85,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print_error(error.code, error.message, error.hint, as_json=as_json)
         return error.exit_code
     except KeyboardInterrupt:
-        print_aside("interrupted")
+        print_error("interrupted", "interrupted", "", as_json=as_json)
         return Exit.INTERRUPTED
     except BrokenPipeError:
         # Whoever read our output has seen enough.

@@ -1,0 +1,85 @@
+"""Ctrl-C, and a supervisor's SIGTERM, in each phase: exit 130, data kept, no server left."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent.parent
+OPTIONS = ("--server", "postgres,shared_buffers=64MB", "-c", "1", "--json")
+
+
+def begin(phase: str, what: str, home: Path) -> subprocess.Popen[str]:
+    program = [sys.executable, "-m", "tests.cli.interrupted_command", phase]
+    return subprocess.Popen(
+        [*program, "run", what, *OPTIONS],
+        cwd=ROOT,
+        env={**os.environ, "DBDYNO_HOME": str(home)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def wait_for(words: str, process: subprocess.Popen[str]) -> None:
+    for line in process.stderr:
+        if words in line:
+            return
+    raise AssertionError(f"ended with {process.wait()} before it said {words}")
+
+
+def servers_left(home: Path) -> list[str]:
+    """Processes that were started with a folder of this home."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            words = (process / "cmdline").read_bytes().replace(b"\0", b" ").decode()
+        except OSError:
+            continue  # it has just ended
+        if str(home) in words:
+            found.append(words)
+    return found
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_while_it_measures_what_was_measured_is_kept(home, tmp_path, number):
+    script = tmp_path / "one.sql"
+    script.write_text("select 1;")
+    with begin("measure", str(script), home) as process:
+        wait_for("measure", process)
+        process.send_signal(number)
+        out, err = process.communicate(timeout=30)
+    assert process.returncode == 130, err
+    record = json.loads(out)
+    assert (record["status"], record["valid"]) == ("interrupted", False)
+    assert record["transactions"]["ok"] > 0
+    assert servers_left(home) == []
+
+
+def test_while_it_loads_nothing_is_kept(home):
+    with begin("load", "tpcb", home) as process:
+        wait_for("server settings", process)
+        time.sleep(0.5)  # into the load
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=30)
+    assert process.returncode == 130, err
+    assert json.loads(out)["error"]["code"] == "interrupted"
+    assert "Traceback" not in err
+    assert servers_left(home) == []
+    assert not (home / "runs").exists()
+
+
+def test_while_the_server_starts(home):
+    with begin("load", "tpcb", home) as process:
+        while not (home / "private").exists():
+            assert process.poll() is None
+            time.sleep(0.02)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=30)
+    assert process.returncode == 130, err
+    assert servers_left(home) == []
