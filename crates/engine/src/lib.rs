@@ -1,1 +1,25 @@
-//! To come.
+//! Sockets, threads and the machine's clock: the only crate that has them.
+//!
+//! [`Engine::run`] takes a plan and reports in frames. Each of its threads is a lane: a
+//! [`dbdyno_load::Worker`] with the connections of its clients, driven by `io_uring` or epoll.
+//! [`load`] fills tables.
+
+mod address;
+mod bulk;
+mod clock;
+mod error;
+mod io;
+mod lane;
+mod limits;
+mod link;
+mod run;
+mod selfcheck;
+mod tls;
+mod usage;
+
+pub use bulk::load;
+pub use error::EngineError;
+pub use run::{Engine, StopHandle, compile};
+
+/// Where frames go: encoded, in order. An error ends the run.
+pub type Sink<'a> = dyn FnMut(&[u8]) -> std::io::Result<()> + 'a;

@@ -193,14 +193,13 @@ impl Collector {
         Some(window)
     }
 
-    /// The totals of the run.
+    /// The totals of the run; who knows why it is invalid adds the reasons.
     pub fn done(
         &self,
         end: &'static str,
         reason: String,
         measured: Nanos,
         unfinished_ages: Vec<Nanos>,
-        invalid_reasons: Vec<String>,
     ) -> Done {
         let response = self.run.all(|pair| &pair.response);
         let service = if self.shape.service_differs {
@@ -222,13 +221,18 @@ impl Collector {
             unfinished_ages_ns: unfinished_ages.into_iter().map(|age| age.0).collect(),
             cpu_us: self.cpu_us,
             lateness: bytes(&self.lateness),
-            invalid_reasons,
+            invalid_reasons: Vec::new(),
         }
     }
 
     /// How late transactions were sent for reasons of our own, over the measured part so far.
     pub fn lateness(&self) -> &Latencies {
         &self.lateness
+    }
+
+    /// The 99th percentile of all measured response times so far.
+    pub fn response_p99(&self) -> Nanos {
+        self.run.all(|pair| &pair.response).quantile(0.99)
     }
 
     /// Engine CPU in the measured intervals.

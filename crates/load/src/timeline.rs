@@ -110,7 +110,7 @@ impl Timeline {
         let (origin, last) = match self.phase(begin) {
             Phase::Warmup => (self.start, self.measure_begin),
             Phase::Measure => (self.measure_begin, self.measure_end),
-            Phase::Drain => return Nanos::MAX,
+            Phase::Drain => (self.measure_end, Nanos::MAX),
         };
         let passed = (begin - origin).0 / self.interval.0;
         (origin + self.interval * (passed + 1)).min(last)

@@ -1,1 +1,66 @@
-//! To come.
+//! The line between the two languages: JSON in, bytes out, no callback across. No logic.
+
+// The Python side's arguments arrive as owned values, whatever is done with them.
+#![allow(clippy::needless_pass_by_value)]
+
+mod agent;
+
+use dbdyno_model::Plan;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use std::fmt::Display;
+
+/// The Rust side of dbdyno. Imported by `dbdyno.engine` only.
+#[pymodule(gil_used = false)]
+mod _engine {
+    #[pymodule_export]
+    use super::{agent_main, check_plan, histogram_bars, histogram_merge, histogram_quantiles};
+}
+
+fn value_error(message: impl Display) -> PyErr {
+    PyValueError::new_err(format!("{message}"))
+}
+
+/// Problems of a plan's scripts, as JSON, for a plan as JSON.
+#[pyfunction]
+fn check_plan(plan: &[u8]) -> PyResult<String> {
+    let plan: Plan = serde_json::from_slice(plan).map_err(value_error)?;
+    serde_json::to_string(&dbdyno_engine::compile(&plan).problems).map_err(value_error)
+}
+
+/// The agent's whole life: a job on standard input, frames on the given descriptor, the exit
+/// code as result. Further lines on standard input, or its end, stop a run.
+#[pyfunction]
+fn agent_main(py: Python<'_>, frames_fd: i32) -> i32 {
+    py.detach(|| agent::main(frames_fd))
+}
+
+/// Values in ns that the given shares do not exceed, of a serialized histogram.
+#[pyfunction]
+fn histogram_quantiles(histogram: &[u8], quantiles: Vec<f64>) -> PyResult<Vec<u64>> {
+    dbdyno_hist::quantiles(histogram, &quantiles).map_err(value_error)
+}
+
+/// The sum of serialized histograms.
+#[pyfunction]
+fn histogram_merge<'py>(
+    py: Python<'py>,
+    histograms: Vec<Bound<'py, PyBytes>>,
+) -> PyResult<Bound<'py, PyBytes>> {
+    let parts = histograms.iter().map(PyBytesMethods::as_bytes);
+    let merged = dbdyno_hist::merge(parts).map_err(value_error)?;
+    Ok(PyBytes::new(py, &merged))
+}
+
+/// The bars of a serialized histogram: little-endian u64 triples (lowest, highest, count).
+#[pyfunction]
+fn histogram_bars<'py>(py: Python<'py>, histogram: &[u8]) -> PyResult<Bound<'py, PyBytes>> {
+    let bars = dbdyno_hist::bars(histogram).map_err(value_error)?;
+    let bytes: Vec<u8> = bars
+        .iter()
+        .flat_map(|&(lowest, highest, count)| [lowest, highest, count])
+        .flat_map(u64::to_le_bytes)
+        .collect();
+    Ok(PyBytes::new(py, &bytes))
+}

@@ -12,13 +12,12 @@ const GRACE_LONGEST: Nanos = Nanos::from_secs(30);
 const CANCEL_WAIT: Nanos = Nanos::from_secs(5);
 
 impl Worker {
-    /// Ends the run now, however long it was to last.
-    pub(super) fn stop<P: Port>(&mut self, now: Nanos, port: &mut P) {
+    /// Ends the run at `at`, if it would last longer.
+    pub(super) fn stop<P: Port>(&mut self, now: Nanos, at: Nanos, port: &mut P) {
         if let Some(timeline) = &mut self.timeline {
-            timeline.stop_at(now);
-        }
-        if self.ending.is_none() {
-            self.close_interval(now);
+            timeline.stop_at(at);
+            self.interval_end = timeline.interval_end(self.interval_begin);
+        } else if self.ending.is_none() {
             self.begin_ending(now, port);
         }
     }
@@ -27,6 +26,9 @@ impl Worker {
         self.take_arrivals(now);
         let grace = (self.responses.quantile(0.99) * 3).max(GRACE_SHORTEST).min(GRACE_LONGEST);
         self.ending = Some(Ending::Grace(now + grace));
+        if self.outage.is_some() && self.clients.iter().all(|client| !client.connected) {
+            self.stalled = Some("closed its connections and took no new ones");
+        }
         for client in 0..self.clients.len() {
             if self.clients[client].transaction.is_none() && !self.clients[client].awaits_server() {
                 self.finish(client, port);

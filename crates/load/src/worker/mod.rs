@@ -82,8 +82,11 @@ pub enum Event<'a> {
         /// What it printed, or why it failed.
         output: Result<&'a str, &'a str>,
     },
-    /// The run shall end now.
-    Stop,
+    /// The run shall end earlier than planned.
+    Stop {
+        /// When: the same for all workers, and a little ahead, so that none has passed it.
+        at: Nanos,
+    },
 }
 
 /// A time without connections that were there before.
@@ -221,6 +224,11 @@ impl Worker {
         self.clients.iter().all(|client| client.connected)
     }
 
+    /// Times of the connects so far, taken out of the tally.
+    pub fn take_connects(&mut self) -> Latencies {
+        std::mem::take(&mut self.tally.connects)
+    }
+
     /// Sets the time of the load, which begins at the timeline's start.
     pub fn start(&mut self, timeline: Timeline) {
         self.interval_begin = timeline.start();
@@ -255,7 +263,7 @@ impl Worker {
             }
             Event::Lost { client, error } => self.lost(now, client, error, port),
             Event::Shell { client, output } => self.shell_ended(now, client, output, port),
-            Event::Stop => self.stop(now, port),
+            Event::Stop { at } => self.stop(now, at, port),
         }
         self.dispatch(now, port);
     }

@@ -1,0 +1,208 @@
+//! Fills tables: rows are made here and sent by the protocol's bulk way, on several
+//! connections at once.
+
+mod channel;
+mod rows;
+
+use crate::address::choose;
+use crate::lane::Route;
+use crate::link::Blueprint;
+use crate::tls::Encryption;
+use crate::{EngineError, Sink};
+use channel::Channel;
+use dbdyno_hist::frame::{Frame, Loaded, Progress};
+use dbdyno_model::{LoadPlan, LoadTable, QueryMode, ServerError};
+use dbdyno_wire::postgres;
+use dbdyno_wire::postgres::copy::{self, Block};
+use rows::RowMaker;
+use std::collections::VecDeque;
+use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+/// Rows go to the socket in chunks of about this size.
+const CHUNK_BYTES: usize = 128 << 10;
+/// A piece is never smaller than this: each is a transaction of its own.
+const PIECE_ROWS_MIN: u64 = 50_000;
+/// Pieces for each job, so that none waits long for the last one.
+const PIECES_PER_JOB: u64 = 4;
+/// Progress is told so often.
+const PROGRESS_EVERY: Duration = Duration::from_millis(250);
+
+/// Rows of one table that one connection sends in one transaction.
+#[derive(Debug)]
+struct Piece {
+    table: usize,
+    rows: Range<u64>,
+}
+
+/// What the jobs share.
+struct Shared<'a> {
+    plan: &'a LoadPlan,
+    pieces: Mutex<VecDeque<Piece>>,
+    /// Rows sent, by table.
+    sent: Vec<AtomicU64>,
+    blueprint: Arc<Blueprint>,
+    route: Route,
+}
+
+/// Fills the tables of a plan, telling its progress to `sink`.
+pub fn load(plan: &LoadPlan, sink: &mut Sink<'_>) -> Result<(), EngineError> {
+    let endpoint = &plan.endpoint;
+    let begin = Instant::now();
+    let config = postgres::Config {
+        user: endpoint.user.clone(),
+        database: endpoint.database.clone(),
+        password: endpoint.password.clone(),
+        parameters: endpoint.parameters.clone().into_iter().collect(),
+        query_mode: QueryMode::Simple,
+    };
+    let shared = Shared {
+        plan,
+        pieces: Mutex::new(pieces(plan)),
+        sent: plan.tables.iter().map(|_| AtomicU64::new(0)).collect(),
+        blueprint: Arc::new(Blueprint {
+            config: Arc::new(config),
+            statements: Arc::new([]),
+            encryption: Encryption::new(&endpoint.tls, &endpoint.address)?,
+        }),
+        route: Route::new(choose(&endpoint.address, endpoint.connect_timeout_ns)?),
+    };
+    std::thread::scope(|scope| {
+        let (sender, ended) = channel();
+        for _ in 0..plan.jobs.max(1) {
+            let (sender, shared) = (sender.clone(), &shared);
+            scope.spawn(move || job(shared, &sender));
+        }
+        drop(sender);
+        watch(&shared, &ended, sink)
+    })?;
+    let rows = plan.tables.iter().map(|table| table.rows).sum();
+    let elapsed_ns = begin.elapsed().as_nanos() as u64;
+    Ok(sink(&Frame::Loaded(Loaded { rows, elapsed_ns }).encode())?)
+}
+
+fn pieces(plan: &LoadPlan) -> VecDeque<Piece> {
+    let of_table = |(table, spec): (usize, &LoadTable)| {
+        let wanted = (spec.rows / PIECE_ROWS_MIN).clamp(1, u64::from(plan.jobs) * PIECES_PER_JOB);
+        let count = wanted.min(u64::from(spec.pieces_max.max(1)));
+        let rows = spec.rows;
+        let border = move |piece: u64| rows * piece / count;
+        (0..count).map(move |piece| Piece { table, rows: border(piece)..border(piece + 1) })
+    };
+    let mut pieces: Vec<Piece> = plan.tables.iter().enumerate().flat_map(of_table).collect();
+    // The largest first, so that the jobs end together.
+    pieces.sort_by_key(|piece| std::cmp::Reverse(piece.rows.end - piece.rows.start));
+    pieces.into()
+}
+
+/// Tells the progress until all jobs have ended; the first error, if there was one.
+fn watch(
+    shared: &Shared<'_>,
+    ended: &Receiver<Result<(), EngineError>>,
+    sink: &mut Sink<'_>,
+) -> Result<(), EngineError> {
+    let mut result = Ok(());
+    loop {
+        match ended.recv_timeout(PROGRESS_EVERY) {
+            Ok(outcome) => result = result.and(outcome),
+            Err(RecvTimeoutError::Timeout) => tell_progress(shared, sink)?,
+            Err(RecvTimeoutError::Disconnected) => {
+                tell_progress(shared, sink)?;
+                return result;
+            }
+        }
+    }
+}
+
+fn tell_progress(shared: &Shared<'_>, sink: &mut Sink<'_>) -> Result<(), EngineError> {
+    for (table, sent) in shared.plan.tables.iter().zip(&shared.sent) {
+        let rows = sent.load(Ordering::Relaxed);
+        let progress = Progress { table: table.name.clone(), rows, rows_total: table.rows };
+        sink(&Frame::Progress(progress).encode())?;
+    }
+    Ok(())
+}
+
+/// One connection's share: pieces, until there are no more or one fails.
+fn job(shared: &Shared<'_>, ended: &Sender<Result<(), EngineError>>) {
+    let outcome = work(shared);
+    if outcome.is_err() {
+        take_all(shared);
+    }
+    // The receiver lives as long as the jobs.
+    let _ = ended.send(outcome);
+}
+
+fn take_piece(shared: &Shared<'_>) -> Option<Piece> {
+    shared.pieces.lock().ok()?.pop_front()
+}
+
+/// Leaves nothing to do for the others.
+fn take_all(shared: &Shared<'_>) {
+    while take_piece(shared).is_some() {}
+}
+
+fn work(shared: &Shared<'_>) -> Result<(), EngineError> {
+    let Some(mut piece) = take_piece(shared) else { return Ok(()) };
+    let timeout = shared.plan.endpoint.connect_timeout_ns;
+    let mut channel = Channel::open(&shared.blueprint, &shared.route, timeout)
+        .map_err(|error| EngineError::cannot_connect(&error))?;
+    loop {
+        let table = &shared.plan.tables[piece.table];
+        send_piece(shared, &mut channel, &piece).map_err(|error| not_loaded(table, &error))?;
+        match take_piece(shared) {
+            Some(next) => piece = next,
+            None => return Ok(()),
+        }
+    }
+}
+
+fn not_loaded(table: &LoadTable, error: &ServerError) -> EngineError {
+    let hint = match error.code.as_str() {
+        "53100" => "free disk space on the server, or load at a smaller scale (-s)",
+        "42501" => "log in as a role that may write to this table",
+        _ => "",
+    };
+    let message = format!("loading {} failed: {} ({})", table.name, error.message, error.code);
+    EngineError::new("load_failed", message, hint)
+}
+
+fn send_piece(
+    shared: &Shared<'_>,
+    channel: &mut Channel,
+    piece: &Piece,
+) -> Result<(), ServerError> {
+    let table = &shared.plan.tables[piece.table];
+    channel.execute("BEGIN")?;
+    for statement in &table.before {
+        channel.execute(statement)?;
+    }
+    channel.copy_begin(&table.copy)?;
+    let maker = RowMaker::new(shared.plan.seed, piece.table as u64, &table.columns);
+    let mut row = piece.rows.start;
+    let mut first = true;
+    while row < piece.rows.end || first {
+        let before = row;
+        copy::block(channel.out(), |block| {
+            if std::mem::take(&mut first) {
+                block.header();
+            }
+            // Enough rows for a chunk, counted generously; the exact size does not matter.
+            let rows_per_chunk = (CHUNK_BYTES / maker.row_bytes()) as u64;
+            let end = piece.rows.end.min(row + rows_per_chunk.max(1));
+            while row < end {
+                maker.write(row, block);
+                row += 1;
+            }
+        });
+        channel.push()?;
+        shared.sent[piece.table].fetch_add(row - before, Ordering::Relaxed);
+    }
+    let trailer = |block: &mut Block<'_>| block.trailer();
+    copy::block(channel.out(), trailer);
+    channel.copy_done()?;
+    channel.execute("COMMIT")
+}

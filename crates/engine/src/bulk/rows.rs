@@ -1,0 +1,84 @@
+//! Makes the rows of a table: what a row holds depends on the seed and on its number alone.
+
+use dbdyno_model::{ColumnType, Generator, LoadColumn, Purpose, Stream};
+use dbdyno_wire::postgres::copy::{Block, Row};
+use std::fmt::Write;
+
+/// Makes rows of one table.
+pub(super) struct RowMaker<'a> {
+    seed: u64,
+    table: u64,
+    columns: &'a [LoadColumn],
+}
+
+impl<'a> RowMaker<'a> {
+    pub(super) fn new(seed: u64, table: u64, columns: &'a [LoadColumn]) -> Self {
+        Self { seed, table, columns }
+    }
+
+    /// About how long a row is on the wire.
+    pub(super) fn row_bytes(&self) -> usize {
+        let value = |column: &LoadColumn| match &column.generator {
+            Generator::Constant { text } => text.len(),
+            Generator::Template { pattern } => pattern.len(),
+            Generator::Numbered { prefix, .. } => prefix.len() + 8,
+            _ => 8,
+        };
+        2 + self.columns.iter().map(|column| 4 + value(column)).sum::<usize>()
+    }
+
+    /// Writes row number `row`.
+    pub(super) fn write(&self, row: u64, block: &mut Block<'_>) {
+        let mut out = block.row(self.columns.len() as u16);
+        for (place, column) in self.columns.iter().enumerate() {
+            self.value(row, place as u64, column, &mut out);
+        }
+    }
+
+    fn value(&self, row: u64, place: u64, column: &LoadColumn, out: &mut Row<'_>) {
+        let kind = column.kind;
+        match &column.generator {
+            Generator::Null => drop(out.null()),
+            Generator::Sequence { start } => number(kind, start + row as i64, out),
+            Generator::Block { start, size } => number(kind, start + (row / size) as i64, out),
+            Generator::Number { value } => number(kind, *value, out),
+            Generator::Random { low, high } => {
+                let drawn = self.chance(row, place).up_to(high.wrapping_sub(*low) as u64);
+                number(kind, low.wrapping_add(drawn as i64), out);
+            }
+            Generator::Constant { text } => drop(out.text(text)),
+            Generator::Numbered { prefix, start } => {
+                let mut text = String::with_capacity(prefix.len() + 20);
+                let _ = write!(text, "{prefix}{}", start + row as i64);
+                out.text(&text);
+            }
+            Generator::Template { pattern } => {
+                let mut chance = self.chance(row, place);
+                let text: String =
+                    pattern.chars().map(|symbol| fill_in(symbol, &mut chance)).collect();
+                out.text(&text);
+            }
+        }
+    }
+
+    fn chance(&self, row: u64, place: u64) -> Stream {
+        Stream::keyed(self.seed, Purpose::Rows, self.table << 16 | place, row)
+    }
+}
+
+fn fill_in(symbol: char, chance: &mut Stream) -> char {
+    match symbol {
+        '#' => char::from(b'0' + chance.up_to(9) as u8),
+        '@' => char::from(b'a' + chance.up_to(25) as u8),
+        other => other,
+    }
+}
+
+fn number(kind: ColumnType, value: i64, out: &mut Row<'_>) {
+    match kind {
+        ColumnType::Int4 => drop(out.int4(value as i32)),
+        ColumnType::Int8 => drop(out.int8(value)),
+        ColumnType::Timestamp => drop(out.timestamp(value)),
+        ColumnType::Text => drop(out.text(&value.to_string())),
+    }
+}

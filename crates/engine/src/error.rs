@@ -1,0 +1,59 @@
+//! Why nothing (more) could be done.
+
+use dbdyno_hist::frame::Failed;
+use dbdyno_model::{FailureClass, ServerError};
+use std::fmt;
+
+/// An error that ends the engine's work.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EngineError {
+    /// A stable word.
+    pub code: String,
+    /// What went wrong.
+    pub message: String,
+    /// What to do about it; may be empty.
+    pub hint: String,
+}
+
+impl EngineError {
+    /// An error with a hint.
+    pub fn new(code: &str, message: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self { code: code.into(), message: message.into(), hint: hint.into() }
+    }
+
+    /// What kept the clients from connecting.
+    pub fn cannot_connect(error: &ServerError) -> Self {
+        let hint = match (error.class, error.code.as_str()) {
+            (_, "53300") => "raise max_connections on the server, or use fewer clients (-c)",
+            (FailureClass::Permission, _) => "check user and password",
+            (FailureClass::Connection, _) => "check that the server runs and listens there",
+            _ => "",
+        };
+        Self::new("cannot_connect", error.message.clone(), hint)
+    }
+
+    /// The frame that tells it.
+    pub fn into_frame(self) -> Failed {
+        Failed { code: self.code, message: self.message, hint: self.hint }
+    }
+}
+
+impl fmt::Display for EngineError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for EngineError {}
+
+impl From<std::io::Error> for EngineError {
+    fn from(error: std::io::Error) -> Self {
+        Self::new("io", error.to_string(), "")
+    }
+}
+
+impl From<rustix::io::Errno> for EngineError {
+    fn from(errno: rustix::io::Errno) -> Self {
+        std::io::Error::from(errno).into()
+    }
+}

@@ -1,0 +1,113 @@
+//! epoll: level-triggered readiness, and a system call for each send and each receive.
+
+use super::{Alarm, Io, Ready};
+use crate::clock;
+use crate::link::Link;
+use dbdyno_model::Nanos;
+use rustix::buffer::spare_capacity;
+use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
+use rustix::fd::OwnedFd;
+use rustix::io::Errno;
+use rustix::net::{RecvFlags, SendFlags, recv, send};
+use std::io;
+
+/// Events taken in one wait.
+const EVENTS_AT_ONCE: usize = 64;
+/// Stands for the alarm among the slots.
+const ALARM: u64 = u64::MAX;
+
+/// epoll over the links of one thread.
+pub(crate) struct Epoll {
+    set: OwnedFd,
+    alarm: Alarm,
+    events: Vec<Event>,
+    /// Whether the slot waits to send more.
+    blocked: Vec<bool>,
+}
+
+impl Epoll {
+    fn interest(&mut self, slot: usize, link: &Link, blocked: bool) -> io::Result<()> {
+        self.blocked[slot] = blocked;
+        let wanted = if blocked { EventFlags::IN | EventFlags::OUT } else { EventFlags::IN };
+        Ok(epoll::modify(&self.set, &link.socket, EventData::new_u64(slot as u64), wanted)?)
+    }
+}
+
+impl Io for Epoll {
+    fn new(slots: usize, alarm: &Alarm) -> io::Result<Self> {
+        let set = epoll::create(CreateFlags::CLOEXEC)?;
+        epoll::add(&set, alarm.file(), EventData::new_u64(ALARM), EventFlags::IN)?;
+        let events = Vec::with_capacity(EVENTS_AT_ONCE);
+        Ok(Self { set, alarm: alarm.clone(), events, blocked: vec![false; slots] })
+    }
+
+    fn watch_dial(&mut self, slot: usize, link: &Link) -> io::Result<()> {
+        Ok(epoll::add(&self.set, &link.socket, EventData::new_u64(slot as u64), EventFlags::OUT)?)
+    }
+
+    fn open(&mut self, slot: usize, link: &mut Link) -> io::Result<()> {
+        self.blocked[slot] = false;
+        let data = EventData::new_u64(slot as u64);
+        match epoll::add(&self.set, &link.socket, data, EventFlags::IN) {
+            Err(Errno::EXIST) => self.interest(slot, link, false),
+            other => Ok(other?),
+        }
+    }
+
+    #[inline]
+    fn flush(&mut self, slot: usize, link: &mut Link) -> io::Result<()> {
+        while !link.out.is_empty() {
+            match send(&link.socket, &link.out, SendFlags::NOSIGNAL) {
+                Ok(count) => drop(link.out.drain(..count)),
+                Err(Errno::AGAIN) => break,
+                Err(Errno::INTR) => {}
+                Err(errno) => return Err(errno.into()),
+            }
+        }
+        let blocked = !link.out.is_empty();
+        if blocked == self.blocked[slot] { Ok(()) } else { self.interest(slot, link, blocked) }
+    }
+
+    #[inline]
+    fn receive(&mut self, _: usize, link: &mut Link) -> io::Result<Option<usize>> {
+        let (socket, space) = link.socket_and_space();
+        match recv(socket, space, RecvFlags::empty()) {
+            Ok((count, _)) => Ok(Some(count)),
+            Err(Errno::AGAIN | Errno::INTR) => Ok(None),
+            Err(errno) => Err(errno.into()),
+        }
+    }
+
+    fn retire(&mut self, _: usize, link: Box<Link>) -> bool {
+        drop(link); // closing the socket takes it out of the set
+        true
+    }
+
+    fn wait(&mut self, timeout: Nanos, ready: &mut Vec<Ready>) -> io::Result<()> {
+        self.events.clear();
+        match epoll::wait(
+            &self.set,
+            spare_capacity(&mut self.events),
+            Some(&clock::timespec(timeout)),
+        ) {
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(errno) => return Err(errno.into()),
+        }
+        for event in &self.events {
+            let (data, flags) = (event.data.u64(), event.flags);
+            if data == ALARM {
+                self.alarm.silence();
+                ready.push(Ready::Woken);
+                continue;
+            }
+            let slot = data as usize;
+            if flags.contains(EventFlags::OUT) {
+                ready.push(Ready::Writable(slot));
+            }
+            if flags.intersects(EventFlags::IN | EventFlags::HUP | EventFlags::ERR) {
+                ready.push(Ready::Readable(slot));
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,417 @@
+//! One thread of the engine: a worker, the links of its clients, and the kernel between them.
+
+mod helpers;
+mod links;
+
+use crate::clock;
+use crate::io::{Alarm, Io, Ready};
+use crate::link::{Answer, Blueprint, LinkEvent, Stage};
+use dbdyno_hist::Latencies;
+use dbdyno_load::{ClosedInterval, Event, Outage, Settings, Timeline, Worker};
+use dbdyno_model::{FailureClass, Flow, Nanos, Reply, ServerError};
+use dbdyno_script::Fault;
+use links::{Action, Links};
+use std::io;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender};
+
+pub(crate) use links::Route;
+
+/// The longest a lane sleeps, so that nothing is forgotten for long.
+const SLEEP_LONGEST: Nanos = Nanos::from_millis(500);
+
+/// What a lane is told.
+#[derive(Debug)]
+pub(crate) enum Message {
+    /// The load begins at the timeline's start.
+    Start(Timeline),
+    /// The run shall end then.
+    Stop(Nanos),
+    /// A shell command of a client has ended.
+    Shell(usize, Result<String, String>),
+    /// A tally's memory, for use again.
+    GiveBack(Box<dbdyno_hist::Tally>),
+}
+
+/// What a lane tells.
+#[derive(Debug)]
+pub(crate) enum Report {
+    /// All clients of the lane are connected.
+    Connected(Greeting),
+    /// An interval is over.
+    Closed(u32, ClosedInterval),
+    /// A notice of the server.
+    Notice(Nanos, String),
+    /// Connections were lost and had again.
+    Outage(Outage),
+    /// The lane is done.
+    Over(u32, Box<Ending>),
+    /// Somebody outside wants the run to end.
+    Stop,
+}
+
+/// What the servers said at the beginning.
+#[derive(Debug, Default)]
+pub(crate) struct Greeting {
+    pub(crate) server_version: String,
+    pub(crate) tls: String,
+    /// Times to connect.
+    pub(crate) connects: Latencies,
+    /// (client over the whole run, process of the server).
+    pub(crate) backends: Vec<(u64, u32)>,
+}
+
+/// How a lane ended.
+#[derive(Debug, Default)]
+pub(crate) struct Ending {
+    pub(crate) fatal: Option<ServerError>,
+    pub(crate) stalled: Option<&'static str>,
+    pub(crate) faults: Vec<(u64, Fault)>,
+    pub(crate) unfinished_ages: Vec<Nanos>,
+    pub(crate) last_end: Nanos,
+    /// The kernel interface itself failed.
+    pub(crate) broken: Option<String>,
+}
+
+/// The two ends a lane talks through.
+pub(crate) struct Channels {
+    pub(crate) thread: u32,
+    pub(crate) inbox: Receiver<Message>,
+    pub(crate) sender: Sender<Message>,
+    pub(crate) reports: Sender<Report>,
+    pub(crate) alarm: Alarm,
+}
+
+/// One thread of the engine.
+pub(crate) struct Lane<I> {
+    worker: Worker,
+    links: Links,
+    io: I,
+    channels: Channels,
+    greeted: bool,
+    threads: u32,
+    /// Since they were last told to the worker.
+    bytes_sent: u64,
+    bytes_received: u64,
+    /// Cancellations to be delivered, all of one round by one thread.
+    cancellations: Vec<Vec<u8>>,
+}
+
+/// Runs a lane to its end.
+pub(crate) fn run<I: Io>(
+    settings: Settings,
+    blueprint: Arc<Blueprint>,
+    route: Arc<Route>,
+    channels: Channels,
+) {
+    let (thread, reports) = (channels.thread, channels.reports.clone());
+    let ending = match Lane::<I>::new(settings, blueprint, route, channels) {
+        Ok(mut lane) => match lane.run() {
+            Ok(()) => lane.ending(),
+            Err(error) => Ending { broken: Some(error.to_string()), ..lane.ending() },
+        },
+        Err(error) => Ending { broken: Some(error.to_string()), ..Ending::default() },
+    };
+    // The receiver is gone only when the whole run is.
+    let _ = reports.send(Report::Over(thread, Box::new(ending)));
+}
+
+impl<I: Io> Lane<I> {
+    fn new(
+        settings: Settings,
+        blueprint: Arc<Blueprint>,
+        route: Arc<Route>,
+        channels: Channels,
+    ) -> io::Result<Self> {
+        let clients = settings.sessions.len();
+        let threads = settings.plan.threads;
+        let slots = Links::slots_for(clients);
+        Ok(Self {
+            worker: Worker::new(settings),
+            links: Links::new(clients, blueprint, route),
+            io: I::new(slots, &channels.alarm)?,
+            channels,
+            greeted: false,
+            threads,
+            bytes_sent: 0,
+            bytes_received: 0,
+            cancellations: Vec::new(),
+        })
+    }
+
+    fn run(&mut self) -> io::Result<()> {
+        let mut ready = Vec::new();
+        self.worker.connect_all(clock::now(), &mut self.links);
+        self.act()?;
+        while !self.worker.is_over() && self.worker.fatal().is_none() {
+            let timeout = self.worker.next_wake() - clock::now();
+            self.io.wait(timeout.min(SLEEP_LONGEST), &mut ready)?;
+            for event in ready.drain(..) {
+                self.handle(event)?;
+            }
+            self.links.release_freed();
+            self.tell(Event::Wake)?;
+            self.report();
+        }
+        self.worker.close_last(clock::now());
+        self.report();
+        self.links.retire_all(&mut self.io);
+        Ok(())
+    }
+
+    fn handle(&mut self, ready: Ready) -> io::Result<()> {
+        match ready {
+            Ready::Readable(slot) => self.readable(slot),
+            Ready::Writable(slot) => self.writable(slot),
+            Ready::Freed(slot) => {
+                self.links.freed(slot);
+                Ok(())
+            }
+            Ready::Woken => self.read_messages(),
+        }
+    }
+
+    fn writable(&mut self, slot: usize) -> io::Result<()> {
+        let Some(link) = self.links.get(slot) else { return Ok(()) };
+        if link.stage != Stage::Dialing {
+            return self.flush(slot);
+        }
+        match crate::address::dialed(&link.socket) {
+            Ok(()) => self.open(slot),
+            Err(errno) => self.lost(slot, &refused(errno)),
+        }
+    }
+
+    /// The socket is connected.
+    fn open(&mut self, slot: usize) -> io::Result<()> {
+        let Some(link) = self.links.get(slot) else { return Ok(()) };
+        link.dialed();
+        self.io.open(slot, link)?;
+        self.flush(slot)
+    }
+
+    fn flush(&mut self, slot: usize) -> io::Result<()> {
+        let Some(link) = self.links.get(slot) else { return Ok(()) };
+        link.seal();
+        let waiting = link.out.len();
+        let flushed = self.io.flush(slot, link);
+        self.bytes_sent += (waiting - link.out.len()) as u64;
+        match flushed {
+            Ok(()) => Ok(()),
+            Err(error) => self.lost(slot, &broken(&error)),
+        }
+    }
+
+    fn readable(&mut self, slot: usize) -> io::Result<()> {
+        let Some(link) = self.links.get(slot) else { return Ok(()) };
+        let received = match self.io.receive(slot, link) {
+            Ok(None) => return Ok(()),
+            Ok(Some(0)) => Err(ServerError::connection_lost("the server closed the connection")),
+            Ok(Some(count)) => {
+                self.bytes_received += count as u64;
+                link.received(count)
+            }
+            Err(error) => Err(broken(&error)),
+        };
+        match received {
+            Ok(()) => self.work_off(slot),
+            Err(error) => self.lost(slot, &error),
+        }
+    }
+
+    /// Takes all events of what a link has received.
+    fn work_off(&mut self, slot: usize) -> io::Result<()> {
+        let now = clock::now();
+        while let Some(link) = self.links.get(slot) {
+            let client = link.client;
+            match link.poll() {
+                Ok(Some(event)) => self.link_event(now, slot, client, event)?,
+                Ok(None) => return self.flush(slot),
+                Err(error) => return self.lost(slot, &error),
+            }
+        }
+        Ok(())
+    }
+
+    fn link_event(
+        &mut self,
+        now: Nanos,
+        slot: usize,
+        client: usize,
+        event: LinkEvent,
+    ) -> io::Result<()> {
+        match event {
+            LinkEvent::Reply(flow, answer) => {
+                let event = reply_event(client, flow, &answer);
+                self.links.handling = Some(slot);
+                self.worker.on(now, event, &mut self.links);
+                self.links.handling = None;
+                self.act()
+            }
+            // Only the loader copies.
+            LinkEvent::CopyInReady => Ok(()),
+            LinkEvent::Connected => self.tell(Event::Connected { client }),
+            LinkEvent::Notice(text) => {
+                let _ = self.channels.reports.send(Report::Notice(now, text));
+                Ok(())
+            }
+            LinkEvent::VersionRefused => {
+                self.links.route.ask_for_oldest_version();
+                self.close(slot);
+                self.dial(client)
+            }
+        }
+    }
+
+    /// A link is of no further use: the worker is told, in the words of the link's stage.
+    fn lost(&mut self, slot: usize, error: &ServerError) -> io::Result<()> {
+        let Some(link) = self.links.get(slot) else { return Ok(()) };
+        let (client, was_ready) = (link.client, link.stage == Stage::Ready);
+        self.close(slot);
+        if was_ready {
+            self.tell(Event::Lost { client, error })
+        } else {
+            self.tell(Event::ConnectFailed { client, error, busy: is_busy(error) })
+        }
+    }
+
+    fn tell(&mut self, event: Event<'_>) -> io::Result<()> {
+        self.worker.on(clock::now(), event, &mut self.links);
+        self.act()
+    }
+
+    /// Does what the worker asked for.
+    fn act(&mut self) -> io::Result<()> {
+        while let Some(action) = self.links.next_action() {
+            match action {
+                Action::Flush(slot) => self.flush(slot)?,
+                Action::Close(slot) => self.close(slot),
+                Action::Dial(client) => self.dial(client)?,
+                Action::Cancel(slot) => {
+                    let request = self.links.get(slot).map(|link| link.cancel_request());
+                    self.cancellations.extend(request);
+                }
+                Action::Shell { client, command, output } => {
+                    let (sender, alarm) =
+                        (self.channels.sender.clone(), self.channels.alarm.clone());
+                    helpers::shell(client, command, output, sender, alarm);
+                }
+            }
+        }
+        if !self.cancellations.is_empty() {
+            helpers::cancel(Arc::clone(&self.links.route), std::mem::take(&mut self.cancellations));
+        }
+        Ok(())
+    }
+
+    fn dial(&mut self, client: usize) -> io::Result<()> {
+        let dialed = crate::address::dial(&self.links.route.peer);
+        let (socket, dial) = match dialed {
+            Ok(dialed) => dialed,
+            Err(errno) => {
+                let error = refused(errno);
+                return self.tell(Event::ConnectFailed {
+                    client,
+                    error: &error,
+                    busy: is_busy(&error),
+                });
+            }
+        };
+        let Some(slot) = self.links.add(client, socket) else {
+            // All slots are still held by the kernel: as if the server had no room just now.
+            let error = ServerError::connection_lost("too many connections are being closed");
+            return self.tell(Event::ConnectFailed { client, error: &error, busy: true });
+        };
+        match (dial, self.links.get(slot)) {
+            (crate::address::Dial::UnderWay, Some(link)) => self.io.watch_dial(slot, link),
+            _ => self.open(slot),
+        }
+    }
+
+    fn close(&mut self, slot: usize) {
+        if let Some(link) = self.links.take(slot)
+            && self.io.retire(slot, link)
+        {
+            self.links.freed(slot);
+        }
+    }
+
+    fn read_messages(&mut self) -> io::Result<()> {
+        while let Ok(message) = self.channels.inbox.try_recv() {
+            match message {
+                Message::Start(timeline) => self.worker.start(timeline),
+                Message::Stop(at) => self.tell(Event::Stop { at })?,
+                Message::GiveBack(tally) => self.worker.give_back(tally),
+                Message::Shell(client, output) => {
+                    let output = output.as_deref().map_err(String::as_str);
+                    self.tell(Event::Shell { client, output })?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Tells what has come to an end.
+    fn report(&mut self) {
+        let reports = &self.channels.reports;
+        let (sent, received) = (&mut self.bytes_sent, &mut self.bytes_received);
+        self.worker.count_bytes(std::mem::take(sent), std::mem::take(received));
+        for closed in self.worker.take_closed() {
+            let _ = reports.send(Report::Closed(self.channels.thread, closed));
+        }
+        for outage in self.worker.take_outages() {
+            let _ = reports.send(Report::Outage(outage));
+        }
+        if !self.greeted && self.worker.is_connected() {
+            self.greeted = true;
+            let mut greeting = self.links.greeting(self.channels.thread, self.threads);
+            greeting.connects = self.worker.take_connects();
+            let _ = reports.send(Report::Connected(greeting));
+        }
+    }
+
+    fn ending(&self) -> Ending {
+        Ending {
+            fatal: self.worker.fatal().cloned(),
+            stalled: self.worker.stalled(),
+            faults: self.worker.faults().to_vec(),
+            unfinished_ages: self.worker.unfinished_ages().to_vec(),
+            last_end: self.worker.last_end(),
+            broken: None,
+        }
+    }
+}
+
+fn reply_event(client: usize, flow: Flow, answer: &Answer) -> Event<'_> {
+    let error = answer.error.as_ref();
+    match flow {
+        Flow::Queue => Event::Part { client, error },
+        Flow::Wait => Event::Reply {
+            client,
+            reply: Reply {
+                error,
+                results: &answer.results,
+                rows_returned: answer.rows_returned,
+                rows_affected: answer.rows_affected,
+                in_transaction: answer.in_transaction,
+            },
+        },
+    }
+}
+
+/// Codes of a server, or of the kernel, that is there and has no room just now.
+const BUSY: [&str; 2] = ["57P03", "EAGAIN"];
+
+fn is_busy(error: &ServerError) -> bool {
+    BUSY.contains(&error.code.as_str())
+}
+
+fn refused(errno: rustix::io::Errno) -> ServerError {
+    let code = if errno == rustix::io::Errno::AGAIN { "EAGAIN" } else { "connect" };
+    let message = format!("cannot connect: {}", io::Error::from(errno));
+    ServerError { class: FailureClass::Connection, code: code.into(), message }
+}
+
+fn broken(error: &io::Error) -> ServerError {
+    ServerError::connection_lost(format!("the connection broke: {error}"))
+}

@@ -1,0 +1,55 @@
+//! Work that would make a lane wait, done by threads of their own.
+
+use super::{Message, Route};
+use crate::address;
+use crate::io::Alarm;
+use dbdyno_model::Nanos;
+use rustix::net::{SendFlags, send};
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::sync::mpsc::Sender;
+
+/// How long the delivery of one cancellation may take.
+const CANCEL_TIMEOUT: Nanos = Nanos::from_secs(2);
+
+/// Delivers cancellations, each over a connection of its own. Nobody answers one, so there is
+/// nothing to learn from a failure either: the run waits for the effect, and gives up.
+pub(super) fn cancel(route: Arc<Route>, requests: Vec<Vec<u8>>) {
+    std::thread::spawn(move || {
+        for request in requests {
+            let Ok(socket) = address::dial_and_wait(&route.peer, CANCEL_TIMEOUT) else { return };
+            let _ = send(&socket, &request, SendFlags::NOSIGNAL);
+        }
+    });
+}
+
+/// Runs a command of a script, and tells the lane how it ended.
+pub(super) fn shell(
+    client: usize,
+    command: String,
+    output: bool,
+    lane: Sender<Message>,
+    alarm: Alarm,
+) {
+    std::thread::spawn(move || {
+        let result = run(&command, output);
+        // A lane that is gone needs no answer.
+        let _ = lane.send(Message::Shell(client, result));
+        alarm.ring();
+    });
+}
+
+fn run(command: &str, output: bool) -> Result<String, String> {
+    let stdout = if output { Stdio::piped() } else { Stdio::inherit() };
+    let done = Command::new("/bin/sh")
+        .args(["-c", command])
+        .stdin(Stdio::null())
+        .stdout(stdout)
+        .spawn()
+        .and_then(std::process::Child::wait_with_output)
+        .map_err(|error| format!("cannot run the command: {error}"))?;
+    if !done.status.success() {
+        return Err(format!("the command failed: {}", done.status));
+    }
+    String::from_utf8(done.stdout).map_err(|_| "the command's output is not UTF-8".to_owned())
+}

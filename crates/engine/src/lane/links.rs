@@ -1,0 +1,199 @@
+//! The links of a lane, by slot and by client, and what the worker wants done with them.
+
+use super::Greeting;
+use crate::address::Peer;
+use crate::io::Io;
+use crate::link::{Blueprint, Link, Stage};
+use dbdyno_hist::Latencies;
+use dbdyno_load::Port;
+use dbdyno_model::Request;
+use dbdyno_wire::postgres::Version;
+use rustix::fd::OwnedFd;
+use rustix::net::{SendFlags, send};
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// The way to the server, shared by all lanes.
+#[derive(Debug)]
+pub(crate) struct Route {
+    pub(crate) peer: Peer,
+    oldest_version: AtomicBool,
+}
+
+impl Route {
+    pub(crate) fn new(peer: Peer) -> Self {
+        Self { peer, oldest_version: AtomicBool::new(false) }
+    }
+
+    /// The server, or a pooler before it, does not know the newer version.
+    pub(crate) fn ask_for_oldest_version(&self) {
+        self.oldest_version.store(true, Ordering::Relaxed);
+    }
+
+    /// The version to ask for.
+    pub(crate) fn version(&self) -> Version {
+        if self.oldest_version.load(Ordering::Relaxed) { Version::V3_0 } else { Version::default() }
+    }
+}
+
+/// Something the worker asked for while an event was told to it.
+#[derive(Debug)]
+pub(crate) enum Action {
+    /// Send what the link has to say.
+    Flush(usize),
+    /// Close the link.
+    Close(usize),
+    /// Connect the client.
+    Dial(usize),
+    /// Cancel what the link's session is doing.
+    Cancel(usize),
+    /// Run a shell command for a client.
+    Shell {
+        /// Which client.
+        client: usize,
+        /// The command line.
+        command: String,
+        /// Whether its output is wanted.
+        output: bool,
+    },
+}
+
+/// The links of a lane.
+pub(crate) struct Links {
+    blueprint: Arc<Blueprint>,
+    pub(crate) route: Arc<Route>,
+    /// `Box`, because the kernel knows the links' memory by address.
+    slots: Vec<Option<Box<Link>>>,
+    free: Vec<usize>,
+    /// Freed in this round of events, in which stale ones may still name them.
+    freed: Vec<usize>,
+    slot_of: Vec<Option<usize>>,
+    actions: VecDeque<Action>,
+    /// The link whose events are being worked off: it is flushed when that is done.
+    pub(crate) handling: Option<usize>,
+}
+
+impl Links {
+    /// Slots for so many clients: a closed link may keep its slot for a while.
+    pub(crate) fn slots_for(clients: usize) -> usize {
+        2 * clients + 16
+    }
+
+    pub(crate) fn new(clients: usize, blueprint: Arc<Blueprint>, route: Arc<Route>) -> Self {
+        let slots = Self::slots_for(clients);
+        Self {
+            blueprint,
+            route,
+            slots: std::iter::repeat_with(|| None).take(slots).collect(),
+            free: (0..slots).rev().collect(),
+            freed: Vec::new(),
+            slot_of: vec![None; clients],
+            actions: VecDeque::new(),
+            handling: None,
+        }
+    }
+
+    #[inline]
+    pub(crate) fn get(&mut self, slot: usize) -> Option<&mut Link> {
+        self.slots[slot].as_deref_mut()
+    }
+
+    pub(crate) fn next_action(&mut self) -> Option<Action> {
+        self.actions.pop_front()
+    }
+
+    /// A link for a client; none when every slot is taken.
+    pub(crate) fn add(&mut self, client: usize, socket: OwnedFd) -> Option<usize> {
+        let slot = self.free.pop()?;
+        let link = Link::new(socket, client, self.route.version(), &self.blueprint);
+        self.slots[slot] = Some(Box::new(link));
+        self.slot_of[client] = Some(slot);
+        Some(slot)
+    }
+
+    /// Takes a link out, to be closed.
+    pub(crate) fn take(&mut self, slot: usize) -> Option<Box<Link>> {
+        let mut link = self.slots[slot].take()?;
+        if self.slot_of[link.client] == Some(slot) {
+            self.slot_of[link.client] = None;
+        }
+        say_goodbye(&mut link);
+        Some(link)
+    }
+
+    /// The kernel has let go of a slot.
+    pub(crate) fn freed(&mut self, slot: usize) {
+        self.freed.push(slot);
+    }
+
+    /// The round of events is over: freed slots can be used again.
+    pub(crate) fn release_freed(&mut self) {
+        self.free.append(&mut self.freed);
+    }
+
+    /// Closes everything.
+    pub(crate) fn retire_all(&mut self, io: &mut impl Io) {
+        for slot in 0..self.slots.len() {
+            if let Some(link) = self.take(slot) {
+                io.retire(slot, link);
+            }
+        }
+    }
+
+    /// What the servers said, once all clients are connected.
+    pub(crate) fn greeting(&self, thread: u32, threads: u32) -> Greeting {
+        let links = || self.slots.iter().flatten().filter(|link| link.stage == Stage::Ready);
+        let global_id = |client: usize| u64::from(thread) + client as u64 * u64::from(threads);
+        Greeting {
+            connects: Latencies::default(),
+            server_version: links()
+                .next()
+                .map(|link| link.session().server_version().to_owned())
+                .unwrap_or_default(),
+            tls: links().next().map(|link| link.tls_description()).unwrap_or_default(),
+            backends: links()
+                .map(|link| (global_id(link.client), link.session().process_id))
+                .collect(),
+        }
+    }
+}
+
+/// Tells the server that the session ends, if that can be said without waiting.
+fn say_goodbye(link: &mut Link) {
+    link.terminate();
+    link.seal();
+    let _ = send(&link.socket, &link.out, SendFlags::NOSIGNAL | SendFlags::DONTWAIT);
+}
+
+impl Port for Links {
+    fn connect(&mut self, client: usize) {
+        self.actions.push_back(Action::Dial(client));
+    }
+
+    fn close(&mut self, client: usize) {
+        if let Some(slot) = self.slot_of[client].take() {
+            self.actions.push_back(Action::Close(slot));
+        }
+    }
+
+    fn cancel(&mut self, client: usize) {
+        if let Some(slot) = self.slot_of[client] {
+            self.actions.push_back(Action::Cancel(slot));
+        }
+    }
+
+    #[inline]
+    fn send(&mut self, client: usize, request: &Request<'_>) {
+        let Some(slot) = self.slot_of[client] else { return };
+        let Some(link) = self.slots[slot].as_deref_mut() else { return };
+        link.request(request);
+        if self.handling != Some(slot) {
+            self.actions.push_back(Action::Flush(slot));
+        }
+    }
+
+    fn shell(&mut self, client: usize, command: &str, output: bool) {
+        self.actions.push_back(Action::Shell { client, command: command.into(), output });
+    }
+}

@@ -1,0 +1,164 @@
+//! Puts together what the lanes report: interval by interval, then the whole.
+
+use crate::lane::Ending;
+use crate::selfcheck::{OwnWork, invalid_reasons};
+use crate::{EngineError, usage};
+use dbdyno_hist::frame::{Done, Frame};
+use dbdyno_hist::{Collector, Counters, EngineUse, Shape, Tally};
+use dbdyno_load::{ClosedInterval, Phase, Timeline};
+use dbdyno_model::{Arrivals, Nanos, Plan};
+use std::collections::BTreeMap;
+
+/// Intervals in the order of time; an empty one stands before the one that begins with it.
+type Key = (Nanos, u8);
+
+/// One interval, as far as it has been reported.
+#[derive(Debug)]
+struct Partial {
+    phase: Phase,
+    end: Nanos,
+    tallies: BTreeMap<u32, Box<Tally>>,
+}
+
+/// What a lane is known for.
+#[derive(Debug, Default)]
+struct LaneState {
+    /// A lane that is over reports no more intervals, but what it counted stays counted.
+    counters: Counters,
+    ending: Option<Ending>,
+}
+
+/// Frames of an interval, and the tallies to give back to their lanes.
+type Complete = (Vec<Frame>, Vec<(u32, Box<Tally>)>);
+
+/// Gathers the reports of a run.
+pub(super) struct Gather {
+    shape: Shape,
+    collector: Collector,
+    partial: BTreeMap<Key, Partial>,
+    lanes: Vec<LaneState>,
+    last_use: EngineUse,
+    last_end: Nanos,
+    pub(super) interrupted: bool,
+}
+
+impl Gather {
+    pub(super) fn new(shape: Shape, threads: u32) -> Self {
+        Self {
+            shape,
+            collector: Collector::new(shape),
+            partial: BTreeMap::new(),
+            lanes: (0..threads).map(|_| LaneState::default()).collect(),
+            last_use: usage::so_far(),
+            last_end: Nanos::ZERO,
+            interrupted: false,
+        }
+    }
+
+    pub(super) fn closed(&mut self, thread: u32, closed: ClosedInterval) {
+        self.lanes[thread as usize].counters = closed.tally.counters;
+        let key = (closed.begin, closed.phase as u8);
+        let partial = self.partial.entry(key).or_insert_with(|| Partial {
+            phase: closed.phase,
+            end: closed.end,
+            tallies: BTreeMap::new(),
+        });
+        partial.end = partial.end.max(closed.end);
+        partial.tallies.insert(thread, closed.tally);
+    }
+
+    pub(super) fn over(&mut self, thread: u32, ending: Ending) {
+        self.lanes[thread as usize].ending = Some(ending);
+    }
+
+    pub(super) fn all_over(&self) -> bool {
+        self.lanes.iter().all(|lane| lane.ending.is_some())
+    }
+
+    /// The next interval that every lane has reported, or has ended before.
+    pub(super) fn next_complete(&mut self) -> Result<Option<Complete>, EngineError> {
+        let Some((&key, first)) = self.partial.first_key_value() else { return Ok(None) };
+        let reported = |thread: usize| first.tallies.contains_key(&(thread as u32));
+        if !(0..self.lanes.len())
+            .all(|thread| self.lanes[thread].ending.is_some() || reported(thread))
+        {
+            return Ok(None);
+        }
+        let Some(partial) = self.partial.remove(&key) else { return Ok(None) };
+        self.complete(key.0, partial).map(Some)
+    }
+
+    fn complete(&mut self, begin: Nanos, partial: Partial) -> Result<Complete, EngineError> {
+        let Partial { phase, end, tallies } = partial;
+        let mut total = Tally::new(self.shape);
+        for (thread, lane) in self.lanes.iter().enumerate() {
+            match tallies.get(&(thread as u32)) {
+                Some(tally) => total.merge(tally),
+                None => total.counters += lane.counters,
+            }
+        }
+        let now_used = usage::so_far();
+        let used = usage::between(std::mem::replace(&mut self.last_use, now_used), now_used);
+        let interval = self.collector.interval(phase.name(), begin, end, &total, used);
+        let interval = interval.map_err(|message| {
+            EngineError::new("identity", message, "this is a defect of dbdyno")
+        })?;
+        let mut frames = vec![Frame::Interval(Box::new(interval))];
+        self.last_end = end;
+        let last = phase == Phase::Drain;
+        frames.extend(self.collector.window(end, last).map(Frame::Window));
+        Ok((frames, tallies.into_iter().collect()))
+    }
+
+    /// The totals of the run.
+    pub(super) fn done(&mut self, plan: &Plan, timeline: Option<&Timeline>) -> Done {
+        let (end, reason) = self.how_it_ended(plan);
+        let measured = timeline.map_or(Nanos::ZERO, |timeline| self.measured(timeline));
+        let ages = self.endings().flat_map(|ending| ending.unfinished_ages.clone()).collect();
+        let mut done = self.collector.done(end, reason, measured, ages);
+        done.invalid_reasons = invalid_reasons(&OwnWork {
+            open_loop: matches!(plan.arrivals, Arrivals::Open { .. }),
+            threads: plan.threads,
+            measured,
+            cpu_us: self.collector.cpu_us(),
+            lateness: self.collector.lateness(),
+            response_p99: self.collector.response_p99(),
+        });
+        done
+    }
+
+    fn endings(&self) -> impl Iterator<Item = &Ending> {
+        self.lanes.iter().filter_map(|lane| lane.ending.as_ref())
+    }
+
+    /// How long was measured: to the end of the time that was set, or else to the last
+    /// transaction's end.
+    fn measured(&self, timeline: &Timeline) -> Nanos {
+        let last = self.endings().map(|ending| ending.last_end).max().unwrap_or_default();
+        let end = if timeline.measure_end() == Nanos::MAX { last } else { timeline.measure_end() };
+        let stalled = self.endings().any(|ending| ending.stalled.is_some());
+        let end = if stalled { end.min(self.last_end) } else { end };
+        end - timeline.measure_begin()
+    }
+
+    fn how_it_ended(&self, plan: &Plan) -> (&'static str, String) {
+        let broken = self.endings().find_map(|ending| ending.broken.clone());
+        let fault = self.endings().find_map(|ending| ending.faults.first());
+        let stalled = self.endings().find_map(|ending| ending.stalled);
+        match (broken, fault, stalled) {
+            (Some(message), _, _) => ("aborted", message),
+            (_, Some((client, fault)), _) => {
+                let script = &plan.scripts[fault.script as usize].name;
+                let place =
+                    if fault.line == 0 { String::new() } else { format!(", line {}", fault.line) };
+                (
+                    "aborted",
+                    format!("client {client} gave up in script {script}{place}: {}", fault.message),
+                )
+            }
+            (_, _, Some(stalled)) => ("stalled", format!("the server {stalled}")),
+            _ if self.interrupted => ("interrupted", "the run was stopped from outside".into()),
+            _ => ("complete", String::new()),
+        }
+    }
+}

@@ -1,0 +1,331 @@
+//! A run from its plan to its last frame.
+//!
+//! The calling thread starts the lanes, waits until all clients are connected, lets the load
+//! begin, and from then on only gathers what the lanes report and turns it into frames.
+
+mod gather;
+
+use crate::address::choose;
+use crate::io::{Alarm, Epoll, Io, Uring, probe_uring};
+use crate::lane::{self, Channels, Ending, Greeting, Message, Report, Route};
+use crate::link::Blueprint;
+use crate::tls::Encryption;
+use crate::{EngineError, Sink, clock, limits};
+use dbdyno_hist::frame::{Connected, Frame, Hello, Note, Outage, Started, StatementInfo};
+use dbdyno_hist::{Latencies, Shape};
+use dbdyno_load::{Settings, Timeline};
+use dbdyno_model::{self as model, Arrivals, Nanos, Plan};
+use dbdyno_script::{Problem, Program, Session};
+use dbdyno_wire::postgres;
+use gather::Gather;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::JoinHandle;
+
+/// Between the decision to begin or to stop and the instant of it: long enough that every
+/// lane has heard.
+const NOTICE: Nanos = Nanos::from_millis(50);
+
+/// A plan that can be run.
+pub struct Engine {
+    plan: Arc<Plan>,
+    program: Arc<Program>,
+    warnings: Vec<Problem>,
+    reports: (Sender<Report>, Receiver<Report>),
+}
+
+/// Ends a run from outside.
+#[derive(Clone, Debug)]
+pub struct StopHandle(Sender<Report>);
+
+impl StopHandle {
+    /// The run shall end now: nothing new is started, and what is under way gets its grace.
+    pub fn stop(&self) {
+        // A run that is over needs no stopping.
+        let _ = self.0.send(Report::Stop);
+    }
+}
+
+/// A lane from outside.
+struct LaneHandle {
+    sender: Sender<Message>,
+    alarm: Alarm,
+    thread: JoinHandle<()>,
+}
+
+impl LaneHandle {
+    fn tell(&self, message: Message) {
+        // A lane that is over listens no more.
+        let _ = self.sender.send(message);
+        self.alarm.ring();
+    }
+}
+
+impl Engine {
+    /// Compiles the scripts of a plan; all problems, when there is an error among them.
+    pub fn new(plan: Plan) -> Result<Self, Vec<Problem>> {
+        let compilation = compile(&plan);
+        let Some(program) = compilation.program else { return Err(compilation.problems) };
+        let (plan, program) = (Arc::new(plan), Arc::new(program));
+        Ok(Self { plan, program, warnings: compilation.problems, reports: channel() })
+    }
+
+    /// A handle that stops the run.
+    pub fn stop_handle(&self) -> StopHandle {
+        StopHandle(self.reports.0.clone())
+    }
+
+    /// Runs the plan, telling everything to `sink`. An error means that the load never began.
+    pub fn run(self, sink: &mut Sink<'_>) -> Result<(), EngineError> {
+        let plan = &self.plan;
+        limits::make_room(plan.clients, plan.threads)?;
+        let blueprint = Arc::new(self.blueprint()?);
+        let peer = choose(&plan.endpoint.address, plan.endpoint.connect_timeout_ns)?;
+        let route = Arc::new(Route::new(peer));
+        let (io, io_reason) = choose_io(plan.io)?;
+        tell(sink, &Frame::Hello(self.hello(io, io_reason)))?;
+        let spawn = if io == "uring" { spawn_lane::<Uring> } else { spawn_lane::<Epoll> };
+        let lanes = (0..plan.threads)
+            .map(|thread| spawn(self.settings(thread), &blueprint, &route, self.reports.0.clone()))
+            .collect::<Result<Vec<_>, _>>()?;
+        let result =
+            Conductor { engine: &self, lanes: &lanes, gather: self.gather() }.conduct(sink);
+        for lane in lanes {
+            lane.tell(Message::Stop(Nanos::ZERO));
+            let _ = lane.thread.join();
+        }
+        result
+    }
+
+    fn blueprint(&self) -> Result<Blueprint, EngineError> {
+        let endpoint = &self.plan.endpoint;
+        let config = postgres::Config {
+            user: endpoint.user.clone(),
+            database: endpoint.database.clone(),
+            password: endpoint.password.clone(),
+            parameters: endpoint.parameters.clone().into_iter().collect(),
+            query_mode: self.plan.query_mode,
+        };
+        Ok(Blueprint {
+            config: Arc::new(config),
+            statements: self.program.statements().into(),
+            encryption: Encryption::new(&endpoint.tls, &endpoint.address)?,
+        })
+    }
+
+    fn settings(&self, thread: u32) -> Settings {
+        let clients = (thread..self.plan.clients).step_by(self.plan.threads as usize);
+        let session = |client| Box::new(self.program.session(client)) as Box<dyn Session>;
+        Settings {
+            plan: Arc::clone(&self.plan),
+            thread,
+            shape: self.shape(),
+            sessions: clients.map(session).collect(),
+        }
+    }
+
+    fn shape(&self) -> Shape {
+        let open = matches!(self.plan.arrivals, Arrivals::Open { .. });
+        Shape {
+            scripts: self.plan.scripts.len(),
+            statements: self.program.statements().len(),
+            service_differs: open || self.plan.reconnect_each_transaction,
+        }
+    }
+
+    fn gather(&self) -> Gather {
+        Gather::new(self.shape(), self.plan.threads)
+    }
+
+    fn hello(&self, io: &'static str, io_reason: String) -> Hello {
+        let statements = self.program.statements().iter();
+        Hello {
+            pid: std::process::id(),
+            io,
+            io_reason,
+            threads: self.plan.threads,
+            statements: statements
+                .map(|statement| StatementInfo {
+                    script: statement.script,
+                    index: statement.index,
+                    line: statement.line,
+                    sql: statement.source.clone(),
+                })
+                .collect(),
+            warnings: self.warnings.iter().map(ToString::to_string).collect(),
+        }
+    }
+}
+
+/// Compiles the scripts of a plan.
+pub fn compile(plan: &Plan) -> dbdyno_script::Compilation {
+    // Standard error is the log; frames have a way of their own.
+    let print = |line: &str| eprintln!("{line}");
+    let options = dbdyno_script::Options { seed: plan.seed, allow_shell: plan.allow_shell, print };
+    dbdyno_script::compile(&plan.scripts, &plan.variables, plan.query_mode, options)
+}
+
+fn tell(sink: &mut Sink<'_>, frame: &Frame) -> Result<(), EngineError> {
+    Ok(sink(&frame.encode())?)
+}
+
+/// Which kernel interface runs, and why if that needs saying.
+fn choose_io(wanted: model::Io) -> Result<(&'static str, String), EngineError> {
+    match (wanted, probe_uring()) {
+        (model::Io::Epoll, _) => Ok(("epoll", String::new())),
+        (model::Io::Auto | model::Io::Uring, Ok(())) => Ok(("uring", String::new())),
+        (model::Io::Auto, Err(reason)) => Ok(("epoll", reason)),
+        (model::Io::Uring, Err(reason)) => {
+            Err(EngineError::new("no_uring", reason, "use --io auto or --io epoll"))
+        }
+    }
+}
+
+fn spawn_lane<I: Io>(
+    settings: Settings,
+    blueprint: &Arc<Blueprint>,
+    route: &Arc<Route>,
+    reports: Sender<Report>,
+) -> Result<LaneHandle, EngineError> {
+    let (sender, inbox) = channel();
+    let alarm = Alarm::new()?;
+    let thread = settings.thread;
+    let channels =
+        Channels { thread, inbox, sender: sender.clone(), reports, alarm: alarm.clone() };
+    let (blueprint, route) = (Arc::clone(blueprint), Arc::clone(route));
+    let thread = std::thread::Builder::new()
+        .name(format!("load-{thread}"))
+        .spawn(move || lane::run::<I>(settings, blueprint, route, channels))?;
+    Ok(LaneHandle { sender, alarm, thread })
+}
+
+/// Leads the lanes through a run.
+struct Conductor<'a> {
+    engine: &'a Engine,
+    lanes: &'a [LaneHandle],
+    gather: Gather,
+}
+
+impl Conductor<'_> {
+    fn conduct(mut self, sink: &mut Sink<'_>) -> Result<(), EngineError> {
+        let mut greetings = Vec::new();
+        let mut timeline: Option<Timeline> = None;
+        while !self.gather.all_over() {
+            match self.next_report() {
+                Report::Connected(greeting) => {
+                    greetings.push(greeting);
+                    if greetings.len() == self.lanes.len() {
+                        tell(sink, &Frame::Connected(self.connected(&greetings)))?;
+                        timeline = Some(self.begin(sink)?);
+                    }
+                }
+                Report::Closed(thread, closed) => {
+                    self.gather.closed(thread, closed);
+                    self.emit(sink)?;
+                }
+                Report::Notice(at, text) => {
+                    tell(sink, &Frame::Note(Note { at_ns: at.0, source: "server", text }))?;
+                }
+                Report::Outage(outage) => tell(sink, &Frame::Outage(outage_frame(outage)))?,
+                Report::Over(thread, ending) => {
+                    fail_early(timeline.is_some(), &ending)?;
+                    self.gather.over(thread, *ending);
+                    self.emit(sink)?;
+                }
+                Report::Stop => {
+                    self.gather.interrupted = true;
+                    let at = clock::now() + NOTICE;
+                    if let Some(timeline) = &mut timeline {
+                        timeline.stop_at(at);
+                    }
+                    self.tell_lanes(|| Message::Stop(at));
+                }
+            }
+        }
+        let done = self.gather.done(&self.engine.plan, timeline.as_ref());
+        tell(sink, &Frame::Done(Box::new(done)))
+    }
+
+    fn next_report(&self) -> Report {
+        // The engine holds a sender itself, so the channel never closes before its end.
+        self.engine.reports.1.recv().unwrap_or(Report::Stop)
+    }
+
+    fn tell_lanes(&self, message: impl Fn() -> Message) {
+        self.lanes.iter().for_each(|lane| lane.tell(message()));
+    }
+
+    fn connected(&self, greetings: &[Greeting]) -> Connected {
+        let clients = self.engine.plan.clients;
+        let mut backend_pids = vec![0; clients as usize];
+        for (client, pid) in greetings.iter().flat_map(|greeting| &greeting.backends) {
+            backend_pids[*client as usize] = *pid;
+        }
+        let mut connects = Latencies::default();
+        for greeting in greetings {
+            connects.merge(&greeting.connects);
+        }
+        let first = greetings.first();
+        Connected {
+            clients,
+            connect: connects.distribution(),
+            server_version: first
+                .map(|greeting| greeting.server_version.clone())
+                .unwrap_or_default(),
+            tls: first.map(|greeting| greeting.tls.clone()).unwrap_or_default(),
+            backend_pids,
+        }
+    }
+
+    /// Lets the load begin, a moment from now.
+    fn begin(&mut self, sink: &mut Sink<'_>) -> Result<Timeline, EngineError> {
+        let start = clock::now() + NOTICE;
+        let timeline = Timeline::new(&self.engine.plan, start);
+        self.tell_lanes(|| Message::Start(timeline.clone()));
+        let end = timeline.measure_end();
+        let started = Started {
+            monotonic_ns: start.0,
+            unix_ns: (clock::unix_now() + (start - clock::now())).0,
+            measure_begin_ns: timeline.measure_begin().0,
+            measure_end_ns: (end != Nanos::MAX).then_some(end.0),
+        };
+        tell(sink, &Frame::Started(started))?;
+        Ok(timeline)
+    }
+
+    /// Tells every interval that all lanes have reported.
+    fn emit(&mut self, sink: &mut Sink<'_>) -> Result<(), EngineError> {
+        while let Some((frames, tallies)) = self.gather.next_complete()? {
+            for frame in frames {
+                tell(sink, &frame)?;
+            }
+            for (thread, tally) in tallies {
+                self.lanes[thread as usize].tell(Message::GiveBack(tally));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn outage_frame(outage: dbdyno_load::Outage) -> Outage {
+    Outage {
+        begin_ns: outage.begin.0,
+        end_ns: outage.end.map(|end| end.0),
+        connections_lost: outage.connections_lost,
+        message: outage.message,
+    }
+}
+
+/// Before the load has begun, one lane's failure is everybody's.
+fn fail_early(begun: bool, ending: &Ending) -> Result<(), EngineError> {
+    if begun {
+        return Ok(());
+    }
+    if let Some(error) = &ending.fatal {
+        return Err(EngineError::cannot_connect(error));
+    }
+    match &ending.broken {
+        Some(message) => Err(EngineError::new("io", message.clone(), "")),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,76 @@
+//! Whether the generator itself was the bottleneck: then the run says nothing of the server.
+
+use dbdyno_hist::Latencies;
+use dbdyno_model::Nanos;
+
+/// A generator whose threads were busy for this share of the time was the bottleneck.
+const BUSY_SHARE_MAX: f64 = 0.9;
+/// Being late by less than this never makes a run invalid.
+const LATENESS_MIN: Nanos = Nanos::from_millis(1);
+/// Nor does being late by less than this share of the 99th percentile it would distort.
+const LATENESS_SHARE_MAX: f64 = 0.1;
+
+/// What the engine knows of its own work in the measured part.
+#[derive(Debug)]
+pub(crate) struct OwnWork<'a> {
+    pub(crate) open_loop: bool,
+    pub(crate) threads: u32,
+    pub(crate) measured: Nanos,
+    pub(crate) cpu_us: u64,
+    pub(crate) lateness: &'a Latencies,
+    pub(crate) response_p99: Nanos,
+}
+
+/// Why the run is invalid, if it is. A closed loop is judged by the generator's CPU only: there
+/// lateness has no schedule to be measured against.
+pub(crate) fn invalid_reasons(work: &OwnWork<'_>) -> Vec<String> {
+    let mut reasons = Vec::new();
+    let busy = work.cpu_us as f64 / 1e6 / (f64::from(work.threads) * work.measured.as_secs_f64());
+    if busy > BUSY_SHARE_MAX {
+        reasons.push(format!(
+            "the generator was the bottleneck: its {} threads were busy {:.0} % of the time",
+            work.threads,
+            busy * 100.0
+        ));
+    }
+    let late = work.lateness.quantile(0.99);
+    let bound = LATENESS_MIN.max(Nanos((work.response_p99.0 as f64 * LATENESS_SHARE_MAX) as u64));
+    if work.open_loop && late > bound {
+        reasons.push(format!(
+            "the generator was late: 1 % of the transactions were sent more than {:.1} ms after they were due though a client was free (bound: {:.1} ms)",
+            late.as_secs_f64() * 1e3,
+            bound.as_secs_f64() * 1e3
+        ));
+    }
+    reasons
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{OwnWork, invalid_reasons};
+    use dbdyno_hist::Latencies;
+    use dbdyno_model::Nanos;
+
+    fn reasons(open_loop: bool, cpu_us: u64, late: Nanos) -> Vec<String> {
+        let mut lateness = Latencies::default();
+        lateness.record(late);
+        let measured = Nanos::from_secs(10);
+        let response_p99 = Nanos::from_millis(20);
+        invalid_reasons(&OwnWork {
+            open_loop,
+            threads: 2,
+            measured,
+            cpu_us,
+            lateness: &lateness,
+            response_p99,
+        })
+    }
+
+    #[test]
+    fn each_bound_is_judged_where_it_applies() {
+        assert!(reasons(true, 17_000_000, Nanos::from_micros(1900)).is_empty());
+        assert!(reasons(false, 19_000_000, Nanos::ZERO)[0].contains("busy 95 %"));
+        assert!(reasons(true, 0, Nanos::from_micros(2100))[0].contains("2.1 ms"));
+        assert!(reasons(false, 0, Nanos::from_secs(1)).is_empty());
+    }
+}

@@ -1,0 +1,252 @@
+//! Encryption between the socket and the wire, as libpq's `sslmode` means it.
+
+use crate::EngineError;
+use dbdyno_model::{Address, ServerError, Tls, TlsMode};
+use rustls::client::WebPkiServerVerifier;
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::crypto::{CryptoProvider, ring};
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
+use rustls::{
+    CertificateError, ClientConfig, ClientConnection, DigitallySignedStruct, Error, RootCertStore,
+    SignatureScheme,
+};
+use std::io::{ErrorKind, Read, Write};
+use std::sync::Arc;
+
+/// What every encrypted connection of a run shares.
+#[derive(Clone, Debug)]
+pub(crate) struct Encryption {
+    pub(crate) mode: TlsMode,
+    config: Arc<ClientConfig>,
+    name: ServerName<'static>,
+}
+
+impl Encryption {
+    /// None when the connections are not to be encrypted. A Unix socket never is.
+    pub(crate) fn new(tls: &Tls, address: &Address) -> Result<Option<Self>, EngineError> {
+        let Address::Tcp { host, .. } = address else { return Ok(None) };
+        if matches!(tls.mode, TlsMode::Disable | TlsMode::Allow) {
+            return Ok(None);
+        }
+        let provider = Arc::new(ring::default_provider());
+        let config = ClientConfig::builder_with_provider(Arc::clone(&provider))
+            .with_safe_default_protocol_versions()
+            .map_err(|error| bad_tls(&error.to_string()))?
+            .dangerous()
+            .with_custom_certificate_verifier(Arc::new(Verifier::new(tls, provider)?));
+        let config = match (&tls.certificate, &tls.key) {
+            (Some(certificate), Some(key)) => config
+                .with_client_auth_cert(certificates(certificate)?, private_key(key)?)
+                .map_err(|error| bad_tls(&error.to_string()))?,
+            _ => config.with_no_client_auth(),
+        };
+        let name = ServerName::try_from(host.clone())
+            .map_err(|_| bad_tls(&format!("{host} is no name a certificate could be for")))?;
+        Ok(Some(Self { mode: tls.mode, config: Arc::new(config), name }))
+    }
+
+    /// The client's side of one encrypted connection.
+    pub(crate) fn channel(&self) -> Result<Channel, ServerError> {
+        let session = ClientConnection::new(Arc::clone(&self.config), self.name.clone())
+            .map_err(|error| failed(&error))?;
+        Ok(Channel { session, inbox: vec![0; INBOX_BYTES], plain: Vec::new() })
+    }
+}
+
+fn bad_tls(message: &str) -> EngineError {
+    EngineError::new("bad_tls", message, "check sslmode, sslrootcert, sslcert and sslkey")
+}
+
+fn failed(error: &Error) -> ServerError {
+    ServerError::connection_lost(format!("TLS: {error}"))
+}
+
+fn certificates(path: &str) -> Result<Vec<CertificateDer<'static>>, EngineError> {
+    CertificateDer::pem_file_iter(path)
+        .and_then(Iterator::collect)
+        .map_err(|error| bad_tls(&format!("cannot read certificates from {path}: {error}")))
+}
+
+fn private_key(path: &str) -> Result<PrivateKeyDer<'static>, EngineError> {
+    PrivateKeyDer::from_pem_file(path)
+        .map_err(|error| bad_tls(&format!("cannot read the key in {path}: {error}")))
+}
+
+/// A TLS record and what surrounds it.
+const INBOX_BYTES: usize = 17 << 10;
+
+/// One encrypted connection, without the socket.
+#[derive(Debug)]
+pub(crate) struct Channel {
+    session: ClientConnection,
+    inbox: Vec<u8>,
+    /// What is to be encrypted.
+    pub(crate) plain: Vec<u8>,
+}
+
+impl Channel {
+    /// Room to receive into.
+    pub(crate) fn space(&mut self) -> &mut [u8] {
+        &mut self.inbox
+    }
+
+    /// So many bytes were received.
+    pub(crate) fn received(&mut self, count: usize) -> Result<(), ServerError> {
+        let mut bytes = &self.inbox[..count];
+        while !bytes.is_empty() {
+            self.session
+                .read_tls(&mut bytes)
+                .map_err(|error| ServerError::connection_lost(format!("TLS: {error}")))?;
+            self.session.process_new_packets().map_err(|error| failed(&error))?;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn is_handshaking(&self) -> bool {
+        self.session.is_handshaking()
+    }
+
+    /// Decrypted bytes into `space`; zero when there are no more for now.
+    pub(crate) fn decrypted(&mut self, space: &mut [u8]) -> usize {
+        match self.session.reader().read(space) {
+            Ok(count) => count,
+            Err(error) => {
+                // A close without notice shows on the socket itself.
+                debug_assert!(matches!(
+                    error.kind(),
+                    ErrorKind::WouldBlock | ErrorKind::UnexpectedEof
+                ));
+                0
+            }
+        }
+    }
+
+    /// Encrypts what stands in `plain`, and appends all that is to be sent to `out`.
+    pub(crate) fn seal(&mut self, out: &mut Vec<u8>) {
+        self.session.writer().write_all(&self.plain).expect("the session's buffer has no limit");
+        self.plain.clear();
+        while self.session.wants_write() {
+            self.session.write_tls(out).expect("writing to memory does not fail");
+        }
+    }
+
+    /// The server's own certificate.
+    pub(crate) fn server_certificate(&self) -> Option<&[u8]> {
+        self.session.peer_certificates()?.first().map(AsRef::as_ref)
+    }
+
+    /// Protocol and cipher, for people.
+    pub(crate) fn description(&self) -> String {
+        let version =
+            self.session.protocol_version().and_then(|version| version.as_str().map(str::to_owned));
+        let suite = self
+            .session
+            .negotiated_cipher_suite()
+            .and_then(|suite| suite.suite().as_str().map(str::to_owned));
+        [version, suite].into_iter().flatten().collect::<Vec<_>>().join(" ")
+    }
+}
+
+/// Checks the server's certificate as far as the mode asks for it.
+#[derive(Debug)]
+struct Verifier {
+    provider: Arc<CryptoProvider>,
+    /// The trusted roots, and how they are followed; none when nothing is checked.
+    trust: Option<(Vec<CertificateDer<'static>>, Arc<WebPkiServerVerifier>)>,
+    check_name: bool,
+}
+
+impl Verifier {
+    fn new(tls: &Tls, provider: Arc<CryptoProvider>) -> Result<Self, EngineError> {
+        let verifies = matches!(tls.mode, TlsMode::VerifyCa | TlsMode::VerifyFull);
+        let trust = match &tls.root_certificates {
+            Some(path) => Some(trust(path, &provider)?),
+            None if verifies => {
+                return Err(bad_tls("a verifying sslmode needs root certificates (sslrootcert)"));
+            }
+            None => None,
+        };
+        Ok(Self { provider, trust, check_name: tls.mode == TlsMode::VerifyFull })
+    }
+}
+
+type Trust = (Vec<CertificateDer<'static>>, Arc<WebPkiServerVerifier>);
+
+fn trust(path: &str, provider: &Arc<CryptoProvider>) -> Result<Trust, EngineError> {
+    let roots = certificates(path)?;
+    let mut store = RootCertStore::empty();
+    store.add_parsable_certificates(roots.iter().cloned());
+    let verifier =
+        WebPkiServerVerifier::builder_with_provider(Arc::new(store), Arc::clone(provider))
+            .build()
+            .map_err(|error| bad_tls(&format!("{path}: {error}")))?;
+    Ok((roots, verifier))
+}
+
+impl ServerCertVerifier for Verifier {
+    fn verify_server_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        name: &ServerName<'_>,
+        ocsp: &[u8],
+        now: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        let Some((roots, verifier)) = &self.trust else {
+            return Ok(ServerCertVerified::assertion());
+        };
+        match verifier.verify_server_cert(end_entity, intermediates, name, ocsp, now) {
+            // `verify-ca` asks who signed it, not for whom.
+            Err(Error::InvalidCertificate(
+                CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. },
+            )) if !self.check_name => Ok(ServerCertVerified::assertion()),
+            // A self-signed certificate that is itself trusted: OpenSSL takes it, webpki does
+            // not, since its own signer is then no authority. Its name is checked all the same.
+            Err(Error::InvalidCertificate(CertificateError::Other(_)))
+                if roots.contains(end_entity) =>
+            {
+                self.check_own_name(end_entity, name)
+            }
+            other => other,
+        }
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        let algorithms = &self.provider.signature_verification_algorithms;
+        rustls::crypto::verify_tls12_signature(message, certificate, signed, algorithms)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        let algorithms = &self.provider.signature_verification_algorithms;
+        rustls::crypto::verify_tls13_signature(message, certificate, signed, algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.provider.signature_verification_algorithms.supported_schemes()
+    }
+}
+
+impl Verifier {
+    fn check_own_name(
+        &self,
+        certificate: &CertificateDer<'_>,
+        name: &ServerName<'_>,
+    ) -> Result<ServerCertVerified, Error> {
+        if self.check_name {
+            let parsed = rustls::server::ParsedCertificate::try_from(certificate)?;
+            rustls::client::verify_server_name(&parsed, name)?;
+        }
+        Ok(ServerCertVerified::assertion())
+    }
+}

@@ -1,0 +1,16 @@
+"""The Rust module: JSON in, bytes out. What each function means stands in dbdyno.engine."""
+
+def check_plan(plan: bytes) -> str:
+    """Problems of a plan's scripts, as JSON, for a plan as JSON. Raises ValueError."""
+
+def agent_main(frames_fd: int) -> int:
+    """Run the job on standard input, writing frames to the descriptor; the exit code."""
+
+def histogram_quantiles(histogram: bytes, quantiles: list[float]) -> list[int]:
+    """Values in ns that the given shares do not exceed. Raises ValueError."""
+
+def histogram_merge(histograms: list[bytes]) -> bytes:
+    """Return the sum of histograms. Raises ValueError."""
+
+def histogram_bars(histogram: bytes) -> bytes:
+    """Bars as little-endian u64 triples: lowest, highest value in ns, count. Raises ValueError."""

@@ -1,0 +1,18 @@
+"""The engine's process: ``python -m dbdyno.agent FD`` takes a job on standard input and writes
+frames to descriptor FD. Started by :mod:`dbdyno.engine`, here or on another host.
+"""
+
+import signal
+import sys
+
+from dbdyno import _engine
+
+
+def main() -> int:
+    """Do the job. Interrupts are the parent's business: it says when to stop."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    return _engine.agent_main(int(sys.argv[1]))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,134 @@
+"""The line to Rust: the only importer of the Rust module, and the engine as a child process.
+
+The engine runs in a process of its own, so that telemetry and pages in the parent share
+neither its memory nor its interpreter, and its CPU is one number. A job goes in as a line of
+JSON; frames come out on a descriptor of their own; what scripts print goes to the log.
+"""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from typing import IO
+
+import msgspec
+
+from dbdyno import _engine
+from dbdyno.errors import DbdynoError
+from dbdyno.model.frame import Failed, Frame, Loaded, Progress
+from dbdyno.model.plan import LoadPlan, Plan
+
+_LENGTH_BYTES = 4
+_decode = msgspec.msgpack.Decoder(Frame).decode
+
+histogram_quantiles = _engine.histogram_quantiles
+histogram_merge = _engine.histogram_merge
+histogram_bars = _engine.histogram_bars
+
+
+class Problem(msgspec.Struct, frozen=True):
+    """Something wrong with a script: ``severity`` is ``error`` or ``warning``.
+
+    ``line`` and ``column`` count from 1, ``text`` is the offending piece of the script.
+    """
+
+    severity: str
+    script: str
+    line: int
+    column: int
+    text: str
+    message: str
+
+
+def check_plan(plan: Plan) -> list[Problem]:
+    """All problems of the plan's scripts, in their order; the plan runs if none is an error."""
+    return msgspec.json.decode(_engine.check_plan(msgspec.json.encode(plan)), type=list[Problem])
+
+
+class EngineProcess:
+    """A running engine. Iterating gives each frame, raw and decoded, until the engine ends."""
+
+    def __init__(self, plan: Plan, log: IO[str] | int) -> None:
+        """Start it. ``log`` takes what scripts and the engine print."""
+        self._start({"run": plan}, log)
+
+    def _start(self, job: dict[str, Plan] | dict[str, LoadPlan], log: IO[str] | int) -> None:
+        frames, for_engine = os.pipe()
+        try:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "dbdyno.agent", str(for_engine)],
+                stdin=subprocess.PIPE,
+                stdout=log,
+                stderr=log,
+                pass_fds=[for_engine],
+            )
+        finally:
+            os.close(for_engine)
+        self._frames = os.fdopen(frames, "rb")
+        self._say(msgspec.json.encode(job) + b"\n")
+
+    def _say(self, words: bytes) -> None:
+        assert self._process.stdin is not None
+        try:
+            self._process.stdin.write(words)
+            self._process.stdin.flush()
+        except BrokenPipeError:
+            pass  # it is gone already; its frames or their absence tell the rest
+
+    def __iter__(self) -> Iterator[tuple[bytes, Frame]]:
+        """Yield (bytes of the frame without its length, frame) until the engine has ended."""
+        with self._frames:
+            while length := self._frames.read(_LENGTH_BYTES):
+                raw = self._frames.read(int.from_bytes(length, "little"))
+                yield raw, _decode(raw)
+        self._process.wait()
+
+    def stop(self) -> None:
+        """Ask for an early end: nothing new is started, what is under way gets its grace."""
+        self._say(b"stop\n")
+
+    def kill(self) -> None:
+        """End it at once."""
+        self._process.kill()
+        self._process.wait()
+
+    @property
+    def pid(self) -> int:
+        """The process."""
+        return self._process.pid
+
+    @property
+    def returncode(self) -> int | None:
+        """The exit code, once it has ended."""
+        return self._process.poll()
+
+
+class _LoaderProcess(EngineProcess):
+    """An engine that fills tables."""
+
+    def __init__(self, plan: LoadPlan) -> None:
+        self._start({"load": plan}, subprocess.DEVNULL)
+
+
+def load(plan: LoadPlan) -> Iterator[Progress | Loaded]:
+    """Fill tables; yields progress several times a second and at last :class:`Loaded`.
+
+    Raises :class:`DbdynoError` when the server refuses. A load that is not read to its end is
+    ended, and the server rolls back what is open.
+    """
+    loader = _LoaderProcess(plan)
+    loaded = False
+    try:
+        for _, frame in loader:
+            match frame:
+                case Progress() | Loaded():
+                    loaded = isinstance(frame, Loaded)
+                    yield frame
+                case Failed(code=code, message=message, hint=hint):
+                    raise DbdynoError(code, message, hint)
+                case _:
+                    pass
+        if not loaded:
+            raise DbdynoError("load_failed", "the loader ended without a word", "")
+    finally:
+        loader.kill()
