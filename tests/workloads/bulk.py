@@ -20,19 +20,27 @@ def load_slowly(plan: LoadPlan) -> Iterator[Progress | Loaded]:
     began = time.monotonic_ns()
     with psycopg.connect(conninfo_of(plan.endpoint)) as connection:
         for table in plan.tables:
-            yield from load_table(connection, table)
-            connection.commit()
+            for piece in pieces_of(table):
+                yield from load_piece(connection, table, piece)
+                connection.commit()
     rows = sum(table.rows for table in plan.tables)
     yield Loaded(rows=rows, elapsed_ns=time.monotonic_ns() - began)
 
 
-def load_table(connection: psycopg.Connection, table: LoadTable) -> Iterator[Progress]:
+def pieces_of(table: LoadTable) -> list[range]:
+    size = -(-table.rows // table.pieces_max)
+    return [range(first, min(first + size, table.rows)) for first in range(0, table.rows, size)]
+
+
+def load_piece(
+    connection: psycopg.Connection, table: LoadTable, piece: range
+) -> Iterator[Progress]:
     for statement in table.before:
         connection.execute(sql.SQL(statement))
     with connection.cursor().copy(sql.SQL(table.copy)) as copy:
         copy.write(HEADER)
-        for first in range(0, table.rows, ROWS_PER_FRAME):
-            beyond = min(first + ROWS_PER_FRAME, table.rows)
+        for first in range(piece.start, piece.stop, ROWS_PER_FRAME):
+            beyond = min(first + ROWS_PER_FRAME, piece.stop)
             copy.write(b"".join(row_of(table.columns, row) for row in range(first, beyond)))
             yield Progress(table=table.name, rows=beyond, rows_total=table.rows)
         copy.write(TRAILER)

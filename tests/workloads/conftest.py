@@ -34,7 +34,7 @@ def preparer(server: Server, connection: Connection) -> Prepare:
         name: str,
         *,
         replace: bool = False,
-        pieces_max: int = 1,
+        jobs: int = 1,
         bulk: Callable[[LoadPlan], Any] = load_slowly,
         watch: Callable[[LoadProgress], None] = lambda _progress: None,
         **given: Value,
@@ -44,7 +44,7 @@ def preparer(server: Server, connection: Connection) -> Prepare:
             given,
             place,
             bulk=bulk,
-            options=LoadOptions(seed=1, jobs=1, pieces_max=pieces_max, replace=replace),
+            options=LoadOptions(seed=1, jobs=jobs, replace=replace),
             watch=watch,
         )
 

@@ -92,7 +92,7 @@ def facts(server: Server) -> dict[str, Any]:
 
 
 def test_pieces_end_up_as_frozen(prepare: Prepare, connection: Connection) -> None:
-    prepare("tpcb", pieces_max=4)
+    prepare("tpcb", jobs=4)
     connection.execute("create extension pg_visibility")
     query = "select bool_and(all_visible and all_frozen) from pg_visibility('pgbench_accounts')"
     assert connection.execute(query).fetchone() == (True,)

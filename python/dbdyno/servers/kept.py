@@ -20,7 +20,7 @@ from dbdyno.servers.cluster import Cluster, draw_blueprint, lay_out, not_started
 from dbdyno.servers.home import locked
 from dbdyno.servers.places import place_for
 from dbdyno.servers.privileges import server_identity
-from dbdyno.servers.processes import end, is_running, mark_of
+from dbdyno.servers.processes import ProcessMark, end, is_running, mark_of
 from dbdyno.servers.record import FILE, ServerRecord, read_record, server_of, write_record
 from dbdyno.servers.spec import ServerSpec
 from dbdyno.servers.starting import wait_until_ready
@@ -98,40 +98,46 @@ def _named(name: str) -> Iterator[Path]:
 
 
 def _start(cluster: Cluster) -> Server:
-    process: subprocess.Popen[bytes] | None = None
+    initdb, server = cluster.commands()
+    process: ProcessMark | None = None
     try:
-        process = _launch(cluster)
-        mark = mark_of(process.pid)
-        wait_until_ready(cluster, mark)
-        return server_of("kept", write_record(cluster, mark))
+        _run(cluster, initdb)
+        process = _detach(cluster, server)
+        wait_until_ready(cluster, process)
+        return server_of("kept", write_record(cluster, process))
     except BaseException:
         if process is not None:
-            process.send_signal(signal.SIGQUIT)
-            process.wait(STOP_PATIENCE_S)
+            end(process, signal.SIGQUIT, STOP_PATIENCE_S)
         remove(cluster.folders)
         raise
 
 
-def _launch(cluster: Cluster) -> "subprocess.Popen[bytes]":
-    """Runs initdb, then leaves the server to itself in a session of its own."""
-    initdb, server = cluster.commands()
-    if _spawn(cluster, initdb).wait() != 0:
-        raise not_started(cluster)
-    return _spawn(cluster, server)
+def _detach(cluster: Cluster, command: list[str]) -> ProcessMark:
+    """Leaves the server to itself: no child of ours, in no terminal's session."""
+    pid = int(_run(cluster, ["sh", "-c", '"$@" >&2 & echo $!', "sh", *command]))
+    try:
+        return mark_of(pid)
+    except OSError as error:  # it ended at once
+        raise not_started(cluster) from error
 
 
-def _spawn(cluster: Cluster, command: list[str]) -> "subprocess.Popen[bytes]":
-    credentials = cluster.blueprint.identity.credentials()
+def _run(cluster: Cluster, command: list[str]) -> str:
+    """The output of a command whose complaints go to the log."""
     with cluster.log.open("ab") as log:
-        return subprocess.Popen(
+        result = subprocess.run(
             command,
             stdin=subprocess.DEVNULL,
-            stdout=log,
+            stdout=subprocess.PIPE,
             stderr=log,
+            text=True,
             cwd=cluster.folder,
             start_new_session=True,
-            **credentials,
+            check=False,
+            **cluster.blueprint.identity.credentials(),
         )
+    if result.returncode != 0:
+        raise not_started(cluster)
+    return str(result.stdout)
 
 
 def _refuse_taken(name: str, folder: Path) -> None:

@@ -68,7 +68,7 @@ class Dialect(Protocol):
     def continue_numbering(self, table: Table) -> list[str]:
         """What makes self-numbering columns go on after the loaded rows."""
 
-    def tidy(self, table: Table) -> str:
+    def tidy(self, tables: Sequence[Table]) -> list[str]:
         """What freezes the pages and gathers the planner's statistics."""
 
     def comment(self, table: str, text: str) -> str:

@@ -22,7 +22,6 @@ class LoadOptions(Struct, frozen=True, kw_only=True):
 
     seed: int
     jobs: int
-    pieces_max: int = 1
     replace: bool = False
     checkpoint: bool = False
 
@@ -80,7 +79,6 @@ def _order(
         mark=Mark(data=workload.data, scale=int(values["scale"]), loaded=False),
         seed=options.seed,
         jobs=options.jobs,
-        pieces_max=options.pieces_max,
         replace=replace,
         checkpoint=options.checkpoint,
     )

@@ -18,7 +18,7 @@ CAPABILITIES = {
 SETTINGS = """
     select name, setting, coalesce(unit, ''), source
     from pg_settings
-    where setting is distinct from boot_val and source not in ('default', 'client')
+    where setting is distinct from boot_val and source not in ('default', 'client', 'session')
     order by name"""
 
 FACTS = """

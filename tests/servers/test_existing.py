@@ -1,0 +1,168 @@
+"""Servers that are there: found by all of libpq's ways, and refusals that say what to do."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from psycopg import Connection
+from psycopg.conninfo import conninfo_to_dict
+
+from dbdyno.errors import DbdynoError
+from dbdyno.servers.base import Server
+from dbdyno.servers.existing import use_existing
+from dbdyno.servers.private import start_private
+from dbdyno.servers.spec import ServerSpec
+from tests.conftest import SMALL
+
+SECRET = "s3cret word"
+
+
+@pytest.fixture(scope="module")
+def tcp_server() -> Iterator[Server]:
+    with start_private(ServerSpec(settings=SMALL), connections=8, tcp=True) as server:
+        with server.connect() as connection:
+            connection.execute(f"create role guest login password '{SECRET}' connection limit 0")
+            connection.execute(f"create role clerk login password '{SECRET}'")
+            connection.execute("create role closed nologin password 'x'")
+        yield server
+
+
+def port_of(server: Server) -> int:
+    address = server.endpoint().address.tcp
+    assert address
+    return address.port
+
+
+def socket_folder(server: Server) -> str:
+    address = server.endpoint().address.unix
+    assert address
+    return str(Path(address.path).parent)
+
+
+def is_same(one: Server, other: Server) -> bool:
+    return one.process_id == other.process_id and one.data_directory == other.data_directory
+
+
+def test_a_url_with_a_unix_socket(postgres_server: Server) -> None:
+    server = use_existing(f"postgresql://postgres@/postgres?host={socket_folder(postgres_server)}")
+    assert server.kind == "existing"
+    assert not server.is_private
+    assert server.endpoint().address == postgres_server.endpoint().address
+    assert is_same(server, postgres_server)
+
+
+def test_its_url_leads_back_to_it(postgres_server: Server, tcp_server: Server) -> None:
+    assert use_existing(postgres_server.url).url == postgres_server.url
+    with pytest.raises(DbdynoError, match="no password supplied"):
+        use_existing(tcp_server.url)
+
+
+def test_the_environment_alone(postgres_server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PGHOST", socket_folder(postgres_server))
+    monkeypatch.setenv("PGUSER", "postgres")
+    monkeypatch.setenv("PGOPTIONS", "-c work_mem=7MB")
+    server = use_existing()
+    assert server.endpoint().parameters["options"] == "-c work_mem=7MB"
+    with server.connect() as connection:
+        assert connection.execute("show work_mem").fetchone() == ("7MB",)
+
+
+def test_a_service_file_and_a_passfile(
+    tcp_server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    port = port_of(tcp_server)
+    services, passwords = tmp_path / "services", tmp_path / "passwords"
+    services.write_text(f"[bench]\nhost=127.0.0.1\nport={port}\nuser=clerk\ndbname=postgres\n")
+    passwords.write_text(f"127.0.0.1:{port}:*:clerk:{SECRET}\n")
+    passwords.chmod(0o600)
+    monkeypatch.setenv("PGSERVICEFILE", str(services))
+    monkeypatch.setenv("PGPASSFILE", str(passwords))
+    endpoint = use_existing("service=bench").endpoint()
+    assert (endpoint.user, endpoint.password, endpoint.database) == ("clerk", SECRET, "postgres")
+
+
+def test_of_several_hosts_the_one_that_answers(tcp_server: Server) -> None:
+    port = port_of(tcp_server)
+    target = f"host=127.0.0.1,127.0.0.1 port=1,{port} user=clerk dbname=postgres"
+    server = use_existing(f"{target} password='{SECRET}'")
+    assert server.endpoint().address.tcp == tcp_server.endpoint().address.tcp
+    assert conninfo_to_dict(server.conninfo)["port"] == str(port)
+    with server.connect() as connection:
+        assert connection.info.port == port
+
+
+def test_stopping_leaves_it_running(postgres_server: Server) -> None:
+    with use_existing(postgres_server.conninfo):
+        pass
+    with postgres_server.connect() as connection:
+        assert connection.execute("select 1").fetchone() == (1,)
+
+
+def test_what_a_user_may_not_know_is_not_known(tcp_server: Server) -> None:
+    port = port_of(tcp_server)
+    server = use_existing(
+        f"host=127.0.0.1 port={port} user=clerk password='{SECRET}' dbname=postgres"
+    )
+    assert server.data_directory is None
+
+
+@pytest.mark.parametrize(
+    ("target", "code", "words"),
+    [
+        ("host=127.0.0.1 port=1 user=clerk", "unreachable", "port 1 failed: Connection refused"),
+        ("host=/nowhere user=clerk", "unreachable", "/nowhere/.s.PGSQL"),
+        ("host=name.invalid user=clerk", "unreachable", "name.invalid"),
+        ("user=clerk dbname=none", "missing_database", 'database "none" does not exist'),
+        ("user=guest dbname=postgres", "too_many_connections", 'role "guest"'),
+        ("user=clerk dbname=postgres password=wrong", "wrong_password", 'user "clerk"'),
+        ("user=nobody_at_all dbname=postgres", "wrong_password", "nobody_at_all"),
+        ("service=unheard_of", "bad_target", "unheard_of"),
+        ("postgresql://clerk@host/db?colour=red", "bad_target", "colour"),
+        ("just words", "bad_target", "just"),
+    ],
+)
+def test_a_refusal_says_what_and_what_next(
+    tcp_server: Server, monkeypatch: pytest.MonkeyPatch, target: str, code: str, words: str
+) -> None:
+    monkeypatch.setenv("PGHOST", "127.0.0.1")
+    monkeypatch.setenv("PGPORT", str(port_of(tcp_server)))
+    monkeypatch.setenv("PGPASSWORD", SECRET)
+    with pytest.raises(DbdynoError) as caught:
+        use_existing(target)
+    assert caught.value.code == code
+    assert words in caught.value.message
+    assert caught.value.hint
+    assert SECRET not in str(caught.value)
+
+
+def test_a_role_that_does_not_exist(postgres_server: Server) -> None:
+    with pytest.raises(DbdynoError) as caught:
+        use_existing(f"host={socket_folder(postgres_server)} user=nobody_at_all dbname=postgres")
+    assert caught.value.code == "missing_user"
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        "postgresql://clerk:hush hush@host/db",
+        "postgresql://clerk:hush%zzhush@host/db",
+        "postgresql://clerk:hush@host/db?password=hush hush",
+        "host=x password=hush hush",
+        "postgresql://clerk:hush@host:port/db",
+    ],
+)
+def test_no_message_holds_a_password(target: str) -> None:
+    with pytest.raises(DbdynoError) as caught:
+        use_existing(target)
+    assert "hush" not in str(caught.value)
+
+
+def test_a_server_that_is_full_says_so(home: Path) -> None:
+    settings = {**SMALL, "max_connections": "2", "superuser_reserved_connections": "0"}
+    with start_private(ServerSpec(settings=settings), connections=1) as server:
+        held: list[Connection] = [server.connect(), server.connect()]
+        with pytest.raises(DbdynoError) as caught:
+            server.connect()
+        for connection in held:
+            connection.close()
+    assert caught.value.code == "too_many_connections"

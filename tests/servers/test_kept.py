@@ -1,0 +1,128 @@
+import os
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from dbdyno.errors import DbdynoError
+from dbdyno.servers import kept
+from dbdyno.servers.binaries import embedded_binaries
+from dbdyno.servers.processes import ProcessMark, end, is_running, mark_of
+from dbdyno.servers.record import read_record
+from dbdyno.servers.spec import ServerSpec
+from tests.conftest import SMALL
+
+STARTER = """
+import sys
+from dbdyno.servers.kept import start_kept
+from dbdyno.servers.spec import ServerSpec
+from pathlib import Path
+spec = ServerSpec(path=Path(sys.argv[1]), settings={"shared_buffers": "64MB"})
+print(start_kept("bench", spec, connections=8).url)
+"""
+
+
+def spec(**settings: str) -> ServerSpec:
+    return ServerSpec(path=embedded_binaries()[0].folder, settings={**SMALL, **settings})
+
+
+@pytest.fixture
+def _stop_all(home: Path):
+    yield
+    for line in kept.list_kept():
+        kept.stop_kept(line.name)
+
+
+@pytest.mark.usefixtures("_stop_all")
+def test_it_outlives_its_starter_and_is_found_again(home: Path) -> None:
+    command = [sys.executable, "-c", STARTER, str(embedded_binaries()[0].folder)]
+    result = subprocess.run(command, capture_output=True, text=True, check=True)
+    (line,) = kept.list_kept()
+    assert (line.name, line.running, line.version) == ("bench", True, "18.6")
+    server = kept.find_kept("bench")
+    assert server.kind == "kept"
+    assert server.is_private
+    assert server.url == result.stdout.strip()
+    server.stop()  # the end of a command is not the end of a kept server
+    with kept.find_kept("bench").connect() as connection:
+        assert connection.execute("select 1").fetchone() == (1,)
+    assert "ready to accept connections" in kept.log_of_kept("bench").read_text()
+
+    assert server.process_id is not None
+    process = mark_of(server.process_id)
+    kept.stop_kept("bench")
+    assert not is_running(process)
+    assert kept.list_kept() == []
+    assert not (home / "servers" / "bench").exists()
+
+
+@pytest.mark.usefixtures("_stop_all")
+def test_one_that_died_is_told_from_one_that_runs(home: Path) -> None:
+    server = kept.start_kept("bench", spec(), connections=8)
+    assert server.process_id is not None
+    end(mark_of(server.process_id), signal.SIGQUIT, 10)
+    assert [line.running for line in kept.list_kept()] == [False]
+    with pytest.raises(DbdynoError) as caught:
+        kept.find_kept("bench")
+    assert caught.value.code == "server_died"
+    with pytest.raises(DbdynoError, match="has died") as taken:
+        kept.start_kept("bench", spec(), connections=8)
+    assert taken.value.code == "name_taken"
+    kept.stop_kept("bench")
+    assert kept.list_kept() == []
+
+
+@pytest.mark.usefixtures("_stop_all")
+def test_two_starters_do_not_collide(home: Path) -> None:
+    outcomes: list[str] = []
+
+    def start() -> None:
+        try:
+            outcomes.append(kept.start_kept("bench", spec(), connections=8).kind)
+        except DbdynoError as error:
+            outcomes.append(error.code)
+
+    threads = [threading.Thread(target=start) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(outcomes) == ["kept", "name_taken"]
+
+
+def test_a_failed_start_leaves_nothing(home: Path) -> None:
+    with pytest.raises(DbdynoError, match="no_such_library"):
+        kept.start_kept("bench", spec(shared_preload_libraries="no_such_library"), connections=8)
+    assert kept.list_kept() == []
+    assert not (home / "servers" / "bench").exists()
+
+
+def test_a_start_cut_short_does_not_hold_the_name(home: Path) -> None:
+    (home / "servers" / "bench").mkdir(parents=True)
+    assert read_record(home / "servers" / "bench") is None
+    kept.start_kept("bench", spec(), connections=8)
+    kept.stop_kept("bench")
+
+
+@pytest.mark.parametrize("name", ["", "../bench", ".hidden", "a b"])
+def test_names_stay_inside_the_home(home: Path, name: str) -> None:
+    with pytest.raises(DbdynoError) as caught:
+        kept.start_kept(name, spec(), connections=8)
+    assert caught.value.code == "bad_name"
+
+
+def test_an_unknown_name_lists_the_known(home: Path) -> None:
+    for act in (kept.find_kept, kept.stop_kept, kept.log_of_kept):
+        with pytest.raises(DbdynoError) as caught:
+            act("bench")
+        assert caught.value.code == "unknown_server"
+
+
+def test_a_recycled_number_is_another_process() -> None:
+    me = mark_of(os.getpid())
+    assert is_running(me)
+    assert not is_running(ProcessMark(me.pid, me.start_ticks - 1, me.boot_id))
+    assert not is_running(ProcessMark(me.pid, me.start_ticks, "another boot"))

@@ -1,0 +1,80 @@
+"""What libpq agreed with the server is what the engine is told to ask for."""
+
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from dbdyno.servers.base import Server
+from dbdyno.servers.binaries import local_binaries
+from dbdyno.servers.existing import use_existing
+from dbdyno.servers.private import start_private
+from dbdyno.servers.spec import ServerSpec
+from tests.conftest import SMALL
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("tls")
+    names = "subjectAltName=DNS:localhost,IP:127.0.0.1"
+    command = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256"]
+    files = ["-keyout", folder / "server.key", "-out", folder / "server.crt"]
+    subject = ["-nodes", "-days", "2", "-subj", "/CN=localhost", "-addext", names]
+    subprocess.run([*command, *files, *subject], check=True, capture_output=True)
+    (folder / "server.key").chmod(0o600)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def tls_server(certificate: Path) -> Iterator[Server]:
+    settings = {
+        **SMALL,
+        "ssl": "on",
+        "ssl_cert_file": str(certificate / "server.crt"),
+        "ssl_key_file": str(certificate / "server.key"),
+    }
+    folder = local_binaries()[0].folder  # built with TLS, unlike the embedded ones
+    spec = ServerSpec(path=folder, settings=settings)
+    with start_private(spec, connections=8, tcp=True) as server:
+        yield server
+
+
+@pytest.mark.parametrize(
+    ("asked", "agreed"),
+    [
+        ("disable", "disable"),
+        ("allow", "disable"),
+        ("prefer", "require"),
+        ("require", "require"),
+        ("verify-ca", "verify-ca"),
+        ("verify-full", "verify-full"),
+    ],
+)
+def test_the_mode_is_the_one_agreed(
+    tls_server: Server,
+    certificate: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    asked: str,
+    agreed: str,
+) -> None:
+    monkeypatch.setenv("PGSSLMODE", asked)
+    if asked.startswith("verify"):
+        monkeypatch.setenv("PGSSLROOTCERT", str(certificate / "server.crt"))
+    tls = use_existing(tls_server.conninfo).endpoint().tls
+    assert tls.mode == agreed
+    verifies = agreed.startswith("verify")
+    assert tls.root_certificates == (str(certificate / "server.crt") if verifies else None)
+
+
+def test_with_roots_at_hand_require_verifies(
+    tls_server: Server, certificate: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PGSSLMODE", "require")
+    monkeypatch.setenv("PGSSLROOTCERT", str(certificate / "server.crt"))
+    assert use_existing(tls_server.conninfo).endpoint().tls.mode == "verify-ca"
+
+
+def test_a_unix_socket_needs_none(postgres_server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PGSSLMODE", "require")
+    assert use_existing(postgres_server.conninfo).endpoint().tls.mode == "disable"
