@@ -89,3 +89,19 @@ def test_a_missing_bundle_says_how_to_build_it(ordinary, monkeypatch, tmp_path):
     with pytest.raises(DbdynoError, match="make build"):
         render_html(ordinary, hdr.HISTOGRAMS)
     html.bundle.cache_clear()
+
+
+def test_an_outage_is_marked_on_the_charts_and_listed(ordinary):
+    outages = {
+        "time_s": np.array([20.0, 50.0]),
+        "seconds": np.array([4.0, np.nan]),
+        "connections_lost": np.array([8, 3]),
+        "message": np.array(["server closed the connection", "refused"], dtype=object),
+    }
+    recording = msgspec.structs.replace(ordinary, tables={**ordinary.tables, "outages": outages})
+    page = render_html(recording, hdr.HISTOGRAMS)
+    data = re.search(r'application/json">(.*?)</script>', page).group(1)
+    marks = [(one["begin_s"], one["end_s"]) for one in json.loads(data)["marks"]]
+    assert marks == [(-3, 0), (20, 24), (50, 60)]
+    assert "shaded: warm-up and outage." in page
+    assert "to the end" in page

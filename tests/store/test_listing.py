@@ -2,7 +2,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from dbdyno.store import RunWriter, StoreError, find_run, list_runs, sql
+from dbdyno.store import RunWriter, StoreError, find_run, list_runs, open_run, sql
 from tests.store import synthetic
 from tests.store.test_run_folder import write_run
 
@@ -74,4 +74,16 @@ def test_missing_percentiles_are_null_in_sql(home):
 def test_a_wrong_query_names_the_tables(home):
     with pytest.raises(StoreError) as caught:
         sql("SELECT * FROM nowhere", home)
+    assert "intervals" in caught.value.hint
+
+
+def test_a_frame_is_columns_where_no_data_frame_library_is_installed(home, monkeypatch):
+    monkeypatch.setattr("dbdyno.store.run.find_spec", lambda name: None)
+    frame = open_run("last", home).frame("intervals")
+    assert frame["interval"].tolist() == list(range(14))
+
+
+def test_a_table_that_is_not_there_names_those_that_are(home):
+    with pytest.raises(StoreError) as caught:
+        open_run("last", home).columns("interval")
     assert "intervals" in caught.value.hint

@@ -7,7 +7,6 @@ from dbdyno.model.record import Latency
 from dbdyno.model.recording import Column, Columns, Histograms, Recording
 
 QUANTILES = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p999": 0.999, "p9999": 0.9999}
-_BUCKETS_MAX = 512
 
 
 def total_histogram(
@@ -55,7 +54,8 @@ def bucket_low_ms(buckets: Column) -> NDArray[np.float64]:
 
 def bucket_matrix(buckets: Columns, intervals: int) -> NDArray[np.int64]:
     """Counts by interval (rows, in the order of their numbers) and bucket, over all scripts."""
-    matrix = np.zeros((intervals, _BUCKETS_MAX), dtype=np.int64)
+    width = int(buckets["bucket"].max(initial=0)) + 1
+    matrix = np.zeros((intervals, width), dtype=np.int64)
     np.add.at(matrix, (buckets["interval"], buckets["bucket"]), buckets["count"])
     return matrix
 

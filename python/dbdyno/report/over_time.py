@@ -1,10 +1,11 @@
 """What the charts over time share: their times, their marks, and their tables."""
 
+import math
 from collections.abc import Callable, Sequence
 
 from dbdyno.analysis.timeline import Timeline
 from dbdyno.report import resample
-from dbdyno.report.content import Mark
+from dbdyno.report.content import Mark, Subject
 from dbdyno.report.words import seconds
 
 _ROWS_MAX = 60
@@ -15,8 +16,23 @@ def times(line: Timeline, size: int) -> list[float]:
     return [round(time, 3) for time in resample.first_of(line.time_s, size).tolist()]
 
 
-def marks(line: Timeline) -> list[Mark]:
-    """The warm-up and the drain, where there were any."""
+def marks(subject: Subject) -> list[Mark]:
+    """The warm-up, the drain and the outages, where there were any."""
+    return [*_phase_marks(subject.timeline), *_outage_marks(subject)]
+
+
+def _outage_marks(subject: Subject) -> list[Mark]:
+    """An outage that never ended lasts to the end of the run."""
+    line, outages = subject.timeline, subject.recording.tables["outages"]
+    last_s = float(line.time_s[-1] + line.seconds[-1])
+    times = zip(outages["time_s"].tolist(), outages["seconds"].tolist(), strict=True)
+    return [
+        Mark(begin_s, last_s if math.isnan(length_s) else begin_s + length_s, "outage")
+        for begin_s, length_s in times
+    ]
+
+
+def _phase_marks(line: Timeline) -> list[Mark]:
     names = {"warmup": "warm-up", "drain": "drain"}
     found = [(name, line.phase == name) for name in names]
     return [
@@ -30,9 +46,9 @@ def marks(line: Timeline) -> list[Mark]:
     ]
 
 
-def shading_words(line: Timeline) -> str:
+def shading_words(subject: Subject) -> str:
     """What the shaded stretches are, for a caption; nothing when there are none."""
-    names = " and ".join(mark.label for mark in marks(line))
+    names = " and ".join(dict.fromkeys(mark.label for mark in marks(subject)))
     return f"; shaded: {names}" if names else ""
 
 

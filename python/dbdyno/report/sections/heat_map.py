@@ -15,17 +15,27 @@ from dbdyno.report.words import milliseconds, percent, seconds
 
 _COLUMNS_MAX = 240
 _COLOUR = (0, 95, 168)
-_LEFT, _RIGHT, _TOP, _BOTTOM = 62, 8, 10, 26
+_LEFT, _RIGHT, _TOP, _BOTTOM = 62, 22, 10, 26
 
 
 class Grid(Struct, frozen=True):
     """Shares of each interval's transactions: rows are buckets upwards, columns are times."""
 
     shares: NDArray[np.float64]
-    low_ms: float
-    high_ms: float
+    ends_ms: NDArray[np.float64]
+    """Where each row begins, and at last where the topmost ends."""
     begin_s: float
     end_s: float
+
+    @property
+    def low_ms(self) -> float:
+        """Where the drawing begins; a logarithmic axis has no zero."""
+        return max(float(self.ends_ms[0]), 1e-6)
+
+    @property
+    def high_ms(self) -> float:
+        """Where it ends."""
+        return float(self.ends_ms[-1])
 
 
 def build(subject: Subject) -> Sequence[Block]:
@@ -54,12 +64,12 @@ def _grid(subject: Subject) -> Grid | None:
     if not len(filled):
         return None
     first, last = int(filled[0]), int(filled[-1]) + 1
-    ends_ms = bucket_low_ms(np.array([first, last]))
+    ends_ms = bucket_low_ms(np.arange(first, last + 1))
     counts = counts[:, first:last]
     shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
     begin_s = float(line.time_s[measured[0]])
     end_s = float(line.time_s[measured[-1]] + line.seconds[measured[-1]])
-    return Grid(shares.T, float(ends_ms[0]), float(ends_ms[1]), begin_s, end_s)
+    return Grid(shares.T, ends_ms, begin_s, end_s)
 
 
 def _grouped(matrix: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -69,7 +79,7 @@ def _grouped(matrix: NDArray[np.int64]) -> NDArray[np.int64]:
 
 def _summary(grid: Grid) -> str:
     by_bucket = grid.shares.mean(axis=1)
-    mode = _bucket_ends(grid)[int(by_bucket.argmax())]
+    mode = float(grid.ends_ms[by_bucket.argmax()])
     return (
         f"Response times lie between {milliseconds(grid.low_ms)} and {milliseconds(grid.high_ms)}; "
         f"the fullest bucket begins at {milliseconds(mode)} and holds "
@@ -77,20 +87,8 @@ def _summary(grid: Grid) -> str:
     )
 
 
-def _bucket_ends(grid: Grid) -> list[float]:
-    """Where each row begins; the last is where the topmost ends."""
-    index = _bucket_index(grid.low_ms)
-    ends: list[float] = bucket_low_ms(np.arange(index, index + len(grid.shares) + 1)).tolist()
-    return ends
-
-
-def _bucket_index(low_ms: float) -> int:
-    lows = bucket_low_ms(np.arange(480))
-    return int(np.argmin(np.abs(lows - low_ms)))
-
-
 def _table(grid: Grid) -> Table:
-    ends = _bucket_ends(grid)
+    ends = grid.ends_ms.tolist()
     by_bucket = grid.shares.mean(axis=1)
     return Table(
         caption="Share of the transactions by response time, over the whole run",
@@ -108,7 +106,7 @@ def _draw(grid: Grid, width: int, height: int) -> Markup:
     drawing = Drawing(width, height)
     right, bottom = width - _RIGHT, height - _BOTTOM
     drawing.image(_LEFT, _TOP, right - _LEFT, bottom - _TOP, _pixels(grid, bottom - _TOP))
-    rows = log_scale(max(grid.low_ms, 1e-6), grid.high_ms, bottom, _TOP)
+    rows = log_scale(grid.low_ms, grid.high_ms, bottom, _TOP)
     for tick in log_ticks(rows.low, rows.high):
         drawing.text(_LEFT - 8, rows(tick) + 4, milliseconds(tick), "end")
         drawing.line(_LEFT, rows(tick), right, rows(tick), "rule")
@@ -124,8 +122,8 @@ def _pixels(grid: Grid, height: int) -> bytes:
     Buckets are eight an octave in equal steps, so they are not equally high on a logarithmic
     axis: each line of pixels looks up the bucket it falls into.
     """
-    lines = np.geomspace(grid.high_ms, max(grid.low_ms, 1e-6), height)
-    rows = np.searchsorted(_bucket_ends(grid), lines, side="right") - 1
+    lines = np.geomspace(grid.high_ms, grid.low_ms, height)
+    rows = np.searchsorted(grid.ends_ms, lines, side="right") - 1
     shares = grid.shares[np.clip(rows, 0, len(grid.shares) - 1)]
     pixels = np.zeros((*shares.shape, 4), dtype=np.uint8)
     pixels[..., :3] = _COLOUR

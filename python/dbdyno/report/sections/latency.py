@@ -27,7 +27,9 @@ def build(subject: Subject) -> Sequence[Block]:
         Series(label, colour, _values(line.latencies_ms[name], size), emphasis)  # type: ignore[arg-type]
         for name, label, colour, emphasis in _LINES
     ]
-    chart = LineChart(x=times(line, size), series=series, scale="log", unit="ms", marks=marks(line))
+    chart = LineChart(
+        x=times(line, size), series=series, scale="log", unit="ms", marks=marks(subject)
+    )
     return [
         Figure(
             id="latency-chart",
@@ -48,7 +50,7 @@ def _caption(subject: Subject, size: int) -> str:
     grouped = f"; each point is the worst of {size} such intervals" if size > 1 else ""
     several = len(subject.recording.plan.get("scripts", [])) > 1
     coarse = " Of several scripts together: up to 1/8 too long." if several else ""
-    shaded = shading_words(subject.timeline)
+    shaded = shading_words(subject)
     return f"Response time of the transactions that ended within {length}{grouped}{shaded}.{coarse}"
 
 

@@ -61,14 +61,14 @@ def _chart(subject: Subject, series: Series, height: int) -> LineChart:
         scale="linear",
         unit="tps",
         height=height,
-        marks=marks(line),
+        marks=marks(subject),
     )
 
 
 def _point_words(subject: Subject) -> str:
     line = subject.timeline
     length_s = resample.group_size(len(line.tps)) * float(np.median(line.seconds))
-    return f"each point is the mean of {seconds(length_s)}{shading_words(line)}"
+    return f"each point is the mean of {seconds(length_s)}{shading_words(subject)}"
 
 
 def _throughput_summary(subject: Subject) -> str:
