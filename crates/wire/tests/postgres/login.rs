@@ -1,25 +1,10 @@
 //! Logins that no server of ours produces: refusals, lies, and proofs that are wrong.
 
-use crate::driver::{self, Peer, Scenario};
+use crate::crafted::{Monologue, message};
+use crate::driver::{self, Scenario};
 use crate::recording::{Recording, Side};
 use crate::scenarios;
 use dbdyno_wire::postgres::Version;
-
-/// Says one thing, whatever it hears.
-struct Monologue(Vec<u8>);
-
-impl Peer for Monologue {
-    fn send(&mut self, _bytes: &[u8]) {}
-
-    fn receive(&mut self) -> Vec<u8> {
-        std::mem::take(&mut self.0)
-    }
-}
-
-fn message(tag: u8, body: &[u8]) -> Vec<u8> {
-    let length = (body.len() as u32 + 4).to_be_bytes();
-    [&[tag], &length[..], body].concat()
-}
 
 fn authentication(method: u32, rest: &[u8]) -> Vec<u8> {
     message(b'R', &[&method.to_be_bytes(), rest].concat())

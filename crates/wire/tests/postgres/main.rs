@@ -7,6 +7,7 @@
 // Tests talk to real servers; the crate itself may not.
 #![allow(clippy::disallowed_types, clippy::disallowed_methods)]
 
+mod crafted;
 mod driver;
 mod encoders;
 mod live;

@@ -133,15 +133,17 @@ fn a_connection_cut_anywhere_ends_without_an_error_of_the_protocol() {
     });
 }
 
+/// What the server then seems to say may mean anything; it may only cost what was received.
 #[test]
 fn a_spoilt_byte_is_survived() {
     each_recording(|scenario, recording| {
-        for (turn, (_, bytes)) in recording.turns.iter().enumerate() {
-            for at in 0..bytes.len() {
+        for (turn, (side, bytes)) in recording.turns.iter().enumerate() {
+            for at in 0..if *side == Side::Server { bytes.len() } else { 0 } {
                 let mut spoilt = recording.turns.clone();
                 spoilt[turn].1[at] ^= 1 << (at % 8);
-                let story = play_careless(scenario, &spoilt);
-                assert!(story.error.is_some() || !story.events.is_empty(), "{}", scenario.name);
+                let mut connection = driver::connection(scenario);
+                driver::play_with(&mut connection, scenario, &mut Replay::careless(&spoilt));
+                assert!(connection.receive_space().len() <= IDLE_BYTES_MAX, "{}", scenario.name);
             }
         }
     });

@@ -235,7 +235,7 @@ fn runs_as_root() -> bool {
 
 /// Runs a program to its good end and returns its output.
 fn run(command: &mut Command) -> Vec<u8> {
-    let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
+    let output = command.output().unwrap_or_else(|error| panic!("{command:?} is needed: {error}"));
     let complaint = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{command:?}: {complaint}");
     output.stdout
