@@ -1,5 +1,5 @@
 //! Expressions are worth here what the real pgbench says they are: hundreds of vectors, made by
-//! `data/make_vectors.py`, over operators, precedence, NULL, CASE, functions, hashes,
+//! `data/make_expressions.py`, over operators, precedence, NULL, CASE, functions, hashes,
 //! permutations, literals, and text given with `-D`.
 
 mod common;

@@ -1,6 +1,6 @@
 r"""Asks the real pgbench what expressions are worth, and writes it down.
 
-    python3 make_vectors.py [PGBENCH]
+    python3 make_expressions.py [PGBENCH]
 
 Starts a throw-away PostgreSQL in a temporary folder (pgbench wants a connection), runs one
 script ``\set v debug(EXPRESSION)`` for each expression below, and writes ``expressions.tsv``:
@@ -13,8 +13,6 @@ Left out is what pgbench does by accident: ``abs(true)`` reads a boolean as a do
 takes C's hexadecimal numbers.
 """
 
-import contextlib
-import os
 import re
 import subprocess
 import sys
@@ -23,7 +21,8 @@ from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
 
-BIN = Path("/usr/lib/postgresql/15/bin")
+from peer import BIN, server
+
 OUTPUT = Path(__file__).with_name("expressions.tsv")
 MIN, MAX = "-9223372036854775808", "9223372036854775807"
 
@@ -137,70 +136,14 @@ def expressions() -> Iterator[tuple[str, str]]:
         yield value, ":x + 1"
 
 
-def unprivileged() -> list[str]:
-    """PostgreSQL refuses root; in a user namespace nobody is root."""
-    as_nobody = ["unshare", "--user", "--map-user=65534", "--map-group=65534"]
-    return as_nobody if os.getuid() == 0 else []
-
-
-@contextlib.contextmanager
-def server(folder: Path) -> Iterator[None]:
-    """A server with its socket in the folder, while the context lasts."""
-    data = folder / "data"
-    init: list[str | Path] = [
-        BIN / "initdb",
-        "-D",
-        data,
-        "-U",
-        "postgres",
-        "-A",
-        "trust",
-        "--no-sync",
-    ]
-    subprocess.run([*unprivileged(), *init], check=True, stdout=subprocess.DEVNULL)
-    serve: list[str | Path] = [
-        BIN / "postgres",
-        "-D",
-        data,
-        "-k",
-        folder,
-        "-c",
-        "listen_addresses=",
-        "-F",
-    ]
-    process = subprocess.Popen([*unprivileged(), *serve], stderr=subprocess.DEVNULL)
-    try:
-        ready: list[str | Path] = [BIN / "pg_isready", "-q", "-h", folder]
-        while subprocess.run(ready, check=False).returncode:
-            if process.poll() is not None:
-                raise SystemExit("the server did not start")
-        yield
-    finally:
-        process.terminate()
-        process.wait()
-
-
 def ask(pgbench: str, folder: Path, x: str, expression: str) -> str:
     """What pgbench prints for the expression."""
     script = folder / "script.sql"
     script.write_text(f"\\set v debug({expression})\n")
-    given = ["-D", f"x={x}"] if x else []
-    command: list[str | Path] = [
-        pgbench,
-        "-n",
-        "-t",
-        "1",
-        "-h",
-        folder,
-        "-U",
-        "postgres",
-        "-f",
-        script,
-        "-D",
-        "default_seed=-42",
-        *given,
-        "postgres",
-    ]
+    given = [f"--define=x={x}"] if x else []
+    options = ["--no-vacuum", "--transactions=1", "--define=default_seed=-42", *given]
+    where = [f"--host={folder}", "--username=postgres", "postgres"]
+    command = [pgbench, *options, f"--file={script}", *where]
     output = subprocess.run(command, capture_output=True, text=True, check=False).stderr
     printed = re.findall(r"^debug\(script=0,command=1\): (.*)$", output, re.MULTILINE)
     return printed[-1] if printed else "error"
@@ -208,11 +151,11 @@ def ask(pgbench: str, folder: Path, x: str, expression: str) -> str:
 
 def main() -> None:
     """Asks for all vectors and writes them."""
-    pgbench = sys.argv[1] if len(sys.argv) > 1 else str(BIN / "pgbench")
+    pgbench = sys.argv[1] if len(sys.argv) > 1 else f"{BIN}/pgbench"
     version = subprocess.run([pgbench, "--version"], capture_output=True, text=True, check=True)
     with tempfile.TemporaryDirectory() as folder, server(Path(folder)):
         rows = [(x, text, ask(pgbench, Path(folder), x, text)) for x, text in expressions()]
-    header = f"# Made by make_vectors.py with {version.stdout.strip()}; do not edit.\n"
+    header = f"# Made by make_expressions.py with {version.stdout.strip()}; do not edit.\n"
     OUTPUT.write_text(header + "".join("\t".join(row) + "\n" for row in rows))
 
 
