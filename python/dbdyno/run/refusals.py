@@ -22,9 +22,10 @@ def refuse_problems(problems: Sequence[Problem], warn: Callable[[str], None]) ->
 
 
 def _told(problem: Problem) -> str:
-    place = f"{problem.script}:{problem.line}:{problem.column}"
     near = f' at "{problem.text}"' if problem.text else ""
-    return f"{place}: {problem.message}{near}"
+    if not problem.script:  # in what was given beside the scripts
+        return f"{problem.message}{near}"
+    return f"{problem.script}:{problem.line}:{problem.column}: {problem.message}{near}"
 
 
 def refuse_too_many(clients: int, connection: Connection) -> None:

@@ -15,7 +15,7 @@ OPTIONS = ("--server", "postgres,shared_buffers=64MB", "-c", "1", "--json")
 
 
 def begin(phase: str, what: str, home: Path) -> subprocess.Popen[str]:
-    program = [sys.executable, "-m", "tests.cli.interrupted_command", phase]
+    program = [sys.executable, "-m", "tests.run.interrupted_command", phase]
     return subprocess.Popen(
         [*program, "run", what, *OPTIONS],
         cwd=ROOT,
