@@ -1,5 +1,6 @@
 //! Who logs in where, and how statements travel: the same for all connections of a run.
 
+use super::secret::Secret;
 use dbdyno_model::QueryMode;
 use std::fmt;
 
@@ -45,7 +46,7 @@ pub struct Config {
 /// Never shows the password.
 impl fmt::Debug for Config {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let password = self.password.as_ref().map(|_| "…");
+        let password = self.password.as_ref().map(Secret);
         f.debug_struct("Config")
             .field("user", &self.user)
             .field("database", &self.database)

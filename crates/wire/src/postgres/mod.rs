@@ -23,6 +23,7 @@ mod pending;
 mod prepared;
 mod request;
 mod scram;
+mod secret;
 mod session;
 mod stage;
 pub mod tls;

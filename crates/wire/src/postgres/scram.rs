@@ -3,6 +3,7 @@
 //! Three steps, each a type of its own, so that none can be left out. The nonce is an
 //! argument: a recorded exchange can be replayed.
 
+use super::secret::Secret;
 use crate::ProtocolError;
 use base64::prelude::{BASE64_STANDARD, Engine};
 use hmac::{Hmac, KeyInit, Mac};
@@ -93,7 +94,7 @@ impl Greeting {
         let signed = format!("{},{text},{unproven}", self.bare());
         let salted = salted_password(password, &challenge);
         let proof = BASE64_STANDARD.encode(client_proof(&salted, signed.as_bytes()));
-        let expectation = Expectation { server_key: sign(&salted, b"Server Key"), signed };
+        let expectation = Expectation { server_key: Secret(sign(&salted, b"Server Key")), signed };
         Ok((format!("{unproven},p={proof}"), expectation))
     }
 }
@@ -101,7 +102,7 @@ impl Greeting {
 /// The proof is out; the server's own signature comes next.
 #[derive(Debug)]
 pub(super) struct Expectation {
-    server_key: Key,
+    server_key: Secret<Key>,
     signed: String,
 }
 
@@ -112,7 +113,7 @@ impl Expectation {
         let encoded = text.strip_prefix("v=").ok_or(MALFORMED)?;
         let encoded = encoded.split(',').next().unwrap_or(encoded);
         let signature = BASE64_STANDARD.decode(encoded).map_err(|_| MALFORMED)?;
-        keyed(&self.server_key)
+        keyed(&self.server_key.0)
             .chain_update(self.signed.as_bytes())
             .verify_slice(&signature)
             .map_err(|_| ProtocolError::Malformed("SCRAM: the server's signature is wrong"))
@@ -177,7 +178,7 @@ fn xor(mut left: Key, right: Key) -> Key {
 
 #[cfg(test)]
 mod tests {
-    use super::{Binding, Challenge, Expectation, Greeting, salted_password, sign};
+    use super::{Binding, Challenge, Expectation, Greeting, Secret, salted_password, sign};
     use base64::prelude::{BASE64_STANDARD, Engine};
     use postgres_protocol::authentication::sasl;
 
@@ -204,7 +205,7 @@ mod tests {
             ours.answer(challenge.as_bytes(), "p\u{ad}encil \u{2168}").expect("a good challenge");
         assert_eq!(message.as_bytes(), theirs.message());
 
-        let signature = sign(&expectation.server_key, expectation.signed.as_bytes());
+        let signature = sign(&expectation.server_key.0, expectation.signed.as_bytes());
         let encoded = BASE64_STANDARD.encode(signature);
         theirs.finish(format!("v={encoded}").as_bytes()).expect("the same signature");
         expectation.check(format!("v={encoded}").as_bytes()).expect("our own signature");
@@ -212,7 +213,7 @@ mod tests {
 
     #[test]
     fn a_server_without_the_password_is_found_out() {
-        let expectation = Expectation { server_key: [1; 32], signed: "signed".into() };
+        let expectation = Expectation { server_key: Secret([1; 32]), signed: "signed".into() };
         for wrong in ["v=AAAA", "v=", "e=other-error", "", "v=*"] {
             assert!(expectation.check(wrong.as_bytes()).is_err(), "{wrong}");
         }
@@ -247,7 +248,7 @@ mod tests {
             "n=user,r=rOprNGfwEbeRWgbNEkqO,{challenge},\
              c=biws,r=rOprNGfwEbeRWgbNEkqO%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0"
         );
-        let server_key = sign(&salted, b"Server Key");
+        let server_key = Secret(sign(&salted, b"Server Key"));
         Expectation { server_key, signed }
             .check(b"v=6rriTRBi23WpRR/wtup+mMhUZUn/dB5nLTJRsjl95G4=")
             .expect("the signature of the example");

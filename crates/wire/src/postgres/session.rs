@@ -2,6 +2,7 @@
 
 use super::config::Version;
 use super::message::Fields;
+use super::secret::Secret;
 use crate::ProtocolError;
 
 /// Names and values kept at most: a server reports some fifteen parameters, a liar any number.
@@ -17,7 +18,7 @@ pub struct Session {
     pub version: Version,
     /// The server process.
     pub process_id: u32,
-    cancel_key: Box<[u8]>,
+    cancel_key: Secret<Box<[u8]>>,
     parameters: Vec<(String, String)>,
 }
 
@@ -38,7 +39,7 @@ impl Session {
     }
 
     pub(super) fn cancel_key(&self) -> &[u8] {
-        &self.cancel_key
+        &self.cancel_key.0
     }
 
     /// Reads a `ParameterStatus`. Those beyond the bound are not kept.
@@ -61,7 +62,7 @@ impl Session {
         if !(4..=CANCEL_KEY_BYTES_MAX).contains(&fields.0.len()) {
             return Err(ProtocolError::Malformed("a cancel key of 4 to 256 bytes was expected"));
         }
-        self.cancel_key = fields.0.into();
+        self.cancel_key = Secret(fields.0.into());
         Ok(())
     }
 }

@@ -116,3 +116,14 @@ fn a_server_that_cannot_prove_itself_is_not_spoken_to() {
     let outcome = scram_ending_with(&authentication(0, b""));
     assert_eq!(outcome, "message 'R' has no place in state Proving");
 }
+
+#[test]
+fn secrets_are_not_printed() {
+    let scenario = scenarios::login("crafted", "scram_user", Some("secret"));
+    let mut connection = driver::connection(&scenario);
+    let said = [authentication(0, b""), SETTLED.to_vec()].concat();
+    driver::play_with(&mut connection, &scenario, &mut Monologue(said));
+    let printed = format!("{connection:?}");
+    assert!(printed.contains("password: Some(…)"), "{printed}");
+    assert!(printed.contains("cancel_key: …"), "{printed}");
+}

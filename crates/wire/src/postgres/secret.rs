@@ -1,0 +1,13 @@
+//! What must not be printed, not even by accident.
+
+use std::fmt;
+
+/// A value that shows nothing of itself in debug output.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub(super) struct Secret<T>(pub(super) T);
+
+impl<T> fmt::Debug for Secret<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("…")
+    }
+}
