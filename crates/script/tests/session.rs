@@ -340,6 +340,18 @@ fn a_script_may_have_no_sql_and_a_statement_no_text() {
 }
 
 #[test]
+fn the_largest_expressions_allowed_fit_in_the_stack_of_a_thread() {
+    let sum = format!("\\set x {}1\nselect :x;", "1 + ".repeat(1000));
+    let nested = format!("\\set x {}1{}\nselect :x;", "(2 - ".repeat(49), ")".repeat(49));
+    for (script, result) in [(sum, "select 1001"), (nested, "select 1")] {
+        let program = program(&[&script], QueryMode::Simple);
+        let run = move || texts(&mut program.session(0), 0, 0);
+        let small = std::thread::Builder::new().stack_size(512 * 1024).spawn(run).unwrap();
+        assert_eq!(small.join().unwrap(), [result]);
+    }
+}
+
+#[test]
 fn statements_are_numbered_over_all_scripts() {
     let program = program(&["select 1;select 2;", "select 3;"], QueryMode::Prepared);
     let mut session = program.session(0);

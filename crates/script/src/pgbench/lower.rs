@@ -24,16 +24,15 @@ pub(super) struct Context<'a> {
     pub(super) options: &'a Options,
     pub(super) names: &'a mut Names,
     pub(super) statements: &'a mut Vec<Statement>,
-    pub(super) problems: &'a mut Vec<Problem>,
 }
 
-/// Lowers one script.
+/// Lowers script number `script`: its instructions, and what is wrong with it.
 pub(super) fn lower(
     script: u32,
     source: &Source<'_>,
     commands: Vec<Command>,
-    context: Context<'_>,
-) -> Vec<Instruction> {
+    context: &mut Context<'_>,
+) -> (Vec<Instruction>, Vec<Problem>) {
     let mut lowering = Lowering {
         script,
         source,
@@ -43,6 +42,7 @@ pub(super) fn lower(
         code: Vec::new(),
         blocks: Vec::new(),
         pipeline: None,
+        problems: Vec::new(),
     };
     for (index, command) in commands.into_iter().enumerate() {
         lowering.command = index as u32;
@@ -50,13 +50,13 @@ pub(super) fn lower(
         lowering.action(command.action);
     }
     lowering.check_closed();
-    lowering.code
+    (lowering.code, lowering.problems)
 }
 
-struct Lowering<'a, 's> {
+struct Lowering<'a, 's, 'c> {
     script: u32,
     source: &'a Source<'s>,
-    context: Context<'a>,
+    context: &'a mut Context<'c>,
     /// The command being lowered, and where it stands.
     command: u32,
     span: Range<usize>,
@@ -65,6 +65,7 @@ struct Lowering<'a, 's> {
     blocks: Vec<Block>,
     /// Where the open pipeline began.
     pipeline: Option<Range<usize>>,
+    problems: Vec<Problem>,
 }
 
 /// An `\if` that waits for its `\endif`.
@@ -79,14 +80,14 @@ struct Block {
     pipeline: Option<Range<usize>>,
 }
 
-impl Lowering<'_, '_> {
+impl Lowering<'_, '_, '_> {
     fn emit(&mut self, operation: Operation) {
         let line = self.source.line(self.span.start);
         self.code.push(Instruction { command: self.command, line, operation });
     }
 
     fn report(&mut self, severity: Severity, flaw: Flaw) {
-        self.context.problems.push(self.source.problem(severity, flaw));
+        self.problems.push(self.source.problem(severity, flaw));
     }
 
     /// An error of the whole command.
@@ -140,7 +141,7 @@ impl Lowering<'_, '_> {
         if sql.store.is_some() && self.pipeline.is_some() {
             self.error("rows cannot be stored inside a pipeline: their answer comes later");
         }
-        let (statement, body) = self.body(chunks);
+        let (statement, body) = self.body(sql, chunks);
         self.emit(Operation::Query(Query { statement, body, store: sql.store }));
     }
 
@@ -157,9 +158,10 @@ impl Lowering<'_, '_> {
         }
     }
 
-    fn body(&mut self, chunks: Vec<Chunk>) -> (StatementId, Body) {
+    /// The command's row in the table of statements, and how its values travel.
+    fn body(&mut self, sql: &Sql, chunks: Vec<Chunk>) -> (StatementId, Body) {
         if self.context.mode == QueryMode::Simple {
-            let text = self.source.text[self.span.clone()].trim_end_matches(';').to_owned();
+            let text = self.source.text[sql.span.clone()].into();
             return (self.statement(text, 0), Body::Text(chunks));
         }
         let (sql, slots) = numbered(chunks);

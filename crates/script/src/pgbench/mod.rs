@@ -35,6 +35,7 @@ use chars::is_valid_name;
 use datum::value_from_text;
 use dbdyno_model::{Purpose, QueryMode, Scalar, Script, Stream, Value};
 use names::Names;
+use program::Instruction;
 use read::Reading;
 use source::Source;
 use std::collections::{BTreeMap, HashSet};
@@ -60,6 +61,24 @@ pub struct Compilation {
 }
 
 /// Compiles a plan's scripts. Never stops at the first problem.
+///
+/// ```
+/// use dbdyno_model::{Purpose, QueryMode, Script, Stream};
+/// use dbdyno_script::{Options, Resume, Session, compile};
+/// use std::{collections::BTreeMap, sync::Arc};
+///
+/// let text = "\\set id random(1, 10 * :scale)\nselect * from t where id = :id;".into();
+/// let scripts = [Script { name: "by_id".into(), weight: 1, text }];
+/// let options = Options { seed: 1, allow_shell: false, print: |line| eprintln!("{line}") };
+/// let compilation = compile(&scripts, &BTreeMap::new(), QueryMode::Prepared, options);
+/// assert!(compilation.problems.is_empty());
+/// let program = Arc::new(compilation.program.unwrap());
+/// assert_eq!(program.statements()[0].sql, "select * from t where id = $1");
+///
+/// let mut client = program.session(0);
+/// client.begin(0, Stream::keyed(1, Purpose::Script, 0, 0));
+/// println!("{:?}", client.resume(Resume::Continue));
+/// ```
 pub fn compile(
     scripts: &[Script],
     variables: &BTreeMap<String, Scalar>,
@@ -72,24 +91,12 @@ pub fn compile(
         names.settable_slot(name);
     }
     let client_id = names.settable_slot("client_id");
-    let read = |script| read_script(script, &mut names);
-    let readings: Vec<Reading<'_>> = scripts.iter().map(read).collect();
+    let readings = scripts.iter().map(|script| read_script(script, &mut names)).collect();
     let mut problems = check_plan(scripts, variables);
     let mut statements = Vec::new();
-    let mut code = Vec::new();
-    for (index, reading) in readings.into_iter().enumerate() {
-        let mut found = reading.problems(&names);
-        let (source, commands) = (reading.source, reading.commands);
-        let context = lower::Context {
-            mode,
-            options: &options,
-            names: &mut names,
-            statements: &mut statements,
-            problems: &mut found,
-        };
-        code.push(lower::lower(index as u32, &source, commands, context));
-        problems.extend(in_order(found));
-    }
+    let mut context =
+        lower::Context { mode, options: &options, names: &mut names, statements: &mut statements };
+    let code = lower_all(readings, &mut context, &mut problems);
     let is_sound = problems.iter().all(|problem| problem.severity != Severity::Error);
     let program = is_sound.then(|| Program {
         scripts: code,
@@ -102,6 +109,22 @@ pub fn compile(
         print: options.print,
     });
     Compilation { program, problems }
+}
+
+/// The instructions of all scripts. A script's problems are put in the order of its text.
+fn lower_all(
+    readings: Vec<Reading<'_>>,
+    context: &mut lower::Context<'_>,
+    problems: &mut Vec<Problem>,
+) -> Vec<Vec<Instruction>> {
+    let lower = |(index, reading): (usize, Reading<'_>)| {
+        let mut found = reading.problems(context.names);
+        let (code, more) = lower::lower(index as u32, &reading.source, reading.commands, context);
+        found.extend(more);
+        problems.extend(in_order(found));
+        code
+    };
+    readings.into_iter().enumerate().map(lower).collect()
 }
 
 fn read_script<'a>(script: &'a Script, names: &mut Names) -> Reading<'a> {
