@@ -63,19 +63,18 @@ def test_a_private_server_answers_and_leaves_nothing(home: Path) -> None:
     assert [path.name for path in (home / "private").iterdir()] == ["lock"]
 
 
-def test_it_is_its_owners_alone(home: Path) -> None:
-    with start_private(spec(), connections=8) as server:
-        assert server.data_directory is not None
-        folder = server.data_directory.parent
-        private = [home, folder, server.data_directory]
-        assert [path.stat().st_mode & 0o777 for path in private] == [0o700] * 3
-        assert (folder / "password").stat().st_mode & 0o777 == 0o600
-        socket = server.endpoint().address.unix
-        assert socket
-        assert Path(socket.path).stat().st_mode & 0o777 == 0o700
-        with server.connect() as connection:
-            listening = connection.execute("select current_setting('listen_addresses')").fetchone()
-            assert listening == ("",)
+def test_it_is_its_owners_alone(embedded_server: Server) -> None:
+    assert embedded_server.data_directory is not None
+    folder = embedded_server.data_directory.parent
+    private = [folder.parent.parent, folder.parent, folder, embedded_server.data_directory]
+    assert [path.stat().st_mode & 0o777 for path in private] == [0o700] * 4
+    assert (folder / "password").stat().st_mode & 0o777 == 0o600
+    socket = embedded_server.endpoint().address.unix
+    assert socket
+    assert Path(socket.path).stat().st_mode & 0o777 == 0o700
+    with embedded_server.connect() as connection:
+        listening = connection.execute("select current_setting('listen_addresses')").fetchone()
+        assert listening == ("",)
 
 
 def test_tcp_is_loopback_with_a_password(home: Path) -> None:
@@ -93,7 +92,7 @@ def test_tcp_is_loopback_with_a_password(home: Path) -> None:
         assert "wrong@" not in str(caught.value)
 
 
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
 def test_the_server_dies_with_dbdyno(home: Path, number: signal.Signals) -> None:
     owner = subprocess.Popen(
         [sys.executable, "-c", OWNER, json.dumps(SMALL)],

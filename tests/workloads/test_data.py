@@ -17,7 +17,7 @@ def refusal(prepare: Prepare, name: str, **given: Any) -> DbdynoError:
     with pytest.raises(DbdynoError) as caught:
         prepare(name, bulk=no_rows, **given)
     assert caught.value.code == "data_in_the_way"
-    assert "--replace" in caught.value.hint
+    assert caught.value.hint.startswith("--replace drops ")
     return caught.value
 
 
@@ -70,6 +70,13 @@ def test_replace_drops_and_loads_anew(prepare: Prepare, connection: Connection) 
     assert replaced.report.phases[0].name == "drop"
     assert prepare("tpcb", bulk=no_rows).values["scale"] == 5
     assert connection.execute("select count(*) from other").fetchone() == (0,)
+
+
+def test_replace_drops_no_view(prepare: Prepare, connection: Connection) -> None:
+    connection.execute("create view pgbench_accounts as select 1 as aid")
+    with pytest.raises(DbdynoError) as caught:
+        prepare("tpcb", bulk=no_rows, replace=True)
+    assert caught.value.code == "not_a_table"
 
 
 def test_replace_stops_at_what_others_built_on_it(prepare: Prepare, connection: Connection) -> None:

@@ -11,8 +11,10 @@ from dbdyno.errors import DbdynoError
 Value: TypeAlias = int | bool | str
 Values: TypeAlias = Mapping[str, Value]
 
-WORDS = {"true": True, "on": True, "yes": True, "1": True}
-WORDS_FALSE = {"false": False, "off": False, "no": False, "0": False}
+BOOLEANS = {
+    **dict.fromkeys(("true", "on", "yes", "1"), True),
+    **dict.fromkeys(("false", "off", "no", "0"), False),
+}
 
 
 class Parameter(Struct, frozen=True, kw_only=True):
@@ -41,7 +43,7 @@ class Parameter(Struct, frozen=True, kw_only=True):
         value: Value | None
         match self.kind:
             case "bool":
-                value = {**WORDS, **WORDS_FALSE}.get(text)
+                value = BOOLEANS.get(text)
             case "choice":
                 value = text if text in self.choices else None
             case "int":

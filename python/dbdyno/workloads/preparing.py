@@ -58,8 +58,7 @@ def prepare_data(  # noqa: PLR0913 (each is another thing)
 ) -> Prepared:
     """Data for these parameters: as it is, or loaded. ``given`` are those a person named."""
     read = workload.read(given)
-    with place.target.understood("look at the tables"):
-        status = data_status(workload, place.target, place.connection, read)
+    status = data_status(workload, place.target, place.connection, read)
     if status.state == "compatible" and not options.replace:
         values = workload.complete({**read, "scale": status.scale or 1})
         return Prepared(values=values, made_by=status.made_by or "")
@@ -88,5 +87,9 @@ def _in_the_way(workload: Workload, status: DataStatus) -> DbdynoError:
     return DbdynoError(
         "data_in_the_way",
         f"the data for {workload.name} is there, but {status.why}",
-        "--replace drops these tables and loads anew",
+        f"--replace drops {_names(workload)} and loads anew",
     )
+
+
+def _names(workload: Workload) -> str:
+    return ", ".join(table.name for table in workload.tables(workload.complete({})))

@@ -25,6 +25,13 @@ def data_status(
     workload: Workload, target: Target, connection: Connection, given: Mapping[str, Value]
 ) -> DataStatus:
     """Compares what is there with the workload and with the parameters that were given."""
+    with target.understood("look at the tables"):
+        return _status(workload, target, connection, given)
+
+
+def _status(
+    workload: Workload, target: Target, connection: Connection, given: Mapping[str, Value]
+) -> DataStatus:
     wanted = workload.tables(workload.complete(given))
     found = target.find_tables(connection, [table.name for table in wanted])
     if not found:

@@ -1,0 +1,62 @@
+"""The guard: what ends it, and what its own end leaves to the next start."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+from dbdyno.servers.binaries import embedded_binaries
+from dbdyno.servers.private import start_private
+from dbdyno.servers.processes import end, is_running, mark_of, parent_of
+from dbdyno.servers.spec import ServerSpec
+from tests.conftest import SMALL
+
+# Runs as an ordinary user of its own namespace, as most people run dbdyno.
+AS_USER = ("unshare", "--user", "--map-user=1000", "--map-group=1000")
+USE_ONCE = """
+import os
+from pathlib import Path
+from dbdyno.servers.private import start_private
+from dbdyno.servers.spec import ServerSpec
+assert os.geteuid() == 1000
+settings = {"shared_buffers": "64MB"}
+with start_private(ServerSpec(settings=settings), connections=1) as server:
+    with server.connect() as connection:
+        print(connection.execute("select 1").fetchone())
+"""
+
+
+def spec() -> ServerSpec:
+    return ServerSpec(path=embedded_binaries()[0].folder, settings=SMALL)
+
+
+def test_a_server_that_lost_its_guard_ends_at_the_next_start(home: Path) -> None:
+    orphan = start_private(spec(), connections=8)
+    assert orphan.process_id is not None
+    process = mark_of(orphan.process_id)
+    guard = parent_of(orphan.process_id)
+    assert guard is not None
+    os.kill(guard, signal.SIGKILL)
+    orphan.stop()
+    assert is_running(process)
+    with start_private(spec(), connections=8):
+        assert not is_running(process)
+        assert orphan.data_directory is not None
+        assert not orphan.data_directory.exists()
+
+
+def test_a_server_that_crashes_leaves_its_log_to_read(home: Path) -> None:
+    with start_private(spec(), connections=8) as server:
+        assert server.process_id is not None
+        assert server.log_path is not None
+        assert end(mark_of(server.process_id), signal.SIGQUIT, patience_s=10)
+        assert "received immediate shutdown request" in server.log_path.read_text()
+    assert not server.log_path.exists()
+
+
+def test_an_ordinary_user_needs_nothing(tmp_path: Path) -> None:
+    environment = {**os.environ, "DBDYNO_HOME": str(tmp_path / "home")}
+    command = [*AS_USER, sys.executable, "-c", USE_ONCE]
+    result = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert (result.stdout, result.stderr) == ("(1,)\n", "")
