@@ -13,6 +13,7 @@ use super::sql::Kind;
 use super::template::{numbered, template};
 use crate::problem::{Problem, Severity};
 use dbdyno_model::{Flow, QueryMode, Statement, StatementId};
+use std::collections::HashSet;
 use std::ops::Range;
 
 /// What a statement of PostgreSQL's protocol can carry.
@@ -43,6 +44,7 @@ pub(super) fn lower(
         blocks: Vec::new(),
         pipeline: None,
         problems: Vec::new(),
+        warned: HashSet::new(),
     };
     for (index, command) in commands.into_iter().enumerate() {
         lowering.command = index as u32;
@@ -66,6 +68,8 @@ struct Lowering<'a, 's, 'c> {
     /// Where the open pipeline began.
     pipeline: Option<Range<usize>>,
     problems: Vec<Problem>,
+    /// Texts that were warned of.
+    warned: HashSet<&'a str>,
 }
 
 /// An `\if` that waits for its `\endif`.
@@ -88,6 +92,13 @@ impl Lowering<'_, '_, '_> {
 
     fn report(&mut self, severity: Severity, flaw: Flaw) {
         self.problems.push(self.source.problem(severity, flaw));
+    }
+
+    /// Warns of each text once: a name that nothing sets is often mentioned many times.
+    fn warn(&mut self, flaw: Flaw) {
+        if self.warned.insert(&self.source.text[flaw.span.clone()]) {
+            self.report(Severity::Warning, flaw);
+        }
     }
 
     /// An error of the whole command.
@@ -136,7 +147,7 @@ impl Lowering<'_, '_, '_> {
         let (chunks, warnings) =
             template(self.source.text, sql, self.context.mode, self.context.names);
         for warning in warnings {
-            self.report(Severity::Warning, warning);
+            self.warn(warning);
         }
         if sql.store.is_some() && self.pipeline.is_some() {
             self.error("rows cannot be stored inside a pipeline: their answer comes later");

@@ -38,7 +38,7 @@ use names::Names;
 use program::Instruction;
 use read::Reading;
 use source::Source;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 
 /// What scripts are compiled with, besides their text and variables.
 #[derive(Clone, Copy, Debug)]
@@ -121,7 +121,8 @@ fn lower_all(
         let mut found = reading.problems(context.names);
         let (code, more) = lower::lower(index as u32, &reading.source, reading.commands, context);
         found.extend(more);
-        problems.extend(in_order(found));
+        found.sort_by_key(|problem| (problem.line, problem.column));
+        problems.extend(found);
         code
     };
     readings.into_iter().enumerate().map(lower).collect()
@@ -157,15 +158,4 @@ fn start_values(variables: &BTreeMap<String, Scalar>, seed: u64) -> BTreeMap<Str
         (name.clone(), value)
     });
     automatic.into_iter().chain(given).collect()
-}
-
-/// Problems by place, with one warning for each text: a name that nothing sets is often
-/// mentioned many times.
-fn in_order(mut problems: Vec<Problem>) -> Vec<Problem> {
-    problems.sort_by_key(|problem| (problem.line, problem.column));
-    let mut warned = HashSet::new();
-    problems.retain(|problem| {
-        problem.severity == Severity::Error || warned.insert(problem.text.clone())
-    });
-    problems
 }
