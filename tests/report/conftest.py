@@ -26,6 +26,7 @@ HOST = {
 SERVER = {
     "version": "PostgreSQL 15.18",
     "durability": {"fsync": "on"},
+    "chosen": [{"name": "max_wal_size", "value": "16GB", "reason": "no checkpoint by size"}],
     "settings": [{"name": "shared_buffers", "value": "131072", "unit": "8kB", "source": "file"}],
 }
 

@@ -105,3 +105,22 @@ def test_an_outage_is_marked_on_the_charts_and_listed(ordinary):
     assert marks == [(-3, 0), (20, 24), (50, 60)]
     assert "shaded: warm-up and outage." in page
     assert "to the end" in page
+
+
+def test_an_interrupted_run_shows_what_was_recorded(tmp_path):
+    with RunWriter(synthetic.record(), synthetic.plan(), tmp_path) as writer:
+        for frame in synthetic.packed(synthetic.Shape(seconds=12, tps=100, done=False)):
+            writer.append_frame(frame)
+    page = render_html(open_run("last", tmp_path).recording(), hdr.HISTOGRAMS)
+    assert "Interrupted: the numbers are those of the part that was recorded." in page
+    assert re.search(r'class="value">\d\d\.?\d?<small> TPS', page)
+    assert 'id="statement-bars"' in page
+
+
+def test_settings_stand_in_tables_with_their_reasons(ordinary):
+    page = render_html(ordinary, hdr.HISTOGRAMS)
+    server = page[page.index('<section id="server"') :]
+    assert re.search(
+        r"max_wal_size</td><td class=\"code\">16GB</td><td>no checkpoint by size", server
+    )
+    assert re.search(r"shared_buffers</td><td class=\"code\">131072</td><td>8kB", server)

@@ -87,3 +87,8 @@ def test_a_table_that_is_not_there_names_those_that_are(home):
     with pytest.raises(StoreError) as caught:
         open_run("last", home).columns("interval")
     assert "intervals" in caught.value.hint
+
+
+def test_a_table_can_be_described(home):
+    columns = [row[0] for row in sql("describe intervals", home).fetchall()]
+    assert columns[:3] == ["run_id", "interval", "phase"]

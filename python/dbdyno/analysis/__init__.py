@@ -2,6 +2,6 @@
 
 from dbdyno.analysis.doubts import find_doubts
 from dbdyno.analysis.estimate import Estimate, estimate_mean
-from dbdyno.analysis.summarize import summarize
+from dbdyno.analysis.summarize import full_record, summarize
 
-__all__ = ["Estimate", "estimate_mean", "find_doubts", "summarize"]
+__all__ = ["Estimate", "estimate_mean", "find_doubts", "full_record", "summarize"]

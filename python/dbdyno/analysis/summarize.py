@@ -56,6 +56,13 @@ def summarize(recording: Recording, histograms: Histograms) -> RunRecord:
     )
 
 
+def full_record(recording: Recording, histograms: Histograms) -> RunRecord:
+    """The record as it is, or for a run that has not finished, with the numbers so far."""
+    if recording.record.throughput_tps is not None:
+        return recording.record
+    return summarize(recording, histograms)
+
+
 def _duration_s(recording: Recording, over_time: Timeline) -> float:
     done = recording.engine.get("done")
     if done:

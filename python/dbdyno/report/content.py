@@ -11,6 +11,7 @@ from typing import Literal, TypeAlias
 from markupsafe import Markup
 from msgspec import Struct
 
+from dbdyno.analysis.summarize import full_record
 from dbdyno.analysis.timeline import Timeline, timeline
 from dbdyno.model.record import RunRecord
 from dbdyno.model.recording import Histograms, Recording
@@ -99,10 +100,10 @@ class Subject:
         self.recording = recording
         self.histograms = histograms
 
-    @property
+    @cached_property
     def record(self) -> RunRecord:
-        """The record of the run."""
-        return self.recording.record
+        """The record of the run, with the numbers so far if it has not finished."""
+        return full_record(self.recording, self.histograms)
 
     @cached_property
     def timeline(self) -> Timeline:

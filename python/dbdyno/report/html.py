@@ -32,7 +32,7 @@ def render_html(recording: Recording, histograms: Histograms) -> str:
     subject = Subject(recording, histograms)
     sections = [(section, section.build(subject)) for section in all_sections()]
     return _template().render(
-        record=recording.record,
+        record=subject.record,
         sections=[(section, blocks) for section, blocks in sections if blocks],
         style=Markup((_HERE / "templates" / "report.css").read_text(encoding="utf-8")),
         script=Markup(script),

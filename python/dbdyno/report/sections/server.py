@@ -5,29 +5,36 @@ from typing import Any
 
 from dbdyno.report.content import Block, Facts, Section, Subject, Table
 from dbdyno.report.facts import readable_pairs
+from dbdyno.report.words import NOTHING
+
+_TABLES = {
+    "chosen": "Settings that were chosen for this server, and why",
+    "settings": "Settings that are not the server's default",
+}
 
 
 def build(subject: Subject) -> Sequence[Block]:
-    """Facts, then the settings as a table."""
+    """Facts, then the settings as tables."""
     described = dict(subject.recording.server)
-    settings = described.pop("settings", ())
+    lists = {name: described.pop(name, ()) for name in _TABLES}
     pairs = readable_pairs(described)
-    blocks: list[Block] = [Facts(pairs=pairs)] if pairs else []
-    if settings:
-        blocks.append(_settings(settings))
-    return blocks
+    facts: list[Block] = [Facts(pairs=pairs)] if pairs else []
+    return [*facts, *(_table(_TABLES[name], rows) for name, rows in lists.items() if rows)]
 
 
-def _settings(settings: Sequence[Mapping[str, Any]]) -> Table:
+def _table(caption: str, settings: Sequence[Mapping[str, Any]]) -> Table:
+    """A column for each thing that is said of the settings."""
+    names = list(settings[0])
     return Table(
-        caption="Settings that are not the server's default",
-        columns=("Setting", "Value", "Unit", "Source"),
-        rows=[
-            tuple(str(setting.get(name, "")) for name in ("name", "value", "unit", "source"))
-            for setting in settings
-        ],
+        caption=caption,
+        columns=[name.capitalize() for name in names],
+        rows=[[_written(setting.get(name)) for name in names] for setting in settings],
         code=frozenset({0, 1}),
     )
+
+
+def _written(value: object) -> str:
+    return NOTHING if value is None or value == "" else str(value)
 
 
 SECTION = Section(id="server", title="Server", order=90, build=build)
