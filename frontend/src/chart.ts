@@ -85,9 +85,16 @@ function axis(): uPlot.Axis {
   };
 }
 
+// Steps of time that fall on whole minutes and hours once they are that long.
+const TIME_STEPS = [
+  0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 28800, 86400,
+];
+
 function xAxis(): uPlot.Axis {
   return {
     ...axis(),
+    incrs: TIME_STEPS,
+    space: 80,
     grid: { show: false },
     size: 26,
     values: (_plot, ticks) => ticks.map(formatSeconds),

@@ -27,11 +27,15 @@ function withSpaces(digits: string): string {
 }
 
 export function formatSeconds(seconds: number): string {
-  const total = Math.round(Math.abs(seconds));
   const sign = seconds < 0 ? "−" : "";
-  if (total < 120) return `${sign}${total}${THIN_SPACE}s`;
-  const minutes = Math.floor(total / 60);
-  const rest = String(total % 60).padStart(2, "0");
-  if (minutes < 60) return `${sign}${minutes}:${rest}`;
-  return `${sign}${Math.floor(minutes / 60)}:${String(minutes % 60).padStart(2, "0")}:${rest}`;
+  const length = Math.abs(seconds);
+  if (length < 120) return `${sign}${significant(length)}${THIN_SPACE}s`;
+  const total = Math.round(length);
+  const parts: [number, string][] = [
+    [Math.floor(total / 3600), "h"],
+    [Math.floor(total / 60) % 60, "min"],
+    [total % 60, "s"],
+  ];
+  const named = parts.filter(([value]) => value > 0);
+  return sign + named.map(([value, unit]) => `${value}${THIN_SPACE}${unit}`).join(" ");
 }

@@ -25,7 +25,14 @@ def test_times_have_three_digits_and_their_unit(value, written):
 
 @pytest.mark.parametrize(
     ("value", "written"),
-    [(-3, "−3 s"), (0.5, "0.5 s"), (119, "119 s"), (125, "2:05"), (28_800, "8:00:00")],
+    [
+        (-3, "−3 s"),
+        (0.5, "0.5 s"),
+        (119, "119 s"),
+        (125, "2 min 5 s"),
+        (5_400, "1 h 30 min"),
+        (28_800, "8 h"),
+    ],
 )
 def test_lengths_of_time(value, written):
     assert words.seconds(value).replace(words.THIN_SPACE, " ") == written

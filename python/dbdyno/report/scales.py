@@ -41,6 +41,17 @@ def log_ticks(low: float, high: float) -> list[float]:
     return [tick for tick in ticks if low <= tick * 1.0001 and tick <= high * 1.0001]
 
 
+_TIME_STEPS_S = (60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 28800, 86400)
+
+
+def time_ticks(end_s: float, wanted: int) -> list[float]:
+    """Steps from 0 that fall on whole minutes and hours once they are that long."""
+    if end_s <= 120:
+        return linear_ticks(end_s, wanted)
+    step = next((step for step in _TIME_STEPS_S if end_s / step <= wanted), _TIME_STEPS_S[-1])
+    return [float(time) for time in range(0, int(end_s) + 1, step)]
+
+
 def linear_ticks(high: float, wanted: int = 5) -> list[float]:
     """Round steps from 0 up to ``high``."""
     if high <= 0:

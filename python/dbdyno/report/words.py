@@ -62,4 +62,5 @@ def seconds(value: float) -> str:
         return f"{sign}{significant(total)}{THIN_SPACE}s"
     minutes, rest = divmod(round(total), 60)
     hours, minutes = divmod(minutes, 60)
-    return f"{sign}{hours}:{minutes:02}:{rest:02}" if hours else f"{sign}{minutes}:{rest:02}"
+    parts = ((hours, "h"), (minutes, "min"), (rest, "s"))
+    return sign + " ".join(f"{value}{THIN_SPACE}{unit}" for value, unit in parts if value)

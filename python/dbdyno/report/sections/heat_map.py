@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from dbdyno.analysis.distributions import bucket_low_ms, bucket_matrix
 from dbdyno.report.content import Block, Figure, Section, Subject, Table
-from dbdyno.report.scales import Scale, linear_ticks, log_scale, log_ticks
+from dbdyno.report.scales import Scale, log_scale, log_ticks, time_ticks
 from dbdyno.report.svg import Drawing, png_of_rgba
 from dbdyno.report.words import milliseconds, percent, seconds
 
@@ -111,7 +111,7 @@ def _draw(grid: Grid, width: int, height: int) -> Markup:
         drawing.text(_LEFT - 8, rows(tick) + 4, milliseconds(tick), "end")
         drawing.line(_LEFT, rows(tick), right, rows(tick), "rule")
     times = Scale(grid.begin_s, grid.end_s, _LEFT, right)
-    for tick in linear_ticks(grid.end_s, 6 if width > 500 else 3):
+    for tick in time_ticks(grid.end_s, 8 if width > 500 else 3):
         drawing.text(times(tick), height - 8, seconds(tick), "middle" if tick else "start")
     return drawing.markup()
 
