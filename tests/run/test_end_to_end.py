@@ -1,0 +1,131 @@
+"""The program as people run it: the real engine, a real server, in a process of its own."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from dbdyno import store
+from dbdyno.servers.base import Server
+from tests.run.test_interrupts import servers_left, wait_for
+
+DBDYNO = (sys.executable, "-m", "dbdyno")
+
+
+@pytest.fixture
+def script(tmp_path: Path) -> Path:
+    path = tmp_path / "one.sql"
+    path.write_text("select 1;")
+    return path
+
+
+def dbdyno(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    words = [*DBDYNO, *map(str, arguments)]
+    return subprocess.run(words, capture_output=True, text=True, check=False, timeout=120)
+
+
+def begin(*arguments: str | Path) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [*DBDYNO, *map(str, arguments)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def engine_of(process: subprocess.Popen[str]) -> int:
+    """The engine that a running dbdyno has started."""
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+    (engine,) = (
+        int(child)
+        for child in children
+        if b"dbdyno.agent" in Path(f"/proc/{child}/cmdline").read_bytes()
+    )
+    return engine
+
+
+def test_a_whole_run_on_a_private_server(home, tmp_path):
+    report = tmp_path / "report.html"
+    ended = dbdyno(
+        "run", "tpcb", "-c", "4", "-T", "2", "--warmup", "1", "--report", report, "--json"
+    )
+
+    assert ended.returncode == 0, ended.stderr
+    record = json.loads(ended.stdout)
+    assert record["valid"]
+    assert record["transactions"]["ok"] > 100
+    assert record["response_ms"]["p99"] >= record["response_ms"]["p50"] > 0
+    assert len(record["statements"]) == 7
+    assert record["client"]["cpu_us_per_transaction"] > 0
+    assert record["server"]["cpu_us_per_transaction"] > 0
+    assert "server settings: shared_buffers=" in ended.stderr
+    assert "<html" in report.read_text()
+    assert servers_left(home) == []
+
+
+def test_the_same_seed_is_recorded_and_the_options_are_in_the_plan(home, postgres_server, script):
+    ended = dbdyno(
+        *("run", script, "--target", postgres_server.url, "--seed", "42", "-c", "3", "-j", "2"),
+        *("-M", "simple", "--rate", "200", "--arrivals", "constant", "-T", "1", "--warmup", "0"),
+        *("-L", "500", "--tag", "purpose=test", "--interval", "200ms", "--json"),
+    )
+    record = json.loads(ended.stdout)
+    assert (record["seed"], record["tags"]) == (42, {"purpose": "test"})
+    plan = store.open_run("last").plan
+    assert (plan["seed"], plan["clients"], plan["query_mode"]) == (42, 3, "simple")
+    assert plan["arrivals"]["open"]["law"] == "constant"
+    assert plan["latency_limit_ns"] == 500_000_000
+    assert 190 <= record["transactions"]["ok"] <= 210
+
+
+def test_a_script_with_errors_is_refused_with_their_places(home, tmp_path):
+    bad = tmp_path / "bad.sql"
+    bad.write_text("\\set x rnd(1, 2)\nselect :x;\n\\foo\n")
+    ended = dbdyno("run", bad)
+    assert ended.returncode == 1
+    places = re.findall(r"bad\.sql:(\d+):(\d+): ", ended.stderr)
+    assert places == [("1", "8"), ("3", "1")]
+    assert not home.exists()
+
+
+def test_an_interrupt_of_the_real_engine(home, postgres_server: Server, script):
+    command = ("run", script, "--target", postgres_server.url, "-c", "2", "-T", "60", "--json")
+    with begin(*command, "--warmup", "0") as process:
+        wait_for("measure", process)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=30)
+    assert process.returncode == 130, err
+    assert json.loads(out)["status"] == "interrupted"
+
+
+def test_an_engine_that_dies_leaves_a_failed_run(home, postgres_server: Server, script):
+    command = ("run", script, "--target", postgres_server.url, "-c", "2", "-T", "60", "--json")
+    with begin(*command, "--warmup", "0") as process:
+        wait_for("measure", process)
+        os.kill(engine_of(process), signal.SIGKILL)
+        out, err = process.communicate(timeout=30)
+    assert process.returncode == 2, err
+    record = json.loads(out)
+    assert record["status"] == "failed"
+    assert record["invalid_reasons"] == ["the engine ended before the run did"]
+    assert record["transactions"]["ok"] > 0
+
+
+def test_killed_it_leaves_a_readable_run_and_no_process(home, script):
+    server = "postgres,shared_buffers=64MB"
+    with begin("run", script, "--server", server, "-T", "60", "--warmup", "0") as process:
+        wait_for("measure", process)
+        process.kill()
+    deadline = time.monotonic() + 20
+    while servers_left(home) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert servers_left(home) == []
+    run = store.open_run("last")
+    assert run.status == "interrupted"
+    assert run.columns("intervals")["completed_ok"].sum() > 0
