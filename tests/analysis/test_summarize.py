@@ -107,3 +107,14 @@ def test_frames_of_the_generator_obey_the_identities():
         if isinstance(frame, frames.Interval):
             counters = frame.counters
             assert counters.started == counters.ok + counters.failed + counters.in_flight
+
+
+def test_an_interval_that_was_cut_short_is_no_sample_of_throughput(tmp_path):
+    recording = recorded(tmp_path)
+    seconds = recording.tables["intervals"]["seconds"].copy()
+    seconds[-1] = 0.02
+    intervals = recording.tables["intervals"] | {"seconds": seconds}
+    cut = msgspec.structs.replace(recording, tables=recording.tables | {"intervals": intervals})
+    assert len(timeline(cut).tps) == 26
+    assert len(timeline(cut).whole_intervals().tps) == 25
+    assert len(timeline(cut).measured_tps) == 23

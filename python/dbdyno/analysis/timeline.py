@@ -8,7 +8,7 @@ from dbdyno.analysis.estimate import Series
 from dbdyno.model.recording import Column, Recording
 
 PERCENTILES = {"p50_ms": 0.5, "p95_ms": 0.95, "p99_ms": 0.99}
-_FULL_SHARE = 0.5
+_WHOLE_SHARE = 0.5
 
 
 class Timeline(Struct, frozen=True):
@@ -24,11 +24,26 @@ class Timeline(Struct, frozen=True):
 
     @property
     def measured_tps(self) -> Series:
-        """Throughput of the measured intervals; a last one cut short says too little to count."""
-        measured = self.phase == "measure"
-        typical = np.median(self.seconds[measured]) if measured.any() else 0.0
-        whole: Series = self.tps[measured & (self.seconds >= typical * _FULL_SHARE)]
-        return whole
+        """Throughput of the measured intervals."""
+        whole = self.whole_intervals()
+        measured: Series = whole.tps[whole.phase == "measure"]
+        return measured
+
+    def whole_intervals(self) -> "Timeline":
+        """Without intervals that were cut short, as the last one and the drain are.
+
+        In a few milliseconds only stragglers end: such a point is no level of anything.
+        """
+        typical_s = float(np.median(self.seconds)) if len(self.seconds) else 0.0
+        whole = self.seconds >= typical_s * _WHOLE_SHARE
+        return Timeline(
+            phase=self.phase[whole],
+            time_s=self.time_s[whole],
+            seconds=self.seconds[whole],
+            tps=self.tps[whole],
+            failed_per_s=self.failed_per_s[whole],
+            latencies_ms={name: values[whole] for name, values in self.latencies_ms.items()},
+        )
 
 
 def timeline(recording: Recording) -> Timeline:

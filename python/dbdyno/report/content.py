@@ -110,6 +110,11 @@ class Subject:
         """What happened in each interval."""
         return timeline(self.recording)
 
+    @cached_property
+    def whole_intervals(self) -> Timeline:
+        """The same without intervals that were cut short: what is drawn over time."""
+        return self.timeline.whole_intervals()
+
 
 class Section(Struct, frozen=True, kw_only=True):
     """One part of the report. ``build`` gives nothing when the run has nothing for it."""

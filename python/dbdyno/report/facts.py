@@ -28,6 +28,7 @@ def _title(path: tuple[str, ...]) -> str:
     words = " ".join(path).replace("_", " ")
     for unit in (" bytes", " ns"):
         words = words.removesuffix(unit)
+    words = words.replace("io uring", "io_uring")
     written = " ".join(_WORDS.get(word, word) for word in words.split())
     return written[:1].upper() + written[1:]
 

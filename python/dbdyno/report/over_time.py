@@ -18,12 +18,12 @@ def times(line: Timeline, size: int) -> list[float]:
 
 def marks(subject: Subject) -> list[Mark]:
     """The warm-up, the drain and the outages, where there were any."""
-    return [*_phase_marks(subject.timeline), *_outage_marks(subject)]
+    return [*_phase_marks(subject.whole_intervals), *_outage_marks(subject)]
 
 
 def _outage_marks(subject: Subject) -> list[Mark]:
     """An outage that never ended lasts to the end of the run."""
-    line, outages = subject.timeline, subject.recording.tables["outages"]
+    line, outages = subject.whole_intervals, subject.recording.tables["outages"]
     last_s = float(line.time_s[-1] + line.seconds[-1])
     times = zip(outages["time_s"].tolist(), outages["seconds"].tolist(), strict=True)
     return [

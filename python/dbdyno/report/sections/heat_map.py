@@ -47,7 +47,7 @@ def build(subject: Subject) -> Sequence[Block]:
         Figure(
             id="heat-map",
             caption="Share of the transactions by response time. The stronger the colour, "
-            "the more; each column adds up to 1, the colour follows the square root of the share.",
+            "the more; it follows the square root of the share by height.",
             summary=_summary(grid),
             table=_table(grid),
             svg=(_draw(grid, 920, 260), _draw(grid, 340, 220)),
@@ -120,14 +120,17 @@ def _pixels(grid: Grid, height: int) -> bytes:
     """One colour, its opacity the share: it lies well on a light and on a dark page.
 
     Buckets are eight an octave in equal steps, so they are not equally high on a logarithmic
-    axis: each line of pixels looks up the bucket it falls into.
+    axis: each line of pixels looks up the bucket it falls into, and a share is taken by the
+    height that its bucket has there.
     """
+    heights = np.diff(np.log(np.maximum(grid.ends_ms, 1e-6)))
+    by_height = grid.shares / np.maximum(heights, 1e-9)[:, None]
     lines = np.geomspace(grid.high_ms, grid.low_ms, height)
     rows = np.searchsorted(grid.ends_ms, lines, side="right") - 1
-    shares = grid.shares[np.clip(rows, 0, len(grid.shares) - 1)]
-    pixels = np.zeros((*shares.shape, 4), dtype=np.uint8)
+    densities = by_height[np.clip(rows, 0, len(by_height) - 1)]
+    pixels = np.zeros((*densities.shape, 4), dtype=np.uint8)
     pixels[..., :3] = _COLOUR
-    pixels[..., 3] = 255 * np.sqrt(shares / shares.max())
+    pixels[..., 3] = 255 * np.sqrt(densities / densities.max())
     return png_of_rgba(pixels)
 
 

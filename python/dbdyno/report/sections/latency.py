@@ -19,7 +19,7 @@ _LINES = (
 
 def build(subject: Subject) -> Sequence[Block]:
     """One point an interval; of long runs the worst of a group of intervals."""
-    line = subject.timeline
+    line = subject.whole_intervals
     if not len(line.tps) or np.isnan(line.latencies_ms["max_ms"]).all():
         return []
     size = resample.group_size(len(line.tps))
@@ -46,7 +46,7 @@ def _values(values: resample.Values, size: int) -> list[float | None]:
 
 
 def _caption(subject: Subject, size: int) -> str:
-    length = seconds(float(np.median(subject.timeline.seconds)))
+    length = seconds(float(np.median(subject.whole_intervals.seconds)))
     grouped = f"; each point is the worst of {size} such intervals" if size > 1 else ""
     several = len(subject.recording.plan.get("scripts", [])) > 1
     coarse = " Of several scripts together: up to 1/8 too long." if several else ""
@@ -55,7 +55,7 @@ def _caption(subject: Subject, size: int) -> str:
 
 
 def _summary(subject: Subject) -> str:
-    line = subject.timeline
+    line = subject.whole_intervals
     measured = line.phase == "measure"
     p99, longest = (line.latencies_ms[name][measured] for name in ("p99_ms", "max_ms"))
     if not len(p99) or np.isnan(p99).all():
@@ -70,11 +70,11 @@ def _summary(subject: Subject) -> str:
 
 
 def _table(subject: Subject) -> Table:
-    columns = [subject.timeline.latencies_ms[name] for name, *_ in _LINES]
+    columns = [subject.whole_intervals.latencies_ms[name] for name, *_ in _LINES]
     return Table(
         caption="Response time over time",
         columns=("Time", "Phase", *(label for _, label, *_ in _LINES)),
-        rows=sampled_rows(subject.timeline, columns, milliseconds),
+        rows=sampled_rows(subject.whole_intervals, columns, milliseconds),
         numeric=frozenset({0, 2, 3, 4, 5}),
     )
 

@@ -12,7 +12,7 @@ from dbdyno.report.words import count, percent, seconds, significant, tps
 
 def build(subject: Subject) -> Sequence[Block]:
     """One point an interval; of long runs the mean of a group of intervals."""
-    line = subject.timeline
+    line = subject.whole_intervals
     if not len(line.tps):
         return []
     figures = [_throughput(subject)]
@@ -22,7 +22,7 @@ def build(subject: Subject) -> Sequence[Block]:
 
 
 def _throughput(subject: Subject) -> Figure:
-    line = subject.timeline
+    line = subject.whole_intervals
     return Figure(
         id="throughput-chart",
         caption=f"Transactions done a second; {_point_words(subject)}.",
@@ -33,7 +33,7 @@ def _throughput(subject: Subject) -> Figure:
 
 
 def _failures(subject: Subject) -> Figure:
-    line = subject.timeline
+    line = subject.whole_intervals
     return Figure(
         id="failures-chart",
         caption=f"Failed transactions a second; {_point_words(subject)}.",
@@ -54,7 +54,7 @@ def _points(values: resample.Values) -> list[float | None]:
 
 
 def _chart(subject: Subject, series: Series, height: int) -> LineChart:
-    line = subject.timeline
+    line = subject.whole_intervals
     return LineChart(
         x=times(line, resample.group_size(len(line.tps))),
         series=[series],
@@ -66,7 +66,7 @@ def _chart(subject: Subject, series: Series, height: int) -> LineChart:
 
 
 def _point_words(subject: Subject) -> str:
-    line = subject.timeline
+    line = subject.whole_intervals
     length_s = resample.group_size(len(line.tps)) * float(np.median(line.seconds))
     return f"each point is the mean of {seconds(length_s)}{shading_words(subject)}"
 
@@ -83,7 +83,7 @@ def _throughput_summary(subject: Subject) -> str:
 
 
 def _failures_summary(subject: Subject) -> str:
-    failing = subject.timeline.failed_per_s
+    failing = subject.whole_intervals.failed_per_s
     failed = sum(failure.count for failure in subject.record.failures)
     return (
         f"{count(failed)} measured transactions failed; {count(int(np.count_nonzero(failing)))} of "
@@ -96,7 +96,7 @@ def _table(subject: Subject, caption: str, column: str, values: resample.Values)
     return Table(
         caption=caption,
         columns=("Time", "Phase", column),
-        rows=sampled_rows(subject.timeline, [values], significant),
+        rows=sampled_rows(subject.whole_intervals, [values], significant),
         numeric=frozenset({0, 2}),
     )
 
