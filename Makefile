@@ -53,7 +53,7 @@ bench: build ## Measures dbdyno against pgbench on this machine.
 
 docs: build $(STAMPS)/docs ## Builds the manual into site/.
 	$(BIN)/python -m docs.reference
-	$(BIN)/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 	@echo "$(CURDIR)/site/index.html"
 
 COMPILE := $(UV) pip compile --quiet --generate-hashes --universal --python-version 3.11 \
