@@ -156,27 +156,24 @@ def _script_counts(recording: Recording, number: int) -> dict[str, int]:
 def _statements(recording: Recording, histograms: Histograms) -> list[StatementRecord]:
     names = script_names(recording)
     texts = rows(recording.tables["statement_texts"], ("statement", "script", "index", "sql"))
+    measured = {
+        number: total_histogram(recording, histograms, "statement", number) for number, *_ in texts
+    }
     return [
-        _statement(recording, histograms, number, names[script], index, text)
-        for number, script, index, text in texts
+        StatementRecord(
+            script=names[script], index=index, sql=sql, **_times(measured[number], histograms)
+        )
+        for number, script, index, sql in texts
     ]
 
 
-def _statement(  # noqa: PLR0913, PLR0917 - one row of a table
-    recording: Recording, histograms: Histograms, number: int, script: str, index: int, sql: str
-) -> StatementRecord:
-    histogram = total_histogram(recording, histograms, "statement", number)
-    measured = latency(histogram, histograms)
-    return StatementRecord(
-        script=script,
-        index=index,
-        sql=sql,
-        count=sample_count(histogram, histograms) if histogram else 0,
-        mean_ms=measured.mean if measured else None,
-        p50_ms=measured.p50 if measured else None,
-        p95_ms=measured.p95 if measured else None,
-        p99_ms=measured.p99 if measured else None,
-    )
+def _times(histogram: bytes | None, histograms: Histograms) -> dict[str, Any]:
+    """Count and latencies of a statement, by the names of its record."""
+    found = latency(histogram, histograms)
+    return {
+        "count": sample_count(histogram, histograms) if histogram else 0,
+        **{f"{name}_ms": getattr(found, name, None) for name in ("mean", "p50", "p95", "p99")},
+    }
 
 
 def _client_cpu_us(recording: Recording, counts: TransactionCounts) -> float | None:

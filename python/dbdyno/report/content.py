@@ -17,6 +17,7 @@ from dbdyno.model.record import RunRecord
 from dbdyno.model.recording import Histograms, Recording
 
 Cell: TypeAlias = str
+Emphasis: TypeAlias = Literal["line", "thin", "bars"]
 
 
 class Table(Struct, frozen=True, kw_only=True):
@@ -54,7 +55,7 @@ class Series(Struct, frozen=True):
     label: str
     colour: str
     values: Sequence[float | None]
-    emphasis: Literal["line", "thin", "bars"] = "line"
+    emphasis: Emphasis = "line"
 
 
 class Mark(Struct, frozen=True):

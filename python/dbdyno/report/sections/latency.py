@@ -5,11 +5,20 @@ from collections.abc import Sequence
 import numpy as np
 
 from dbdyno.report import resample
-from dbdyno.report.content import Block, Figure, LineChart, Section, Series, Subject, Table
+from dbdyno.report.content import (
+    Block,
+    Emphasis,
+    Figure,
+    LineChart,
+    Section,
+    Series,
+    Subject,
+    Table,
+)
 from dbdyno.report.over_time import marks, sampled_rows, shading_words, times
 from dbdyno.report.words import milliseconds, seconds
 
-_LINES = (
+_LINES: tuple[tuple[str, str, str, Emphasis], ...] = (
     ("p50_ms", "p50", "--blue", "line"),
     ("p95_ms", "p95", "--teal", "line"),
     ("p99_ms", "p99", "--amber", "line"),
@@ -24,7 +33,7 @@ def build(subject: Subject) -> Sequence[Block]:
         return []
     size = resample.group_size(len(line.tps))
     series = [
-        Series(label, colour, _values(line.latencies_ms[name], size), emphasis)  # type: ignore[arg-type]
+        Series(label, colour, _values(line.latencies_ms[name], size), emphasis)
         for name, label, colour, emphasis in _LINES
     ]
     chart = LineChart(
