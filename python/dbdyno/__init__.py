@@ -1,1 +1,25 @@
-"""A dynamometer for OLTP databases."""
+"""A dynamometer for OLTP databases.
+
+The Python API is :func:`open_run`. What it needs is imported when it is called: the command
+line starts here, too, and must not wait for numpy.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from dbdyno.store import Run
+
+
+def open_run(id_or_path: str | Path = "last") -> Run:
+    """A run by its folder, its id, the unique beginning or end of its id, or ``last``.
+
+    Its ``record`` holds the results, ``frame(name)`` a table as a data frame, ``columns(name)``
+    the same as numpy columns; ``tables`` lists the names.
+    """
+    from dbdyno import store  # noqa: PLC0415
+
+    return store.open_run(id_or_path)

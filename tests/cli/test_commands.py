@@ -7,8 +7,10 @@ import sys
 
 import pytest
 
+import dbdyno
 from dbdyno.cli import app as cli_app, main, run as cli_run
 from dbdyno.cli.app import COMMANDS
+from dbdyno.errors import DbdynoError
 from tests.support.engine import tools
 
 
@@ -125,3 +127,8 @@ def test_help_imports_none_of_the_heavy():
         "sys.exit(', '.join(heavy) or 0)"
     )
     subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
+
+
+def test_the_python_api_opens_what_the_commands_list():
+    with pytest.raises(DbdynoError, match="no runs"):
+        dbdyno.open_run()
