@@ -2,7 +2,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from dbdyno.store import RunWriter, StoreError, find_run, list_runs, open_run, sql
+from dbdyno.store import LeftOut, RunWriter, StoreError, find_run, list_runs, open_run, sql
 from tests.store import synthetic
 from tests.store.test_run_folder import write_run
 
@@ -92,3 +92,10 @@ def test_a_table_that_is_not_there_names_those_that_are(home):
 def test_a_table_can_be_described(home):
     columns = [row[0] for row in sql("describe intervals", home).fetchall()]
     assert columns[:3] == ["run_id", "interval", "phase"]
+
+
+def test_a_damaged_run_does_not_hide_the_others_from_sql(home):
+    with RunWriter(synthetic.record(workload="damaged"), synthetic.plan(), home) as writer:
+        writer.append_frame(b"\x00 no frame")
+    with pytest.warns(LeftOut, match=f"{writer.run_id} is left out: Frame 0"):
+        assert sql("SELECT count(*) FROM intervals", home).fetchall() == [(28,)]

@@ -8,7 +8,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from dbdyno.store import RunWriter, StoreError, find_run, list_runs, open_run, remove_run
+from dbdyno.store import LeftOut, RunWriter, StoreError, find_run, list_runs, open_run, remove_run
 from tests.store import synthetic
 
 
@@ -122,7 +122,7 @@ def test_running_until_the_writer_is_gone(tmp_path, frames):
 WRITE_FOR_EVER = """
 import sys, time
 from pathlib import Path
-from dbdyno.store import RunWriter
+from dbdyno.store import LeftOut, RunWriter
 from tests.store import synthetic
 writer = RunWriter(synthetic.record(), synthetic.plan(), Path(sys.argv[1]))
 for frame in synthetic.packed(synthetic.Shape(seconds=5, tps=50, done=False)):
@@ -174,7 +174,7 @@ def test_a_frame_that_is_none_is_an_error(tmp_path):
 FILL_THE_DISK = """
 import resource, signal, sys
 from pathlib import Path
-from dbdyno.store import RunWriter, StoreError
+from dbdyno.store import LeftOut, RunWriter, StoreError
 from tests.store import synthetic
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 frames = synthetic.packed(synthetic.Shape(seconds=20, tps=200))
@@ -213,4 +213,5 @@ def test_a_newer_format_is_refused_and_does_not_hide_other_runs(tmp_path, frames
     path.write_text(path.read_text().replace('"format_version": 1', '"format_version": 99'))
     with pytest.raises(StoreError, match="has format 99"):
         open_run(new, tmp_path)
-    assert [run.run_id for run in list_runs(tmp_path)] == [old]
+    with pytest.warns(LeftOut, match=f"{new} is left out"):
+        assert [run.run_id for run in list_runs(tmp_path)] == [old]

@@ -4,7 +4,7 @@ They are the only thing that passes from measuring to explaining, in open format
 Parquet).
 """
 
-from dbdyno.store.errors import StoreError
+from dbdyno.store.errors import LeftOut, StoreError
 from dbdyno.store.home import home_folder, runs_folder
 from dbdyno.store.listing import find_run, remove_run
 from dbdyno.store.query import sql
@@ -13,6 +13,7 @@ from dbdyno.store.summary import RunSummary, list_runs
 from dbdyno.store.writer import RunWriter
 
 __all__ = [
+    "LeftOut",
     "Run",
     "RunSummary",
     "RunWriter",

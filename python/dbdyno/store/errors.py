@@ -1,6 +1,7 @@
 """What can go wrong with run folders, in words for the person at the terminal."""
 
 import errno
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,6 +13,15 @@ NO_SPACE_ERRORS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
 class StoreError(DbdynoError):
     """A run folder cannot be written or read."""
+
+
+class LeftOut(UserWarning):
+    """A run that cannot be read was left out, so that it does not hide all others."""
+
+
+def leave_out(folder: Path, error: DbdynoError) -> None:
+    """Say which run was left out, and why."""
+    warnings.warn(LeftOut(f"{folder.name} is left out: {error.message}"), stacklevel=3)
 
 
 @contextmanager

@@ -13,7 +13,7 @@ import numpy as np
 
 from dbdyno.model.recording import Columns
 from dbdyno.store.columns import F64, TEXT, Schema
-from dbdyno.store.errors import StoreError
+from dbdyno.store.errors import StoreError, leave_out
 from dbdyno.store.frames_file import FRAMES
 from dbdyno.store.listing import run_folders
 from dbdyno.store.parquet import table_path, typed_column
@@ -101,7 +101,12 @@ def _create_raw_table(
     types = ", ".join(f'"{column}" {kind.sql}' for column, kind in schema.items())
     connection.execute(f"CREATE TABLE raw_{name} (run_id VARCHAR, {types})")
     for folder in folders:
-        connection.register("columns_of_run", Run(folder).columns(name))
+        try:
+            columns = Run(folder).columns(name)
+        except StoreError as error:
+            leave_out(folder, error)
+            continue
+        connection.register("columns_of_run", columns)
         connection.execute(
             f"INSERT INTO raw_{name} SELECT ?, {_typed(schema)} FROM columns_of_run",
             [folder.name],

@@ -6,7 +6,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from dbdyno.model.record import RunRecord, Status
-from dbdyno.store.errors import StoreError
+from dbdyno.store.errors import StoreError, leave_out
 from dbdyno.store.listing import run_folders
 from dbdyno.store.run import read_record
 
@@ -37,10 +37,10 @@ def list_runs(home: Path | None = None) -> list[RunSummary]:
 
 
 def _readable(folder: Path) -> RunRecord | None:
-    """A folder of another version must not hide all others from the list."""
     try:
         return read_record(folder)
-    except (StoreError, OSError):
+    except StoreError as error:
+        leave_out(folder, error)
         return None
 
 
