@@ -19,8 +19,7 @@ from dbdyno.targets.base import Connection, Dialect, Target
 from dbdyno.targets.schema import Table
 from dbdyno.workloads.mark import Mark, write_mark
 
-PIECES_PER_JOB = 4
-ROWS_PER_PIECE_MIN = 25_000  # below, a transaction of its own costs more than it gains
+ROWS_PER_PIECE_MIN = 50_000  # below, a transaction of its own costs more than it gains
 
 Bulk: TypeAlias = Callable[[LoadPlan], Iterable[Progress | Loaded]]
 
@@ -147,10 +146,8 @@ class Loader:
         )
 
     def _pieces_max(self, table: Table) -> int:
-        """More pieces than connections, so that all end at about the same time."""
-        if self.order.jobs == 1:
-            return 1
-        return max(1, min(PIECES_PER_JOB * self.order.jobs, table.rows // ROWS_PER_PIECE_MIN))
+        """How far the engine may divide the table among its connections."""
+        return 1 if self.order.jobs == 1 else max(1, table.rows // ROWS_PER_PIECE_MIN)
 
     def _fill(self, frames: Iterable[Progress | Loaded]) -> None:
         """Follows the engine; its frames count rows by table."""
