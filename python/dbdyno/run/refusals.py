@@ -1,13 +1,16 @@
 """What is refused before the first transaction, once scripts and server are known."""
 
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from dbdyno.errors import DbdynoError
-from dbdyno.run.tools import Problem
 from dbdyno.targets.base import Connection
 
+if TYPE_CHECKING:
+    from dbdyno.engine import Problem
 
-def refuse_problems(problems: Sequence[Problem], warn: Callable[[str], None]) -> None:
+
+def refuse_problems(problems: Sequence["Problem"], warn: Callable[[str], None]) -> None:
     """Raises every error of the scripts at once; tells the warnings."""
     for problem in problems:
         if problem.severity == "warning":
@@ -21,7 +24,7 @@ def refuse_problems(problems: Sequence[Problem], warn: Callable[[str], None]) ->
         )
 
 
-def _told(problem: Problem) -> str:
+def _told(problem: "Problem") -> str:
     near = f' at "{problem.text}"' if problem.text else ""
     if not problem.script:  # in what was given beside the scripts
         return f"{problem.message}{near}"

@@ -181,10 +181,11 @@ class _Witness:
         self.loading = observer.loading
 
     def started(self, plan: Plan, started: Started) -> None:
+        self._cost.started(started)
         self._observer.started(plan, started)
 
     def interval(self, interval: Interval) -> None:
-        self._cost.note(interval)
+        self._cost.interval(interval)
         if self._watch is not None:
             self._watch.commits.add(interval)
         self._observer.interval(interval)

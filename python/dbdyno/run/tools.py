@@ -2,30 +2,22 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import IO, Protocol
+from typing import IO, TYPE_CHECKING
 
 from dbdyno.model.plan import Plan
 from dbdyno.model.recording import Histograms
 from dbdyno.run.measure import Engine
 from dbdyno.workloads.loading import Bulk
 
-
-class Problem(Protocol):
-    """Something wrong with a script, found before the run."""
-
-    severity: str
-    script: str
-    line: int
-    column: int
-    text: str
-    message: str
+if TYPE_CHECKING:
+    from dbdyno.engine import Problem
 
 
 @dataclass(frozen=True)
 class Tools:
     """The engine's doors."""
 
-    check_plan: Callable[[Plan], list[Problem]]
+    check_plan: Callable[[Plan], list["Problem"]]
     start: Callable[[Plan, IO[str]], Engine]
     load: Bulk
     histograms: Histograms
