@@ -1,0 +1,144 @@
+"""What the generators reach when the server costs nothing: their own ceiling on one core.
+
+The null server answers every statement with the same row, on a core of its own.
+"""
+
+import os
+import re
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from bench.cases import SCRIPTS
+from bench.ratio import ratio_of_pairs
+from bench.tools import Load, Place, run_pgbench
+from dbdyno.engine import EngineProcess
+from dbdyno.model.frame import Done
+from dbdyno.model.plan import (
+    Address,
+    Arrivals,
+    ClosedArrivals,
+    Endpoint,
+    Io,
+    Plan,
+    Script,
+    Stage,
+    UnixSocket,
+)
+
+SERVER_CPU, TOOL_CPU = 0, 1
+CLIENTS = 64
+SECONDS = 5
+TPS_AT_LEAST = 250_000
+RATIO_AT_LEAST = 2.0
+RECORDING_SHARE_AT_MOST = 0.05
+SCRIPT = SCRIPTS / "one-row.sql"
+
+Told = Callable[[str, str, bool], None]
+
+
+def measure(told: Told, pairs: int, io: Io) -> None:
+    """Both ceilings in turn, and the share of it that recording takes."""
+    ours, theirs, cpu_us = [], [], 0.0
+    with _null_server() as place:
+        for _ in range(pairs):
+            tps, cpu_us = _ours(place, io)
+            ours.append(tps)
+            theirs.append(_theirs(place))
+    ratio = ratio_of_pairs(ours, theirs)
+    best = max(ours)
+    words = f"{best:,.0f} TPS on a core at best, pgbench {max(theirs):,.0f}; ratio {ratio}"
+    told(
+        "ceiling, 64 clients, null server",
+        words,
+        best >= TPS_AT_LEAST and ratio.value >= RATIO_AT_LEAST,
+    )
+    record_ns = float(_cargo_example("dbdyno-hist", "record_cost"))
+    share = 1 * record_ns / (cpu_us * 1e3)
+    told(
+        "recording, one statement",
+        f"{record_ns:.1f} ns of {cpu_us * 1e3:.0f} ns a transaction: {share:.1%}",
+        share < RECORDING_SHARE_AT_MOST,
+    )
+
+
+def _ours(place: Place, io: Io) -> tuple[float, float]:
+    """(TPS, engine CPU in µs a transaction) of the engine with one thread."""
+    address = Address(unix=UnixSocket(path=f"{place.host}/.s.PGSQL.{place.port}"))
+    plan = Plan(
+        endpoint=Endpoint(address=address, user=place.user, database=place.database),
+        scripts=[Script(name=SCRIPT.name, text=SCRIPT.read_text())],
+        variables={"scale": 1},
+        seed=1,
+        clients=CLIENTS,
+        threads=1,
+        io=io,
+        arrivals=Arrivals(closed=ClosedArrivals()),
+        stages=[Stage(duration_ns=SECONDS * 10**9)],
+        warmup_ns=10**9,
+    )
+    with _pinned(TOOL_CPU):
+        engine = EngineProcess(plan, subprocess.DEVNULL)
+    done = next(frame for _, frame in engine if isinstance(frame, Done))
+    transactions = done.counters.ok
+    return transactions / (done.measured_ns / 1e9), done.cpu_us / transactions
+
+
+def _theirs(place: Place) -> float:
+    load = Load("", SCRIPT, "", 1, CLIENTS, 1, SECONDS)
+    return run_pgbench(load, place, cpus=str(TOOL_CPU)).tps
+
+
+@contextmanager
+def _pinned(cpu: int) -> Iterator[None]:
+    """Children started inside run on this core."""
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {cpu})
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
+
+
+@contextmanager
+def _null_server() -> Iterator[Place]:
+    binary = _built_example("dbdyno-engine", "null_server")
+    with tempfile.TemporaryDirectory(prefix="dbdyno-null-") as folder:
+        socket = Path(folder) / ".s.PGSQL.5432"
+        with _pinned(SERVER_CPU):
+            server = subprocess.Popen([binary, str(socket)], stdin=subprocess.PIPE)
+        try:
+            while not socket.exists():
+                time.sleep(0.01)
+            yield Place(folder, 5432)
+        finally:
+            server.communicate()  # its input ends, and so does it
+
+
+def _built_example(package: str, name: str) -> str:
+    command = [
+        "cargo",
+        "build",
+        "--quiet",
+        "--release",
+        "--locked",
+        "-p",
+        package,
+        "--example",
+        name,
+    ]
+    subprocess.run(command, check=True)
+    return str(Path(os.environ.get("CARGO_TARGET_DIR", "target")) / "release" / "examples" / name)
+
+
+def _cargo_example(package: str, name: str) -> str:
+    """What an example prints."""
+    out = subprocess.run(
+        [_built_example(package, name)], check=True, capture_output=True, text=True
+    )
+    found = re.search(r"[\d.]+", out.stdout)
+    assert found, out.stdout
+    return found[0]

@@ -1,0 +1,29 @@
+"""The ratio of two tools from runs in pairs."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import stats
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """A geometric mean of ratios with its 95 % interval."""
+
+    value: float
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        """As it is printed."""
+        return f"{self.value:.2f} ({self.low:.2f} to {self.high:.2f})"
+
+
+def ratio_of_pairs(ours: list[float], theirs: list[float]) -> Ratio:
+    """Geometric mean of ours/theirs; Student's t on the log ratios, one for each pair."""
+    logs = np.log(np.array(ours) / np.array(theirs))
+    mean = float(logs.mean())
+    error = float(logs.std(ddof=1) / math.sqrt(len(logs)))
+    margin = float(stats.t.ppf(0.975, len(logs) - 1)) * error
+    return Ratio(math.exp(mean), math.exp(mean - margin), math.exp(mean + margin))

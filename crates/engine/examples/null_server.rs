@@ -1,0 +1,75 @@
+//! A server that does nothing, quickly: it answers every statement with the same row.
+//!
+//! `null_server SOCKET` listens on a Unix socket until its standard input ends. What a load
+//! generator reaches against it, on a core of its own, is the generator's own ceiling.
+
+use dbdyno_wire::testserver::postgres::{Answer, Server};
+use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
+use rustix::fd::OwnedFd;
+use rustix::io::Errno;
+use rustix::net::{RecvFlags, SendFlags, recv, send};
+use std::collections::HashMap;
+use std::os::unix::net::UnixListener;
+
+const LISTENER: u64 = u64::MAX;
+const INPUT: u64 = u64::MAX - 1;
+
+struct Client {
+    socket: OwnedFd,
+    server: Server,
+}
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let path = std::env::args().nth(1).ok_or("usage: null_server SOCKET")?;
+    let listener = UnixListener::bind(path)?;
+    listener.set_nonblocking(true)?;
+    let set = epoll::create(CreateFlags::CLOEXEC)?;
+    epoll::add(&set, &listener, EventData::new_u64(LISTENER), EventFlags::IN)?;
+    epoll::add(&set, rustix::stdio::stdin(), EventData::new_u64(INPUT), EventFlags::IN)?;
+    let mut clients: HashMap<u64, Client> = HashMap::new();
+    let mut next_client = 0;
+    let mut answer = Answer::rows(&["abalance"], &[&[Some("0")]]);
+    let mut events = Vec::with_capacity(64);
+    loop {
+        events.clear();
+        epoll::wait(&set, rustix::buffer::spare_capacity(&mut events), None)?;
+        for event in &events {
+            match event.data.u64() {
+                INPUT => return Ok(()),
+                LISTENER => {
+                    let Ok((socket, _)) = listener.accept() else { continue };
+                    socket.set_nonblocking(true)?;
+                    epoll::add(&set, &socket, EventData::new_u64(next_client), EventFlags::IN)?;
+                    let client = Client { socket: socket.into(), server: Server::default() };
+                    clients.insert(next_client, client);
+                    next_client += 1;
+                }
+                number => {
+                    let over = clients.get_mut(&number).is_none_or(|client| !serve(client, &mut answer));
+                    if over {
+                        clients.remove(&number);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Answers what a client has sent; false when it has left.
+fn serve(client: &mut Client, answer: &mut Answer) -> bool {
+    let mut bytes = [0_u8; 8192];
+    match recv(&client.socket, &mut bytes, RecvFlags::empty()) {
+        Ok((0, _)) => return false,
+        Ok((count, _)) => {
+            let mut out = Vec::new();
+            if client.server.receive(&bytes[..count], answer, &mut out).is_err() {
+                return false;
+            }
+            // A client has at most one question open, and its answer fits the socket's buffer.
+            let _ = send(&client.socket, &out, SendFlags::NOSIGNAL);
+        }
+        Err(Errno::AGAIN | Errno::INTR) => {}
+        Err(_) => return false,
+    }
+    !client.server.is_closed()
+}
