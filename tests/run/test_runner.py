@@ -132,6 +132,18 @@ def test_an_interrupted_run_is_kept(database, home):
     assert (record.status, record.valid) == ("interrupted", False)
 
 
+def test_a_full_disk_is_the_failure_of_a_run_that_had_begun(database, home, monkeypatch):
+    def refuse(_writer, _record) -> None:
+        raise DbdynoError("disk_full", "no space left", "free some")
+
+    monkeypatch.setattr(store.RunWriter, "finish", refuse)
+    with pytest.raises(DbdynoError) as refused:
+        run_tpcb(database)
+    assert (refused.value.code, refused.value.exit_code) == ("disk_full", 2)
+    assert store.open_run("last").status == "interrupted"
+    assert store.open_run("last").columns("intervals")["completed_ok"].sum() == TRANSACTIONS
+
+
 def test_nothing_is_kept_of_a_run_that_did_not_begin(database, home):
     with pytest.raises(DbdynoError) as refused:
         run_tpcb(database, engine=Refused)

@@ -5,8 +5,8 @@ be refused is refused before a server is started or a table touched.
 """
 
 import secrets
-from collections.abc import Sequence
-from contextlib import closing
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 
 import msgspec
@@ -88,9 +88,10 @@ class _Run:
         )
         with RunWriter(record, plan) as writer:
             self._describe(writer, description)
-            measured, cost = self._measure(writer, plan, watch)
-            if measured.has_begun:
-                return self._conclude(writer, plan, measured, cost, watch)
+            with _as_failed_run():
+                measured, cost = self._measure(writer, plan, watch)
+                if measured.has_begun:
+                    return self._conclude(writer, plan, measured, cost, watch)
         remove_run(writer.folder)
         raise _not_begun(measured)
 
@@ -140,11 +141,7 @@ class _Run:
         witness = _Witness(self.observer, cost, watch)
         with (writer.folder / LOG).open("a", encoding="utf-8") as log:
             engine = self.tools.start(plan, log)
-            try:
-                return measure(engine, plan, witness, writer.append_frame, writer.log), cost
-            except DbdynoError as error:  # a disk that is full, say: the run had begun
-                error.exit_code = 2
-                raise
+            return measure(engine, plan, witness, writer.append_frame, writer.log), cost
 
     def _conclude(
         self,
@@ -189,6 +186,16 @@ class _Witness:
         if self._watch is not None:
             self._watch.commits.add(interval)
         self._observer.interval(interval)
+
+
+@contextmanager
+def _as_failed_run() -> Iterator[None]:
+    """What goes wrong from here on (a full disk, say) is the failure of a run that had begun."""
+    try:
+        yield
+    except DbdynoError as error:
+        error.exit_code = 2
+        raise
 
 
 def _not_begun(measured: Measured) -> BaseException:
