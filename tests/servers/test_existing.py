@@ -67,6 +67,14 @@ def test_the_environment_alone(postgres_server: Server, monkeypatch: pytest.Monk
         assert connection.execute("show work_mem").fetchone() == ("7MB",)
 
 
+def test_the_environments_patience_is_kept(
+    postgres_server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert use_existing(postgres_server.conninfo).endpoint().connect_timeout_ns == 10 * 10**9
+    monkeypatch.setenv("PGCONNECT_TIMEOUT", "3")
+    assert use_existing(postgres_server.conninfo).endpoint().connect_timeout_ns == 3 * 10**9
+
+
 def test_a_service_file_and_a_passfile(
     tcp_server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

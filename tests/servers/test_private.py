@@ -112,6 +112,32 @@ def test_the_server_dies_with_dbdyno(home: Path, number: signal.Signals) -> None
     wait_until_gone(process, Path(folder))
 
 
+def test_dbdyno_may_die_while_the_server_is_being_made(home: Path) -> None:
+    owner = subprocess.Popen(
+        [sys.executable, "-c", OWNER, json.dumps(SMALL)], stdin=subprocess.PIPE, text=True
+    )
+    deadline = time.monotonic() + 10
+    while not (made := list(home.glob("private/*/data/base"))) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    owner.kill()
+    owner.communicate()
+    assert made, "initdb never began"
+    while list(home.glob("private/*/data")) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert [path.name for path in (home / "private").iterdir()] == ["lock"]
+    assert processes_about(str(home)) == []
+
+
+def processes_about(words: str) -> list[str]:
+    titles = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            titles.append(path.read_bytes().replace(b"\0", b" ").decode(errors="replace"))
+        except OSError:
+            continue  # it has just ended
+    return [title for title in titles if words in title]
+
+
 def test_it_is_no_child_of_the_terminal(postgres_server: Server) -> None:
     assert postgres_server.process_id is not None
     assert os.getsid(postgres_server.process_id) != os.getsid(0)

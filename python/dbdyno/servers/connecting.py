@@ -5,11 +5,13 @@ What it arrived at is read back from the live connection, so the load goes to th
 that answered. Nothing here prints a password.
 """
 
+from collections.abc import Mapping
 from pathlib import Path
 from urllib.parse import quote, urlencode
 
 import psycopg
 from psycopg import Connection, conninfo
+from psycopg.pq import Conninfo
 
 from dbdyno.model.plan import Address, Endpoint, TcpAddress, Tls, TlsMode, UnixSocket
 from dbdyno.servers.refusals import malformed, refusal
@@ -24,15 +26,19 @@ def open_connection(target: str) -> Connection:
         given = conninfo.conninfo_to_dict(target)
     except psycopg.ProgrammingError as error:
         raise malformed(target, error) from None
-    wanted = {
-        "connect_timeout": CONNECT_TIMEOUT_S,
-        **given,
-        "application_name": APPLICATION_NAME,
-    }
+    wanted = {**given, **_patience(given), "application_name": APPLICATION_NAME}
     try:
         return psycopg.connect(conninfo.make_conninfo("", **wanted), autocommit=True)
     except psycopg.OperationalError as error:
-        raise refusal(error, conninfo.conninfo_to_dict(target)) from None
+        raise refusal(error, given) from None
+
+
+def _patience(given: Mapping[str, object]) -> dict[str, int]:
+    """Our own timeout, unless the target, the environment or a service file has one."""
+    if "connect_timeout" in given or "service" in given:
+        return {}
+    defaults = {option.keyword: option.val for option in Conninfo.get_defaults()}
+    return {} if defaults.get(b"connect_timeout") else {"connect_timeout": CONNECT_TIMEOUT_S}
 
 
 def endpoint_of(connection: Connection) -> Endpoint:
