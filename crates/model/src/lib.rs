@@ -6,6 +6,7 @@
 
 mod failure;
 mod nanos;
+mod number;
 mod plan;
 mod request;
 mod seed;
@@ -13,6 +14,7 @@ mod value;
 
 pub use failure::{FailureClass, ServerError};
 pub use nanos::Nanos;
+pub use number::write_double;
 pub use plan::{
     Address, ArrivalLaw, Arrivals, ColumnType, Endpoint, Generator, Io, LoadColumn, LoadPlan,
     LoadTable, Plan, Protocol, QueryMode, Retry, Scalar, Script, Stage, Think, ThinkLaw, Tls,

@@ -3,8 +3,8 @@
 //! Text is not among them. A variable that holds text (from `-D` or from a row) is read as
 //! one of the four when an expression uses it, by the rules below.
 
-use super::number::write_double;
 use dbdyno_model::Value;
+use dbdyno_model::write_double;
 use std::fmt::Write;
 
 /// A value inside an expression.

@@ -15,7 +15,6 @@ mod lower;
 mod memory;
 mod meta;
 mod names;
-mod number;
 mod operators;
 mod parser;
 mod program;

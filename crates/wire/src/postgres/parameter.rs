@@ -82,19 +82,15 @@ fn write_text(value: &Value, out: &mut Vec<u8>) {
         Value::Null => {}
         Value::Bool(truth) => out.extend_from_slice(if *truth { b"true" } else { b"false" }),
         Value::Int(number) => _ = write!(out, "{number}"),
-        Value::Double(number) => write_double_text(*number, out),
+        Value::Double(number) => {
+            let mut text = String::new();
+            dbdyno_model::write_double(&mut text, *number);
+            out.extend_from_slice(text.as_bytes());
+        }
         Value::Text(text) => out.extend_from_slice(text.as_bytes()),
     }
     let length = (out.len() - start - 4) as u32;
     out[start..start + 4].copy_from_slice(&length.to_be_bytes());
-}
-
-/// The shortest digits that give the same number back, and without a fraction where there is
-/// none: `6`, not `6.0`, so that a whole double suits an integer column.
-fn write_double_text(number: f64, out: &mut Vec<u8>) {
-    let magnitude = number.abs();
-    let plain = magnitude == 0.0 || (1e-5..1e17).contains(&magnitude) || !number.is_finite();
-    _ = if plain { write!(out, "{number}") } else { write!(out, "{number:e}") };
 }
 
 #[cfg(test)]
@@ -134,10 +130,10 @@ mod tests {
             (FLOAT8, Value::Int(i64::MAX), "9223372036854775807"),
             (BOOL, Value::Int(1), "1"),
             (UNKNOWN, Value::Bool(false), "false"),
-            (UNKNOWN, Value::Double(1e300), "1e300"),
-            (UNKNOWN, Value::Double(-2.5e-9), "-2.5e-9"),
+            (UNKNOWN, Value::Double(1e300), "1e+300"),
+            (UNKNOWN, Value::Double(-2.5e-9), "-2.5e-09"),
             (UNKNOWN, Value::Double(f64::NAN), "NaN"),
-            (UNKNOWN, Value::Double(f64::NEG_INFINITY), "-inf"),
+            (UNKNOWN, Value::Double(f64::NEG_INFINITY), "-Infinity"),
             (INT8, Value::Text("12".into()), "12"),
         ] {
             let expected = (Format::Text, text.as_bytes().to_vec());

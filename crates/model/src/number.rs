@@ -1,5 +1,5 @@
 //! Doubles in the form of C's `%.15g`, but with PostgreSQL's words for what is not finite:
-//! that is how pgbench prints them.
+//! that is how pgbench prints them, and how every query mode here sends them as text.
 
 use std::fmt::Write;
 
@@ -7,7 +7,7 @@ use std::fmt::Write;
 const DIGITS: i32 = 15;
 
 /// Appends the number; the shorter of plain and scientific notation, without closing zeros.
-pub(super) fn write_double(out: &mut String, number: f64) {
+pub fn write_double(out: &mut String, number: f64) {
     if !number.is_finite() {
         return write_special(out, number);
     }
