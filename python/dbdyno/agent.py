@@ -2,6 +2,7 @@
 frames to descriptor FD. Started by :mod:`dbdyno.engine`, here or on another host.
 """
 
+import os
 import signal
 import sys
 
@@ -11,7 +12,9 @@ from dbdyno import _engine
 def main() -> int:
     """Do the job. Interrupts are the parent's business: it says when to stop."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    return _engine.agent_main(int(sys.argv[1]))
+    frames = int(sys.argv[1])
+    os.set_inheritable(frames, False)  # else a script's background job keeps the reader waiting
+    return _engine.agent_main(frames)
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ neither its memory nor its interpreter, and its CPU is one number. A job goes in
 JSON; frames come out on a descriptor of their own; what scripts print goes to the log.
 """
 
+import contextlib
 import os
 import subprocess
 import sys
@@ -68,12 +69,13 @@ class EngineProcess:
         self._say(msgspec.json.encode(job) + b"\n")
 
     def _say(self, words: bytes) -> None:
-        assert self._process.stdin is not None
-        try:
-            self._process.stdin.write(words)
-            self._process.stdin.flush()
-        except BrokenPipeError:
-            pass  # it is gone already; its frames or their absence tell the rest
+        ear = self._process.stdin
+        assert ear is not None
+        # It may be gone already: its frames or their absence tell the rest.
+        with contextlib.suppress(BrokenPipeError):
+            if not ear.closed:
+                ear.write(words)
+                ear.flush()
 
     def __iter__(self) -> Iterator[tuple[bytes, Frame]]:
         """Yield (bytes of the frame without its length, frame) until the engine has ended."""
@@ -81,7 +83,7 @@ class EngineProcess:
             while length := self._frames.read(_LENGTH_BYTES):
                 raw = self._frames.read(int.from_bytes(length, "little"))
                 yield raw, _decode(raw)
-        self._process.wait()
+        self._process.communicate()  # closes its input and waits
 
     def stop(self) -> None:
         """Ask for an early end: nothing new is started, what is under way gets its grace."""
@@ -90,7 +92,7 @@ class EngineProcess:
     def kill(self) -> None:
         """End it at once."""
         self._process.kill()
-        self._process.wait()
+        self._process.communicate()
 
     @property
     def pid(self) -> int:

@@ -1,0 +1,144 @@
+"""A PostgreSQL of a test's own: with logins of every kind, TLS, and a life that can go wrong.
+
+The private servers of ``dbdyno.servers`` always end well; these are frozen, killed and
+started again. Nothing here waits without a bound.
+"""
+
+import contextlib
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import psycopg
+from psycopg.conninfo import make_conninfo
+
+from dbdyno.model.plan import Address, Endpoint, TcpAddress, Tls, UnixSocket
+from dbdyno.servers.privileges import server_identity
+
+PATIENCE_S = 20
+SETTINGS = {
+    "shared_buffers": "32MB",
+    "fsync": "off",  # what is killed here is thrown away
+    "logging_collector": "off",
+    "log_min_messages": "warning",
+}
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        return probe.getsockname()[1]
+
+
+def wait_until(condition, what: str, patience_s: float = PATIENCE_S) -> None:
+    deadline = time.monotonic() + patience_s
+    while not condition():
+        assert time.monotonic() < deadline, f"not within {patience_s} s: {what}"
+        time.sleep(0.02)
+
+
+class Postgres:
+    """One cluster in a folder with a short path. ``access`` replaces pg_hba.conf."""
+
+    def __init__(self, binaries: Path, access: str = "", **settings: str) -> None:
+        self.binaries = binaries
+        self.folder = Path(tempfile.mkdtemp(prefix="dbdyno-test-", dir="/tmp"))
+        self.data = self.folder / "data"
+        self.port = free_port()
+        server_identity().take_over(self.folder)
+        self._run("initdb", "-D", self.data, "-U", "postgres", "-A", "trust", "--no-sync")
+        self._configure({**SETTINGS, "port": str(self.port), **settings})
+        if access:
+            (self.data / "pg_hba.conf").write_text(access)
+        self.start()
+
+    def _run(self, program: str, *arguments: object) -> None:
+        command = server_identity().command(self.binaries / program, *arguments)
+        identity: dict[str, Any] = server_identity().credentials()
+        subprocess.run(command, check=True, capture_output=True, cwd=self.folder, **identity)
+
+    def _configure(self, settings: dict[str, str]) -> None:
+        settings = {"unix_socket_directories": str(self.folder), **settings}
+        lines = [f"{name} = '{value}'\n" for name, value in settings.items()]
+        with (self.data / "postgresql.conf").open("a") as file:
+            file.writelines(lines)
+
+    def start(self, *, wait: bool = True) -> None:
+        identity: dict[str, Any] = server_identity().credentials()
+        command = server_identity().command(self.binaries / "postgres", "-D", self.data)
+        with (self.folder / "log.txt").open("ab") as log:
+            self.process = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, **identity
+            )
+        if wait:
+            wait_until(self.answers, "the server's start")
+
+    def answers(self) -> bool:
+        with contextlib.suppress(psycopg.OperationalError), self.connect():
+            return True
+        return False
+
+    def processes(self) -> list[int]:
+        """The postmaster, then its children."""
+        children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children")
+        return [self.process.pid, *map(int, children.read_text().split())]
+
+    def signal_all(self, number: signal.Signals) -> None:
+        for process in self.processes():
+            with contextlib.suppress(ProcessLookupError):  # a backend may end at any time
+                os.kill(process, number)
+
+    def freeze(self) -> None:
+        self.signal_all(signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        self.signal_all(signal.SIGCONT)
+
+    def kill(self) -> None:
+        """As the kernel does when memory runs out: no process says goodbye."""
+        processes = self.processes()
+        self.signal_all(signal.SIGKILL)
+        self.process.wait(PATIENCE_S)
+        wait_until(lambda: not any(map(_is_alive, processes)), "the server's death")
+
+    def remove(self) -> None:
+        if self.process.poll() is None:
+            self.thaw()
+            self.process.send_signal(signal.SIGQUIT)
+            self.process.wait(PATIENCE_S)
+        shutil.rmtree(self.folder)
+
+    @property
+    def socket_path(self) -> Path:
+        return self.folder / f".s.PGSQL.{self.port}"
+
+    def connect(self, **options: object) -> psycopg.Connection:
+        wanted = {"host": str(self.folder), "port": self.port, "user": "postgres", **options}
+        conninfo = make_conninfo("", dbname="postgres", connect_timeout=5)
+        return psycopg.connect(make_conninfo(conninfo, **wanted), autocommit=True)
+
+    def endpoint(self, host: str = "", **changes: Any) -> Endpoint:
+        """The way in for the engine: over the Unix socket unless a host is named."""
+        unix = Address(unix=UnixSocket(path=str(self.socket_path)))
+        address = Address(tcp=TcpAddress(host=host, port=self.port)) if host else unix
+        known = {"user": "postgres", "database": "postgres", "tls": Tls()}
+        parameters = {"application_name": "load"}
+        return Endpoint(**{**known, "address": address, "parameters": parameters, **changes})
+
+    def backends(self) -> list[int]:
+        """Processes that serve the load."""
+        query = "select pid from pg_stat_activity where application_name = 'load'"
+        with self.connect() as connection:
+            return [row[0] for row in connection.execute(query)]
+
+
+def _is_alive(process: int) -> bool:
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False

@@ -1,0 +1,134 @@
+"""Statements arrive as they were meant, in each mode, over each interface and each protocol."""
+
+import time
+
+import psycopg
+import pytest
+
+from dbdyno.engine import histogram_quantiles
+from dbdyno.model.frame import Connected, Hello, Note
+from tests.engine.postgres import Postgres
+from tests.engine.running import MS, plan_for, times
+
+MODES = ["simple", "extended", "prepared"]
+
+
+@pytest.fixture
+def table(each_server: Postgres):
+    """A fresh table of each type that a parameter may go to."""
+    with each_server.connect() as connection:
+        connection.execute(
+            "create table seen (b bigint, n numeric, d float8, t text, s timestamp, i int)"
+        )
+        yield connection
+        connection.execute("drop table seen")
+
+
+def rows(connection: psycopg.Connection) -> list[tuple]:
+    return connection.execute("select * from seen order by b").fetchall()
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_parameters_arrive_in_the_types_of_their_columns(each_server, table, checked, io, mode):
+    script = """\\set b 9007199254740993
+\\set n -12.5
+\\set i 7
+insert into seen values (:b, :n, :d, :t, :s, :i);
+"""
+    variables = {"d": 0.1, "t": "l'été", "s": "2024-02-29 12:00:00"}
+    if mode == "simple":  # text is put in as it stands
+        variables |= {"t": "'l''été'", "s": "'2024-02-29 12:00:00'"}
+    plan = plan_for(
+        each_server.endpoint(), script, io=io, query_mode=mode, variables=variables, **times(2)
+    )
+    told = checked(plan)
+
+    assert told.counters.ok == 4, told.done.failures
+    assert told.one(Hello).io == io
+    (one, *others) = rows(table)
+    assert others == [one] * 3
+    b, n, d, t, s, i = one
+    assert (b, float(n), d, t, i) == (9007199254740993, -12.5, 0.1, "l'été", 7)
+    assert s.isoformat() == "2024-02-29T12:00:00"
+
+
+@pytest.mark.parametrize("mode", ["extended", "prepared"])
+def test_null_arrives_as_null(each_server, table, checked, mode):
+    script = "\\set b :client_id\ninsert into seen values (:b, :x, :x, :x, :x, :x);"
+    plan = plan_for(
+        each_server.endpoint(), script, query_mode=mode, variables={"x": None}, **times(1)
+    )
+    assert checked(plan).counters.ok == 2
+    assert rows(table) == [(0, *[None] * 5), (1, *[None] * 5)]
+
+
+def test_results_come_back_into_variables(each_server, table, checked, io):
+    script = """select 40 + :client_id as x, null as nothing \\gset
+select 1 as first \\; select 2 as second \\aset
+insert into seen (b, i, t) values (:x, :first * 10 + :second, 'simple');
+"""
+    plan = plan_for(each_server.endpoint(), script, io=io, query_mode="simple", **times(1))
+    assert checked(plan).counters.ok == 2
+    assert [(row[0], row[5]) for row in rows(table)] == [(40, 12), (41, 12)]
+
+
+def test_a_pipeline_is_one_round_trip(each_server, table, checked, io):
+    inserts = "\\startpipeline\n" + "insert into seen (b) values (:client_id);\n" * 3
+    script = inserts + "\\syncpipeline\n" + "select 1;\n\\endpipeline\n"
+    plan = plan_for(each_server.endpoint(), script, io=io, query_mode="extended", **times(5))
+    told = checked(plan)
+    assert told.counters.ok == 10
+    assert len(rows(table)) == 30
+    # Each statement has its latencies, though none was waited for alone.
+    inserted = [statement for statement in told.one(Hello).statements if "insert" in statement.sql]
+    assert len(inserted) == 3
+
+
+def test_a_failure_in_a_pipeline_fails_its_transaction_alone(local, checked, io):
+    script = """\\set divisor 1 - :client_id
+\\startpipeline
+select 1;
+select 1 / :divisor;
+select 2;
+\\endpipeline
+"""
+    plan = plan_for(local.endpoint(), script, io=io, query_mode="prepared", **times(3))
+    told = checked(plan)
+    assert (told.counters.ok, told.counters.failed) == (3, 3)
+    assert told.codes == {"22012": ("data", 3)}
+
+
+def test_pauses_and_the_shell(local, checked, io):
+    script = """\\sleep 20 ms
+\\setshell answer echo :client_id
+\\shell echo spoken by :client_id
+select 1 / (1 + :answer - :client_id);
+"""
+    plan = plan_for(local.endpoint(), script, io=io, allow_shell=True, **times(2))
+    told = checked(plan)
+    assert told.counters.ok == 4, told.done.failures
+    assert told.log.count("spoken by 1") == 2
+    assert min(histogram_quantiles(told.done.response, [0])) >= 20 * MS
+
+
+def test_a_job_left_in_the_background_keeps_nobody_waiting(local, checked):
+    script = "\\shell sleep 15 > /dev/null 2>&1 &\nselect 1;"
+    began = time.monotonic()
+    checked(plan_for(local.endpoint(), script, allow_shell=True, clients=1, threads=1, **times(1)))
+    assert time.monotonic() - began < 10
+
+
+def test_notices_go_to_the_log_frames(local, checked):
+    script = "do $$ begin raise notice 'mind the gap'; end $$;"
+    told = checked(plan_for(local.endpoint(), script, query_mode="simple", **times(1)))
+    assert [note.text for note in told.all(Note)] == ["NOTICE: mind the gap"] * 2
+
+
+def test_the_greeting_names_server_and_backends(each_server, checked, io):
+    told = checked(plan_for(each_server.endpoint(), "select 1;", clients=5, io=io, **times(1)))
+    connected = told.one(Connected)
+    with each_server.connect() as connection:
+        version = connection.execute("show server_version").fetchone()[0]
+    assert connected.server_version == version
+    assert len({pid for pid in connected.backend_pids if pid > 0}) == 5
+    assert connected.connect.count == 5
