@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from dbdyno.errors import DbdynoError
-from dbdyno.servers import cluster, privileges
+from dbdyno.servers import cluster, places, privileges
 from dbdyno.servers.base import Server
 from dbdyno.servers.binaries import embedded_binaries, local_binaries
 from dbdyno.servers.existing import use_existing
@@ -232,10 +232,11 @@ def test_a_home_behind_a_closed_door_is_not_opened(
     use_account(monkeypatch)
     tmp_path.chmod(0o700)
     monkeypatch.setenv("DBDYNO_HOME", str(tmp_path / "home"))
-    with start_private(local_spec(), connections=8) as server:
-        assert_runs_as_account(server)
-        assert server.data_directory is not None
-        folder = server.data_directory.parent
-        assert folder.is_relative_to("/var/tmp")
-    assert not folder.exists()
+    with tempfile.TemporaryDirectory() as open_to_all:
+        Path(open_to_all).chmod(0o755)
+        monkeypatch.setattr(places, "OPEN_TO_ALL", Path(open_to_all))
+        with start_private(local_spec(), connections=8) as server:
+            assert_runs_as_account(server)
+            assert server.data_directory is not None
+            assert server.data_directory.is_relative_to(open_to_all)
     assert tmp_path.stat().st_mode & 0o777 == 0o700
