@@ -59,9 +59,15 @@ class Load:
 def tree_cpu_s(command: Sequence[str], cpus: str | None = None) -> tuple[str, float, float]:
     """Run a command; its standard output, CPU seconds of its whole tree, wall seconds."""
     pinned = ["taskset", "-c", cpus, *command] if cpus else list(command)
+    # As on anybody's machine, where Python keeps what it has compiled.
+    environment = {
+        name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"
+    }
     with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as complaints:
         begin = os.times()
-        process = subprocess.Popen(pinned, stdout=out, stderr=complaints, stdin=subprocess.DEVNULL)
+        process = subprocess.Popen(
+            pinned, stdout=out, stderr=complaints, stdin=subprocess.DEVNULL, env=environment
+        )
         code = process.wait()
         end = os.times()
         out.seek(0)
@@ -95,7 +101,8 @@ def run_pgbench(load: Load, place: Place, cpus: str | None = None) -> Sample:
     out, cpu_s, _ = tree_cpu_s(command, cpus)
     tps = re.search(r"^tps = ([\d.]+)", out, re.MULTILINE)
     count = re.search(r"actually processed: (\d+)", out)
-    assert tps and count, out
+    assert tps, out
+    assert count, out
     return Sample(float(tps[1]), cpu_s * 1e6 / int(count[1]))
 
 

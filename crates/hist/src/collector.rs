@@ -9,8 +9,10 @@ use dbdyno_model::Nanos;
 use serde_bytes::ByteBuf;
 use std::collections::BTreeMap;
 
-/// Full histograms are written about this often.
-const WINDOW: Nanos = Nanos::from_secs(10);
+/// Full histograms are written about this often, …
+const WINDOW_SHORTEST: Nanos = Nanos::from_secs(10);
+/// … but no more than so many times: they are what makes the record of a long run large.
+const WINDOWS_MAX: u64 = 720;
 
 /// What the engine process used in an interval.
 #[derive(Clone, Copy, Debug, Default)]
@@ -97,6 +99,7 @@ pub struct Collector {
     run: Stretch,
     window: Stretch,
     window_begin: Option<Nanos>,
+    window_length: Nanos,
     failures: BTreeMap<FailureKey, (u64, String)>,
     failed_response: Latencies,
     lateness: Latencies,
@@ -105,14 +108,15 @@ pub struct Collector {
 }
 
 impl Collector {
-    /// Nothing collected yet.
-    pub fn new(shape: Shape) -> Self {
+    /// Nothing collected yet of a run that is to last so long, as far as that is known.
+    pub fn new(shape: Shape, duration: Nanos) -> Self {
         Self {
             shape,
             index: 0,
             run: Stretch::new(shape),
             window: Stretch::new(shape),
             window_begin: None,
+            window_length: WINDOW_SHORTEST.max(Nanos(duration.0 / WINDOWS_MAX)),
             failures: BTreeMap::new(),
             failed_response: Latencies::default(),
             lateness: Latencies::default(),
@@ -179,7 +183,7 @@ impl Collector {
     /// The full histograms since the last window, when it is time for them (or `last`).
     pub fn window(&mut self, end: Nanos, last: bool) -> Option<Window> {
         let begin = self.window_begin?;
-        if !last && end - begin < WINDOW {
+        if !last && end - begin < self.window_length {
             return None;
         }
         let window = Window {

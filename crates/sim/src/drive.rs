@@ -232,7 +232,7 @@ impl Merged {
     }
 
     fn outcome(mut self, shape: Shape) -> Outcome {
-        let mut collector = Collector::new(shape);
+        let mut collector = Collector::new(shape, Nanos::ZERO);
         let mut response = Latencies::default();
         let mut service = Latencies::default();
         let mut intervals: Vec<Interval> = Vec::new();

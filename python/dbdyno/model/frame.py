@@ -183,7 +183,10 @@ class WindowScript(Struct, frozen=True):
 
 
 class Window(Struct, frozen=True, tag="window", tag_field="kind"):
-    """Full-resolution histograms (3 significant digits) of about 10 s of measured intervals."""
+    """Full-resolution histograms (3 significant digits) of about 10 s of measured intervals.
+
+    In a run of more than two hours of its 720th part, so that its record stays small.
+    """
 
     begin_ns: int
     end_ns: int

@@ -43,12 +43,13 @@ pub(super) struct Gather {
 }
 
 impl Gather {
-    pub(super) fn new(shape: Shape, threads: u32) -> Self {
+    pub(super) fn new(shape: Shape, plan: &Plan) -> Self {
+        let duration = plan.stages.iter().filter_map(|stage| stage.duration_ns).sum();
         Self {
             shape,
-            collector: Collector::new(shape),
+            collector: Collector::new(shape, duration),
             partial: BTreeMap::new(),
-            lanes: (0..threads).map(|_| LaneState::default()).collect(),
+            lanes: (0..plan.threads).map(|_| LaneState::default()).collect(),
             last_use: usage::so_far(),
             last_end: Nanos::ZERO,
             interrupted: false,

@@ -134,7 +134,7 @@ impl Engine {
     }
 
     fn gather(&self) -> Gather {
-        Gather::new(self.shape(), self.plan.threads)
+        Gather::new(self.shape(), &self.plan)
     }
 
     fn hello(&self, io: &'static str, io_reason: String) -> Hello {
