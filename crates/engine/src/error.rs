@@ -25,7 +25,10 @@ impl EngineError {
     pub fn cannot_connect(error: &ServerError) -> Self {
         let hint = match (error.class, error.code.as_str()) {
             (_, "53300") => "raise max_connections on the server, or use fewer clients (-c)",
-            (FailureClass::Permission, _) => "check user and password",
+            (_, "3D000") => "create the database, or name another",
+            (_, "tls") => "check sslmode, sslrootcert, sslcert and sslkey",
+            (FailureClass::Permission, _) => "check user and password, or the client's certificate",
+            (FailureClass::Protocol, _) => "check that a PostgreSQL server listens there",
             (FailureClass::Connection, _) => "check that the server runs and listens there",
             _ => "",
         };

@@ -3,7 +3,7 @@
 //! The lane moves the bytes: it receives into [`Link::socket_and_space`], tells
 //! [`Link::received`], takes events from [`Link::poll`], and sends what stands in `out`.
 
-use crate::tls::{Channel, Encryption};
+use crate::tls::{self, Channel, Encryption};
 use dbdyno_model::{Flow, Request, ResultSet, ServerError, TlsMode};
 use dbdyno_wire::postgres::{
     self, Connection, Event, Opening, Version, tls as question, tls_server_end_point,
@@ -158,9 +158,9 @@ impl Link {
                 self.log_in(postgres::Channel::Plain);
                 Ok(())
             }
-            question::Answer::Refused => Err(ServerError::connection_lost(
-                "the server does not support TLS, but it was required",
-            )),
+            question::Answer::Refused => {
+                Err(tls::refused("the server does not support TLS, but it was required"))
+            }
             question::Answer::Error => Err(ServerError::connection_lost(
                 "the server refused the connection before its login",
             )),

@@ -48,8 +48,9 @@ impl Encryption {
 
     /// The client's side of one encrypted connection.
     pub(crate) fn channel(&self) -> Result<Channel, ServerError> {
-        let session = ClientConnection::new(Arc::clone(&self.config), self.name.clone())
+        let mut session = ClientConnection::new(Arc::clone(&self.config), self.name.clone())
             .map_err(|error| failed(&error))?;
+        session.set_buffer_limit(None); // what is to be sent is bounded by what was asked
         Ok(Channel { session, inbox: vec![0; INBOX_BYTES], plain: Vec::new() })
     }
 }
@@ -59,7 +60,12 @@ fn bad_tls(message: &str) -> EngineError {
 }
 
 fn failed(error: &Error) -> ServerError {
-    ServerError::connection_lost(format!("TLS: {error}"))
+    refused(format!("TLS: {error}"))
+}
+
+/// The two sides do not agree on their encryption.
+pub(crate) fn refused(message: impl Into<String>) -> ServerError {
+    ServerError { code: "tls".into(), ..ServerError::connection_lost(message) }
 }
 
 fn certificates(path: &str) -> Result<Vec<CertificateDer<'static>>, EngineError> {
@@ -138,12 +144,12 @@ impl Channel {
 
     /// Protocol and cipher, for people.
     pub(crate) fn description(&self) -> String {
-        let version =
-            self.session.protocol_version().and_then(|version| version.as_str().map(str::to_owned));
+        let version = self.session.protocol_version().and_then(|version| version.as_str());
         let suite = self
             .session
             .negotiated_cipher_suite()
             .and_then(|suite| suite.suite().as_str().map(str::to_owned));
+        let version = version.map(|version| version.replace('_', "."));
         [version, suite].into_iter().flatten().collect::<Vec<_>>().join(" ")
     }
 }
