@@ -7,22 +7,41 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 const FILES_PER_THREAD: u64 = 4;
 const FILES_OF_PROCESS: u64 = 64;
 
-/// Raises the limit as far as needed and allowed.
+/// Connections of so many clients, with those that are being closed while their successors
+/// are made.
+pub(crate) fn slots(clients: usize) -> usize {
+    2 * clients + 16
+}
+
+/// How many files may be open now.
+pub(crate) fn open_files_max() -> u64 {
+    getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX)
+}
+
+/// Raises the limit as far as wanted, or at least needed, and allowed.
 pub(crate) fn make_room(clients: u32, threads: u32) -> Result<(), EngineError> {
-    let needed = u64::from(clients) + u64::from(threads) * FILES_PER_THREAD + FILES_OF_PROCESS;
-    let limit = getrlimit(Resource::Nofile);
-    let current = limit.current.unwrap_or(u64::MAX);
-    if current >= needed {
+    let own = u64::from(threads) * FILES_PER_THREAD + FILES_OF_PROCESS;
+    let needed = u64::from(clients) + own;
+    let hard = getrlimit(Resource::Nofile).maximum.unwrap_or(u64::MAX);
+    let wanted = slots(clients as usize) as u64 + own;
+    if !raise_to(wanted) {
+        raise_to(wanted.min(hard));
+    }
+    if open_files_max() >= needed {
         return Ok(());
     }
-    let maximum = limit.maximum.map(|maximum| maximum.max(needed));
-    let raised = Rlimit { current: Some(needed), maximum };
-    setrlimit(Resource::Nofile, raised).map_err(|_| {
-        let allowed = limit.maximum.unwrap_or(u64::MAX);
-        EngineError::new(
-            "too_few_files",
-            format!("{clients} clients need {needed} open files, and this process may have {allowed}"),
-            format!("use fewer clients (-c), or raise the hard limit (ulimit -Hn {needed}, LimitNOFILE= or limits.conf)"),
-        )
-    })
+    Err(EngineError::new(
+        "too_few_files",
+        format!("{clients} clients need {needed} open files, and this process may have {hard}"),
+        format!(
+            "use fewer clients (-c), or raise the hard limit (ulimit -Hn {needed}, LimitNOFILE= or limits.conf)"
+        ),
+    ))
+}
+
+fn raise_to(files: u64) -> bool {
+    let limit = getrlimit(Resource::Nofile);
+    let maximum = limit.maximum.map(|maximum| maximum.max(files));
+    open_files_max() >= files
+        || setrlimit(Resource::Nofile, Rlimit { current: Some(files), maximum }).is_ok()
 }

@@ -3,6 +3,7 @@
 use super::Greeting;
 use crate::address::Peer;
 use crate::io::Io;
+use crate::limits;
 use crate::link::{Blueprint, Link, Stage};
 use dbdyno_hist::Latencies;
 use dbdyno_load::Port;
@@ -77,7 +78,7 @@ pub(crate) struct Links {
 impl Links {
     /// Slots for so many clients: a closed link may keep its slot for a while.
     pub(crate) fn slots_for(clients: usize) -> usize {
-        2 * clients + 16
+        limits::slots(clients).min(limits::open_files_max() as usize)
     }
 
     pub(crate) fn new(clients: usize, blueprint: Arc<Blueprint>, route: Arc<Route>) -> Self {
