@@ -70,7 +70,8 @@ impl Uring {
         let state = &mut self.slots[slot];
         std::mem::swap(&mut state.sending, &mut link.out);
         let mut entry = send_entry(slot, &state.sending);
-        if !state.receiving {
+        // Linked only when its receive follows: else it would bind a stranger's operation.
+        if state.may_receive() {
             entry = entry.flags(squeue::Flags::IO_LINK);
         }
         state.under_way += 1;
@@ -123,6 +124,11 @@ impl Uring {
 }
 
 impl Slot {
+    /// Whether the link's space is free to be received into.
+    fn may_receive(&self) -> bool {
+        !self.receiving && self.received.is_none()
+    }
+
     fn receive_ended(&mut self, slot: usize, result: i32) -> Ready {
         self.receiving = false;
         // The send it was linked to came up short: it is submitted again with the next flush.
@@ -190,7 +196,7 @@ impl Io for Uring {
             self.push_send(slot, link)?;
         }
         self.slots[slot].more = !link.out.is_empty();
-        if !self.slots[slot].receiving && self.slots[slot].received.is_none() {
+        if self.slots[slot].may_receive() {
             self.push_receive(slot, link)?;
         }
         if self.sends_waiting >= SENDS_AT_ONCE {
