@@ -12,6 +12,7 @@ use dbdyno_model::{FailureClass, Flow, Nanos, Reply, ServerError};
 use dbdyno_script::Fault;
 use links::{Action, Links};
 use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender};
 
@@ -83,7 +84,7 @@ pub(crate) struct Channels {
 }
 
 /// One thread of the engine.
-pub(crate) struct Lane<I> {
+pub(crate) struct Lane<I: Io> {
     worker: Worker,
     links: Links,
     io: I,
@@ -95,6 +96,8 @@ pub(crate) struct Lane<I> {
     bytes_received: u64,
     /// Cancellations to be delivered, all of one round by one thread.
     cancellations: Vec<Vec<u8>>,
+    /// Whether actions are being done: further ones then join the queue, never the stack.
+    acting: bool,
 }
 
 /// Runs a lane to its end.
@@ -105,15 +108,36 @@ pub(crate) fn run<I: Io>(
     channels: Channels,
 ) {
     let (thread, reports) = (channels.thread, channels.reports.clone());
-    let ending = match Lane::<I>::new(settings, blueprint, route, channels) {
-        Ok(mut lane) => match lane.run() {
-            Ok(()) => lane.ending(),
-            Err(error) => Ending { broken: Some(error.to_string()), ..lane.ending() },
-        },
-        Err(error) => Ending { broken: Some(error.to_string()), ..Ending::default() },
-    };
+    let live = AssertUnwindSafe(|| live::<I>(settings, blueprint, route, channels));
+    // The panic itself has been told to the log; the others must not wait for this lane.
+    let ending = catch_unwind(live).unwrap_or_else(|_| Ending {
+        broken: Some("a thread of the engine panicked: this is a defect of dbdyno".into()),
+        ..Ending::default()
+    });
     // The receiver is gone only when the whole run is.
     let _ = reports.send(Report::Over(thread, Box::new(ending)));
+}
+
+fn live<I: Io>(
+    settings: Settings,
+    blueprint: Arc<Blueprint>,
+    route: Arc<Route>,
+    channels: Channels,
+) -> Ending {
+    match Lane::<I>::new(settings, blueprint, route, channels) {
+        Ok(mut lane) => {
+            let broken = lane.run().err().map(|error| error.to_string());
+            Ending { broken, ..lane.ending() }
+        }
+        Err(error) => Ending { broken: Some(error.to_string()), ..Ending::default() },
+    }
+}
+
+/// However a lane ends, the kernel lets go of its links' memory before that is freed.
+impl<I: Io> Drop for Lane<I> {
+    fn drop(&mut self) {
+        self.links.retire_all(&mut self.io);
+    }
 }
 
 impl<I: Io> Lane<I> {
@@ -136,6 +160,7 @@ impl<I: Io> Lane<I> {
             bytes_sent: 0,
             bytes_received: 0,
             cancellations: Vec::new(),
+            acting: false,
         })
     }
 
@@ -155,7 +180,6 @@ impl<I: Io> Lane<I> {
         }
         self.worker.close_last(clock::now());
         self.report();
-        self.links.retire_all(&mut self.io);
         Ok(())
     }
 
@@ -280,8 +304,11 @@ impl<I: Io> Lane<I> {
         self.act()
     }
 
-    /// Does what the worker asked for.
+    /// Does what the worker asked for, and what it asks for meanwhile.
     fn act(&mut self) -> io::Result<()> {
+        if std::mem::replace(&mut self.acting, true) {
+            return Ok(());
+        }
         while let Some(action) = self.links.next_action() {
             match action {
                 Action::Flush(slot) => self.flush(slot)?,
@@ -298,6 +325,7 @@ impl<I: Io> Lane<I> {
                 }
             }
         }
+        self.acting = false;
         if !self.cancellations.is_empty() {
             helpers::cancel(Arc::clone(&self.links.route), std::mem::take(&mut self.cancellations));
         }

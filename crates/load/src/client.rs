@@ -73,6 +73,8 @@ pub(crate) struct Client {
     pub(crate) measured: u64,
     /// Attempts to connect that failed in a row.
     pub(crate) connect_failures: u32,
+    /// Since when it has been trying to connect to a server that has no room.
+    pub(crate) patient_since: Option<Nanos>,
 }
 
 impl Client {
@@ -90,6 +92,7 @@ impl Client {
             begun: 0,
             measured: 0,
             connect_failures: 0,
+            patient_since: None,
         }
     }
 

@@ -123,8 +123,14 @@ pub fn simulate(
     for thread in 0..plan.threads {
         let clients = (thread..plan.clients).step_by(plan.threads as usize);
         let sessions = clients.map(|client| session(u64::from(client))).collect();
-        let worker = Worker::new(Settings { plan: Arc::clone(&plan), thread, shape, sessions });
-        merged.add(run_worker(&plan, server, worker));
+        let settings = Settings {
+            plan: Arc::clone(&plan),
+            thread,
+            shape,
+            sessions,
+            heard_by_all: Arc::default(), // workers run one after the other here
+        };
+        merged.add(run_worker(&plan, server, Worker::new(settings)));
     }
     merged.outcome(shape)
 }

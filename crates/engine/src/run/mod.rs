@@ -19,6 +19,7 @@ use dbdyno_script::{Problem, Program, Session};
 use dbdyno_wire::postgres;
 use gather::Gather;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 
@@ -32,6 +33,7 @@ pub struct Engine {
     program: Arc<Program>,
     warnings: Vec<Problem>,
     reports: (Sender<Report>, Receiver<Report>),
+    heard: Arc<AtomicU64>,
 }
 
 /// Ends a run from outside.
@@ -67,7 +69,8 @@ impl Engine {
         let compilation = compile(&plan);
         let Some(program) = compilation.program else { return Err(compilation.problems) };
         let (plan, program) = (Arc::new(plan), Arc::new(program));
-        Ok(Self { plan, program, warnings: compilation.problems, reports: channel() })
+        let warnings = compilation.problems;
+        Ok(Self { plan, program, warnings, reports: channel(), heard: Arc::default() })
     }
 
     /// A handle that stops the run.
@@ -121,6 +124,7 @@ impl Engine {
             thread,
             shape: self.shape(),
             sessions: clients.map(session).collect(),
+            heard_by_all: Arc::clone(&self.heard),
         }
     }
 
@@ -212,6 +216,8 @@ impl Conductor<'_> {
         let mut timeline: Option<Timeline> = None;
         while !self.gather.all_over() {
             match self.next_report() {
+                // The last lane may have connected just when the run was told to end.
+                Report::Connected(_) if self.gather.interrupted => {}
                 Report::Connected(greeting) => {
                     greetings.push(greeting);
                     if greetings.len() == self.lanes.len() {
@@ -229,16 +235,15 @@ impl Conductor<'_> {
                 Report::Outage(outage) => tell(sink, &Frame::Outage(outage_frame(outage)))?,
                 Report::Over(thread, ending) => {
                     fail_early(timeline.is_some(), &ending)?;
+                    if ending.broken.is_some() {
+                        self.end_at(clock::now() + NOTICE, timeline.as_mut());
+                    }
                     self.gather.over(thread, *ending);
                     self.emit(sink)?;
                 }
                 Report::Stop => {
                     self.gather.interrupted = true;
-                    let at = clock::now() + NOTICE;
-                    if let Some(timeline) = &mut timeline {
-                        timeline.stop_at(at);
-                    }
-                    self.tell_lanes(|| Message::Stop(at));
+                    self.end_at(clock::now() + NOTICE, timeline.as_mut());
                 }
             }
         }
@@ -249,6 +254,14 @@ impl Conductor<'_> {
     fn next_report(&self) -> Report {
         // The engine holds a sender itself, so the channel never closes before its end.
         self.engine.reports.1.recv().unwrap_or(Report::Stop)
+    }
+
+    /// Ends the run at `at`, if it would last longer.
+    fn end_at(&self, at: Nanos, timeline: Option<&mut Timeline>) {
+        if let Some(timeline) = timeline {
+            timeline.stop_at(at);
+        }
+        self.tell_lanes(|| Message::Stop(at));
     }
 
     fn tell_lanes(&self, message: impl Fn() -> Message) {

@@ -50,6 +50,7 @@ impl Worker {
         self.tally.connects.record(now - since);
         self.clients[client].connected = true;
         self.clients[client].connect_failures = 0;
+        self.clients[client].patient_since = None;
         self.end_outage(now);
         if self.clients[client].transaction.is_some() {
             self.run(now, client, Resume::Continue, port);
@@ -69,7 +70,11 @@ impl Worker {
     ) {
         self.connects_under_way -= 1;
         let State::Connecting(since) = self.clients[client].state else { return };
-        let patient = busy && now - since < self.plan.endpoint.connect_timeout_ns;
+        let begun = *self.clients[client].patient_since.get_or_insert(since);
+        let patient = busy && now - begun < self.plan.endpoint.connect_timeout_ns;
+        if !patient {
+            self.clients[client].patient_since = None;
+        }
         if self.timeline.is_none() && !patient {
             self.fatal.get_or_insert_with(|| error.clone());
         }
@@ -79,7 +84,10 @@ impl Worker {
             self.fail_transaction(now, client, error);
         }
         self.reconnect_later(now, client, port);
-        self.connect_from_queue(now, port);
+        // A server without room is left alone until this client's pause is over.
+        if !busy {
+            self.connect_from_queue(now, port);
+        }
     }
 
     /// The connection broke under the client.

@@ -2,8 +2,9 @@
 //! giving up. A server that has stopped answering ends the run as well.
 
 use super::{Ending, Port, Worker};
-use crate::client::State;
+use crate::client::{Client, State};
 use dbdyno_model::Nanos;
+use std::sync::atomic::Ordering;
 
 /// The grace is three times the 99th percentile, within these bounds.
 const GRACE_SHORTEST: Nanos = Nanos::from_secs(1);
@@ -70,14 +71,19 @@ impl Worker {
         }
     }
 
-    /// Not one byte for so long, though something was awaited: the server has stopped for good.
+    /// No worker heard anything for so long, though something was awaited: the server has
+    /// stopped for good.
     pub(super) fn look_for_stall<P: Port>(&mut self, now: Nanos, port: &mut P) {
-        let waits =
-            |state| matches!(state, State::Asking | State::Unconnected | State::Connecting(_));
-        if !self.clients.iter().any(|client| waits(client.state)) {
-            self.heard = now;
+        let waits = |client: &Client| {
+            client.awaits_server()
+                || matches!(client.state, State::Unconnected | State::Connecting(_))
+        };
+        if !self.clients.iter().any(waits) {
+            self.unasked = now;
         }
-        if self.ending.is_none() && now - self.heard >= self.plan.stall_limit_ns {
+        let heard_elsewhere = self.heard_by_all.fetch_max(self.heard.0, Ordering::Relaxed);
+        let silent_since = self.unasked.max(self.heard).max(Nanos(heard_elsewhere));
+        if self.ending.is_none() && now - silent_since >= self.plan.stall_limit_ns {
             self.stalled = Some("stopped answering");
             self.take_arrivals(now);
             (0..self.clients.len()).for_each(|client| self.cut_off(now, client));

@@ -18,6 +18,7 @@ use dbdyno_model::{Arrivals, Nanos, Plan, Reply, Request, ServerError, Statement
 use dbdyno_script::{Fault, Session};
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 pub use intervals::ClosedInterval;
 
@@ -113,6 +114,9 @@ pub struct Settings {
     /// The sessions of this thread's clients: client `i` here is client
     /// `thread + i · threads` of the run.
     pub sessions: Vec<Box<dyn Session>>,
+    /// When any worker of the run last heard of the server, in nanoseconds: one client's long
+    /// wait is no stall while others are answered.
+    pub heard_by_all: Arc<AtomicU64>,
 }
 
 /// The schedule's arrivals that fall to this worker.
@@ -159,7 +163,11 @@ pub struct Worker {
     interval_end: Nanos,
     closed: Vec<ClosedInterval>,
     responses: Latencies,
+    /// When the server last said something.
     heard: Nanos,
+    heard_by_all: Arc<AtomicU64>,
+    /// When it last was asked nothing.
+    unasked: Nanos,
     ending: Option<Ending>,
     last_end: Nanos,
     unfinished_ages: Vec<Nanos>,
@@ -173,7 +181,7 @@ pub struct Worker {
 impl Worker {
     /// A worker with nothing connected yet.
     pub fn new(settings: Settings) -> Self {
-        let Settings { plan, thread, shape, sessions } = settings;
+        let Settings { plan, thread, shape, sessions, heard_by_all } = settings;
         Self {
             total_weight: plan.scripts.iter().map(|script| u64::from(script.weight)).sum(),
             plan,
@@ -195,6 +203,8 @@ impl Worker {
             closed: Vec::new(),
             responses: Latencies::default(),
             heard: Nanos::ZERO,
+            heard_by_all,
+            unasked: Nanos::ZERO,
             ending: None,
             last_end: Nanos::ZERO,
             unfinished_ages: Vec::new(),
@@ -208,7 +218,6 @@ impl Worker {
 
     /// Begins to connect the clients.
     pub fn connect_all<P: Port>(&mut self, now: Nanos, port: &mut P) {
-        self.heard = now;
         self.clients_left = self.clients.len();
         self.connect_queue.extend(0..self.clients.len());
         self.connect_from_queue(now, port);
@@ -234,7 +243,7 @@ impl Worker {
         self.interval_begin = timeline.start();
         self.interval_end = timeline.interval_end(timeline.start());
         self.next_activation = timeline.start();
-        self.heard = timeline.start();
+        self.unasked = timeline.start();
         if let Arrivals::Open { law } = self.plan.arrivals {
             let schedule = Schedule::new(self.plan.seed, law, &timeline);
             self.pending = Some(Pending {

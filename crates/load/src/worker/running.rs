@@ -187,6 +187,7 @@ impl Worker {
         reply: &Reply<'_>,
         port: &mut P,
     ) {
+        self.heard = now;
         self.clients[client].in_transaction = reply.in_transaction;
         match self.clients[client].state {
             State::Asking => {
