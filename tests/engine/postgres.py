@@ -106,6 +106,21 @@ class Postgres:
         self.process.wait(PATIENCE_S)
         wait_until(lambda: not any(map(_is_alive, processes)), "the server's death")
 
+    def restart(self) -> None:
+        self.process.send_signal(signal.SIGINT)
+        self.process.wait(PATIENCE_S)
+        self.start()
+
+    def encrypt(self, certificates: Path, name: str) -> None:
+        """Serves TLS from now on, under the certificate of that name."""
+        for source, target in (("root.crt", "root.crt"), (f"{name}.crt", "server.crt")):
+            shutil.copy(certificates / source, self.data / target)
+        shutil.copy(certificates / f"{name}.key", self.data / "server.key")
+        (self.data / "server.key").chmod(0o600)
+        server_identity().take_over(self.data)
+        self._configure({"ssl": "on", "ssl_ca_file": "root.crt"})
+        self.restart()
+
     def remove(self) -> None:
         if self.process.poll() is None:
             self.thaw()

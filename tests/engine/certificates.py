@@ -1,0 +1,43 @@
+"""Certificates for tests: an authority, a server and a client of it, and one signed by itself."""
+
+import subprocess
+from pathlib import Path
+
+NAMES = "subjectAltName=DNS:localhost,IP:127.0.0.1"
+
+
+def _openssl(*words: object) -> None:
+    subprocess.run(["openssl", *map(str, words)], check=True, capture_output=True)
+
+
+def _key(path: Path) -> Path:
+    _openssl("ecparam", "-genkey", "-name", "prime256v1", "-noout", "-out", path)
+    path.chmod(0o600)
+    return path
+
+
+def _self_signed(folder: Path, name: str, subject: str, *further: str) -> None:
+    key = _key(folder / f"{name}.key")
+    words = ("-x509", "-key", key, "-days", "2", "-subj", f"/CN={subject}", *further)
+    _openssl("req", *words, "-out", folder / f"{name}.crt")
+
+
+def _signed(folder: Path, name: str, subject: str, names: str) -> None:
+    key, request = _key(folder / f"{name}.key"), folder / f"{name}.csr"
+    _openssl("req", "-new", "-key", key, "-subj", f"/CN={subject}", "-out", request)
+    extensions = folder / f"{name}.ext"
+    extensions.write_text(names)
+    authority = ("-CA", folder / "root.crt", "-CAkey", folder / "root.key", "-CAcreateserial")
+    words = ("-in", request, "-days", "2", "-extfile", extensions, *authority)
+    _openssl("x509", "-req", *words, "-out", folder / f"{name}.crt")
+
+
+def make_certificates(folder: Path) -> Path:
+    """Files root, server, elsewhere, alone, stranger and client (.crt and .key each)."""
+    _self_signed(folder, "root", "root")
+    _self_signed(folder, "stranger", "stranger")
+    _self_signed(folder, "alone", "localhost", "-addext", NAMES)
+    _signed(folder, "server", "localhost", NAMES)
+    _signed(folder, "elsewhere", "elsewhere.example", "subjectAltName=DNS:elsewhere.example")
+    _signed(folder, "client", "certified", "subjectAltName=DNS:certified")
+    return folder

@@ -1,0 +1,112 @@
+"""Logging in by each method a server may ask for, and being refused in words that help."""
+
+import pytest
+
+from dbdyno.model.frame import Connected, Hello
+from dbdyno.model.plan import Address, TcpAddress, UnixSocket
+from dbdyno.servers.binaries import local_binaries
+from tests.engine.postgres import Postgres, free_port
+from tests.engine.running import plan_for, run, times
+
+ACCESS = """
+local all postgres trust
+local all plain password
+local all md5 md5
+local all scram scram-sha-256
+host all scram all scram-sha-256
+host all postgres all trust
+local all shut reject
+"""
+SECRET = "s3cret; naïve"
+LOGIN_HINT = "check user and password, or the client's certificate"
+
+
+@pytest.fixture(scope="module")
+def server():
+
+    server = Postgres(
+        local_binaries()[0].folder,
+        ACCESS,
+        listen_addresses="127.0.0.1,::1",
+        max_connections="10",
+        superuser_reserved_connections="3",
+    )
+    with server.connect() as connection:
+        for name in ("plain", "md5", "scram"):
+            kind = "md5" if name == "md5" else "scram-sha-256"
+            connection.execute(f"set password_encryption = '{kind}'")
+            connection.execute(f"create role {name} login password '{SECRET}'")
+        connection.execute("create role shut login")
+    yield server
+    server.remove()
+
+
+@pytest.mark.parametrize("user", ["postgres", "plain", "md5", "scram"])
+def test_each_method(server, checked, user):
+    endpoint = server.endpoint(user=user, password=SECRET)
+    told = checked(plan_for(endpoint, "select 1;", **times(3)))
+    assert told.counters.ok == 6
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "::1", "localhost"])
+def test_over_tcp(server, checked, io, host):
+    endpoint = server.endpoint(host, user="scram", password=SECRET)
+    told = checked(plan_for(endpoint, "select 1;", io=io, **times(3)))
+    assert told.counters.ok == 6
+    assert told.one(Connected).tls == ""
+
+
+@pytest.mark.parametrize("user", ["plain", "md5", "scram"])
+def test_a_wrong_password(server, refused, io, user):
+    failed = refused(plan_for(server.endpoint(user=user, password="wrong"), "select 1;", io=io))
+    assert failed.code == "cannot_connect"
+    assert f'password authentication failed for user "{user}"' in failed.message
+    assert failed.hint == LOGIN_HINT
+
+
+@pytest.mark.parametrize("user", ["plain", "md5", "scram"])
+def test_no_password(server, refused, user):
+    failed = refused(plan_for(server.endpoint(user=user), "select 1;"))
+    assert "password" in failed.message
+    assert failed.hint == LOGIN_HINT
+
+
+def test_the_password_is_nowhere_to_be_seen(server, refused, log):
+    told = refused(plan_for(server.endpoint(user="shut", password=SECRET), "select 1;"))
+    assert SECRET not in f"{told} {log.read()}"
+    assert "rejects connection" in told.message
+
+
+def test_a_missing_database(server, refused):
+    failed = refused(plan_for(server.endpoint(database="atlantis"), "select 1;"))
+    assert failed.message == 'database "atlantis" does not exist'
+    assert failed.hint == "create the database, or name another"
+
+
+def test_too_many_connections(server, refused, io):
+    failed = refused(plan_for(server.endpoint(), "select 1;", clients=20, io=io))
+    assert failed.message == "sorry, too many clients already"
+    assert failed.hint == "raise max_connections on the server, or use fewer clients (-c)"
+
+
+@pytest.mark.parametrize("place", ["unix", "tcp"])
+def test_nobody_listens(server, refused, tmp_path, place):
+    unix = Address(unix=UnixSocket(path=str(tmp_path / "none")))
+    tcp = Address(tcp=TcpAddress(host="127.0.0.1", port=free_port()))
+    address = unix if place == "unix" else tcp
+    failed = refused(plan_for(server.endpoint(address=address), "select 1;"))
+    assert failed.code == "cannot_connect"
+    assert failed.hint == "check that the server runs and listens there"
+
+
+def test_an_unknown_host(server, refused):
+    failed = refused(plan_for(server.endpoint("no-such-host.invalid"), "select 1;"))
+    assert (failed.code, failed.hint) == ("unknown_host", "check the host name")
+    assert "no-such-host.invalid" in failed.message
+
+
+def test_the_engine_says_hello_before_it_connects(server, log):
+
+    told = run(plan_for(server.endpoint(user="shut"), "select 1;"), log)
+    assert told.one(Hello).threads == 2
+    assert told.failed.hint == LOGIN_HINT

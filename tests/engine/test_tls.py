@@ -1,0 +1,164 @@
+"""Encryption as ``sslmode`` means it, against servers with certificates of every kind."""
+
+import pytest
+
+from dbdyno.model.frame import Connected
+from dbdyno.model.plan import Tls
+from dbdyno.servers.binaries import local_binaries
+from tests.engine.certificates import make_certificates
+from tests.engine.postgres import Postgres
+from tests.engine.running import plan_for, times
+
+ACCESS = """
+local all all trust
+hostssl all certified all cert
+hostssl all scram all scram-sha-256
+hostssl all postgres all trust
+hostnossl all postgres 127.0.0.1/32 trust
+"""
+SECRET = "s3cret"
+HINT = "check sslmode, sslrootcert, sslcert and sslkey"
+
+
+@pytest.fixture(scope="module")
+def certificates(tmp_path_factory):
+    return make_certificates(tmp_path_factory.mktemp("certificates"))
+
+
+@pytest.fixture(scope="module")
+def server(certificates):
+    server = Postgres(local_binaries()[0].folder, ACCESS, listen_addresses="127.0.0.1,::1")
+    with server.connect() as connection:
+        connection.execute("create role certified login")
+        connection.execute(f"create role scram login password '{SECRET}'")
+    server.encrypt(certificates, "server")
+    yield server
+    server.remove()
+
+
+@pytest.fixture(scope="module", params=["elsewhere", "alone"])
+def odd_server(request, certificates):
+    """A server with a certificate for another host, or with one that it signed itself."""
+    server = Postgres(local_binaries()[0].folder, ACCESS, listen_addresses="127.0.0.1")
+    server.encrypt(certificates, request.param)
+    yield request.param, server
+    server.remove()
+
+
+@pytest.fixture
+def greeting(checked):
+    """What the engine says of its encryption, after a run that went well."""
+
+    def go(endpoint, **changes) -> str:
+        told = checked(plan_for(endpoint, "select 1;", **times(3), **changes))
+        assert told.counters.ok == 6
+        return told.one(Connected).tls
+
+    return go
+
+
+def tls(certificates, mode, root="root", client=None):
+    file = lambda name: str(certificates / name) if name else None  # noqa: E731
+    return Tls(
+        mode=mode,
+        root_certificates=file(root and f"{root}.crt"),
+        certificate=file(client and f"{client}.crt"),
+        key=file(client and f"{client}.key"),
+    )
+
+
+@pytest.mark.parametrize("mode", ["disable", "allow"])
+def test_without(server, certificates, greeting, mode):
+    assert greeting(server.endpoint("127.0.0.1", tls=tls(certificates, mode))) == ""
+
+
+@pytest.mark.parametrize("mode", ["prefer", "require", "verify-ca", "verify-full"])
+def test_with(server, certificates, greeting, io, mode):
+    wanted = tls(certificates, mode, root="root" if "verify" in mode else None)
+    assert greeting(server.endpoint("localhost", tls=wanted), io=io).startswith("TLSv1.3 TLS13_AES")
+
+
+def test_an_address_in_the_certificate_is_a_name(server, certificates, greeting):
+    wanted = tls(certificates, "verify-full")
+    assert greeting(server.endpoint("127.0.0.1", tls=wanted))
+
+
+def test_an_address_that_is_not_in_it_is_refused(server, certificates, refused):
+    wanted = tls(certificates, "verify-full")
+    failed = refused(plan_for(server.endpoint("::1", tls=wanted), "select 1;"))
+    assert "not valid for name" in failed.message
+    assert failed.hint == HINT
+
+
+def test_an_unknown_authority_is_refused(server, certificates, refused, io):
+    wanted = tls(certificates, "verify-ca", root="stranger")
+    failed = refused(plan_for(server.endpoint("localhost", tls=wanted), "select 1;", io=io))
+    assert failed.message.startswith("TLS: invalid peer certificate")
+    assert failed.hint == HINT
+
+
+def test_the_name_matters_to_verify_full_alone(odd_server, certificates, greeting, refused):
+    name, server = odd_server
+    root = "alone" if name == "alone" else "root"
+    assert greeting(server.endpoint("127.0.0.1", tls=tls(certificates, "verify-ca", root)))
+    full = server.endpoint("127.0.0.1", tls=tls(certificates, "verify-full", root))
+    if name == "alone":
+        assert greeting(full)
+    else:
+        assert "not valid for name" in refused(plan_for(full, "select 1;")).message
+
+
+def test_a_self_signed_certificate_is_not_trusted_by_itself(odd_server, certificates, refused):
+    _, server = odd_server
+    wanted = tls(certificates, "verify-ca", "stranger")
+    failed = refused(plan_for(server.endpoint("127.0.0.1", tls=wanted), "select 1;"))
+    assert failed.message.startswith("TLS: invalid peer certificate")
+
+
+def test_scram_binds_to_the_channel(server, certificates, greeting):
+    wanted = tls(certificates, "require", root=None)
+    endpoint = server.endpoint("127.0.0.1", user="scram", password=SECRET, tls=wanted)
+    assert greeting(endpoint)
+    # The server offered PLUS, so the engine took it: a proxy that decrypts would be found out.
+    log = (server.folder / "log.txt").read_text()
+    assert "channel binding" not in log
+
+
+def test_a_client_certificate_logs_in(server, certificates, greeting, refused):
+    address = {"host": "127.0.0.1", "user": "certified"}
+    with_it = tls(certificates, "verify-full", client="client")
+    assert greeting(server.endpoint(**address, tls=with_it))
+    without = server.endpoint(**address, tls=tls(certificates, "verify-full"))
+    failed = refused(plan_for(without, "select 1;"))
+    assert failed.message == "connection requires a valid client certificate"
+    assert failed.hint == "check user and password, or the client's certificate"
+
+
+def test_a_server_without_tls(local, certificates, greeting, refused):
+    endpoint = local.endpoint("127.0.0.1", tls=tls(certificates, "prefer", root=None))
+    assert greeting(endpoint) == ""
+    endpoint = local.endpoint("127.0.0.1", tls=tls(certificates, "require", root=None))
+    failed = refused(plan_for(endpoint, "select 1;"))
+    assert failed.message == "the server does not support TLS, but it was required"
+    assert failed.hint == HINT
+
+
+def test_a_server_that_insists(server, refused):
+    failed = refused(plan_for(server.endpoint("127.0.0.1", user="scram"), "select 1;"))
+    assert "no encryption" in failed.message
+
+
+def test_files_that_are_not_there(server, certificates, refused):
+    wanted = tls(certificates, "verify-full", root="nowhere")
+    failed = refused(plan_for(server.endpoint("localhost", tls=wanted), "select 1;"))
+    assert (failed.code, failed.hint) == ("bad_tls", HINT)
+    assert "nowhere.crt" in failed.message
+
+
+@pytest.mark.parametrize("size", [10, 20_000, 3_000_000])
+def test_large_messages_both_ways(server, certificates, checked, io, size):
+    script = "select length(:text), repeat('y', :size) as y;"
+    variables = {"text": "x" * size, "size": size}
+    endpoint = server.endpoint("127.0.0.1", tls=tls(certificates, "require", root=None))
+    plan = plan_for(endpoint, script, io=io, variables=variables, **times(3))
+    assert checked(plan).counters.ok == 6
