@@ -12,7 +12,6 @@ from msgspec import Struct
 
 from dbdyno.engine import EngineProcess
 from dbdyno.model.frame import (
-    Connected,
     Counters,
     Done,
     Failed,

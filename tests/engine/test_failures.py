@@ -1,0 +1,117 @@
+"""Failures by class and code, and those that are tried again."""
+
+import pytest
+
+from dbdyno.model.plan import Retry
+from tests.engine.running import MS, plan_for, times
+
+FAILING = {
+    "insert into one values (1, 0);": ("duplicate_key", "23505"),
+    "insert into one values (5, -1);": ("constraint", "23514"),
+    "select * from nowhere;": ("statement", "42P01"),
+    "select 1 / (select 0 from one limit 1);": ("data", "22012"),
+    "do $$ begin raise exception 'so be it'; end $$;": ("other", "P0001"),
+    "set role nobody_special;\nselect * from one;": ("permission", "42501"),
+    "set statement_timeout = '5ms';\nselect pg_sleep(5);": ("cancelled", "57014"),
+    "begin;\nselect * from one where id = 4 for update nowait;": ("lock_timeout", "55P03"),
+}
+RETRY = Retry(tries_max=1000)
+
+
+@pytest.fixture
+def table(local):
+    with local.connect() as connection:
+        connection.execute("create table one (id int primary key, n int check (n >= 0))")
+        connection.execute("insert into one select id, 0 from generate_series(1, 4) id")
+        connection.execute("create role nobody_special")
+        yield connection
+        connection.execute("drop table one; drop role nobody_special")
+
+
+@pytest.mark.parametrize(("script", "expected"), FAILING.items())
+def test_each_class(local, table, checked, script, expected):
+    with local.connect() as holder, holder.transaction():
+        holder.execute("select * from one where id = 4 for update")
+        plan = plan_for(local.endpoint(), script, clients=1, threads=1, **times(3))
+        told = checked(plan)
+    failure_class, code = expected
+    assert told.codes == {code: (failure_class, 3)}
+    assert told.done.failures[0].message
+    assert told.counters.ok == 0
+
+
+def test_after_a_failure_the_open_block_is_left(local, table, checked, io):
+    script = "begin;\nupdate one set n = n + 1 where id = 1;\nselect 1 / 0;\nend;"
+    other = "select 1;"
+    told = checked(plan_for(local.endpoint(), script, other, io=io, **times(20)))
+    assert told.counters.ok + told.counters.failed == 40
+    assert set(told.codes) == {"22012"}
+    assert table.execute("select sum(n) from one").fetchone() == (0,)
+
+
+CONFLICT = """begin isolation level repeatable read;
+update one set n = n + 1 where id = 1;
+end;
+"""
+
+
+def test_without_a_further_try_a_conflict_is_a_failure(local, table, checked, io):
+    told = checked(plan_for(local.endpoint(), CONFLICT, clients=4, io=io, **times(50)))
+    assert told.codes["40001"] == ("serialization", told.counters.failed)
+    assert told.counters.ok == table.execute("select n from one where id = 1").fetchone()[0]
+
+
+def test_conflicts_are_tried_again_until_they_succeed(local, table, checked, io):
+    plan = plan_for(local.endpoint(), CONFLICT, clients=4, io=io, retry=RETRY, **times(50))
+    counts = checked(plan).counters
+    assert (counts.ok, counts.failed) == (200, 0)
+    assert 0 < counts.retried <= counts.retries
+    assert table.execute("select n from one where id = 1").fetchone() == (200,)
+
+
+def test_a_retry_draws_what_the_first_try_drew(local, table, checked):
+    table.execute("create table drawn (client int, x int)")
+    script = "\\set x random(1, 1000000000)\n" + CONFLICT.replace(
+        "end;", "insert into drawn values (:client_id, :x);\nend;"
+    )
+    with_conflicts = plan_for(local.endpoint(), script, clients=2, retry=RETRY, **times(30))
+    counts = checked(with_conflicts).counters
+    assert counts.retries > 0
+    select = "select client, x from drawn order by client, x"
+    drawn = table.execute(select).fetchall()
+    table.execute("truncate drawn")
+    alone = script.replace("id = 1", "id = 1 + :client_id")
+    assert (
+        checked(plan_for(local.endpoint(), alone, clients=2, retry=RETRY, **times(30))).counters.ok
+        == 60
+    )
+    assert table.execute(select).fetchall() == drawn
+    table.execute("drop table drawn")
+
+
+@pytest.mark.parametrize("tries", [1, 50])
+def test_deadlocks(local, table, checked, io, tries):
+    script = """begin;
+update one set n = n + 1 where id = 1 + :client_id;
+\\sleep 5 ms
+update one set n = n + 1 where id = 2 - :client_id;
+end;
+"""
+    endpoint = local.endpoint(parameters={"deadlock_timeout": "10ms"})
+    plan = plan_for(endpoint, script, io=io, retry=Retry(tries_max=tries), **times(4))
+    told = checked(plan)
+    if tries == 1:
+        assert told.codes == {"40P01": ("deadlock", told.counters.failed)}
+        assert told.counters.failed > 0
+    else:
+        assert told.counters.ok == 8
+        assert told.counters.retries > 0
+
+
+def test_the_time_for_retries_is_bounded(local, table, checked):
+    script = "\\sleep 40 ms\ndo $$ begin raise sqlstate '40001'; end $$;"
+    retry = Retry(tries_max=0, time_max_ns=100 * MS)
+    plan = plan_for(local.endpoint(), script, clients=1, threads=1, retry=retry, **times(1))
+    counts = checked(plan).counters
+    assert (counts.failed, counts.retried) == (1, 1)
+    assert 1 <= counts.retries <= 2

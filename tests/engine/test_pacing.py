@@ -1,0 +1,122 @@
+"""When transactions run: loops, laws, stages, warm-up, limits; checked against the server's rows."""
+
+import pytest
+
+from dbdyno.model.frame import Interval
+from dbdyno.model.plan import Arrivals, ClosedArrivals, Stage, Think
+from tests.engine.running import MS, SECOND, plan_for, times
+
+INSERT = "insert into log values (:client_id, pg_backend_pid(), clock_timestamp());"
+
+
+@pytest.fixture
+def table(local):
+    with local.connect() as connection:
+        connection.execute("create table log (client int, backend int, at timestamptz)")
+        yield connection
+        connection.execute("drop table log")
+
+
+def count(table) -> int:
+    return table.execute("select count(*) from log").fetchone()[0]
+
+
+def test_a_constant_rate_is_kept_to_the_transaction(local, table, checked, io):
+    told = checked(plan_for(local.endpoint(), INSERT, io=io, rate_tps=200, seconds=1))
+    # One every 5 ms; the last would be due just when the run is over.
+    assert told.counters.due == told.counters.ok == 199
+    assert count(table) == 199
+
+
+def test_poisson_arrivals_are_the_same_on_any_thread(local, checked):
+    plans = [
+        plan_for(local.endpoint(), "select 1;", law="poisson", rate_tps=500, threads=threads, io=io)
+        for threads, io in ((1, "epoll"), (2, "uring"))
+    ]
+    first, second = (checked(plan).counters for plan in plans)
+    assert first.due == second.due
+    assert 200 < first.due < 400
+
+
+def test_clients_think_between_transactions(local, checked, io):
+    think = Arrivals(closed=ClosedArrivals(think=Think(law="constant", mean_ns=100 * MS)))
+    told = checked(plan_for(local.endpoint(), "select 1;", arrivals=think, io=io, seconds=0.55))
+    assert 2 <= told.counters.ok <= 12
+
+
+def test_stages_of_clients(local, table, checked):
+    stages = [Stage(duration_ns=400 * MS, clients=1), Stage(duration_ns=400 * MS, clients=3)]
+    script = "\\sleep 10 ms\n" + INSERT
+    checked(plan_for(local.endpoint(), script, clients=3, stages=stages))
+    begins = "select min(at) from log group by client order by client"
+    first, second, third = (row[0] for row in table.execute(begins))
+    for other in (second, third):
+        assert 0.3 < (other - first).total_seconds() < 0.7
+
+
+def test_stages_of_rates(local, checked, io):
+    stages = [
+        Stage(duration_ns=500 * MS, rate_tps=100.0),
+        Stage(duration_ns=500 * MS, rate_tps=400.0),
+    ]
+    told = checked(plan_for(local.endpoint(), "select 1;", rate_tps=1, stages=stages, io=io))
+    assert told.counters.due == 249
+    halves = [each.counters.due for each in told.all(Interval) if each.index in (4, 9)]
+    assert halves == [49, 249]
+
+
+def test_so_many_transactions_for_each_client(local, table, checked, io):
+    plan = plan_for(local.endpoint(), INSERT, clients=3, io=io, **times(7))
+    assert checked(plan).counters.ok == 21
+    assert table.execute("select distinct count(*) from log group by client").fetchall() == [(7,)]
+
+
+def test_the_warm_up_is_not_counted(local, table, checked, io):
+    plan = plan_for(local.endpoint(), INSERT, rate_tps=100, seconds=0.5, warmup_ns=500 * MS, io=io)
+    told = checked(plan)
+    warm = [each for each in told.all(Interval) if each.phase == "warmup"]
+    assert len(warm) == 5
+    assert {each.counters.due for each in warm} == {0}
+    warmed_up = sum(each.completed_ok for each in told.all(Interval)) - told.counters.ok
+    assert (warmed_up, told.counters.due) == (49, 50)
+    assert count(table) == 99
+
+
+def test_intervals_leave_no_gap(local, checked):
+    told = checked(plan_for(local.endpoint(), "select 1;", seconds=1))
+    measured = [each for each in told.all(Interval) if each.phase == "measure"]
+    assert [each.end_ns - each.begin_ns for each in measured] == [100 * MS] * 10
+    for one, next_one in zip(told.all(Interval), told.all(Interval)[1:], strict=False):
+        assert one.end_ns == next_one.begin_ns
+    assert told.done.measured_ns == SECOND
+
+
+def test_a_connection_for_each_transaction(local, table, checked, io):
+    plan = plan_for(local.endpoint(), INSERT, reconnect_each_transaction=True, io=io, **times(10))
+    told = checked(plan)
+    assert told.counters.ok == 20
+    assert table.execute("select count(distinct backend) from log").fetchone() == (20,)
+    # The first connection of each client is a part of the beginning.
+    assert sum(each.connects.count for each in told.all(Interval)) == 18
+
+
+def test_who_is_too_late_is_skipped_or_counted(local, checked, io):
+    plan = plan_for(
+        local.endpoint(),
+        "select pg_sleep(0.1);",
+        rate_tps=100,
+        clients=1,
+        threads=1,
+        latency_limit_ns=50 * MS,
+        io=io,
+    )
+    counts = checked(plan).counters
+    assert counts.skipped > 30
+    assert counts.late == counts.ok > 0
+
+
+def test_a_schedule_waits_for_nobody(local, checked):
+    plan = plan_for(local.endpoint(), "select pg_sleep(0.2);", rate_tps=50, clients=1, threads=1)
+    counts = checked(plan).counters
+    assert counts.due == 29
+    assert counts.waiting > 20

@@ -1,0 +1,81 @@
+"""What is measured is what happened: a stall shows, and the same seed is the same work."""
+
+import time
+
+import pytest
+
+from dbdyno.engine import histogram_quantiles
+from tests.engine.running import MS, SECOND, plan_for, times
+
+DRAW = """\\set a random(1, 1000000000)
+\\set z random_zipfian(1, 1000, 1.2)
+insert into drawn (script, client, a, z) values ({script}, :client_id, :a, :z);
+"""
+SCRIPTS = [DRAW.format(script=script) for script in (0, 1)]
+WAYS = [(1, "epoll"), (2, "uring"), (3, "epoll"), (3, "uring")]
+
+
+def test_a_stall_of_a_second_is_in_the_response_times(local, checked, io):
+    def stall(_) -> None:
+        time.sleep(0.7)
+        local.freeze()
+        time.sleep(1)
+        local.thaw()
+
+    plan = plan_for(local.endpoint(), "select 1;", rate_tps=200, clients=4, seconds=3, io=io)
+    told = checked(plan, stall)
+    assert told.counters.ok == 599
+    # A third of the arrivals waited, evenly, for up to a second: the 99th of a hundred 0.97 s.
+    (response_p99,) = histogram_quantiles(told.done.response, [0.99])
+    (service_p50,) = histogram_quantiles(told.done.service, [0.5])
+    assert 0.85 * SECOND < response_p99 < 1.3 * SECOND
+    assert service_p50 < 50 * MS
+
+
+@pytest.fixture
+def table(local):
+    with local.connect() as connection:
+        connection.execute(
+            "create table drawn (id serial, script int, client int, a bigint, z int)"
+        )
+        yield connection
+        connection.execute("drop table drawn")
+
+
+def drawn(table, order: str) -> list[tuple]:
+    rows = table.execute(f"select client, script, a, z from drawn order by {order}").fetchall()
+    table.execute("truncate drawn")
+    return rows
+
+
+def test_the_same_seed_gives_each_client_the_same_work(local, table, checked):
+    seen = []
+    for threads, io in WAYS:
+        plan = plan_for(local.endpoint(), *SCRIPTS, clients=3, threads=threads, io=io, **times(25))
+        checked(plan)
+        seen.append(drawn(table, "client, id"))
+    assert len(seen[0]) == 75
+    assert {row[1] for row in seen[0]} == {0, 1}
+    assert seen == [seen[0]] * len(WAYS)
+
+    checked(plan_for(local.endpoint(), *SCRIPTS, clients=3, seed=2, **times(25)))
+    assert drawn(table, "client, id") != seen[0]
+
+
+def test_the_same_seed_gives_the_same_arrivals(local, table, checked):
+    seen = []
+    for threads, io in WAYS:
+        plan = plan_for(
+            local.endpoint(),
+            *SCRIPTS,
+            clients=3,
+            threads=threads,
+            io=io,
+            rate_tps=200,
+            law="poisson",
+            seconds=0.4,
+        )
+        checked(plan)
+        seen.append([row[1:] for row in drawn(table, "a, z")])
+    assert len(seen[0]) > 40
+    assert seen == [seen[0]] * len(WAYS)
