@@ -1,4 +1,4 @@
-"""When transactions run: loops, laws, stages, warm-up, limits; checked against the server's rows."""
+"""When transactions run: loops, stages, warm-up and limits, seen in the rows of the server."""
 
 import pytest
 

@@ -1,0 +1,138 @@
+"""How a run ends: by its clock, by a word, or by the death of those around it."""
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from dbdyno.model.frame import Hello, Started
+from tests.engine.postgres import wait_until
+from tests.engine.running import SECOND, plan_for, run_until
+
+ROOT = Path(__file__).parent.parent.parent
+
+
+def test_what_is_under_way_gets_its_grace(local, checked, io):
+    plan = plan_for(local.endpoint(), "select pg_sleep(0.9);", seconds=0.3, io=io)
+    counts = checked(plan).counters
+    assert (counts.ok, counts.unfinished) == (2, 0)
+
+
+def test_beyond_the_grace_it_is_cancelled(local, checked, io):
+    began = time.monotonic()
+    told = checked(plan_for(local.endpoint(), "select pg_sleep(30);", seconds=0.3, io=io))
+    assert told.done.end == "complete"
+    assert (told.counters.ok, told.counters.failed, told.counters.unfinished) == (0, 0, 2)
+    for age in told.done.unfinished_ages_ns:
+        assert 1.2 * SECOND < age < 3 * SECOND
+    assert time.monotonic() - began < 6
+    assert local.backends() == []
+
+
+def test_a_hundred_are_cancelled(newest, checked, io):
+    plan = plan_for(newest.endpoint(), "select pg_sleep(30);", seconds=0.2, clients=90, io=io)
+    told = checked(plan)
+    assert (told.done.end, told.counters.unfinished) == ("complete", 90)
+    wait_until(lambda: newest.backends() == [], "the backends' end", 3)
+
+
+def test_pauses_end_with_the_run(local, checked):
+    told = checked(plan_for(local.endpoint(), "select 1;\n\\sleep 60 s", seconds=0.2))
+    assert told.counters.unfinished == 2
+
+
+@pytest.mark.parametrize("mode", ["simple", "prepared"])
+def test_no_backend_remains(local, checked, io, mode):
+    checked(plan_for(local.endpoint(), "select 1;", clients=8, query_mode=mode, io=io))
+    wait_until(lambda: local.backends() == [], "the backends' end", 3)
+    # They were told, not just left.
+    assert "unexpected EOF" not in (local.folder / "log.txt").read_text()
+
+
+def test_a_word_stops_it(local, checked, io):
+    def stop(engine) -> None:
+        time.sleep(0.5)
+        engine.stop()
+
+    began = time.monotonic()
+    told = checked(plan_for(local.endpoint(), "select 1;", seconds=60, io=io), stop)
+    assert told.done.end == "interrupted"
+    assert told.counters.unfinished == 0
+    assert 0.4 * SECOND < told.done.measured_ns < 2 * SECOND
+    assert time.monotonic() - began < 5
+
+
+def test_a_word_stops_it_in_the_warm_up(local, checked):
+    plan = plan_for(local.endpoint(), "select 1;", seconds=60, warmup_ns=60 * SECOND)
+    told = checked(plan, lambda engine: engine.stop())
+    assert told.done.end == "interrupted"
+    assert told.counters.due == 0
+    assert told.done.measured_ns == 0
+
+
+def test_a_word_stops_it_while_it_connects(local, log, io):
+    local.freeze()
+    try:
+        plan = plan_for(local.endpoint(), "select 1;", io=io)
+        told = run_until(plan, log, Hello, lambda engine: engine.stop())
+    finally:
+        local.thaw()
+    assert told.done.end == "interrupted"
+    assert told.all(Started) == []
+
+
+def program(job: str) -> subprocess.Popen[str]:
+    """A parent of an engine; prints the engine's number when it is at work."""
+    return subprocess.Popen(
+        [sys.executable, "-c", job], cwd=ROOT, stdout=subprocess.PIPE, text=True
+    )
+
+
+def is_gone(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return True
+    with contextlib.suppress(OSError):
+        return "(zombie)" in Path(f"/proc/{process}/status").read_text()
+    return True
+
+
+RUN = """
+import msgspec, subprocess, sys
+from dbdyno.engine import EngineProcess
+from dbdyno.model.frame import Started
+from dbdyno.model.plan import Plan
+engine = EngineProcess(msgspec.json.decode({plan!r}, type=Plan), subprocess.DEVNULL)
+for _, frame in engine:
+    if isinstance(frame, Started):
+        print(engine.pid, flush=True)
+"""
+
+
+def plan_in_words(local) -> bytes:
+    return msgspec.json.encode(plan_for(local.endpoint(), "select 1;", seconds=60))
+
+
+def test_its_parents_death_ends_it(local):
+    with program(RUN.format(plan=plan_in_words(local))) as parent:
+        engine = int(parent.stdout.readline())
+        assert len(local.backends()) == 2
+        parent.kill()
+    wait_until(lambda: is_gone(engine), "the engine's end", 8)
+    assert local.backends() == []
+
+
+def test_its_own_death_leaves_the_server_clean(local, log):
+    def kill(engine) -> None:
+        os.kill(engine.pid, signal.SIGKILL)
+
+    told = run_until(plan_for(local.endpoint(), "select 1;", seconds=60), log, Started, kill)
+    assert told.exit_code == -signal.SIGKILL
+    wait_until(lambda: local.backends() == [], "the backends' end", 3)

@@ -1,0 +1,125 @@
+"""Servers that die, come back or fall silent in the middle of a run."""
+
+import time
+
+import pytest
+
+from dbdyno.model.frame import Interval, Outage
+from dbdyno.servers.binaries import local_binaries
+from tests.engine.postgres import Postgres
+from tests.engine.running import MS, SECOND, plan_for
+
+
+@pytest.fixture
+def mortal():
+    """A server that may be killed."""
+    server = Postgres(local_binaries()[0].folder, max_connections="700")
+    yield server
+    server.remove()
+
+
+def test_killed_and_restarted(mortal, checked, io):
+    def kill_and_restart(_) -> None:
+        time.sleep(0.5)
+        mortal.kill()
+        time.sleep(0.3)
+        mortal.start(wait=False)
+
+    plan = plan_for(mortal.endpoint(), "select 1;", rate_tps=100, clients=4, seconds=3, io=io)
+    told = checked(plan, kill_and_restart)
+    outages = told.all(Outage)
+    assert sum(outage.connections_lost for outage in outages) == 4
+    for outage in outages:
+        assert 0.3 * SECOND < outage.end_ns - outage.begin_ns < 2.4 * SECOND
+    assert told.done.end == "complete"
+    assert {each.failure_class for each in told.done.failures} <= {"connection"}
+    last = told.all(Interval)[-3]
+    assert last.completed_ok > 0
+    # Arrivals of the outage waited for its end.
+    assert told.counters.ok > 250
+
+
+def test_killed_for_good(mortal, checked, io):
+    def kill(_) -> None:
+        time.sleep(0.3)
+        mortal.kill()
+
+    plan = plan_for(
+        mortal.endpoint(), "select 1;", seconds=60, stall_limit_ns=SECOND, clients=500, io=io
+    )
+    began = time.monotonic()
+    told = checked(plan, kill)
+    assert (told.done.end, told.done.reason) == ("stalled", "the server stopped answering")
+    assert sum(outage.connections_lost for outage in told.all(Outage)) == 500
+    assert all(outage.end_ns is None for outage in told.all(Outage))
+    assert time.monotonic() - began < 15
+
+
+def test_silent_in_the_middle(mortal, checked, io):
+    def freeze(_) -> None:
+        time.sleep(0.3)
+        mortal.freeze()
+
+    plan = plan_for(mortal.endpoint(), "select 1;", seconds=60, stall_limit_ns=SECOND, io=io)
+    told = checked(plan, freeze)
+    assert (told.done.end, told.done.reason) == ("stalled", "the server stopped answering")
+    assert told.counters.unfinished == 2
+    assert told.done.measured_ns < 5 * SECOND
+
+
+def test_silent_at_the_end(mortal, checked):
+    """The drain waits, cancels, waits, and gives up."""
+
+    def freeze(_) -> None:
+        time.sleep(0.3)
+        mortal.freeze()
+
+    began = time.monotonic()
+    told = checked(plan_for(mortal.endpoint(), "select 1;", seconds=0.6), freeze)
+    assert (told.done.end, told.done.reason) == (
+        "stalled",
+        "the server did not answer a cancellation",
+    )
+    assert told.counters.unfinished == 2
+    assert min(told.done.unfinished_ages_ns) > SECOND
+    assert time.monotonic() - began < 12
+
+
+def test_one_backend_is_terminated(local, checked, io):
+    def terminate(_) -> None:
+        time.sleep(0.3)
+        with local.connect() as connection:
+            (victim, *_others) = local.backends()
+            connection.execute("select pg_terminate_backend(%s)", [victim])
+
+    plan = plan_for(local.endpoint(), "select pg_sleep(0.02);", seconds=1, io=io)
+    told = checked(plan, terminate)
+    (failure,) = told.done.failures
+    assert (failure.failure_class, failure.code, failure.count) == ("connection", "57P01", 1)
+    assert failure.message == "terminating connection due to administrator command"
+    (outage,) = told.all(Outage)
+    assert outage.connections_lost == 1
+    assert outage.end_ns - outage.begin_ns < 0.5 * SECOND
+    assert told.done.end == "complete"
+
+
+def test_an_idle_backend_is_terminated(local, checked, io):
+    def terminate(_) -> None:
+        time.sleep(0.2)
+        with local.connect() as connection:
+            for backend in local.backends():
+                connection.execute("select pg_terminate_backend(%s)", [backend])
+
+    plan = plan_for(local.endpoint(), "select 1;", rate_tps=5, seconds=1, io=io)
+    told = checked(plan, terminate)
+    assert told.counters.due == 4
+    assert sum(outage.connections_lost for outage in told.all(Outage)) == 2
+    assert told.counters.ok + told.counters.failed == 4
+
+
+def test_one_long_wait_is_no_stall(local, checked):
+    """A client of its own thread waits beyond the limit, while the other is answered."""
+    script = "\\if :client_id = 0\nselect pg_sleep(1.2);\n\\else\nselect 1;\n\\endif"
+    plan = plan_for(local.endpoint(), script, seconds=1, stall_limit_ns=500 * MS)
+    told = checked(plan)
+    assert told.done.end == "complete"
