@@ -3,7 +3,6 @@
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 import pytest
 
@@ -24,7 +23,14 @@ def bench_server() -> Iterator[tuple[Server, Place, Place]]:
     ):
         patch.setenv("DBDYNO_HOME", home)
         with start_private(ServerSpec(), connections=CONNECTIONS, tcp=True) as server:
-            address = server.endpoint().address
-            path = Path(address.unix.path)  # type: ignore[union-attr]
-            port = int(path.suffix[1:])
-            yield server, Place(str(path.parent), port), Place("127.0.0.1", port)
+            yield server, *_places(server)
+
+
+def _places(server: Server) -> tuple[Place, Place]:
+    """Its Unix socket and its TCP port, as it tells them itself."""
+    with server.connect() as connection:
+        row = connection.execute(
+            "select current_setting('unix_socket_directories'), current_setting('port')"
+        ).fetchone()
+    assert row is not None
+    return Place(row[0], int(row[1])), Place("127.0.0.1", int(row[1]))

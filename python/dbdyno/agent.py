@@ -1,5 +1,6 @@
-"""The engine's process: ``python -m dbdyno.agent FD`` takes a job on standard input and writes
-frames to descriptor FD. Started by :mod:`dbdyno.engine`, here or on another host.
+"""The engine's process, started by :mod:`dbdyno.engine`, here or on another host.
+
+``python -m dbdyno.agent FD`` takes a job on standard input and writes frames to descriptor FD.
 """
 
 import os

@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from msgspec.structs import astuple
 
 from dbdyno.analysis.estimate import autocorrelation_time, estimate_mean
 from tests.analysis.series import autoregressive
@@ -40,3 +41,10 @@ def test_a_constant_series_is_known_exactly():
 
 def test_too_few_samples_give_no_interval():
     assert estimate_mean(np.array([1.0, 2, 3, 4])) is None
+
+
+@pytest.mark.parametrize("phi", [0, 0.8])
+def test_estimates_are_plain_floats_that_any_file_can_hold(phi):
+    for seed in range(20):
+        estimate = estimate_mean(autoregressive(phi, 8, np.random.default_rng(seed)))
+        assert {type(number) for number in astuple(estimate)} == {float}

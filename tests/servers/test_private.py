@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from dbdyno.errors import DbdynoError
+from dbdyno.home import home_folder
 from dbdyno.servers import cluster, places, privileges
 from dbdyno.servers.base import Server
 from dbdyno.servers.binaries import embedded_binaries, local_binaries
 from dbdyno.servers.existing import use_existing
-from dbdyno.servers.home import home_folder
 from dbdyno.servers.private import start_private
 from dbdyno.servers.processes import ProcessMark, is_running, mark_of
 from dbdyno.servers.spec import ServerSpec

@@ -44,7 +44,9 @@ mod tests {
 
     fn of(values: &[u64]) -> Vec<u8> {
         let mut latencies = Latencies::default();
-        values.iter().for_each(|&ns| latencies.record(Nanos(ns)));
+        for &ns in values {
+            latencies.record(Nanos(ns));
+        }
         latencies.serialize()
     }
 

@@ -63,7 +63,8 @@ def autocorrelation_time(series: Series, means: int = 1) -> float:
     if variance == 0:
         return 1.0
     correlations = np.correlate(centred, centred, "full")[len(series) - 1 :] / variance
-    longer = max(_geyer_time(correlations), _first_order_time(correlations[1], len(series) / means))
+    next_to = float(correlations[1])
+    longer = max(_geyer_time(correlations), _first_order_time(next_to, len(series) / means))
     return min(longer, len(series) / SAMPLES_MIN)
 
 

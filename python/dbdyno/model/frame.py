@@ -11,10 +11,10 @@ from msgspec import Struct
 
 
 class Distribution(Struct, frozen=True, array_like=True):
-    """A latency distribution of one interval: exact count, sum and extremes; percentiles
-    at 3 significant digits; and coarse buckets for drawing.
+    """A latency distribution of one interval.
 
-    ``buckets`` is packed little-endian (u16 index, u32 count). Bucket ``i`` begins at
+    Exact count, sum and extremes; percentiles at 3 significant digits; and coarse buckets for
+    drawing. ``buckets`` is packed little-endian (u16 index, u32 count). Bucket ``i`` begins at
     ``i`` ns for ``i < 8`` and at ``(8 + i % 8) << (i // 8 - 1)`` ns otherwise
     (eight buckets an octave) and ends where the next begins.
     """
@@ -259,5 +259,15 @@ class Failed(Struct, frozen=True, tag="failed", tag_field="kind"):
 
 
 Frame: TypeAlias = (
-    Hello | Connected | Started | Interval | Window | Outage | Note | Done | Progress | Loaded | Failed
+    Hello
+    | Connected
+    | Started
+    | Interval
+    | Window
+    | Outage
+    | Note
+    | Done
+    | Progress
+    | Loaded
+    | Failed
 )

@@ -15,9 +15,9 @@ from pathlib import Path
 from msgspec import Struct
 
 from dbdyno.errors import DbdynoError
+from dbdyno.home import locked
 from dbdyno.servers.base import Server
 from dbdyno.servers.cluster import Cluster, draw_blueprint, lay_out, not_started, remove
-from dbdyno.servers.home import locked
 from dbdyno.servers.places import place_for
 from dbdyno.servers.privileges import server_identity
 from dbdyno.servers.processes import ProcessMark, end, is_running, mark_of

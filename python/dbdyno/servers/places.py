@@ -9,7 +9,7 @@ import os
 from pathlib import Path
 
 from dbdyno.errors import DbdynoError
-from dbdyno.servers.home import home, home_folder, unwritable
+from dbdyno.home import home, home_folder, unwritable
 from dbdyno.servers.privileges import Identity
 
 OPEN_TO_ALL = Path("/var/tmp")  # a disk, where /tmp may be memory

@@ -15,10 +15,10 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+from dbdyno.home import locked
 from dbdyno.servers import guard
 from dbdyno.servers.base import Server
 from dbdyno.servers.cluster import Cluster, draw_blueprint, lay_out, not_started, remove
-from dbdyno.servers.home import locked
 from dbdyno.servers.processes import ProcessMark, end, mark_of
 from dbdyno.servers.record import read_record, server_of, write_record
 from dbdyno.servers.spec import ServerSpec

@@ -5,8 +5,8 @@ Parquet).
 """
 
 from dbdyno.store.errors import LeftOut, StoreError
-from dbdyno.store.home import home_folder, runs_folder
 from dbdyno.store.listing import find_run, remove_run
+from dbdyno.store.places import runs_folder
 from dbdyno.store.query import sql
 from dbdyno.store.run import Run, open_run
 from dbdyno.store.summary import RunSummary, list_runs
@@ -19,7 +19,6 @@ __all__ = [
     "RunWriter",
     "StoreError",
     "find_run",
-    "home_folder",
     "list_runs",
     "open_run",
     "remove_run",

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from dbdyno.store.errors import StoreError, explained
 from dbdyno.store.files import is_locked
-from dbdyno.store.home import runs_folder
+from dbdyno.store.places import runs_folder
 
 LAST = "last"
 _RECORD = "run.json"

@@ -21,8 +21,8 @@ from dbdyno.model.record import RunRecord
 from dbdyno.store.errors import explained
 from dbdyno.store.files import hold_lock, replace_json
 from dbdyno.store.frames_file import FRAMES, FrameAppender, read_frames
-from dbdyno.store.home import runs_folder
 from dbdyno.store.parquet import write_tables
+from dbdyno.store.places import runs_folder
 from dbdyno.store.secrets import Masker, plan_to_keep, without_password
 from dbdyno.store.tables import Tabulator
 

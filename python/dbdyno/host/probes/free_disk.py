@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
+from dbdyno.home import home
 from dbdyno.host import disk
 from dbdyno.host.doctor import Finding, Probe
-from dbdyno.servers.home import home
 
 _ENOUGH_BYTES = 10 * 2**30
 

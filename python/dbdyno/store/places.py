@@ -1,0 +1,10 @@
+"""Where runs are kept: the folder ``runs`` in dbdyno's home."""
+
+from pathlib import Path
+
+from dbdyno.home import home as dbdyno_home
+
+
+def runs_folder(home: Path | None = None) -> Path:
+    """The folder that holds one folder per run."""
+    return (home or dbdyno_home()) / "runs"
