@@ -1,0 +1,84 @@
+"""Things that listen where a server should: slow doors, liars, and servers of rubbish.
+
+Each lives in threads of the test and ends with its block.
+"""
+
+import contextlib
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from dbdyno.model.plan import Address, UnixSocket
+
+Behaviour = Callable[[socket.socket], None]
+
+
+@contextlib.contextmanager
+def listening(path: Path, behaviour: Behaviour, backlog: int = 16) -> Iterator[Address]:
+    """A Unix socket; each connection gets a thread that behaves so, and is then closed."""
+    with socket.socket(socket.AF_UNIX) as door:
+        door.bind(str(path))
+        door.listen(backlog)
+        threading.Thread(target=_accept, args=(door, behaviour), daemon=True).start()
+        yield Address(unix=UnixSocket(path=str(path)))
+        door.shutdown(socket.SHUT_RDWR)
+
+
+@contextlib.contextmanager
+def closed_door(path: Path) -> Iterator[Address]:
+    """A socket whose backlog is full, since nobody ever accepts."""
+    with socket.socket(socket.AF_UNIX) as door, contextlib.ExitStack() as visitors:
+        door.bind(str(path))
+        door.listen(0)
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                visitor = visitors.enter_context(socket.socket(socket.AF_UNIX))
+                visitor.setblocking(False)
+                visitor.connect(str(path))
+        yield Address(unix=UnixSocket(path=str(path)))
+
+
+def _accept(door: socket.socket, behaviour: Behaviour) -> None:
+    with contextlib.suppress(OSError):  # the door has been shut
+        while True:
+            visitor, _ = door.accept()
+            threading.Thread(target=_behave, args=(visitor, behaviour), daemon=True).start()
+
+
+def _behave(visitor: socket.socket, behaviour: Behaviour) -> None:
+    with visitor, contextlib.suppress(OSError):  # the visitor may leave at any time
+        behaviour(visitor)
+
+
+def forward_to(server: Path, spoil: Callable[[bytes], bytes] = bytes) -> Behaviour:
+    """Passes bytes both ways; what the server says goes through ``spoil``."""
+
+    def behave(visitor: socket.socket) -> None:
+        with socket.socket(socket.AF_UNIX) as other:
+            other.connect(str(server))
+            asking = threading.Thread(target=_pump, args=(visitor, other, bytes), daemon=True)
+            asking.start()
+            _pump(other, visitor, spoil)
+
+    return behave
+
+
+def _pump(source: socket.socket, sink: socket.socket, spoil: Callable[[bytes], bytes]) -> None:
+    with contextlib.suppress(OSError):
+        while data := source.recv(65536):
+            sink.sendall(spoil(data))
+        sink.shutdown(socket.SHUT_WR)
+
+
+def slow(behaviour: Behaviour, pause_s: float) -> Behaviour:
+    """One visitor at a time, each only after a pause."""
+    turn = threading.Lock()
+
+    def behave(visitor: socket.socket) -> None:
+        with turn:
+            time.sleep(pause_s)
+        behaviour(visitor)
+
+    return behave

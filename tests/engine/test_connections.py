@@ -1,0 +1,95 @@
+"""Many connections, doors that open slowly, and limits that are too low."""
+
+import pytest
+
+from dbdyno.model.frame import Connected, Interval, Outage
+from dbdyno.servers.binaries import local_binaries
+from tests.engine.postgres import Postgres
+from tests.engine.proxies import forward_to, listening, slow
+from tests.engine.running import SECOND, plan_for, times
+
+MANY = 2000
+SOME = 1000
+
+
+@pytest.fixture(scope="module")
+def wide():
+    """A server for many connections."""
+    server = Postgres(
+        local_binaries()[0].folder, max_connections=str(MANY + 20), shared_buffers="16MB"
+    )
+    yield server
+    server.remove()
+
+
+@pytest.mark.parametrize(("io", "threads"), [("uring", 1), ("epoll", 2)])
+def test_two_thousand_clients(wide, checked, io, threads):
+    plan = plan_for(
+        wide.endpoint(),
+        "select 1;",
+        clients=MANY,
+        threads=threads,
+        io=io,
+        rate_tps=200,
+        seconds=1,
+    )
+    told = checked(plan)
+    assert told.one(Connected).connect.count == MANY
+    assert told.counters.ok == 199
+    assert not told.all(Outage)
+
+
+def test_each_of_them_has_its_turn(wide, checked):
+    told = checked(plan_for(wide.endpoint(), "select 1;", clients=SOME, io="uring", **times(2)))
+    assert told.counters.ok == 2 * SOME
+
+
+def test_all_lost_at_once(wide, checked):
+    """None of them is redialled on the stack of another."""
+
+    def kill(_) -> None:
+        wide.kill()
+
+    plan = plan_for(
+        wide.endpoint(),
+        "select 1;",
+        clients=SOME,
+        threads=1,
+        rate_tps=200,
+        seconds=60,
+        stall_limit_ns=5 * SECOND,  # a thousand processes do not die at once
+    )
+    told = checked(plan, kill)
+    assert told.done.end == "stalled"
+    assert [outage.connections_lost for outage in told.all(Outage)] == [SOME]
+    wide.start()
+
+
+def test_a_backlog_of_one(local, tmp_path, checked, io):
+    """The kernel refuses what does not fit; those clients come again."""
+    behaviour = slow(forward_to(local.socket_path), 0.02)
+    with listening(tmp_path / "s", behaviour, backlog=1) as address:
+        endpoint = local.endpoint(address=address)
+        told = checked(plan_for(endpoint, "select 1;", clients=40, io=io, **times(1)))
+    assert told.counters.ok == 40
+
+
+def test_more_clients_than_files(local, refused):
+    failed = refused(plan_for(local.endpoint(), "select 1;", clients=3_000_000_000))
+    assert failed.code == "too_few_files"
+    assert failed.message.startswith("3000000000 clients need 3000000072 open files")
+    assert "ulimit -Hn 3000000072" in failed.hint
+
+
+def test_a_connection_for_each_transaction_of_many_clients(wide, checked, io):
+    plan = plan_for(
+        wide.endpoint(),
+        "select 1;",
+        clients=200,
+        reconnect_each_transaction=True,
+        io=io,
+        **times(3),
+    )
+    told = checked(plan)
+    assert told.counters.ok == 600, told.done.failures
+    assert sum(each.connects.count for each in told.all(Interval)) == 400

@@ -1,0 +1,144 @@
+"""A server that is none, or goes mad: an error in bounded time, never a hang or a panic."""
+
+import random
+import socket
+import struct
+import threading
+import time
+
+import pytest
+
+from dbdyno.model.frame import Outage
+from dbdyno.model.plan import Address, TcpAddress, Tls
+from tests.engine.proxies import closed_door, forward_to, listening
+from tests.engine.running import SECOND, plan_for
+
+AUTHENTICATED = b"R" + struct.pack(">II", 8, 0)
+READY = b"Z" + struct.pack(">I", 5) + b"I"
+
+
+def random_bytes(visitor: socket.socket) -> None:
+    chance = random.Random(7)
+    while True:
+        visitor.sendall(chance.randbytes(1000))
+
+
+def a_huge_length(visitor: socket.socket) -> None:
+    visitor.recv(1000)
+    visitor.sendall(b"R" + struct.pack(">I", 0x7FFFFFFF) + bytes(100))
+    visitor.recv(1)
+
+
+def a_negative_length(visitor: socket.socket) -> None:
+    visitor.recv(1000)
+    visitor.sendall(b"R" + struct.pack(">i", -4))
+    visitor.recv(1)
+
+
+def half_a_message(visitor: socket.socket) -> None:
+    visitor.recv(1000)
+    visitor.sendall(AUTHENTICATED[:6])
+
+
+def silence(visitor: socket.socket) -> None:
+    visitor.recv(1000)
+    visitor.recv(1)
+
+
+def a_web_server(visitor: socket.socket) -> None:
+    visitor.recv(1000)
+    visitor.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+    visitor.recv(1)
+
+
+def ready_before_the_key(visitor: socket.socket) -> None:
+    visitor.recv(1000)
+    visitor.sendall(READY)
+    visitor.recv(1)
+
+
+def endless_notices(visitor: socket.socket) -> None:
+    visitor.recv(1000)
+    body = b"SNOTICE\0C00000\0Mstill here\0\0"
+    while True:
+        visitor.sendall(b"N" + struct.pack(">I", 4 + len(body)) + body)
+        time.sleep(0.01)
+
+
+BEHAVIOURS = [
+    random_bytes,
+    a_huge_length,
+    a_negative_length,
+    half_a_message,
+    silence,
+    a_web_server,
+    ready_before_the_key,
+    endless_notices,
+]
+
+
+@pytest.fixture
+def in_time(refused):
+    """The reason for which a run with a timeout of a second did not begin."""
+
+    def go(plan):
+        began = time.monotonic()
+        failed = refused(plan)
+        assert time.monotonic() - began < 5
+        assert failed.code == "cannot_connect"
+        return failed
+
+    return go
+
+
+@pytest.mark.parametrize("behaviour", BEHAVIOURS, ids=lambda each: each.__name__)
+def test_before_the_login_is_over(local, tmp_path, in_time, io, behaviour):
+    with listening(tmp_path / "s", behaviour) as address:
+        endpoint = local.endpoint(address=address, connect_timeout_ns=SECOND)
+        failed = in_time(plan_for(endpoint, "select 1;", io=io))
+    assert failed.message
+    assert failed.hint
+
+
+@pytest.mark.parametrize("answer", [b"S" + bytes(range(200)), b"S", b"X", b"E", b"SS", b""])
+def test_instead_of_encryption(local, in_time, io, answer):
+    def behave(door: socket.socket) -> None:
+        visitor, _ = door.accept()
+        with visitor:
+            visitor.recv(8)
+            visitor.sendall(answer)
+            visitor.recv(1000)
+
+    with socket.create_server(("127.0.0.1", 0)) as door:
+        for _ in range(8):
+            threading.Thread(target=behave, args=(door,), daemon=True).start()
+        tcp = Address(tcp=TcpAddress(host="127.0.0.1", port=door.getsockname()[1]))
+        endpoint = local.endpoint(address=tcp, tls=Tls(mode="require"), connect_timeout_ns=SECOND)
+        failed = in_time(plan_for(endpoint, "select 1;", io=io))
+    assert failed.message
+
+
+def test_a_door_that_stays_closed(local, tmp_path, in_time, io):
+    with closed_door(tmp_path / "s") as address:
+        endpoint = local.endpoint(address=address, connect_timeout_ns=SECOND)
+        failed = in_time(plan_for(endpoint, "select 1;", io=io, clients=50))
+    assert "temporarily unavailable" in failed.message
+
+
+@pytest.mark.parametrize("tail", [b"\xff" * 100, b"D\x00\x00\x00\x04", b"T\x7f\xff\xff\xff"])
+def test_in_the_middle_of_a_run(local, tmp_path, checked, io, tail):
+    """Now and then the server's words end in rubbish: those clients fail and come back."""
+    chance = random.Random(1)
+
+    def spoil(data: bytes) -> bytes:
+        is_answer = len(data) < 200  # the login's words are longer
+        return data + tail if is_answer and chance.random() < 0.02 else data
+
+    with listening(tmp_path / "s", forward_to(local.socket_path, spoil)) as address:
+        endpoint = local.endpoint(address=address)
+        plan = plan_for(endpoint, "select 1;", query_mode="simple", io=io, clients=4, seconds=1)
+        told = checked(plan)
+    assert told.done.end == "complete"
+    assert told.counters.ok > 20
+    assert told.all(Outage)
+    assert {each.failure_class for each in told.done.failures} <= {"protocol", "connection"}
