@@ -1,7 +1,7 @@
 //! The end of a run: nothing new, a grace for what is under way, then cancellation, then
 //! giving up. A server that has stopped answering ends the run as well.
 
-use super::{Ending, Port, Worker};
+use super::{Ending, Outage, Port, Worker};
 use crate::client::{Client, State};
 use dbdyno_model::Nanos;
 use std::sync::atomic::Ordering;
@@ -27,7 +27,11 @@ impl Worker {
         self.take_arrivals(now);
         let grace = (self.responses.quantile(0.99) * 3).max(GRACE_SHORTEST).min(GRACE_LONGEST);
         self.ending = Some(Ending::Grace(now + grace));
-        if self.outage.is_some() && self.clients.iter().all(|client| !client.connected) {
+        // What was lost only just now may be on its way back.
+        let is_out = |outage: &Outage| now - outage.begin >= GRACE_SHORTEST;
+        if self.outage.as_ref().is_some_and(is_out)
+            && self.clients.iter().all(|client| !client.connected)
+        {
             self.stalled = Some("closed its connections and took no new ones");
         }
         for client in 0..self.clients.len() {
