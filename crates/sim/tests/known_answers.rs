@@ -227,6 +227,18 @@ fn an_outage_is_measured_and_the_load_goes_on() {
 }
 
 #[test]
+fn a_server_is_gone_at_the_end_only_if_it_was_a_while_before() {
+    // The measured part ends at 11 s.
+    for (begin, gone) in [(9_500, true), (10_800, false)] {
+        let outage = Some((ms(begin), ms(60_000)));
+        let server = Server { service: ms(1), outage, ..Server::default() };
+        let outcome = run(&plan(6, 2, closed(), vec![stage(10, None)]), &server);
+        assert_eq!(outcome.stalled.is_some(), gone, "{begin}");
+        assert!(outcome.outages.iter().all(|outage| outage.end.is_none()));
+    }
+}
+
+#[test]
 fn what_the_grace_does_not_see_end_is_unfinished_with_its_age() {
     let server =
         Server { service: ms(1), stalls: vec![(ms(10_500), ms(90_000))], ..Server::default() };
