@@ -1,8 +1,14 @@
 """Many connections, doors that open slowly, and limits that are too low."""
 
+import os
+import subprocess
+import sys
+
+import msgspec
 import pytest
 
 from dbdyno.model.frame import Connected, Interval, Outage
+from dbdyno.model.plan import Plan
 from dbdyno.servers.binaries import local_binaries
 from tests.engine.postgres import Postgres
 from tests.engine.proxies import forward_to, listening, slow
@@ -79,6 +85,36 @@ def test_more_clients_than_files(local, refused):
     assert failed.code == "too_few_files"
     assert failed.message.startswith("3000000000 clients need 3000000072 open files")
     assert "ulimit -Hn 3000000072" in failed.hint
+
+
+def end_with_few_files(plan: Plan) -> tuple[str, str]:
+    """The last frame of a run whose engine may open 256 files, and its message."""
+    program = f"""
+import msgspec
+from dbdyno.engine import EngineProcess
+from dbdyno.model.plan import Plan
+plan = msgspec.json.decode({msgspec.json.encode(plan)}, type=Plan)
+frames = [frame for _, frame in EngineProcess(plan, 2)]
+print(type(frames[-1]).__name__, getattr(frames[-1], "message", ""), sep="\\n")
+"""
+    limited = ["prlimit", "--nofile=256:256"]
+    # Root could lift the limit, were it not for this.
+    shorn = ["setpriv", "--bounding-set=-sys_resource", "--inh-caps=-sys_resource"]
+    command = [*limited, *(shorn if os.geteuid() == 0 else []), sys.executable, "-c", program]
+    told = subprocess.run(command, check=True, capture_output=True, text=True, timeout=30)
+    kind, message = told.stdout.splitlines()
+    return kind, message
+
+
+def test_few_files(wide, io):
+    """One thread may use as many as there are; more are refused before anything is done."""
+    enough = plan_for(wide.endpoint(), "select 1;", clients=180, threads=1, io=io)
+    assert end_with_few_files(enough) == ("Done", "")
+    too_many = plan_for(wide.endpoint(), "select 1;", clients=200, threads=1, io=io)
+    assert end_with_few_files(too_many) == (
+        "Failed",
+        "200 clients need 268 open files, and this process may have 256",
+    )
 
 
 def test_a_connection_for_each_transaction_of_many_clients(wide, checked, io):

@@ -62,6 +62,16 @@ def test_null_arrives_as_null(each_server, table, checked, mode):
     assert rows(table) == [(0, *[None] * 5), (1, *[None] * 5)]
 
 
+def test_a_table_may_be_made_by_the_script_itself(each_server, checked, io):
+    script = """create temp table if not exists own (x int);
+insert into own values (:client_id);
+select 1 / count(*) as x from own where x <> :client_id + 1 \\gset
+"""
+    plan = plan_for(each_server.endpoint(), script, query_mode="prepared", io=io, **times(3))
+    told = checked(plan)
+    assert told.counters.ok == 6, told.done.failures
+
+
 def test_results_come_back_into_variables(each_server, table, checked, io):
     script = """select 40 + :client_id as x, null as nothing \\gset
 select 1 as first \\; select 2 as second \\aset

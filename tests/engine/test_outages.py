@@ -7,7 +7,7 @@ import pytest
 from dbdyno.model.frame import Interval, Outage
 from dbdyno.servers.binaries import local_binaries
 from tests.engine.postgres import Postgres
-from tests.engine.running import MS, SECOND, plan_for
+from tests.engine.running import MS, SECOND, plan_for, times
 
 
 @pytest.fixture
@@ -115,6 +115,12 @@ def test_an_idle_backend_is_terminated(local, checked, io):
     assert told.counters.due == 4
     assert sum(outage.connections_lost for outage in told.all(Outage)) == 2
     assert told.counters.ok + told.counters.failed == 4
+
+
+def test_a_long_answer_is_no_stall(local, checked, io):
+    rows = "select pg_sleep(0.05), repeat('x', 9000) from generate_series(1, 30);"
+    plan = plan_for(local.endpoint(), rows, stall_limit_ns=500 * MS, io=io, **times(1))
+    assert checked(plan).counters.ok == 2
 
 
 def test_one_long_wait_is_no_stall(local, checked):

@@ -40,6 +40,9 @@ impl Worker {
         let Some(timeline) = &self.timeline else { return };
         let begin = self.interval_begin;
         let phase = timeline.phase(begin);
+        if self.tally.bytes_received > 0 {
+            self.heard = self.heard.max(end); // a long answer is a sign of life before it ends
+        }
         self.interval_begin = end;
         self.interval_end = timeline.interval_end(end);
         if self.ending.is_none() {
