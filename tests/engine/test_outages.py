@@ -103,6 +103,23 @@ def test_one_backend_is_terminated(local, checked, io):
     assert told.done.end == "complete"
 
 
+def test_last_words_are_heard(local, checked, io):
+    """Also of a server that closed just when it was asked something."""
+
+    def terminate(_) -> None:
+        with local.connect() as connection:
+            for _ in range(20):
+                time.sleep(0.04)
+                connection.execute(
+                    "select pg_terminate_backend(pid) from pg_stat_activity"
+                    " where application_name = 'load'"
+                )
+
+    plan = plan_for(local.endpoint(), "select 1;", clients=10, seconds=1, io=io)
+    told = checked(plan, terminate)
+    assert set(told.codes) == {"57P01"}
+
+
 def test_an_idle_backend_is_terminated(local, checked, io):
     def terminate(_) -> None:
         time.sleep(0.2)

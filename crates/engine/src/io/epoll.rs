@@ -1,6 +1,6 @@
 //! epoll: level-triggered readiness, and a system call for each send and each receive.
 
-use super::{Alarm, Io, Ready};
+use super::{Alarm, Io, Ready, is_peer_gone};
 use crate::clock;
 use crate::link::Link;
 use dbdyno_model::Nanos;
@@ -61,6 +61,7 @@ impl Io for Epoll {
                 Ok(count) => drop(link.out.drain(..count)),
                 Err(Errno::AGAIN) => break,
                 Err(Errno::INTR) => {}
+                Err(errno) if is_peer_gone(errno.raw_os_error()) => link.out.clear(),
                 Err(errno) => return Err(errno.into()),
             }
         }

@@ -56,6 +56,12 @@ pub(crate) trait Io: Sized {
     fn wait(&mut self, timeout: Nanos, ready: &mut Vec<Ready>) -> io::Result<()>;
 }
 
+/// Whether a send failed because the peer has closed. That is not told of the send: the peer's
+/// last words, with the reason, are still to be received, and its end after them.
+fn is_peer_gone(errno: i32) -> bool {
+    matches!(errno, libc::EPIPE | libc::ECONNRESET)
+}
+
 /// Wakes a thread that waits in its [`Io`].
 #[derive(Clone, Debug)]
 pub(crate) struct Alarm(Arc<OwnedFd>);

@@ -5,7 +5,7 @@
 //! asked for anew before the receive into it has ended; and a retired link lives on here until
 //! the kernel has let go of it.
 
-use super::{Alarm, Io, Ready};
+use super::{Alarm, Io, Ready, is_peer_gone};
 use crate::clock;
 use crate::link::Link;
 use dbdyno_model::Nanos;
@@ -141,11 +141,19 @@ impl Slot {
 
     fn send_ended(&mut self, slot: usize, result: i32) -> Option<Ready> {
         if result < 0 {
-            self.failed = Some(-result);
-            return Some(Ready::Readable(slot));
+            return self.send_failed(slot, -result);
         }
         self.sending.drain(..result as usize);
         (self.sending.is_empty() && std::mem::take(&mut self.more)).then_some(Ready::Writable(slot))
+    }
+
+    fn send_failed(&mut self, slot: usize, errno: i32) -> Option<Ready> {
+        if is_peer_gone(errno) {
+            self.sending.clear();
+            return None;
+        }
+        self.failed = Some(errno);
+        Some(Ready::Readable(slot))
     }
 }
 
