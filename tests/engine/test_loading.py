@@ -153,6 +153,16 @@ def test_a_server_that_dies(tmp_path):
         server.remove()
 
 
+def test_a_backend_that_is_terminated(local, one):
+    frames = load(plan_of(local, table_of(ID, FILLER, rows=100_000_000), jobs=1))
+    next(frames)
+    (backend,) = local.backends()
+    one.execute("select pg_terminate_backend(%s)", [backend])
+    with pytest.raises(DbdynoError, match="administrator command .57P01."):
+        list(frames)
+    assert rows(one) == []
+
+
 def test_who_stops_reading_stops_the_load(local, one):
     frames = load(plan_of(local, table_of(ID, FILLER, rows=100_000_000, pieces_max=1)))
     next(frames)

@@ -1,5 +1,6 @@
 //! A link that is waited for: one thread, one connection, one thing at a time.
 
+use crate::io::is_peer_gone;
 use crate::lane::Route;
 use crate::link::{Blueprint, Link, LinkEvent};
 use crate::{address, clock};
@@ -105,6 +106,7 @@ impl Channel {
                 Ok(count) => sent += count,
                 Err(Errno::AGAIN) => self.wait(PollFlags::OUT, None)?,
                 Err(Errno::INTR) => {}
+                Err(errno) if is_peer_gone(errno.raw_os_error()) => break,
                 Err(errno) => return Err(broken(errno)),
             }
         }

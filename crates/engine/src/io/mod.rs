@@ -58,7 +58,7 @@ pub(crate) trait Io: Sized {
 
 /// Whether a send failed because the peer has closed. That is not told of the send: the peer's
 /// last words, with the reason, are still to be received, and its end after them.
-fn is_peer_gone(errno: i32) -> bool {
+pub(crate) fn is_peer_gone(errno: i32) -> bool {
     matches!(errno, libc::EPIPE | libc::ECONNRESET)
 }
 

@@ -93,7 +93,9 @@ impl Engine {
             .collect::<Result<Vec<_>, _>>()?;
         let result =
             Conductor { engine: &self, lanes: &lanes, gather: self.gather() }.conduct(sink);
-        lanes.iter().for_each(|lane| lane.tell(Message::Stop(Nanos::ZERO)));
+        for lane in &lanes {
+            lane.tell(Message::Stop(Nanos::ZERO));
+        }
         for lane in lanes {
             let _ = lane.thread.join();
         }
