@@ -16,12 +16,17 @@ Behaviour = Callable[[socket.socket], None]
 
 
 @contextlib.contextmanager
-def listening(path: Path, behaviour: Behaviour, backlog: int = 16) -> Iterator[Address]:
-    """A Unix socket; each connection gets a thread that behaves so, and is then closed."""
+def listening(
+    path: Path, behaviour: Behaviour, *, backlog: int = 16, pause_s: float = 0
+) -> Iterator[Address]:
+    """A Unix socket; each connection gets a thread that behaves so, and is then closed.
+
+    ``pause_s`` passes before each is let in.
+    """
     with socket.socket(socket.AF_UNIX) as door:
         door.bind(str(path))
         door.listen(backlog)
-        threading.Thread(target=_accept, args=(door, behaviour), daemon=True).start()
+        threading.Thread(target=_accept, args=(door, behaviour, pause_s), daemon=True).start()
         yield Address(unix=UnixSocket(path=str(path)))
         door.shutdown(socket.SHUT_RDWR)
 
@@ -40,9 +45,10 @@ def closed_door(path: Path) -> Iterator[Address]:
         yield Address(unix=UnixSocket(path=str(path)))
 
 
-def _accept(door: socket.socket, behaviour: Behaviour) -> None:
+def _accept(door: socket.socket, behaviour: Behaviour, pause_s: float) -> None:
     with contextlib.suppress(OSError):  # the door has been shut
         while True:
+            time.sleep(pause_s)
             visitor, _ = door.accept()
             threading.Thread(target=_behave, args=(visitor, behaviour), daemon=True).start()
 
@@ -70,15 +76,3 @@ def _pump(source: socket.socket, sink: socket.socket, spoil: Callable[[bytes], b
         while data := source.recv(65536):
             sink.sendall(spoil(data))
         sink.shutdown(socket.SHUT_WR)
-
-
-def slow(behaviour: Behaviour, pause_s: float) -> Behaviour:
-    """One visitor at a time, each only after a pause."""
-    turn = threading.Lock()
-
-    def behave(visitor: socket.socket) -> None:
-        with turn:
-            time.sleep(pause_s)
-        behaviour(visitor)
-
-    return behave

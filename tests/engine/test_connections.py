@@ -11,7 +11,7 @@ from dbdyno.model.frame import Connected, Interval, Outage
 from dbdyno.model.plan import Plan
 from dbdyno.servers.binaries import local_binaries
 from tests.engine.postgres import Postgres
-from tests.engine.proxies import forward_to, listening, slow
+from tests.engine.proxies import forward_to, listening
 from tests.engine.running import SECOND, plan_for, times
 
 MANY = 2000
@@ -73,8 +73,8 @@ def test_all_lost_at_once(wide, checked):
 
 def test_a_backlog_of_one(local, tmp_path, checked, io):
     """The kernel refuses what does not fit; those clients come again."""
-    behaviour = slow(forward_to(local.socket_path), 0.02)
-    with listening(tmp_path / "s", behaviour, backlog=1) as address:
+    behaviour = forward_to(local.socket_path)
+    with listening(tmp_path / "s", behaviour, backlog=1, pause_s=0.02) as address:
         endpoint = local.endpoint(address=address)
         told = checked(plan_for(endpoint, "select 1;", clients=40, io=io, **times(1)))
     assert told.counters.ok == 40

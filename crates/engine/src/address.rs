@@ -8,6 +8,10 @@ use rustix::io::Errno;
 use rustix::net::sockopt::{set_tcp_nodelay, socket_error};
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with};
 use std::net::{SocketAddr, ToSocketAddrs};
+use std::time::Duration;
+
+/// A full backlog is looked at again so often.
+const BACKLOG_PAUSE: Duration = Duration::from_millis(5);
 
 /// One place to connect to.
 #[derive(Clone, Debug)]
@@ -103,4 +107,14 @@ pub(crate) fn dial_and_wait(peer: &Peer, timeout: Nanos) -> Result<OwnedFd, Errn
         dialed(&socket)?;
     }
     Ok(socket)
+}
+
+/// The same, coming again as long as there is only no room in the backlog.
+pub(crate) fn dial_patiently(peer: &Peer, deadline: Nanos) -> Result<OwnedFd, Errno> {
+    loop {
+        match dial_and_wait(peer, deadline - clock::now()) {
+            Err(Errno::AGAIN) if clock::now() < deadline => std::thread::sleep(BACKLOG_PAUSE),
+            outcome => return outcome,
+        }
+    }
 }

@@ -25,10 +25,11 @@ impl Channel {
         timeout: Nanos,
     ) -> Result<Self, ServerError> {
         loop {
-            let socket = address::dial_and_wait(&route.peer, timeout).map_err(broken)?;
+            let deadline = clock::now() + timeout;
+            let socket = address::dial_patiently(&route.peer, deadline).map_err(broken)?;
             let mut channel = Self { link: Link::new(socket, 0, route.version(), blueprint) };
             channel.link.dialed();
-            match channel.next_event(Some(clock::now() + timeout))? {
+            match channel.next_event(Some(deadline))? {
                 LinkEvent::VersionRefused => route.ask_for_oldest_version(),
                 _ => return Ok(channel),
             }

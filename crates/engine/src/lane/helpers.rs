@@ -1,22 +1,17 @@
 //! Work that would make a lane wait, done by threads of their own.
 
 use super::{Message, Route};
-use crate::address::{self, Peer};
+use crate::address;
 use crate::clock;
 use crate::io::Alarm;
 use dbdyno_model::Nanos;
-use rustix::fd::OwnedFd;
-use rustix::io::Errno;
 use rustix::net::{SendFlags, send};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
-use std::time::Duration;
 
 /// How long the delivery of one round's cancellations may take.
 const CANCEL_TIMEOUT: Nanos = Nanos::from_secs(4);
-/// A full backlog is looked at again so often.
-const BACKLOG_PAUSE: Duration = Duration::from_millis(5);
 
 /// Delivers cancellations, each over a connection of its own. Nobody answers one, so there is
 /// nothing to learn from a failure either: the run waits for the effect, and gives up.
@@ -24,19 +19,10 @@ pub(super) fn cancel(route: Arc<Route>, requests: Vec<Vec<u8>>) {
     std::thread::spawn(move || {
         let deadline = clock::now() + CANCEL_TIMEOUT;
         for request in requests {
-            let Ok(socket) = dial_patiently(&route.peer, deadline) else { return };
+            let Ok(socket) = address::dial_patiently(&route.peer, deadline) else { return };
             let _ = send(&socket, &request, SendFlags::NOSIGNAL);
         }
     });
-}
-
-fn dial_patiently(peer: &Peer, deadline: Nanos) -> Result<OwnedFd, Errno> {
-    loop {
-        match address::dial_and_wait(peer, deadline - clock::now()) {
-            Err(Errno::AGAIN) if clock::now() < deadline => std::thread::sleep(BACKLOG_PAUSE),
-            outcome => return outcome,
-        }
-    }
 }
 
 /// Runs a command of a script, and tells the lane how it ended.
