@@ -4,7 +4,7 @@ mod helpers;
 mod links;
 
 use crate::clock;
-use crate::io::{Alarm, Io, Ready};
+use crate::io::{Alarm, Io, Ready, Received};
 use crate::link::{Answer, Blueprint, LinkEvent, Stage};
 use dbdyno_hist::Latencies;
 use dbdyno_load::{ClosedInterval, Event, Outage, Settings, Timeline, Worker};
@@ -227,20 +227,25 @@ impl<I: Io> Lane<I> {
     }
 
     fn readable(&mut self, slot: usize) -> io::Result<()> {
-        let Some(link) = self.links.get(slot) else { return Ok(()) };
-        let received = match self.io.receive(slot, link) {
-            Ok(None) => return Ok(()),
-            Ok(Some(0)) => Err(ServerError::connection_lost("the server closed the connection")),
-            Ok(Some(count)) => {
-                self.bytes_received += count as u64;
-                link.received(count)
+        while let Some(link) = self.links.get(slot) {
+            let (received, more) = match self.io.receive(slot, link) {
+                Ok(Received::Nothing) => return Ok(()),
+                Ok(Received::End) => (Err(closed()), false),
+                Ok(Received::Bytes { count, more }) => {
+                    self.bytes_received += count as u64;
+                    (link.received(count), more)
+                }
+                Err(error) => (Err(broken(&error)), false),
+            };
+            match received {
+                Ok(()) => self.work_off(slot)?,
+                Err(error) => self.lost(slot, &error)?,
             }
-            Err(error) => Err(broken(&error)),
-        };
-        match received {
-            Ok(()) => self.work_off(slot),
-            Err(error) => self.lost(slot, &error),
+            if !more {
+                break;
+            }
         }
+        Ok(())
     }
 
     /// Takes all events of what a link has received.
@@ -442,4 +447,8 @@ fn refused(errno: rustix::io::Errno) -> ServerError {
 
 fn broken(error: &io::Error) -> ServerError {
     ServerError::connection_lost(format!("the connection broke: {error}"))
+}
+
+fn closed() -> ServerError {
+    ServerError::connection_lost("the server closed the connection")
 }

@@ -9,6 +9,9 @@ use dbdyno_wire::postgres::{
     self, Connection, Event, Opening, Version, tls as question, tls_server_end_point,
 };
 use rustix::fd::OwnedFd;
+use rustix::io::Errno;
+use rustix::net::{SendFlags, send};
+use std::io;
 use std::sync::Arc;
 
 /// Where a connection is on its way to use.
@@ -127,6 +130,25 @@ impl Link {
             (None, _) => self.wire.receive_space(),
         };
         (&self.socket, space)
+    }
+
+    /// Sends what stands in `out`, as far as that can be done without waiting; true when
+    /// nothing is left.
+    ///
+    /// That the peer has closed is no error here: its last words, with the reason, are still
+    /// to be received, and its end after them.
+    #[inline]
+    pub(crate) fn send_now(&mut self) -> io::Result<bool> {
+        while !self.out.is_empty() {
+            match send(&self.socket, &self.out, SendFlags::NOSIGNAL | SendFlags::DONTWAIT) {
+                Ok(count) => drop(self.out.drain(..count)),
+                Err(Errno::AGAIN) => return Ok(false),
+                Err(Errno::INTR) => {}
+                Err(errno) if is_peer_gone(errno) => self.out.clear(),
+                Err(errno) => return Err(errno.into()),
+            }
+        }
+        Ok(true)
     }
 
     /// So many bytes were received.
@@ -294,6 +316,11 @@ fn own(event: Event<'_>) -> Result<Owned, ServerError> {
         Event::Fatal(error) => return Err(error),
     };
     Ok(Owned::Told(told))
+}
+
+/// Whether a send failed because the peer has closed.
+pub(crate) fn is_peer_gone(errno: Errno) -> bool {
+    matches!(errno, Errno::PIPE | Errno::CONNRESET)
 }
 
 /// Where the wire writes: to the socket's bytes, or to what is encrypted first.

@@ -1,8 +1,7 @@
 //! A link that is waited for: one thread, one connection, one thing at a time.
 
-use crate::io::is_peer_gone;
 use crate::lane::Route;
-use crate::link::{Blueprint, Link, LinkEvent};
+use crate::link::{Blueprint, Link, LinkEvent, is_peer_gone};
 use crate::{address, clock};
 use dbdyno_model::{Flow, Keep, Nanos, Request, ServerError, StatementId};
 use rustix::event::{PollFd, PollFlags, poll};
@@ -107,7 +106,7 @@ impl Channel {
                 Ok(count) => sent += count,
                 Err(Errno::AGAIN) => self.wait(PollFlags::OUT, None)?,
                 Err(Errno::INTR) => {}
-                Err(errno) if is_peer_gone(errno.raw_os_error()) => break,
+                Err(errno) if is_peer_gone(errno) => break,
                 Err(errno) => return Err(broken(errno)),
             }
         }

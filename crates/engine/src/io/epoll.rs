@@ -1,6 +1,6 @@
 //! epoll: level-triggered readiness, and a system call for each send and each receive.
 
-use super::{Alarm, Io, Ready, is_peer_gone};
+use super::{Alarm, Io, Ready, Received};
 use crate::clock;
 use crate::link::Link;
 use dbdyno_model::Nanos;
@@ -8,7 +8,7 @@ use rustix::buffer::spare_capacity;
 use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
 use rustix::fd::OwnedFd;
 use rustix::io::Errno;
-use rustix::net::{RecvFlags, SendFlags, recv, send};
+use rustix::net::{RecvFlags, recv};
 use std::io;
 
 /// Events taken in one wait.
@@ -56,25 +56,17 @@ impl Io for Epoll {
 
     #[inline]
     fn flush(&mut self, slot: usize, link: &mut Link) -> io::Result<()> {
-        while !link.out.is_empty() {
-            match send(&link.socket, &link.out, SendFlags::NOSIGNAL) {
-                Ok(count) => drop(link.out.drain(..count)),
-                Err(Errno::AGAIN) => break,
-                Err(Errno::INTR) => {}
-                Err(errno) if is_peer_gone(errno.raw_os_error()) => link.out.clear(),
-                Err(errno) => return Err(errno.into()),
-            }
-        }
-        let blocked = !link.out.is_empty();
+        let blocked = !link.send_now()?;
         if blocked == self.blocked[slot] { Ok(()) } else { self.interest(slot, link, blocked) }
     }
 
     #[inline]
-    fn receive(&mut self, _: usize, link: &mut Link) -> io::Result<Option<usize>> {
+    fn receive(&mut self, _: usize, link: &mut Link) -> io::Result<Received> {
         let (socket, space) = link.socket_and_space();
         match recv(socket, space, RecvFlags::empty()) {
-            Ok((count, _)) => Ok(Some(count)),
-            Err(Errno::AGAIN | Errno::INTR) => Ok(None),
+            Ok((0, _)) => Ok(Received::End),
+            Ok((count, _)) => Ok(Received::Bytes { count, more: false }),
+            Err(Errno::AGAIN | Errno::INTR) => Ok(Received::Nothing),
             Err(errno) => Err(errno.into()),
         }
     }

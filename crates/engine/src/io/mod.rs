@@ -3,6 +3,7 @@
 //! A slot is a number under which the kernel knows a link. It is used again only when nothing
 //! is under way for its old link any more.
 
+mod buffers;
 mod epoll;
 mod uring;
 
@@ -29,6 +30,22 @@ pub(crate) enum Ready {
     Woken,
 }
 
+/// What came of a receive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Received {
+    /// There was nothing after all.
+    Nothing,
+    /// Bytes were put into the link's space.
+    Bytes {
+        /// How many.
+        count: usize,
+        /// Whether more are at hand, which will not be told of again.
+        more: bool,
+    },
+    /// The server has closed the connection.
+    End,
+}
+
 /// A kernel interface that moves the bytes of one thread's links.
 pub(crate) trait Io: Sized {
     /// Ready for so many slots.
@@ -44,9 +61,8 @@ pub(crate) trait Io: Sized {
     /// that what arrives is told.
     fn flush(&mut self, slot: usize, link: &mut Link) -> io::Result<()>;
 
-    /// After `Readable`: how many bytes were received into the link's space; 0 at the
-    /// connection's end, `None` when there was nothing after all.
-    fn receive(&mut self, slot: usize, link: &mut Link) -> io::Result<Option<usize>>;
+    /// After `Readable`: receives into the link's space.
+    fn receive(&mut self, slot: usize, link: &mut Link) -> io::Result<Received>;
 
     /// Closes the link. True when the slot may be used again after this round of events; else
     /// `Freed` will tell.
@@ -54,12 +70,6 @@ pub(crate) trait Io: Sized {
 
     /// Waits until something is ready, at most so long.
     fn wait(&mut self, timeout: Nanos, ready: &mut Vec<Ready>) -> io::Result<()>;
-}
-
-/// Whether a send failed because the peer has closed. That is not told of the send: the peer's
-/// last words, with the reason, are still to be received, and its end after them.
-pub(crate) fn is_peer_gone(errno: i32) -> bool {
-    matches!(errno, libc::EPIPE | libc::ECONNRESET)
 }
 
 /// Wakes a thread that waits in its [`Io`].

@@ -10,7 +10,6 @@ use dbdyno_load::Port;
 use dbdyno_model::Request;
 use dbdyno_wire::postgres::Version;
 use rustix::fd::OwnedFd;
-use rustix::net::{SendFlags, send};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -64,7 +63,7 @@ pub(crate) enum Action {
 pub(crate) struct Links {
     blueprint: Arc<Blueprint>,
     pub(crate) route: Arc<Route>,
-    /// `Box`, because the kernel knows the links' memory by address.
+    /// `Box`, because a link is large and most slots are free.
     slots: Vec<Option<Box<Link>>>,
     free: Vec<usize>,
     /// Freed in this round of events, in which stale ones may still name them.
@@ -164,7 +163,7 @@ impl Links {
 fn say_goodbye(link: &mut Link) {
     link.terminate();
     link.seal();
-    let _ = send(&link.socket, &link.out, SendFlags::NOSIGNAL | SendFlags::DONTWAIT);
+    let _ = link.send_now();
 }
 
 impl Port for Links {

@@ -1,0 +1,94 @@
+//! Memory that the kernel receives into, shared by all links of a ring.
+//!
+//! The kernel takes a buffer when bytes arrive, not when somebody waits for them, so ten
+//! thousand idle connections hold none.
+
+use io_uring::IoUring;
+use io_uring::types::BufRingEntry;
+use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
+use std::io;
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU16, Ordering};
+
+/// Buffers of a ring; a power of two.
+const COUNT: u16 = 256;
+/// Bytes of a buffer: most answers fit into one.
+const BYTES: usize = 2 << 10;
+/// The kernel wants the list of buffers on a page of its own.
+const PAGE: usize = 4 << 10;
+const LIST_BYTES: usize = COUNT as usize * size_of::<BufRingEntry>();
+/// The only group of buffers there is.
+pub(super) const GROUP: u16 = 0;
+
+/// The buffers, and the list through which they are handed to the kernel.
+#[derive(Debug)]
+pub(super) struct Buffers {
+    /// The list, then the buffers themselves.
+    memory: NonNull<u8>,
+    tail: u16,
+}
+
+// SAFETY: the memory belongs to this value alone, and the kernel.
+unsafe impl Send for Buffers {}
+
+fn layout() -> Layout {
+    Layout::from_size_align(LIST_BYTES + COUNT as usize * BYTES, PAGE)
+        .expect("a small, aligned layout")
+}
+
+impl Buffers {
+    /// Buffers that are registered with the ring. They must outlive it.
+    pub(super) fn register(ring: &IoUring) -> io::Result<Self> {
+        // SAFETY: the layout is not empty.
+        let memory = NonNull::new(unsafe { alloc_zeroed(layout()) });
+        let memory = memory.unwrap_or_else(|| handle_alloc_error(layout()));
+        let mut buffers = Self { memory, tail: 0 };
+        // SAFETY: the list stays in place until the ring is gone, as the caller promises.
+        unsafe {
+            ring.submitter().register_buf_ring_with_flags(
+                memory.as_ptr() as u64,
+                COUNT,
+                GROUP,
+                0,
+            )?;
+        }
+        (0..COUNT).for_each(|number| buffers.give(number));
+        Ok(buffers)
+    }
+
+    /// The first `count` bytes of a buffer that the kernel has filled.
+    pub(super) fn bytes(&self, number: u16, count: usize) -> &[u8] {
+        assert!(number < COUNT && count <= BYTES);
+        // SAFETY: inside the memory, and the kernel writes to no buffer it has handed over.
+        unsafe { std::slice::from_raw_parts(self.place(number), count) }
+    }
+
+    fn place(&self, number: u16) -> *const u8 {
+        // SAFETY: inside the memory, since numbers are below `COUNT`.
+        unsafe { self.memory.as_ptr().add(LIST_BYTES + number as usize * BYTES) }
+    }
+
+    /// Hands a buffer (back) to the kernel.
+    pub(super) fn give(&mut self, number: u16) {
+        let list = self.memory.cast::<BufRingEntry>();
+        let address = self.place(number) as u64;
+        // SAFETY: the index is inside the list; the kernel reads an entry only below the tail,
+        // which is moved after the entry is written.
+        unsafe {
+            let entry = &mut *list.as_ptr().add((self.tail % COUNT) as usize);
+            entry.set_addr(address);
+            entry.set_len(BYTES as u32);
+            entry.set_bid(number);
+            self.tail = self.tail.wrapping_add(1);
+            let tail = BufRingEntry::tail(list.as_ptr()).cast::<AtomicU16>();
+            (*tail).store(self.tail, Ordering::Release);
+        }
+    }
+}
+
+impl Drop for Buffers {
+    fn drop(&mut self) {
+        // SAFETY: allocated with this layout, and the ring that knew it is gone.
+        unsafe { dealloc(self.memory.as_ptr(), layout()) };
+    }
+}
