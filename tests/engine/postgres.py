@@ -106,6 +106,13 @@ class Postgres:
         self.process.wait(PATIENCE_S)
         wait_until(lambda: not any(map(_is_alive, processes)), "the server's death")
 
+    def recover(self) -> None:
+        """After whatever was done to it, it answers again."""
+        if self.process.poll() is None:
+            self.thaw()
+        else:
+            self.start()
+
     def restart(self) -> None:
         self.process.send_signal(signal.SIGINT)
         self.process.wait(PATIENCE_S)

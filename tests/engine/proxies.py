@@ -5,12 +5,13 @@ Each lives in threads of the test and ends with its block.
 
 import contextlib
 import socket
+import ssl
 import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from dbdyno.model.plan import Address, UnixSocket
+from dbdyno.model.plan import Address, TcpAddress, UnixSocket
 
 Behaviour = Callable[[socket.socket], None]
 
@@ -26,9 +27,22 @@ def listening(
     with socket.socket(socket.AF_UNIX) as door:
         door.bind(str(path))
         door.listen(backlog)
-        threading.Thread(target=_accept, args=(door, behaviour, pause_s), daemon=True).start()
-        yield Address(unix=UnixSocket(path=str(path)))
-        door.shutdown(socket.SHUT_RDWR)
+        with _open(door, behaviour, pause_s):
+            yield Address(unix=UnixSocket(path=str(path)))
+
+
+@contextlib.contextmanager
+def listening_tcp(behaviour: Behaviour) -> Iterator[Address]:
+    """The same on a port of loopback."""
+    with socket.create_server(("127.0.0.1", 0)) as door, _open(door, behaviour):
+        yield Address(tcp=TcpAddress(host="127.0.0.1", port=door.getsockname()[1]))
+
+
+@contextlib.contextmanager
+def _open(door: socket.socket, behaviour: Behaviour, pause_s: float = 0) -> Iterator[None]:
+    threading.Thread(target=_accept, args=(door, behaviour, pause_s), daemon=True).start()
+    yield
+    door.shutdown(socket.SHUT_RDWR)
 
 
 @contextlib.contextmanager
@@ -64,11 +78,20 @@ def forward_to(server: Path, spoil: Callable[[bytes], bytes] = bytes) -> Behavio
     def behave(visitor: socket.socket) -> None:
         with socket.socket(socket.AF_UNIX) as other:
             other.connect(str(server))
-            asking = threading.Thread(target=_pump, args=(visitor, other, bytes), daemon=True)
-            asking.start()
-            _pump(other, visitor, spoil)
+            _exchange(visitor, other, spoil)
 
     return behave
+
+
+def _exchange(
+    visitor: socket.socket, server: socket.socket, spoil: Callable[[bytes], bytes]
+) -> None:
+    asking = threading.Thread(target=_pump, args=(visitor, server, bytes), daemon=True)
+    asking.start()
+    _pump(server, visitor, spoil)
+    with contextlib.suppress(OSError):
+        visitor.shutdown(socket.SHUT_RDWR)
+    asking.join()
 
 
 def _pump(source: socket.socket, sink: socket.socket, spoil: Callable[[bytes], bytes]) -> None:
@@ -76,3 +99,24 @@ def _pump(source: socket.socket, sink: socket.socket, spoil: Callable[[bytes], b
         while data := source.recv(65536):
             sink.sendall(spoil(data))
         sink.shutdown(socket.SHUT_WR)
+
+
+def intercept(server: int, certificate: Path, key: Path) -> Behaviour:
+    """Ends the visitor's encryption, and encrypts anew what goes on to the server's port."""
+    mine = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    mine.load_cert_chain(certificate, key)
+    theirs = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    theirs.check_hostname = False
+    theirs.verify_mode = ssl.CERT_NONE
+
+    def behave(visitor: socket.socket) -> None:
+        with socket.create_connection(("127.0.0.1", server)) as other:
+            other.sendall(visitor.recv(8))
+            visitor.sendall(other.recv(1))
+            with (
+                mine.wrap_socket(visitor, server_side=True) as inside,
+                theirs.wrap_socket(other) as outside,
+            ):
+                _exchange(inside, outside, bytes)
+
+    return behave

@@ -68,6 +68,22 @@ def test_a_word_stops_it(local, checked, io):
     assert time.monotonic() - began < 5
 
 
+@pytest.mark.parametrize("threads", [1, 4])
+@pytest.mark.parametrize("delay_s", [0, 0.03, 0.06, 0.09, 0.12])
+def test_a_word_at_any_moment(local, log, io, threads, delay_s):
+    """Also in the notice before the load begins, and between the lanes' greetings."""
+
+    def stop(engine) -> None:
+        time.sleep(delay_s)
+        engine.stop()
+
+    plan = plan_for(local.endpoint(), "select 1;", clients=12, threads=threads, seconds=60, io=io)
+    told = run_until(plan, log, Hello, stop)
+    told.check()
+    assert told.done.end == "interrupted"
+    assert told.done.measured_ns < 2 * SECOND
+
+
 def test_a_word_stops_it_in_the_warm_up(local, checked):
     plan = plan_for(local.endpoint(), "select 1;", seconds=60, warmup_ns=60 * SECOND)
     told = checked(plan, lambda engine: engine.stop())

@@ -10,12 +10,18 @@ from tests.engine.postgres import Postgres
 from tests.engine.running import MS, SECOND, plan_for, times
 
 
-@pytest.fixture
-def mortal():
-    """A server that may be killed."""
+@pytest.fixture(scope="module")
+def server():
     server = Postgres(local_binaries()[0].folder, max_connections="700")
     yield server
     server.remove()
+
+
+@pytest.fixture
+def mortal(server):
+    """A server that may be killed or frozen."""
+    yield server
+    server.recover()
 
 
 def test_killed_and_restarted(mortal, checked, io):

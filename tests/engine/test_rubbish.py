@@ -3,14 +3,13 @@
 import random
 import socket
 import struct
-import threading
 import time
 
 import pytest
 
 from dbdyno.model.frame import Outage
-from dbdyno.model.plan import Address, TcpAddress, Tls
-from tests.engine.proxies import closed_door, forward_to, listening
+from dbdyno.model.plan import Tls
+from tests.engine.proxies import closed_door, forward_to, listening, listening_tcp
 from tests.engine.running import SECOND, plan_for
 
 AUTHENTICATED = b"R" + struct.pack(">II", 8, 0)
@@ -102,18 +101,14 @@ def test_before_the_login_is_over(local, tmp_path, in_time, io, behaviour):
 
 @pytest.mark.parametrize("answer", [b"S" + bytes(range(200)), b"S", b"X", b"E", b"SS", b""])
 def test_instead_of_encryption(local, in_time, io, answer):
-    def behave(door: socket.socket) -> None:
-        visitor, _ = door.accept()
-        with visitor:
-            visitor.recv(8)
-            visitor.sendall(answer)
-            visitor.recv(1000)
+    def behave(visitor: socket.socket) -> None:
+        visitor.recv(8)
+        visitor.sendall(answer)
+        visitor.recv(1000)
 
-    with socket.create_server(("127.0.0.1", 0)) as door:
-        for _ in range(8):
-            threading.Thread(target=behave, args=(door,), daemon=True).start()
-        tcp = Address(tcp=TcpAddress(host="127.0.0.1", port=door.getsockname()[1]))
-        endpoint = local.endpoint(address=tcp, tls=Tls(mode="require"), connect_timeout_ns=SECOND)
+    with listening_tcp(behave) as address:
+        tls = Tls(mode="require")
+        endpoint = local.endpoint(address=address, tls=tls, connect_timeout_ns=SECOND)
         failed = in_time(plan_for(endpoint, "select 1;", io=io))
     assert failed.message
 

@@ -7,6 +7,7 @@ from dbdyno.model.plan import Tls
 from dbdyno.servers.binaries import local_binaries
 from tests.engine.certificates import make_certificates
 from tests.engine.postgres import Postgres
+from tests.engine.proxies import intercept, listening_tcp
 from tests.engine.running import plan_for, times
 
 ACCESS = """
@@ -115,13 +116,16 @@ def test_a_self_signed_certificate_is_not_trusted_by_itself(odd_server, certific
     assert failed.message.startswith("TLS: invalid peer certificate")
 
 
-def test_scram_binds_to_the_channel(server, certificates, greeting):
-    wanted = tls(certificates, "require", root=None)
-    endpoint = server.endpoint("127.0.0.1", user="scram", password=SECRET, tls=wanted)
-    assert greeting(endpoint)
-    # The server offered PLUS, so the engine took it: a proxy that decrypts would be found out.
-    log = (server.folder / "log.txt").read_text()
-    assert "channel binding" not in log
+def test_scram_binds_to_the_channel(server, certificates, greeting, refused, io):
+    """Who decrypts on the way is found out, even where no certificate is checked."""
+    login = {"user": "scram", "password": SECRET, "tls": tls(certificates, "require", root=None)}
+    assert greeting(server.endpoint("127.0.0.1", **login), io=io)
+    files = (certificates / "alone.crt", certificates / "alone.key")
+    with listening_tcp(intercept(server.port, *files)) as address:
+        failed = refused(plan_for(server.endpoint(address=address, **login), "select 1;", io=io))
+        assert failed.message == "SCRAM channel binding check failed"
+        trusting = {**login, "user": "postgres"}
+        assert greeting(server.endpoint(address=address, **trusting), io=io)
 
 
 def test_a_client_certificate_logs_in(server, certificates, greeting, refused):
