@@ -4,6 +4,10 @@ import signal
 import threading
 import time
 
+import pytest
+from msgspec.structs import replace
+
+from dbdyno.errors import DbdynoError
 from dbdyno.model.frame import Failed, Frame, Hello, Note, Outage
 from dbdyno.run.measure import Measured, measure
 from dbdyno.run.watchdog import Watchdog
@@ -50,6 +54,15 @@ def run(engine: Engine) -> tuple[Measured, Observer, list[bytes], list[str]]:
     observer, kept, logged = Observer(), [], []
     measured = measure(engine, plan_of(), observer, kept.append, logged.append)
     return measured, observer, kept, logged
+
+
+def test_numbers_that_contradict_each_other_are_not_believed():
+    wrong = replace(interval(0).counters, in_flight=1)
+    engine = Engine(started(), replace(interval(0), counters=wrong))
+    with pytest.raises(DbdynoError, match="started = ok") as refused:
+        run(engine)
+    assert refused.value.code == "identity"
+    assert engine.calls == ["kill"]
 
 
 def test_every_frame_is_kept_and_each_finds_its_place():

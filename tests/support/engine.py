@@ -107,7 +107,8 @@ class SmallEngine:
     def interval(self) -> Frame:
         measured = interval(ok=TRANSACTIONS, buckets={100: TRANSACTIONS})
         scripts = [measured.scripts[0]] + [
-            msgspec.structs.replace(measured.scripts[0], ok=0) for _ in self.plan.scripts[1:]
+            msgspec.structs.replace(measured.scripts[0], ok=0, response=_nothing())
+            for _ in self.plan.scripts[1:]
         ]
         return msgspec.structs.replace(measured, scripts=scripts, statements=[_nothing()])
 

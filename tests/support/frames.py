@@ -22,14 +22,15 @@ def counters(ok: int = 100, failed: int = 0, **others: int) -> Counters:
 
 def distribution(buckets: dict[int, int]) -> Distribution:
     packed = b"".join(struct.pack("<HI", index, count) for index, count in buckets.items())
-    return Distribution(*[0] * 10, buckets=packed)
+    return Distribution(sum(buckets.values()), *[0] * 9, buckets=packed)
 
 
 def interval(
     index: int = 0, *, phase: str = "measure", ok: int = 100, buckets: dict[int, int] | None = None
 ) -> Interval:
+    """One of a series of alike intervals, whose counters add up from index 0."""
     empty = distribution({})
-    script = ScriptInterval(ok, 0, 0, distribution(buckets or {}), None)
+    script = ScriptInterval(ok, 0, 0, distribution(buckets or {100: ok}), None)
     return Interval(
         index=index,
         phase=phase,
@@ -37,7 +38,7 @@ def interval(
         end_ns=(index + 1) * SECOND_NS,
         completed_ok=ok,
         completed_failed=0,
-        counters=counters(ok),
+        counters=counters(ok * (index + 1)),
         failures=[],
         scripts=[script],
         statements=[],

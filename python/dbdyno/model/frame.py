@@ -53,6 +53,27 @@ class Counters(Struct, frozen=True):
     retries: int
     late: int
 
+    def broken_identity(self, failed_by_class: int, responses: int) -> str | None:
+        """The first of the identities that does not hold, with its two sides; None if all do."""
+        begun = self.ok + self.failed + self.in_flight + self.unfinished
+        identities = {
+            "due = started + skipped + waiting": (
+                self.due,
+                self.started + self.skipped + self.waiting,
+            ),
+            "started = ok + failed + in_flight + unfinished": (self.started, begun),
+            "failed = sum by class": (self.failed, failed_by_class),
+            "count(response) = ok": (responses, self.ok),
+        }
+        return next(
+            (
+                f"{name} does not hold: {left} against {right}"
+                for name, (left, right) in identities.items()
+                if left != right
+            ),
+            None,
+        )
+
 
 class FailureCount(Struct, frozen=True):
     """Failures of one class and code so far, and the first message seen."""

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
+from dbdyno.errors import DbdynoError
 from dbdyno.model.frame import (
     Connected,
     Done,
@@ -26,6 +27,7 @@ from dbdyno.run.watchdog import Watchdog
 # A busy machine may delay a frame by seconds; an engine that spins is late for ever.
 SILENCE_MIN_S = 10.0
 SILENCE_INTERVALS = 5
+IDENTITY_HINT = "this is a defect of dbdyno: no number of this run can be believed"
 
 
 class Engine(Protocol):
@@ -49,6 +51,8 @@ class Measured:
     connected: Connected | None = None
     started: Started | None = None
     last: Interval | None = None
+    responses: int = 0
+    """Response times recorded so far, over all measured intervals."""
     done: Done | None = None
     failed: Failed | None = None
     was_silent: bool = False
@@ -107,7 +111,7 @@ def _take(
             measured.started = frame
             observer.started(plan, frame)
         case Interval():
-            measured.last = frame
+            _count(measured, frame)
             observer.interval(frame)
         case Outage():
             log(_outage_told(frame))
@@ -120,6 +124,16 @@ def _take(
             measured.failed = frame
         case _:
             pass
+
+
+def _count(measured: Measured, interval: Interval) -> None:
+    """Checks again what the engine checked when it closed the interval: the line lies between."""
+    if interval.phase != "warmup":
+        measured.responses += sum(script.response.count for script in interval.scripts)
+    failed = sum(failure.count for failure in interval.failures)
+    if broken := interval.counters.broken_identity(failed, measured.responses):
+        raise DbdynoError("identity", f"interval {interval.index}: {broken}", IDENTITY_HINT)
+    measured.last = interval
 
 
 def _outage_told(outage: Outage) -> str:
