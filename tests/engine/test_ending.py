@@ -32,7 +32,7 @@ def test_beyond_the_grace_it_is_cancelled(local, checked, io):
     for age in told.done.unfinished_ages_ns:
         assert 1.2 * SECOND < age < 3 * SECOND
     assert time.monotonic() - began < 6
-    assert local.backends() == []
+    wait_until(lambda: local.backends() == [], "the backends' end", 3)
 
 
 def test_a_hundred_are_cancelled(newest, checked, io):
@@ -142,7 +142,7 @@ def test_its_parents_death_ends_it(local):
         assert len(local.backends()) == 2
         parent.kill()
     wait_until(lambda: is_gone(engine), "the engine's end", 8)
-    assert local.backends() == []
+    wait_until(lambda: local.backends() == [], "the backends' end", 3)
 
 
 def test_its_own_death_leaves_the_server_clean(local, log):

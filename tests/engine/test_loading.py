@@ -137,7 +137,7 @@ def test_a_failure_leaves_nothing_of_its_transaction(local, one, changes, words)
         list(load(plan_of(local, table)))
     assert words in str(caught.value)
     assert rows(one) == []
-    assert local.backends() == []
+    wait_until(lambda: local.backends() == [], "the end of the load", 5)
 
 
 def test_a_server_that_dies(tmp_path):
