@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -16,6 +17,13 @@ from tests.engine.running import SECOND, plan_for, times
 
 MANY = 2000
 SOME = 1000
+ENGINE_KIB = 24_000  # of an engine with a handful of clients
+CONNECTION_KIB = 32
+
+
+def memory_kib(process: int) -> int:
+    status = Path(f"/proc/{process}/status").read_text()
+    return int(status.split("VmRSS:")[1].split()[0])
 
 
 @pytest.fixture(scope="module")
@@ -39,10 +47,12 @@ def test_two_thousand_clients(wide, checked, io, threads):
         rate_tps=200,
         seconds=1,
     )
-    told = checked(plan)
+    resident_kib: list[int] = []
+    told = checked(plan, lambda engine: resident_kib.append(memory_kib(engine.pid)))
     assert told.one(Connected).connect.count == MANY
-    assert told.counters.ok == 199
+    assert told.counters.ok + told.counters.waiting == 199
     assert not told.all(Outage)
+    assert resident_kib[0] < ENGINE_KIB + MANY * CONNECTION_KIB
 
 
 def test_each_of_them_has_its_turn(wide, checked):
