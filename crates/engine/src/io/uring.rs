@@ -1,30 +1,35 @@
 //! `io_uring`: one ring a thread; each link has one standing order to receive.
 //!
-//! The kernel fills buffers of the ring itself as bytes arrive, so it never holds memory of a
-//! link: a link can go at any time. Sends are plain system calls. They are done at once, so
-//! that the server has something to do while we go on, and at the end of a round one call
-//! collects everything that has arrived meanwhile.
+//! The kernel fills buffers of the ring itself as bytes arrive, and what is being sent is moved
+//! to the slot, so the kernel never holds memory of a link: a link can go at any time.
+//!
+//! Sends are submitted by the call that waits for the next completions. A thread that sends by
+//! a call of its own wakes a server process each time and, on shared cores, is preempted by it
+//! on the way out: half of all sends cost a context switch more.
 
 use super::buffers::{Buffers, GROUP};
 use super::{Alarm, Io, Ready, Received};
 use crate::clock;
-use crate::link::Link;
+use crate::link::{Link, is_peer_gone};
 use dbdyno_model::Nanos;
 use io_uring::types::{Fd, Fixed, SubmitArgs, Timespec};
 use io_uring::{IoUring, cqueue, opcode, squeue};
 use rustix::fd::AsRawFd;
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
+use rustix::io::Errno;
 use rustix::net::{Shutdown, shutdown};
 use std::collections::VecDeque;
 use std::io;
 
 /// Room for submissions.
 const ENTRIES: u32 = 256;
+/// So many sends do not wait for the end of the round, in which the server would be idle.
+const SENDS_AT_ONCE: u32 = 32;
 
 const RECEIVE: u64 = 0;
-/// The socket is to become writable.
-const WRITABLE: u64 = 1;
-const ALARM: u64 = 2;
+const SEND: u64 = 1;
+const DIAL: u64 = 2;
+const ALARM: u64 = 3;
 const OPERATION_BITS: u64 = 2;
 
 /// Bytes that have arrived for a link.
@@ -42,6 +47,10 @@ struct Slot {
     under_way: u32,
     receiving: bool,
     chunks: VecDeque<Chunk>,
+    /// What is being sent; empty when nothing is.
+    sending: Vec<u8>,
+    /// Whether more waits in the link's `out` meanwhile.
+    more: bool,
     /// How the connection ended: 0, or an error.
     ended: Option<i32>,
     /// The link is gone, and the slot waits for its last completion.
@@ -54,11 +63,13 @@ pub(crate) struct Uring {
     buffers: Buffers,
     alarm: Alarm,
     slots: Vec<Slot>,
+    sends_waiting: u32,
 }
 
 impl Uring {
     fn push(&mut self, entry: &squeue::Entry) -> io::Result<()> {
-        // SAFETY: no entry of ours points to memory; buffers are registered with the ring.
+        // SAFETY: the only memory an entry of ours points to is a slot's `sending`, which stays as
+        // it is until the completion; buffers to receive into are registered with the ring.
         while unsafe { self.ring.submission().push(entry) }.is_err() {
             self.ring.submit()?;
         }
@@ -70,11 +81,16 @@ impl Uring {
         self.push(&opcode::PollAdd::new(file, libc::POLLIN as u32).build().user_data(ALARM))
     }
 
-    fn watch_writable(&mut self, slot: usize, link: &Link) -> io::Result<()> {
-        self.slots[slot].under_way += 1;
-        let socket = Fd(link.socket.as_raw_fd());
-        let entry = opcode::PollAdd::new(socket, libc::POLLOUT as u32).build();
-        self.push(&entry.user_data(user_data(slot, WRITABLE)))
+    /// Orders the kernel to send what stands in the slot's `sending`.
+    fn order_send(&mut self, slot: usize) -> io::Result<()> {
+        let state = &mut self.slots[slot];
+        state.under_way += 1;
+        let (bytes, count) = (state.sending.as_ptr(), state.sending.len() as u32);
+        let entry = opcode::Send::new(Fixed(slot as u32), bytes, count)
+            .flags(libc::MSG_NOSIGNAL | libc::MSG_WAITALL)
+            .build();
+        self.sends_waiting += 1;
+        self.push(&entry.user_data(user_data(slot, SEND)))
     }
 
     fn order_receives(&mut self, slot: usize) -> io::Result<()> {
@@ -85,25 +101,55 @@ impl Uring {
         self.push(&entry.user_data(user_data(slot, RECEIVE)))
     }
 
-    fn completed(&mut self, entry: &cqueue::Entry, ready: &mut Vec<Ready>) {
+    fn completed(&mut self, entry: &cqueue::Entry, ready: &mut Vec<Ready>) -> io::Result<()> {
         let slot = (entry.user_data() >> OPERATION_BITS) as usize;
         let state = &mut self.slots[slot];
         let is_last = !cqueue::more(entry.flags());
         state.under_way -= u32::from(is_last);
         let buffer = cqueue::buffer_select(entry.flags());
         if state.retired {
-            if let Some(buffer) = buffer {
-                self.buffers.give(buffer);
+            self.completed_late(slot, buffer, ready);
+            return Ok(());
+        }
+        match entry.user_data() & ((1 << OPERATION_BITS) - 1) {
+            RECEIVE => ready.push(state.received(slot, entry.result(), buffer, is_last)),
+            SEND => return self.sent(slot, entry.result(), ready),
+            _ => ready.push(Ready::Writable(slot)),
+        }
+        Ok(())
+    }
+
+    /// Something of a link that is gone.
+    fn completed_late(&mut self, slot: usize, buffer: Option<u16>, ready: &mut Vec<Ready>) {
+        if let Some(buffer) = buffer {
+            self.buffers.give(buffer);
+        }
+        if self.slots[slot].under_way == 0 {
+            self.slots[slot] = Slot::default();
+            ready.push(Ready::Freed(slot));
+        }
+    }
+
+    /// A send has ended: in full, or short, when the rest of it goes before anything else. That
+    /// the peer has closed is not told of the send: its last words are still to be received.
+    fn sent(&mut self, slot: usize, result: i32, ready: &mut Vec<Ready>) -> io::Result<()> {
+        let state = &mut self.slots[slot];
+        match result {
+            count @ 0.. => drop(state.sending.drain(..count as usize)),
+            _ if is_peer_gone(Errno::from_raw_os_error(-result)) => state.sending.clear(),
+            _ => {
+                state.ended = Some(result);
+                ready.push(Ready::Readable(slot));
+                return Ok(());
             }
-            if state.under_way == 0 {
-                *state = Slot::default();
-                ready.push(Ready::Freed(slot));
-            }
-        } else if entry.user_data() & ((1 << OPERATION_BITS) - 1) == RECEIVE {
-            ready.push(state.received(slot, entry.result(), buffer, is_last));
-        } else {
+        }
+        if !state.sending.is_empty() {
+            return self.order_send(slot);
+        }
+        if std::mem::take(&mut state.more) {
             ready.push(Ready::Writable(slot));
         }
+        Ok(())
     }
 }
 
@@ -139,13 +185,16 @@ impl Io for Uring {
         ring.submitter().register_files_sparse(slots as u32)?;
         let buffers = Buffers::register(&ring)?;
         let slots = std::iter::repeat_with(Slot::default).take(slots).collect();
-        let mut uring = Self { ring, buffers, alarm: alarm.clone(), slots };
+        let mut uring = Self { ring, buffers, alarm: alarm.clone(), slots, sends_waiting: 0 };
         uring.watch_alarm()?;
         Ok(uring)
     }
 
     fn watch_dial(&mut self, slot: usize, link: &Link) -> io::Result<()> {
-        self.watch_writable(slot, link)
+        self.slots[slot].under_way += 1;
+        let socket = Fd(link.socket.as_raw_fd());
+        let entry = opcode::PollAdd::new(socket, libc::POLLOUT as u32).build();
+        self.push(&entry.user_data(user_data(slot, DIAL)))
     }
 
     fn open(&mut self, slot: usize, link: &mut Link) -> io::Result<()> {
@@ -158,12 +207,20 @@ impl Io for Uring {
 
     #[inline]
     fn flush(&mut self, slot: usize, link: &mut Link) -> io::Result<()> {
-        if !link.send_now()? {
-            self.watch_writable(slot, link)?;
+        let state = &mut self.slots[slot];
+        let busy = !state.sending.is_empty();
+        state.more = busy && !link.out.is_empty();
+        if !busy && !link.out.is_empty() {
+            std::mem::swap(&mut state.sending, &mut link.out);
+            self.order_send(slot)?;
         }
         let state = &self.slots[slot];
         if !state.receiving && state.ended.is_none() {
             self.order_receives(slot)?;
+        }
+        if self.sends_waiting >= SENDS_AT_ONCE {
+            self.sends_waiting = 0;
+            self.ring.submit()?;
         }
         Ok(())
     }
@@ -209,6 +266,7 @@ impl Io for Uring {
     fn wait(&mut self, timeout: Nanos, ready: &mut Vec<Ready>) -> io::Result<()> {
         let time = clock::timespec(timeout);
         let time = Timespec::new().sec(time.tv_sec as u64).nsec(time.tv_nsec as u32);
+        self.sends_waiting = 0;
         match self.ring.submitter().submit_with_args(1, &SubmitArgs::new().timespec(&time)) {
             Ok(_) => {}
             Err(error)
@@ -224,7 +282,7 @@ impl Io for Uring {
                 ready.push(Ready::Woken);
                 self.watch_alarm()?;
             } else {
-                self.completed(&entry, ready);
+                self.completed(&entry, ready)?;
             }
         }
         Ok(())
