@@ -31,18 +31,18 @@ def test_killed_and_restarted(mortal, checked, io):
         time.sleep(0.3)
         mortal.start(wait=False)
 
-    plan = plan_for(mortal.endpoint(), "select 1;", rate_tps=100, clients=4, seconds=3, io=io)
+    plan = plan_for(mortal.endpoint(), "select 1;", rate_tps=100, clients=4, seconds=6, io=io)
     told = checked(plan, kill_and_restart)
     outages = told.all(Outage)
     assert sum(outage.connections_lost for outage in outages) == 4
     for outage in outages:
-        assert 0.3 * SECOND < outage.end_ns - outage.begin_ns < 2.4 * SECOND
+        assert outage.end_ns - outage.begin_ns > 0.3 * SECOND
     assert told.done.end == "complete"
     assert {each.failure_class for each in told.done.failures} <= {"connection"}
     last = told.all(Interval)[-3]
     assert last.completed_ok > 0
     # Arrivals of the outage waited for its end.
-    assert told.counters.ok > 250
+    assert told.counters.ok > 500
 
 
 def test_killed_for_good(mortal, checked, io):
