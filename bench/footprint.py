@@ -32,7 +32,7 @@ def _memory_kib(server: Server, clients: int, io: Io) -> int:
     engine = EngineProcess(_plan(server, clients, io, arrivals, 1.0), subprocess.DEVNULL)
     resident = 0
     for _, frame in engine:
-        if isinstance(frame, Interval) and frame.phase == "measure":
+        if isinstance(frame, Interval) and not resident:
             status = Path(f"/proc/{engine.pid}/status").read_text()
             resident = int(status.split("VmRSS:")[1].split()[0])
             engine.stop()
