@@ -56,6 +56,9 @@ class Dialect(Protocol):
     def fill(self, table: Table, *, frozen: bool) -> str:
         """What receives the rows; ``frozen`` in the transaction that has emptied the table."""
 
+    def filled(self, table: Table) -> list[str]:
+        """Takes back what the table had for being filled only."""
+
     def can_fill_frozen(self, table: Table) -> bool:
         """Whether rows can come in frozen."""
 

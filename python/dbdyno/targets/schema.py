@@ -38,6 +38,24 @@ class Column(Struct, frozen=True):
             case _:
                 return "text"
 
+    @property
+    def fixed_value(self) -> int | str | None:
+        """What every row holds, where a default can stand for it; None also where rows differ."""
+        if self.default:
+            return None
+        match self.generator:
+            case {"number": {"value": int(number)}}:
+                return number
+            case {"constant": {"text": str(text)}}:
+                return text
+            case _:
+                return None
+
+    @property
+    def differs(self) -> bool:
+        """Whether its rows differ, so that each must be sent."""
+        return self.generator != "null" and self.fixed_value is None
+
 
 class Partitioning(Struct, frozen=True):
     """A table cut into so many parts by its primary key."""

@@ -85,7 +85,7 @@ class Loader:
         self._run("create", self._creation())
         with self._phase("fill"):
             self._fill(bulk(self._bulk_plan(endpoint)))
-        self._run("vacuum", self._dialect.tidy(self.order.tables))  # no index to go through yet
+        self._run("vacuum", self._tidying())  # no index to go through yet
         self._run("primary keys", self._primary_keys())
         self._run("foreign keys", self._foreign_keys())
         if self.order.checkpoint:
@@ -103,6 +103,11 @@ class Loader:
         for table in self.order.tables:
             yield from self._dialect.create(table)
         yield from self._marks(loaded=False)
+
+    def _tidying(self) -> Iterator[str]:
+        for table in self.order.tables:
+            yield from self._dialect.filled(table)
+        yield from self._dialect.tidy(self.order.tables)
 
     def _primary_keys(self) -> Iterator[str]:
         for table in self.order.tables:
@@ -142,6 +147,7 @@ class Loader:
             columns=[
                 LoadColumn(kind=column.load_kind, generator=column.generator)
                 for column in table.columns
+                if column.differs
             ],
         )
 

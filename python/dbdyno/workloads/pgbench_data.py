@@ -112,7 +112,6 @@ def _accounts(values: Values) -> Table:
             Column("aid", _account_type(values), {"sequence": {"start": 1}}, not_null=True),
             Column("bid", "int", {"block": {"start": 1, "size": ACCOUNTS_PER_BRANCH}}),
             Column("abalance", "int", {"number": {"value": 0}}),
-            # The server pads it: a quarter of the bytes on the wire, and the same on disk.
             Column("filler", "char(84)", {"constant": {"text": ""}}),
         ),
         rows=ACCOUNTS_PER_BRANCH * _scale(values),

@@ -9,7 +9,11 @@ class PostgresqlDialect:
     """Names are those of our own workloads: lower-case words that need no quotes."""
 
     def create(self, table: Table) -> list[str]:
-        """The table, and its partitions if it has any."""
+        """The table, and its partitions if it has any.
+
+        What all rows share is a default while the table is filled: it then neither travels nor
+        is parsed for each row.
+        """
         columns = ", ".join(_column(column) for column in table.columns)
         if table.partitioning is None:
             return [f"create{_unlogged(table)} table {table.name} ({columns}){_storage(table)}"]
@@ -26,10 +30,18 @@ class PostgresqlDialect:
         return f"truncate {table.name}"
 
     def fill(self, table: Table, *, frozen: bool) -> str:
-        """Binary COPY."""
-        columns = ", ".join(column.name for column in table.columns)
+        """Binary COPY of what differs from row to row."""
+        columns = ", ".join(column.name for column in table.columns if column.differs)
         options = "format binary, freeze true" if frozen else "format binary"
         return f"copy {table.name} ({columns}) from stdin ({options})"
+
+    def filled(self, table: Table) -> list[str]:
+        """Takes back the defaults that were there for filling only."""
+        return [
+            f"alter table {table.name} alter {column.name} drop default"
+            for column in table.columns
+            if column.fixed_value is not None
+        ]
 
     def can_fill_frozen(self, table: Table) -> bool:
         """COPY FREEZE does not go through a partitioned table."""
@@ -66,8 +78,7 @@ class PostgresqlDialect:
 
     def comment(self, table: str, text: str) -> str:
         """A comment on the table."""
-        quoted = text.replace("'", "''")
-        return f"comment on table {table} is '{quoted}'"
+        return f"comment on table {table} is {_literal(text)}"
 
 
 def _ring_size(value: str) -> str:
@@ -79,8 +90,13 @@ def _ring_size(value: str) -> str:
 
 
 def _column(column: Column) -> str:
-    default = f" default {column.default}" if column.default else ""
+    value = column.default if column.fixed_value is None else _literal(column.fixed_value)
+    default = f" default {value}" if value else ""
     return f"{column.name} {column.sql_type}{' not null' if column.not_null else ''}{default}"
+
+
+def _literal(value: int | str) -> str:
+    return str(value) if isinstance(value, int) else "'" + value.replace("'", "''") + "'"
 
 
 def _unlogged(table: Table) -> str:
