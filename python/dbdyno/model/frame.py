@@ -216,7 +216,10 @@ class Window(Struct, frozen=True, tag="window", tag_field="kind"):
 
 
 class Outage(Struct, frozen=True, tag="outage", tag_field="kind"):
-    """From the first connection lost to the first one had again (None: never)."""
+    """From the first connection lost to the first one had again (None: never).
+
+    Told by each thread of the engine for the connections of its own clients.
+    """
 
     begin_ns: int
     end_ns: int | None
