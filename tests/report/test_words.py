@@ -42,3 +42,16 @@ def test_sizes_and_shares():
     assert words.size(25276510208) == "23.5\u202fGiB"
     assert words.percent(0.000214) == "0.0214\u202f%"
     assert words.tps(69_712.4) == "69\u202f712"
+
+
+@pytest.mark.parametrize(
+    ("server", "written"),
+    [
+        ({}, "postgresql://u@/db?host=/gone"),
+        ({"kind": "existing", "version": "15.18"}, "postgresql://u@/db?host=/gone"),
+        ({"kind": "private", "version": "15.18 (Debian 15)"}, "PostgreSQL 15.18, private"),
+        ({"kind": "kept", "version": "18.6"}, "PostgreSQL 18.6, kept"),
+    ],
+)
+def test_a_server_of_our_own_is_named_by_what_it_is(server, written):
+    assert words.where("postgresql://u@/db?host=/gone", server) == written

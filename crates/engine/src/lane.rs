@@ -29,7 +29,7 @@ pub(crate) enum Message {
     /// The run shall end then.
     Stop(Nanos),
     /// A shell command of a client has ended.
-    Shell(usize, Result<String, String>),
+    Shell { client: usize, ticket: u32, output: Result<String, String> },
     /// A tally's memory, for use again.
     GiveBack(Box<dbdyno_hist::Tally>),
 }
@@ -323,10 +323,10 @@ impl<I: Io> Lane<I> {
                     let request = self.links.get(slot).map(|link| link.cancel_request());
                     self.cancellations.extend(request);
                 }
-                Action::Shell { client, command, output } => {
+                Action::Shell(call) => {
                     let (sender, alarm) =
                         (self.channels.sender.clone(), self.channels.alarm.clone());
-                    helpers::shell(client, command, output, sender, alarm);
+                    helpers::shell(call, sender, alarm);
                 }
             }
         }
@@ -375,9 +375,9 @@ impl<I: Io> Lane<I> {
                 Message::Start(timeline) => self.worker.start(timeline),
                 Message::Stop(at) => self.tell(Event::Stop { at })?,
                 Message::GiveBack(tally) => self.worker.give_back(tally),
-                Message::Shell(client, output) => {
+                Message::Shell { client, ticket, output } => {
                     let output = output.as_deref().map_err(String::as_str);
-                    self.tell(Event::Shell { client, output })?;
+                    self.tell(Event::Shell { client, ticket, output })?;
                 }
             }
         }

@@ -12,4 +12,4 @@ mod worker;
 
 pub use schedule::Schedule;
 pub use timeline::{Phase, Timeline};
-pub use worker::{ClosedInterval, Event, Outage, Port, Settings, Worker};
+pub use worker::{ClosedInterval, Event, Outage, Port, Settings, ShellCall, Worker};

@@ -3,7 +3,7 @@
 use crate::Server;
 use dbdyno_hist::frame::Interval;
 use dbdyno_hist::{Collector, Counters, EngineUse, Latencies, Shape, Tally};
-use dbdyno_load::{Event, Outage, Phase, Port, Settings, Timeline, Worker};
+use dbdyno_load::{Event, Outage, Phase, Port, Settings, ShellCall, Timeline, Worker};
 use dbdyno_model::{Nanos, Plan, Reply, Request, ServerError};
 use dbdyno_script::{Fault, Session};
 use std::collections::BTreeMap;
@@ -104,7 +104,7 @@ impl Port for World<'_> {
         }
     }
 
-    fn shell(&mut self, _: usize, _: &str, _: bool) {
+    fn shell(&mut self, _: ShellCall) {
         unreachable!("simulated sessions run no shell");
     }
 }

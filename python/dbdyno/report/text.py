@@ -14,7 +14,7 @@ from dbdyno.report.verdict import (
     transaction_words,
     verdict,
 )
-from dbdyno.report.words import THIN_SPACE, count, milliseconds, seconds, significant, tps
+from dbdyno.report.words import THIN_SPACE, count, milliseconds, seconds, significant, tps, where
 
 _WIDTH = 100
 
@@ -34,7 +34,7 @@ def render_text(record: RunRecord) -> str:
 
 def _head(record: RunRecord) -> Iterator[str]:
     length = f", {seconds(record.duration_s)} measured" if record.duration_s else ""
-    yield f"{record.workload} on {record.target}{length}"
+    yield f"{record.workload} on {where(record.target, record.server)}{length}"
     found = record.throughput_tps
     if found:
         yield f"throughput    {tps(found.value)} TPS"

@@ -4,7 +4,10 @@
 """
 
 import math
+from collections.abc import Mapping
+from typing import Any
 
+DATABASES = {"postgresql": "PostgreSQL"}
 THIN_SPACE = "\u202f"
 NOTHING = "–"
 
@@ -64,3 +67,15 @@ def seconds(value: float) -> str:
     hours, minutes = divmod(minutes, 60)
     parts = ((hours, "h"), (minutes, "min"), (rest, "s"))
     return sign + " ".join(f"{value}{THIN_SPACE}{unit}" for value, unit in parts if value)
+
+
+def where(target: str, server: Mapping[str, Any]) -> str:
+    """Which server a run was on: its address, or what it is when it was there for us alone.
+
+    The address of a private server is a socket that is gone when the report is read.
+    """
+    database = DATABASES.get(target.partition("://")[0])
+    kind, version = server.get("kind"), str(server.get("version", "")).partition(" ")[0]
+    if database is None or kind not in ("private", "kept"):
+        return target
+    return f"{database} {version}, {kind}"

@@ -4,6 +4,7 @@ use super::{Message, Route};
 use crate::address;
 use crate::clock;
 use crate::io::Alarm;
+use dbdyno_load::ShellCall;
 use dbdyno_model::Nanos;
 use rustix::net::{SendFlags, send};
 use std::process::{Command, Stdio};
@@ -26,17 +27,12 @@ pub(super) fn cancel(route: Arc<Route>, requests: Vec<Vec<u8>>) {
 }
 
 /// Runs a command of a script, and tells the lane how it ended.
-pub(super) fn shell(
-    client: usize,
-    command: String,
-    output: bool,
-    lane: Sender<Message>,
-    alarm: Alarm,
-) {
+pub(super) fn shell(call: ShellCall, lane: Sender<Message>, alarm: Alarm) {
     std::thread::spawn(move || {
-        let result = run(&command, output);
+        let ShellCall { client, ticket, command, output } = call;
+        let output = run(&command, output);
         // A lane that is gone needs no answer.
-        let _ = lane.send(Message::Shell(client, result));
+        let _ = lane.send(Message::Shell { client, ticket, output });
         alarm.ring();
     });
 }

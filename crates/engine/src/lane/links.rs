@@ -6,7 +6,7 @@ use crate::io::Io;
 use crate::limits;
 use crate::link::{Blueprint, Link, Stage};
 use dbdyno_hist::Latencies;
-use dbdyno_load::Port;
+use dbdyno_load::{Port, ShellCall};
 use dbdyno_model::Request;
 use dbdyno_wire::postgres::Version;
 use rustix::fd::OwnedFd;
@@ -48,15 +48,8 @@ pub(crate) enum Action {
     Dial(usize),
     /// Cancel what the link's session is doing.
     Cancel(usize),
-    /// Run a shell command for a client.
-    Shell {
-        /// Which client.
-        client: usize,
-        /// The command line.
-        command: String,
-        /// Whether its output is wanted.
-        output: bool,
-    },
+    /// Run a command of the shell.
+    Shell(ShellCall),
 }
 
 /// The links of a lane.
@@ -193,7 +186,7 @@ impl Port for Links {
         }
     }
 
-    fn shell(&mut self, client: usize, command: &str, output: bool) {
-        self.actions.push_back(Action::Shell { client, command: command.into(), output });
+    fn shell(&mut self, call: ShellCall) {
+        self.actions.push_back(Action::Shell(call));
     }
 }

@@ -81,6 +81,10 @@ impl Engine {
     /// Runs the plan, telling everything to `sink`. An error means that the load never began.
     pub fn run(self, sink: &mut Sink<'_>) -> Result<(), EngineError> {
         let plan = &self.plan;
+        if plan.threads == 0 || plan.threads > plan.clients {
+            let message = format!("{} threads cannot share {} clients", plan.threads, plan.clients);
+            return Err(EngineError::new("bad_plan", message, "use at most one thread a client"));
+        }
         limits::make_room(plan.clients, plan.threads)?;
         let blueprint = Arc::new(self.blueprint()?);
         let peer = choose(&plan.endpoint.address, plan.endpoint.connect_timeout_ns)?;

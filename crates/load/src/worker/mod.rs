@@ -33,7 +33,20 @@ pub trait Port {
     /// Send a request.
     fn send(&mut self, client: usize, request: &Request<'_>);
     /// Run a command of the shell; answered by `Shell`.
-    fn shell(&mut self, client: usize, command: &str, output: bool);
+    fn shell(&mut self, call: ShellCall);
+}
+
+/// A command of a script, for the shell.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ShellCall {
+    /// Whose.
+    pub client: usize,
+    /// Which of the client's: a late end of one that is given up must not be taken for another's.
+    pub ticket: u32,
+    /// The command line.
+    pub command: String,
+    /// Whether its output is wanted.
+    pub output: bool,
 }
 
 /// What happened.
@@ -80,6 +93,8 @@ pub enum Event<'a> {
     Shell {
         /// Which client.
         client: usize,
+        /// The ticket of the call.
+        ticket: u32,
         /// What it printed, or why it failed.
         output: Result<&'a str, &'a str>,
     },
@@ -271,7 +286,9 @@ impl Worker {
                 self.connect_failed(now, client, error, busy, port);
             }
             Event::Lost { client, error } => self.lost(now, client, error, port),
-            Event::Shell { client, output } => self.shell_ended(now, client, output, port),
+            Event::Shell { client, ticket, output } => {
+                self.shell_ended(now, client, ticket, output, port);
+            }
             Event::Stop { at } => self.stop(now, at, port),
         }
         self.dispatch(now, port);

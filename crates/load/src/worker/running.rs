@@ -1,6 +1,6 @@
 //! Transactions: begun when due, taken through their scripts, ended well or not.
 
-use super::{NO_STATEMENT, Pending, Port, Worker};
+use super::{NO_STATEMENT, Pending, Port, ShellCall, Worker};
 use crate::Phase;
 use crate::client::{State, Transaction};
 use dbdyno_hist::Slow;
@@ -95,14 +95,13 @@ impl Worker {
             self.tally.counters.started += 1;
             self.tally.counters.in_flight += 1;
         }
-        let client_ = &mut self.clients[client];
-        client_.begun += 1;
-        client_.measured += u64::from(measured);
-        client_.session.begin(script, chance);
-        client_.timings.clear();
-        client_.transaction =
-            Some(Transaction { script, number, due, sent: None, tries: 1, measured });
-        if !client_.connected {
+        let own = &mut self.clients[client];
+        own.begun += 1;
+        own.measured += u64::from(measured);
+        own.session.begin(script, chance);
+        own.timings.clear();
+        own.transaction = Some(Transaction { script, number, due, sent: None, tries: 1, measured });
+        if !own.connected {
             self.connect(now, client, port);
         }
         self.clients[client].connected
@@ -149,29 +148,31 @@ impl Worker {
         port: &mut P,
     ) -> bool {
         loop {
-            let client_ = &mut self.clients[client];
-            match client_.session.resume(input) {
+            let own = &mut self.clients[client];
+            match own.session.resume(input) {
                 Ok(Step::Ask(request)) => {
                     port.send(client, &request);
-                    client_.outstanding.push_back((request.statement(), now));
-                    if let Some(transaction) = &mut client_.transaction {
+                    own.outstanding.push_back((request.statement(), now));
+                    if let Some(transaction) = &mut own.transaction {
                         transaction.sent.get_or_insert(now);
                     }
                     if request.flow() == Flow::Wait {
                         self.tally.round_trips += 1;
-                        client_.state = State::Asking;
+                        own.state = State::Asking;
                         return false;
                     }
                     input = Resume::Continue;
                 }
                 Ok(Step::Sleep(pause)) => {
-                    client_.enter(State::Sleeping);
-                    self.timers.set(now + pause, client, client_.generation);
+                    own.enter(State::Sleeping);
+                    self.timers.set(now + pause, client, own.generation);
                     return false;
                 }
                 Ok(Step::Shell { command, output }) => {
-                    port.shell(client, command, output);
-                    client_.enter(State::Shelling);
+                    let command = command.to_owned();
+                    own.enter(State::Shelling);
+                    let ticket = own.generation;
+                    port.shell(ShellCall { client, ticket, command, output });
                     return false;
                 }
                 Ok(Step::Done) => return self.script_ended(now, client, port),
@@ -207,14 +208,14 @@ impl Worker {
     /// One statement is answered: the last of what the script waits for, or a queued one.
     pub(super) fn part_answered(&mut self, now: Nanos, client: usize, error: Option<&ServerError>) {
         self.heard = now;
-        let client_ = &mut self.clients[client];
-        let Some((statement, sent)) = client_.outstanding.pop_front() else { return };
+        let own = &mut self.clients[client];
+        let Some((statement, sent)) = own.outstanding.pop_front() else { return };
         if let Some(error) = error {
-            client_.error.get_or_insert_with(|| error.clone());
+            own.error.get_or_insert_with(|| error.clone());
             return;
         }
-        client_.timings.push((statement, now - sent));
-        let counts = client_.transaction.is_some_and(|transaction| transaction.measured)
+        own.timings.push((statement, now - sent));
+        let counts = own.transaction.is_some_and(|transaction| transaction.measured)
             || self.timeline.as_ref().is_some_and(|line| line.phase(now) == Phase::Warmup);
         if counts && let Some(latencies) = self.tally.statements.get_mut(statement.0 as usize) {
             latencies.record(now - sent);
@@ -225,10 +226,12 @@ impl Worker {
         &mut self,
         now: Nanos,
         client: usize,
+        ticket: u32,
         output: Result<&str, &str>,
         port: &mut P,
     ) {
-        if self.clients[client].state == State::Shelling {
+        let waits = self.clients[client].state == State::Shelling;
+        if waits && self.clients[client].generation == ticket {
             self.run(now, client, Resume::Shell(output), port);
         }
     }
@@ -236,10 +239,10 @@ impl Worker {
     /// The try failed: leave the open block first, then try again or give up.
     fn clean_up<P: Port>(&mut self, now: Nanos, client: usize, port: &mut P) {
         let retry = self.may_retry(now, client);
-        let client_ = &mut self.clients[client];
-        client_.outstanding.clear();
-        if client_.in_transaction {
-            client_.enter(State::RollingBack { retry });
+        let own = &mut self.clients[client];
+        own.outstanding.clear();
+        if own.in_transaction {
+            own.enter(State::RollingBack { retry });
             port.send(
                 client,
                 &Request::Text { statement: NO_STATEMENT, sql: "ROLLBACK", keep: Keep::None },
@@ -264,13 +267,13 @@ impl Worker {
     }
 
     fn rolled_back<P: Port>(&mut self, now: Nanos, client: usize, retry: bool, port: &mut P) {
-        let client_ = &mut self.clients[client];
-        client_.in_transaction = false;
-        let error = client_.error.take();
-        if let (true, Some(transaction)) = (retry, &mut client_.transaction) {
+        let own = &mut self.clients[client];
+        own.in_transaction = false;
+        let error = own.error.take();
+        if let (true, Some(transaction)) = (retry, &mut own.transaction) {
             transaction.tries += 1;
-            client_.timings.clear();
-            client_.session.restart();
+            own.timings.clear();
+            own.session.restart();
             return self.run(now, client, Resume::Continue, port);
         }
         if let Some(error) = error {
@@ -327,10 +330,10 @@ impl Worker {
 
     /// Ends a transaction in an error. Connection and further course are the caller's.
     pub(super) fn fail_transaction(&mut self, now: Nanos, client: usize, error: &ServerError) {
-        let client_ = &mut self.clients[client];
-        client_.outstanding.clear();
-        client_.error = None;
-        let Some(transaction) = client_.transaction.take() else { return };
+        let own = &mut self.clients[client];
+        own.outstanding.clear();
+        own.error = None;
+        let Some(transaction) = own.transaction.take() else { return };
         let warmup = self.timeline.as_ref().is_some_and(|line| line.phase(now) == Phase::Warmup);
         self.tally.completed_failed += 1;
         if !transaction.measured && !warmup {
