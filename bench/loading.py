@@ -5,7 +5,7 @@ from bench.ratio import ratio_of_pairs
 from bench.tools import Place, dbdyno_path, pgbench_path, tree_cpu_s
 from dbdyno.servers.base import Server
 
-SCALE = 30
+SCALE = 100
 RATIO_AT_LEAST = 1.3
 
 

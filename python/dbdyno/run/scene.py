@@ -51,7 +51,7 @@ def prepare(  # noqa: PLR0913 - each is another thing
         bulk=bulk,
         options=LoadOptions(
             seed=seed,
-            jobs=cores_available(),
+            jobs=_load_jobs(cores_available()),
             replace=options.replace,
             checkpoint=scene.server.is_private,
         ),
@@ -76,3 +76,12 @@ def load_told(report: LoadReport) -> str:
         f"loaded {report.rows:,} rows in {seconds:.1f} s "
         f"({report.rows_per_s:,.0f} rows/s: {phases})"
     )
+
+
+def _load_jobs(cores: int) -> int:
+    """Connections that load at once.
+
+    A single one copies frozen rows; several must be followed by a vacuum that freezes, which
+    takes as long as a second core saves.
+    """
+    return cores if cores > 2 else 1
