@@ -49,7 +49,7 @@ def _way(over_tcp: bool) -> str:
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     parser.add_argument("--pairs", type=int, default=5, help="runs of each tool for a case")
-    parser.add_argument("--seconds", type=int, default=15, help="length of each run")
+    parser.add_argument("--seconds", type=int, default=20, help="length of each run")
     parser.add_argument("--io", choices=["auto", "uring", "epoll"], default="auto")
     parser.add_argument("--only", help="only what has this word in its name")
     return parser.parse_args()

@@ -23,6 +23,8 @@ def bench_server() -> Iterator[tuple[Server, Place, Place]]:
     ):
         patch.setenv("DBDYNO_HOME", home)
         with start_private(ServerSpec(), connections=CONNECTIONS, tcp=True) as server:
+            # Both tools find it where libpq looks.
+            patch.setenv("PGPASSWORD", server.endpoint().password or "")
             yield server, *_places(server)
 
 
