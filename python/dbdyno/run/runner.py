@@ -152,10 +152,10 @@ class _Run:
         watch: Watch | None,
     ) -> Recording:
         violations = watch.violations(self.scene, measured.done) if watch and measured.done else []
-        summary = summarize(Run(writer.folder).recording(), self.tools.histograms)
+        recording = Run(writer.folder).recording()
         writer.finish(
             judged(
-                summary,
+                summarize(recording, self.tools.histograms),
                 plan,
                 measured,
                 failures_max=self.options.failures_max,
@@ -164,7 +164,9 @@ class _Run:
                 server_cpu_us=cost.per_transaction_us(measured.done) if measured.done else None,
             )
         )
-        return Run(writer.folder).recording()
+        return msgspec.structs.replace(
+            recording, record=writer.record
+        )  # the same tables, now judged
 
 
 class _Witness:
