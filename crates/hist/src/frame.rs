@@ -5,12 +5,12 @@
 #![allow(missing_docs, reason = "documented in the Python mirror")]
 
 use crate::Counters;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_bytes::ByteBuf;
 
 /// A latency distribution of one interval; travels as an array.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(into = "DistributionRow", from = "DistributionRow")]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(into = "DistributionRow")]
 pub struct Distribution {
     pub count: u64,
     pub sum_ns: u64,
@@ -66,37 +66,6 @@ impl From<Distribution> for DistributionRow {
             d.count, d.sum_ns, d.min_ns, d.max_ns, d.p50_ns, d.p90_ns, d.p95_ns, d.p99_ns,
             d.p999_ns, d.p9999_ns, d.buckets,
         )
-    }
-}
-
-impl From<DistributionRow> for Distribution {
-    fn from(row: DistributionRow) -> Self {
-        let (
-            count,
-            sum_ns,
-            min_ns,
-            max_ns,
-            p50_ns,
-            p90_ns,
-            p95_ns,
-            p99_ns,
-            p999_ns,
-            p9999_ns,
-            buckets,
-        ) = row;
-        Self {
-            count,
-            sum_ns,
-            min_ns,
-            max_ns,
-            p50_ns,
-            p90_ns,
-            p95_ns,
-            p99_ns,
-            p999_ns,
-            p9999_ns,
-            buckets,
-        }
     }
 }
 
