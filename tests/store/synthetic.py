@@ -36,6 +36,9 @@ class Shape:
     open_loop: bool = False
     slowest: int = 3
     done: bool = True
+    spread: float = 0.35
+    """Standard deviation of the logarithm of a statement's times."""
+    window_s: int = 10
     script: str = "tpcb"
     sql: tuple[str, ...] = SQL
     deadlock_message: str = "deadlock detected"
@@ -103,7 +106,7 @@ def distribution(values_ns):
 def _statement_times(shape, count, slowness):
     """Service times of each statement of ``count`` transactions, in nanoseconds."""
     medians = np.resize(MEDIANS_US, shape.statements) * 1000.0 * slowness
-    times = medians * np.exp(shape.rng.normal(0, 0.35, (count, shape.statements)))
+    times = medians * np.exp(shape.rng.normal(0, shape.spread, (count, shape.statements)))
     tail = shape.rng.random((count, shape.statements)) < 0.002
     return (times * np.where(tail, shape.rng.pareto(1.6, times.shape) * 6 + 1, 1)).astype(np.int64)
 
@@ -189,7 +192,9 @@ def _intervals(shape, begin):
             ),
             slowest=_slowest(shape, begin_ns, response, service, times),
         )
-        if measured and (second % 10 == 9 or second == shape.seconds - 1):
+        if measured and (
+            second % shape.window_s == shape.window_s - 1 or second == shape.seconds - 1
+        ):
             joined = [np.concatenate(kept) for kept in window]
             for total, values in zip(
                 (all_responses, all_services, all_statements), joined, strict=True
