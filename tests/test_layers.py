@@ -27,12 +27,13 @@ MAY_IMPORT: dict[str, set[str]] = {
     "workloads": {"errors", "model", "targets"},
     "analysis": {"model"},
     "explain": {"analysis", "model"},
-    "report": {"analysis", "errors", "model"},
+    "report": {"analysis", "errors", "explain", "model"},
     "store": {"errors", "home", "model"},
     "telemetry": {"host", "model", "targets"},
     "run": {
         "analysis",
         "engine",
+        "explain",
         "errors",
         "home",
         "host",
@@ -48,6 +49,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "cli": {
         "analysis",
         "engine",
+        "explain",
         "errors",
         "home",
         "host",

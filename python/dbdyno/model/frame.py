@@ -203,6 +203,19 @@ class WindowScript(Struct, frozen=True):
     service: bytes | None
 
 
+class Activity(Struct, frozen=True, tag="activity", tag_field="kind"):
+    """What each client was doing at one of the plan's sampling instants; never kept.
+
+    ``statements`` is packed little-endian u16 in the order of the clients: the statement it
+    awaited, or one of the words of ``model/telemetry.py``. ``backends`` is packed u32: the
+    server's process of its connection, 0 where there is none or the server did not say.
+    """
+
+    at_ns: int
+    statements: bytes
+    backends: bytes
+
+
 class Window(Struct, frozen=True, tag="window", tag_field="kind"):
     """Full-resolution histograms (3 significant digits) of about 10 s of measured intervals.
 
@@ -287,6 +300,7 @@ Frame: TypeAlias = (
     | Connected
     | Started
     | Interval
+    | Activity
     | Window
     | Outage
     | Note

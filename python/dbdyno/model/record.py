@@ -13,6 +13,7 @@ FORMAT_VERSION = 1
 
 Status: TypeAlias = Literal["running", "done", "failed", "interrupted"]
 Severity: TypeAlias = Literal["note", "minor", "major", "critical"]
+Certainty: TypeAlias = Literal["sure", "likely", "hint"]
 
 
 class TransactionCounts(Struct, frozen=True, kw_only=True):
@@ -97,14 +98,59 @@ class ClientCost(Struct, frozen=True, kw_only=True):
     cpu_us_per_transaction: float | None
 
 
+class CostRecord(Struct, frozen=True, kw_only=True):
+    """What one committed transaction cost, of something that noise hardly moves.
+
+    ``low`` and ``high`` are the 95 % interval within this run. ``script`` names the one it is
+    of; empty for all together. ``side`` is whose cost it is.
+    """
+
+    id: str
+    title: str
+    unit: str
+    side: Literal["server", "client", "network"]
+    value: float
+    low: float | None
+    high: float | None
+    script: str = ""
+
+
 class Finding(Struct, frozen=True, kw_only=True):
-    """A claim about a run with its evidence, from one rule."""
+    """A claim about a run with its evidence, from one rule.
+
+    ``summary`` is one sentence: cause first, number second. ``share`` is the part of ``share_of``
+    that the cause accounts for, None where the rule can bound nothing; ``certainty`` is *sure*
+    when two independent kinds of evidence agree, *likely* with one, else *hint*.
+    """
 
     id: str
     title: str
     severity: Severity
     summary: str
     evidence: dict[str, Any]
+    seen: list[str] = []
+    """What was seen, each a sentence with its numbers."""
+    why: str = ""
+    """Why it matters."""
+    share: float | None = None
+    share_of: Literal["client time", "lost throughput", ""] = ""
+    certainty: Certainty = "hint"
+    advice: list[str] = []
+    """What to try, each a sentence."""
+    gain: str = ""
+    """What that would change, as far as it can be bounded."""
+    refute: str = ""
+    """The counter-experiment that would refute the claim, as a command where there is one."""
+    wrong_when: str = ""
+    """When this rule is wrong."""
+
+
+class NotLooked(Struct, frozen=True, kw_only=True):
+    """A rule that could not look, and what it would have needed."""
+
+    id: str
+    title: str
+    reason: str
 
 
 class RunRecord(Struct, frozen=True, kw_only=True):
@@ -136,4 +182,10 @@ class RunRecord(Struct, frozen=True, kw_only=True):
     service_ms: Latency | None = None
     statements: list[StatementRecord] = []
     client: ClientCost | None = None
+    costs: list[CostRecord] = []
     findings: list[Finding] = []
+    not_looked: list[NotLooked] = []
+    unexplained: float | None = None
+    """The share of the clients' time that no finding accounts for."""
+    telemetry: dict[str, Any] = {}
+    """``level`` and what telemetry itself cost."""

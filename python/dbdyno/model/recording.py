@@ -27,6 +27,8 @@ class Recording(Struct, frozen=True, kw_only=True):
     server: Mapping[str, Any]
     engine: Mapping[str, Any]
     """What the engine said of itself: ``hello``, ``connected``, ``started``, ``done``."""
+    facts: Mapping[str, Any] = {}
+    """``before`` and ``after`` the load: each a ``ServerFacts`` as plain values."""
     tables: Mapping[str, Columns]
 
 

@@ -23,6 +23,7 @@ class ColumnType:
     sql: str
 
 
+I16 = ColumnType("i2", "SMALLINT")
 U8 = ColumnType("u1", "UTINYINT")
 U16 = ColumnType("u2", "USMALLINT")
 U32 = ColumnType("u4", "UINTEGER")
@@ -30,6 +31,7 @@ U64 = ColumnType("u8", "UBIGINT")
 F32 = ColumnType("f4", "FLOAT")
 F64 = ColumnType("f8", "DOUBLE")
 TEXT = ColumnType("O", "VARCHAR")
+BOOL = ColumnType("?", "BOOLEAN")
 BLOB = ColumnType("O", "BLOB")
 STEPS = ColumnType("O", "STRUCT(statement USMALLINT, ms FLOAT)[]")
 

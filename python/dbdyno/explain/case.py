@@ -1,0 +1,73 @@
+"""The run that rules look at, with what several of them need worked out once."""
+
+from functools import cached_property
+
+import msgspec
+
+from dbdyno.analysis.budget import Budget, budget
+from dbdyno.analysis.costs import costs
+from dbdyno.analysis.events import RunEvent, events
+from dbdyno.analysis.lock_queue import LockQueue, lock_queue
+from dbdyno.analysis.losses import Losses, losses
+from dbdyno.analysis.summarize import full_record
+from dbdyno.analysis.timeline import Timeline, timeline
+from dbdyno.model.record import CostRecord, RunRecord
+from dbdyno.model.recording import Histograms, Recording
+from dbdyno.model.telemetry import ServerFacts
+
+
+class Case:
+    """One run folder's content and the analyses of it; each is done when first asked for."""
+
+    def __init__(self, recording: Recording, histograms: Histograms) -> None:
+        self.recording = recording
+        self.histograms = histograms
+
+    @cached_property
+    def record(self) -> RunRecord:
+        """The record, with the numbers so far if the run has not finished."""
+        return full_record(self.recording, self.histograms)
+
+    @cached_property
+    def timeline(self) -> Timeline:
+        """What happened in each interval."""
+        return timeline(self.recording)
+
+    @cached_property
+    def costs(self) -> list[CostRecord]:
+        """Costs per transaction."""
+        return costs(self.recording)
+
+    @cached_property
+    def events(self) -> list[RunEvent]:
+        """Checkpoints, autovacuums, dips and the like."""
+        return events(self.recording)
+
+    @cached_property
+    def budget(self) -> Budget | None:
+        """Where the clients' time went."""
+        return budget(self.recording)
+
+    @cached_property
+    def lock_queue(self) -> LockQueue | None:
+        """Who waited for whom."""
+        return lock_queue(self.recording)
+
+    @cached_property
+    def losses(self) -> Losses | None:
+        """What events cost."""
+        return losses(self.recording)
+
+    @cached_property
+    def before(self) -> ServerFacts | None:
+        """The server as it was before the load."""
+        return self._facts("before")
+
+    @cached_property
+    def after(self) -> ServerFacts | None:
+        """The server as it was after the load."""
+        return self._facts("after")
+
+    def _facts(self, when: str) -> ServerFacts | None:
+        found = self.recording.facts.get(when)
+        return msgspec.convert(found, ServerFacts) if found else None

@@ -1,0 +1,1 @@
+"""One file a rule; each ends in ``RULE = Rule(…)``."""

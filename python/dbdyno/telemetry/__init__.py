@@ -1,0 +1,1 @@
+"""Watches server and host while the engine runs, on the engine's clock. Judges nothing."""
