@@ -1,0 +1,272 @@
+"""Recordings of runs that never were, with known shares: what analysis and explanation are
+tested on.
+
+A :class:`MadeRun` begins as bare intervals and is given what a test needs: readings, looks at
+the sessions, lines of the log, facts. Times are seconds from the end of the warm-up, as in
+the tables. What a test does not give is absent, as in a run without telemetry.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from dbdyno.model.frame import Counters
+from dbdyno.model.record import RunRecord
+from dbdyno.model.recording import Recording
+from dbdyno.model.telemetry import BlockCount, ServerFacts, WaitCount
+from dbdyno.store.columns import TableBuilder
+from dbdyno.store.tables import ENGINE_COUNTS, SCHEMAS
+
+Values = float | Sequence[float] | np.ndarray
+
+UNIX_BEGIN_S = 1_795_210_926.0
+LOOKS = "waits"
+
+
+class MadeRun:
+    """Intervals of ``interval_s`` from ``-warmup`` to ``seconds``.
+
+    ``ok`` are the committed transactions of each interval: one number for all, one an interval
+    (the warm-up's first), or a column for each of ``scripts``.
+    """
+
+    def __init__(
+        self,
+        ok: Any = 1000,
+        *,
+        seconds: float = 60,
+        warmup: float = 3,
+        interval_s: float = 1.0,
+        clients: int = 8,
+        scripts: Mapping[str, str] | None = None,
+        failed: Values = 0,
+        engine: Mapping[str, Values] | None = None,
+        done: bool = True,
+    ) -> None:
+        self._builders = {name: TableBuilder(schema) for name, schema in SCHEMAS.items()}
+        self._scripts = dict(scripts or {"tpcb": "SELECT 1;"})
+        self._readings: dict[str, dict[float, tuple[float, bool]]] = {}
+        self._facts: dict[str, Any] = {}
+        self.seconds, self.warmup, self.clients = seconds, warmup, clients
+        self.begin_s = np.arange(-warmup, seconds, interval_s)
+        self.interval_s = interval_s
+        self._is_measured = self.begin_s >= -interval_s / 1e6
+        shape = (len(self.begin_s), len(self._scripts))
+        given = np.asarray(ok, dtype=float)
+        self._by_script = np.broadcast_to(given[:, None] if given.ndim == 1 else given, shape)
+        self.ok = self._by_script.sum(axis=1)
+        self.failed = self._over(failed)
+        self._engine = {name: self._over(value) for name, value in (engine or {}).items()}
+        self._done = done
+        self._add_intervals()
+
+    @property
+    def end_s(self) -> np.ndarray:
+        """The end of each interval: when telemetry reads, unless told otherwise."""
+        return self.begin_s + self.interval_s
+
+    def _over(self, values: Values) -> np.ndarray:
+        return np.broadcast_to(np.asarray(values, dtype=float), self.begin_s.shape)
+
+    def _add_intervals(self) -> None:
+        measured = self._is_measured
+        ok, failed = np.cumsum(self.ok * measured), np.cumsum(self.failed * measured)
+        engine = {name: self._engine.get(name, self._over(0)) for name in ENGINE_COUNTS}
+        for index, begin in enumerate(self.begin_s.tolist()):
+            counted = _no_counts() | {
+                "due": ok[index] + failed[index],
+                "started": ok[index] + failed[index],
+                "ok": ok[index],
+                "failed": failed[index],
+            }
+            self._builders["intervals"].add(
+                index,
+                "measure" if measured[index] else "warmup",
+                begin,
+                self.interval_s,
+                UNIX_BEGIN_S + begin,
+                self.ok[index],
+                self.failed[index],
+                *counted.values(),
+                *(engine[name][index] for name in ENGINE_COUNTS),
+            )
+            for script, count in enumerate(self._by_script[index].tolist()):
+                nothing = [np.nan] * (len(SCHEMAS["scripts"]) - 6)
+                self._builders["scripts"].add(index, script, count, 0, 0, count, *nothing)
+
+    def counters(
+        self,
+        source: str,
+        deltas: Mapping[str, Values],
+        *,
+        of: str = "",
+        at_s: Values | None = None,
+        was_reset: Sequence[int] = (),
+    ) -> "MadeRun":
+        """What counters of one object grew by, up to each of ``at_s`` (the intervals' ends).
+
+        The first reading, without deltas, is at the begin of the load. Readings whose index is
+        in ``was_reset`` saw counters that had been set back: they tell of no growth.
+        """
+        times = self._read(source, at_s, was_reset)
+        for name, values in deltas.items():
+            amounts = np.broadcast_to(np.asarray(values, dtype=float), times.shape)
+            for index, (time_s, delta) in enumerate(zip(times, amounts.tolist(), strict=True)):
+                if delta and index not in was_reset:
+                    self._builders["counters"].add(time_s, source, of, name, delta)
+        return self
+
+    def levels(
+        self, source: str, values: Mapping[str, Values], *, of: str = "", at_s: Values | None = None
+    ) -> "MadeRun":
+        """What was at each of ``at_s`` (the intervals' ends); what did not change is left out."""
+        times = self._read(source, at_s, ())
+        for name, given in values.items():
+            series = np.broadcast_to(np.asarray(given, dtype=float), times.shape)
+            before = None
+            for time_s, value in zip(times, series.tolist(), strict=True):
+                if value != before:
+                    self._builders["levels"].add(time_s, source, of, name, value)
+                before = value
+        return self
+
+    def read(self, source: str, at_s: Values | None = None) -> "MadeRun":
+        """The source was read and told of nothing that grew or changed."""
+        self._read(source, at_s, ())
+        return self
+
+    def _read(self, source: str, at_s: Values | None, was_reset: Sequence[int]) -> np.ndarray:
+        times = self.end_s if at_s is None else np.atleast_1d(np.asarray(at_s, dtype=float))
+        known = self._readings.setdefault(source, {float(self.begin_s[0]): (0.0, False)})
+        before = np.concatenate([self.begin_s[:1], times[:-1]])
+        for index, (time_s, since) in enumerate(zip(times.tolist(), before, strict=True)):
+            known[time_s] = (time_s - float(since), index in was_reset)
+        return times
+
+    def look(
+        self,
+        time_s: float,
+        waits: Sequence[WaitCount] = (),
+        blocking: Sequence[BlockCount] = (),
+        *,
+        seconds: float = 0.5,
+    ) -> "MadeRun":
+        """One look at the sessions and locks, which stands for ``seconds``."""
+        self._readings.setdefault(LOOKS, {})[time_s] = (seconds, False)
+        for table, seen in (("waits", waits), ("blocking", blocking)):
+            for row in seen:
+                self._builders[table].add(time_s, *_numbers(msgspec.structs.astuple(row)))
+        return self
+
+    def log(
+        self,
+        time_s: float,
+        topic: str,
+        message: str = "",
+        *,
+        severity: str = "LOG",
+        **values: float | str,
+    ) -> "MadeRun":
+        """A line of the server's log."""
+        text = msgspec.json.encode(values).decode()
+        self._builders["log_entries"].add(time_s, topic, severity, message, text)
+        return self
+
+    def statement(self, sql: str, *, script: int = 0, line: int = 1) -> "MadeRun":
+        """The next of the plan's statements."""
+        number = len(self._builders["statement_texts"].columns()["statement"])
+        self._builders["statement_texts"].add(number, script, number, line, sql)
+        return self
+
+    def outage(self, time_s: float, seconds: float, *, connections_lost: int = 1) -> "MadeRun":
+        """Connections were lost; ``seconds`` is NaN where they never came back."""
+        message = "server closed the connection unexpectedly"
+        self._builders["outages"].add(time_s, seconds, connections_lost, message)
+        return self
+
+    def lack(self, source: str, reason: str, *, time_s: float = 0.0) -> "MadeRun":
+        """A source could not be read."""
+        self._builders["lacks"].add(time_s, source, reason)
+        return self
+
+    def facts(
+        self, before: ServerFacts | None = None, after: ServerFacts | None = None
+    ) -> "MadeRun":
+        """The server as it was before and after the load."""
+        given = {"before": before, "after": after}
+        self._facts |= {when: msgspec.to_builtins(said) for when, said in given.items() if said}
+        return self
+
+    def recording(self, **changes: Any) -> Recording:
+        """What a rule or an analysis is given; ``changes`` replace parts of it."""
+        self._add_samples()
+        made = Recording(
+            record=_record(),
+            plan=self._plan(),
+            host={"cpu": {"cores_online": 2}},
+            server={"version": "PostgreSQL 15.18", "version_number": 150018},
+            engine=self._said(),
+            facts=self._facts,
+            tables={name: builder.columns() for name, builder in self._builders.items()},
+        )
+        return msgspec.structs.replace(made, **changes)
+
+    def _add_samples(self) -> None:
+        """In the order of time, as they were written."""
+        read = [
+            (time_s, source, seconds, was_reset)
+            for source, readings in self._readings.items()
+            for time_s, (seconds, was_reset) in readings.items()
+        ]
+        for time_s, source, seconds, was_reset in sorted(read):
+            self._builders["samples"].add(time_s, source, seconds, 1.0, was_reset)
+        self._readings = {}
+
+    def _plan(self) -> dict[str, Any]:
+        scripts = [
+            {"name": name, "weight": 1, "text": text} for name, text in self._scripts.items()
+        ]
+        return {
+            "scripts": scripts,
+            "clients": self.clients,
+            "seed": 42,
+            "arrivals": {"closed": {"think": {"law": "constant", "mean_ns": 0}}},
+        }
+
+    def _said(self) -> dict[str, Any]:
+        said: dict[str, Any] = {"connected": {"clients": self.clients}}
+        if self._done:
+            said["done"] = {
+                "end": "complete",
+                "measured_ns": int(self.seconds * 1e9),
+                "counters": _no_counts()
+                | {"ok": self._measured(self.ok), "failed": self._measured(self.failed)},
+                "failures": [],
+                "cpu_us": self._measured(self._engine.get("cpu_us", self._over(0))),
+            }
+        return said
+
+    def _measured(self, series: np.ndarray) -> int:
+        return int(series[self._is_measured].sum())
+
+
+def _no_counts() -> dict[str, int]:
+    return dict.fromkeys(Counters.__struct_fields__, 0)
+
+
+def _numbers(row: tuple[Any, ...]) -> tuple[Any, ...]:
+    """A row as the table holds it: what is not known is NaN."""
+    return tuple(np.nan if value is None else value for value in row)
+
+
+def _record() -> RunRecord:
+    return RunRecord(
+        run_id="20261120-214203-tpcb-3f2a",
+        status="done",
+        started_at="2026-11-20T21:42:03+00:00",
+        workload="tpcb",
+        target="postgresql:///postgres",
+        seed=42,
+    )
