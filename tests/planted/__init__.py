@@ -1,0 +1,1 @@
+"""Causes planted on real servers, which the explanation must name, and clean runs."""

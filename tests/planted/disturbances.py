@@ -1,0 +1,139 @@
+"""What disturbs a run from outside while it lasts; each ends with its block."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from pathlib import Path
+
+from dbdyno.servers.base import Server
+
+Disturbance = Callable[[Server], AbstractContextManager[None]]
+
+CPU_GROUPS = Path("/sys/fs/cgroup/cpu")
+BURNERS = 4
+PERIOD_US, QUOTA_US = 100_000, 30_000
+
+
+@contextmanager
+def _again_and_again(act: Callable[[], None], pause_s: float) -> Iterator[None]:
+    """Acts in a thread of its own until the block ends."""
+    over = threading.Event()
+
+    def go_on() -> None:
+        while not over.wait(pause_s):
+            act()
+
+    thread = threading.Thread(target=go_on)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+
+
+def nothing(_server: Server) -> AbstractContextManager[None]:
+    """The run as it is."""
+    return nullcontext()
+
+
+@contextmanager
+def checkpoints(server: Server) -> Iterator[None]:
+    """A checkpoint every two seconds: each page is written whole to the WAL again."""
+    with server.connect() as connection:
+
+        def checkpoint() -> None:
+            connection.execute("checkpoint")
+
+        with _again_and_again(checkpoint, 2.0):
+            yield
+
+
+@contextmanager
+def idle_transaction(server: Server) -> Iterator[None]:
+    """Somebody has looked at a table and gone to lunch."""
+    with server.connect() as connection:
+        connection.execute("begin isolation level repeatable read")
+        connection.execute("select count(*) from pg_class")
+        yield
+        connection.execute("rollback")
+
+
+@contextmanager
+def foreign_row_lock(server: Server) -> Iterator[None]:
+    """Another program holds the one branch's row for most of the time."""
+    with server.connect() as connection:
+
+        def hold() -> None:
+            with connection.transaction():
+                connection.execute("update pgbench_branches set bbalance = bbalance where bid = 1")
+                time.sleep(0.4)
+
+        with _again_and_again(hold, 0.05):
+            yield
+
+
+@contextmanager
+def burners(_server: Server) -> Iterator[None]:
+    """Other programs want the server's processors."""
+    command = [sys.executable, "-c", "while True: pass"]
+    started = [subprocess.Popen(command) for _ in range(BURNERS)]
+    try:
+        yield
+    finally:
+        for process in started:
+            process.kill()
+            process.wait()
+
+
+def throttled(server: Server) -> AbstractContextManager[None]:
+    """The server may use a part of a processor only: by its control group, else by signals."""
+    return _control_group(server) if os.access(CPU_GROUPS, os.W_OK) else _stopped_by_turns(server)
+
+
+@contextmanager
+def _control_group(server: Server) -> Iterator[None]:
+    group = CPU_GROUPS / f"dbdyno-planted-{os.getpid()}"
+    group.mkdir()
+    try:
+        (group / "cpu.cfs_period_us").write_text(str(PERIOD_US))
+        (group / "cpu.cfs_quota_us").write_text(str(QUOTA_US))
+        _move(server, group)
+        yield
+        _move(server, CPU_GROUPS)
+    finally:
+        group.rmdir()
+
+
+def _move(server: Server, group: Path) -> None:
+    for pid in _processes(server):
+        try:
+            (group / "cgroup.procs").write_text(str(pid))
+        except ProcessLookupError:
+            continue  # it has ended since
+
+
+@contextmanager
+def _stopped_by_turns(server: Server) -> Iterator[None]:
+    def stop_for_a_while() -> None:
+        for sign in (signal.SIGSTOP, signal.SIGCONT):
+            for pid in _processes(server):
+                os.kill(pid, sign)
+            if sign == signal.SIGSTOP:
+                time.sleep(0.07)
+
+    with _again_and_again(stop_for_a_while, 0.03):
+        yield
+
+
+def _processes(server: Server) -> list[int]:
+    """The server's first process and its children."""
+    assert server.process_id is not None
+    first = server.process_id
+    children = Path(f"/proc/{first}/task/{first}/children").read_text().split()
+    return [first, *map(int, children)]

@@ -1,0 +1,86 @@
+"""Makes a cause's server and data, runs dbdyno as people do, and gives back its record."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from dbdyno.servers.base import Server
+from dbdyno.servers.kept import start_kept, stop_kept
+from dbdyno.servers.spec import ServerSpec
+from tests.planted.causes import Cause
+
+SMALL = {"shared_buffers": "128MB", "max_wal_size": "1GB", "max_parallel_workers": "2"}
+DBDYNO = (sys.executable, "-m", "dbdyno")
+NAME = "planted"
+PATIENCE_S = 120
+
+
+def planted_run(cause: Cause, workplace: Path) -> dict[str, Any]:
+    """The record of one run with the cause in it; its folder stays below ``workplace``."""
+    with (
+        _environment({"DBDYNO_HOME": str(workplace / "home")}),
+        _server(cause, workplace) as server,
+    ):
+        _make_ready(cause, server)
+        with cause.disturb(server):
+            return _measured(cause)
+
+
+def _measured(cause: Cause) -> dict[str, Any]:
+    command = [*DBDYNO, "run", *cause.run, "--server", NAME, "--telemetry", "full"]
+    options = ["--warmup", "1", "-T", str(cause.seconds), "--json", "--seed", "7"]
+    ended = subprocess.run(
+        command + options, capture_output=True, text=True, check=False, timeout=PATIENCE_S
+    )
+    assert ended.returncode in (0, 3), ended.stderr
+    record: dict[str, Any] = json.loads(ended.stdout)
+    return record
+
+
+@contextmanager
+def _server(cause: Cause, workplace: Path) -> Iterator[Server]:
+    spec = ServerSpec(settings={**SMALL, **cause.settings})
+    with _environment(_slow_storage(cause, workplace)):
+        server = start_kept(NAME, spec, connections=cause.clients_max + 10)
+    try:
+        yield server
+    finally:
+        stop_kept(NAME)
+
+
+def _slow_storage(cause: Cause, workplace: Path) -> dict[str, str]:
+    """The environment that makes a server's storage slow."""
+    if not cause.slow:
+        return {}
+    library = workplace / "slow_storage.so"
+    source = Path(__file__).with_name("slow_storage.c")
+    subprocess.run(["cc", "-shared", "-fPIC", "-O1", "-o", library, source, "-ldl"], check=True)
+    library.chmod(0o755)
+    return {"LD_PRELOAD": str(library), **cause.slow}
+
+
+def _make_ready(cause: Cause, server: Server) -> None:
+    if cause.load:
+        subprocess.run([*DBDYNO, "load", *cause.load, "--server", NAME], check=True)
+    with server.connect() as connection:
+        for statement in filter(None, map(str.strip, cause.sql.split(";"))):
+            connection.execute(statement)
+
+
+@contextmanager
+def _environment(values: Mapping[str, str]) -> Iterator[None]:
+    before = {name: os.environ.get(name) for name in values}
+    os.environ.update(values)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value

@@ -1,0 +1,4 @@
+begin;
+update planted set value = value + 1 where id = 2;
+update planted set value = value + 1 where id = 1;
+commit;
