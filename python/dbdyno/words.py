@@ -1,0 +1,67 @@
+"""Numbers as people read them: three significant digits, a unit, thin spaces between thousands.
+
+The one home of these rules for findings and reports; ``frontend/src/format.ts`` writes the
+numbers of live charts by the same. What a number means is not said here.
+"""
+
+import math
+
+THIN_SPACE = "\u202f"
+NOTHING = "–"
+
+
+def milliseconds(value: float | None) -> str:
+    """A time given in milliseconds, in the unit that suits it."""
+    if value is None or math.isnan(value):
+        return NOTHING
+    if value == 0:
+        return "0"
+    if value >= 999.5:
+        return f"{significant(value / 1000)}{THIN_SPACE}s"
+    if value >= 0.9995:
+        return f"{significant(value)}{THIN_SPACE}ms"
+    return f"{significant(value * 1000)}{THIN_SPACE}µs"
+
+
+def significant(value: float) -> str:
+    """Three significant digits, never in powers of ten."""
+    if value == 0 or math.isnan(value):
+        return "0" if value == 0 else NOTHING
+    if abs(value) >= 99.95:
+        return count(value)
+    return f"{value:.3g}"
+
+
+def count(value: float) -> str:
+    """A whole number."""
+    return f"{value:,.0f}".replace(",", THIN_SPACE)
+
+
+def tps(value: float | None) -> str:
+    """Transactions a second."""
+    return NOTHING if value is None else significant(value)
+
+
+def percent(share: float) -> str:
+    """A share, with enough digits to tell it from none."""
+    return f"{significant(share * 100)}{THIN_SPACE}%"
+
+
+def size(value: float) -> str:
+    """Bytes in binary units."""
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if value < 1024:
+            return f"{significant(value)}{THIN_SPACE}{unit}"
+        value /= 1024
+    return f"{significant(value)}{THIN_SPACE}TiB"
+
+
+def seconds(value: float) -> str:
+    """A length of time or a place in the run."""
+    sign, total = ("−" if value < 0 else ""), abs(value)
+    if total < 120:
+        return f"{sign}{significant(total)}{THIN_SPACE}s"
+    minutes, rest = divmod(round(total), 60)
+    hours, minutes = divmod(minutes, 60)
+    parts = ((hours, "h"), (minutes, "min"), (rest, "s"))
+    return sign + " ".join(f"{value}{THIN_SPACE}{unit}" for value, unit in parts if value)
