@@ -5,40 +5,16 @@ sessions and locks come as plain values. Nothing here opens a connection, keeps 
 anything up; that is the layer ``telemetry``'s business.
 """
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 from msgspec import Struct
 
+from dbdyno.model.source import Missing, Source
 from dbdyno.model.telemetry import LogEntry, ServerFacts
 from dbdyno.targets.base import Connection
-
-Numbers = Mapping[str, float]
-"""Column names and their values at one instant; what is NULL is left out."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Source:
-    """Numbers that are read together: cumulative counters, but for those named in ``levels``.
-
-    ``read`` gives the numbers of each object (a table, an index; one empty name where there
-    is one row), with ``stats_reset`` as Unix seconds where the server tells when it last
-    set them back.
-    """
-
-    name: str
-    read: Callable[[Connection], Mapping[str, Numbers]]
-    levels: frozenset[str] = frozenset()
-    every_s: float = 1.0
-
-
-class Missing(Struct, frozen=True):
-    """A source that this server, or this role, does not give, and why."""
-
-    source: str
-    reason: str
 
 
 class Session(Struct, frozen=True, array_like=True):
@@ -92,7 +68,7 @@ class Telemetry:
     """
 
     begin: Callable[[Connection], None]
-    sources: Callable[[Connection], tuple[list[Source], list[Missing]]]
+    sources: Callable[[Connection], tuple[list[Source[Connection]], list[Missing]]]
     sessions: Callable[[Connection], list[Session]]
     locks: Callable[[Connection], list[Lock]]
     conflicts: Callable[[str, str], bool]
