@@ -1,16 +1,17 @@
 """What a rule is, and its three outcomes.
 
 A rule is one file of ``rules`` that ends in ``RULE = Rule(…)``. Its docstring is its page in
-the manual: what it looks for, the arithmetic with its source, when it is wrong. It looks at
-one :class:`~dbdyno.explain.case.Case` and never raises: what it needs and does not find is
-*could not look*, with the reason.
+the manual (:mod:`dbdyno.explain.manual` says of which parts). It looks at one
+:class:`~dbdyno.explain.case.Case`; what it needs and does not find is *could not look*, with
+the reason, and :mod:`dbdyno.explain.needs` says so for it.
 """
 
 from collections.abc import Callable
-from typing import TypeAlias
+from typing import Any, TypeAlias, get_args
 
 from msgspec import Struct
 
+from dbdyno.analysis.budget import PartKind
 from dbdyno.explain.case import Case
 from dbdyno.model.record import Finding, Severity
 
@@ -34,17 +35,21 @@ class Rule(Struct, frozen=True, kw_only=True):
     """One way to explain a run.
 
     ``covers`` are ids of rules that see the same cause from farther away: when this rule
-    finds something as grave, their findings are not shown.
+    finds something as grave, their findings are not shown. ``accounts_for`` are the kinds of
+    the clients' time that a finding with a share of it explains.
     """
 
     id: str
     title: str
     look: Callable[[Case], Outcome]
     covers: frozenset[str] = frozenset()
+    accounts_for: frozenset[PartKind] = frozenset()
 
 
 NOTICED = 0.03
 MINOR, MAJOR, CRITICAL = 0.05, 0.15, 0.4
+SEVERITIES: tuple[Severity, ...] = get_args(Severity)
+"""The mildest first."""
 
 
 def severity_of(share: float) -> Severity:
@@ -54,3 +59,20 @@ def severity_of(share: float) -> Severity:
     if share >= MAJOR:
         return "major"
     return "minor" if share >= MINOR else "note"
+
+
+def at_most(limit: Severity, severity: Severity) -> Severity:
+    """The milder of the two."""
+    return min(limit, severity, key=SEVERITIES.index)
+
+
+def found(
+    summary: str, *, evidence: dict[str, Any], share: float | None = None, **parts: Any
+) -> Finding:
+    """A finding of the rule that calls this; ``parts`` are the other fields of ``Finding``.
+
+    Its id, its title and when it is wrong need not be said again: they are the rule's. Its
+    severity is that of its share, and without one a note, unless ``severity`` says otherwise.
+    """
+    blank = {"id": "", "title": "", "severity": severity_of(share or 0.0)}
+    return Finding(**blank | parts, summary=summary, evidence=evidence, share=share)

@@ -1,0 +1,143 @@
+"""The explanation of a run: every rule asked, what they found put in order.
+
+Refuses to judge: how grave a cause is says its rule. Here findings of one cause become one,
+and what no finding accounts for is said.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import msgspec
+from msgspec import Struct
+
+from dbdyno.analysis.budget import Budget, PartKind
+from dbdyno.explain.case import Case
+from dbdyno.explain.needs import LackingError
+from dbdyno.explain.registry import all_rules, page_of
+from dbdyno.explain.rule import SEVERITIES, CouldNotLook, Outcome, Rule
+from dbdyno.model.record import Certainty, Finding, NotLooked
+from dbdyno.model.recording import Histograms, Recording
+
+_CERTAINTIES: tuple[Certainty, ...] = ("hint", "likely", "sure")
+# Clients that had nothing to do, or were told to wait, need no explanation.
+_ASKED_FOR: tuple[PartKind, ...] = ("idle", "pause")
+
+
+class Explanation(Struct, frozen=True):
+    """Findings, the most important first; the rules that could not look; what remains.
+
+    ``unexplained`` is the share of the clients' time that no finding accounts for, None when
+    it is not known where that time went.
+    """
+
+    findings: list[Finding]
+    not_looked: list[NotLooked]
+    unexplained: float | None
+
+
+def explain(recording: Recording, histograms: Histograms) -> Explanation:
+    """Asks every rule. One that fails is a defect of ours, and takes no other with it."""
+    case = Case(recording, histograms)
+    rules = all_rules()
+    outcomes = {name: _guarded(rule, case) for name, rule in rules.items()}
+    findings = [found for found in outcomes.values() if isinstance(found, Finding)]
+    shown = sorted(uncovered(findings, rules), key=_weight, reverse=True)
+    return Explanation(
+        findings=shown,
+        not_looked=_not_looked(outcomes, rules),
+        unexplained=unexplained(findings, rules, _budget(case)),
+    )
+
+
+def outcome(rule: Rule, case: Case) -> Outcome:
+    """What the rule says of the run, complete; what it lacks is *could not look*."""
+    try:
+        said = rule.look(case)
+    except LackingError as lacking:
+        return CouldNotLook(str(lacking))
+    if not isinstance(said, Finding):
+        return said
+    return msgspec.structs.replace(
+        said,
+        id=rule.id,
+        title=said.title or rule.title,
+        wrong_when=said.wrong_when or " ".join(page_of(rule).wrong_when.split()),
+    )
+
+
+def _guarded(rule: Rule, case: Case) -> Outcome:
+    try:
+        return outcome(rule, case)
+    except Exception as error:
+        return CouldNotLook(f"this rule failed: {type(error).__name__}: {error}")
+
+
+def _budget(case: Case) -> Budget | None:
+    try:
+        return case.budget
+    except Exception:
+        return None
+
+
+def _not_looked(outcomes: Mapping[str, Outcome], rules: Mapping[str, Rule]) -> list[NotLooked]:
+    return [
+        NotLooked(id=name, title=rules[name].title, reason=said.reason)
+        for name, said in outcomes.items()
+        if isinstance(said, CouldNotLook)
+    ]
+
+
+def uncovered(findings: Sequence[Finding], rules: Mapping[str, Rule]) -> list[Finding]:
+    """Without those whose cause another finding names more closely and takes as gravely."""
+    return [
+        found
+        for found in findings
+        if not any(
+            found.id in rules[nearer.id].covers and _gravity(nearer) >= _gravity(found)
+            for nearer in findings
+        )
+    ]
+
+
+def _gravity(finding: Finding) -> int:
+    return SEVERITIES.index(finding.severity)
+
+
+def _weight(finding: Finding) -> tuple[int, float, int]:
+    """By severity, then share, then certainty."""
+    return _gravity(finding), finding.share or 0.0, _CERTAINTIES.index(finding.certainty)
+
+
+def unexplained(
+    findings: Iterable[Finding], rules: Mapping[str, Rule], budget: Budget | None
+) -> float | None:
+    """The share of the clients' time that no finding accounts for.
+
+    Each finding takes its share from the kinds of time that its rule accounts for, the rules
+    with the fewest kinds first, and no second of a client's is taken twice. What the clients
+    were asked to wait is not in question.
+    """
+    if budget is None:
+        return None
+    left = {part.kind: budget.share(part.kind) for part in budget.parts}
+    in_question = 1.0 - sum(left.get(kind, 0.0) for kind in _ASKED_FOR)
+    claims = [
+        (rules[found.id].accounts_for, found.share)
+        for found in findings
+        if found.share is not None and found.share_of == "client time"
+    ]
+    taken = sum(_take(left, kinds, share) for kinds, share in sorted(claims, key=_kind_count))
+    return min(max(in_question - taken, 0.0), 1.0)
+
+
+def _kind_count(claim: tuple[frozenset[PartKind], float]) -> int:
+    return len(claim[0])
+
+
+def _take(left: dict[PartKind, float], kinds: frozenset[PartKind], share: float) -> float:
+    """Takes up to ``share`` from what is left of the kinds; how much was there."""
+    wanted = share
+    for kind in sorted(kinds & left.keys()):
+        part = min(left[kind], wanted)
+        left[kind] -= part
+        wanted -= part
+    return share - wanted

@@ -1,0 +1,81 @@
+"""What rules need of a run, and what is said when it was not recorded.
+
+A rule asks here for what it cannot do without. What is missing ends the rule with
+:class:`LackingError`, which becomes *could not look*: no rule has to carry a None through its
+arithmetic, and each reason is worded once.
+"""
+
+from typing import TypeVar
+
+from dbdyno.analysis.budget import Budget
+from dbdyno.analysis.losses import Losses
+from dbdyno.analysis.readings import (
+    MEASURED,
+    LevelSeries,
+    Span,
+    lack_of,
+    level,
+    objects,
+    total,
+    was_read,
+)
+from dbdyno.explain.case import Case
+from dbdyno.model.telemetry import ServerFacts
+
+T = TypeVar("T")
+
+
+class LackingError(Exception):
+    """Something that a rule needs was not recorded; the message is the reason."""
+
+
+def needed(value: T | None, reason: str) -> T:
+    """The value, which a rule cannot do without."""
+    if value is None:
+        raise LackingError(reason)
+    return value
+
+
+def grown(
+    case: Case, source: str, name: str, of: str | None = None, span: Span = MEASURED
+) -> float:
+    """How much a counter grew in the measured part, of one object or over all."""
+    return needed(total(case.recording, source, name, of, span), _unread(case, source))
+
+
+def levels(case: Case, source: str, name: str, of: str | None = None) -> LevelSeries:
+    """A level over time, with one reading at least."""
+    series = needed(level(case.recording, source, name, of), _unread(case, source))
+    return needed(series if len(series.value) else None, f"{source} has no {name}")
+
+
+def known_objects(case: Case, source: str) -> list[str]:
+    """The objects that a source told of."""
+    found = objects(case.recording, source) if was_read(case.recording, source) else None
+    return needed(found, _unread(case, source))
+
+
+def server_facts(case: Case) -> ServerFacts:
+    """The server as it was before the load, else after it."""
+    return needed(case.before or case.after, "the server's settings and tables were not recorded")
+
+
+def client_time(case: Case) -> Budget:
+    """Where the clients' time went."""
+    return needed(case.budget, "the server's sessions were not looked at")
+
+
+def losses_of(case: Case) -> Losses:
+    """What events cost."""
+    return needed(case.losses, "the run has too few intervals for a baseline")
+
+
+def committed(case: Case) -> int:
+    """Transactions that succeeded in the measured part, one at least."""
+    counts = case.record.transactions
+    return needed(counts.ok if counts and counts.ok else None, "no transaction succeeded")
+
+
+def _unread(case: Case, source: str) -> str:
+    why = lack_of(case.recording, source)
+    return f"{source} was not read: {why}" if why else f"{source} was not read"

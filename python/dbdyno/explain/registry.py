@@ -1,0 +1,19 @@
+"""Finds the rules: every module of ``rules`` declares one as ``RULE``."""
+
+import pkgutil
+from importlib import import_module
+
+from dbdyno.explain import rules
+from dbdyno.explain.manual import ManualPage, manual_page
+from dbdyno.explain.rule import Rule
+
+
+def all_rules() -> dict[str, Rule]:
+    """Every rule by the name of its file, in the order of the alphabet."""
+    names = sorted(module.name for module in pkgutil.iter_modules(rules.__path__))
+    return {name: import_module(f"{rules.__name__}.{name}").RULE for name in names}
+
+
+def page_of(rule: Rule) -> ManualPage:
+    """The rule's page in the manual: the docstring of its file."""
+    return manual_page(import_module(rule.look.__module__).__doc__ or "")

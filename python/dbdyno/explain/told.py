@@ -1,0 +1,95 @@
+"""An explanation in words for a terminal: in short below a run, in full for ``explain``.
+
+Plain lines of at most 100 columns, which can be pasted into a mail.
+"""
+
+import textwrap
+from collections.abc import Iterable, Iterator, Sequence
+
+from dbdyno.model.record import Finding, NotLooked, RunRecord
+from dbdyno.words import THIN_SPACE, percent
+
+_WIDTH = 100
+_TOP = 3
+_NOTHING = "nothing found above a note"
+
+
+def told(record: RunRecord) -> list[str]:
+    """The most important findings of a run in short, and how many rules could not look."""
+    above = [finding for finding in record.findings if finding.severity != "note"]
+    lines = [line for finding in above[:_TOP] for line in _in_short(finding)]
+    rest = len(record.findings) - len(above[:_TOP])
+    return _plain(
+        [
+            *(lines or [_NOTHING]),
+            *([f"{rest} more: dbdyno explain {record.run_id}"] if rest else []),
+            *([_could_not_look(len(record.not_looked))] if record.not_looked else []),
+        ]
+    )
+
+
+def _in_short(finding: Finding) -> Iterator[str]:
+    yield from _wrapped(f"{finding.severity}: {finding.title}. {finding.summary}", hanging="  ")
+    if finding.advice:
+        yield from _wrapped(f"  try: {finding.advice[0]}", hanging="       ")
+
+
+def told_in_full(
+    findings: Sequence[Finding], not_looked: Sequence[NotLooked], unexplained: float | None
+) -> list[str]:
+    """Every finding with its evidence and advice, what remains, and what could not be looked at."""
+    parts = [list(_in_full(finding)) for finding in findings] or [[f"{_NOTHING}."]]
+    parts.append([_remainder(unexplained)])
+    if not_looked:
+        reasons = [f"{rule.title}: {rule.reason}" for rule in not_looked]
+        parts.append([f"{_could_not_look(len(not_looked))}:", *_listed(reasons)])
+    return _plain([line for part in parts for line in [*part, ""]][:-1])
+
+
+def _in_full(finding: Finding) -> Iterator[str]:
+    yield f"{finding.severity.upper()}  {finding.title}  [{finding.id}, {finding.certainty}]"
+    yield from _wrapped(f"  {finding.summary}", hanging="  ")
+    for heading, said in (
+        ("seen", finding.seen),
+        ("why it matters", [finding.why]),
+        ("accounts for", [_share(finding)]),
+        ("try", finding.advice),
+        ("gain", [finding.gain]),
+        ("refute", [finding.refute]),
+        ("wrong when", [finding.wrong_when]),
+    ):
+        sentences = [sentence for sentence in said if sentence]
+        if sentences:
+            yield f"  {heading}"
+            yield from _listed(sentences, indent="    ")
+
+
+def _share(finding: Finding) -> str:
+    if finding.share is None or not finding.share_of:
+        return ""
+    return f"{percent(finding.share)} of the {finding.share_of}"
+
+
+def _remainder(unexplained: float | None) -> str:
+    if unexplained is None:
+        return "Unexplained: not known, since the server's sessions were not looked at."
+    return f"Unexplained: {percent(unexplained)} of the clients' time; no finding accounts for it."
+
+
+def _could_not_look(rules: int) -> str:
+    return f"{rules} {'rule' if rules == 1 else 'rules'} could not look"
+
+
+def _listed(sentences: Iterable[str], indent: str = "  ") -> Iterator[str]:
+    for sentence in sentences:
+        yield from _wrapped(f"{indent}- {sentence}", hanging=f"{indent}  ")
+
+
+def _wrapped(text: str, hanging: str) -> list[str]:
+    return textwrap.wrap(
+        text, _WIDTH, subsequent_indent=hanging, break_long_words=False, break_on_hyphens=False
+    )
+
+
+def _plain(lines: Iterable[str]) -> list[str]:
+    return [line.replace(THIN_SPACE, " ") for line in lines]
