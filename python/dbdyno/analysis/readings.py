@@ -2,13 +2,17 @@
 
 A reading that is absent from the tables is 0 for a counter and unchanged for a level, as
 long as the source was read then: the table ``samples`` tells. What was never read is None
-here, never 0.
+here, never 0. A column that a server does not have looks like one that never grew: who asks
+for a column of some versions only must know that.
 """
 
+from weakref import WeakKeyDictionary
+
+import numpy as np
 from msgspec import Struct
 
 from dbdyno.analysis.estimate import Series
-from dbdyno.model.recording import Recording
+from dbdyno.model.recording import Column, Columns, Recording
 
 
 class Growth(Struct, frozen=True):
@@ -29,26 +33,6 @@ class LevelSeries(Struct, frozen=True):
     value: Series
 
 
-def was_read(recording: Recording, source: str) -> bool:
-    """Whether the source was read at least once."""
-    raise NotImplementedError
-
-
-def lack_of(recording: Recording, source: str) -> str | None:
-    """Why a source was not read, when telemetry knows; for the words of a rule."""
-    raise NotImplementedError
-
-
-def objects(recording: Recording, source: str) -> list[str]:
-    """The names of the objects that the source has told something of."""
-    raise NotImplementedError
-
-
-def growth(recording: Recording, source: str, name: str, of: str | None = None) -> Growth | None:
-    """A counter over time, of one object or summed over all; None if the source was not read."""
-    raise NotImplementedError
-
-
 class Span(Struct, frozen=True):
     """A part of the run in seconds from the warm-up's end; an end of None is the last reading."""
 
@@ -59,15 +43,143 @@ class Span(Struct, frozen=True):
 MEASURED = Span()
 
 
+def was_read(recording: Recording, source: str) -> bool:
+    """Whether the source was read at least once."""
+    return source in _index(recording).readings
+
+
+def lack_of(recording: Recording, source: str) -> str | None:
+    """Why a source was not read, when telemetry knows; for the words of a rule."""
+    lacks = recording.tables["lacks"]
+    reasons = lacks["reason"][lacks["source"] == source].tolist()
+    return reasons[-1] if reasons else None
+
+
+def objects(recording: Recording, source: str) -> list[str]:
+    """The names of the objects that the source has told something of."""
+    index = _index(recording)
+    told = (*index.counters.get(source, {}).values(), *index.levels.get(source, {}).values())
+    return sorted({of for by_object in told for of in by_object})
+
+
+def growth(recording: Recording, source: str, name: str, of: str | None = None) -> Growth | None:
+    """A counter over time, of one object or summed over all; None if the source was not read."""
+    index = _index(recording)
+    readings = index.readings.get(source)
+    if readings is None:
+        return None
+    delta = np.zeros(len(readings.time_s))
+    for told in _told(index.counters, source, name, of):
+        np.add.at(delta, np.searchsorted(readings.time_s, told.time_s), told.value)
+    known = readings.tells_growth
+    return Growth(readings.time_s[known], readings.seconds[known], delta[known])
+
+
 def total(
     recording: Recording, source: str, name: str, of: str | None = None, span: Span = MEASURED
 ) -> float | None:
-    """How much a counter grew in a part of the run; None if the source was not read in it."""
-    raise NotImplementedError
+    """How much a counter grew in a part of the run; None if the source was not read in it.
+
+    A reading that is only partly in it counts by its part. Some servers publish counters late
+    (PostgreSQL 15 and later: each session about once a second), so the growth of up to a
+    second before the begin may be counted too; over a span of T seconds that is at most 1/T
+    of the sum. The last reading after the load's end has everything.
+    """
+    grown = growth(recording, source, name, of)
+    if grown is None:
+        return None
+    end_s = np.inf if span.end_s is None else span.end_s
+    begins_s = np.maximum(grown.time_s - grown.seconds, span.begin_s)
+    inside_s = np.maximum(np.minimum(grown.time_s, end_s) - begins_s, 0.0)
+    if not inside_s.any():
+        return None
+    return float((grown.delta * inside_s / grown.seconds).sum())
 
 
 def level(
     recording: Recording, source: str, name: str, of: str | None = None
 ) -> LevelSeries | None:
-    """A level over time, of one object or summed over all; None if the source was not read."""
-    raise NotImplementedError
+    """A level over time, of one object or summed over all; None if the source told of none.
+
+    From the first reading on that told of it; an object that is not there yet counts as 0.
+    """
+    index = _index(recording)
+    all_told = _told(index.levels, source, name, of)
+    if not all_told:
+        return None
+    times = index.readings[source].time_s
+    value = np.zeros(len(times))
+    for told in all_told:
+        place = np.searchsorted(told.time_s, times, side="right") - 1
+        value += np.where(place >= 0, told.value[place], 0.0)
+    known = times >= min(told.time_s[0] for told in all_told)
+    return LevelSeries(times[known], value[known])
+
+
+class _Readings(Struct, frozen=True):
+    """When a source was read; ``tells_growth`` is false for the first and after resets."""
+
+    time_s: Series
+    seconds: Series
+    tells_growth: Column
+
+
+_BySource = dict[str, dict[str, dict[str, LevelSeries]]]
+"""Rows of one table: by source, then by name, then by object."""
+
+
+class _Index(Struct, frozen=True):
+    """The rows of one recording, so that nobody searches through millions for a few."""
+
+    readings: dict[str, _Readings]
+    counters: _BySource
+    levels: _BySource
+
+
+# Kept for as long as the recording lives: a report asks for a hundred series of it.
+_indexes: WeakKeyDictionary[Recording, _Index] = WeakKeyDictionary()
+
+
+def _index(recording: Recording) -> _Index:
+    if recording not in _indexes:
+        tables = recording.tables
+        _indexes[recording] = _Index(
+            _readings(tables["samples"]),
+            _by_source(tables["counters"], "delta"),
+            _by_source(tables["levels"], "value"),
+        )
+    return _indexes[recording]
+
+
+def _readings(samples: Columns) -> dict[str, _Readings]:
+    found = {}
+    for (source,), rows in _groups(samples, ("source",)).items():
+        tells_growth = (samples["seconds"][rows] > 0) & ~samples["was_reset"][rows]
+        found[source] = _Readings(samples["time_s"][rows], samples["seconds"][rows], tells_growth)
+    return found
+
+
+def _by_source(columns: Columns, value: str) -> _BySource:
+    found: _BySource = {}
+    for (source, name, of), rows in _groups(columns, ("source", "name", "object")).items():
+        series = LevelSeries(columns["time_s"][rows], columns[value][rows])
+        found.setdefault(source, {}).setdefault(name, {})[of] = series
+    return found
+
+
+def _groups(columns: Columns, names: tuple[str, ...]) -> dict[tuple[str, ...], Column]:
+    """The places of the rows that agree in these columns, in their order."""
+    numbers: dict[tuple[str, ...], int] = {}
+    keys = zip(*(columns[name].tolist() for name in names), strict=True)
+    number = np.fromiter((numbers.setdefault(key, len(numbers)) for key in keys), dtype=np.int32)
+    order = np.argsort(number, kind="stable")
+    ends = np.cumsum(np.bincount(number, minlength=len(numbers)))
+    places = np.split(order, ends[:-1])
+    return dict(zip(numbers, places, strict=False))
+
+
+def _told(table: _BySource, source: str, name: str, of: str | None) -> list[LevelSeries]:
+    by_object = table.get(source, {}).get(name, {})
+    if of is None:
+        return list(by_object.values())
+    return [by_object[of]] if of in by_object else []

@@ -18,8 +18,11 @@ Column: TypeAlias = NDArray[Any]
 Columns: TypeAlias = dict[str, Column]
 
 
-class Recording(Struct, frozen=True, kw_only=True):
-    """Everything one run folder holds."""
+class Recording(Struct, frozen=True, kw_only=True, eq=False, weakref=True):
+    """Everything one run folder holds. Equal to itself alone: arrays do not compare as one.
+
+    So what was worked out of one can be kept for as long as it lives.
+    """
 
     record: RunRecord
     plan: Mapping[str, Any]

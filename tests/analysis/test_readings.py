@@ -1,0 +1,93 @@
+import gc
+import time
+
+import numpy as np
+import pytest
+
+from dbdyno.analysis import readings
+from dbdyno.analysis.readings import Span, growth, lack_of, level, objects, total, was_read
+from tests.support.recordings import MadeRun
+
+TABLES = "pg_stat_user_tables"
+
+
+@pytest.fixture
+def recording():
+    return (
+        MadeRun(seconds=10, warmup=2)
+        .counters(TABLES, {"n_tup_upd": 100}, of="accounts")
+        .counters(TABLES, {"n_tup_upd": np.arange(12), "n_tup_ins": 1}, of="history")
+        .levels("sizes", {"bytes": [10, 10, 20]}, of="accounts", at_s=[0, 5, 10])
+        .levels("sizes", {"bytes": [1, 2]}, of="history", at_s=[5, 10])
+        .lack("pg_stat_io", "the server is older than 16")
+        .read("pg_stat_wal")
+        .recording()
+    )
+
+
+def test_what_was_never_read_is_not_zero(recording):
+    assert growth(recording, "pg_stat_io", "reads") is None
+    assert total(recording, "pg_stat_io", "reads") is None
+    assert level(recording, "pg_stat_io", "reads") is None
+    assert not was_read(recording, "pg_stat_io")
+    assert lack_of(recording, "pg_stat_io") == "the server is older than 16"
+    assert lack_of(recording, TABLES) is None
+
+
+def test_what_was_read_and_did_not_grow_is_zero(recording):
+    assert total(recording, "pg_stat_wal", "wal_fpi") == 0
+    assert len(growth(recording, "pg_stat_wal", "wal_fpi").delta) == 12
+
+
+def test_objects_are_summed_or_taken_one_by_one(recording):
+    assert objects(recording, TABLES) == ["accounts", "history"]
+    of_one = growth(recording, TABLES, "n_tup_upd", of="history")
+    assert of_one.delta.tolist() == list(range(12))
+    of_all = growth(recording, TABLES, "n_tup_upd")
+    assert of_all.delta.tolist() == [100 + n for n in range(12)]
+    assert of_all.time_s.tolist() == list(range(-1, 11))
+    assert of_all.seconds.tolist() == [1.0] * 12
+
+
+def test_a_reading_counts_by_its_part_in_the_span(recording):
+    assert total(recording, TABLES, "n_tup_upd", of="accounts") == 1000
+    assert total(recording, TABLES, "n_tup_upd", of="accounts", span=Span(0.5, 4.25)) == 375
+    assert total(recording, TABLES, "n_tup_upd", of="accounts", span=Span(20, 30)) is None
+
+
+def test_readings_over_which_counters_were_set_back_tell_nothing():
+    made = MadeRun(seconds=10, warmup=0).counters("wal", {"bytes": 5.0}, was_reset=[3])
+    grown = growth(made.recording(), "wal", "bytes")
+    assert grown.time_s.tolist() == [1, 2, 3, 5, 6, 7, 8, 9, 10]
+    assert grown.delta.sum() == 45
+
+
+def test_levels_hold_until_they_change_and_add_up_over_objects(recording):
+    of_one = level(recording, "sizes", "bytes", of="accounts")
+    assert (of_one.time_s.tolist(), of_one.value.tolist()) == ([0, 5, 10], [10, 10, 20])
+    assert level(recording, "sizes", "bytes").value.tolist() == [10, 11, 22]
+    assert level(recording, "sizes", "rows") is None
+
+
+def test_a_long_run_is_read_in_seconds_and_not_kept_beyond_its_life():
+    made = MadeRun(seconds=2, warmup=0)
+    recording = made.recording()
+    keys = [
+        (f"source {n}", f"object {m}", f"name {k}")
+        for n in range(8)
+        for m in range(5)
+        for k in range(5)
+    ]
+    sources, names_of, names = (
+        np.resize(np.array(part, dtype=object), 10**6) for part in zip(*keys, strict=True)
+    )
+    times = np.repeat(np.arange(10**6 // len(keys), dtype=float), len(keys))
+    many = {"time_s": times, "source": sources, "object": names_of, "name": names, "delta": times}
+    recording.tables["counters"].update(many)
+    kept = len(readings._indexes)
+    begun = time.process_time()
+    assert objects(recording, "source 3") == [f"object {m}" for m in range(5)]
+    assert time.process_time() - begun < 5
+    del recording
+    gc.collect()
+    assert len(readings._indexes) == kept
