@@ -2,13 +2,14 @@
 
 One zlib stream, flushed to a byte boundary after every frame, so that what was written up
 to a crash can be read back; inside it each frame is a little-endian u32 length and that
-many bytes of MessagePack, as it came from the engine. One stream rather than one per
-frame, because frames resemble each other: it halves the file. The file is never repaired:
-a reader takes the whole frames and stops where they stop.
+many bytes of MessagePack, as it came from the engine or from telemetry. One stream rather
+than one per frame, because frames resemble each other: it halves the file. The file is
+never repaired: a reader takes the whole frames and stops where they stop.
 """
 
 import os
 import struct
+import threading
 import zlib
 from collections.abc import Iterator
 from contextlib import suppress
@@ -17,26 +18,32 @@ from pathlib import Path
 import msgspec
 
 from dbdyno.model.frame import Frame
+from dbdyno.model.telemetry import TelemetryFrame
 from dbdyno.store.errors import StoreError
 
 FRAMES = "frames.bin"
 _LENGTH = struct.Struct("<I")
 _READ_BYTES = 1 << 16
 _LEVEL = 6
-_DECODER = msgspec.msgpack.Decoder(Frame)
+_DECODER = msgspec.msgpack.Decoder(Frame | TelemetryFrame)
 
 
 class FrameAppender:
-    """Appends frames; each is in the kernel's hands when :meth:`append` returns."""
+    """Appends frames, from any thread.
+
+    Each is in the kernel's hands when :meth:`append` returns.
+    """
 
     def __init__(self, path: Path) -> None:
         self._file = path.open("xb", buffering=0)
         self._deflate = zlib.compressobj(_LEVEL)
+        self._lock = threading.Lock()
 
     def append(self, frame: bytes) -> None:
         """Add one frame, without its length."""
-        packed = self._deflate.compress(_LENGTH.pack(len(frame)) + frame)
-        self._write(packed + self._deflate.flush(zlib.Z_SYNC_FLUSH))
+        with self._lock:
+            packed = self._deflate.compress(_LENGTH.pack(len(frame)) + frame)
+            self._write(packed + self._deflate.flush(zlib.Z_SYNC_FLUSH))
 
     def _write(self, content: bytes) -> None:
         """Write all of it: a file on a full disk takes a part before it refuses the rest."""
@@ -51,7 +58,7 @@ class FrameAppender:
             self._file.close()
 
 
-def read_frames(path: Path) -> Iterator[Frame]:
+def read_frames(path: Path) -> Iterator[Frame | TelemetryFrame]:
     """The frames that were written whole, also while the run goes on."""
     for number, packed in enumerate(_messages(path)):
         try:

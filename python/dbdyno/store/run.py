@@ -18,9 +18,9 @@ from dbdyno.store.errors import StoreError
 from dbdyno.store.files import is_locked, read_json
 from dbdyno.store.frames_file import FRAMES, read_frames
 from dbdyno.store.listing import find_run
-from dbdyno.store.parquet import read_table
-from dbdyno.store.tables import SCHEMAS, Tabulator
-from dbdyno.store.writer import ENGINE, HOST, LOG, PLAN, RECORD, SERVER
+from dbdyno.store.parquet import read_table, table_path
+from dbdyno.store.tables import SCHEMAS, Tabulator, no_rows
+from dbdyno.store.writer import ENGINE, FACTS, HOST, LOG, PLAN, RECORD, SERVER
 
 
 class Run:
@@ -61,6 +61,11 @@ class Run:
         """The server and its settings."""
         return read_json(self.folder / SERVER)
 
+    @cached_property
+    def facts(self) -> dict[str, Any]:
+        """The server's tables, plans and settings before the load and after it."""
+        return read_json(self.folder / FACTS)
+
     @property
     def log(self) -> str:
         """The log so far."""
@@ -76,7 +81,11 @@ class Run:
         if name not in SCHEMAS:
             known = ", ".join(self.tables)
             raise StoreError("no_table", f"A run has no table {name!r}.", f"There are {known}.")
-        return self._raw_tables[name] if self._raw else read_table(self.folder, name)
+        if self._raw:
+            return self._raw_tables[name]
+        if not table_path(self.folder, name).exists():
+            return no_rows(name)  # a run from before there was this table
+        return read_table(self.folder, name)
 
     def frame(self, name: str) -> Any:
         """A table as a pandas or polars data frame, whichever is installed; else numpy columns."""
@@ -90,6 +99,7 @@ class Run:
             host=self.host,
             server=self.server,
             engine=self.engine,
+            facts=self.facts,
             tables={name: self.columns(name) for name in self.tables},
         )
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from dbdyno.model import frame as frames
+from dbdyno.model import frame as frames, telemetry
 from dbdyno.model.recording import Columns
 from dbdyno.store.buckets import BucketsBuilder
 from dbdyno.store.columns import (
@@ -30,6 +30,7 @@ from dbdyno.store.columns import (
     Schema,
     TableBuilder,
 )
+from dbdyno.store.telemetry_rows import rows_of
 
 COUNTERS = frames.Counters.__struct_fields__
 ENGINE_COUNTS = tuple(
@@ -139,6 +140,11 @@ SCHEMAS: Mapping[str, Schema] = {
 }
 
 
+def no_rows(name: str) -> Columns:
+    """A table's columns, with nothing in them."""
+    return TableBuilder(SCHEMAS[name]).columns()
+
+
 class Tabulator:
     """Takes the frames of one run in order; holds its tables and what the engine said."""
 
@@ -153,7 +159,7 @@ class Tabulator:
         self._unix_offset_ns = 0
         self.engine: dict[str, Any] = {}
 
-    def take(self, all_frames: Iterable[frames.Frame]) -> "Tabulator":
+    def take(self, all_frames: Iterable[frames.Frame | telemetry.TelemetryFrame]) -> "Tabulator":
         """Add frames; returns itself."""
         for frame in all_frames:
             if handler := _HANDLERS.get(type(frame)):
@@ -273,6 +279,13 @@ class Tabulator:
     def _add_failed(self, frame: frames.Failed) -> None:
         self.engine["failed"] = msgspec.to_builtins(frame)
 
+    def _add_telemetry(self, frame: telemetry.TelemetryFrame) -> None:
+        for table, row in rows_of(frame, self._time_s):
+            self._tables[table].add(*row)
+
+    def _add_telemetry_cost(self, frame: telemetry.TelemetryCost) -> None:
+        self.engine["telemetry"] = msgspec.structs.asdict(frame)
+
 
 _HANDLERS: dict[type, Callable[..., None]] = {
     frames.Hello: Tabulator._add_hello,
@@ -283,6 +296,11 @@ _HANDLERS: dict[type, Callable[..., None]] = {
     frames.Outage: Tabulator._add_outage,
     frames.Done: Tabulator._add_done,
     frames.Failed: Tabulator._add_failed,
+    telemetry.Counts: Tabulator._add_telemetry,
+    telemetry.Waits: Tabulator._add_telemetry,
+    telemetry.LogEntry: Tabulator._add_telemetry,
+    telemetry.Lack: Tabulator._add_telemetry,
+    telemetry.TelemetryCost: Tabulator._add_telemetry_cost,
 }
 
 

@@ -31,6 +31,7 @@ PLAN = "plan.json"
 HOST = "host.json"
 SERVER = "server.json"
 ENGINE = "engine.json"
+FACTS = "facts.json"
 LOG = "log.txt"
 
 
@@ -83,13 +84,17 @@ class RunWriter:
         """What the server was: version, settings, sizes."""
         self._write_json(SERVER, server)
 
+    def write_facts(self, facts: Mapping[str, Any]) -> None:
+        """What the server was beside its work: ``before`` the load and ``after`` it."""
+        self._write_json(FACTS, facts)
+
     def _write_json(self, name: str, value: object) -> None:
         path = self.folder / name
         with explained("writing", path):
             replace_json(path, value)
 
     def append_frame(self, frame: bytes) -> None:
-        """Keep one frame as it came from the engine, without its length."""
+        """Keep one frame as it came from the engine or telemetry, without its length."""
         path = self.folder / FRAMES
         with explained("writing", path):
             self._frames.append(frame)
