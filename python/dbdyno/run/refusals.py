@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from dbdyno.errors import DbdynoError
-from dbdyno.targets.base import Connection
+from dbdyno.targets.connection import Connection
 
 if TYPE_CHECKING:
     from dbdyno.engine import Problem

@@ -7,7 +7,8 @@ from dbdyno.run.options import DataOptions
 from dbdyno.run.plan import cores_available
 from dbdyno.run.work import Work
 from dbdyno.servers.base import Server
-from dbdyno.targets.base import Connection, Target
+from dbdyno.targets.base import Target
+from dbdyno.targets.connection import Connection
 from dbdyno.targets.registry import all_targets
 from dbdyno.workloads.base import Workload
 from dbdyno.workloads.loading import Bulk, LoadProgress, LoadReport

@@ -3,14 +3,12 @@
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 from msgspec import Struct
 
+from dbdyno.targets.connection import Connection
 from dbdyno.targets.schema import ForeignKey, FoundTable, Table
-
-Connection = Any
-"""A control connection of the target's own driver."""
 
 
 class ServerSetting(Struct, frozen=True):

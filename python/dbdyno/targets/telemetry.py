@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from dbdyno.model.source import Missing, Source
 from dbdyno.model.telemetry import LogEntry, ServerFacts
-from dbdyno.targets.base import Connection
+from dbdyno.targets.connection import Connection
 
 
 class Session(Struct, frozen=True, array_like=True):
@@ -46,7 +46,11 @@ class LogReader(Protocol):
     """Makes entries of a server's log, which comes in pieces that may end within a line."""
 
     def feed(self, text: str) -> list[LogEntry]:
-        """The entries that are complete; ``at_ns`` is Unix time, 0 where a line has none."""
+        """The entries that are complete; ``at_ns`` is Unix time, 0 where a line has none.
+
+        An empty piece says that nothing came since the last one: what was held back, because
+        more lines might belong to it, is then complete.
+        """
 
 
 class ScriptStatement(Struct, frozen=True):
@@ -61,14 +65,17 @@ class Telemetry:
     """How a database is watched.
 
     ``begin`` readies a connection of telemetry's own (short timeouts, nothing left behind).
-    ``sources`` tries what the server has and gives the rest with reasons. ``sessions`` and
-    ``locks`` are one snapshot each. ``conflicts`` tells whether two modes of a lock exclude
-    each other. ``facts`` describes tables, indexes, plans and settings as they matter to
-    these statements. ``log_path`` is where the server says its log is, if it says so.
+    ``sources`` tries what the server has and gives the rest with reasons; what it can tell of
+    single statements, it tells of these. ``sessions`` and ``locks`` are one snapshot each.
+    ``conflicts`` tells whether two modes of a lock exclude each other. ``facts`` describes
+    tables, indexes, plans and settings as they matter to these statements. ``log_path`` is
+    where the server says its log is, if it says so.
     """
 
     begin: Callable[[Connection], None]
-    sources: Callable[[Connection], tuple[list[Source[Connection]], list[Missing]]]
+    sources: Callable[
+        [Connection, Sequence[ScriptStatement]], tuple[list[Source[Connection]], list[Missing]]
+    ]
     sessions: Callable[[Connection], list[Session]]
     locks: Callable[[Connection], list[Lock]]
     conflicts: Callable[[str, str], bool]

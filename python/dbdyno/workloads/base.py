@@ -7,7 +7,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from dbdyno.model.plan import Scalar, Script
-from dbdyno.targets.base import Connection
+from dbdyno.targets.connection import Connection
 from dbdyno.targets.schema import Table
 from dbdyno.workloads.invariants import Committed, Law, Snapshot, Violation, verify
 from dbdyno.workloads.parameters import Parameter, Value, Values, read_all, with_defaults

@@ -15,7 +15,8 @@ from msgspec import Struct
 
 from dbdyno.model.frame import Loaded, Progress
 from dbdyno.model.plan import Endpoint, LoadColumn, LoadPlan, LoadTable
-from dbdyno.targets.base import Connection, Dialect, Target
+from dbdyno.targets.base import Dialect, Target
+from dbdyno.targets.connection import Connection
 from dbdyno.targets.schema import Table
 from dbdyno.workloads.mark import Mark, write_mark
 

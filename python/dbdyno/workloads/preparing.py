@@ -9,7 +9,8 @@ from msgspec import Struct
 
 from dbdyno.errors import DbdynoError
 from dbdyno.model.plan import Endpoint
-from dbdyno.targets.base import Connection, Target
+from dbdyno.targets.base import Target
+from dbdyno.targets.connection import Connection
 from dbdyno.workloads.base import Workload
 from dbdyno.workloads.loading import Bulk, Loader, LoadOrder, LoadProgress, LoadReport
 from dbdyno.workloads.mark import Mark

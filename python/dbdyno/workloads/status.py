@@ -5,7 +5,8 @@ from typing import Literal
 
 from msgspec import Struct
 
-from dbdyno.targets.base import Connection, Target
+from dbdyno.targets.base import Target
+from dbdyno.targets.connection import Connection
 from dbdyno.targets.schema import FoundTable, Table
 from dbdyno.workloads.base import Workload
 from dbdyno.workloads.mark import Mark, read_mark
