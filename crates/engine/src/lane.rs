@@ -6,7 +6,7 @@ mod links;
 use crate::clock;
 use crate::io::{Alarm, Io, Ready, Received};
 use crate::link::{Answer, Blueprint, LinkEvent, Stage};
-use dbdyno_hist::Latencies;
+use dbdyno_hist::{Activity, Latencies};
 use dbdyno_load::{ClosedInterval, Event, Outage, Settings, Timeline, Worker};
 use dbdyno_model::{FailureClass, Flow, Nanos, Reply, ServerError};
 use dbdyno_script::Fault;
@@ -41,6 +41,8 @@ pub(crate) enum Report {
     Connected(Greeting),
     /// An interval is over.
     Closed(u32, ClosedInterval),
+    /// What the lane's clients were doing at an instant.
+    Activity(u32, Activity),
     /// A notice of the server.
     Notice(Nanos, String),
     /// Connections were lost and had again.
@@ -279,7 +281,7 @@ impl<I: Io> Lane<I> {
             }
             // Only the loader copies.
             LinkEvent::CopyInReady => Ok(()),
-            LinkEvent::Connected => self.tell(Event::Connected { client }),
+            LinkEvent::Connected(backend) => self.tell(Event::Connected { client, backend }),
             LinkEvent::Notice(text) => {
                 let _ = self.channels.reports.send(Report::Notice(now, text));
                 Ok(())
@@ -391,6 +393,9 @@ impl<I: Io> Lane<I> {
         self.worker.count_bytes(std::mem::take(sent), std::mem::take(received));
         for closed in self.worker.take_closed() {
             let _ = reports.send(Report::Closed(self.channels.thread, closed));
+        }
+        if let Some(activity) = self.worker.take_activity() {
+            let _ = reports.send(Report::Activity(self.channels.thread, activity));
         }
         for outage in self.worker.take_outages() {
             let _ = reports.send(Report::Outage(outage));

@@ -34,8 +34,8 @@ pub(crate) enum Stage {
 /// What happened on a connection, in a form that borrows nothing of it.
 #[derive(Debug)]
 pub(crate) enum LinkEvent {
-    /// Ready for the first request.
-    Connected,
+    /// Ready for the first request; served by this process of the server.
+    Connected(u32),
     /// An answer.
     Reply(Flow, Answer),
     /// Rows may be sent now.
@@ -225,7 +225,7 @@ impl Link {
 
     fn connected(&mut self) -> LinkEvent {
         self.stage = Stage::Ready;
-        LinkEvent::Connected
+        LinkEvent::Connected(self.session().process_id)
     }
 
     /// Hands decrypted bytes on to the wire; false when there are none.

@@ -4,7 +4,8 @@
 //! of this file.
 #![allow(missing_docs, reason = "documented in the Python mirror")]
 
-use crate::Counters;
+use crate::{Counters, Doing};
+use dbdyno_model::Nanos;
 use serde::Serialize;
 use serde_bytes::ByteBuf;
 
@@ -178,6 +179,26 @@ pub struct Window {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Activity {
+    pub at_ns: u64,
+    pub statements: ByteBuf,
+    pub backends: ByteBuf,
+}
+
+impl Activity {
+    /// Of all clients of the run, in their order.
+    pub fn new(at: Nanos, clients: &[(Doing, u32)]) -> Self {
+        let statements = clients.iter().flat_map(|(doing, _)| doing.0.to_le_bytes());
+        let backends = clients.iter().flat_map(|(_, backend)| backend.to_le_bytes());
+        Self {
+            at_ns: at.0,
+            statements: ByteBuf::from(statements.collect::<Vec<u8>>()),
+            backends: ByteBuf::from(backends.collect::<Vec<u8>>()),
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Outage {
     pub begin_ns: u64,
     pub end_ns: Option<u64>,
@@ -238,6 +259,7 @@ pub enum Frame {
     Connected(Connected),
     Started(Started),
     Interval(Box<Interval>),
+    Activity(Activity),
     Window(Window),
     Outage(Outage),
     Note(Note),

@@ -3,6 +3,7 @@
 //! A worker fills one [`Tally`] an interval. The collector merges the tallies of all workers,
 //! checks the identities, and turns them into [`frame::Frame`]s.
 
+mod activity;
 mod bars;
 mod collector;
 mod counters;
@@ -10,6 +11,7 @@ pub mod frame;
 mod latencies;
 mod tally;
 
+pub use activity::{Activity, Doing};
 pub use bars::{bars, merge, quantiles};
 pub use collector::{Collector, EngineUse};
 pub use counters::Counters;

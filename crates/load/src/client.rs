@@ -57,6 +57,8 @@ pub(crate) struct Client {
     pub(crate) state: State,
     /// Whether it has a connection that can be used.
     pub(crate) connected: bool,
+    /// The server's process at the other end of its latest connection; 0 where it is not told.
+    pub(crate) backend: u32,
     /// Alarms of earlier states carry an older generation.
     pub(crate) generation: u32,
     pub(crate) transaction: Option<Transaction>,
@@ -83,6 +85,7 @@ impl Client {
             session,
             state: State::Unconnected,
             connected: false,
+            backend: 0,
             generation: 0,
             transaction: None,
             outstanding: VecDeque::new(),

@@ -37,6 +37,9 @@ pub struct Plan {
     pub warmup_ns: Nanos,
     /// One frame so often.
     pub interval_ns: Nanos,
+    /// Tell so often, from the load's begin on, which statement each client awaits; none for
+    /// never.
+    pub activity_interval_ns: Option<Nanos>,
     /// In an open loop: a transaction that would start later than this is skipped;
     /// in both: those slower than this are counted as late.
     pub latency_limit_ns: Option<Nanos>,

@@ -2,7 +2,7 @@
 
 use crate::Server;
 use dbdyno_hist::frame::Interval;
-use dbdyno_hist::{Collector, Counters, EngineUse, Latencies, Shape, Tally};
+use dbdyno_hist::{Activity, Collector, Counters, EngineUse, Latencies, Shape, Tally};
 use dbdyno_load::{Event, Outage, Phase, Port, Settings, ShellCall, Timeline, Worker};
 use dbdyno_model::{Nanos, Plan, Reply, Request, ServerError};
 use dbdyno_script::{Fault, Session};
@@ -32,6 +32,8 @@ pub struct Outcome {
     pub fatal: Option<ServerError>,
     /// What the workers saw of a server that stopped answering.
     pub stalled: Option<&'static str>,
+    /// What the clients were doing at the plan's instants, worker after worker.
+    pub activities: Vec<Activity>,
     /// When the last worker was over, from the load's begin.
     pub over: Nanos,
 }
@@ -53,6 +55,8 @@ struct World<'a> {
     calendar: Calendar,
     events: u64,
     asked: u64,
+    /// How many were made so far: each is served by a process of that number.
+    connections: u32,
     /// Counts the connections of each client: what comes from an older one is void.
     lives: Vec<u32>,
     in_transaction: Vec<bool>,
@@ -130,13 +134,15 @@ pub fn simulate(
             sessions,
             heard_by_all: Arc::default(), // workers run one after the other here
         };
-        merged.add(run_worker(&plan, server, Worker::new(settings)));
+        let (worker, activities) = run_worker(&plan, server, Worker::new(settings));
+        merged.add(worker);
+        merged.activities.extend(activities);
     }
     merged.outcome(shape)
 }
 
 /// One worker's run, alone: workers share nothing but the plan.
-fn run_worker(plan: &Plan, server: &Server, mut worker: Worker) -> Worker {
+fn run_worker(plan: &Plan, server: &Server, mut worker: Worker) -> (Worker, Vec<Activity>) {
     let clients = worker.clients();
     let mut world = World {
         server,
@@ -144,12 +150,14 @@ fn run_worker(plan: &Plan, server: &Server, mut worker: Worker) -> Worker {
         calendar: Calendar::new(),
         events: 0,
         asked: 0,
+        connections: 0,
         lives: vec![0; clients],
         in_transaction: vec![false; clients],
     };
     if let Some((begin, _)) = server.outage {
         world.plan(begin, Coming::Cut);
     }
+    let mut activities = Vec::new();
     worker.connect_all(Nanos::ZERO, &mut world);
     while !worker.is_connected() && worker.fatal().is_none() {
         happen(&mut worker, &mut world);
@@ -158,10 +166,11 @@ fn run_worker(plan: &Plan, server: &Server, mut worker: Worker) -> Worker {
         worker.start(Timeline::new(plan, world.now));
         while !worker.is_over() {
             happen(&mut worker, &mut world);
+            activities.extend(worker.take_activity());
         }
         worker.close_last(world.now);
     }
-    worker
+    (worker, activities)
 }
 
 /// Jumps to whatever comes next and tells the worker.
@@ -183,7 +192,9 @@ fn tell(worker: &mut Worker, world: &mut World<'_>, coming: &Coming) {
     let now = world.now;
     match *coming {
         Coming::Connected { client, life } if life == world.lives[client] => {
-            worker.on(now, Event::Connected { client }, world);
+            world.connections += 1;
+            let backend = world.connections;
+            worker.on(now, Event::Connected { client, backend }, world);
         }
         Coming::Refused { client, life } if life == world.lives[client] => {
             let error = ServerError::connection_lost("refused");
@@ -217,6 +228,7 @@ fn tell(worker: &mut Worker, world: &mut World<'_>, coming: &Coming) {
 struct Merged {
     tallies: BTreeMap<(Nanos, Phase0), (Nanos, Phase, Tally)>,
     workers: Vec<Worker>,
+    activities: Vec<Activity>,
 }
 
 /// Orders the intervals of one instant: an empty one before the one that begins there.
@@ -255,6 +267,7 @@ impl Merged {
             counters: intervals.last().map(|interval| interval.counters).unwrap_or_default(),
             over: self.tallies.values().map(|(end, _, _)| *end).max().unwrap_or_default(),
             intervals,
+            activities: self.activities,
             response,
             service,
             lateness: collector.lateness().clone(),

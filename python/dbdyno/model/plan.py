@@ -125,6 +125,7 @@ class Plan(Struct, frozen=True, kw_only=True):
     transactions_per_client: int | None = None
     warmup_ns: int = 3_000_000_000
     interval_ns: int = 1_000_000_000
+    activity_interval_ns: int | None = None
     latency_limit_ns: int | None = None
     reconnect_each_transaction: bool = False
     retry: Retry = Retry()

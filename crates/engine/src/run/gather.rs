@@ -1,10 +1,11 @@
 //! Puts together what the lanes report: interval by interval, then the whole.
 
+use super::activity::Picture;
 use crate::lane::Ending;
 use crate::selfcheck::{OwnWork, invalid_reasons};
 use crate::{EngineError, usage};
-use dbdyno_hist::frame::{Done, Frame};
-use dbdyno_hist::{Collector, Counters, EngineUse, Shape, Tally};
+use dbdyno_hist::frame::{self, Done, Frame};
+use dbdyno_hist::{Activity, Collector, Counters, EngineUse, Shape, Tally};
 use dbdyno_load::{ClosedInterval, Phase, Timeline};
 use dbdyno_model::{Arrivals, Nanos, Plan};
 use std::collections::BTreeMap;
@@ -36,6 +37,7 @@ pub(super) struct Gather {
     shape: Shape,
     collector: Collector,
     partial: BTreeMap<Key, Partial>,
+    picture: Picture,
     lanes: Vec<LaneState>,
     last_use: EngineUse,
     last_end: Nanos,
@@ -49,6 +51,7 @@ impl Gather {
             shape,
             collector: Collector::new(shape, duration),
             partial: BTreeMap::new(),
+            picture: Picture::new(plan.clients, plan.threads),
             lanes: (0..plan.threads).map(|_| LaneState::default()).collect(),
             last_use: usage::so_far(),
             last_end: Nanos::ZERO,
@@ -66,6 +69,12 @@ impl Gather {
         });
         partial.end = partial.end.max(closed.end);
         partial.tallies.insert(thread, closed.tally);
+    }
+
+    /// One lane's clients at an instant; the frame, when it was the last lane that lacked.
+    pub(super) fn activity(&mut self, thread: u32, activity: Activity) -> Option<frame::Activity> {
+        self.picture.add(thread, activity);
+        self.picture.take_complete(|lane| self.lanes[lane].ending.is_some())
     }
 
     pub(super) fn over(&mut self, thread: u32, ending: Ending) {

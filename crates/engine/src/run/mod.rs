@@ -3,6 +3,7 @@
 //! The calling thread starts the lanes, waits until all clients are connected, lets the load
 //! begin, and from then on only gathers what the lanes report and turns it into frames.
 
+mod activity;
 mod gather;
 
 use crate::address::choose;
@@ -12,7 +13,7 @@ use crate::link::Blueprint;
 use crate::tls::Encryption;
 use crate::{EngineError, Sink, clock, limits};
 use dbdyno_hist::frame::{Connected, Frame, Hello, Note, Outage, Started, StatementInfo};
-use dbdyno_hist::{Latencies, Shape};
+use dbdyno_hist::{Activity, Latencies, Shape};
 use dbdyno_load::{Settings, Timeline};
 use dbdyno_model::{self as model, Arrivals, Nanos, Plan};
 use dbdyno_script::{Problem, Program, Session};
@@ -235,6 +236,7 @@ impl Conductor<'_> {
                     self.gather.closed(thread, closed);
                     self.emit(sink)?;
                 }
+                Report::Activity(thread, activity) => self.picture(thread, activity, sink)?,
                 Report::Notice(at, text) => {
                     tell(sink, &Frame::Note(Note { at_ns: at.0, source: "server", text }))?;
                 }
@@ -310,6 +312,19 @@ impl Conductor<'_> {
         };
         tell(sink, &Frame::Started(started))?;
         Ok(timeline)
+    }
+
+    /// Takes what one lane's clients were doing; tells what all were, once that is known.
+    fn picture(
+        &mut self,
+        thread: u32,
+        activity: Activity,
+        sink: &mut Sink<'_>,
+    ) -> Result<(), EngineError> {
+        match self.gather.activity(thread, activity) {
+            Some(complete) => tell(sink, &Frame::Activity(complete)),
+            None => Ok(()),
+        }
     }
 
     /// Tells every interval that all lanes have reported.

@@ -3,8 +3,9 @@
 //! The worker is told what happened and when ([`Worker::on`]), and says through its [`Port`]
 //! what to do. It holds no socket and reads no clock. `connecting` makes and remakes
 //! connections, `running` takes transactions through their scripts, `ending` stops the run,
-//! `intervals` closes the books.
+//! `intervals` closes the books, `activity` looks at the clients now and then.
 
+mod activity;
 mod connecting;
 mod ending;
 mod intervals;
@@ -13,7 +14,8 @@ mod running;
 use crate::client::{Client, State};
 use crate::timers::Timers;
 use crate::{Phase, Schedule, Timeline};
-use dbdyno_hist::{Latencies, Shape, Tally};
+use activity::Beat;
+use dbdyno_hist::{Activity, Latencies, Shape, Tally};
 use dbdyno_model::{Arrivals, Nanos, Plan, Reply, Request, ServerError, StatementId};
 use dbdyno_script::{Fault, Session};
 use std::collections::VecDeque;
@@ -58,6 +60,8 @@ pub enum Event<'a> {
     Connected {
         /// Which client.
         client: usize,
+        /// The server's process that serves it, or 0.
+        backend: u32,
     },
     /// It could not be.
     ConnectFailed {
@@ -177,6 +181,10 @@ pub struct Worker {
     interval_begin: Nanos,
     interval_end: Nanos,
     closed: Vec<ClosedInterval>,
+    /// When the clients are to be looked at, if at all.
+    beat: Option<Beat>,
+    /// What was seen of them, until it is taken.
+    activity: Option<Activity>,
     responses: Latencies,
     /// When the server last said something.
     heard: Nanos,
@@ -216,6 +224,8 @@ impl Worker {
             interval_begin: Nanos::ZERO,
             interval_end: Nanos::MAX,
             closed: Vec::new(),
+            beat: None,
+            activity: None,
             responses: Latencies::default(),
             heard: Nanos::ZERO,
             heard_by_all,
@@ -259,6 +269,8 @@ impl Worker {
         self.interval_end = timeline.interval_end(timeline.start());
         self.next_activation = timeline.start();
         self.unasked = timeline.start();
+        self.beat =
+            self.plan.activity_interval_ns.map(|interval| Beat::new(timeline.start(), interval));
         if let Arrivals::Open { law } = self.plan.arrivals {
             let schedule = Schedule::new(self.plan.seed, law, &timeline);
             self.pending = Some(Pending {
@@ -281,7 +293,10 @@ impl Worker {
             Event::Wake => {}
             Event::Reply { client, reply } => self.replied(now, client, &reply, port),
             Event::Part { client, error } => self.part_answered(now, client, error),
-            Event::Connected { client } => self.connected(now, client, port),
+            Event::Connected { client, backend } => {
+                self.clients[client].backend = backend;
+                self.connected(now, client, port);
+            }
             Event::ConnectFailed { client, error, busy } => {
                 self.connect_failed(now, client, error, busy, port);
             }
@@ -307,6 +322,7 @@ impl Worker {
         self.interval_end
             .min(self.timers.next())
             .min(self.next_activation)
+            .min(self.next_look())
             .min(measure_end)
             .min(ending)
             .min(self.next_arrival())
@@ -323,6 +339,7 @@ impl Worker {
     }
 
     fn wake<P: Port>(&mut self, now: Nanos, port: &mut P) {
+        self.look_at_clients(now);
         while self.interval_end <= now {
             self.close_interval(self.interval_end);
             self.look_for_stall(now, port);

@@ -1,0 +1,115 @@
+//! Puts together what the lanes' clients were doing at one instant, in the order of clients.
+//!
+//! Only one instant is held at a time. A lane that is late by more than an interval passes
+//! instants over, so whatever is still incomplete when the next instant comes stays so: it is
+//! dropped, because a picture with holes would be read as one of idle clients.
+
+use dbdyno_hist::{Activity, Doing, frame};
+use dbdyno_model::Nanos;
+
+/// The instant that is being put together.
+#[derive(Debug)]
+pub(super) struct Picture {
+    clients: usize,
+    at: Nanos,
+    /// By lane.
+    parts: Vec<Option<Activity>>,
+}
+
+impl Picture {
+    /// Of so many clients on so many lanes.
+    pub(super) fn new(clients: u32, lanes: u32) -> Self {
+        let parts = (0..lanes).map(|_| None).collect();
+        Self { clients: clients as usize, at: Nanos::ZERO, parts }
+    }
+
+    /// One lane's part.
+    pub(super) fn add(&mut self, lane: u32, part: Activity) {
+        if part.at > self.at {
+            self.at = part.at;
+            self.parts.fill(None);
+        }
+        if part.at == self.at {
+            self.parts[lane as usize] = Some(part);
+        }
+    }
+
+    /// The frame, once, when every lane has told its part or is over. Clients of a lane that
+    /// is over have no connections any more.
+    pub(super) fn take_complete(
+        &mut self,
+        is_over: impl Fn(usize) -> bool,
+    ) -> Option<frame::Activity> {
+        let mut parts = self.parts.iter().enumerate();
+        let complete = parts.all(|(lane, part)| part.is_some() || is_over(lane));
+        let told = self.parts.iter().any(Option::is_some);
+        (complete && told).then(|| self.take())
+    }
+
+    fn take(&mut self) -> frame::Activity {
+        let mut clients = vec![(Doing::UNCONNECTED, 0); self.clients];
+        let lanes = self.parts.len();
+        for (lane, part) in self.parts.iter_mut().enumerate() {
+            let told = part.take().map(|part| part.clients).unwrap_or_default();
+            clients
+                .iter_mut()
+                .skip(lane)
+                .step_by(lanes)
+                .zip(told)
+                .for_each(|(to, from)| *to = from);
+        }
+        frame::Activity::new(self.at, &clients)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Picture;
+    use dbdyno_hist::{Activity, Doing, frame};
+    use dbdyno_model::Nanos;
+
+    fn part(at: u64, clients: &[(u16, u32)]) -> Activity {
+        let clients = clients.iter().map(|&(doing, backend)| (Doing(doing), backend)).collect();
+        Activity { at: Nanos(at), clients }
+    }
+
+    fn read(frame: &frame::Activity) -> (u64, Vec<u16>, Vec<u32>) {
+        let statements = frame.statements.chunks(2).map(|two| u16::from_le_bytes([two[0], two[1]]));
+        let backends =
+            frame.backends.chunks(4).map(|four| u32::from_le_bytes(four.try_into().unwrap()));
+        (frame.at_ns, statements.collect(), backends.collect())
+    }
+
+    #[test]
+    fn clients_stand_in_their_order_over_all_lanes() {
+        let mut picture = Picture::new(5, 2);
+        picture.add(1, part(100, &[(1, 11), (3, 13)]));
+        assert_eq!(picture.take_complete(|_| false), None);
+        picture.add(0, part(100, &[(0, 10), (2, 12), (4, 14)]));
+        let frame = picture.take_complete(|_| false).unwrap();
+        assert_eq!(read(&frame), (100, vec![0, 1, 2, 3, 4], vec![10, 11, 12, 13, 14]));
+        assert_eq!(picture.take_complete(|_| false), None);
+    }
+
+    #[test]
+    fn an_instant_that_one_lane_passed_over_is_dropped() {
+        let mut picture = Picture::new(2, 2);
+        picture.add(0, part(100, &[(0, 10)]));
+        picture.add(0, part(200, &[(1, 10)]));
+        picture.add(1, part(100, &[(9, 11)]));
+        assert_eq!(picture.take_complete(|_| false), None);
+        picture.add(1, part(200, &[(2, 11)]));
+        let frame = picture.take_complete(|_| false).unwrap();
+        assert_eq!(read(&frame), (200, vec![1, 2], vec![10, 11]));
+    }
+
+    #[test]
+    fn clients_of_a_lane_that_is_over_are_unconnected() {
+        let mut picture = Picture::new(2, 2);
+        assert_eq!(picture.take_complete(|_| true), None);
+        picture.add(0, part(100, &[(7, 10)]));
+        assert_eq!(picture.take_complete(|_| false), None);
+        let frame = picture.take_complete(|lane| lane == 1).unwrap();
+        assert_eq!(read(&frame), (100, vec![7, 0xFFFF], vec![10, 0]));
+    }
+}

@@ -1,0 +1,85 @@
+//! What the clients are doing at instants that all workers of a run share.
+
+use super::Worker;
+use crate::client::{Client, State};
+use dbdyno_hist::{Activity, Doing};
+use dbdyno_model::Nanos;
+
+/// Evenly spaced instants, of which each is told once, or passed over for a later one.
+#[derive(Debug)]
+pub(super) struct Beat {
+    interval: Nanos,
+    /// The next one.
+    next: Nanos,
+}
+
+impl Beat {
+    /// One `interval` after `start`, and so on.
+    pub(super) fn new(start: Nanos, interval: Nanos) -> Self {
+        Self { interval, next: start + interval }
+    }
+
+    /// The latest instant until `now`, if there is one that was not told yet. What came before
+    /// it is passed over: nobody looked then, and what is seen now says nothing about it.
+    fn passed(&mut self, now: Nanos) -> Option<Nanos> {
+        let late = (self.next <= now).then(|| (now - self.next).0 / self.interval.0)?;
+        let latest = self.next + self.interval * late;
+        self.next = latest + self.interval;
+        Some(latest)
+    }
+}
+
+impl Worker {
+    /// When the clients are to be looked at next.
+    pub(super) fn next_look(&self) -> Nanos {
+        self.beat.as_ref().map_or(Nanos::MAX, |beat| beat.next)
+    }
+
+    /// Looks at the clients, if it is time, before anything of this moment changes them.
+    pub(super) fn look_at_clients(&mut self, now: Nanos) {
+        if let Some(at) = self.beat.as_mut().and_then(|beat| beat.passed(now)) {
+            let clients = self.clients.iter().map(Client::activity).collect();
+            self.activity = Some(Activity { at, clients });
+        }
+    }
+
+    /// What was seen when the clients were last looked at, once.
+    pub fn take_activity(&mut self) -> Option<Activity> {
+        self.activity.take()
+    }
+}
+
+impl Client {
+    /// What it is doing, and the server's process that serves it.
+    fn activity(&self) -> (Doing, u32) {
+        let doing = match self.state {
+            State::Unconnected | State::Connecting(_) | State::Finished => Doing::UNCONNECTED,
+            State::Idle(_) | State::Thinking => Doing::IDLE,
+            State::Sleeping | State::Shelling => Doing::PAUSING,
+            State::RollingBack { .. } | State::Cancelling => Doing::UNLISTED,
+            State::Asking => self
+                .outstanding
+                .front()
+                .map_or(Doing::UNLISTED, |(statement, _)| Doing::awaiting(*statement)),
+        };
+        (doing, if self.connected { self.backend } else { 0 })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Beat;
+    use dbdyno_model::Nanos;
+
+    #[test]
+    fn each_instant_is_told_once_and_those_slept_through_never() {
+        let mut beat = Beat::new(Nanos(1000), Nanos(100));
+        let told = [1050, 1099, 1100, 1100, 1150, 1260, 1299, 1730, 1799, 1800]
+            .map(|now| beat.passed(Nanos(now)).map(|at| at.0));
+        let (none, at) = (None, Some);
+        assert_eq!(
+            told,
+            [none, none, at(1100), none, none, at(1200), none, at(1700), none, at(1800)]
+        );
+    }
+}
