@@ -1,16 +1,32 @@
-"""Who waited for whom: the queue of statements behind locks, as it was on average."""
+"""Who waited for whom: the queue of statements behind locks, as it was on average.
 
+Says what was seen, and splits each statement's latency by it; what it means for a workload
+is for the rules to say.
+"""
+
+from collections import Counter, defaultdict
+from typing import NamedTuple
+
+import numpy as np
 from msgspec import Struct
 
+from dbdyno.analysis.budget import Budget, budget
+from dbdyno.analysis.looks import ClientSeconds, Looks, Seen, client_seconds, measured_looks, seen
+from dbdyno.analysis.wait_kinds import PartKind
 from dbdyno.model.recording import Recording
+
+_ROWS_KEPT = 10
+_WORKING: tuple[PartKind, ...] = ("cpu", "client_or_network")
 
 
 class Edge(Struct, frozen=True, kw_only=True):
     """Waiters of one statement behind blockers of one statement.
 
     ``relation`` is the table whose row (or which itself) is locked; ``rows`` are the places
-    seen, the most frequent first. ``waiters_mean`` is over all looks, also those with none;
-    ``waited_ms`` the mean time a waiter had waited when seen, None where it is not known.
+    seen most, each with its part of the edge's client-seconds. ``waiters_mean`` is over all
+    looks, also those with none; ``waited_ms`` the mean time a waiter had waited when seen,
+    None where it is not known. ``is_direct_to_root`` tells whether the blocker itself waits
+    for no lock.
     """
 
     waiter: int
@@ -29,7 +45,10 @@ class Edge(Struct, frozen=True, kw_only=True):
 
 
 class StatementTime(Struct, frozen=True, kw_only=True):
-    """One statement's mean latency, split. The parts add up to ``mean_ms``."""
+    """One statement's mean latency, split. The parts add up to ``mean_ms``.
+
+    ``working_ms`` is on a processor or on the way; waiting for a processor is another wait.
+    """
 
     statement: int
     mean_ms: float
@@ -39,7 +58,7 @@ class StatementTime(Struct, frozen=True, kw_only=True):
 
 
 class LockQueue(Struct, frozen=True, kw_only=True):
-    """The queue in the measured part of the run."""
+    """The queue in the measured part of the run. Statements that no look saw are not in it."""
 
     edges: list[Edge]
     statements: list[StatementTime]
@@ -47,4 +66,113 @@ class LockQueue(Struct, frozen=True, kw_only=True):
 
 def lock_queue(recording: Recording) -> LockQueue | None:
     """None when locks were not looked at; no edges when nobody waited."""
-    raise NotImplementedError
+    looks = measured_looks(recording)
+    spent = budget(recording)
+    if looks is None or spent is None:
+        return None
+    return LockQueue(edges=_edges(looks, recording), statements=_statements(recording, spent))
+
+
+class _Ends(NamedTuple):
+    """What makes an edge."""
+
+    waiter: int
+    waiter_who: str
+    blocker: int
+    blocker_who: str
+    lock: str
+    relation: str
+    is_direct_to_root: bool
+
+
+_ENDS = ("waiter", "waiter_who", "blocker", "blocker_who", "lock", "relation")
+
+
+def _edges(looks: Looks, recording: Recording) -> list[Edge]:
+    """The longest first."""
+    blocking = seen(looks, recording.tables["blocking"])
+    is_direct = blocking.columns["depth"] == 1
+    ends = [
+        _Ends._make((*row, direct))
+        for row, direct in zip(blocking.rows(_ENDS), is_direct.tolist(), strict=True)
+    ]
+    members: dict[_Ends, list[int]] = defaultdict(list)
+    for place, end in enumerate(ends):
+        members[end].append(place)
+    found = [
+        _edge(end, spent, blocking, members[end], looks.total_s)
+        for end, spent in client_seconds(looks, blocking, ends).items()
+    ]
+    return sorted(found, key=lambda edge: -edge.client_seconds)
+
+
+def _edge(
+    ends: _Ends, spent: ClientSeconds, blocking: Seen, members: list[int], looked_s: float
+) -> Edge:
+    return Edge(
+        **ends._asdict(),
+        rows=_rows(blocking, members),
+        client_seconds=spent.seconds,
+        low=spent.low,
+        high=spent.high,
+        waiters_mean=spent.seconds / looked_s,
+        waited_ms=_waited_ms(blocking, members),
+    )
+
+
+def _rows(blocking: Seen, members: list[int]) -> tuple[tuple[str, float], ...]:
+    """Places and client-seconds, the most frequent first."""
+    seconds: Counter[str] = Counter()
+    places = blocking.columns["row"][members].tolist()
+    for place, spent_s in zip(places, blocking.client_seconds[members].tolist(), strict=True):
+        if place:
+            seconds[place] += spent_s
+    return tuple(seconds.most_common(_ROWS_KEPT))
+
+
+def _waited_ms(blocking: Seen, members: list[int]) -> float | None:
+    """The mean over the waiters whose time is known."""
+    waited_s = blocking.columns["waited_s"][members]
+    is_known = ~np.isnan(waited_s)
+    if not is_known.any():
+        return None
+    waiters = blocking.columns["count"][members][is_known]
+    return float(waited_s[is_known].sum() / waiters.sum() * 1e3)
+
+
+def _statements(recording: Recording, spent: Budget) -> list[StatementTime]:
+    """Those that both the engine timed and a look saw."""
+    return [
+        _statement_time(statement, mean_ms, spent)
+        for statement, mean_ms in statement_means_ms(recording).items()
+        if spent.share(statement=statement) > 0
+    ]
+
+
+def _statement_time(statement: int, mean_ms: float, spent: Budget) -> StatementTime:
+    """The engine's mean latency, divided as the statement's samples are."""
+    whole = spent.share(statement=statement)
+    lock = spent.share("lock", statement=statement) / whole
+    working = sum(spent.share(kind, statement=statement) for kind in _WORKING) / whole
+    return StatementTime(
+        statement=statement,
+        mean_ms=mean_ms,
+        lock_ms=mean_ms * lock,
+        other_wait_ms=mean_ms * (1 - lock - working),
+        working_ms=mean_ms * working,
+    )
+
+
+def statement_means_ms(recording: Recording) -> dict[int, float]:
+    """The mean latency of each statement in the measured part, as the engine timed it."""
+    statements, intervals = recording.tables["statements"], recording.tables["intervals"]
+    measured = np.isin(
+        statements["interval"], intervals["interval"][intervals["phase"] != "warmup"]
+    )
+    number, count = statements["statement"][measured], statements["count"][measured]
+    times = np.bincount(number, count * statements["mean_ms"][measured].astype(float))
+    counts = np.bincount(number, count)
+    return {
+        statement: float(times[statement] / counts[statement])
+        for statement in np.flatnonzero(counts).tolist()
+    }

@@ -1,0 +1,131 @@
+"""Looks at the sessions, as client-seconds with an interval.
+
+A look stands for some seconds of the run; a session seen in it counts for so many
+client-seconds. Looks that follow each other often see the same long wait, so they are not
+independent samples: intervals come from a bootstrap of blocks of time (Künsch, *Annals of
+Statistics* 17, 1989). What a session was doing is not this file's business.
+"""
+
+from collections.abc import Hashable, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+from msgspec import Struct
+from numpy.typing import NDArray
+
+from dbdyno.analysis.estimate import CONFIDENCE, Series
+from dbdyno.model.recording import Columns, Recording
+
+SOURCE = "waits"
+_BLOCK_S = 1.0
+_BLOCKS_MAX = 600
+"""Of a long run the blocks are longer, which costs no accuracy and bounds the work."""
+_RESAMPLES = 1000
+_SEED = 1989
+
+Indexes = NDArray[np.intp]
+Group = TypeVar("Group", bound=Hashable)
+
+
+class Looks(Struct, frozen=True):
+    """The looks of the measured part, in the order of time."""
+
+    time_s: Series
+    seconds: Series
+    block: Indexes
+    """Which block of time each is of; all blocks have a look."""
+
+    @property
+    def blocks(self) -> int:
+        """How many blocks there are."""
+        return int(self.block.max()) + 1
+
+    @property
+    def total_s(self) -> float:
+        """How much of the run the looks stand for."""
+        return float(self.seconds.sum())
+
+
+class Seen(Struct, frozen=True):
+    """Rows of a table that measured looks saw."""
+
+    columns: Columns
+    client_seconds: Series
+    block: Indexes
+
+    def rows(self, names: Sequence[str]) -> list[tuple[Any, ...]]:
+        """The named columns, row by row."""
+        return list(zip(*(self.columns[name].tolist() for name in names), strict=True))
+
+
+class ClientSeconds(Struct, frozen=True):
+    """How many, with their 95 % interval."""
+
+    seconds: float
+    low: float
+    high: float
+
+
+def measured_s(recording: Recording) -> float:
+    """The length of the measured part as far as it is recorded."""
+    intervals = recording.tables["intervals"]
+    return float(intervals["seconds"][intervals["phase"] == "measure"].sum())
+
+
+def measured_looks(recording: Recording) -> Looks | None:
+    """None when nobody looked."""
+    samples = recording.tables["samples"]
+    end_s = measured_s(recording)
+    wanted = (samples["source"] == SOURCE) & (samples["time_s"] > 0) & (samples["time_s"] <= end_s)
+    if not wanted.any():
+        return None
+    time_s = samples["time_s"][wanted]
+    order = np.argsort(time_s, kind="stable")
+    length_s = max(_BLOCK_S, end_s / _BLOCKS_MAX)
+    _, block = np.unique(np.ceil(time_s[order] / length_s), return_inverse=True)
+    return Looks(time_s[order], samples["seconds"][wanted][order], block)
+
+
+def seen(looks: Looks, table: Columns) -> Seen:
+    """The rows of a table that belong to these looks."""
+    nearest = np.searchsorted(looks.time_s, table["time_s"])
+    place = np.minimum(nearest, len(looks.time_s) - 1)
+    wanted = looks.time_s[place] == table["time_s"]
+    place = place[wanted]
+    return Seen(
+        columns={name: column[wanted] for name, column in table.items()},
+        client_seconds=table["count"][wanted] * looks.seconds[place],
+        block=looks.block[place],
+    )
+
+
+def client_seconds(
+    looks: Looks, found: Seen, groups: Sequence[Group | None]
+) -> dict[Group, ClientSeconds]:
+    """Client-seconds of each group; ``groups`` names that of each row, None for none."""
+    numbers: dict[Group, int] = {}
+    group = np.array(
+        [-1 if name is None else numbers.setdefault(name, len(numbers)) for name in groups],
+        dtype=np.intp,
+    )
+    if not numbers:
+        return {}
+    kept = group >= 0
+    by_block = np.zeros((looks.blocks, len(numbers)))
+    np.add.at(by_block, (found.block[kept], group[kept]), found.client_seconds[kept])
+    low, high = _bootstrapped(by_block)
+    sums = by_block.sum(axis=0)
+    return {
+        name: ClientSeconds(float(sums[number]), float(low[number]), float(high[number]))
+        for name, number in numbers.items()
+    }
+
+
+def _bootstrapped(by_block: Series) -> tuple[Series, Series]:
+    """The ends of the 95 % intervals of the columns' sums, blocks drawn anew with replacement."""
+    blocks = len(by_block)
+    chance = np.random.default_rng(_SEED)
+    draws = chance.multinomial(blocks, np.full(blocks, 1 / blocks), size=_RESAMPLES)
+    outside = (1 - CONFIDENCE) / 2
+    low, high = np.quantile(draws @ by_block, (outside, 1 - outside), axis=0)
+    return low, high
