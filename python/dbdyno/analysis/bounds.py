@@ -1,0 +1,117 @@
+"""What a workload cannot exceed whatever the server does: bounds that need no sampling.
+
+Plain arithmetic on numbers that others measured; each function says its formula and where
+it comes from. Times are seconds, rates are per second. Nothing here knows of runs.
+"""
+
+import math
+from collections.abc import Iterable, Sequence
+
+UNBOUNDED = math.inf
+
+
+def row_hold_bound_tps(holds: Iterable[tuple[float, float]]) -> float:
+    """How many transactions a second one row lets through: 1 / Σ pᵢ·hᵢ.
+
+    Each (p, h) is the probability that a transaction locks the row by one way, and how long
+    it then holds it: from the statement that locks to the end of the commit. The row is a
+    server of utilisation X·Σ pᵢ·hᵢ, which cannot exceed 1 (the utilisation law; Denning and
+    Buzen, *Computing Surveys* 10, 1978).
+    """
+    busy_s = sum(probability * hold_s for probability, hold_s in holds)
+    return 1 / busy_s if busy_s > 0 else UNBOUNDED
+
+
+def let_past(rows: float, clients: float) -> float:
+    """How many clients at most get past a statement that locks one of ``rows``: min(N, K).
+
+    Each row has one holder, so a statement in front of the hottest row shields it.
+    """
+    return min(rows, clients)
+
+
+def waiting_at(rows_in_order: Sequence[float], clients: float) -> list[float]:
+    """How many clients wait at each of the locking statements of a transaction, at most.
+
+    Nᵢ − min(Nᵢ, Kᵢ) with Nᵢ₊₁ = min(Nᵢ, Kᵢ): every statement sees only those whom the ones
+    before it let past. The queue stands where this is largest, which need not be at the row
+    that bounds the rate.
+    """
+    waiting = []
+    for rows in rows_in_order:
+        past = let_past(rows, clients)
+        waiting.append(clients - past)
+        clients = past
+    return waiting
+
+
+def expected_distinct(rows: float, clients: float) -> float:
+    """Distinct rows that N clients hold who choose among K uniformly: K·(1 − (1 − 1/K)^N).
+
+    The occupancy problem (Feller, *An Introduction to Probability Theory* I, §IV.2).
+    """
+    return rows * (1 - math.pow(1 - 1 / rows, clients))
+
+
+def round_trip_floor_s(statements: float, round_trip_s: float) -> float:
+    """What k statements sent one after the other take on the way alone: k·RTT."""
+    return statements * round_trip_s
+
+
+def pipelining_saves_s(statements: float, round_trip_s: float) -> float:
+    """What sending them together saves, by a pipeline or a function: (k − 1)·RTT."""
+    return max(statements - 1, 0) * round_trip_s
+
+
+def commit_bound_tps(flush_s: float, commits_per_flush: float = 1.0) -> float:
+    """Commits a second where flushes follow each other: commits per flush / flush time.
+
+    One client commits alone; with N of them group commit lets at most N share a flush.
+    """
+    return commits_per_flush / flush_s if flush_s > 0 else UNBOUNDED
+
+
+def free_row_versions(page_bytes: float, fillfactor: float, row_bytes: float) -> int:
+    """Row versions that fit into what the fillfactor (0 to 1) leaves free on a page."""
+    return int(page_bytes * (1 - fillfactor) // row_bytes)
+
+
+def hot_share_expected(free_versions: int, updates_between_prunes: float) -> float:
+    """The share of updates that find room on their page: E[min(U, r)] / E[U].
+
+    U, the updates of a page from one pruning to the next, is Poisson; the first r of them
+    find room, and E[min(U, r)] = Σₖ₌₀..r₋₁ P(U > k). Columns in an index are another matter:
+    a statement that changes one is never HOT.
+    """
+    if updates_between_prunes <= 0:
+        return 1.0
+    probability, beyond, found_room = math.exp(-updates_between_prunes), 1.0, 0.0
+    for versions in range(free_versions):
+        beyond -= probability
+        found_room += beyond
+        probability *= updates_between_prunes / (versions + 1)
+    return min(found_room / updates_between_prunes, 1.0)
+
+
+def cached_share(cache_bytes: float, touched_bytes: float) -> float:
+    """The share of uniform accesses that a cache can serve: min(1, C/W).
+
+    Under uniform independent references every page is as likely as any other to be there,
+    whatever the policy of replacement (King, *Proc. IFIP* 1971). Skewed keys are served better.
+    """
+    return min(cache_bytes / touched_bytes, 1.0) if touched_bytes > 0 else 1.0
+
+
+def gain_factor(share: float, next_utilisation: float = 0.0) -> float:
+    """By how much throughput can rise at most when a cause goes that takes this share.
+
+    1/(1 − w) in a closed loop whose clients spend w of their time on it, bounded by the next
+    resource, which has 1/u of its present rate left (Amdahl, *AFIPS* 1967; the utilisation law).
+    """
+    alone = 1 / (1 - share) if share < 1 else UNBOUNDED
+    return min(alone, 1 / next_utilisation) if next_utilisation > 0 else alone
+
+
+def clients_at_work(tps: float, response_s: float) -> float:
+    """How many clients are in the system: N = X·R (Little, *Operations Research* 9, 1961)."""
+    return tps * response_s
