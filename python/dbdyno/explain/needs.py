@@ -77,5 +77,7 @@ def committed(case: Case) -> int:
 
 
 def _unread(case: Case, source: str) -> str:
+    if not len(case.recording.tables["samples"]["time_s"]):
+        return "the run was measured without telemetry"
     why = lack_of(case.recording, source)
     return f"{source} was not read: {why}" if why else f"{source} was not read"

@@ -1,0 +1,69 @@
+"""Who used the machine's processors while the run was measured.
+
+    capacity = server + engine + dbdyno + others + stolen + idle
+
+from the kernel's own accounts, in core-seconds. What is counted for the machine and for
+none of our processes was used by others, the kernel's own threads among them.
+"""
+
+from msgspec import Struct
+
+from dbdyno.explain.case import Case
+from dbdyno.explain.needs import grown, known_objects, levels, needed
+
+_BUSY = ("user_us", "system_us", "irq_us")
+_IDLE = ("idle_us", "iowait_us")
+SATURATED = 0.8
+"""Above this share of the processors in use, work queues for them now and then."""
+
+
+class ProcessorTime(Struct, frozen=True, kw_only=True):
+    """Shares of the machine's processors in the measured part; they add up to 1."""
+
+    cores: float
+    server: float
+    engine: float
+    dbdyno: float
+    others: float
+    stolen: float
+    idle: float
+
+    @property
+    def in_use(self) -> float:
+        """By whomever, also by other machines on the same processors."""
+        return 1.0 - self.idle
+
+
+def processor_time(case: Case) -> ProcessorTime:
+    """The machine's processors, shared out; a server elsewhere has none of them."""
+    is_here = "server" in known_objects(case, "processes")
+    needed(is_here or None, "the server's processes are not seen on this machine")
+    busy, idle = _machine_us(case, *_BUSY), _machine_us(case, *_IDLE)
+    stolen = _machine_us(case, "steal_us")
+    capacity = max(busy + idle + stolen, 1.0)
+    ours = {who: _process_us(case, who) / capacity for who in ("server", "engine", "dbdyno")}
+    return ProcessorTime(
+        cores=float(levels(case, "machine", "processors").value[-1]),
+        **ours,
+        others=max(busy / capacity - sum(ours.values()), 0.0),
+        stolen=stolen / capacity,
+        idle=idle / capacity,
+    )
+
+
+def busiest_others(case: Case, limit: int = 3) -> list[tuple[str, float]]:
+    """Other programs by name, with the core-seconds they took; the busiest first."""
+    used = {
+        name: grown(case, "busiest", "cpu_us", name) / 1e6
+        for name in known_objects(case, "busiest")
+    }
+    taken = [(name, seconds) for name, seconds in used.items() if seconds > 0]
+    return sorted(taken, key=lambda one: one[1], reverse=True)[:limit]
+
+
+def _machine_us(case: Case, *names: str) -> float:
+    return sum(grown(case, "machine", name) for name in names)
+
+
+def _process_us(case: Case, who: str) -> float:
+    return sum(grown(case, "processes", name, who) for name in ("user_us", "system_us"))

@@ -1,0 +1,64 @@
+"""Other programs use the processors that the server needs.
+
+Looks for: processors in use for 80 % and more while programs that are neither the server nor
+ours take a part of them; the busiest are named.
+
+Arithmetic: with the processors full, taking the share w away from others gives the work a
+factor of up to 1 / (1 − w). Others are what the kernel counts for the machine and for none of
+the server's, the load generator's or dbdyno's own processes.
+
+Source: utilization law, U = X · S (Denning and Buzen, Computing Surveys 10, 1978).
+
+Wrong when: the others work for the server without being its processes (a pooler, a proxy, the
+kernel's threads for storage and network): then they are part of what a transaction costs.
+"""
+
+from dbdyno.explain.case import Case
+from dbdyno.explain.processors import SATURATED, busiest_others, processor_time
+from dbdyno.explain.rule import NOTICED, NotFound, Outcome, Rule, found
+from dbdyno.explain.words import gain_words
+from dbdyno.words import percent, seconds
+
+
+def look(case: Case) -> Outcome:
+    """Only where processors are scarce do others do harm."""
+    used = processor_time(case)
+    if used.others < NOTICED:
+        return NotFound(f"other programs took {percent(used.others)} of the processors")
+    if used.in_use < SATURATED:
+        return NotFound(f"the processors were idle for {percent(used.idle)} of the time")
+    names = busiest_others(case)
+    return found(
+        f"Other programs took {percent(used.others)} of processors that are all in use"
+        f"{_who(names)}.",
+        share=used.others,
+        share_of="client time",
+        certainty="likely",
+        evidence={
+            "others_share": used.others,
+            "server_share": used.server,
+            "busiest": [{"name": name, "cpu_s": taken} for name, taken in names],
+        },
+        seen=[
+            f"Processors in use: {percent(used.in_use)}, by the server {percent(used.server)}.",
+            *(f"{name} took {seconds(taken)} of processor time." for name, taken in names),
+        ],
+        why="The server's processes queue behind them: every statement takes longer, and none "
+        "is to blame.",
+        advice=["Stop them while you measure, or keep them off the server's processors (taskset)."],
+        gain=gain_words(used.others),
+        refute="Run again without them: throughput must rise by about that factor.",
+    )
+
+
+def _who(names: list[tuple[str, float]]) -> str:
+    return f", {names[0][0]} the most" if names else ""
+
+
+RULE = Rule(
+    id="cpu_others",
+    title="CPU bound: other programs on the same processors",
+    look=look,
+    covers=frozenset({"cpu_server", "cpu_generator", "too_many_connections", "round_trips"}),
+    accounts_for=frozenset({"cpu", "cpu_queue", "client_or_network"}),
+)

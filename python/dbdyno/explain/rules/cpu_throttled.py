@@ -1,0 +1,111 @@
+"""Throttled: a control group, or signals, keep processes off the processors.
+
+Looks for: the server or the load generator in a control group that ran out of its quota, and
+server processes that were seen stopped.
+
+Arithmetic: a group with a quota is counted by periods (100 ms as a rule). The part of them in
+which the quota ran out is the part of time in which its processes stood still at the end; no
+more of the time than that can be charged to it, and no more than the kernel says it throttled.
+For signals the share is that of looks at which a process was stopped.
+
+Source: the kernel's documentation of CFS bandwidth control (nr_periods, nr_throttled,
+throttled_time; in version 2 throttled_usec).
+
+Wrong when: the quota is of a group far above ours which was not seen from inside a container.
+"""
+
+import numpy as np
+
+from dbdyno.analysis.readings import level, was_read
+from dbdyno.explain.case import Case
+from dbdyno.explain.needs import grown, known_objects, levels, needed
+from dbdyno.explain.rule import NOTICED, NotFound, Outcome, Rule, found
+from dbdyno.explain.words import gain_words
+from dbdyno.model.record import Finding
+from dbdyno.words import percent, significant
+
+_WHO = {"server": "the server", "engine": "the load generator"}
+
+
+def look(case: Case) -> Outcome:
+    """The graver of the two ways."""
+    throttled = {who: _throttled_share(case, who) for who in _groups(case)}
+    worst = max(throttled, key=lambda who: throttled[who], default=None)
+    stopped = _stopped_share(case)
+    if worst is not None and throttled[worst] >= max(stopped, NOTICED):
+        return _by_group(case, worst, throttled[worst])
+    if stopped >= NOTICED:
+        return _by_signal(stopped)
+    return NotFound("no quota ran out and no process was seen stopped")
+
+
+def _groups(case: Case) -> list[str]:
+    """Whose group was read; without one there is no quota to run out of."""
+    if not was_read(case.recording, "control_group"):
+        return []
+    return known_objects(case, "control_group")
+
+
+def _throttled_share(case: Case, who: str) -> float:
+    periods = grown(case, "control_group", "periods", who)
+    if not periods:
+        return 0.0
+    ran_out = grown(case, "control_group", "throttled_periods", who) / periods
+    throttled_s = grown(case, "control_group", "throttled_us", who) / 1e6
+    duration_s = needed(case.record.duration_s or None, "nothing was measured")
+    return min(ran_out, throttled_s / duration_s, 1.0)
+
+
+def _stopped_share(case: Case) -> float:
+    """Of the server's processes, over all looks at them."""
+    count = levels(case, "processes", "count", "server").value
+    stopped = level(case.recording, "processes", "stopped", "server")
+    if stopped is None:
+        return 0.0
+    return float(np.mean(stopped.value)) / max(float(np.mean(count)), 1.0)
+
+
+def _by_group(case: Case, who: str, share: float) -> Finding:
+    limit = level(case.recording, "control_group", "limit_cores", who)
+    cores = float(limit.value[-1]) if limit is not None else None
+    quota = f" of {significant(cores)} processors" if cores is not None else ""
+    return found(
+        f"The control group of {_WHO.get(who, who)} used up its quota{quota} and stood still for "
+        f"{percent(share)} of the time.",
+        share=share,
+        share_of="client time",
+        certainty="sure",
+        evidence={"who": who, "throttled_share": share, "limit_cores": cores},
+        seen=[f"The kernel throttled the group for {percent(share)} of the run."],
+        why="A transaction that meets the end of the quota waits for the next period: tens of "
+        "milliseconds, on an idle machine.",
+        advice=["Raise or remove the quota (docker --cpus, cpu.max, a pod's limits.cpu)."],
+        gain=gain_words(share),
+        refute="Double the quota: throughput must rise and the throttled periods fall.",
+    )
+
+
+def _by_signal(share: float) -> Finding:
+    return found(
+        f"The server's processes were stopped for {percent(share)} of the looks at them.",
+        title="Throttled: the server's processes were stopped",
+        share=share,
+        share_of="client time",
+        certainty="likely",
+        evidence={"stopped_share": share},
+        seen=[f"In state T (stopped by a signal) for {percent(share)} of the time."],
+        why="A stopped process answers nobody and keeps its locks.",
+        advice=["Find who sends SIGSTOP: a debugger, a freezer, a limiter such as cpulimit."],
+        refute="Look at the states of the server's processes (ps): none may be T.",
+    )
+
+
+RULE = Rule(
+    id="cpu_throttled",
+    title="Throttled: a control group's quota ran out",
+    look=look,
+    covers=frozenset(
+        {"cpu_server", "cpu_others", "cpu_generator", "too_many_connections", "round_trips"}
+    ),
+    accounts_for=frozenset({"cpu", "cpu_queue", "client_or_network"}),
+)
