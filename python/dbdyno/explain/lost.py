@@ -1,0 +1,48 @@
+"""What events of one kind cost a run, as rules about events say it.
+
+A loss is taken for real when few random placements of the events lose as much; an event that
+came once is an anecdote, and at most a hint.
+"""
+
+from dbdyno.analysis.losses import Loss
+from dbdyno.explain.case import Case
+from dbdyno.explain.needs import losses_of
+from dbdyno.explain.rule import NOTICED
+from dbdyno.model.record import Certainty
+from dbdyno.words import count, percent
+
+CHANCE_MAX = 0.05
+
+
+def loss_to(case: Case, kind: str) -> Loss | None:
+    """What events of this kind cost; None below the noise."""
+    for loss in losses_of(case).by_kind:
+        if loss.kind == kind and loss.of_run >= NOTICED and loss.chance <= CHANCE_MAX:
+            return loss
+    return None
+
+
+def certainty_of(loss: Loss) -> Certainty:
+    """Repeats make it likely; the loss itself is one kind of evidence."""
+    return "likely" if loss.occurrences > 1 and loss.low is not None and loss.low > 0 else "hint"
+
+
+def loss_words(loss: Loss) -> str:
+    """How much, how often, and how likely by chance."""
+    times = "once" if loss.occurrences == 1 else f"{loss.occurrences} times"
+    return (
+        f"It happened {times} and cost {count(loss.transactions)} transactions, "
+        f"{percent(loss.of_run)} of what the run could have done and {percent(loss.share)} of "
+        f"all that it lost; at random places {percent(loss.chance)} of trials lose as much."
+    )
+
+
+def loss_evidence(loss: Loss) -> dict[str, float | int | None]:
+    """The numbers of a loss, as findings keep them."""
+    return {
+        "occurrences": loss.occurrences,
+        "transactions_lost": loss.transactions,
+        "share_of_run": loss.of_run,
+        "share_of_loss": loss.share,
+        "chance": loss.chance,
+    }

@@ -1,0 +1,87 @@
+"""What a statement of a script writes and compares, read off its text.
+
+Not a parser: it knows the plain forms that transactions are made of, and answers with nothing
+for the rest. A rule that names a table or column by it has a second kind of evidence, or says
+that it has not.
+"""
+
+import re
+
+_NAME = r'(?:"[^"]+"|\w+)'
+_QUALIFIED = rf"{_NAME}(?:\.{_NAME})?"
+_LITERAL = re.compile(r"'(?:[^']|'')*'")
+_COMMENT = re.compile(r"--[^\n]*|/\*.*?\*/", re.DOTALL)
+# Not the UPDATE of SELECT … FOR UPDATE, FOR NO KEY UPDATE or ON CONFLICT DO UPDATE.
+_UPDATE = r"(?<!\bfor\s)(?<!\bkey\s)(?<!\bdo\s)\bupdate\s+(?:only\s+)?"
+_INSERT, _DELETE = r"\binsert\s+into\s+", r"\bdelete\s+from\s+(?:only\s+)?"
+_WRITES = re.compile(rf"(?:{_UPDATE}|{_INSERT}|{_DELETE})({_QUALIFIED})", re.I)
+_READS = re.compile(rf"\b(?:from|join)\s+(?:only\s+)?({_QUALIFIED})", re.I)
+_SET = re.compile(r"\bset\b(.*?)(?:\bwhere\b|\bfrom\b|\breturning\b|$)", re.I | re.DOTALL)
+_WHERE = re.compile(
+    r"\bwhere\b(.*?)(?:\bgroup\b|\border\b|\blimit\b|\breturning\b|\bfor\b|$)", re.I | re.DOTALL
+)
+_ASSIGNED = re.compile(rf"(?:^|,)\s*({_NAME})\s*=")
+_ASSIGNED_TOGETHER = re.compile(r"\(([^()]*)\)\s*=")
+_EQUAL = re.compile(rf"({_QUALIFIED})\s*(?:=|\bin\s*\()", re.I)
+_NESTED = re.compile(r"\([^()]*\)")
+
+
+def is_update(sql: str) -> bool:
+    """Whether it is a plain UPDATE."""
+    return _bare(sql).lstrip().lower().startswith("update")
+
+
+def written_table(sql: str) -> str | None:
+    """The table that it updates, inserts into or deletes from."""
+    match = _WRITES.search(_bare(sql))
+    return _table(match[1]) if match else None
+
+
+def tables_of(sql: str) -> list[str]:
+    """The tables that it writes and reads, each once."""
+    bare = _bare(sql)
+    named = [match[1] for pattern in (_WRITES, _READS) for match in pattern.finditer(bare)]
+    return list(dict.fromkeys(map(_table, named)))
+
+
+def assigned_columns(sql: str) -> list[str]:
+    """The columns that its SET assigns."""
+    clause = _SET.search(_bare(sql))
+    if clause is None:
+        return []
+    together = [
+        name for group in _ASSIGNED_TOGETHER.findall(clause[1]) for name in group.split(",")
+    ]
+    single = _ASSIGNED.findall(_without_nested(clause[1]))
+    return [_unquoted(name.strip()) for name in [*single, *together]]
+
+
+def equal_columns(sql: str) -> list[str]:
+    """The columns that its WHERE holds equal to something, without their tables."""
+    clause = _WHERE.search(_bare(sql))
+    named = _EQUAL.findall(clause[1]) if clause else []
+    return list(dict.fromkeys(_unquoted(name.rpartition(".")[2]) for name in named))
+
+
+def _bare(sql: str) -> str:
+    """Without comments, and without what stands in literals."""
+    return _LITERAL.sub("''", _COMMENT.sub(" ", sql))
+
+
+def _without_nested(text: str) -> str:
+    """Without what stands in parentheses, which may be whole queries."""
+    while (shorter := _NESTED.sub("", text)) != text:
+        text = shorter
+    return text
+
+
+def _table(name: str) -> str:
+    """As telemetry names tables: without the schema that needs no naming."""
+    schema, _, table = name.rpartition(".")
+    prefix = "" if schema in ("", "public") else f"{_unquoted(schema)}."
+    return prefix + _unquoted(table)
+
+
+def _unquoted(name: str) -> str:
+    """Names that are not quoted are folded to lower case, as the server does."""
+    return name[1:-1] if name.startswith('"') else name.lower()
