@@ -180,6 +180,20 @@ class MadeRun:
         self._builders["statement_texts"].add(number, script, number, line, sql)
         return self
 
+    def latency(self, statement: int, mean_ms: float, *, count: int = 1000) -> "MadeRun":
+        """The engine timed a statement so in each interval."""
+        unknown = [np.nan] * (len(SCHEMAS["statements"]) - 4)
+        for interval in range(len(self.begin_s)):
+            self._builders["statements"].add(interval, statement, count, mean_ms, *unknown)
+        return self
+
+    def connects(self, mean_ms: float, *, count: int = 1000) -> "MadeRun":
+        """So many clients connected in each interval."""
+        unknown = [np.nan] * (len(SCHEMAS["connects"]) - 3)
+        for interval in range(len(self.begin_s)):
+            self._builders["connects"].add(interval, count, mean_ms, *unknown)
+        return self
+
     def outage(self, time_s: float, seconds: float, *, connections_lost: int = 1) -> "MadeRun":
         """Connections were lost; ``seconds`` is NaN where they never came back."""
         message = "server closed the connection unexpectedly"

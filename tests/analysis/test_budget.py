@@ -1,0 +1,213 @@
+import msgspec
+import numpy as np
+import pytest
+
+from dbdyno.analysis.budget import budget
+from dbdyno.model.telemetry import BlockCount, WaitCount
+from tests.support.recordings import MadeRun
+
+CLIENTS, SECONDS = 8, 20
+WHOLE = CLIENTS * SECONDS
+RUNNING = WaitCount("client", 0, "asking", "active", "", "", 2)
+QUEUED = WaitCount("client", 1, "asking", "active", "Lock", "transactionid", 3)
+FLUSHING = WaitCount("client", 2, "asking", "active", "IO", "WALSync", 1)
+ON_THE_WAY = WaitCount("client", 0, "asking", "idle in transaction", "Client", "ClientRead", 2)
+ALL = (RUNNING, QUEUED, FLUSHING, ON_THE_WAY)
+
+
+def behind(root_wait, root_who="client", root=2, root_state="active", count=3):
+    return BlockCount(
+        "client",
+        1,
+        root_who,
+        root,
+        root_who,
+        root,
+        root_state,
+        root_wait,
+        "transactionid",
+        "ShareLock",
+        "pgbench_branches",
+        "(0,1)",
+        1,
+        count,
+        None,
+    )
+
+
+def made(waits=ALL, blocking=(), every_s=0.5):
+    run = MadeRun(clients=CLIENTS, seconds=SECONDS)
+    for number in range(1, int(SECONDS / every_s) + 1):
+        run.look(number * every_s, waits, blocking, seconds=every_s)
+    return run
+
+
+def spent(*arguments, **named):
+    return budget(made(*arguments, **named).recording())
+
+
+def test_no_looks_no_budget():
+    assert budget(MadeRun().recording()) is None
+
+
+def test_looks_of_the_warm_up_and_of_the_drain_do_not_count():
+    run = made().look(-1.0, ALL).look(SECONDS + 0.5, ALL)
+    assert budget(run.recording()).samples == 40
+
+
+def test_the_parts_are_the_clients_seconds():
+    found = spent()
+    assert found.total == WHOLE
+    assert found.not_seen == pytest.approx(0)
+    assert {part.kind: part.seconds for part in found.parts} == {
+        "lock": 60.0,
+        "cpu": 40.0,
+        "client_or_network": 40.0,
+        "wal": 20.0,
+    }
+
+
+def test_shares_by_kind_event_and_statement():
+    found = spent()
+    assert found.share("lock") == pytest.approx(3 / 8)
+    assert found.share(event="WALSync") == pytest.approx(1 / 8)
+    assert found.share(statement=0) == pytest.approx(4 / 8)
+    assert found.share("cpu", statement=1) == 0
+
+
+def test_what_no_look_saw_is_said():
+    assert spent(waits=(RUNNING,)).not_seen == pytest.approx(WHOLE * 6 / 8)
+
+
+def test_the_engine_tells_what_a_client_does_that_the_server_does_not_work_for():
+    between = [
+        WaitCount("client", -1, "pausing", "idle in transaction", "Client", "ClientRead", 1),
+        WaitCount("client", -1, "idle", "idle", "Client", "ClientRead", 1),
+        WaitCount("client", -1, "unconnected", "", "", "", 1),
+    ]
+    kinds = {part.kind: part.statement for part in spent(waits=between).parts}
+    assert kinds == {"pause": -1, "idle": -1, "unconnected": -1}
+
+
+def test_sessions_whose_state_is_hidden_are_not_seen():
+    hidden = WaitCount("client", 0, "asking", "", "", "", 8)
+    found = spent(waits=[hidden])
+    assert found.parts == []
+    assert found.not_seen == WHOLE
+
+
+def test_other_sessions_are_nobodys_time():
+    others = [
+        WaitCount("foreign", -1, "", "active", "", "", 4),
+        WaitCount("checkpointer", -1, "", "", "IO", "DataFileWrite", 1),
+    ]
+    assert spent(waits=others).parts == []
+
+
+@pytest.mark.parametrize(
+    ("wait_type", "event", "kind"),
+    [
+        ("LWLock", "WALWrite", "wal"),
+        ("LWLock", "WALWriteLock", "wal"),
+        ("LWLock", "wal_insert", "wal"),
+        ("IO", "WalSync", "wal"),
+        ("IO", "DataFileRead", "io"),
+        ("IPC", "BufferIO", "io"),
+        ("LWLock", "BufferMapping", "lwlock"),
+        ("Lock", "tuple", "lock"),
+        ("Client", "ClientWrite", "client_or_network"),
+        ("IPC", "SyncRep", "other_wait"),
+        ("Timeout", "PgSleep", "other_wait"),
+        ("BufferPin", "BufferPin", "other_wait"),
+    ],
+)
+def test_wait_events_have_kinds(wait_type, event, kind):
+    waiting = WaitCount("client", 0, "asking", "active", wait_type, event, 1)
+    (part,) = spent(waits=[waiting]).parts
+    assert (part.kind, part.wait_type, part.wait_event) == (kind, wait_type, event)
+
+
+def test_half_of_the_runnable_sessions_had_a_processor():
+    run = made().counters("processes", {"user_us": 700e3, "system_us": 300e3}, of="server")
+    found = budget(run.recording())  # 20 s of processor for 40 s of sessions that could run
+    assert found.knows_cpu_queue
+    assert found.share("cpu") == pytest.approx(20 / WHOLE)
+    assert found.share("cpu_queue") == pytest.approx(20 / WHOLE)
+
+
+def test_processes_of_the_server_share_the_processors():
+    waits = (*ALL, WaitCount("autovacuum worker", -1, "", "active", "", "", 2))
+    run = made(waits).counters("processes", {"user_us": 1e6}, of="server")
+    found = budget(run.recording())  # 20 s for 80 s
+    assert found.share("cpu") == pytest.approx(10 / WHOLE)
+    assert found.share("cpu_queue") == pytest.approx(30 / WHOLE)
+
+
+def test_without_the_servers_processor_time_nothing_is_split():
+    found = spent()
+    assert not found.knows_cpu_queue
+    assert found.share("cpu_queue") == 0
+
+
+def test_lock_waits_are_charged_to_what_their_root_did():
+    found = spent(blocking=[behind("WALSync")])
+    (charge,) = found.charges
+    assert (charge.root_who, charge.root, charge.root_kind) == ("client", 2, "wal")
+    assert charge.seconds == pytest.approx(60)
+    assert found.charged("wal") == pytest.approx((20 + 60) / WHOLE)
+    assert found.charged("lock") == pytest.approx(0)
+
+
+def test_a_lock_wait_whose_root_nobody_saw_stays_a_lock_wait():
+    found = spent(blocking=[behind("WALSync", count=1)])
+    assert found.charged("lock") == pytest.approx(40 / WHOLE)
+
+
+@pytest.mark.parametrize(
+    ("who", "root", "state", "kind"),
+    [
+        ("client", 2, "idle in transaction", "client_or_network"),
+        ("client", -1, "idle in transaction", "idle_in_transaction"),
+        ("foreign", -1, "idle in transaction", "idle_in_transaction"),
+        ("foreign", -1, "active", "cpu"),
+        ("foreign", -1, "", "other_wait"),
+    ],
+)
+def test_roots_have_kinds(who, root, state, kind):
+    (charge,) = spent(blocking=[behind("", who, root, state)]).charges
+    assert charge.root_kind == kind
+
+
+def test_a_root_that_waits_for_a_processor_passes_that_on():
+    run = made(blocking=[behind("")]).counters("processes", {"user_us": 1e6}, of="server")
+    charges = budget(run.recording()).charges
+    assert {charge.root_kind: charge.seconds for charge in charges} == pytest.approx(
+        {"cpu": 30, "cpu_queue": 30}
+    )
+
+
+def test_intervals_come_from_blocks_not_from_looks():
+    """One wait of ten of the twenty seconds is one observation, however often it was seen."""
+
+    def width(every_s):
+        run = MadeRun(clients=CLIENTS, seconds=SECONDS)
+        for number in range(1, int(SECONDS / every_s) + 1):
+            is_stuck = number * every_s <= SECONDS / 2
+            run.look(number * every_s, [QUEUED] if is_stuck else [], seconds=every_s)
+        (part,) = budget(run.recording()).parts
+        assert part.low < part.seconds < part.high
+        return part.high - part.low
+
+    assert width(0.1) == pytest.approx(width(0.5), rel=0.05)
+
+
+def test_the_interval_holds_the_true_share_as_often_as_it_says():
+    chance = np.random.default_rng(3)
+    runs, held = 40, 0
+    for _ in range(runs):
+        run = MadeRun(clients=CLIENTS, seconds=40)
+        for number, count in enumerate(chance.binomial(CLIENTS, 0.25, size=80), start=1):
+            run.look(number * 0.5, [msgspec.structs.replace(QUEUED, count=int(count))])
+        (part,) = budget(run.recording()).parts
+        held += part.low <= CLIENTS * 0.25 * 40 <= part.high
+    assert held >= 0.85 * runs

@@ -1,0 +1,94 @@
+import pytest
+
+from dbdyno.analysis.lock_queue import lock_queue, statement_means_ms
+from dbdyno.model.telemetry import BlockCount, WaitCount
+from tests.support.recordings import MadeRun
+
+TELLERS, BRANCHES, COMMIT = 0, 1, 2
+RUNNING = WaitCount("client", TELLERS, "asking", "active", "", "", 1)
+QUEUED = WaitCount("client", BRANCHES, "asking", "active", "Lock", "tuple", 6)
+FLUSHING = WaitCount("client", BRANCHES, "asking", "active", "IO", "WALSync", 1)
+WORKING = WaitCount("client", BRANCHES, "asking", "active", "", "", 3)
+
+
+def behind(count, depth=1, row="(0,1)", waited_s=None, lock="tuple"):
+    return BlockCount(
+        "client",
+        BRANCHES,
+        "client",
+        COMMIT,
+        "client",
+        COMMIT,
+        "active",
+        "WALSync",
+        lock,
+        "ExclusiveLock",
+        "pgbench_branches",
+        row,
+        depth,
+        count,
+        waited_s,
+    )
+
+
+def made(*blocking, looks=20):
+    run = MadeRun(clients=11, seconds=10)
+    for number in range(1, looks + 1):
+        run.look(number * 0.5, (RUNNING, QUEUED, FLUSHING, WORKING), blocking)
+    return run
+
+
+def test_nobody_looked():
+    assert lock_queue(MadeRun().recording()) is None
+
+
+def test_nobody_waited():
+    assert lock_queue(made().recording()).edges == []
+
+
+def test_an_edge_counts_its_waiters():
+    (edge,) = lock_queue(made(behind(6, waited_s=0.03)).recording()).edges
+    assert (edge.waiter, edge.blocker, edge.relation) == (BRANCHES, COMMIT, "pgbench_branches")
+    assert edge.client_seconds == pytest.approx(60)
+    assert edge.waiters_mean == pytest.approx(6)
+    assert edge.waited_ms == pytest.approx(5)
+    assert edge.is_direct_to_root
+
+
+def test_looks_without_waiters_count_for_the_mean():
+    run = made()
+    run.look(5.25, (), [behind(5)], seconds=0.0)
+    run.look(9.75, (), [behind(5)], seconds=2.5)
+    (edge,) = lock_queue(run.recording()).edges
+    assert edge.client_seconds == pytest.approx(12.5)
+    assert edge.waiters_mean == pytest.approx(12.5 / 12.5)
+    assert edge.waited_ms is None
+    assert edge.low == 0 < edge.high
+
+
+def test_rows_are_told_the_most_frequent_first():
+    blocking = (behind(1, row="(0,1)"), behind(3, row="(0,7)"), behind(2, row=""))
+    (edge,) = lock_queue(made(*blocking).recording()).edges
+    assert edge.rows == (("(0,7)", 30.0), ("(0,1)", 10.0))
+
+
+def test_who_waits_behind_another_waiter_is_another_edge():
+    edges = lock_queue(made(behind(1), behind(4, depth=2)).recording()).edges
+    assert [(edge.is_direct_to_root, edge.waiters_mean) for edge in edges] == [
+        (False, 4.0),
+        (True, 1.0),
+    ]
+
+
+def test_a_statements_latency_is_divided_as_its_samples_are():
+    run = made().latency(BRANCHES, 10.0).latency(COMMIT, 1.0)
+    (time,) = lock_queue(run.recording()).statements
+    assert (time.statement, time.mean_ms) == (BRANCHES, 10.0)
+    assert time.lock_ms == pytest.approx(6)
+    assert time.other_wait_ms == pytest.approx(1)
+    assert time.working_ms == pytest.approx(3)
+
+
+def test_means_are_of_the_measured_part_and_weighted():
+    run = MadeRun(seconds=2, warmup=1).latency(0, 2.0, count=10).latency(0, 5.0, count=20)
+    assert statement_means_ms(run.recording()) == {0: pytest.approx(4.0)}
