@@ -4,6 +4,8 @@ import uPlot from "uplot";
 import type { ChartData, MarkData, SeriesData } from "./data";
 import { formatSeconds, formatValue } from "./format";
 import { drawLabels } from "./labels";
+import { drawLanes, laneRoom } from "./lanes";
+import { stack } from "./stack";
 import { colour, onThemeChange, translucent } from "./theme";
 
 const FONT = "12px system-ui, sans-serif";
@@ -20,28 +22,33 @@ export function drawChart(place: HTMLElement, data: ChartData): void {
 }
 
 function create(place: HTMLElement, data: ChartData): uPlot {
-  const columns = [data.x, ...data.series.map((series) => series.values)];
+  const values = data.series.map((series) => series.values);
+  const columns = [data.x, ...(data.stacked ? stack(values) : values)];
   return new uPlot(options(place, data), columns as uPlot.AlignedData, place);
 }
 
 function sizeOf(place: HTMLElement, data: ChartData): { width: number; height: number } {
   const width = Math.max(place.clientWidth, 200);
-  return { width, height: width < 500 ? data.height * 0.8 : data.height };
+  const height = width < 500 ? data.height * 0.8 : data.height;
+  return { width, height: height + laneRoom(data.lanes) };
 }
 
 function options(place: HTMLElement, data: ChartData): uPlot.Options {
   const solid = data.series.map((series) => colour(series.colour));
   return {
     ...sizeOf(place, data),
-    padding: [12, LABEL_ROOM, 0, 0],
+    padding: [12 + laneRoom(data.lanes), LABEL_ROOM, 0, 0],
     legend: { show: true, live: true },
     cursor: { points: { size: 7 }, drag: { x: true, y: false }, y: false },
     scales: { x: { time: false }, y: yScale(data) },
     axes: [xAxis(), yAxis(data)],
     series: [timeSeries(), ...data.series.map((series) => lineSeries(series, data))],
     hooks: {
-      drawClear: [(plot) => drawMarks(plot, data.marks)],
-      draw: [(plot) => drawLabels(plot, solid, scaledFont())],
+      drawClear: [
+        (plot) => drawMarks(plot, data.marks),
+        (plot) => drawLanes(plot, data.lanes, scaledFont()),
+      ],
+      draw: [(plot) => drawLabels(plot, solid, data.stacked, scaledFont())],
     },
   };
 }
@@ -124,13 +131,23 @@ function lineSeries(series: SeriesData, data: ChartData): uPlot.Series {
   const solid = colour(series.colour);
   return {
     label: series.label,
-    stroke: solid,
-    width: series.emphasis === "thin" ? 1 : 1.8,
-    fill: series.emphasis === "bars" ? translucent(solid, 0.35) : undefined,
+    ...dress(series, data.stacked, solid),
     paths: series.emphasis === "bars" ? uPlot.paths.bars?.({ size: [0.8, 6] }) : undefined,
     points: { show: false },
     spanGaps: false,
-    value: (_plot, value) => formatValue(value, data.unit),
+    // What is stacked is told without what it stands on.
+    value: (_plot, _drawn, _series, index) =>
+      formatValue(index === null ? null : series.values[index], data.unit),
+  };
+}
+
+// Areas that lie on each other are parted by a line in the colour of the page.
+function dress(series: SeriesData, stacked: boolean, solid: string): uPlot.Series {
+  if (stacked) return { stroke: colour("--page"), width: 1, fill: solid };
+  return {
+    stroke: solid,
+    width: series.emphasis === "thin" ? 1 : 1.8,
+    fill: series.emphasis === "bars" ? translucent(solid, 0.35) : undefined,
   };
 }
 

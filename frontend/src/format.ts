@@ -1,9 +1,12 @@
 // Numbers as the report writes them everywhere: three significant digits and a unit.
 
+import type { Unit } from "./data";
+
 const THIN_SPACE = "\u202f";
 
-export function formatValue(value: number | null | undefined, unit: "tps" | "ms"): string {
+export function formatValue(value: number | null | undefined, unit: Unit): string {
   if (value === null || value === undefined) return "–";
+  if (unit === "sessions") return significant(value);
   return unit === "ms" ? formatMs(value) : grouped(value);
 }
 

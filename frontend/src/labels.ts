@@ -3,6 +3,7 @@
 import type uPlot from "uplot";
 
 const LINE_HEIGHT = 14;
+const BAND_MIN = 9; // CSS pixels: a name beside a thinner band would point at nothing
 
 interface Label {
   text: string;
@@ -10,9 +11,12 @@ interface Label {
   y: number;
 }
 
-export function drawLabels(plot: uPlot, colours: string[], font: string): void {
+export function drawLabels(
+  plot: uPlot, colours: string[], stacked: boolean, font: string,
+): void {
   const ratio = devicePixelRatio;
-  const labels = endLabels(plot, colours);
+  const ends = endLabels(plot, colours);
+  const labels = stacked ? bandLabels(ends, plot.valToPos(0, "y", true)) : ends;
   spreadApart(labels, LINE_HEIGHT * ratio);
   const { ctx, bbox } = plot;
   ctx.save();
@@ -36,6 +40,14 @@ function endLabels(plot: uPlot, colours: string[]): Label[] {
     labels.push({ text, colour: colours[index - 1] ?? "", y: plot.valToPos(last, "y", true) });
   });
   return labels.sort((a, b) => a.y - b.y);
+}
+
+// A band's name stands in the middle of where it ends.
+function bandLabels(tops: Label[], ground: number): Label[] {
+  return tops
+    .map((label, index) => ({ label, below: tops[index + 1]?.y ?? ground }))
+    .filter(({ label, below }) => below - label.y >= BAND_MIN * devicePixelRatio)
+    .map(({ label, below }) => ({ ...label, y: (label.y + below) / 2 }));
 }
 
 function spreadApart(labels: Label[], gap: number): void {

@@ -6,8 +6,10 @@ import pytest
 from playwright.sync_api import sync_playwright
 
 from dbdyno.analysis import summarize
+from dbdyno.model.record import Finding, NotLooked
 from dbdyno.report import render_html
 from dbdyno.store import RunWriter, open_run
+from tests.report import explained
 from tests.store import hdr, synthetic
 
 CHROMIUM_ARGUMENTS = [
@@ -44,8 +46,31 @@ def recorded(home, shape, host=HOST, server=SERVER, **changes):
 
 
 @pytest.fixture(scope="session")
-def ordinary(tmp_path_factory):
+def unwatched(tmp_path_factory):
+    """A run without telemetry, such as one of an older version."""
     return recorded(tmp_path_factory.mktemp("home"), synthetic.Shape(open_loop=True, tps=400))
+
+
+@pytest.fixture(scope="session")
+def ordinary(unwatched):
+    """A run that was watched and explained."""
+    record = msgspec.structs.replace(
+        unwatched.record,
+        costs=explained.COSTS,
+        findings=explained.FINDINGS,
+        not_looked=explained.NOT_LOOKED,
+        unexplained=0.14,
+        telemetry={
+            "level": "basic",
+            "cpu_us": 210_000,
+            "server_cpu_us": 150_000,
+            "samples": 120,
+            "waits_hz": 2.0,
+            "seconds": 63.0,
+        },
+    )
+    tables = {**unwatched.tables, **explained.seen()}
+    return msgspec.structs.replace(unwatched, record=record, tables=tables)
 
 
 @pytest.fixture(scope="session")
@@ -65,6 +90,26 @@ def hostile(tmp_path_factory):
         valid=False,
         invalid_reasons=[HOSTILE],
         doubts=[HOSTILE],
+        findings=[hostile_finding()],
+        not_looked=[NotLooked(id="rule", title=HOSTILE, reason=HOSTILE)],
+        costs=[explained.cost("wal_bytes", HOSTILE, HOSTILE, "server", value=1.0, script=HOSTILE)],
+    )
+
+
+def hostile_finding():
+    coded = f"`{HOSTILE}`"
+    return Finding(
+        id="rule",
+        title=HOSTILE,
+        severity="major",
+        summary=coded,
+        evidence={HOSTILE: HOSTILE},
+        seen=[HOSTILE],
+        why=coded,
+        advice=[coded, HOSTILE],
+        gain=HOSTILE,
+        refute=coded,
+        wrong_when=HOSTILE,
     )
 
 

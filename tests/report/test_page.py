@@ -69,5 +69,6 @@ def test_it_prints_without_what_only_a_screen_can_use(open_page, ordinary):
     page = open_page(ordinary, scheme="dark")
     page.emulate_media(media="print")
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
-    assert not page.locator("details").first.is_visible()
+    assert not page.locator("figure details").first.is_visible()
+    assert page.get_by_text("What would refute it").first.is_visible()
     assert len(page.pdf()) > 20_000

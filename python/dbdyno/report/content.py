@@ -11,10 +11,9 @@ from typing import Literal, TypeAlias
 from markupsafe import Markup
 from msgspec import Struct
 
-from dbdyno.analysis.summarize import full_record
-from dbdyno.analysis.timeline import Timeline, timeline
-from dbdyno.model.record import RunRecord
-from dbdyno.model.recording import Histograms, Recording
+from dbdyno.analysis.timeline import Timeline
+from dbdyno.explain.case import Case
+from dbdyno.model.record import Severity
 
 Cell: TypeAlias = str
 Emphasis: TypeAlias = Literal["line", "thin", "bars"]
@@ -66,15 +65,35 @@ class Mark(Struct, frozen=True):
     label: str
 
 
+class Span(Struct, frozen=True):
+    """When an event, or a part of it that stands out, was going on."""
+
+    begin_s: float
+    end_s: float
+    strong: bool = False
+
+
+class Lane(Struct, frozen=True):
+    """The events of one kind: a row of their own above the plot."""
+
+    label: str
+    spans: Sequence[Span]
+
+
 class LineChart(Struct, frozen=True, kw_only=True):
-    """A chart over time, drawn in the browser."""
+    """A chart over time, drawn in the browser.
+
+    Series that are stacked stand on each other, the first on top.
+    """
 
     x: Sequence[float]
     series: Sequence[Series]
     scale: Literal["linear", "log"]
-    unit: Literal["tps", "ms"]
+    unit: Literal["tps", "ms", "sessions"]
+    stacked: bool = False
     height: int = 260
     marks: Sequence[Mark] = ()
+    lanes: Sequence[Lane] = ()
 
 
 class Figure(Struct, frozen=True, kw_only=True):
@@ -87,29 +106,43 @@ class Figure(Struct, frozen=True, kw_only=True):
     chart: LineChart | None = None
     svg: tuple[Markup, Markup] | None = None
     """For a wide and for a narrow page."""
+    key: Sequence[tuple[str, str]] = ()
+    """Colours (custom properties of the style sheet) and what they stand for."""
 
     kind: Literal["figure"] = "figure"
 
 
-Block: TypeAlias = Table | Facts | Text | Figure
+class Claim(Struct, frozen=True, kw_only=True):
+    """A finding: what it says at once, and behind a fold what it rests on.
+
+    Texts may hold code between backticks. ``rest`` are headings, each with its sentences.
+    """
+
+    severity: Severity
+    title: str
+    summary: str
+    bearing: str
+    """How much it accounts for, and how sure that is."""
+    advice: str
+    rest: Sequence[tuple[str, Sequence[str]]]
+
+    kind: Literal["claim"] = "claim"
 
 
-class Subject:
+class Folded(Struct, frozen=True, kw_only=True):
+    """Blocks behind a line that opens them."""
+
+    title: str
+    blocks: Sequence["Block"]
+
+    kind: Literal["folded"] = "folded"
+
+
+Block: TypeAlias = Table | Facts | Text | Figure | Claim | Folded
+
+
+class Subject(Case):
     """The run that a report is about, with what several sections need worked out once."""
-
-    def __init__(self, recording: Recording, histograms: Histograms) -> None:
-        self.recording = recording
-        self.histograms = histograms
-
-    @cached_property
-    def record(self) -> RunRecord:
-        """The record of the run, with the numbers so far if it has not finished."""
-        return full_record(self.recording, self.histograms)
-
-    @cached_property
-    def timeline(self) -> Timeline:
-        """What happened in each interval."""
-        return timeline(self.recording)
 
     @cached_property
     def whole_intervals(self) -> Timeline:

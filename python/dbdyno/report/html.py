@@ -17,8 +17,9 @@ from markupsafe import Markup
 
 from dbdyno.errors import DbdynoError
 from dbdyno.model.recording import Histograms, Recording
-from dbdyno.report import verdict, words
+from dbdyno.report import costs, verdict, words
 from dbdyno.report.content import Subject
+from dbdyno.report.phrases import phrases
 from dbdyno.report.registry import all_sections
 
 _HERE = Path(__file__).parent
@@ -71,6 +72,12 @@ def _template() -> jinja2.Template:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    helpers: dict[str, Any] = {"words": words, "verdict": verdict, "safe_json": safe_json}
+    helpers: dict[str, Any] = {
+        "words": words,
+        "verdict": verdict,
+        "costs": costs,
+        "phrases": phrases,
+        "safe_json": safe_json,
+    }
     environment.globals.update(helpers)
     return environment.get_template("report.html")

@@ -1,0 +1,39 @@
+"""What one committed transaction cost, each cost with its interval: what noise hardly moves."""
+
+from collections.abc import Sequence
+
+from dbdyno.model.record import CostRecord
+from dbdyno.report.content import Block, Section, Subject, Table, Text
+from dbdyno.report.costs import cost_words, interval_words
+from dbdyno.report.words import NOTHING
+
+_SIDES = {"server": "server", "client": "load generator", "network": "network"}
+_MEANING = (
+    "Of everything the run cost, the part of one committed transaction. Noise moves these less "
+    "than it moves throughput, so they are what to compare first."
+)
+
+
+def build(subject: Subject) -> Sequence[Block]:
+    """One table for all scripts together, one for each script whose costs could be told apart."""
+    costs = subject.record.costs
+    if not costs:
+        return []
+    scripts = dict.fromkeys(cost.script for cost in costs)
+    return [Text(text=_MEANING), *(_table(costs, script) for script in scripts)]
+
+
+def _table(costs: Sequence[CostRecord], script: str) -> Table:
+    return Table(
+        caption=f"Per transaction of {script}" if script else "Per transaction",
+        columns=("Cost", "Of the", "Mean", "95 % within this run"),
+        rows=[
+            (cost.title, _SIDES[cost.side], cost_words(cost), interval_words(cost) or NOTHING)
+            for cost in costs
+            if cost.script == script
+        ],
+        numeric=frozenset({2, 3}),
+    )
+
+
+SECTION = Section(id="costs", title="Cost of a transaction", order=8, build=build)

@@ -1,0 +1,61 @@
+"""Why the number is not more: findings, what none of them explains, and who could not look."""
+
+from collections.abc import Iterator, Sequence
+
+from dbdyno.model.record import Finding, NotLooked, RunRecord
+from dbdyno.report.content import Block, Claim, Folded, Section, Subject, Table, Text
+from dbdyno.report.findings import bearing, clean_words, counted, is_grave, unexplained_words
+
+
+def build(subject: Subject) -> Sequence[Block]:
+    """Nothing for a run that was never explained, such as one of an older version."""
+    record = subject.record
+    if not (record.findings or record.not_looked or record.unexplained is not None):
+        return []
+    return list(_blocks(record))
+
+
+def _blocks(record: RunRecord) -> Iterator[Block]:
+    grave = [finding for finding in record.findings if is_grave(finding)]
+    notes = [finding for finding in record.findings if not is_grave(finding)]
+    yield from map(_claim, grave)
+    if not grave:
+        yield Text(text=clean_words(record))
+    if remainder := unexplained_words(record):
+        yield Text(text=remainder)
+    if notes:
+        yield Folded(title=counted(len(notes), "note"), blocks=[_claim(note) for note in notes])
+    if record.not_looked:
+        title = f"{counted(len(record.not_looked), 'rule')} could not look"
+        yield Folded(title=title, blocks=[_not_looked(record.not_looked)])
+
+
+def _claim(finding: Finding) -> Claim:
+    first, *others = finding.advice or [""]
+    rest = (
+        ("What was seen", finding.seen),
+        ("Why it matters", [finding.why]),
+        ("What else to try", others),
+        ("What that would change", [finding.gain]),
+        ("What would refute it", [finding.refute]),
+        ("When this is wrong", [finding.wrong_when]),
+    )
+    return Claim(
+        severity=finding.severity,
+        title=finding.title,
+        summary=finding.summary,
+        bearing=bearing(finding),
+        advice=first,
+        rest=[(heading, said) for heading, said in rest if any(said)],
+    )
+
+
+def _not_looked(rules: Sequence[NotLooked]) -> Table:
+    return Table(
+        caption="Rules that could not look",
+        columns=("Rule", "Why"),
+        rows=[(rule.title, rule.reason) for rule in rules],
+    )
+
+
+SECTION = Section(id="findings", title="Why not more", order=5, build=build)

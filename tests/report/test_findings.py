@@ -1,0 +1,95 @@
+"""Findings and costs, on the page and in words."""
+
+import re
+from html import unescape
+
+import msgspec
+import pytest
+
+from dbdyno.report import render_html
+from dbdyno.report.costs import cost_words
+from dbdyno.report.findings import bearing, unexplained_words
+from dbdyno.report.phrases import phrases
+from tests.report import explained
+from tests.store import hdr
+
+
+def section_of(recording, name, **changes):
+    record = msgspec.structs.replace(recording.record, **changes)
+    page = render_html(msgspec.structs.replace(recording, record=record), hdr.HISTOGRAMS)
+    found = re.search(rf'<section id="{name}".*?</section>', page, re.DOTALL)
+    return unescape(found.group(0)) if found else ""
+
+
+def test_findings_come_first_and_the_gravest_first(ordinary):
+    page = render_html(ordinary, hdr.HISTOGRAMS)
+    places = [page.index(f"</span> {finding.title}") for finding in explained.FINDINGS[:2]]
+    assert places == sorted(places)
+    assert places[1] < page.index('<section id="throughput"')
+
+
+def test_a_finding_shows_all_that_it_rests_on(ordinary):
+    shown = section_of(ordinary, "findings")
+    finding = explained.FINDINGS[0]
+    for said in (finding.summary, *finding.seen, finding.why, finding.gain, finding.wrong_when):
+        assert said in shown
+    assert "61\u202f% of the clients’ time · sure: two kinds of evidence agree" in shown
+    assert "<code>dbdyno run tpcb -s 50 -c 8 -T 60</code>" in shown
+
+
+def test_notes_and_rules_that_could_not_look_are_folded(ordinary):
+    shown = section_of(ordinary, "findings")
+    folded = shown[shown.index('<details class="folded">') :]
+    assert explained.FINDINGS[2].title in folded
+    assert "1 rule could not look" in folded
+    assert explained.NOT_LOOKED[0].reason in folded
+
+
+def test_a_clean_run_says_so(ordinary):
+    shown = section_of(ordinary, "findings", findings=explained.FINDINGS[2:], unexplained=0.03)
+    assert "Nothing above a note was found" in shown
+    assert "3\u202f% is accounted for by no finding" in shown
+
+
+def test_a_run_that_was_never_explained_claims_nothing(unwatched):
+    assert section_of(unwatched, "findings") == ""
+    assert section_of(unwatched, "costs") == ""
+
+
+def test_costs_stand_with_their_intervals_and_by_script(ordinary):
+    of_script = explained.cost("wal_bytes", "WAL", "B", "server", value=999.0, script="pay")
+    shown = section_of(ordinary, "costs", costs=[*explained.COSTS, of_script])
+    assert "600\u202fµs to 624\u202fµs" in shown
+    assert "Per transaction of pay" in shown
+
+
+@pytest.mark.parametrize(
+    ("unit", "value", "written"),
+    [
+        ("µs", 1234.0, "1.23 ms"),
+        ("B", 2048.0, "2 KiB"),
+        ("", 7.0, "7"),
+        ("buffers", 38.2, "38.2 buffers"),
+    ],
+)
+def test_a_cost_is_written_in_its_unit(unit, value, written):
+    found = cost_words(explained.cost("any", "Any", unit, "server", value=value))
+    assert found.replace("\u202f", " ") == written
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("plain", [("plain", False)]),
+        ("dbdyno run tpcb -c 4", [("dbdyno run tpcb -c 4", True)]),
+        ("Use `-c 4` or less", [("Use ", False), ("-c 4", True), (" or less", False)]),
+        ("one ` alone", [("one ` alone", False)]),
+    ],
+)
+def test_code_is_told_from_words(text, parts):
+    assert phrases(text) == parts
+
+
+def test_a_share_that_is_not_known_is_not_written(ordinary):
+    assert bearing(explained.FINDINGS[2]) == "A hint"
+    assert unexplained_words(msgspec.structs.replace(ordinary.record, unexplained=None)) == ""
