@@ -1,0 +1,110 @@
+"""What one transaction of each script cost, where the scripts can be told apart.
+
+Two ways, and none is taken without need: the server's statistics of single statements, whose
+costs are those of the script they stand in; and a regression of what was spent in each
+interval on how many of each script ended in it, when the mix varied enough.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dbdyno.analysis.alignment import Intervals, as_if_read, over_intervals
+from dbdyno.analysis.estimate import Series, autocorrelation_time, student_quantile
+from dbdyno.analysis.ratios import Ratio, folded, ratio
+from dbdyno.analysis.readings import growth, objects
+from dbdyno.analysis.spending import Paid
+from dbdyno.model.record import CostRecord
+from dbdyno.model.recording import Recording, rows
+
+STATEMENTS = "pg_stat_statements"
+_BY_STATEMENT = {
+    "buffers_hit": "shared_blks_hit",
+    "buffers_read": "shared_blks_read",
+    "buffers_dirtied": "shared_blks_dirtied",
+    "wal_records": "wal_records",
+    "wal_bytes": "wal_bytes",
+    "full_page_images": "wal_fpi",
+}
+_REACH_MAX = 0.25
+_INTERVALS_A_SCRIPT_MIN = 10
+
+
+def costs_by_script(
+    recording: Recording, intervals: Intervals, spent: list[Paid]
+) -> list[CostRecord]:
+    """Nothing when there is one script: its costs are those of all."""
+    names = [script["name"] for script in recording.plan.get("scripts", [])]
+    if len(names) < 2:
+        return []
+    ended = _ended_by_script(recording, intervals, len(names))
+    found = []
+    for paid in spent:
+        ratios = _by_statements(recording, intervals, paid, ended)
+        if not ratios and paid.readings and paid.is_prompt:
+            causes = [as_if_read(each, intervals, paid.readings) for each in ended.T]
+            ratios = _by_mix(paid.amount, np.stack(causes, axis=1))
+        found += [paid.record(of, name) for name, of in zip(names, ratios, strict=False) if of]
+    return found
+
+
+def _ended_by_script(
+    recording: Recording, intervals: Intervals, scripts: int
+) -> NDArray[np.float64]:
+    """Committed transactions: a row an interval, a column a script."""
+    table = recording.tables["scripts"]
+    number = recording.tables["intervals"]["interval"]
+    ended = np.zeros((len(number), scripts))
+    ended[np.searchsorted(number, table["interval"]), table["script"]] = table["ok"]
+    return ended[intervals.place]
+
+
+def _by_statements(
+    recording: Recording, intervals: Intervals, paid: Paid, ended: NDArray[np.float64]
+) -> list[Ratio | None]:
+    """Sums over each script's statements; without the COMMIT, which the server counts apart."""
+    column = _BY_STATEMENT.get(paid.id)
+    told = set(objects(recording, STATEMENTS))
+    if column is None or not any(of.startswith("statement ") for of in told):
+        return []
+    amounts: list[Series] = [np.full(len(intervals.begin_s), np.nan)] * ended.shape[1]
+    for statement, script in rows(recording.tables["statement_texts"], ("statement", "script")):
+        of = f"statement {statement}"
+        grown = growth(recording, STATEMENTS, column, of) if of in told else None
+        if grown:
+            amount = over_intervals(grown, intervals)
+            amounts[script] = np.nan_to_num(amounts[script]) + amount
+    return [_known(amount, ended[:, script]) for script, amount in enumerate(amounts)]
+
+
+def _known(amount: Series, ended: Series) -> Ratio | None:
+    known = ~np.isnan(amount)
+    return ratio(amount[known], ended[known])
+
+
+def _by_mix(amount: Series, ended: NDArray[np.float64]) -> list[Ratio | None]:
+    """Least squares with a constant, which is what was spent whoever ran.
+
+    Empty unless every script's cost is known to a quarter: a mix that hardly varies, as
+    that of weighted scripts on a fast server, tells nothing of its parts.
+    """
+    known = ~np.isnan(amount) & ~np.isnan(ended).any(axis=1)
+    spent, causes = amount[known], np.column_stack([ended[known], np.ones(int(known.sum()))])
+    samples, unknowns = causes.shape
+    if samples < _INTERVALS_A_SCRIPT_MIN * unknowns or np.linalg.matrix_rank(causes) < unknowns:
+        return []
+    fitted = np.linalg.lstsq(causes, spent)[0]
+    reach = _reach(spent - causes @ fitted, causes)
+    found = list(zip(fitted[:-1].tolist(), reach[:-1].tolist(), strict=True))
+    if any(half >= _REACH_MAX * value for value, half in found):
+        return []
+    return [Ratio(value, value - half, value + half) for value, half in found]
+
+
+def _reach(rest: Series, causes: NDArray[np.float64]) -> Series:
+    """Half the 95 % interval of each coefficient, autocorrelation of the rest counted."""
+    samples, unknowns = causes.shape
+    time = autocorrelation_time(folded(rest), means=unknowns)
+    noise = float(rest @ rest) / (samples - unknowns) * time
+    errors = np.sqrt(noise * np.diag(np.linalg.inv(causes.T @ causes)))
+    half: Series = student_quantile(samples / time - unknowns) * errors
+    return half

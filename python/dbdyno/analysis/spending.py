@@ -1,0 +1,194 @@
+"""What a run spent, in each of its measured intervals: the numerators of all costs.
+
+A new cost is a row here: where its counters are, and what to call it. What a server does not
+count is not there, which is another thing than 0.
+"""
+
+from collections.abc import Iterator
+from typing import Literal, TypeAlias
+
+import numpy as np
+from msgspec import Struct
+
+from dbdyno.analysis.alignment import Intervals, over_intervals
+from dbdyno.analysis.estimate import Series
+from dbdyno.analysis.ratios import Ratio
+from dbdyno.analysis.readings import Growth, growth, objects, was_read
+from dbdyno.analysis.wal import PAGE_BYTES, wal
+from dbdyno.model.record import CostRecord
+from dbdyno.model.recording import Recording
+
+Side: TypeAlias = Literal["server", "client", "network"]
+
+
+class Paid(Struct, frozen=True):
+    """Something that was spent: how much in each measured interval, NaN where not known."""
+
+    id: str
+    title: str
+    unit: str
+    side: Side
+    amount: Series
+    readings: Growth | None = None
+    """When it was read, where that is one source's affair."""
+    is_prompt: bool = False
+    """Whether what was read was true at that instant, and not published late."""
+
+    def record(self, of: Ratio, script: str = "") -> CostRecord:
+        """What a transaction cost of it."""
+        return CostRecord(
+            id=self.id,
+            title=self.title,
+            unit=self.unit,
+            side=self.side,
+            value=of.value,
+            low=of.low,
+            high=of.high,
+            script=script,
+        )
+
+
+class _Counted(Struct, frozen=True):
+    """A cost that is the sum of some counters of one object."""
+
+    id: str
+    title: str
+    unit: str
+    source: str
+    names: tuple[str, ...]
+    of: str = ""
+
+
+_WRITTEN_ROWS = ("tup_inserted", "tup_updated", "tup_deleted")
+
+_SERVER = (
+    _Counted("server_cpu_us", "server CPU", "µs", "processes", ("user_us", "system_us"), "server"),
+    _Counted("wal_records", "WAL records", "", "pg_stat_wal", ("wal_records",)),
+    _Counted("buffers_hit", "buffers hit", "", "pg_stat_database", ("blks_hit",)),
+    _Counted("buffers_read", "buffers read", "", "pg_stat_database", ("blks_read",)),
+    _Counted(
+        "buffers_dirtied", "buffers dirtied", "", "pg_stat_statements", ("shared_blks_dirtied",)
+    ),
+    _Counted("rows_scanned", "rows scanned", "", "pg_stat_database", ("tup_returned",)),
+    _Counted("rows_written", "rows written", "", "pg_stat_database", _WRITTEN_ROWS),
+    _Counted(
+        "voluntary_switches",
+        "voluntary switches",
+        "",
+        "processes",
+        ("voluntary_switches",),
+        "server",
+    ),
+    _Counted(
+        "involuntary_switches",
+        "involuntary switches",
+        "",
+        "processes",
+        ("involuntary_switches",),
+        "server",
+    ),
+)
+
+# What the engine counts of itself, by the names of the table ``intervals``.
+_ENGINE: tuple[tuple[str, str, str, Side, str], ...] = (
+    ("engine_cpu_us", "engine CPU", "µs", "client", "cpu_us"),
+    ("client_voluntary_switches", "voluntary switches", "", "client", "voluntary_switches"),
+    ("client_involuntary_switches", "involuntary switches", "", "client", "involuntary_switches"),
+    ("round_trips", "round trips", "", "network", "round_trips"),
+    ("bytes_sent", "bytes sent", "bytes", "network", "bytes_sent"),
+    ("bytes_received", "bytes received", "bytes", "network", "bytes_received"),
+)
+
+
+def spending(recording: Recording, intervals: Intervals) -> list[Paid]:
+    """All that was counted, the server's first."""
+    buffers_written = _buffers_written(recording, intervals)
+    found = [
+        *(_counted(recording, intervals, each) for each in _SERVER),
+        *_wal(recording, intervals),
+        Paid("buffers_written", "buffers written", "", "server", buffers_written),
+        Paid("fsyncs", "fsyncs", "", "server", _fsyncs(recording, intervals)),
+        *_engine(recording, intervals),
+    ]
+    return [paid for paid in found if not np.isnan(paid.amount).all()]
+
+
+def _counted(recording: Recording, intervals: Intervals, of: _Counted) -> Paid:
+    return Paid(
+        of.id,
+        of.title,
+        of.unit,
+        "server",
+        _sum(recording, intervals, of.source, of.names, of.of),
+        readings=growth(recording, of.source, of.names[0], of.of),
+        is_prompt=of.source == "processes",
+    )
+
+
+def _wal(recording: Recording, intervals: Intervals) -> Iterator[Paid]:
+    """Bytes, the images among them, and the rest, which is the records proper."""
+    written = wal(recording, intervals)
+    note = " (estimated)" if written.is_estimated else ""
+    image_bytes = np.minimum(written.image_bytes, written.bytes)
+    position = growth(recording, "wal_position", "bytes")
+    records = written.bytes - image_bytes
+    yield Paid("wal_bytes", "WAL", "bytes", "server", written.bytes, position, position is not None)
+    yield Paid("wal_record_bytes", f"WAL records{note}", "bytes", "server", records)
+    yield Paid("wal_full_page_bytes", f"WAL full-page images{note}", "bytes", "server", image_bytes)
+    yield Paid("full_page_images", "full-page images", "", "server", written.images)
+
+
+def _buffers_written(recording: Recording, intervals: Intervals) -> Series:
+    """Pages of relations, whoever wrote them out.
+
+    From PostgreSQL 16 on ``pg_stat_io`` knows, from 18 on in bytes because one write may hold
+    several pages. Before, three processes count for themselves.
+    """
+    if not was_read(recording, "pg_stat_io"):
+        by_others = ("buffers_clean", "buffers_backend")
+        return _sum(recording, intervals, "pg_stat_bgwriter", by_others) + _sum(
+            recording, intervals, "pg_stat_checkpointer", ("buffers_written",)
+        )
+    relations = [of for of in objects(recording, "pg_stat_io") if "/relation/" in of]
+    in_bytes, writes = (
+        sum(
+            (_sum(recording, intervals, "pg_stat_io", (name,), of) for of in relations),
+            np.zeros(len(intervals.begin_s)),
+        )
+        for name in ("write_bytes", "writes")
+    )
+    return in_bytes / PAGE_BYTES if np.nansum(in_bytes) else writes
+
+
+def _fsyncs(recording: Recording, intervals: Intervals) -> Series:
+    """Of the WAL (``pg_stat_wal``, from 18 on in ``pg_stat_io``) and, from 16 on, of data files."""
+    of_wal = _sum(recording, intervals, "pg_stat_wal", ("wal_sync",))
+    of_files = _sum(recording, intervals, "pg_stat_io", ("fsyncs",), None)
+    return of_wal if np.isnan(of_files).all() else of_files + np.nan_to_num(of_wal)
+
+
+def _sum(
+    recording: Recording,
+    intervals: Intervals,
+    source: str,
+    names: tuple[str, ...],
+    of: str | None = "",
+) -> Series:
+    """Counters added up in each interval; NaN where they were not read."""
+    amount = np.zeros(len(intervals.begin_s))
+    for name in names:
+        grown = growth(recording, source, name, of)
+        if grown is None or (of and of not in objects(recording, source)):
+            return np.full_like(amount, np.nan)
+        amount += over_intervals(grown, intervals)
+    return amount
+
+
+def _engine(recording: Recording, intervals: Intervals) -> Iterator[Paid]:
+    """An engine that counted nothing of a kind did not count it."""
+    table = recording.tables["intervals"]
+    for cost, title, unit, side, column in _ENGINE:
+        amount = table[column][intervals.place].astype(float)
+        own = Growth(intervals.end_s, intervals.end_s - intervals.begin_s, amount)
+        if amount.any():
+            yield Paid(cost, title, unit, side, amount, own, is_prompt=True)

@@ -1,0 +1,73 @@
+"""PostgreSQL's WAL over time: bytes, and how much of them are images of whole pages.
+
+Before version 19 the server counts images but not their bytes. An image has a page without
+its hole (the free space in its middle), compressed if so set. How large the mean image was
+follows from how bytes grew with records and images, when the share of images varied, as it
+does after each checkpoint.
+"""
+
+import numpy as np
+from msgspec import Struct
+
+from dbdyno.analysis.alignment import Intervals, over_intervals
+from dbdyno.analysis.estimate import Series, autocorrelation_time
+from dbdyno.analysis.readings import growth
+from dbdyno.model.recording import Recording
+
+PAGE_BYTES = 8192
+_ERROR_MAX = 0.1
+
+
+class Wal(Struct, frozen=True):
+    """One element an interval, NaN where it was not read."""
+
+    bytes: Series
+    images: Series
+    image_bytes: Series
+    is_estimated: bool
+    """Whether ``image_bytes`` are images by their mean size, which is worked out or supposed."""
+
+
+def wal(recording: Recording, intervals: Intervals) -> Wal:
+    """What was written in each interval.
+
+    The bytes are those of the insert position where it was read: it is exact at each instant,
+    while the counters are published up to a second late.
+    """
+    counted, records, images, image_bytes = (
+        _series(recording, "pg_stat_wal", name, intervals)
+        for name in ("wal_bytes", "wal_records", "wal_fpi", "wal_fpi_bytes")
+    )
+    is_estimated = not np.nansum(image_bytes) and bool(np.nansum(images))
+    if is_estimated:
+        image_bytes = images * image_size(counted, records, images)
+    position = _series(recording, "wal_position", "bytes", intervals)
+    written = counted if np.isnan(position).all() else position
+    return Wal(written, images, image_bytes, is_estimated)
+
+
+def image_size(written: Series, records: Series, images: Series) -> float:
+    """Mean bytes of an image: b of bytes = a·records + b·images, by least squares.
+
+    A whole page, which is its upper bound, where b is not known to a tenth.
+    """
+    known = ~np.isnan(written + records + images)
+    causes = np.stack([records[known], images[known]], axis=1)
+    scatter = causes.T @ causes
+    freedom = int(known.sum()) - 2
+    if freedom < 1 or np.linalg.cond(scatter) > 1e12:
+        return PAGE_BYTES
+    inverse = np.linalg.inv(scatter)
+    fitted = inverse @ (causes.T @ written[known])
+    rest = written[known] - causes @ fitted
+    noise = float(rest @ rest) / freedom * autocorrelation_time(rest)
+    size, error = float(fitted[1]), float(np.sqrt(noise * inverse[1, 1]))
+    is_known = fitted[0] > 0 and 0 < size <= PAGE_BYTES and error <= _ERROR_MAX * size
+    return size if is_known else PAGE_BYTES
+
+
+def _series(recording: Recording, source: str, name: str, intervals: Intervals) -> Series:
+    grown = growth(recording, source, name)
+    if grown is None:
+        return np.full(len(intervals.begin_s), np.nan)
+    return over_intervals(grown, intervals)

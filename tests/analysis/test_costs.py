@@ -1,0 +1,178 @@
+import numpy as np
+import pytest
+
+from dbdyno.analysis.costs import cost, costs
+from tests.support.recordings import MadeRun
+
+SECONDS, WARMUP = 60, 3
+READ_S = np.arange(-WARMUP, SECONDS + 1) + 0.4
+
+
+def noisy(mean, rng, spread=0.1, size=SECONDS + WARMUP):
+    return mean * (1 + spread * rng.standard_normal(size))
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(4)
+
+
+def by_id(found, script=""):
+    return {record.id: record for record in found if record.script == script}
+
+
+def test_costs_are_what_was_spent_by_what_was_committed(rng):
+    ok = noisy(1000, rng).round()
+    found = costs(
+        MadeRun(ok, failed=50, engine={"cpu_us": 12 * ok, "round_trips": 7 * ok})
+        .counters("processes", {"user_us": 100 * ok, "system_us": 50 * ok}, of="server")
+        .counters("processes", {"user_us": 1e9}, of="engine")
+        .counters(
+            "pg_stat_database", {"blks_hit": 20 * ok, "tup_updated": 3 * ok, "tup_inserted": ok}
+        )
+        .recording()
+    )
+    assert {record.id: pytest.approx(record.value) for record in found} == {
+        "server_cpu_us": 150,
+        "buffers_hit": 20,
+        "buffers_read": 0,
+        "rows_scanned": 0,
+        "rows_written": 4,
+        "voluntary_switches": 0,
+        "involuntary_switches": 0,
+        "engine_cpu_us": 12,
+        "round_trips": 7,
+    }
+    assert by_id(found)["engine_cpu_us"].side == "client"
+    assert cost(found, "server_cpu_us") == pytest.approx(150)
+    assert cost(found, "wal_bytes") is None
+
+
+def test_without_telemetry_there_are_only_the_engines_own_costs():
+    assert [record.id for record in costs(MadeRun(engine={"cpu_us": 5}).recording())] == [
+        "engine_cpu_us"
+    ]
+
+
+def test_readings_between_the_intervals_ends_give_the_same_cost(rng):
+    ok = noisy(1000, rng).round()
+    spent = np.interp(READ_S, np.arange(-WARMUP, SECONDS + 1), np.append(0, np.cumsum(30 * ok)))
+    made = MadeRun(ok).counters(
+        "processes", {"user_us": np.diff(spent, prepend=0)}, of="server", at_s=READ_S
+    )
+    found = by_id(costs(made.recording()))["server_cpu_us"]
+    assert found.value == pytest.approx(30, rel=0.005)
+    assert found.low < 30 < found.high
+    assert found.high - found.low < 1
+
+
+def test_counters_that_are_published_late_do_not_lean_the_cost(rng):
+    """Half a second late on average; the reading after the end has all that was held back."""
+    ok = noisy(1000, rng).round()
+    published_s = np.minimum(READ_S - 0.5, SECONDS)
+    published_s[-1] = SECONDS
+    spent = np.interp(
+        published_s, np.arange(-WARMUP, SECONDS + 1), np.append(0, np.cumsum(20 * ok))
+    )
+    deltas = {"blks_hit": np.diff(spent, prepend=0)}
+    made = MadeRun(ok).counters("pg_stat_database", deltas, at_s=READ_S)
+    assert cost(costs(made.recording()), "buffers_hit") == pytest.approx(20, rel=0.005)
+
+
+def test_seconds_over_which_counters_were_set_back_are_left_out():
+    made = MadeRun(1000).counters("wal_position", {"bytes": 500_000}, was_reset=[20, 21])
+    assert cost(costs(made.recording()), "wal_bytes") == pytest.approx(500)
+
+
+def test_wal_is_split_into_records_and_images_by_the_images_mean_size(rng):
+    """Images fall from 2 to 0 a transaction after each of two checkpoints."""
+    ok = noisy(1000, rng)
+    images = ok * 2 * np.exp(-(np.arange(SECONDS + WARMUP) % 30) / 5)
+    records = 4 * ok
+    written = 100 * records + 7000 * images
+    made = (
+        MadeRun(ok.round())
+        .counters("pg_stat_wal", {"wal_records": records, "wal_fpi": images, "wal_bytes": written})
+        .counters("wal_position", {"bytes": written})
+    )
+    found = by_id(costs(made.recording()))
+    assert found["wal_record_bytes"].value == pytest.approx(400, rel=0.01)
+    assert found["wal_full_page_bytes"].title == "WAL full-page images (estimated)"
+    together = found["wal_record_bytes"].value + found["wal_full_page_bytes"].value
+    assert together == pytest.approx(found["wal_bytes"].value)
+
+
+def test_images_whose_bytes_the_server_counts_are_not_estimated():
+    counted = {"wal_bytes": 9e6, "wal_fpi": 1000, "wal_fpi_bytes": 6e6, "wal_records": 5000}
+    found = by_id(costs(MadeRun(1000).counters("pg_stat_wal", counted).recording()))
+    assert found["wal_full_page_bytes"].value == pytest.approx(6000)
+    assert found["wal_full_page_bytes"].title == "WAL full-page images"
+
+
+def test_buffers_written_are_counted_where_the_version_counts_them():
+    old = MadeRun(1000).counters("pg_stat_bgwriter", {"buffers_clean": 100, "buffers_backend": 200})
+    old = old.counters("pg_stat_checkpointer", {"buffers_written": 700})
+    new = MadeRun(1000).counters("pg_stat_io", {"writes": 50}, of="client backend/relation/normal")
+    new = new.counters("pg_stat_io", {"writes": 9000}, of="client backend/wal/normal")
+    in_bytes = MadeRun(1000).counters(
+        "pg_stat_io", {"writes": 50, "write_bytes": 3 * 8192e3}, of="checkpointer/relation/normal"
+    )
+    values = [cost(costs(made.recording()), "buffers_written") for made in (old, new, in_bytes)]
+    assert values == pytest.approx([1, 0.05, 3])
+
+
+def test_fsyncs_of_wal_and_files_are_added():
+    made = MadeRun(1000).counters("pg_stat_wal", {"wal_sync": 400})
+    assert cost(costs(made.recording()), "fsyncs") == pytest.approx(0.4)
+    made = MadeRun(1000).counters("pg_stat_wal", {"wal_sync": 400})
+    made = made.counters("pg_stat_io", {"fsyncs": 100}, of="checkpointer/relation/normal")
+    assert cost(costs(made.recording()), "fsyncs") == pytest.approx(0.5)
+    assert cost(costs(MadeRun(1000).recording()), "fsyncs") is None
+
+
+def mixed(swing):
+    share = 0.5 + swing * np.sin(np.arange(SECONDS + WARMUP) / 4)
+    ended = 1000 + 200 * np.sin(np.arange(SECONDS + WARMUP) / 7)
+    return np.stack([ended * share, ended * (1 - share)], axis=1).round()
+
+
+def read_at(times, series):
+    grid = np.arange(-WARMUP, SECONDS + 1)
+    return np.diff(np.interp(times, grid, np.append(0, np.cumsum(series))), prepend=0)
+
+
+def two_scripts(rng, swing):
+    ended = mixed(swing)
+    cpu = ended @ np.array([50.0, 200.0]) + 10_000 + 1000 * rng.standard_normal(len(ended))
+    made = MadeRun(ended, scripts={"read": "SELECT 1;", "write": "SELECT 2;"})
+    return made.counters("processes", {"user_us": read_at(READ_S, cpu)}, of="server", at_s=READ_S)
+
+
+def test_scripts_are_told_apart_when_their_mix_varied(rng):
+    found = costs(two_scripts(rng, 0.3).recording())
+    read, write = (by_id(found, name)["server_cpu_us"] for name in ("read", "write"))
+    assert read.low < 50 < read.high
+    assert write.low < 200 < write.high
+    assert write.value == pytest.approx(200, rel=0.1)
+
+
+def test_scripts_are_not_told_apart_when_their_mix_hardly_varied(rng):
+    found = costs(two_scripts(rng, 0.002).recording())
+    assert not by_id(found, "read")
+    assert "server_cpu_us" in by_id(found)
+
+
+def test_statements_that_the_server_counts_give_their_scripts_costs():
+    made = MadeRun(np.full((63, 2), 500), scripts={"read": "…", "write": "…"})
+    for script, sql in enumerate(("SELECT 1;", "UPDATE t;", "INSERT …;")):
+        made.statement(sql, script=min(script, 1))
+    for statement, written in enumerate((0, 250_000, 150_000)):
+        deltas = {"wal_bytes": written, "shared_blks_hit": 2000}
+        made.counters("pg_stat_statements", deltas, of=f"statement {statement}")
+    made.counters("pg_stat_database", {"blks_hit": 6000}).counters("wal_position", {"bytes": 5e5})
+    found = costs(made.recording())
+    assert by_id(found, "write")["wal_bytes"].value == pytest.approx(800)
+    assert by_id(found, "read")["wal_bytes"].value == 0
+    assert by_id(found, "read")["buffers_hit"].value == pytest.approx(4)
+    assert found[-1].script
+    assert not found[0].script
