@@ -1,8 +1,9 @@
 import numpy as np
 import pytest
 from msgspec.structs import astuple
+from scipy.special import stdtrit
 
-from dbdyno.analysis.estimate import autocorrelation_time, estimate_mean
+from dbdyno.analysis.estimate import autocorrelation_time, estimate_mean, student_quantile
 from tests.analysis.series import autoregressive
 
 SERIES = 500
@@ -48,3 +49,9 @@ def test_estimates_are_plain_floats_that_any_file_can_hold(phi):
     for seed in range(20):
         estimate = estimate_mean(autoregressive(phi, 8, np.random.default_rng(seed)))
         assert {type(number) for number in astuple(estimate)} == {float}
+
+
+def test_the_quantile_of_student_s_t_is_that_of_tables():
+    for freedom in [1, 1.5, 2, 4.3, 7, 29, 1e3, 1e6]:
+        assert student_quantile(freedom) == pytest.approx(stdtrit(freedom, 0.975), rel=1e-5)
+    assert student_quantile(0.2) == student_quantile(1)  # no interval is wider than that
