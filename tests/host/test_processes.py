@@ -8,7 +8,8 @@ from dbdyno.host.processes import cpu_us
 
 
 def stat(parent: int, user: int, system: int, *, buried: int = 0, name: str = "x") -> str:
-    return f"1 ({name}) S {parent} 0 0 0 0 0 0 0 0 0 {user} {system} {buried} 0 20"
+    used = f"{user} {system} {buried} 0"
+    return f"1 ({name}) S {parent} 0 0 0 0 0 0 0 0 0 {used} 20 0 1 0 77 0 9"
 
 
 def test_a_server_its_backends_and_those_that_ended(tree):

@@ -1,9 +1,10 @@
-"""Limits of the control group this process is in, for both versions of the interface.
+"""The control groups that a process is in, and their limits, for both versions of the interface.
 
-A limit may stand on any group between ours and the root: the tightest one holds.
+A limit may stand on any group between the process's own and the root: the tightest one holds.
 """
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
@@ -16,15 +17,52 @@ _V1_UNLIMITED_BYTES = 2**62
 _Limit = TypeVar("_Limit", int, float)
 
 
+@dataclass(frozen=True)
+class Groups:
+    """Where the groups of one process are: ``paths`` by controller (version 2 has one, "")."""
+
+    version: int | None
+    mounts: Path
+    paths: dict[str, str]
+
+    def above(self, controller: str) -> list[Path]:
+        """The process's group of a controller and those above it, as far as they are seen."""
+        if self.version == 2:
+            return list(_upwards(self.mounts, self.paths.get("", "/")))
+        return list(_upwards(self.mounts / controller, self.paths.get(controller, "/")))
+
+    def cpu_cores(self) -> float | None:
+        """The tightest quota, in processors."""
+        quota = _quota_v2 if self.version == 2 else _quota_v1
+        return _least(map(quota, self.above("cpu")))
+
+
+def groups_of(root: Path, process: int | str = "self") -> Groups:
+    """The groups of a process; of version None where there are none, or it has ended."""
+    mounts = root / "sys/fs/cgroup"
+    paths = dict(_memberships(files.text(root / f"proc/{process}/cgroup") or ""))
+    if paths and (mounts / "cgroup.controllers").exists():
+        return Groups(2, mounts, paths)
+    return Groups(1 if {"cpu", "memory"} & paths.keys() else None, mounts, paths)
+
+
 def describe(root: Path) -> CgroupLimits:
     """The limits on the process whose ``/proc/self`` stands below ``root``."""
-    mounts = root / "sys/fs/cgroup"
-    paths = dict(_memberships(files.text(root / "proc/self/cgroup") or ""))
-    if (mounts / "cgroup.controllers").exists():
-        return _version_2(list(_upwards(mounts, paths.get("", "/"))))
-    if {"cpu", "memory"} & paths.keys():
-        return _version_1(mounts, paths)
-    return CgroupLimits(version=None, cpu_cores=None, memory_bytes=None, cpuset=None)
+    groups = groups_of(root)
+    if groups.version is None:
+        return CgroupLimits(version=None, cpu_cores=None, memory_bytes=None, cpuset=None)
+    memory_file, cpuset_file = (
+        ("memory.max", "cpuset.cpus.effective")
+        if groups.version == 2
+        else ("memory.limit_in_bytes", "cpuset.cpus")
+    )
+    memory = _least(files.number(folder / memory_file) for folder in groups.above("memory"))
+    return CgroupLimits(
+        version=groups.version,
+        cpu_cores=groups.cpu_cores(),
+        memory_bytes=memory if memory and memory < _V1_UNLIMITED_BYTES else None,
+        cpuset=_first(files.text(folder / cpuset_file) for folder in groups.above("cpuset")),
+    )
 
 
 def _memberships(content: str) -> Iterator[tuple[str, str]]:
@@ -42,30 +80,8 @@ def _upwards(mount: Path, path: str) -> Iterator[Path]:
     yield from (f for f in (folder, *folder.parents) if f.is_relative_to(mount) and f.is_dir())
 
 
-def _version_2(folders: list[Path]) -> CgroupLimits:
-    return CgroupLimits(
-        version=2,
-        cpu_cores=_least(_quota_v2(folder / "cpu.max") for folder in folders),
-        memory_bytes=_least(files.number(folder / "memory.max") for folder in folders),
-        cpuset=_first(files.text(folder / "cpuset.cpus.effective") for folder in folders),
-    )
-
-
-def _version_1(mounts: Path, paths: dict[str, str]) -> CgroupLimits:
-    def above(controller: str) -> list[Path]:
-        return list(_upwards(mounts / controller, paths.get(controller, "/")))
-
-    memory = _least(files.number(f / "memory.limit_in_bytes") for f in above("memory"))
-    return CgroupLimits(
-        version=1,
-        cpu_cores=_least(_quota_v1(folder) for folder in above("cpu")),
-        memory_bytes=memory if memory and memory < _V1_UNLIMITED_BYTES else None,
-        cpuset=_first(files.text(folder / "cpuset.cpus") for folder in above("cpuset")),
-    )
-
-
-def _quota_v2(path: Path) -> float | None:
-    quota, _, period = (files.text(path) or "max").partition(" ")
+def _quota_v2(folder: Path) -> float | None:
+    quota, _, period = (files.text(folder / "cpu.max") or "max").partition(" ")
     return None if quota == "max" else int(quota) / int(period or 100_000)
 
 

@@ -41,12 +41,19 @@ def governor(root: Path) -> str | None:
     return ", ".join(sorted({found for path in paths if (found := files.text(path))})) or None
 
 
-def steal_share(root: Path) -> float | None:
-    """Share of processor time since boot that the hypervisor gave to others."""
+def times(root: Path) -> list[int]:
+    """Clock ticks since boot that all processors spent, by kind; empty where none are told.
+
+    user, nice, system, idle, iowait, irq, softirq, steal: time of guests is within user's.
+    """
     for line in (files.text(root / "proc/stat") or "").splitlines():
         if line.startswith("cpu "):
-            # user nice system idle iowait irq softirq steal; guest time is within user's.
-            times = [int(field) for field in line.split()[1:9]]
-            total = sum(times)
-            return times[7] / total if len(times) == 8 and total else None
-    return None
+            return [int(field) for field in line.split()[1:9]]
+    return []
+
+
+def steal_share(root: Path) -> float | None:
+    """Share of processor time since boot that the hypervisor gave to others."""
+    ticks = times(root)
+    total = sum(ticks)
+    return ticks[7] / total if len(ticks) == 8 and total else None

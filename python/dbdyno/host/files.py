@@ -1,7 +1,11 @@
 """Reading the kernel's small text files: a file that is absent is an answer, not an error."""
 
+import os
 import re
 from pathlib import Path
+
+# More than any file of one process holds, but for its memory maps.
+_SHORT = 16_384
 
 
 def text(path: Path) -> str | None:
@@ -10,6 +14,26 @@ def text(path: Path) -> str | None:
         return path.read_text(errors="replace").strip()
     except OSError:
         return None
+
+
+def short(path: str) -> bytes:
+    """The content of a short file; raises OSError.
+
+    Twice as fast as by way of a Path, which counts where many processes are read each second.
+    """
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        return os.read(descriptor, _SHORT)
+    finally:
+        os.close(descriptor)
+
+
+def names(folder: str) -> list[str]:
+    """The names in a folder; empty when it cannot be read. As fast, for the same reason."""
+    try:
+        return os.listdir(folder)  # noqa: PTH208 - a Path for each of ten thousand is dear
+    except OSError:
+        return []
 
 
 def number(path: Path) -> int | None:

@@ -1,32 +1,125 @@
-"""Processor time of a server's processes, from outside."""
+"""The processes of the machine, as ``/proc`` lists them, and which of them belong together.
+
+A process whose files cannot be read has ended: that is the normal case, not an error. What
+dead processes used is not lost where the kernel keeps it, with the parent that buried them.
+"""
 
 import os
-from collections.abc import Iterator
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+
+from msgspec import Struct
 
 from dbdyno.host import files
 from dbdyno.host.describe import ROOT
 
+TICK_US = 1_000_000 // os.sysconf("SC_CLK_TCK")
 
-def cpu_us(parent: int, root: Path = ROOT) -> int | None:
-    """User and system time so far of a process, its children, and those it has buried.
+# Who asks for the table within this time is told the same: two sources share one reading.
+_FRESH_S = 0.2
+
+
+class Used(Struct, frozen=True):
+    """What a process, or several, took so far."""
+
+    user_us: int = 0
+    system_us: int = 0
+    minor_faults: int = 0
+    major_faults: int = 0
+
+    def __add__(self, other: "Used") -> "Used":
+        """Of both together."""
+        return Used(
+            self.user_us + other.user_us,
+            self.system_us + other.system_us,
+            self.minor_faults + other.minor_faults,
+            self.major_faults + other.major_faults,
+        )
+
+    @property
+    def cpu_us(self) -> int:
+        """User and system time."""
+        return self.user_us + self.system_us
+
+
+class Process(Struct, frozen=True):
+    """One process at one instant."""
+
+    pid: int
+    name: str
+    state: str
+    parent: int
+    threads: int
+    started: int
+    """Ticks from boot: with the number it names a process for good."""
+    used: Used
+    buried: Used
+    """What the dead children it has waited for had used, and theirs."""
+
+
+def read_process(root: Path, pid: int | str) -> Process | None:
+    """The process; None when there is none of this number."""
+    try:
+        line = files.short(f"{root}/proc/{pid}/stat").decode(errors="replace")
+    except OSError:
+        return None
+    # The name stands in brackets and may hold blanks and brackets itself.
+    name_end = line.rindex(")")
+    fields = line[name_end + 2 :].split()
+    number = [int(field) for field in fields[1:20]]
+    minor, minor_buried, major, major_buried, user, system, user_buried, system_buried = number[
+        6:14
+    ]
+    return Process(
+        pid=int(pid),
+        name=line[line.index("(") + 1 : name_end],
+        state=fields[0],
+        parent=number[0],
+        threads=number[16],
+        started=number[18],
+        used=Used(user * TICK_US, system * TICK_US, minor, major),
+        buried=Used(user_buried * TICK_US, system_buried * TICK_US, minor_buried, major_buried),
+    )
+
+
+class ProcessTable:
+    """All processes, read together."""
+
+    def __init__(self, root: Path = ROOT, clock: Callable[[], float] = time.monotonic) -> None:
+        self.root = root
+        self._clock = clock
+        self._read_at = -_FRESH_S
+        self._processes: Mapping[int, Process] = {}
+
+    def now(self, *, fresh: bool = False) -> Mapping[int, Process]:
+        """Each process by its number; ``fresh`` refuses what was read a moment ago."""
+        if fresh or self._clock() - self._read_at >= _FRESH_S:
+            found = (read_process(self.root, pid) for pid in self._numbers())
+            self._processes = {process.pid: process for process in found if process}
+            self._read_at = self._clock()
+        return self._processes
+
+    def tree(self, first: int, *, fresh: bool = False) -> list[Process]:
+        """A process and all below it, itself in front; empty when it is gone."""
+        processes = self.now(fresh=fresh)
+        children = defaultdict(list)
+        for process in processes.values():
+            children[process.parent].append(process)
+        found = [processes[first]] if first in processes else []
+        for process in found:  # grows as it goes
+            found += children[process.pid]
+        return found
+
+    def _numbers(self) -> Iterator[str]:
+        return (name for name in files.names(f"{self.root}/proc") if name.isdigit())
+
+
+def cpu_us(first: int, root: Path = ROOT) -> int | None:
+    """User and system time so far of a process, all below it, and those they have buried.
 
     PostgreSQL's backends are children of its first process. None when it is not there.
     """
-    ticks = [
-        own + (buried if pid == parent else 0)
-        for pid, of, own, buried in _processes(root)
-        if parent in (pid, of)
-    ]
-    return sum(ticks) * 1_000_000 // os.sysconf("SC_CLK_TCK") if ticks else None
-
-
-def _processes(root: Path) -> Iterator[tuple[int, int, int, int]]:
-    """Number, parent, own time and time of dead children of each, in clock ticks."""
-    for folder in (root / "proc").glob("[0-9]*"):
-        line = files.text(folder / "stat")
-        if line:
-            # The name stands in brackets and may hold blanks and brackets itself.
-            fields = line[line.rindex(")") + 2 :].split()
-            own, buried = (int(fields[n]) + int(fields[n + 1]) for n in (11, 13))
-            yield int(folder.name), int(fields[1]), own, buried
+    tree = ProcessTable(root).tree(first)
+    return sum(p.used.cpu_us + p.buried.cpu_us for p in tree) if tree else None

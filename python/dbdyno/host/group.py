@@ -1,0 +1,192 @@
+"""Processes that are watched as one: a server with its backends, the engine, ourselves.
+
+Their sums never fall. Processor time, faults and bytes of processes that ended are kept by
+the kernel with the parent that buried them. Switches and time in the run queue are not: what
+a process was last seen with stays in the sum, so that what it took after is missing, and all
+of one that lived between two readings. Where connections come and go these are lower bounds.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from msgspec import Struct
+
+from dbdyno.host import files
+from dbdyno.host.processes import Process, ProcessTable, Used, read_process
+
+Numbers = dict[str, float]
+
+# A child that is buried while the others are read would be missing from the sum. So the
+# reading is repeated, though not for ever where connections come and go all the time.
+_TRIES = 3
+
+_STATUS = re.compile(
+    rb"^(RssAnon|RssShmem|voluntary_ctxt_switches|nonvoluntary_ctxt_switches):\s*(\d+)",
+    re.MULTILINE,
+)
+
+
+class _Turns(Struct, frozen=True):
+    """What the scheduler did to one thread, or to several."""
+
+    voluntary: int = 0
+    involuntary: int = 0
+    queued_ns: int = 0
+
+    def __add__(self, other: "_Turns") -> "_Turns":
+        return _Turns(
+            self.voluntary + other.voluntary,
+            self.involuntary + other.involuntary,
+            self.queued_ns + other.queued_ns,
+        )
+
+
+_Thread = tuple[int, int, str]
+"""Process number, its start, and the thread's number: never the same for two threads."""
+
+
+class _Look(Struct):
+    """What one reading has found in the files of single processes."""
+
+    turns: dict[_Thread, _Turns] = {}
+    private_bytes: int = 0
+    shared_bytes: int = 0
+    """Of the process that has mapped the most: all have mapped the same memory."""
+
+
+class ProcessGroup:
+    """The process of number ``first`` and, unless it is watched ``alone``, all below it."""
+
+    def __init__(self, first: int, *, alone: bool = False) -> None:
+        self.first = first
+        self._alone = alone
+        self._started: int | None = None
+        self._seen: dict[_Thread, _Turns] = {}
+        self._gone = _Turns()
+        self._largest: Numbers = {}
+
+    def members(self, table: ProcessTable) -> list[Process]:
+        """Who belongs to it now; nobody once the first process has ended."""
+        found = self._listed(table)
+        for _ in range(_TRIES):
+            now = read_process(table.root, self.first)
+            if not found or now is None or now.buried == found[0].buried:
+                break
+            found = self._listed(table, fresh=True)
+        return found
+
+    def _listed(self, table: ProcessTable, *, fresh: bool = False) -> list[Process]:
+        tree = table.tree(self.first, fresh=fresh)
+        if tree and self._started is None:
+            self._started = tree[0].started
+        if not tree or tree[0].started != self._started:
+            return []  # its number has been given to another
+        return tree[:1] if self._alone else tree
+
+    def read(self, table: ProcessTable) -> Numbers:
+        """Its sums and levels; nothing once it has ended."""
+        members = self.members(table)
+        if not members:
+            return {}
+        look = _look(table.root, members)
+        counters = {
+            **_used(members, with_buried=not self._alone),
+            **self._scheduled(look.turns, table.root),
+            **_transferred(table.root, members),
+        }
+        return self._held(counters) | {
+            "count": len(members),
+            "running": _in_state(members, "R"),
+            "waiting_for_disk": _in_state(members, "D"),
+            "stopped": _in_state(members, "Tt"),
+            "memory_bytes": look.private_bytes + look.shared_bytes,
+        }
+
+    def _scheduled(self, turns: dict[_Thread, _Turns], root: Path) -> Numbers:
+        for thread in self._seen.keys() - turns.keys():
+            self._gone += self._seen[thread]
+        self._seen = turns
+        total = sum(turns.values(), self._gone)
+        switches = {
+            "voluntary_switches": total.voluntary,
+            "involuntary_switches": total.involuntary,
+        }
+        is_queue_told = (root / "proc/self/schedstat").exists()
+        return switches | ({"run_queue_us": total.queued_ns / 1000} if is_queue_told else {})
+
+    def _held(self, counters: Numbers) -> Numbers:
+        """A child that died unnoticed makes a sum fall for a moment; it is known next time."""
+        self._largest = {
+            name: max(value, self._largest.get(name, 0)) for name, value in counters.items()
+        }
+        return self._largest
+
+
+def _used(members: Iterable[Process], *, with_buried: bool) -> Numbers:
+    total = Used()
+    for process in members:
+        total += process.used + process.buried if with_buried else process.used
+    return {name: getattr(total, name) for name in Used.__struct_fields__}
+
+
+def _in_state(members: Iterable[Process], states: str) -> int:
+    return sum(process.state in states for process in members)
+
+
+def _look(root: Path, members: Iterable[Process]) -> _Look:
+    look = _Look(turns={})
+    for process in members:
+        private = shared = 0
+        for thread, folder in _threads(root, process):
+            try:
+                status = files.short(f"{folder}/status")
+            except OSError:
+                continue  # it has just ended
+            told = {key: int(value) for key, value in _STATUS.findall(status)}
+            look.turns[(process.pid, process.started, thread)] = _Turns(
+                told.get(b"voluntary_ctxt_switches", 0),
+                told.get(b"nonvoluntary_ctxt_switches", 0),
+                _queued_ns(folder),
+            )
+            # All threads tell the memory of their process.
+            private, shared = (told.get(key, 0) * 1024 for key in (b"RssAnon", b"RssShmem"))
+        look.private_bytes += private
+        look.shared_bytes = max(look.shared_bytes, shared)
+    return look
+
+
+def _queued_ns(folder: str) -> int:
+    """How long the thread was ready to run and had no processor; 0 where that is not told."""
+    try:
+        return int(files.short(f"{folder}/schedstat").split()[1])
+    except OSError:
+        return 0
+
+
+def _threads(root: Path, process: Process) -> Iterator[tuple[str, str]]:
+    """Number and folder of each thread; a process of one needs no look into its list."""
+    folder = f"{root}/proc/{process.pid}"
+    if process.threads == 1:
+        yield str(process.pid), folder
+        return
+    yield from ((name, f"{folder}/task/{name}") for name in files.names(f"{folder}/task"))
+
+
+def _transferred(root: Path, members: Iterable[Process]) -> Numbers:
+    """Bytes from and to storage; nothing where we may not read those of every process.
+
+    The kernel adds those of buried children to their parent's itself.
+    """
+    read = written = 0
+    for process in members:
+        try:
+            content = files.short(f"{root}/proc/{process.pid}/io")
+        except PermissionError:
+            return {}
+        except OSError:
+            continue
+        told = dict(line.split(b": ") for line in content.splitlines())
+        read += int(told[b"read_bytes"])
+        written += int(told[b"write_bytes"])
+    return {"read_bytes": read, "write_bytes": written}

@@ -1,0 +1,43 @@
+"""Processes outside the run that are busy: who else uses the processors.
+
+Only time that a process itself used counts; a crowd of short-lived ones (a compiler's) is
+seen in the sums of the machine alone.
+"""
+
+import time
+from collections.abc import Callable, Container
+
+from dbdyno.host.processes import ProcessTable
+
+SHARE_MIN = 0.05
+"""Of one core: time in which a process takes less is left out."""
+
+_Key = tuple[int, int]
+
+
+class Others:
+    """Follows all processes; adds up for each the time that it used while it was busy."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._read_at: float | None = None
+        self._used_us: dict[_Key, int] = {}
+        self._busy_us: dict[_Key, int] = {}
+
+    def read(self, table: ProcessTable, known: Container[int]) -> dict[str, int]:
+        """Busy microseconds by ``name/number``, without the processes ``known`` by number.
+
+        One that was never busy has 0, so that its first busy second is a growth, too.
+        """
+        now = self._clock()
+        elapsed_us = (now - self._read_at) * 1e6 if self._read_at is not None else float("inf")
+        strangers = {(p.pid, p.started): p for p in table.now().values() if p.pid not in known}
+        used_us = {key: process.used.cpu_us for key, process in strangers.items()}
+        grown_us = {key: us - self._used_us.get(key, 0) for key, us in used_us.items()}
+        self._busy_us = {
+            key: self._busy_us.get(key, 0) + (us if us > SHARE_MIN * elapsed_us else 0)
+            for key, us in grown_us.items()
+        }
+        self._used_us = used_us
+        self._read_at = now
+        return {f"{p.name}/{p.pid}": self._busy_us[key] for key, p in strangers.items()}

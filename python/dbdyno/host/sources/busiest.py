@@ -1,0 +1,25 @@
+"""Processes that have nothing to do with the run and are busy all the same."""
+
+from dbdyno.host.others import SHARE_MIN
+from dbdyno.host.watched import HostSource, WatchedHost
+from dbdyno.model.source import Numbers
+
+
+def read(host: WatchedHost) -> dict[str, Numbers]:
+    """How long each was busy since the first reading."""
+    known = {
+        process.pid for group in host.groups.values() for process in group.members(host.processes)
+    }
+    busy = host.others.read(host.processes, known)
+    return {name: {"cpu_us": busy_us} for name, busy_us in busy.items()}
+
+
+SOURCE = HostSource(
+    name="busiest",
+    read=read,
+    watches=f"other processes, by name, in the seconds in which they took more than "
+    f"{SHARE_MIN:.0%} of a processor",
+    objects="`name/number` of the process",
+    counters=frozenset({"cpu_us"}),
+    files="/proc/PID/stat",
+)

@@ -1,0 +1,82 @@
+"""Quotas on processor time, and how often they stopped the server or the engine."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from dbdyno.host import files
+from dbdyno.host.cgroup import Groups, groups_of
+from dbdyno.host.watched import HostSource, WatchedHost
+from dbdyno.model.source import Numbers
+
+_WATCHED = ("server", "engine")
+
+
+def read(host: WatchedHost) -> dict[str, Numbers]:
+    """The groups of both, as they are now: a process may be moved, a quota set."""
+    told = {name: _numbers(groups) for name, groups in _groups(host).items()}
+    return {name: numbers for name, numbers in told.items() if numbers}
+
+
+def _groups(host: WatchedHost) -> Mapping[str, Groups]:
+    found = {
+        name: groups_of(host.root, host.groups[name].first)
+        for name in _WATCHED
+        if name in host.groups
+    }
+    return {name: groups for name, groups in found.items() if groups.version is not None}
+
+
+def _numbers(groups: Groups) -> dict[str, float]:
+    """A quota of any group above stops the process: what they stopped is added up."""
+    above = [_pairs(folder / "cpu.stat") for folder in groups.above("cpu")]
+    if not above:
+        return {}
+    told: dict[str, float] = {
+        "periods": sum(stat.get("nr_periods", 0) for stat in above),
+        "throttled_periods": sum(stat.get("nr_throttled", 0) for stat in above),
+        "throttled_us": sum(map(_throttled_us, above)),
+    }
+    if (used_us := _used_us(groups, above[0])) is not None:
+        told["usage_us"] = used_us
+    if (limit := groups.cpu_cores()) is not None:
+        told["limit_cores"] = limit
+    return told
+
+
+def _throttled_us(stat: Mapping[str, int]) -> int:
+    """Version 2 counts microseconds, version 1 nanoseconds under another name."""
+    return stat.get("throttled_usec", stat.get("throttled_time", 0) // 1000)
+
+
+def _used_us(groups: Groups, stat: Mapping[str, int]) -> int | None:
+    if groups.version == 2:
+        return stat.get("usage_usec")
+    accounting = next(iter(groups.above("cpuacct")), None)
+    used_ns = files.number(accounting / "cpuacct.usage") if accounting else None
+    return None if used_ns is None else used_ns // 1000
+
+
+def _pairs(path: Path) -> dict[str, int]:
+    lines = (line.split() for line in (files.text(path) or "").splitlines())
+    return {words[0]: int(words[1]) for words in lines}
+
+
+def lack(host: WatchedHost) -> str | None:
+    """Why no group is watched."""
+    if any(map(_numbers, _groups(host).values())):
+        return None
+    return "neither the server nor the engine is in a control group that can be seen from here"
+
+
+SOURCE = HostSource(
+    name="control_group",
+    read=read,
+    watches="the control groups of server and engine: quota periods, how many of them the quota "
+    "cut short and for how long (of all groups above, too), processor time used, the tightest "
+    "quota",
+    objects="`server`, `engine`",
+    counters=frozenset({"periods", "throttled_periods", "throttled_us", "usage_us"}),
+    levels=frozenset({"limit_cores"}),
+    files="/proc/PID/cgroup, cpu.stat and the quota's files below /sys/fs/cgroup",
+    lack=lack,
+)

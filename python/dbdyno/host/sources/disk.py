@@ -1,0 +1,59 @@
+"""The disks below the server's data and log."""
+
+from dbdyno.host import files
+from dbdyno.host.watched import HostSource, WatchedHost
+from dbdyno.model.source import Numbers
+
+_SECTOR_BYTES = 512
+# Times are kept in 32 bits of milliseconds, which a queue of 32 fills in a day and a half.
+_TIME_MODULUS = 2**32
+
+# Places in a line of /proc/diskstats, the device's name being at 2.
+_COUNTS = {"reads": 3, "writes": 7, "flushes": 18}
+_SECTORS = {"read_bytes": 5, "write_bytes": 9}
+_TIMES = {"read_us": 6, "write_us": 10, "busy_us": 12, "flush_us": 19}
+_IN_FLIGHT = 11
+
+
+def read(host: WatchedHost) -> dict[str, Numbers]:
+    """``/proc/diskstats`` of the disks that matter."""
+    lines = (files.text(host.root / "proc/diskstats") or "").splitlines()
+    rows = (line.split() for line in lines)
+    return {row[2]: _numbers(host, row) for row in rows if row[2] in host.disks}
+
+
+def _numbers(host: WatchedHost, row: list[str]) -> dict[str, float]:
+    """Old kernels write shorter lines: what is not there is left out."""
+    told: dict[str, float] = {"in_flight": int(row[_IN_FLIGHT])}
+    for name, place in _COUNTS.items():
+        if place < len(row):
+            told[name] = int(row[place])
+    for name, place in _SECTORS.items():
+        told[name] = int(row[place]) * _SECTOR_BYTES
+    for name, place in _TIMES.items():
+        if place < len(row):
+            key = ("disk", row[2], name)
+            told[name] = host.continuity.unwrapped(key, int(row[place]), _TIME_MODULUS) * 1000
+    return told
+
+
+def lack(host: WatchedHost) -> str | None:
+    """Why no disk is watched."""
+    if not host.folders:
+        return "it is not known where on this machine the server keeps its data"
+    if not host.disks:
+        return "the server keeps its data in memory, or on a file system without a device here"
+    return None if (host.root / "proc/diskstats").exists() else "/proc/diskstats is not there"
+
+
+SOURCE = HostSource(
+    name="disk",
+    read=read,
+    watches="the disks that data and log lie on: requests, bytes, the time they took, flushes, "
+    "time with at least one request, requests in flight",
+    objects="the kernel's name of the disk; partitions and volumes stand for the disks below",
+    counters=frozenset({*_COUNTS, *_SECTORS, *_TIMES}),
+    levels=frozenset({"in_flight"}),
+    files="/proc/diskstats, /sys/dev/block",
+    lack=lack,
+)

@@ -1,0 +1,58 @@
+"""Processors as a whole: who had them, and how many wanted them."""
+
+from dbdyno.host import cpu, files
+from dbdyno.host.processes import TICK_US
+from dbdyno.host.watched import HostSource, WatchedHost
+from dbdyno.model.source import Numbers
+
+# In the order of /proc/stat: nice is within user, soft interrupts within irq.
+_KINDS = (
+    "user_us",
+    "user_us",
+    "system_us",
+    "idle_us",
+    "iowait_us",
+    "irq_us",
+    "irq_us",
+    "steal_us",
+)
+_LINES = {
+    "ctxt": "context_switches",
+    "processes": "forks",
+    "procs_running": "runnable",
+    "procs_blocked": "blocked",
+}
+
+
+def read(host: WatchedHost) -> dict[str, Numbers]:
+    """``/proc/stat``, all processors together."""
+    return {"": _spent(host) | _counted(files.text(host.root / "proc/stat") or "")}
+
+
+def _spent(host: WatchedHost) -> dict[str, float]:
+    spent: dict[str, float] = {}
+    for kind, ticks in zip(_KINDS, cpu.times(host.root), strict=False):
+        spent[kind] = spent.get(kind, 0) + ticks * TICK_US
+    # The kernel corrects idle and iowait, at times downwards.
+    return {kind: host.continuity.held(("machine", kind), us) for kind, us in spent.items()}
+
+
+def _counted(stat: str) -> dict[str, float]:
+    lines = [line.split() for line in stat.splitlines()]
+    counted: dict[str, float] = {
+        _LINES[words[0]]: int(words[1]) for words in lines if words and words[0] in _LINES
+    }
+    counted["processors"] = sum(words[0][3:].isdigit() for words in lines if words)
+    return counted
+
+
+SOURCE = HostSource(
+    name="machine",
+    read=read,
+    watches="time of all processors by what they did, stolen time among it; switches between "
+    "processes, new processes, and how many want a processor or wait for a disk",
+    objects="the machine",
+    counters=frozenset({*_KINDS, "context_switches", "forks"}),
+    levels=frozenset({"runnable", "blocked", "processors"}),
+    files="/proc/stat",
+)

@@ -1,0 +1,35 @@
+"""Main memory: what is left of it, and what waits in it to be written."""
+
+from dbdyno.host import files
+from dbdyno.host.watched import HostSource, WatchedHost
+from dbdyno.model.source import Numbers
+
+_FIELDS = {
+    "available_bytes": "MemAvailable",
+    "dirty_bytes": "Dirty",
+    "writeback_bytes": "Writeback",
+    "cached_bytes": "Cached",
+}
+
+
+def read(host: WatchedHost) -> dict[str, Numbers]:
+    """``/proc/meminfo``."""
+    told = files.keyed(files.text(host.root / "proc/meminfo") or "")
+    return {
+        "": {
+            name: int(told[field].split()[0]) * 1024
+            for name, field in _FIELDS.items()
+            if field in told
+        }
+    }
+
+
+SOURCE = HostSource(
+    name="memory",
+    read=read,
+    watches="memory that is available, that caches files, and that is yet to be written",
+    objects="the machine",
+    counters=frozenset(),
+    levels=frozenset(_FIELDS),
+    files="/proc/meminfo",
+)

@@ -1,0 +1,40 @@
+"""What went through the network, as far as this container sees it."""
+
+from dbdyno.host import files
+from dbdyno.host.watched import HostSource, WatchedHost
+from dbdyno.model.source import Numbers
+
+# Places after the interface's name in /proc/net/dev.
+_PLACES = {"received_bytes": 0, "received_packets": 1, "sent_bytes": 8, "sent_packets": 9}
+
+
+def read(host: WatchedHost) -> dict[str, Numbers]:
+    """Each interface; what was sent again counts for all of them together."""
+    told = files.keyed(files.text(host.root / "proc/net/dev") or "")
+    rows = {name: row.split() for name, row in told.items() if "|" not in name}
+    numbers: dict[str, Numbers] = {
+        name: {column: int(row[place]) for column, place in _PLACES.items()}
+        for name, row in rows.items()
+    }
+    if (again := _retransmits(files.text(host.root / "proc/net/snmp") or "")) is not None:
+        numbers[""] = {"retransmits": again}
+    return numbers
+
+
+def _retransmits(snmp: str) -> int | None:
+    """Two lines begin with ``Tcp:``: names, then values."""
+    lines = [line.split() for line in snmp.splitlines() if line.startswith("Tcp:")]
+    if len(lines) != 2:
+        return None
+    found = dict(zip(*lines, strict=False)).get("RetransSegs")
+    return None if found is None else int(found)
+
+
+SOURCE = HostSource(
+    name="network",
+    read=read,
+    watches="bytes and packets of each interface; TCP segments that had to be sent again",
+    objects="the interface; none for TCP as a whole",
+    counters=frozenset({*_PLACES, "retransmits"}),
+    files="/proc/net/dev, /proc/net/snmp",
+)

@@ -1,0 +1,53 @@
+"""Time lost for want of something: the kernel's pressure stall information."""
+
+from pathlib import Path
+
+from dbdyno.host import files
+from dbdyno.host.cgroup import groups_of
+from dbdyno.host.watched import HostSource, WatchedHost
+from dbdyno.model.source import Numbers
+
+_WANTS = ("cpu", "io", "memory")
+
+
+def read(host: WatchedHost) -> dict[str, Numbers]:
+    """Of the machine, and of the server's own control group where it has one."""
+    paths = {want: host.root / "proc/pressure" / want for want in _WANTS}
+    if (group := _servers_group(host)) is not None:
+        paths |= {f"server/{want}": group / f"{want}.pressure" for want in _WANTS}
+    told = {name: _stalled(path) for name, path in paths.items()}
+    return {name: numbers for name, numbers in told.items() if numbers}
+
+
+def _servers_group(host: WatchedHost) -> Path | None:
+    """Only version 2 tells of single groups; that of the root is the machine's."""
+    server = host.groups.get("server")
+    groups = groups_of(host.root, server.first) if server else None
+    if groups is None or groups.version != 2 or groups.paths.get("", "/") == "/":
+        return None
+    return next(iter(groups.above("")), None)
+
+
+def _stalled(path: Path) -> dict[str, float]:
+    """Lines such as ``some avg10=0.00 avg60=0.00 avg300=0.00 total=1234``."""
+    lines = (line.split() for line in (files.text(path) or "").splitlines())
+    return {f"{words[0]}_us": int(words[-1].removeprefix("total=")) for words in lines}
+
+
+def lack(host: WatchedHost) -> str | None:
+    """Why there is no pressure."""
+    if _stalled(host.root / "proc/pressure/cpu"):
+        return None
+    return "this kernel keeps no pressure stall information (built without, or needs psi=1)"
+
+
+SOURCE = HostSource(
+    name="pressure",
+    read=read,
+    watches="time in which some process, or all that were not idle, stood still for want of a "
+    "processor, of storage or of memory",
+    objects="`cpu`, `io`, `memory`; `server/cpu` … of the server's own control group",
+    counters=frozenset({"some_us", "full_us"}),
+    files="/proc/pressure; *.pressure of control groups of version 2",
+    lack=lack,
+)

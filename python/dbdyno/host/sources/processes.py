@@ -1,0 +1,35 @@
+"""The processes of the run: the server with its backends, the engine, ourselves."""
+
+from dbdyno.host.watched import HostSource, WatchedHost
+from dbdyno.model.source import Numbers
+
+
+def read(host: WatchedHost) -> dict[str, Numbers]:
+    """The sums of each group; one that has ended is left out."""
+    sums = {name: group.read(host.processes) for name, group in host.groups.items()}
+    return {name: numbers for name, numbers in sums.items() if numbers}
+
+
+SOURCE = HostSource(
+    name="processes",
+    read=read,
+    watches="what the server, the engine and dbdyno itself take: processor time, time ready to "
+    "run but without a processor, switches, page faults, bytes from and to storage; how many "
+    "processes there are and in which state, and their memory (shared memory counted once)",
+    objects="`server`, `engine`, `dbdyno`",
+    counters=frozenset(
+        {
+            "user_us",
+            "system_us",
+            "run_queue_us",
+            "voluntary_switches",
+            "involuntary_switches",
+            "minor_faults",
+            "major_faults",
+            "read_bytes",
+            "write_bytes",
+        }
+    ),
+    levels=frozenset({"count", "running", "waiting_for_disk", "stopped", "memory_bytes"}),
+    files="/proc/PID/stat, status, schedstat; /proc/PID/io as root or as the server's user",
+)
