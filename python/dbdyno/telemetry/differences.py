@@ -1,0 +1,85 @@
+"""From readings of cumulative numbers to what they grew by. Pure.
+
+What cannot be known is not told: the first reading of a counter has no growth, nor has one
+after which its source was set back. It never guesses how much there was in between.
+"""
+
+from collections.abc import Iterator, Mapping
+
+from dbdyno.model.source import Numbers
+from dbdyno.model.telemetry import Counts
+
+RESET = "stats_reset"
+Reading = Mapping[str, Numbers]
+Told = list[tuple[str, str, float]]
+
+
+class Differences:
+    """Follows one source from reading to reading."""
+
+    def __init__(self, source: str, levels: frozenset[str]) -> None:
+        self._source = source
+        self._level_names = levels
+        self._before: Reading | None = None
+        self._before_ns = 0
+        self._levels: dict[tuple[str, str], float] = {}
+        self._is_broken = False
+
+    def forget(self) -> None:
+        """The next reading is of another server, perhaps: it cannot be held against the last."""
+        self._is_broken = self._before is not None
+
+    def take(self, at_ns: int, reading: Reading, cost_us: int) -> Counts:
+        """What this reading tells beside the one before."""
+        is_first = self._before is None
+        was_reset = self._is_broken or self._was_set_back(reading)
+        counts = Counts(
+            at_ns=at_ns,
+            source=self._source,
+            seconds=0.0 if is_first else (at_ns - self._before_ns) / 1e9,
+            cost_us=cost_us,
+            deltas=[] if was_reset else self._grown(reading),
+            levels=self._changed(reading),
+            was_reset=was_reset,
+        )
+        self._before, self._before_ns, self._is_broken = reading, at_ns, False
+        return counts
+
+    def _counters(self, reading: Reading) -> Iterator[tuple[str, str, float, float | None]]:
+        """Each counter that the reading has, with its value now and before."""
+        before = self._before or {}
+        for of, numbers in reading.items():
+            past = before.get(of, {})
+            for name, value in numbers.items():
+                if name not in self._level_names and name != RESET:
+                    yield of, name, value, past.get(name)
+
+    def _was_set_back(self, reading: Reading) -> bool:
+        before = self._before or {}
+        moved = any(
+            of in before and before[of].get(RESET) != numbers.get(RESET)
+            for of, numbers in reading.items()
+        )
+        shrunk = (past is not None and now < past for _, _, now, past in self._counters(reading))
+        return moved or any(shrunk)
+
+    def _grown(self, reading: Reading) -> Told:
+        return [
+            (of, name, now - past)
+            for of, name, now, past in self._counters(reading)
+            if past is not None and now != past
+        ]
+
+    def _changed(self, reading: Reading) -> Told:
+        """Levels that are not what they were; one that is not there any more is 0."""
+        now = {
+            (of, name): numbers[name]
+            for of, numbers in reading.items()
+            for name in self._level_names & numbers.keys()
+        }
+        gone = dict.fromkeys(self._levels.keys() - now.keys(), 0.0)
+        changed = {
+            key: value for key, value in (now | gone).items() if self._levels.get(key) != value
+        }
+        self._levels = now | gone
+        return [(*key, changed[key]) for key in sorted(changed)]

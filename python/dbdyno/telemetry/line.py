@@ -1,0 +1,90 @@
+"""A connection of telemetry's own, opened again when it breaks.
+
+Its owner is one thread, which asks; any thread may hang up, which ends the question under
+way at once, even of a server that does not answer any more.
+"""
+
+import os
+import socket
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from typing import TypeVar
+
+from dbdyno.targets.connection import Connection
+from dbdyno.targets.telemetry import Telemetry
+
+Answer = TypeVar("Answer")
+
+RETRY_FIRST_S = 0.5
+RETRY_MAX_S = 10.0
+
+
+class Unavailable(Exception):  # noqa: N818 - a state, not an error
+    """The server is not there now, and it is too early to try again."""
+
+
+class Line:
+    """The way to the server; its sessions there are added to ``ours``.
+
+    ``openings`` counts how often it was opened.
+    """
+
+    def __init__(
+        self, connect: Callable[[], Connection], telemetry: Telemetry, ours: set[int]
+    ) -> None:
+        self._connect = connect
+        self._telemetry = telemetry
+        self._connection: Connection | None = None
+        self._retry_in_s = RETRY_FIRST_S
+        self._retry_at = 0.0
+        self._is_hung_up = False
+        self._ours = ours
+        self.openings = 0
+
+    def ask(self, read: Callable[[Connection], Answer]) -> Answer:
+        """The answer; what goes wrong is raised, and costs the connection if it is broken."""
+        connection = self._opened()
+        try:
+            return read(connection)
+        except BaseException:
+            if connection.closed:
+                self._connection = None
+            raise
+
+    def _opened(self) -> Connection:
+        if self._connection is not None:
+            return self._connection
+        if self._is_hung_up or time.monotonic() < self._retry_at:
+            raise Unavailable("not connected")
+        self._retry_at = time.monotonic() + self._retry_in_s
+        self._retry_in_s = min(self._retry_in_s * 2, RETRY_MAX_S)
+        self._connection = self._open()
+        self._retry_in_s = RETRY_FIRST_S
+        self.openings += 1
+        return self._connection
+
+    def _open(self) -> Connection:
+        connection = self._connect()
+        try:
+            self._telemetry.begin(connection)
+            self._ours.add(self._telemetry.pid(connection))
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def hang_up(self) -> None:
+        """From any thread: whoever asks gets an error now, and no connection any more."""
+        self._is_hung_up = True
+        connection = self._connection
+        if connection is None or connection.closed:
+            return
+        with suppress(OSError), socket.socket(fileno=os.dup(connection.fileno())) as wire:
+            wire.shutdown(socket.SHUT_RDWR)
+
+    def close(self) -> None:
+        """By its owner, at the end."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None

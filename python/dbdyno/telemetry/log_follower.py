@@ -1,0 +1,114 @@
+"""Follows the server's log from where it stood when the load began.
+
+Lines carry the time of the server's clock. It is put on the run's clock by the offset that
+the engine told, which holds on one host; where lines come from another time than that in
+which they were read, the clocks differ, and the time of reading is all that is known.
+"""
+
+import codecs
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+
+from dbdyno.model.frame import Started
+from dbdyno.model.telemetry import LogEntry
+from dbdyno.targets.telemetry import LogReader
+from dbdyno.telemetry.teller import Teller, told
+from dbdyno.telemetry.ticking import Ticker
+
+SOURCE = "log"
+# A server that logs each statement writes faster than it is worth to read along.
+BYTES_MAX = 1 << 18
+EVERY_NS = 10**9
+EARLY_MAX_NS = 60 * 10**9
+LATE_MAX_NS = 5 * 10**9
+
+
+class LogFollower:
+    """Tells what is added to the log; ``find_path`` may have to ask the server."""
+
+    name = SOURCE
+
+    def __init__(
+        self, find_path: Callable[[], Path | None], reader: LogReader, teller: Teller
+    ) -> None:
+        self._find_path = find_path
+        self._reader = reader
+        self._teller = teller
+        self._decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
+        self._path: Path | None = None
+        self._place = 0
+        self._file_id = (0, 0)
+        self._started: Started | None = None
+
+    def prepare(self) -> None:
+        """Finds the end of the log as it is."""
+        path = self._find_path()
+        if path is None:
+            self._teller.lack(SOURCE, "where it is, is not known")
+            return
+        try:
+            with path.open("rb") as file:
+                self._place = file.seek(0, os.SEEK_END)
+                self._file_id = _file_id(file.fileno())
+        except OSError as error:
+            self._teller.lack(SOURCE, f"{path} cannot be read: {error.strerror}")
+        else:
+            self._path = path
+
+    def watch(self, started: Started, ticker: Ticker) -> None:
+        """Reads every second."""
+        self._started = started
+        while ticker.sleep_until(time.monotonic_ns() + EVERY_NS):
+            self.read()
+
+    def conclude(self) -> None:
+        """What was written since, and what was held back."""
+        self.read()
+        self.read()
+
+    def read(self) -> None:
+        """Tells the entries that were added."""
+        if self._path is None:
+            return
+        try:
+            entries = self._reader.feed(self._decoder.decode(self._added(self._path)))
+        except Exception as error:  # whatever it is, the run goes on
+            self._teller.lack(SOURCE, told(error))
+            return
+        now_ns = time.monotonic_ns()
+        for entry in entries:
+            at_ns = self._on_our_clock(entry, now_ns)
+            self._teller.tell(msgspec.structs.replace(entry, at_ns=at_ns))
+
+    def _added(self, path: Path) -> bytes:
+        with path.open("rb") as file:
+            before, self._file_id = self._file_id, _file_id(file.fileno())
+            size = file.seek(0, os.SEEK_END)
+            if before != self._file_id or size < self._place:
+                self._place = 0  # another file took its place, or it was emptied
+            if size - self._place > BYTES_MAX:
+                self._teller.lack(SOURCE, "it grows too fast: parts of it were passed over")
+                self._place = size - BYTES_MAX
+            file.seek(self._place)
+            added = file.read(size - self._place)
+        self._place += len(added)
+        return added
+
+    def _on_our_clock(self, entry: LogEntry, now_ns: int) -> int:
+        started = self._started
+        if started is None or not entry.at_ns:
+            return now_ns
+        at_ns = entry.at_ns - started.unix_ns + started.monotonic_ns
+        if started.monotonic_ns - EARLY_MAX_NS <= at_ns <= now_ns + LATE_MAX_NS:
+            return at_ns
+        self._teller.lack(SOURCE, "the clocks differ: entries have the time they were read at")
+        return now_ns
+
+
+def _file_id(descriptor: int) -> tuple[int, int]:
+    status = os.fstat(descriptor)
+    return status.st_dev, status.st_ino

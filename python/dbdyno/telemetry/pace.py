@@ -1,0 +1,48 @@
+"""How often the sessions are looked at: as often as is asked for, as long as it is cheap. Pure.
+
+The cost of a look is the least of the last few: the longer ones waited for a processor or a
+lock, and on a busy server that would slow the watch where it is needed most.
+"""
+
+from collections import deque
+from math import ceil
+
+from msgspec import Struct
+
+_REMEMBERED = 8
+
+
+class Pace(Struct, frozen=True, kw_only=True):
+    """What a level of telemetry asks for: a look every ``interval_ns``.
+
+    Or, so that it takes no more than ``share`` of the machine, only at every ``steps_max``-th
+    of these instants.
+    """
+
+    interval_ns: int
+    steps_max: int
+    share: float
+
+
+class Stride:
+    """Chooses which of the evenly spaced instants to use."""
+
+    def __init__(self, pace: Pace, cores: int) -> None:
+        self._pace = pace
+        self.interval_ns = pace.interval_ns
+        self._bound_ns = pace.share * cores * pace.interval_ns
+        self._costs_ns: deque[int] = deque(maxlen=_REMEMBERED)
+
+    def learn(self, cost_ns: int) -> None:
+        """A look took so long."""
+        self._costs_ns.append(cost_ns)
+
+    @property
+    def steps(self) -> int:
+        """Which instants are used: all with 1, every second one with 2, and so on."""
+        wanted = ceil(min(self._costs_ns, default=0) / self._bound_ns)
+        return min(max(wanted, 1), self._pace.steps_max)
+
+    def after(self, number: int, passed: int) -> int:
+        """The instant after this one; those until ``passed`` are over."""
+        return max(number + self.steps, passed + 1)

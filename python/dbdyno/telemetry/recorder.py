@@ -1,0 +1,231 @@
+"""Watches one run: from before the load begins until after the engine has disconnected.
+
+Puts together who reads what in which thread, and from when to when. It never ends a run and
+never holds one up: what cannot be read is told, a server that does not answer is hung up on.
+
+A thread each, so that none waits for another, for the server's numbers, its sessions, its
+log, and the machine. The runner's thread only passes on what the engine says.
+"""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Protocol, Self
+
+import msgspec
+
+from dbdyno.host.describe import ROOT
+from dbdyno.host.processes import read_process
+from dbdyno.host.watched import watch
+from dbdyno.model.frame import Activity, Frame, Hello, Started
+from dbdyno.model.telemetry import Level, ServerFacts, TelemetryCost
+from dbdyno.targets.connection import Connection
+from dbdyno.targets.telemetry import ScriptStatement, Telemetry
+from dbdyno.telemetry.joining import Joiner, backends_of
+from dbdyno.telemetry.line import Line
+from dbdyno.telemetry.log_follower import LogFollower
+from dbdyno.telemetry.machine_task import MachineTask
+from dbdyno.telemetry.pace import Stride
+from dbdyno.telemetry.server_task import ServerTask
+from dbdyno.telemetry.statement_texts import StatementTexts
+from dbdyno.telemetry.teller import Teller
+from dbdyno.telemetry.ticking import Ticker
+from dbdyno.telemetry.waiting_room import WaitingRoom
+from dbdyno.telemetry.watching import PACES, Watcher
+from dbdyno.telemetry.worker import Task, Worker
+
+# A server that answers has said all within this time; one that does not never will.
+PATIENCE_AT_END_S = 2.0
+PATIENCE_ONCE_HUNG_UP_S = 0.5
+
+
+class Folder(Protocol):
+    """Where what is seen goes."""
+
+    def append_frame(self, frame: bytes) -> None:
+        """Keep a frame."""
+
+    def write_facts(self, facts: dict[str, Any]) -> None:
+        """Keep what the server was, before and after."""
+
+    def log(self, line: str) -> None:
+        """Say something to whoever reads the log."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Watched:
+    """What is watched, and the ways to it.
+
+    ``own_sessions`` are those of ours that belong to no client of the load. ``log_path`` is
+    where the log is known to be; without it the server is asked.
+    """
+
+    level: Level
+    telemetry: Telemetry
+    connect: Callable[[], Connection]
+    process_id: int | None
+    data_directory: Path | None
+    log_path: Path | None
+    own_sessions: frozenset[int]
+    cores: int
+
+
+class Recorder:
+    """One run's telemetry; a context manager that leaves no thread behind."""
+
+    def __init__(self, watched: Watched, folder: Folder) -> None:
+        self._watched = watched
+        self._folder = folder
+        self._teller = Teller(folder.append_frame, folder.log)
+        self._ticker = Ticker()
+        self._room = WaitingRoom()
+        self._ours = set(watched.own_sessions)
+        self._lines: list[Line] = []
+        self._workers: list[Worker] = []
+        self._watcher: Watcher | None = None
+        self._facts: dict[str, Any] = {}
+        self._last_activity: Activity | None = None
+        self._began_ns: int | None = None
+        self._server_cpu_before: dict[int, int] = {}
+
+    def take(self, frame: Frame) -> None:
+        """What the engine said."""
+        match frame:
+            case Activity():
+                self._last_activity = frame
+                self._room.add_word(frame)
+            case Hello():
+                self._prepare(frame)
+            case Started():
+                self._began_ns = time.monotonic_ns()
+                self._server_cpu_before = self._server_cpu_us()
+                self._teller.begin()
+                self._ticker.begin(frame)
+            case _:
+                pass
+
+    def _prepare(self, hello: Hello) -> None:
+        statements = [
+            ScriptStatement(number, its.sql) for number, its in enumerate(hello.statements)
+        ]
+        self._workers = [
+            Worker(task, self._ticker, self._teller)
+            for task in (
+                self._server_task(statements),
+                self._watching(statements),
+                self._log_follower(),
+                self._machine_task(hello.pid),
+            )
+        ]
+
+    def _server_task(self, statements: list[ScriptStatement]) -> Task:
+        return ServerTask(
+            self._line(),
+            self._watched.telemetry,
+            statements,
+            self._load_sessions,
+            self._keep_facts,
+            self._teller,
+        )
+
+    def _load_sessions(self) -> list[int]:
+        """The server's processes that served the load when the engine last told of them."""
+        return backends_of(self._last_activity) if self._last_activity else []
+
+    def _watching(self, statements: list[ScriptStatement]) -> Task:
+        telemetry = self._watched.telemetry
+        texts = StatementTexts({its.statement: its.sql for its in statements})
+        self._watcher = Watcher(
+            self._line(),
+            telemetry,
+            self._room,
+            Joiner(texts, telemetry.conflicts),
+            self._ours,
+            Stride(PACES[self._watched.level], self._watched.cores),
+            self._teller,
+        )
+        return self._watcher
+
+    def _machine_task(self, engine: int) -> Task:
+        folders = (self._watched.data_directory, self._watched.log_path)
+        known = [folder for folder in folders if folder is not None]
+        return MachineTask(watch(self._watched.process_id, engine, known), self._teller)
+
+    def _log_follower(self) -> Task:
+        return LogFollower(self._find_log, self._watched.telemetry.log_reader(), self._teller)
+
+    def _find_log(self) -> Path | None:
+        if self._watched.log_path is not None:
+            return self._watched.log_path
+        line = self._line()
+        try:
+            return line.ask(self._watched.telemetry.log_path)
+        finally:
+            line.close()
+
+    def _line(self) -> Line:
+        line = Line(self._watched.connect, self._watched.telemetry, self._ours)
+        self._lines.append(line)
+        return line
+
+    def _keep_facts(self, when: str, facts: ServerFacts) -> None:
+        self._facts[when] = msgspec.to_builtins(facts)
+        self._folder.write_facts(self._facts)
+
+    def _server_cpu_us(self) -> dict[int, int]:
+        """Of each of our sessions there, so far; nothing when the server is elsewhere."""
+        if self._watched.process_id is None:
+            return {}
+        found = (read_process(ROOT, pid) for pid in self._ours.copy())
+        return {process.pid: process.used.cpu_us for process in found if process}
+
+    def finish(self) -> None:
+        """The engine has gone: the last readings, and what it all cost."""
+        ended_ns, server_cpu_us = time.monotonic_ns(), self._server_cpu_us()
+        self._end(PATIENCE_AT_END_S)
+        if self._began_ns is not None and self._watcher is not None:
+            seconds = (ended_ns - self._began_ns) / 1e9
+            self._teller.tell(self._cost(seconds, server_cpu_us, self._watcher.samples))
+        self._teller.close()
+
+    def _cost(self, seconds: float, server_cpu_us: dict[int, int], samples: int) -> TelemetryCost:
+        before = self._server_cpu_before
+        took = [us - before.get(pid, 0) for pid, us in server_cpu_us.items()]
+        return TelemetryCost(
+            level=self._watched.level,
+            seconds=seconds,
+            cpu_us=sum(worker.cpu_us for worker in self._workers),
+            server_cpu_us=sum(took) if took else None,
+            samples=samples,
+            waits_hz=samples / seconds if seconds else 0.0,
+        )
+
+    def _end(self, patience_s: float) -> None:
+        """Ends all threads; one that is held by a server that does not answer is let go."""
+        self._ticker.end()
+        if not self._all_done_within(patience_s):
+            for line in self._lines:
+                line.hang_up()
+            self._all_done_within(PATIENCE_ONCE_HUNG_UP_S)
+
+    def _all_done_within(self, seconds: float) -> bool:
+        deadline = time.monotonic() + seconds
+        return all(
+            worker.is_done_within(max(deadline - time.monotonic(), 0)) for worker in self._workers
+        )
+
+    def __enter__(self) -> Self:
+        """Nothing is done before the engine says its first word."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Ends what :meth:`finish` has not."""
+        self._teller.close()
+        self._end(0)

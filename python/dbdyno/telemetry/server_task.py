@@ -1,0 +1,91 @@
+"""The server's numbers while the load runs, and what the server is before it and after it.
+
+The last reading waits until the load's sessions have gone: PostgreSQL, for one, publishes a
+session's counters about once a second, and the rest when it ends.
+"""
+
+import time
+from collections.abc import Callable, Collection, Sequence
+
+from dbdyno.model.frame import Started
+from dbdyno.model.source import Missing, Source
+from dbdyno.model.telemetry import ServerFacts
+from dbdyno.targets.connection import Connection
+from dbdyno.targets.telemetry import ScriptStatement, Telemetry
+from dbdyno.telemetry.line import Line
+from dbdyno.telemetry.reading import Reader
+from dbdyno.telemetry.teller import Teller, told
+from dbdyno.telemetry.ticking import Ticker
+
+SOURCE = "server"
+DISCONNECT_MAX_S = 1.0
+_POLL_S = 0.05
+
+
+class ServerTask:
+    """Numbers and facts of one server, as they matter to these statements."""
+
+    name = SOURCE
+
+    def __init__(  # noqa: PLR0913, PLR0917 - each is another thing
+        self,
+        line: Line,
+        telemetry: Telemetry,
+        statements: Sequence[ScriptStatement],
+        load_sessions: Callable[[], Collection[int]],
+        keep_facts: Callable[[str, ServerFacts], None],
+        teller: Teller,
+    ) -> None:
+        self._line = line
+        self._telemetry = telemetry
+        self._statements = statements
+        self._load_sessions = load_sessions
+        self._keep_facts = keep_facts
+        self._teller = teller
+        self._reader = Reader(line, (), teller)
+
+    def prepare(self) -> None:
+        """Finds what can be read, and what the server is."""
+        sources, missing = self._line.ask(self._find_sources)
+        for lack in missing:
+            self._teller.lack(lack.source, lack.reason)
+        self._reader = Reader(self._line, sources, self._teller)
+        self._take_facts("before")
+
+    def _find_sources(
+        self, connection: Connection
+    ) -> tuple[list[Source[Connection]], list[Missing]]:
+        return self._telemetry.sources(connection, self._statements)
+
+    def _take_facts(self, when: str) -> None:
+        try:
+            facts = self._line.ask(
+                lambda connection: self._telemetry.facts(connection, self._statements)
+            )
+        except Exception as error:  # whatever it is, the run goes on
+            self._teller.lack("facts", f"not known {when} the load: {told(error)}")
+        else:
+            self._keep_facts(when, facts)
+
+    def watch(self, started: Started, ticker: Ticker) -> None:
+        """Reads at their times."""
+        self._reader.follow(started, ticker)
+
+    def conclude(self) -> None:
+        """The last reading, once nobody counts any more."""
+        self._await_disconnects()
+        self._reader.read_all()
+        self._take_facts("after")
+        self._line.close()
+
+    def _await_disconnects(self) -> None:
+        deadline = time.monotonic() + DISCONNECT_MAX_S
+        gone = False
+        while not gone and time.monotonic() < deadline:
+            try:
+                sessions = self._line.ask(self._telemetry.sessions)
+            except Exception:  # the reading that follows says why
+                return
+            gone = not {session.pid for session in sessions} & set(self._load_sessions())
+            if not gone:
+                time.sleep(_POLL_S)

@@ -1,0 +1,68 @@
+"""How telemetry's threads say what they saw: frames for the run folder, troubles once.
+
+Telemetry never ends a run. So nothing here raises: a trouble becomes a frame that says what
+is lacking, and a line of the log; and once the run is over nobody listens any more.
+"""
+
+import threading
+import time
+from collections.abc import Callable
+
+import msgspec
+
+from dbdyno.model.telemetry import Lack, TelemetryFrame
+
+
+class Teller:
+    """Takes frames from any thread; holds them until the load has begun.
+
+    A reader of the run folder learns from the engine's frame of the beginning what the
+    instants of all others mean.
+    """
+
+    def __init__(self, keep: Callable[[bytes], None], log: Callable[[str], None]) -> None:
+        self._keep = keep
+        self._log = log
+        self._lock = threading.Lock()
+        self._held: list[TelemetryFrame] | None = []
+        self._lacks: set[tuple[str, str]] = set()
+        self._is_closed = False
+
+    def tell(self, frame: TelemetryFrame) -> None:
+        """Keep a frame."""
+        with self._lock:
+            if self._held is not None:
+                self._held.append(frame)
+            elif not self._is_closed:
+                self._keep(msgspec.msgpack.encode(frame))
+
+    def lack(self, source: str, reason: str) -> None:
+        """Say that something cannot be read, the first time that it is so for this reason."""
+        if (source, reason) in self._lacks:
+            return
+        self._lacks.add((source, reason))
+        self.tell(Lack(time.monotonic_ns(), source, reason))
+        self._say(f"telemetry: {source}: {reason}")
+
+    def _say(self, line: str) -> None:
+        with self._lock:
+            if not self._is_closed:
+                self._log(line)
+
+    def begin(self) -> None:
+        """The load has begun: what was held is kept."""
+        with self._lock:
+            held, self._held = self._held or [], None
+            for frame in held:
+                self._keep(msgspec.msgpack.encode(frame))
+
+    def close(self) -> None:
+        """The run folder takes no more."""
+        with self._lock:
+            self._is_closed = True
+
+
+def told(error: BaseException) -> str:
+    """An error in a line; its kind where it says nothing of itself."""
+    lines = str(error).strip().splitlines()
+    return lines[0] if lines else type(error).__name__

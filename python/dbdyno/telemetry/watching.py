@@ -1,0 +1,108 @@
+"""Looks at the server's sessions at the instants at which the engine looks at its clients.
+
+One snapshot of the sessions, and one of the locks only when somebody waits for one: looking
+at locks takes the locks of the server's own lock table.
+"""
+
+import time
+from collections.abc import Set
+
+from dbdyno.model.frame import Started
+from dbdyno.model.telemetry import Level
+from dbdyno.targets.telemetry import Session, Telemetry
+from dbdyno.telemetry.joining import Joiner, Look
+from dbdyno.telemetry.line import Line, Unavailable
+from dbdyno.telemetry.pace import Pace, Stride
+from dbdyno.telemetry.teller import Teller, told
+from dbdyno.telemetry.ticking import Ticker
+from dbdyno.telemetry.waiting_room import WaitingRoom
+
+SOURCE = "waits"
+LOCK_WAIT = "Lock"
+
+PACES: dict[Level, Pace] = {
+    "basic": Pace(interval_ns=500_000_000, steps_max=1, share=0.01),
+    "full": Pace(interval_ns=20_000_000, steps_max=5, share=0.02),
+}
+
+
+class Watcher:
+    """Looks, and joins each look with the engine's word once that has come.
+
+    ``ours`` are sessions of telemetry itself, which are left out.
+    """
+
+    name = SOURCE
+
+    def __init__(  # noqa: PLR0913, PLR0917 - each is another thing
+        self,
+        line: Line,
+        telemetry: Telemetry,
+        room: WaitingRoom,
+        joiner: Joiner,
+        ours: Set[int],
+        stride: Stride,
+        teller: Teller,
+    ) -> None:
+        self._line = line
+        self._telemetry = telemetry
+        self._room = room
+        self._joiner = joiner
+        self._ours = ours
+        self._stride = stride
+        self._teller = teller
+        self.samples = 0
+
+    def prepare(self) -> None:
+        """Connects while there still is room for one more."""
+        self._line.ask(self._telemetry.pid)
+
+    def watch(self, started: Started, ticker: Ticker) -> None:
+        """Looks at every chosen instant."""
+        begin_ns, interval_ns = started.monotonic_ns, self._stride.interval_ns
+        number = 1
+        while ticker.sleep_until(begin_ns + number * interval_ns):
+            self._look(begin_ns + number * interval_ns)
+            self._tell_joined()
+            passed = (time.monotonic_ns() - begin_ns) // interval_ns
+            number = self._stride.after(number, passed)
+        self._tell_joined()
+
+    def conclude(self) -> None:
+        """Says how much it could not tell."""
+        self._line.close()
+        self._room.close()
+        if not self.samples:
+            self._teller.lack(SOURCE, "the engine and the server were never seen together")
+
+    def _look(self, at_ns: int) -> None:
+        began_ns = time.monotonic_ns()
+        seconds = self._stride.steps * self._stride.interval_ns / 1e9
+        try:
+            sessions = self._line.ask(self._telemetry.sessions)
+            locks = self._line.ask(self._telemetry.locks) if _waits_for_lock(sessions) else []
+        except Unavailable:
+            return
+        except Exception as error:  # whatever it is, the run goes on
+            self._teller.lack(SOURCE, told(error))
+            return
+        cost_ns = time.monotonic_ns() - began_ns
+        self._stride.learn(cost_ns)
+        self._room.add_look(
+            Look(
+                at_ns=at_ns,
+                seconds=seconds,
+                cost_us=cost_ns // 1000,
+                sessions=sessions,
+                locks=locks,
+            )
+        )
+
+    def _tell_joined(self) -> None:
+        for look, activity in self._room.pairs():
+            self._teller.tell(self._joiner.join(look, activity, self._ours))
+            self.samples += 1
+
+
+def _waits_for_lock(sessions: list[Session]) -> bool:
+    return any(session.wait_type == LOCK_WAIT for session in sessions)

@@ -1,0 +1,65 @@
+"""A thread of telemetry: what it does before, while and after the load runs.
+
+Whatever goes wrong in it is told and ends this thread alone. Its processor time while the
+load runs is part of what telemetry costs; what it takes before and after disturbs nobody.
+"""
+
+import threading
+import time
+from typing import Protocol
+
+from dbdyno.model.frame import Started
+from dbdyno.telemetry.teller import Teller, told
+from dbdyno.telemetry.ticking import Ticker
+
+
+class Task(Protocol):
+    """What one thread watches."""
+
+    name: str
+
+    def prepare(self) -> None:
+        """Before the load, while its clients connect."""
+
+    def watch(self, started: Started, ticker: Ticker) -> None:
+        """Until the ticker ends."""
+
+    def conclude(self) -> None:
+        """After the engine has gone."""
+
+
+class Worker:
+    """Carries out one task."""
+
+    def __init__(self, task: Task, ticker: Ticker, teller: Teller) -> None:
+        self._task = task
+        self._ticker = ticker
+        self._teller = teller
+        self._thread = threading.Thread(
+            target=self._work, name=f"telemetry of the {task.name}", daemon=True
+        )
+        self.cpu_us = 0
+        """Of the time in which the load ran; known once that is over."""
+        self._thread.start()
+
+    def _work(self) -> None:
+        try:
+            self._task.prepare()
+            started = self._ticker.wait_for_start()
+            if started is not None:
+                self._watch(started)
+                self._task.conclude()
+        except Exception as error:  # telemetry never ends a run
+            self._teller.lack(self._task.name, f"its telemetry ended: {told(error)}")
+
+    def _watch(self, started: Started) -> None:
+        began_ns = time.thread_time_ns()
+        try:
+            self._task.watch(started, self._ticker)
+        finally:
+            self.cpu_us = (time.thread_time_ns() - began_ns) // 1000
+
+    def is_done_within(self, seconds: float) -> bool:
+        """Waits for its end, so long at the most."""
+        self._thread.join(seconds)
+        return not self._thread.is_alive()
