@@ -9,8 +9,7 @@ import re
 from dbdyno.explain.needs import needed
 from dbdyno.model.telemetry import ServerFacts
 
-KIB = 1024
-_SIZES = {"B": 1, "kB": KIB, "8kB": 8 * KIB, "MB": KIB**2, "GB": KIB**3, "TB": KIB**4}
+_SIZES = {"B": 1.0, "kB": 2.0**10, "8kB": 2.0**13, "MB": 2.0**20, "GB": 2.0**30, "TB": 2.0**40}
 _SPANS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86_400.0}
 _WRITTEN = re.compile(r"(-?[\d.]+)\s*([A-Za-z]*)")
 

@@ -1,0 +1,130 @@
+"""Data read bound: rows come from storage, because they do not fit into the cache.
+
+Looks for: clients' time in which the server read data files.
+
+Arithmetic: two accounts of the same time. The looks at the sessions saw so much of it in waits
+for data files; and the server counted so many buffers read, times the mean time of a read
+(track_io_timing), over the clients' time. The working set is at most the tables and indexes of
+the statements; shared_buffers over it bounds the share of hits for keys that are all alike.
+
+Source: PostgreSQL manual, pg_stat_database (blks_read, blk_read_time); for the bound King,
+Proc. IFIP 1971.
+
+Wrong when: the operating system's page cache served the reads (then a read takes
+microseconds, and more shared_buffers save little), or the cache was still filling: a longer
+warm-up would tell.
+"""
+
+from msgspec import Struct
+
+from dbdyno.analysis.bounds import cached_share
+from dbdyno.explain.case import Case
+from dbdyno.explain.needs import LackingError, committed, grown, server_facts
+from dbdyno.explain.rule import NOTICED, NotFound, Outcome, Rule, found
+from dbdyno.explain.settings import size_bytes
+from dbdyno.explain.words import gain_words
+from dbdyno.model.record import Finding
+from dbdyno.words import milliseconds, percent, significant, size
+
+READ_EVENT = "DataFileRead"
+_DATABASE = "pg_stat_database"
+
+
+class _Reads(Struct, frozen=True):
+    """Buffers that were not in shared_buffers, and what reading them took."""
+
+    per_transaction: float
+    hit_share: float
+    mean_ms: float
+    """0 where the server does not time reads."""
+    counted_share: float | None
+    seen_share: float | None
+
+    @property
+    def share(self) -> float:
+        """Of the clients' time; what was seen outweighs what was counted."""
+        return self.counted_share or 0.0 if self.seen_share is None else self.seen_share
+
+
+def look(case: Case) -> Outcome:
+    """Both accounts, where there are two."""
+    reads = _reads(case)
+    if reads.seen_share is None and reads.counted_share is None:
+        raise LackingError("neither waits nor read times were recorded (track_io_timing is off)")
+    if reads.share < NOTICED:
+        return NotFound(
+            f"{percent(reads.hit_share)} of buffers were in the cache, and reading the others "
+            f"took {percent(reads.share)} of the clients' time"
+        )
+    return _finding(case, reads)
+
+
+def _reads(case: Case) -> _Reads:
+    read, hit = grown(case, _DATABASE, "blks_read"), grown(case, _DATABASE, "blks_hit")
+    read_ms = grown(case, _DATABASE, "blk_read_time")
+    client_ms = case.recording.plan["clients"] * (case.record.duration_s or 0.0) * 1e3
+    return _Reads(
+        per_transaction=read / committed(case),
+        hit_share=hit / max(hit + read, 1.0),
+        mean_ms=read_ms / max(read, 1.0),
+        counted_share=read_ms / client_ms if read_ms and client_ms else None,
+        seen_share=case.budget.share("io", event=READ_EVENT) if case.budget else None,
+    )
+
+
+def _finding(case: Case, reads: _Reads) -> Finding:
+    cache = _cache_words(case)
+    agree = reads.counted_share is not None and reads.seen_share is not None
+    return found(
+        f"Each transaction waits for {significant(reads.per_transaction)} pages from storage, "
+        f"{percent(reads.share)} of the clients' time.",
+        share=reads.share,
+        share_of="client time",
+        certainty="sure" if agree and (reads.counted_share or 0.0) >= NOTICED else "likely",
+        evidence={
+            "reads_per_transaction": reads.per_transaction,
+            "hit_share": reads.hit_share,
+            "read_ms": reads.mean_ms,
+            "share_counted": reads.counted_share,
+            "share_seen": reads.seen_share,
+        },
+        seen=[
+            f"{percent(reads.hit_share)} of buffers were in shared_buffers.",
+            *([f"A read took {milliseconds(reads.mean_ms)} on average."] * bool(reads.mean_ms)),
+            *cache,
+        ],
+        why="A client that waits for storage keeps its locks and its connection all the while.",
+        advice=[
+            "Raise shared_buffers towards the size of what the statements touch, or use faster "
+            "storage.",
+            "Touch fewer pages: narrower rows, an index that covers the query, keys that repeat.",
+        ],
+        gain=gain_words(reads.share),
+        refute="Run again with shared_buffers above the size of the data: the reads must go.",
+    )
+
+
+def _cache_words(case: Case) -> list[str]:
+    """The cache against all that the statements could touch, where both are known."""
+    try:
+        facts = server_facts(case)
+        cache = size_bytes(facts, "shared_buffers", "8kB")
+    except LackingError:
+        return []
+    touched = sum(
+        table.bytes + sum(index.bytes for index in table.indexes) for table in facts.tables
+    )
+    if not touched:
+        return []
+    return [
+        f"shared_buffers is {size(cache)}, the tables and indexes of the statements "
+        f"{size(touched)}: with all keys alike it holds {percent(cached_share(cache, touched))}."
+    ]
+
+
+RULE = Rule(
+    id="data_read",
+    title="Data read bound: the working set exceeds the cache",
+    look=look,
+    accounts_for=frozenset({"io"}),
+)

@@ -1,0 +1,206 @@
+"""HOT: updates that had to write new entries into every index.
+
+Looks for: tables whose updates are not HOT (heap-only), and why: an updated column is in an
+index, or the page has no room for the new version of the row.
+
+Arithmetic: an update can be HOT only if no indexed column changes and the new version fits on
+the page. A statement that assigns an indexed column never is. Else the room counts: what the
+fillfactor leaves free of a page over the row's width. Each miss writes one entry, and one WAL
+record, for each index. Their part of all WAL records, times the clients' time in which the
+server worked (on processors, WAL, files, internal locks), is what they take at most.
+
+Source: PostgreSQL, src/backend/access/heap/README.HOT and the manual's page on HOT.
+
+Wrong when: the statement assigns an indexed column the value it had (then it is HOT all the
+same), the columns come from a trigger, or the index is of a summarizing kind (BRIN), which
+does not stand in the way from version 16 on.
+"""
+
+from typing import Any
+
+from msgspec import Struct
+
+from dbdyno.analysis.bounds import free_row_versions
+from dbdyno.analysis.costs import cost
+from dbdyno.explain.case import Case
+from dbdyno.explain.needs import committed, grown, known_objects, server_facts
+from dbdyno.explain.rule import NotFound, Outcome, Rule, found
+from dbdyno.explain.sql import assigned_columns, is_update, written_table
+from dbdyno.explain.statements import WORKING, statements_of, working_share
+from dbdyno.explain.words import gain_words
+from dbdyno.model.record import Finding
+from dbdyno.model.telemetry import IndexFacts, TableFacts
+from dbdyno.words import percent, significant, size
+
+MISSES_MIN = 0.05
+PAGE_BYTES = 8192
+_HEADER_BYTES = 24  # of a row; the statistics count its columns only
+_SOURCE = "pg_stat_user_tables"
+
+
+class _Misses(Struct, frozen=True):
+    """A table's updates per transaction, those that were not HOT, and those for want of room.
+
+    The server counts the last only from version 16 on: before, they are 0.
+    """
+
+    table: TableFacts
+    updates: float = 0.0
+    misses: float = 0.0
+    to_new_page: float = 0.0
+
+    @property
+    def index_writes(self) -> float:
+        """New index entries per transaction that HOT would have saved."""
+        return self.misses * len(self.table.indexes)
+
+
+class _Culprit(Struct, frozen=True):
+    """A statement that assigns a column of an index."""
+
+    sql: str
+    column: str
+    index: IndexFacts
+
+
+def look(case: Case) -> Outcome:
+    """The table whose misses write most."""
+    misses = [_misses(case, table) for table in server_facts(case).tables]
+    worst = max(misses, key=lambda one: one.index_writes, default=None)
+    if worst is None or not any(one.updates for one in misses):
+        return NotFound("no row of a table that is known was updated")
+    if worst.misses < MISSES_MIN * worst.updates:
+        return NotFound(f"{percent(worst.misses / worst.updates)} of updates were not HOT")
+    culprit = _culprit(case, worst.table)
+    parts = _of_column(worst, culprit) if culprit else _of_room(worst)
+    return _finding(case, worst, parts)
+
+
+def _misses(case: Case, table: TableFacts) -> _Misses:
+    if table.name not in known_objects(case, _SOURCE):
+        return _Misses(table)
+    names = ("n_tup_upd", "n_tup_hot_upd", "n_tup_newpage_upd")
+    updates, hot, to_new_page = (grown(case, _SOURCE, name, table.name) for name in names)
+    done = committed(case)
+    return _Misses(table, updates / done, max(updates - hot, 0.0) / done, to_new_page / done)
+
+
+def _culprit(case: Case, table: TableFacts) -> _Culprit | None:
+    """The first statement that assigns an indexed column of the table."""
+    return next(
+        (
+            _Culprit(statement.words, column, index)
+            for statement in statements_of(case)
+            if is_update(statement.sql) and written_table(statement.sql) == table.name
+            for column in assigned_columns(statement.sql)
+            for index in table.indexes
+            if column in index.columns
+        ),
+        None,
+    )
+
+
+def _of_column(worst: _Misses, culprit: _Culprit) -> dict[str, Any]:
+    index, column = culprit.index.name, culprit.column
+    return {
+        "title": "HOT updates prevented by an index on an updated column",
+        "summary": f"{_miss_words(worst)}: the updated column {column} is in the index {index}.",
+        "certainty": "sure" if worst.misses > 0.9 * worst.updates else "likely",
+        "evidence": {"column": column, "index": index, "statement": culprit.sql},
+        "seen": [f"{index} has the column {column}, and a statement assigns it: {culprit.sql}"],
+        "advice": [
+            f"Drop {index} if no query needs it, or take {column} out of it.",
+            "Else keep what is updated often in a table of its own, without that index.",
+        ],
+        "refute": f"DROP INDEX {index}; and run again: the misses must go.",
+    }
+
+
+def _of_room(worst: _Misses) -> dict[str, Any]:
+    table = worst.table
+    width = (table.row_bytes or 0.0) + _HEADER_BYTES
+    free = free_row_versions(PAGE_BYTES, table.fillfactor / 100, width)
+    lower = _fillfactor_for(width)
+    is_counted = worst.to_new_page > worst.misses / 2
+    return {
+        "title": "HOT updates prevented by full pages (fillfactor)",
+        "summary": f"{_miss_words(worst)}: its pages have no room for a row's new version "
+        f"(fillfactor {table.fillfactor}, rows of about {size(width)}).",
+        "certainty": "sure" if is_counted else "likely" if free < 1 else "hint",
+        "evidence": {"fillfactor": table.fillfactor, "row_bytes": width, "free_versions": free},
+        "seen": [
+            f"The fillfactor leaves room for {free} new versions of a row on a page.",
+            *([f"{_per_transaction(worst.to_new_page)} went to another page."] * is_counted),
+        ],
+        "advice": [
+            f"ALTER TABLE {table.name} SET (fillfactor = {lower}); then rewrite the table "
+            "(VACUUM FULL, pg_repack): each page has room for a new version, and the next "
+            "visit frees the old one.",
+        ],
+        "refute": f"Set the fillfactor to {lower}, rewrite, run again: the misses must go.",
+    }
+
+
+def _finding(case: Case, worst: _Misses, parts: dict[str, Any]) -> Finding:
+    records = cost(case.costs, "wal_records")
+    of_records = min(worst.index_writes / records, 1.0) if records else None
+    share = _share(case, of_records)
+    numbers = {
+        "table": worst.table.name,
+        "updates_per_transaction": worst.updates,
+        "misses_per_transaction": worst.misses,
+        "index_writes_per_transaction": worst.index_writes,
+        "of_wal_records": of_records,
+    }
+    return found(
+        parts.pop("summary"),
+        share=share,
+        share_of="client time" if share is not None else "",
+        why="An update that is not HOT writes into every index of its table, makes more WAL, and "
+        "leaves dead entries that only vacuum removes.",
+        gain=gain_words(share) if share is not None else "",
+        evidence=numbers | parts.pop("evidence"),
+        seen=[*_seen(worst, of_records), *parts.pop("seen")],
+        **parts,
+    )
+
+
+def _share(case: Case, of_records: float | None) -> float | None:
+    working = working_share(case)
+    return None if working is None or of_records is None else of_records * working
+
+
+def _seen(worst: _Misses, of_records: float | None) -> list[str]:
+    counts = (
+        f"{_per_transaction(worst.updates)} were made in {worst.table.name}, and "
+        f"{significant(worst.misses)} of them were not HOT."
+    )
+    entries = (
+        f"They wrote {significant(worst.index_writes)} index entries a transaction into "
+        f"{len(worst.table.indexes)} indexes"
+    )
+    return [counts, f"{entries}: {percent(of_records)} of WAL records." if of_records else entries]
+
+
+def _miss_words(worst: _Misses) -> str:
+    return (
+        f"{percent(worst.misses / worst.updates)} of the updates of {worst.table.name} were not HOT"
+    )
+
+
+def _per_transaction(updates: float) -> str:
+    return f"{significant(updates)} updates a transaction"
+
+
+def _fillfactor_for(width: float) -> int:
+    """In tens, what leaves room for one new version; not below 50."""
+    return max(50, min(90, int((1 - width / PAGE_BYTES) * 10) * 10))
+
+
+RULE = Rule(
+    id="hot_updates",
+    title="HOT: updates that write into every index",
+    look=look,
+    covers=frozenset({"wal_write", "full_page_writes", "table_growth", "autovacuum_behind"}),
+    accounts_for=WORKING,
+)

@@ -1,0 +1,132 @@
+"""Missing index: a lookup by key that reads the whole table.
+
+Looks for: sequential scans of large tables by statements that hold a column equal to a value,
+where no index begins with that column.
+
+Arithmetic: rows read by sequential scans over the number of scans is what each lookup reads; a
+B-tree reads about one page a level. What the statement took of the clients' time is what the
+scans took, but for the rows it needs.
+
+Source: PostgreSQL manual, pg_stat_user_tables (seq_scan, seq_tup_read) and EXPLAIN.
+
+Wrong when: the statement truly wants a good part of the table; a report's scan is not a lookup,
+and an index would make it slower.
+"""
+
+from msgspec import Struct
+
+from dbdyno.explain.case import Case
+from dbdyno.explain.needs import committed, grown, known_objects, server_facts
+from dbdyno.explain.rule import NotFound, Outcome, Rule, found
+from dbdyno.explain.sql import equal_columns
+from dbdyno.explain.statements import Statement, plans_of, statements_on, time_share, working_share
+from dbdyno.explain.words import gain_words
+from dbdyno.model.record import Finding
+from dbdyno.model.telemetry import TableFacts
+from dbdyno.words import count, percent, significant
+
+ROWS_MIN = 1000
+"""Below this a sequential scan is as good as an index."""
+SCANS_MIN = 0.01
+_SOURCE = "pg_stat_user_tables"
+
+
+class _Scanned(Struct, frozen=True):
+    """A table: sequential scans per transaction, and rows that each read."""
+
+    table: TableFacts
+    scans: float
+    rows: float
+
+
+class _Lookup(Struct, frozen=True):
+    """A statement that looks for a value of a column without an index."""
+
+    statement: Statement
+    column: str
+    is_planned: bool
+    """Whether the server's plan for it is a sequential scan of the table."""
+
+
+def look(case: Case) -> Outcome:
+    """The table of which sequential scans read most rows."""
+    known = set(known_objects(case, _SOURCE))
+    tables = [table for table in server_facts(case).tables if table.name in known]
+    scanned = [one for table in tables if (one := _scanned(case, table)).scans >= SCANS_MIN]
+    large = sorted(scanned, key=lambda one: one.scans * one.rows, reverse=True)
+    for one in large:
+        lookups = _lookups(case, one.table)
+        if one.rows >= ROWS_MIN and lookups:
+            return _finding(case, one, lookups[0])
+    return NotFound("no large table was scanned by a statement that looks for one value")
+
+
+def _scanned(case: Case, table: TableFacts) -> _Scanned:
+    scans = grown(case, _SOURCE, "seq_scan", table.name)
+    read = grown(case, _SOURCE, "seq_tup_read", table.name)
+    return _Scanned(table, scans / committed(case), read / max(scans, 1.0))
+
+
+def _lookups(case: Case, table: TableFacts) -> list[_Lookup]:
+    """The statements that may be to blame, those first whose plan says so."""
+    leading = {index.columns[0] for index in table.indexes if index.columns}
+    found_ones = [
+        _Lookup(statement, column, _is_sequential(case, statement, table.name))
+        for statement in statements_on(case, table.name)
+        for column in _columns(statement, table)
+        if not leading.intersection(_columns(statement, table))
+    ]
+    return sorted(found_ones, key=lambda one: one.is_planned, reverse=True)
+
+
+def _columns(statement: Statement, table: TableFacts) -> list[str]:
+    return [column for column in equal_columns(statement.sql) if column in table.columns]
+
+
+def _is_sequential(case: Case, statement: Statement, table: str) -> bool:
+    plans = plans_of(server_facts(case), statement.number).values()
+    return any(
+        "Seq Scan" in kind and relation == table
+        for plan in plans
+        for kind, relation, _ in plan.nodes
+    )
+
+
+def _finding(case: Case, scanned: _Scanned, lookup: _Lookup) -> Finding:
+    table, column, statement = scanned.table.name, lookup.column, lookup.statement
+    share = working_share(case, statement.number) or time_share(case, statement.number)
+    planned = [f"The server's plan for it: a sequential scan of {table}."]
+    return found(
+        f"{statement.words} reads {count(scanned.rows)} rows of {table} to find those with one "
+        f"value of {column}: no index begins with {column}.",
+        share=share,
+        share_of="client time" if share is not None else "",
+        certainty="sure" if lookup.is_planned else "likely",
+        evidence={
+            "table": table,
+            "column": column,
+            "statement": statement.sql,
+            "rows_per_scan": scanned.rows,
+            "scans_per_transaction": scanned.scans,
+        },
+        seen=[
+            f"{significant(scanned.scans)} sequential scans of {table} a transaction, of "
+            f"{count(scanned.rows)} rows each.",
+            *(planned if lookup.is_planned else []),
+        ],
+        why=f"The statement takes {percent(share or 0.0)} of the clients' time, and longer with "
+        "every row that is added.",
+        advice=[f"CREATE INDEX CONCURRENTLY ON {table} ({column});"],
+        gain=gain_words(share) if share is not None else "",
+        refute=f"CREATE INDEX ON {table} ({column}); and run again: rows read in sequence must "
+        "fall to none.",
+    )
+
+
+RULE = Rule(
+    id="missing_index",
+    title="Missing index: a lookup reads the whole table",
+    look=look,
+    covers=frozenset({"cpu_server", "data_read", "plan_choice"}),
+    accounts_for=frozenset({"cpu", "cpu_queue", "io", "lwlock"}),
+)

@@ -1,0 +1,102 @@
+"""Plan choice: plans that changed in the run, or that differ between any value and this one.
+
+Looks for: a statement whose plan after the load is another than before it, and one whose
+generic plan (for any value) the server thinks much dearer than a custom one (for one value).
+
+Arithmetic: the estimated costs of both plans, generic over custom; and their steps, compared
+one by one. A prepared statement is planned anew five times; then the server takes the generic
+plan if it does not cost more than those did on average.
+
+Source: PostgreSQL manual, PREPARE (notes) and plan_cache_mode.
+
+Wrong when: estimates are wrong, as they are for skewed or correlated columns: the dearer plan
+may be the faster. What a plan took is measured per statement, not here.
+"""
+
+from dbdyno.explain.case import Case
+from dbdyno.explain.needs import needed, server_facts
+from dbdyno.explain.rule import NotFound, Outcome, Rule, at_most, found, severity_of
+from dbdyno.explain.statements import Statement, plans_of, statements_of, time_share
+from dbdyno.model.record import Finding
+from dbdyno.model.telemetry import PlanFacts
+from dbdyno.words import significant
+
+DEARER = 2.0
+COST_MIN = 10.0
+"""Below this a plan is a lookup, whichever it is."""
+
+
+def look(case: Case) -> Outcome:
+    """A change first: it happened in the run."""
+    needed(server_facts(case).plans or None, "no statement's plan was recorded")
+    for judge in (_changed, _dearer):
+        for statement in statements_of(case):
+            finding = judge(case, statement)
+            if finding is not None:
+                return finding
+    return NotFound("plans stayed as they were, and fit any value")
+
+
+def _changed(case: Case, statement: Statement) -> Finding | None:
+    """Another plan after the load than before it."""
+    if case.before is None or case.after is None:
+        return None
+    before, after = (plans_of(facts, statement.number) for facts in (case.before, case.after))
+    for variant in before.keys() & after.keys():
+        if _steps(before[variant]) != _steps(after[variant]):
+            return _change(case, statement, before[variant], after[variant])
+    return None
+
+
+def _steps(plan: PlanFacts) -> list[tuple[str, str]]:
+    return [(kind, relation) for kind, relation, _ in plan.nodes]
+
+
+def _change(case: Case, statement: Statement, before: PlanFacts, after: PlanFacts) -> Finding:
+    share = time_share(case, statement.number)
+    return found(
+        f"The {before.variant} plan of {statement.words} changed in the run, from "
+        f"{_in_words(before)} to {_in_words(after)}.",
+        title="Plan change in the run",
+        severity=at_most("minor", severity_of(share or 0.0)),
+        certainty="likely",
+        evidence={"statement": statement.sql, "before": before.text, "after": after.text},
+        seen=[
+            f"Estimated cost {significant(before.cost)} before, {significant(after.cost)} after."
+        ],
+        why="The run measured two things: the statement by one plan, then by the other.",
+        advice=["ANALYZE the tables after loading, and let the warm-up be long enough."],
+        refute="Run again on the data as it is now: the plan must stay.",
+    )
+
+
+def _in_words(plan: PlanFacts) -> str:
+    return ", ".join(f"{kind} {relation}".strip() for kind, relation in _steps(plan)[:3])
+
+
+def _dearer(case: Case, statement: Statement) -> Finding | None:
+    """A generic plan that costs a multiple of the custom one."""
+    plans = plans_of(server_facts(case), statement.number)
+    generic, custom = plans.get("generic"), plans.get("custom")
+    if generic is None or custom is None or generic.cost < COST_MIN:
+        return None
+    if generic.cost < DEARER * custom.cost or _steps(generic) == _steps(custom):
+        return None
+    ratio = generic.cost / max(custom.cost, 0.01)
+    mode = server_facts(case).settings.get("plan_cache_mode", "auto")
+    return found(
+        f"{statement.words} has a generic plan of {significant(ratio)} times the estimated cost "
+        f"of a custom one.",
+        severity="minor" if mode == "force_generic_plan" else "note",
+        certainty="hint",
+        evidence={"statement": statement.sql, "generic": generic.text, "custom": custom.text},
+        seen=[f"Generic: {_in_words(generic)}. Custom: {_in_words(custom)}."],
+        why="Prepared, it is planned again at every execution as long as custom plans look "
+        "cheaper; forced to the generic plan, it takes the dearer one.",
+        advice=["Compare -M prepared with -M extended, or set plan_cache_mode for this statement."],
+        refute="SET plan_cache_mode = force_custom_plan, then force_generic_plan: the statement's "
+        "latency must differ.",
+    )
+
+
+RULE = Rule(id="plan_choice", title="Plan choice: generic against custom", look=look)

@@ -1,0 +1,113 @@
+"""Growth: tables and indexes that grow faster than the rows in them.
+
+Looks for: relations that are larger at the end of the run than at its begin, and whether rows
+that were inserted explain it.
+
+Arithmetic: growth per second, what the net of inserted and deleted rows would take at the mean
+row's width, and the rest, which is bloat: room taken by dead versions and by index entries that
+nobody freed. Time to double is the size over the growth.
+
+Source: PostgreSQL manual, routine vacuuming (recovering disk space).
+
+Wrong when: the run is short against the time between vacuums. A table reaches a size at which
+freed room is used again, and then stands; only a long run tells that size.
+"""
+
+from msgspec import Struct
+
+from dbdyno.explain.case import Case
+from dbdyno.explain.growth import Course, course, time_to_double_s
+from dbdyno.explain.needs import grown, known_objects, levels, server_facts
+from dbdyno.explain.rule import NotFound, Outcome, Rule, found
+from dbdyno.explain.statements import table_of
+from dbdyno.model.record import Finding
+from dbdyno.words import percent, seconds, size
+
+GROWN = 0.05
+BYTES_MIN = 1 << 20
+BLOATED = 0.2
+_TABLES = "pg_stat_user_tables"
+
+
+class _Grown(Struct, frozen=True):
+    """A relation that grew, and the part of it that new rows explain."""
+
+    name: str
+    course: Course
+    of_rows: float
+
+    @property
+    def bloat(self) -> float:
+        """Bytes that no new row explains."""
+        return max(self.course.last - self.course.first - self.of_rows, 0.0)
+
+
+def look(case: Case) -> Outcome:
+    """The relation with most bytes that rows do not explain."""
+    relations = [name for name in known_objects(case, "sizes") if name]
+    grown_ones = [one for name in relations if _is_growth((one := _grown(case, name)).course)]
+    worst = max(grown_ones, key=lambda one: one.bloat, default=None)
+    if worst is None or worst.bloat < BYTES_MIN:
+        return NotFound("no relation grew by more than its new rows")
+    return _finding(worst, [one for one in grown_ones if one is not worst])
+
+
+def _is_growth(of: Course) -> bool:
+    return of.last - of.first >= BYTES_MIN and of.relative >= GROWN
+
+
+def _grown(case: Case, name: str) -> _Grown:
+    return _Grown(name, course(levels(case, "sizes", "bytes", name)), _of_rows(case, name))
+
+
+def _of_rows(case: Case, name: str) -> float:
+    """Bytes that the table's new rows take; an index gets as much as its share of the table."""
+    table_name = name.rpartition(".")[0] or name
+    facts = table_of(server_facts(case), name) or table_of(server_facts(case), table_name)
+    if facts is None or not facts.rows:
+        return 0.0
+    inserted = grown(case, _TABLES, "n_tup_ins", facts.name)
+    added = max(inserted - grown(case, _TABLES, "n_tup_del", facts.name), 0.0)
+    size_now = {facts.name: facts.bytes} | {
+        f"{facts.name}.{index.name}": index.bytes for index in facts.indexes
+    }
+    return added * size_now.get(name, 0) / facts.rows
+
+
+def _finding(worst: _Grown, others: list[_Grown]) -> Finding:
+    of = worst.course
+    double = time_to_double_s(of.last, of.per_s)
+    is_bloat = worst.bloat >= BLOATED * of.first
+    return found(
+        f"{worst.name} grew by {percent(of.relative)} in {seconds(of.seconds)}, "
+        f"{size(worst.bloat)} of it not by new rows.",
+        severity="minor" if is_bloat and worst.bloat >= 16 * BYTES_MIN else "note",
+        certainty="likely",
+        evidence={
+            "relation": worst.name,
+            "bytes_before": of.first,
+            "bytes_after": of.last,
+            "bytes_of_new_rows": worst.of_rows,
+            "time_to_double_s": double,
+        },
+        seen=[_course_words(one) for one in [worst, *others[:3]]],
+        why="Dead versions spread the live rows over more pages: less of them in the cache, "
+        "longer scans, a longer vacuum.",
+        advice=[
+            f"Let autovacuum come sooner to {worst.name} (autovacuum_vacuum_scale_factor), and "
+            "faster (autovacuum_vacuum_cost_limit).",
+            "Run longer before you compare: a size that still grows is not yet the table's own.",
+        ],
+        gain=f"At this rate it doubles in {seconds(double)}." if double else "",
+        refute="Run three times as long: a table that merely fills its free room stops growing.",
+    )
+
+
+def _course_words(one: _Grown) -> str:
+    return (
+        f"{one.name}: {size(one.course.first)} at the begin, {size(one.course.last)} at the end, "
+        f"new rows {size(one.of_rows)}."
+    )
+
+
+RULE = Rule(id="table_growth", title="Table and index growth", look=look)

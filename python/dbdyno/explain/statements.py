@@ -1,0 +1,66 @@
+"""The statements of a run as rules speak of them: their tables, their time, their words."""
+
+from msgspec import Struct
+
+from dbdyno.analysis.budget import PartKind
+from dbdyno.explain.case import Case
+from dbdyno.explain.sql import tables_of
+from dbdyno.model.recording import rows
+from dbdyno.model.telemetry import PlanFacts, ServerFacts, TableFacts
+
+WORKING: frozenset[PartKind] = frozenset({"cpu", "cpu_queue", "io", "wal", "lwlock"})
+"""The kinds of the clients' time in which the server worked for them."""
+_WORDS_MAX = 90
+
+
+class Statement(Struct, frozen=True):
+    """A statement of the scripts; ``number`` is its place in the table of statements."""
+
+    number: int
+    sql: str
+
+    @property
+    def words(self) -> str:
+        """On one line, shortened."""
+        text = " ".join(self.sql.split())
+        return text if len(text) <= _WORDS_MAX else text[: _WORDS_MAX - 1] + "…"
+
+
+def statements_of(case: Case) -> list[Statement]:
+    """All of them, by number."""
+    texts = rows(case.recording.tables["statement_texts"], ("statement", "sql"))
+    return [Statement(number, sql) for number, sql in texts]
+
+
+def statements_on(case: Case, table: str) -> list[Statement]:
+    """Those that name the table."""
+    return [one for one in statements_of(case) if table in tables_of(one.sql)]
+
+
+def working_share(case: Case, statement: int | None = None) -> float | None:
+    """The share of the clients' time in which the server worked; None where not looked at."""
+    if case.budget is None:
+        return None
+    return sum(case.budget.share(kind, statement=statement) for kind in WORKING)
+
+
+def table_of(facts: ServerFacts, name: str) -> TableFacts | None:
+    """What is known of a table."""
+    return next((table for table in facts.tables if table.name == name), None)
+
+
+def plans_of(facts: ServerFacts, statement: int) -> dict[str, PlanFacts]:
+    """The plans of a statement by variant."""
+    return {plan.variant: plan for plan in facts.plans if plan.statement == statement}
+
+
+def time_share(case: Case, statement: int) -> float | None:
+    """The share of the clients' time that a statement took, its waits included.
+
+    From the engine's own latencies: known also where the server was not looked at.
+    """
+    client_s = case.recording.plan.get("clients", 0) * (case.record.duration_s or 0.0)
+    if not client_s or statement >= len(case.record.statements):
+        return None
+    measured = case.record.statements[statement]
+    return float(measured.count * (measured.mean_ms or 0.0) / 1e3 / client_s)
