@@ -6,8 +6,7 @@ line starts here, too, and must not wait for numpy.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+TYPE_CHECKING = False  # that of typing takes longer to import than the engine takes to start
 if TYPE_CHECKING:
     from pathlib import Path
 

@@ -1,11 +1,16 @@
 """The engine's process, started by :mod:`dbdyno.engine`, here or on another host.
 
-``python -m dbdyno.agent FD`` takes a job on standard input and writes frames to descriptor FD.
+``python -I -S agent.py FD`` takes a job on standard input and writes frames to descriptor FD.
+It starts for each load, beside what is measured: it imports nothing but the Rust module, and
+refuses to do anything that the module can do.
 """
 
 import os
 import signal
 import sys
+
+# Isolated, the interpreter looks for nothing beside this file.
+sys.path.append(os.path.dirname(os.path.dirname(__file__)))  # noqa: PTH120 - pathlib is slow to import
 
 from dbdyno import _engine
 

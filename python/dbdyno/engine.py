@@ -10,6 +10,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import IO
 
 import msgspec
@@ -19,6 +20,7 @@ from dbdyno.errors import DbdynoError
 from dbdyno.model.frame import Failed, Frame, Loaded, Progress
 from dbdyno.model.plan import LoadPlan, Plan
 
+_AGENT = Path(__file__).with_name("agent.py")
 _LENGTH_BYTES = 4
 _decode = msgspec.msgpack.Decoder(Frame).decode
 
@@ -57,7 +59,8 @@ class EngineProcess:
         frames, for_engine = os.pipe()
         try:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "dbdyno.agent", str(for_engine)],
+                # Without site-packages: the agent needs none, and starts in half the time.
+                [sys.executable, "-I", "-S", str(_AGENT), str(for_engine)],
                 stdin=subprocess.PIPE,
                 stdout=log,
                 stderr=log,

@@ -45,7 +45,7 @@ def engine_of(process: subprocess.Popen[str]) -> int:
     (engine,) = (
         int(child)
         for child in children
-        if b"dbdyno.agent" in Path(f"/proc/{child}/cmdline").read_bytes()
+        if b"dbdyno/agent.py" in Path(f"/proc/{child}/cmdline").read_bytes()
     )
     return engine
 

@@ -4,6 +4,7 @@ A command's module is imported when that command is called: ``dbdyno --help`` mu
 for numpy.
 """
 
+import os
 import signal
 import sys
 from collections.abc import Sequence
@@ -71,6 +72,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command; its exit code."""
     tokens = list(sys.argv[1:] if arguments is None else arguments)
     as_json = "--json" in tokens
+    # numpy's algebra would start a thread for each core, to spin for a tenth of a second beside
+    # the load; nothing here multiplies matrices. Whoever knows better may say so.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     # A supervisor's request to end is honoured as a person's is: servers stopped, data kept.
     signal.signal(signal.SIGTERM, _interrupt)
     try:
