@@ -1,0 +1,117 @@
+"""Where a series changes its level, and changes back: any number of places.
+
+E-divisive with the energy statistic of mean distances (Matteson and James, *Journal of the
+American Statistical Association* 109, 2014), and in place of its permutation test, which is
+slow and answers differently each time, a test of the two means as Hunter has it (Fleming et
+al., *Hunter: Using Change Point Detection to Hunt for Performance Regressions*, ICPE 2023).
+Unlike Hunter's this test counts that seconds of one run resemble their neighbours, and its
+limit that the place was searched for. :mod:`~dbdyno.analysis.steadiness` asks for one change
+of a whole run, with an exact limit; here a dip in the middle is found too.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dbdyno.analysis.estimate import Series, autocorrelation_time
+
+SEGMENT_MIN = 3
+SAMPLES_MAX = 600
+# The squared t of a place that was searched for. In steady series of 60 to 300 samples it is
+# exceeded by chance in fewer than one of 100, in one of 50 where neighbours resemble each
+# other (φ = 0.5): the tests count.
+_LIMIT = 25.0
+
+Matrix = NDArray[np.float64]
+
+
+def change_points(series: Series) -> list[int]:
+    """The first sample of each new level, in order.
+
+    A series of more than 600 samples is cut into so many pieces of equal length, and places
+    are told to a piece.
+    """
+    together = -(-len(series) // SAMPLES_MAX)
+    whole = len(series) // together * together if together else 0
+    means = series[:whole].reshape(-1, max(together, 1)).mean(axis=1)
+    return [place * together for place in _without_weak(means, _divide(means, 0))]
+
+
+def _divide(series: Series, offset: int) -> list[int]:
+    """The changes within a part, told as places of the whole, and some that are none.
+
+    How much neighbours resemble each other cannot be told here: other changes that are still
+    in a part make its samples look alike.
+    """
+    if len(series) < 2 * SEGMENT_MIN:
+        return []
+    place, end = _most_unlike(series)
+    if _strength(series[:place], series[place:end]) <= _LIMIT:
+        return []
+    before = _divide(series[:place], offset)
+    after = _divide(series[place:], offset + place)
+    return [*before, offset + place, *after]
+
+
+def _most_unlike(series: Series) -> tuple[int, int]:
+    """The place and end that divide the beginning of the series into the two most unlike parts.
+
+    The largest Q = τ(κ − τ)/κ · (2·E|X − Y| − E|X − X′| − E|Y − Y′|) of X = the samples before
+    τ and Y = those from τ to κ: with an end before the series' own a dip is not hidden by
+    what follows it.
+    """
+    samples = len(series)
+    sums = np.zeros((samples + 1, samples + 1))
+    distances = np.abs(series[:, None] - series[None, :])
+    sums[1:, 1:] = distances.cumsum(axis=0).cumsum(axis=1)
+    place = np.arange(SEGMENT_MIN, samples - SEGMENT_MIN + 1)[:, None]
+    end = np.arange(2 * SEGMENT_MIN, samples + 1)[None, :]
+    statistic = _unlikeness(sums, place, end)
+    row, column = divmod(int(statistic.argmax()), statistic.shape[1])
+    return int(place[row, 0]), int(end[0, column])
+
+
+def _unlikeness(sums: Matrix, place: NDArray[np.int64], end: NDArray[np.int64]) -> Matrix:
+    """Q of all pairs of a place and an end; −1 where the second part would be too short."""
+    first, second = place, np.maximum(end - place, SEGMENT_MIN)
+    before, until = sums[place, place], sums[end, end]
+    across = sums[place, end] - before
+    after = until - before - 2 * across
+    energy = 2 * across / (first * second)
+    energy = energy - before / (first * (first - 1)) - after / (second * (second - 1))
+    statistic = first * second / (first + second) * energy
+    return np.where(end - place >= SEGMENT_MIN, statistic, -1.0)
+
+
+def _without_weak(series: Series, places: list[int]) -> list[int]:
+    """Only those that stand out between their neighbours, the weakest dropped first.
+
+    Between two neighbours the samples resemble each other by their own nature, so τ of them
+    are worth one.
+    """
+    kept = list(places)
+    while kept:
+        bounds = [0, *kept, len(series)]
+        strengths = [
+            _strength(series[begin:place], series[place:end])
+            / autocorrelation_time(_rest(series[begin:place], series[place:end]), means=2)
+            for begin, place, end in zip(bounds, kept, bounds[2:], strict=False)
+        ]
+        weakest = int(np.argmin(strengths))
+        if strengths[weakest] > _LIMIT:
+            return kept
+        del kept[weakest]
+    return kept
+
+
+def _strength(before: Series, after: Series) -> float:
+    """The squared t of two means, as if samples were independent: d² / (v·(1/n₁ + 1/n₂))."""
+    rest = _rest(before, after)
+    noise = float(rest @ rest) / (len(rest) - 2) * (1 / len(before) + 1 / len(after))
+    difference = float(after.mean() - before.mean()) ** 2
+    if noise == 0:
+        return np.inf if difference else 0.0
+    return difference / noise
+
+
+def _rest(before: Series, after: Series) -> Series:
+    return np.concatenate([before - before.mean(), after - after.mean()])
