@@ -38,17 +38,24 @@ def all_disks(root: Path) -> set[str]:
     return {entry.name for entry in entries if (entry / "device").exists()}
 
 
-def _device_numbers(folder: Path, depth: int) -> set[str]:
-    """``major:minor`` of a folder and of what lies below it, as far as we may look."""
+def _device_numbers(path: Path, depth: int) -> set[str]:
+    """``major:minor`` of what is there and of what lies below it, as far as we may look."""
     try:
-        device = folder.stat().st_dev
-        # What is neither a folder nor a link lies where its folder lies.
-        entries = [Path(e) for e in os.scandir(folder) if e.is_dir() or e.is_symlink()]
+        device = path.stat().st_dev
     except OSError:
         return set()
+    below = _may_lie_elsewhere(path) if depth else []
     found = {f"{os.major(device)}:{os.minor(device)}"}
-    below = entries if depth else []
     return found.union(*(_device_numbers(entry, depth - 1) for entry in below))
+
+
+def _may_lie_elsewhere(path: Path) -> list[Path]:
+    """Folders and links in a folder: anything else lies where its folder lies."""
+    try:
+        with os.scandir(path) as entries:
+            return [Path(entry) for entry in entries if entry.is_dir() or entry.is_symlink()]
+    except OSError:
+        return []  # a file, or a folder that is not for us
 
 
 def _bottom(device: Path) -> Iterator[str]:

@@ -1,0 +1,149 @@
+"""Sums of processes that come and go: nothing known is lost, nothing falls."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from dbdyno.host import files, group
+from dbdyno.host.devices import disks_below
+from dbdyno.host.group import ProcessGroup
+from dbdyno.host.processes import TICK_US, ProcessTable
+from tests.host.proc import io, stat, status
+
+
+def read(its: ProcessGroup, root: Path) -> dict[str, float]:
+    return its.read(ProcessTable(root))
+
+
+def end(root: Path, pid: int) -> None:
+    for path in (root / f"proc/{pid}").iterdir():
+        path.unlink()
+    (root / f"proc/{pid}").rmdir()
+
+
+def process(pid: int, line: str, voluntary: int, queued_ns: int = 0) -> dict[str, str]:
+    folder = f"proc/{pid}"
+    return {
+        f"{folder}/stat": line,
+        f"{folder}/status": status(voluntary, 1, private_kb=4, shared_kb=100 + pid),
+        f"{folder}/schedstat": f"5 {queued_ns} 6",
+        f"{folder}/io": io(pid, 2 * pid),
+    }
+
+
+def test_the_sums_of_a_server(tree):
+    root = tree(
+        process(10, stat(1, 1, buried=2, faults=(1, 2, 3, 4)), 100, 1000)
+        | process(11, stat(10, 4, 8, state="R"), 200, 2000)
+        | process(12, stat(10, state="D"), 400, 4000)
+        | process(13, stat(10, state="T"), 800, 8000)
+        | {"proc/self/schedstat": ""}
+    )
+    assert read(ProcessGroup(10), root) == {
+        "user_us": 7 * TICK_US,
+        "system_us": 8 * TICK_US,
+        "minor_faults": 3,
+        "major_faults": 7,
+        "voluntary_switches": 1500,
+        "involuntary_switches": 4,
+        "run_queue_us": 15,
+        "read_bytes": 46,
+        "write_bytes": 92,
+        "count": 4,
+        "running": 1,
+        "waiting_for_disk": 1,
+        "stopped": 1,
+        "memory_bytes": (4 * 4 + 113) * 1024,
+    }
+
+
+def test_a_backend_that_died_stays_in_the_sums(tree):
+    root = tree(process(10, stat(1), 100) | process(11, stat(10, user=6), 50))
+    server = ProcessGroup(10)
+    read(server, root)
+    end(root, 11)
+    tree(process(10, stat(1, buried=9), 100) | process(12, stat(10, user=1), 3))
+    after = read(server, root)
+    assert after["user_us"] == 10 * TICK_US
+    # What it did after it was last seen is not known.
+    assert after["voluntary_switches"] == 153
+    assert after["count"] == 2
+
+
+def test_a_backend_buried_while_the_others_are_read_is_read_again(tree, monkeypatch):
+    root = tree(process(10, stat(1), 0) | process(11, stat(10, user=6), 0))
+    listed = ProcessTable(root)
+    listed.now()
+    end(root, 11)
+    tree(process(10, stat(1, buried=8), 0))
+    looks = []
+    now = listed.now
+    monkeypatch.setattr(
+        listed, "now", lambda *, fresh=False: (looks.append(fresh), now(fresh=fresh))[1]
+    )
+    assert ProcessGroup(10).read(listed)["user_us"] == 8 * TICK_US
+    assert looks == [False, True]
+
+
+def test_a_sum_that_falls_for_a_moment_is_held(tree):
+    root = tree(process(10, stat(1, user=5), 1))
+    server = ProcessGroup(10)
+    read(server, root)
+    tree(process(10, stat(1, user=3), 1))
+    assert read(server, root)["user_us"] == 5 * TICK_US
+
+
+def test_another_process_of_the_same_number_is_not_the_server(tree):
+    root = tree(process(10, stat(1), 1))
+    server = ProcessGroup(10)
+    read(server, root)
+    tree(process(10, stat(1, started=78), 1))
+    assert read(server, root) == {}
+
+
+def test_the_one_alone_counts_neither_children_nor_what_it_buried(tree):
+    root = tree(process(10, stat(1, user=1, buried=50), 1) | process(11, stat(10, user=2), 1))
+    alone = read(ProcessGroup(10, alone=True), root)
+    assert (alone["user_us"], alone["count"]) == (TICK_US, 1)
+
+
+def test_all_threads_of_an_engine(tree):
+    threads = {
+        f"proc/10/task/{number}/status": status(number, 0, private_kb=4) for number in (10, 20)
+    }
+    root = tree({"proc/10/stat": stat(1, threads=2), "proc/10/io": io(1, 1)} | threads)
+    told = read(ProcessGroup(10), root)
+    assert told["voluntary_switches"] == 30
+    assert told["memory_bytes"] == 4096
+    assert "run_queue_us" not in told  # the kernel does not tell it
+
+
+def test_bytes_of_another_user_are_not_known_rather_than_zero(tree, monkeypatch):
+    def refuse(path: str) -> bytes:
+        if path.endswith("/io"):
+            raise PermissionError(path)
+        return files.short(path)
+
+    monkeypatch.setattr(group, "files", SimpleNamespace(short=refuse, names=files.names))
+    told = read(ProcessGroup(10), tree(process(10, stat(1), 1)))
+    assert "read_bytes" not in told
+    assert told["voluntary_switches"] == 1
+
+
+@pytest.mark.parametrize("times", [1, 3])
+def test_a_real_child_that_wrote_and_was_buried(tmp_path, times):
+    code = "import os; f = open('out', 'wb'); f.write(bytes(1 << 20)); f.flush(); os.fsync(f)"
+    ours = ProcessGroup(os.getpid())
+    before = ours.read(ProcessTable())
+    for _ in range(times):
+        subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=True)
+    after = ours.read(ProcessTable())
+    grown = {name: after[name] - before[name] for name in before}
+    assert grown["user_us"] > 0
+    assert grown["minor_faults"] > 100
+    if "write_bytes" in grown and disks_below(Path("/"), [tmp_path]):
+        assert grown["write_bytes"] >= times << 20
