@@ -1,8 +1,5 @@
 """Findings and costs, on the page and in words."""
 
-import re
-from html import unescape
-
 import msgspec
 import pytest
 
@@ -11,14 +8,8 @@ from dbdyno.report.costs import cost_words
 from dbdyno.report.findings import bearing, unexplained_words
 from dbdyno.report.phrases import phrases
 from tests.report import explained
+from tests.report.pages import section_of
 from tests.store import hdr
-
-
-def section_of(recording, name, **changes):
-    record = msgspec.structs.replace(recording.record, **changes)
-    page = render_html(msgspec.structs.replace(recording, record=record), hdr.HISTOGRAMS)
-    found = re.search(rf'<section id="{name}".*?</section>', page, re.DOTALL)
-    return unescape(found.group(0)) if found else ""
 
 
 def test_findings_come_first_and_the_gravest_first(ordinary):

@@ -25,7 +25,7 @@ def test_every_section_is_on_the_page(ordinary):
 def test_every_figure_has_words_and_a_table(ordinary):
     page = render_html(ordinary, hdr.HISTOGRAMS)
     figures = re.findall(r"<figure.*?</figure>", page, re.DOTALL)
-    assert len(figures) == 6
+    assert len(figures) == 7
     for figure in figures:
         assert re.search(r'class="summary"[^>]*>[^<]{20,}', figure)
         assert re.search(r"<figcaption>[^<]{20,}", figure)

@@ -12,6 +12,7 @@ from dbdyno.model.record import (
     TransactionCounts,
 )
 from dbdyno.report import render_text
+from tests.report import explained
 from tests.store import synthetic
 
 RESPONSE = Latency(
@@ -133,8 +134,47 @@ The run failed; what was measured until then is shown.
 """)
 
 
+def test_an_explained_run_says_what_it_cost_and_why_it_is_not_more():
+    record = changed(
+        statements=[],
+        failures=[],
+        doubts=[],
+        costs=explained.COSTS,
+        findings=explained.FINDINGS,
+        not_looked=explained.NOT_LOOKED,
+    )
+    assert render_text(record) == snapshot("""\
+tpcb on postgresql://postgres@db.example:5432/postgres, 60 s measured
+throughput    1 398 TPS
+              1 375 to 1 422, within this run at 95 % (60 samples worth 21.3 independent ones)
+              intervals from 661 to 1 603 TPS
+transactions  83 912 ok, 18 failed, 2 unfinished, 36 retried
+each costs    Server CPU 612 µs, Engine CPU 31.4 µs, WAL 1.28 KiB, Round trips 7
+
+latency      mean      p50      p90      p95      p99    p99.9   p99.99     max
+response  1.48 ms  1.31 ms  1.95 ms  2.45 ms  4.83 ms  10.4 ms  26.8 ms  1.07 s
+
+Valid.
+
+Why not more:
+critical: Row-lock convoy on pgbench_branches. Clients queue for the one row of pgbench_branches: 61
+  % of their time is spent waiting for a row lock.
+  try: Update pgbench_branches last, just before the commit.
+minor: Full-page writes after each checkpoint. Whole pages are 44 % of the WAL.
+  try: Let checkpoints be rarer: `--set max_wal_size=8GB`.
+1 more: dbdyno explain 20261120-214203-tpcb-3f2a
+1 rule could not look
+""")
+
+
+def test_a_finding_cannot_steer_the_terminal():
+    hostile = msgspec.structs.replace(explained.FINDINGS[0], summary="red \x1b[31m")
+    assert "\x1b" not in render_text(changed(findings=[hostile]))
+
+
 def test_no_line_is_wider_than_100():
-    assert max(len(line) for line in render_text(RECORD).splitlines()) <= 100
+    record = changed(findings=explained.FINDINGS, costs=explained.COSTS)
+    assert max(len(line) for line in render_text(record).splitlines()) <= 100
 
 
 def test_with_several_scripts_each_statement_names_its_own():

@@ -52,18 +52,50 @@ class Drawing:
             places = "L".join(f"{x:.1f} {y:.1f}" for x, y in points)
             self._parts.append(Markup('<path d="M{}" class="{}"/>').format(places, style))
 
-    def text(
+    def arc(  # noqa: PLR0913 - three points, and what it looks like
+        self,
+        begin: tuple[float, float],
+        end: tuple[float, float],
+        *,
+        far_x: float,
+        thickness: float,
+        style: str,
+        title: str,
+    ) -> None:
+        """A curve between two points below each other that reaches ``far_x`` between them."""
+        # A cubic whose inner points lie so far out that its middle, 3/4 of the way, is far_x.
+        control_x = begin[0] + (far_x - begin[0]) * 4 / 3
+        self._parts.append(
+            Markup(
+                '<path d="M{:.1f} {:.1f}C{:.1f} {:.1f} {:.1f} {:.1f} {:.1f} {:.1f}"'
+                ' class="{}" stroke-width="{:.1f}">{}</path>'
+            ).format(
+                *begin,
+                control_x,
+                begin[1],
+                control_x,
+                end[1],
+                *end,
+                style,
+                thickness,
+                _title(title),
+            )
+        )
+
+    def text(  # noqa: PLR0913 - where, what, and how it looks
         self,
         x: float,
         y: float,
         text: str,
         anchor: Literal["start", "middle", "end"] = "start",
         style: str = "label",
+        *,
+        title: str = "",
     ) -> None:
-        """A text with its baseline at ``y``."""
+        """A text with its baseline at ``y``; ``title`` is what the pointer is told over it."""
         self._parts.append(
-            Markup('<text x="{:.1f}" y="{:.1f}" text-anchor="{}" class="{}">{}</text>').format(
-                x, y, anchor, style, text
+            Markup('<text x="{:.1f}" y="{:.1f}" text-anchor="{}" class="{}">{}{}</text>').format(
+                x, y, anchor, style, _title(title), text
             )
         )
 
@@ -85,6 +117,10 @@ class Drawing:
             + Markup("").join(self._parts)
             + Markup("</svg>")
         )
+
+
+def _title(title: str) -> Markup:
+    return Markup("<title>{}</title>").format(title) if title else Markup("")
 
 
 def png_of_rgba(pixels: NDArray[np.uint8]) -> bytes:

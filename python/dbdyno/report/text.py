@@ -5,7 +5,9 @@ No colours and no boxes: it is pasted into mails and issues.
 
 from collections.abc import Iterator, Sequence
 
+from dbdyno.explain.told import told
 from dbdyno.model.record import FailureRecord, Latency, RunRecord, StatementRecord
+from dbdyno.report.costs import cost_words, first_costs
 from dbdyno.report.verdict import (
     doubts,
     interval_words,
@@ -27,6 +29,7 @@ def render_text(record: RunRecord) -> str:
         list(_statements(record.statements)),
         list(_failures(record.failures)),
         list(_judgement(record)),
+        list(_explanation(record)),
     ]
     text = "\n\n".join("\n".join(block) for block in blocks if block)
     return text.replace(THIN_SPACE, " ") + "\n"
@@ -43,7 +46,16 @@ def _head(record: RunRecord) -> Iterator[str]:
             yield f"              intervals from {tps(found.min)} to {tps(found.max)} TPS"
     if record.transactions:
         yield f"transactions  {transaction_words(record)}"
-    if record.client and record.client.cpu_us_per_transaction is not None:
+    yield from _costs(record)
+
+
+def _costs(record: RunRecord) -> Iterator[str]:
+    """The dearest in one line; of a run without telemetry, the only one that is known."""
+    costs = first_costs(record.costs)
+    if costs:
+        told_costs = ", ".join(f"{cost.title} {cost_words(cost)}" for cost in costs)
+        yield f"each costs    {told_costs}"
+    elif record.client and record.client.cpu_us_per_transaction is not None:
         yield f"client CPU    {significant(record.client.cpu_us_per_transaction)} µs a transaction"
 
 
@@ -110,6 +122,13 @@ def _judgement(record: RunRecord) -> Iterator[str]:
         yield from (f"  - {doubt}" for doubt in found)
 
 
+def _explanation(record: RunRecord) -> Iterator[str]:
+    """Why it was not more, in short; nothing of a run that was not explained."""
+    if record.findings or record.not_looked:
+        yield "Why not more:"
+        yield from map(_visible, told(record))
+
+
 def aligned(rows: Sequence[Sequence[str]], left: int) -> Iterator[str]:
     """Columns under each other, the first ``left`` of them flush left."""
     widths = [max(len(cell) for cell in column) for column in zip(*rows, strict=True)]
@@ -123,4 +142,8 @@ def aligned(rows: Sequence[Sequence[str]], left: int) -> Iterator[str]:
 
 def printable(text: str) -> str:
     """One line without control characters: a server's message must not steer the terminal."""
-    return "".join(one if one.isprintable() else " " for one in " ".join(text.split()))
+    return _visible(" ".join(text.split()))
+
+
+def _visible(line: str) -> str:
+    return "".join(one if one.isprintable() else " " for one in line)

@@ -1,71 +1,140 @@
-"""Where a transaction's time goes: each statement's mean, p95 and p99 on one common scale."""
+"""Where a transaction's time goes: each statement's mean, p95 and p99 on one common scale.
+
+Where the server's sessions were looked at, the mean is split into work and waiting.
+"""
 
 from collections.abc import Sequence
 
 from markupsafe import Markup
+from msgspec import Struct
 
+from dbdyno.analysis.lock_queue import StatementTime
 from dbdyno.model.record import StatementRecord
 from dbdyno.report.content import Block, Figure, Section, Subject, Table
 from dbdyno.report.scales import Scale, linear_ticks
 from dbdyno.report.svg import Drawing
-from dbdyno.report.words import count, milliseconds, percent
+from dbdyno.report.words import NOTHING, count, milliseconds, percent
 
 _ROW, _TOP, _BOTTOM, _RIGHT = 40, 6, 40, 76
 _CHARACTER = 7.3  # width of a character of the code face at 12 px
 
 
+class Row(Struct, frozen=True):
+    """A statement that ran, and its split where a look saw it."""
+
+    record: StatementRecord
+    split: StatementTime | None
+    whole_style: str
+    """Of a bar without parts."""
+
+    @property
+    def total_ms(self) -> float:
+        """What it took of all transactions together."""
+        return (self.record.mean_ms or 0) * self.record.count
+
+    @property
+    def parts(self) -> list[tuple[str, float]]:
+        """Its mean as the parts of its bar, from the begin: styles and milliseconds."""
+        split = self.split
+        if split is None:
+            return [(self.whole_style, self.record.mean_ms or 0)]
+        parts_ms = (split.working_ms, split.other_wait_ms, split.lock_ms)
+        return list(zip(_STYLES, parts_ms, strict=True))
+
+
+_STYLES = ("bar", "bar waiting", "bar locked")
+_KEY = (
+    ("--blue", "at work, or on the way"),
+    ("--wait-lwlock", "waiting for something else"),
+    ("--wait-lock", "waiting for a lock"),
+)
+_UNSEEN_KEY = ("--grey", "too short for a look to see")
+
+
 def build(subject: Subject) -> Sequence[Block]:
     """Bars in the order of the scripts, so that a transaction reads from top to bottom."""
-    statements = [one for one in subject.record.statements if one.mean_ms is not None]
-    if not statements:
+    rows = _rows(subject)
+    if not rows:
         return []
     return [
         Figure(
             id="statement-bars",
             caption="Time of each statement as the client waits for it. Bar: mean. "
             "Dot: p95. End of the line: p99.",
-            summary=_summary(statements),
-            table=_table(statements),
-            svg=(_draw(statements, 920), _draw(statements, 340)),
+            summary=_summary(rows),
+            key=_key(rows),
+            table=_table(rows),
+            svg=(_draw(rows, 920), _draw(rows, 340)),
         )
     ]
 
 
-def _total_ms(statement: StatementRecord) -> float:
-    return (statement.mean_ms or 0) * statement.count
+def _key(rows: Sequence[Row]) -> Sequence[tuple[str, str]]:
+    """Nothing where no bar has parts."""
+    if not any(row.split for row in rows):
+        return ()
+    return _KEY if all(row.split for row in rows) else (*_KEY, _UNSEEN_KEY)
 
 
-def _share(statement: StatementRecord, statements: list[StatementRecord]) -> float:
-    return _total_ms(statement) / (sum(map(_total_ms, statements)) or 1)
+def _rows(subject: Subject) -> list[Row]:
+    """The record lists statements by number, which is what a split is known by."""
+    queue = subject.lock_queue
+    splits = {one.statement: one for one in queue.statements} if queue else {}
+    whole = "bar unseen" if splits else "bar"
+    return [
+        Row(record, splits.get(number), whole)
+        for number, record in enumerate(subject.record.statements)
+        if record.mean_ms is not None
+    ]
 
 
-def _summary(statements: list[StatementRecord]) -> str:
-    most = max(statements, key=_total_ms)
+def _share(row: Row, rows: Sequence[Row]) -> float:
+    return row.total_ms / (sum(one.total_ms for one in rows) or 1)
+
+
+def _summary(rows: Sequence[Row]) -> str:
+    most = max(rows, key=lambda row: row.total_ms)
+    record = most.record
+    lock_ms = most.split.lock_ms if most.split else 0
+    waiting = f", {milliseconds(lock_ms)} of it behind a lock" if lock_ms else ""
     return (
-        f"Most of the time, {percent(_share(most, statements))}, goes to "
-        f"“{shortened(most.sql.rstrip(';'), 70)}”: {milliseconds(most.mean_ms)} on average, "
-        f"p99 {milliseconds(most.p99_ms)}."
+        f"Most of the time, {percent(_share(most, rows))}, goes to "
+        f"“{shortened(record.sql.rstrip(';'), 70)}”: {milliseconds(record.mean_ms)} on average"
+        f"{waiting}, p99 {milliseconds(record.p99_ms)}."
     )
 
 
-def _table(statements: list[StatementRecord]) -> Table:
-    several = len({one.script for one in statements}) > 1
-    rows = [
-        (
-            f"{one.script}: {one.sql}" if several else one.sql,
-            count(one.count),
-            percent(_share(one, statements)),
-            *(milliseconds(ms) for ms in (one.mean_ms, one.p50_ms, one.p95_ms, one.p99_ms)),
-        )
-        for one in statements
-    ]
+def _table(rows: Sequence[Row]) -> Table:
+    is_split = any(row.split for row in rows)
+    several = len({row.record.script for row in rows}) > 1
+    columns = ["Statement", "Count", "Share of time", "Mean", "p50", "p95", "p99"]
+    if is_split:
+        columns += ["Working", "Other waits", "Lock wait"]
     return Table(
         caption="Statements",
-        columns=("Statement", "Count", "Share of time", "Mean", "p50", "p95", "p99"),
-        rows=rows,
-        numeric=frozenset(range(1, 7)),
+        columns=columns,
+        rows=[
+            (*_cells(row.record, _share(row, rows), several), *(_split_cells(row) * is_split))
+            for row in rows
+        ],
+        numeric=frozenset(range(1, len(columns))),
         code=frozenset({0}),
     )
+
+
+def _cells(one: StatementRecord, share: float, several: bool) -> tuple[str, ...]:
+    return (
+        f"{one.script}: {one.sql}" if several else one.sql,
+        count(one.count),
+        percent(share),
+        *(milliseconds(ms) for ms in (one.mean_ms, one.p50_ms, one.p95_ms, one.p99_ms)),
+    )
+
+
+def _split_cells(row: Row) -> tuple[str, ...]:
+    if row.split is None:
+        return (NOTHING,) * len(_STYLES)
+    return tuple(milliseconds(part_ms) for _, part_ms in row.parts)
 
 
 def shortened(text: str, length: int) -> str:
@@ -74,30 +143,38 @@ def shortened(text: str, length: int) -> str:
     return line if len(line) <= length else line[: length - 1] + "…"
 
 
-def _draw(statements: list[StatementRecord], width: int) -> Markup:
-    bottom = _TOP + _ROW * len(statements)
+def _draw(rows: Sequence[Row], width: int) -> Markup:
+    bottom = _TOP + _ROW * len(rows)
     drawing = Drawing(width, bottom + _BOTTOM - 16)
-    longest = max(max(one.p99_ms or 0, one.mean_ms or 0) for one in statements)
+    longest = max(max(row.record.p99_ms or 0, row.record.mean_ms or 0) for row in rows)
     across = Scale(0, longest or 1, 0.5, width - _RIGHT)
     for tick in linear_ticks(longest, 6 if width > 500 else 3):
         drawing.line(across(tick), _TOP, across(tick), bottom, "rule")
         drawing.text(across(tick), bottom + 16, milliseconds(tick), "middle" if tick else "start")
-    for place, one in enumerate(statements):
-        _draw_row(drawing, one, across, _TOP + place * _ROW, width)
+    for place, row in enumerate(rows):
+        _draw_row(drawing, row, across, _TOP + place * _ROW, width)
     return drawing.markup()
 
 
-def _draw_row(
-    drawing: Drawing, one: StatementRecord, across: Scale, top: float, width: int
-) -> None:
+def _draw_row(drawing: Drawing, row: Row, across: Scale, top: float, width: int) -> None:
+    one = row.record
     mean, p95, p99 = (across(ms or 0) for ms in (one.mean_ms, one.p95_ms, one.p99_ms))
     middle = top + 26
-    drawing.text(0, top + 13, shortened(one.sql, int(width / _CHARACTER)), "start", "code")
+    label = shortened(one.sql, int(width / _CHARACTER))
+    drawing.text(0, top + 13, label, "start", "code", title=one.sql)
     drawing.line(across(0), middle, p99, middle, "whisker")
     drawing.line(p99, middle - 4, p99, middle + 4, "whisker")
-    drawing.rectangle(across(0), middle - 6, mean - across(0), 12, "bar")
+    _draw_bar(drawing, row, across, middle - 6)
     drawing.dot(p95, middle, 3, "whisker-dot")
     drawing.text(max(p99, mean) + 8, middle + 4, milliseconds(one.mean_ms), "start", "value")
+
+
+def _draw_bar(drawing: Drawing, row: Row, across: Scale, top: float) -> None:
+    begin_ms = 0.0
+    for style, part_ms in row.parts:
+        left = across(begin_ms)
+        begin_ms += part_ms
+        drawing.rectangle(left, top, across(begin_ms) - left, 12, style)
 
 
 SECTION = Section(id="statements", title="Statements", order=50, build=build)

@@ -1,0 +1,109 @@
+"""The lock queue as nodes and arcs: which to draw, in which order, and what to call them.
+
+A transaction holds what it locked until it ends, so whoever stands in the way is at the same
+statement or at a later one: with the statements in their order, arcs lead down.
+"""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+
+from msgspec import Struct
+
+from dbdyno.analysis.lock_queue import Edge, LockQueue
+from dbdyno.explain.sql import tables_of
+from dbdyno.model.recording import Recording, rows
+from dbdyno.model.telemetry import NO_STATEMENT
+
+ARCS_MAX = 12
+Who = tuple[str, int]
+"""Whose session, and the number of its statement."""
+
+
+class Node(Struct, frozen=True, kw_only=True):
+    """A statement, or a session that is none of the engine's."""
+
+    label: str
+    sql: str
+    waiting: float
+    """Sessions that wait here, on average."""
+    is_root: bool
+    """Whoever is here waits for no lock."""
+
+
+class Arc(Struct, frozen=True, kw_only=True):
+    """Who waits (a place among the nodes) for whom."""
+
+    waiter: int
+    blocker: int
+    client_seconds: float
+    waiters_mean: float
+    waited_ms: float | None
+    relations: str
+
+
+class Picture(Struct, frozen=True):
+    """Nodes from the first statement to the last; arcs, the longest wait first."""
+
+    nodes: list[Node]
+    arcs: list[Arc]
+
+
+def picture(queue: LockQueue, recording: Recording) -> Picture:
+    """The longest waits, and the statements that they are between."""
+    together: dict[tuple[Who, Who], list[Edge]] = defaultdict(list)
+    for edge in queue.edges:
+        ends = (edge.waiter_who, edge.waiter), (edge.blocker_who, edge.blocker)
+        together[ends].append(edge)
+    longest = sorted(together.items(), key=lambda one: -_seconds(one[1]))[:ARCS_MAX]
+    seen = {who for ends, _ in longest for who in ends}
+    order = sorted(seen, key=lambda who: (who[0] != "client", who[1] % 2**16, who[0]))
+    place = {who: index for index, who in enumerate(order)}
+    arcs = [_arc(place[waiter], place[blocker], edges) for (waiter, blocker), edges in longest]
+    texts = _texts(recording)
+    return Picture([_node(who, texts, place[who], arcs) for who in order], arcs)
+
+
+def _seconds(edges: Sequence[Edge]) -> float:
+    return sum(edge.client_seconds for edge in edges)
+
+
+def _arc(waiter: int, blocker: int, edges: Sequence[Edge]) -> Arc:
+    known = [(edge.waited_ms, edge.waiters_mean) for edge in edges if edge.waited_ms is not None]
+    seen = sum(waiters for _, waiters in known)
+    return Arc(
+        waiter=waiter,
+        blocker=blocker,
+        client_seconds=_seconds(edges),
+        waiters_mean=sum(edge.waiters_mean for edge in edges),
+        waited_ms=sum(ms * waiters for ms, waiters in known) / seen if seen else None,
+        relations=", ".join(dict.fromkeys(edge.relation for edge in edges if edge.relation)),
+    )
+
+
+def _node(who: Who, texts: Mapping[int, str], place: int, arcs: Sequence[Arc]) -> Node:
+    waiting = sum(arc.waiters_mean for arc in arcs if arc.waiter == place)
+    sql = texts.get(who[1], "")
+    return Node(
+        label=statement_label(sql) if sql else _session_words(who),
+        sql=sql,
+        waiting=waiting,
+        is_root=not any(arc.waiter == place for arc in arcs),
+    )
+
+
+def _texts(recording: Recording) -> dict[int, str]:
+    return dict(rows(recording.tables["statement_texts"], ("statement", "sql")))
+
+
+def _session_words(who: Who) -> str:
+    name, statement = who
+    if name == "client" and statement == NO_STATEMENT:
+        return "between statements"
+    return "another session" if name == "foreign" else name
+
+
+def statement_label(sql: str) -> str:
+    """Its verb and its table, which is how people speak of it."""
+    verb = sql.split(None, 1)[0].rstrip(";").upper() if sql.strip() else ""
+    tables = tables_of(sql)
+    return f"{verb} {tables[0]}" if tables else verb

@@ -1,0 +1,134 @@
+"""The queue behind locks as a picture: who waits for whom, how many, and how long."""
+
+from collections.abc import Sequence
+
+from markupsafe import Markup
+
+from dbdyno.report.content import Block, Figure, Section, Subject, Table
+from dbdyno.report.queue import Arc, Node, Picture, picture
+from dbdyno.report.svg import Drawing
+from dbdyno.report.words import milliseconds, significant
+
+_ROW, _TOP, _BOTTOM = 76, 24, 26
+_WIDTH_MAX, _WIDTH_MIN = 13.0, 1.5
+_PORT = 11  # arcs arrive so far above a dot, and leave as far below it
+_CHARACTER = 7.3  # width of a character of the code face at 12 px
+
+
+def build(subject: Subject) -> Sequence[Block]:
+    """Nothing when nobody waited for a lock."""
+    queue = subject.lock_queue
+    if queue is None or not queue.edges:
+        return []
+    shown = picture(queue, subject.recording)
+    return [
+        Figure(
+            id="lock-queue",
+            caption="Each arc leads from those who wait down to those they wait for. The wider, "
+            "the more time was waited; beside it how many waited on average, and how long each "
+            "had waited when seen. A filled dot waits for no lock itself.",
+            summary=_summary(shown),
+            table=_table(shown),
+            svg=(_draw(shown, 920), _draw(shown, 340)),
+        )
+    ]
+
+
+def _summary(shown: Picture) -> str:
+    longest = shown.arcs[0]
+    waiting = sum(node.waiting for node in shown.nodes)
+    waiter, blocker = (shown.nodes[place].label for place in (longest.waiter, longest.blocker))
+    behind = "others like it" if longest.waiter == longest.blocker else f"“{blocker}”"
+    return (
+        f"On average {significant(waiting)} sessions waited for a lock; the most, "
+        f"{significant(longest.waiters_mean)}, stood with “{waiter}” behind {behind}."
+    )
+
+
+def _table(shown: Picture) -> Table:
+    return Table(
+        caption="Who waited for whom",
+        columns=("Waiting", "Behind", "Lock on", "Sessions", "Waited so far", "Client-seconds"),
+        rows=[
+            (
+                shown.nodes[arc.waiter].label,
+                shown.nodes[arc.blocker].label,
+                arc.relations,
+                significant(arc.waiters_mean),
+                milliseconds(arc.waited_ms),
+                significant(arc.client_seconds),
+            )
+            for arc in shown.arcs
+        ],
+        numeric=frozenset({3, 4, 5}),
+        code=frozenset({0, 1}),
+    )
+
+
+def _draw(shown: Picture, width: int) -> Markup:
+    """Names on the left, arcs on the right of a column of dots."""
+    is_wide = width > 500
+    longest = max(len(node.label) for node in shown.nodes)
+    dots = min(longest * _CHARACTER + 60, width * (0.5 if is_wide else 0.6))
+    drawing = Drawing(width, _TOP + _ROW * (len(shown.nodes) - 1) + _BOTTOM)
+    span_max = max(abs(arc.waiter - arc.blocker) for arc in shown.arcs)
+    reach = (min(width - dots - 130, 110 + 80 * span_max)) if is_wide else width - dots - 34
+    for arc in reversed(shown.arcs):
+        _draw_arc(drawing, shown, arc, dots, reach)
+    for arc in shown.arcs:
+        words = _arc_words(arc) if is_wide else significant(arc.waiters_mean)
+        x, y = _apex(shown, arc, dots, reach)
+        drawing.text(x + _stroke(shown, arc) / 2 + 5, y + 4, words, "start", "halo")
+    for place, node in enumerate(shown.nodes):
+        _draw_node(drawing, node, dots, _TOP + place * _ROW)
+    return drawing.markup()
+
+
+def _arc_words(arc: Arc) -> str:
+    waited = "" if arc.waited_ms is None else f" · {milliseconds(arc.waited_ms)}"
+    return f"{significant(arc.waiters_mean)}{waited}"
+
+
+def _stroke(shown: Picture, arc: Arc) -> float:
+    share = arc.client_seconds / (shown.arcs[0].client_seconds or 1)
+    return max(share * _WIDTH_MAX, _WIDTH_MIN)
+
+
+def _bulge(shown: Picture, arc: Arc, reach: float) -> float:
+    """How far an arc reaches: the more statements it spans the farther, so none hides another."""
+    span_max = max(abs(one.waiter - one.blocker) for one in shown.arcs)
+    return reach * (abs(arc.waiter - arc.blocker) + 0.5) / (span_max + 0.5)
+
+
+def _apex(shown: Picture, arc: Arc, dots: float, reach: float) -> tuple[float, float]:
+    """Where an arc is farthest from the dots."""
+    middle = _TOP + (arc.waiter + arc.blocker) / 2 * _ROW
+    return dots + _bulge(shown, arc, reach), middle
+
+
+def _draw_arc(drawing: Drawing, shown: Picture, arc: Arc, dots: float, reach: float) -> None:
+    """Also of those who wait for others at the same statement: a loop from below to above."""
+    begin = _TOP + arc.waiter * _ROW + _PORT
+    end = _TOP + arc.blocker * _ROW - _PORT
+    waiter, blocker = (shown.nodes[place].label for place in (arc.waiter, arc.blocker))
+    drawing.arc(
+        (dots, begin),
+        (dots + 10, end),
+        far_x=dots + _bulge(shown, arc, reach),
+        thickness=_stroke(shown, arc),
+        style="arc",
+        title=f"{waiter} waits for {blocker}: {_arc_words(arc)}",
+    )
+    drawing.path([(dots + 2, end), (dots + 11, end - 5), (dots + 11, end + 5)], "arrow")
+
+
+def _draw_node(drawing: Drawing, node: Node, dots: float, y: float) -> None:
+    drawing.dot(dots, y, 5, "dot root" if node.is_root else "dot")
+    room = int((dots - 14) / _CHARACTER)
+    label = node.label if len(node.label) <= room else node.label[: room - 1] + "…"
+    drawing.text(dots - 14, y - 1, label, "end", "code", title=node.sql)
+    state = "waits for no lock" if node.is_root else f"{significant(node.waiting)} waiting"
+    drawing.text(dots - 14, y + 14, state, "end", "label")
+
+
+SECTION = Section(id="locks", title="Who waits for whom", order=48, build=build)

@@ -1,0 +1,49 @@
+"""What watched the run: at which level, what that cost, and what could not be read."""
+
+from collections.abc import Sequence
+
+from dbdyno.model.recording import rows
+from dbdyno.report.content import Block, Facts, Section, Subject, Table
+from dbdyno.report.words import count, milliseconds, percent, seconds, significant
+
+
+def build(subject: Subject) -> Sequence[Block]:
+    """Nothing for a run of a version that did not watch."""
+    facts = [Facts(pairs=_pairs(subject))] if subject.record.telemetry else []
+    return [*facts, *_lacks(subject)]
+
+
+def _pairs(subject: Subject) -> list[tuple[str, str]]:
+    told = subject.record.telemetry
+    pairs = [("Level", str(told.get("level", "")))]
+    if told.get("samples"):
+        pairs.append(("Readings", count(told["samples"])))
+    if told.get("waits_hz"):
+        pairs.append(("Looks at the sessions", f"{significant(told['waits_hz'])} a second"))
+    for field, title in (("cpu_us", "Its own CPU"), ("server_cpu_us", "Its sessions’ server CPU")):
+        if told.get(field) is not None:
+            pairs.append((title, _cpu_words(told[field], told.get("seconds"))))
+    return pairs
+
+
+def _cpu_words(cpu_us: float, over_s: float | None) -> str:
+    share = f", {percent(cpu_us / 1e6 / over_s)} of a core" if over_s else ""
+    return f"{milliseconds(cpu_us / 1000)}{share}"
+
+
+def _lacks(subject: Subject) -> list[Table]:
+    lacks = rows(subject.recording.tables["lacks"], ("time_s", "source", "reason"))
+    if not lacks:
+        return []
+    return [
+        Table(
+            caption="What could not be read",
+            columns=("Since", "Source", "Why"),
+            rows=[(seconds(time_s), source, reason) for time_s, source, reason in lacks],
+            numeric=frozenset({0}),
+            code=frozenset({1}),
+        )
+    ]
+
+
+SECTION = Section(id="telemetry", title="Telemetry", order=95, build=build)

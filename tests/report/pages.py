@@ -1,0 +1,20 @@
+"""Parts of a page as text."""
+
+import re
+from html import unescape
+
+import msgspec
+
+from dbdyno.report import render_html
+from tests.store import hdr
+
+
+def section_of(recording, name, **changes):
+    """A section with its entities written out; empty when the page has none.
+
+    ``changes`` are of the run's record.
+    """
+    record = msgspec.structs.replace(recording.record, **changes)
+    page = render_html(msgspec.structs.replace(recording, record=record), hdr.HISTOGRAMS)
+    found = re.search(rf'<section id="{name}".*?</section>', page, re.DOTALL)
+    return unescape(found.group(0)) if found else ""

@@ -1,0 +1,85 @@
+"""The lock picture, the split of statements, and what watched."""
+
+import msgspec
+import numpy as np
+import pytest
+
+from dbdyno.analysis.lock_queue import lock_queue
+from dbdyno.report.queue import picture, statement_label
+from tests.report.pages import section_of
+
+
+@pytest.fixture(scope="module")
+def shown(ordinary):
+    return picture(lock_queue(ordinary), ordinary)
+
+
+def test_statements_stand_in_the_order_of_the_script_and_the_root_is_known(shown):
+    assert [(node.label, node.is_root) for node in shown.nodes] == [
+        ("UPDATE pgbench_tellers", False),
+        ("UPDATE pgbench_branches", False),
+        ("END", True),
+    ]
+
+
+def test_arcs_lead_from_those_who_wait_the_longest_wait_first(shown):
+    ends = [(arc.waiter, arc.blocker) for arc in shown.arcs]
+    assert set(ends) == {(0, 1), (1, 2), (1, 1)}
+    waited = [arc.client_seconds for arc in shown.arcs]
+    assert waited == sorted(waited, reverse=True)
+    assert sum(node.waiting for node in shown.nodes) == pytest.approx(5, rel=0.01)
+
+
+def test_the_picture_says_who_waits_for_whom_also_in_words(ordinary):
+    text = section_of(ordinary, "locks")
+    assert text.count("<svg") == 2
+    assert "UPDATE pgbench_tellers waits for UPDATE pgbench_branches: " in text
+    assert "On average 5 sessions waited for a lock" in text
+    assert "<title>UPDATE pgbench_tellers SET tbalance" in text
+
+
+def test_a_run_without_lock_waits_has_no_picture(ordinary):
+    nothing = {name: column[:0] for name, column in ordinary.tables["blocking"].items()}
+    quiet = msgspec.structs.replace(ordinary, tables={**ordinary.tables, "blocking": nothing})
+    assert section_of(quiet, "locks") == ""
+
+
+def test_sessions_that_are_none_of_ours_are_nodes_too(ordinary):
+    blocking = dict(ordinary.tables["blocking"])
+    at_the_end = blocking["blocker"] == 6
+    blocking["blocker_who"] = np.where(at_the_end, "foreign", blocking["blocker_who"])
+    blocking["blocker"] = np.where(at_the_end, -1, blocking["blocker"])
+    recording = msgspec.structs.replace(ordinary, tables={**ordinary.tables, "blocking": blocking})
+    nodes = picture(lock_queue(recording), recording).nodes
+    assert nodes[-1].label == "another session"
+    assert nodes[-1].is_root
+
+
+@pytest.mark.parametrize(
+    ("sql", "label"),
+    [
+        ("update only t set a = 1 where id = :id;", "UPDATE t"),
+        ("SELECT a FROM s.t JOIN u USING (id)", "SELECT s.t"),
+        ("insert into public.t values (1)", "INSERT t"),
+        ("END;", "END"),
+        ("", ""),
+    ],
+)
+def test_a_statement_is_called_by_its_verb_and_table(sql, label):
+    assert statement_label(sql) == label
+
+
+def test_statements_are_split_where_a_look_saw_them(ordinary, unwatched):
+    text = section_of(ordinary, "statements")
+    assert "waiting for a lock" in text
+    assert "too short for a look to see" in text
+    assert 'class="bar locked"' in text
+    assert "Lock wait" in text
+    assert "Lock wait" not in section_of(unwatched, "statements")
+
+
+def test_what_watched_and_what_it_could_not_read(ordinary, unwatched):
+    text = section_of(ordinary, "telemetry")
+    assert "0.333\u202f% of a core" in text
+    assert "PostgreSQL 15 has no such view" in text
+    assert section_of(unwatched, "telemetry") == ""
