@@ -1,0 +1,124 @@
+"""Autovacuum falls behind: dead rows are made faster than they are cleaned.
+
+Looks for: tables with more dead rows than autovacuum tolerates, whose number still rises.
+
+Arithmetic: rows made dead a second are updates and deletes; cleaned are those less the rise of
+the dead rows there are (pruning cleans, too). When dead rows exceed threshold + scale factor ×
+rows and rise all the same, autovacuum does not keep up: the time to double is the number of
+live rows over the rise.
+
+Source: PostgreSQL manual, the autovacuum daemon (vacuum threshold).
+
+Wrong when: the run is short against autovacuum_naptime. It is not judged then unless
+autovacuum has been at the table.
+"""
+
+from msgspec import Struct
+
+from dbdyno.explain.case import Case
+from dbdyno.explain.growth import Course, course, time_to_double_s
+from dbdyno.explain.needs import grown, known_objects, levels, server_facts
+from dbdyno.explain.rule import NotFound, Outcome, Rule, found
+from dbdyno.explain.settings import is_off, plain, span_s
+from dbdyno.model.record import Finding, Severity
+from dbdyno.model.telemetry import ServerFacts
+from dbdyno.words import count, percent, seconds, significant
+
+_SOURCE = "pg_stat_user_tables"
+_NAPS_MIN = 2
+_GRAVE: tuple[tuple[float, Severity], ...] = ((1.0, "major"), (0.2, "minor"))
+"""Dead rows for each live one, and how grave that is."""
+
+
+class _Behind(Struct, frozen=True):
+    """A table's dead rows, what makes them, and what is tolerated."""
+
+    table: str
+    dead: Course
+    live: float
+    made_per_s: float
+    vacuums: float
+    tolerated: float
+
+    @property
+    def cleaned_per_s(self) -> float:
+        """By vacuum and by pruning."""
+        return max(self.made_per_s - self.dead.per_s, 0.0)
+
+    @property
+    def dead_share(self) -> float:
+        """Dead rows for each live one."""
+        return self.dead.last / max(self.live, 1.0)
+
+
+def look(case: Case) -> Outcome:
+    """The table with most dead rows for its live ones."""
+    facts = server_facts(case)
+    nap_s = span_s(facts, "autovacuum_naptime", "s")
+    judged = [_behind(case, facts, name) for name in known_objects(case, _SOURCE)]
+    has_waited = (case.record.duration_s or 0.0) >= _NAPS_MIN * nap_s or is_off(facts, "autovacuum")
+    behind = [
+        one
+        for one in judged
+        if one.dead.last > one.tolerated and one.dead.per_s > 0 and (one.vacuums or has_waited)
+    ]
+    if not behind:
+        return NotFound("no table has more dead rows than autovacuum tolerates, and rising")
+    return _finding(max(behind, key=lambda one: one.dead_share), is_off(facts, "autovacuum"))
+
+
+def _behind(case: Case, facts: ServerFacts, table: str) -> _Behind:
+    live = float(levels(case, _SOURCE, "n_live_tup", table).value[-1])
+    tolerated = plain(facts, "autovacuum_vacuum_threshold")
+    dead = course(levels(case, _SOURCE, "n_dead_tup", table))
+    made = sum(grown(case, _SOURCE, name, table) for name in ("n_tup_upd", "n_tup_del"))
+    return _Behind(
+        table=table,
+        dead=dead,
+        live=live,
+        made_per_s=made / max(dead.seconds, 1.0),
+        vacuums=grown(case, _SOURCE, "autovacuum_count", table),
+        tolerated=tolerated + plain(facts, "autovacuum_vacuum_scale_factor") * live,
+    )
+
+
+def _finding(one: _Behind, is_autovacuum_off: bool) -> Finding:
+    double = time_to_double_s(one.live, one.dead.per_s)
+    cause = "autovacuum is off" if is_autovacuum_off else "autovacuum does not keep up"
+    return found(
+        f"{one.table} has {count(one.dead.last)} dead rows for {count(one.live)} live ones, and "
+        f"{significant(one.dead.per_s)} more each second: {cause}.",
+        severity=next((grave for share, grave in _GRAVE if one.dead_share >= share), "note"),
+        certainty="likely",
+        evidence={
+            "table": one.table,
+            "dead_rows": one.dead.last,
+            "live_rows": one.live,
+            "made_per_s": one.made_per_s,
+            "cleaned_per_s": one.cleaned_per_s,
+            "tolerated": one.tolerated,
+            "time_to_double_s": double,
+        },
+        seen=[
+            f"{significant(one.made_per_s)} rows a second were made dead, "
+            f"{significant(one.cleaned_per_s)} cleaned.",
+            f"Autovacuum tolerates {count(one.tolerated)} dead rows here and came "
+            f"{count(one.vacuums)} times; dead rows are {percent(one.dead_share)} of the live.",
+        ],
+        why="Lookups walk over dead versions, the cache holds them, and the table grows: "
+        + (f"it doubles in {seconds(double)}." if double else "without end."),
+        advice=[
+            f"ALTER TABLE {one.table} SET (autovacuum_vacuum_scale_factor = 0.01, "
+            "autovacuum_vacuum_cost_delay = 0);",
+            "See that no old transaction, slot or prepared transaction holds the horizon.",
+        ],
+        refute="Run again with autovacuum_vacuum_cost_delay = 0: dead rows must level off.",
+    )
+
+
+RULE = Rule(
+    id="autovacuum_behind",
+    title="Autovacuum falls behind the dead rows",
+    look=look,
+    covers=frozenset({"table_growth"}),
+)

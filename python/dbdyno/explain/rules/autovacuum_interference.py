@@ -1,0 +1,51 @@
+"""Autovacuum takes from the load while it works.
+
+Looks for: throughput that is lower while autovacuum workers run than otherwise.
+
+Arithmetic: the loss over all autovacuums against the level of the undisturbed intervals,
+tested against placing them elsewhere in the run at random; overlapping events share a loss by
+regression.
+
+Source: the loss in time, as the manual's page on explanations has it.
+
+Wrong when: autovacuum came because of what also slows the load, such as a burst of updates.
+"""
+
+from dbdyno.explain.case import Case
+from dbdyno.explain.lost import certainty_of, loss_evidence, loss_to, loss_words
+from dbdyno.explain.rule import NotFound, Outcome, Rule, found, severity_of
+from dbdyno.explain.words import and_so_on
+from dbdyno.words import percent, seconds
+
+
+def look(case: Case) -> Outcome:
+    """The loss, and the tables that were vacuumed."""
+    loss = loss_to(case, "autovacuum")
+    if loss is None:
+        return NotFound("throughput did not fall while autovacuum ran, or it did not run")
+    vacuums = [event for event in case.events if event.kind == "autovacuum"]
+    length_s = sum(event.end_s - event.begin_s for event in vacuums)
+    labels = sorted({event.label for event in vacuums})
+    return found(
+        f"While autovacuum ran ({and_so_on(labels)}), throughput fell: "
+        f"{percent(loss.of_run)} of the run was lost to it.",
+        share=loss.share,
+        share_of="lost throughput",
+        severity=severity_of(loss.of_run),
+        certainty=certainty_of(loss),
+        evidence=loss_evidence(loss) | {"autovacuums": labels, "seconds": length_s},
+        seen=[loss_words(loss), f"Autovacuum ran for {seconds(length_s)} in all."],
+        why="A vacuum reads and dirties pages that the load needs in the cache, writes WAL, and "
+        "takes a processor.",
+        advice=[
+            "Spread it: a smaller autovacuum_vacuum_cost_limit or a longer cost_delay takes less "
+            "at a time.",
+            "Let it come sooner to less work (autovacuum_vacuum_scale_factor); do not turn it off.",
+        ],
+        gain=f"At most {percent(loss.of_run / (1 - min(loss.of_run, 0.99)))} more throughput.",
+        refute="Run again with autovacuum_vacuum_cost_delay ten times as long: the dips must get "
+        "shallower.",
+    )
+
+
+RULE = Rule(id="autovacuum_interference", title="Autovacuum takes from the load", look=look)

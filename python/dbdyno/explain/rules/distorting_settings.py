@@ -1,0 +1,161 @@
+"""Settings that distort: what makes these numbers another system's.
+
+Looks for: settings, and kinds of builds, under which a result does not carry over to a server
+in use: less durable, slower for everyone, or left as the smallest default.
+
+Arithmetic: none but sizes: shared_buffers against the tables and indexes of the statements,
+the estimated cost of a plan against the cost from which JIT compiles.
+
+Source: PostgreSQL manual, server configuration.
+
+Wrong when: the server in use has the same settings on purpose.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import TypeAlias
+
+from msgspec import Struct
+
+from dbdyno.explain.case import Case
+from dbdyno.explain.needs import LackingError, server_facts
+from dbdyno.explain.rule import SEVERITIES, NotFound, Outcome, Rule, found
+from dbdyno.explain.settings import is_off, is_on, plain, size_bytes
+from dbdyno.explain.statements import plans_of, statements_of
+from dbdyno.model.record import Severity
+from dbdyno.model.telemetry import ServerFacts
+from dbdyno.words import count, percent, size
+
+BUFFERS_TINY = 0.25
+BUFFERS_DEFAULT = 128 << 20
+SHORT_MS = 100.0
+
+
+class _Distortion(Struct, frozen=True):
+    """A setting, what it does to the numbers, and what to set instead."""
+
+    setting: str
+    effect: str
+    instead: str
+    severity: Severity = "minor"
+
+
+_Judge: TypeAlias = Callable[[Case, ServerFacts], Iterator[_Distortion]]
+
+
+def look(case: Case) -> Outcome:
+    """All of them in one finding."""
+    facts = server_facts(case)
+    known = [one for judge in _JUDGES for one in _judged(judge, case, facts)]
+    if not known:
+        return NotFound("no setting distorts the numbers")
+    return found(
+        f"The numbers are of a server with {', '.join(one.setting for one in known)}.",
+        severity=max((one.severity for one in known), key=SEVERITIES.index),
+        certainty="sure",
+        evidence={"settings": [one.setting for one in known]},
+        seen=[f"{one.setting}: {one.effect}" for one in known],
+        why="What is measured with them does not hold for a server without them.",
+        advice=[one.instead for one in known],
+        refute="Run again without them: the same throughput shows that they did not matter.",
+    )
+
+
+def _judged(judge: _Judge, case: Case, facts: ServerFacts) -> list[_Distortion]:
+    """What a judge says; a setting that was not recorded is not held against anyone."""
+    try:
+        return list(judge(case, facts))
+    except LackingError:
+        return []
+
+
+def _build(_case: Case, facts: ServerFacts) -> Iterator[_Distortion]:
+    if facts.is_debug_build or is_on(facts, "debug_assertions"):
+        yield _Distortion(
+            "a debug build",
+            "every operation checks itself; it is slower by a large and uneven factor.",
+            "Measure a release build (configure without --enable-cassert).",
+        )
+
+
+def _durability(_case: Case, facts: ServerFacts) -> Iterator[_Distortion]:
+    if is_off(facts, "fsync"):
+        yield _Distortion(
+            "fsync = off", "a crash of the machine loses the database.", "Set fsync = on."
+        )
+    if is_off(facts, "full_page_writes"):
+        yield _Distortion(
+            "full_page_writes = off",
+            "a crash can leave torn pages behind; WAL is smaller than it would be.",
+            "Set full_page_writes = on.",
+        )
+    if is_off(facts, "synchronous_commit"):
+        yield _Distortion(
+            "synchronous_commit = off",
+            "a commit does not wait for its WAL; a crash loses the last of them.",
+            "Compare only with servers that promise as little, or set it on.",
+            "note",
+        )
+
+
+def _logging(_case: Case, facts: ServerFacts) -> Iterator[_Distortion]:
+    if facts.settings.get("log_statement") == "all":
+        yield _Distortion(
+            "log_statement = all",
+            "every statement writes a line into the log.",
+            "Set log_statement = none while you measure.",
+        )
+    if facts.settings.get("log_min_duration_statement") in ("0", "0ms"):
+        yield _Distortion(
+            "log_min_duration_statement = 0",
+            "every statement writes a line into the log.",
+            "Set it to what you call slow, or to -1.",
+        )
+
+
+def _vacuum(_case: Case, facts: ServerFacts) -> Iterator[_Distortion]:
+    if is_off(facts, "autovacuum"):
+        yield _Distortion(
+            "autovacuum = off",
+            "nothing cleans up: a long run gets slower, a short one looks too good.",
+            "Set autovacuum = on.",
+            "note",
+        )
+
+
+def _buffers(_case: Case, facts: ServerFacts) -> Iterator[_Distortion]:
+    buffers = size_bytes(facts, "shared_buffers", "8kB")
+    data = sum(table.bytes + sum(one.bytes for one in table.indexes) for table in facts.tables)
+    if buffers <= BUFFERS_DEFAULT and buffers < BUFFERS_TINY * data:
+        yield _Distortion(
+            f"shared_buffers = {size(buffers)}",
+            f"it holds {percent(buffers / data)} of the statements' tables and indexes.",
+            "Set shared_buffers to about a quarter of the memory.",
+            "note",
+        )
+
+
+def _jit(case: Case, facts: ServerFacts) -> Iterator[_Distortion]:
+    if not is_on(facts, "jit"):
+        return
+    limit = plain(facts, "jit_above_cost")
+    for statement in statements_of(case):
+        costs = [plan.cost for plan in plans_of(facts, statement.number).values()]
+        if limit >= 0 and any(cost > limit for cost in costs) and _is_short(case, statement.number):
+            yield _Distortion(
+                "JIT on short queries",
+                f"{statement.words} has an estimated cost of {count(max(costs))}, above "
+                f"jit_above_cost = {count(limit)}, and is compiled each time.",
+                "Set jit = off, or raise jit_above_cost.",
+            )
+            return
+
+
+def _is_short(case: Case, statement: int) -> bool:
+    measured = case.record.statements
+    mean_ms = measured[statement].mean_ms if statement < len(measured) else None
+    return mean_ms is not None and mean_ms < SHORT_MS
+
+
+_JUDGES: tuple[_Judge, ...] = (_build, _durability, _logging, _vacuum, _buffers, _jit)
+
+RULE = Rule(id="distorting_settings", title="Settings that distort", look=look)

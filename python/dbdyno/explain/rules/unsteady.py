@@ -1,0 +1,103 @@
+"""Not steady, too short or too noisy: what cannot be said of this run.
+
+Looks for: throughput that changed its level, an interval of its mean that reaches far, and runs
+shorter than 10 s.
+
+Arithmetic: the largest change of level is tested against Andrews' limit for a change at an
+unknown place; the interval of the mean counts how many independent samples the seconds are
+worth. Differences smaller than that interval cannot be claimed from this run.
+
+Source: Andrews, Econometrica 61, 1993; Geyer, Statistical Science 7, 1992.
+
+Wrong when: the load was meant to change, in stages or by a schedule of arrivals: such runs are
+not judged by their level.
+"""
+
+from msgspec import Struct
+
+from dbdyno.analysis.doubts import CHANGE_MIN, DURATION_MIN_S, HALF_WIDTH_MAX
+from dbdyno.analysis.steadiness import Shift, find_shift
+from dbdyno.explain.case import Case
+from dbdyno.explain.needs import needed
+from dbdyno.explain.rule import NotFound, Outcome, Rule, found
+from dbdyno.words import percent, seconds, tps
+
+
+class _Weakness(Struct, frozen=True):
+    """What weakens the run, and what cannot be said therefore."""
+
+    cause: str
+    consequence: str
+
+
+def look(case: Case) -> Outcome:
+    """A change of level is the gravest of the three."""
+    shift = _shift(case)
+    known = [*_of_shift(shift), *_of_noise(case), *_of_length(case)]
+    if not known:
+        return NotFound("throughput held one level and is known closely")
+    return found(
+        f"{'; '.join(weakness.cause for weakness in known)}.",
+        severity="note" if shift is None else "minor",
+        certainty="sure",
+        evidence={"causes": [weakness.cause for weakness in known]},
+        seen=[weakness.consequence for weakness in known],
+        why="A number without its doubt is quoted as if it had none.",
+        advice=[_advice(case)],
+        refute="Run longer: a steady system holds its level and its interval narrows.",
+    )
+
+
+def _shift(case: Case) -> Shift | None:
+    """A change of level that nobody asked for."""
+    plan = case.recording.plan
+    is_planned = "open" in plan.get("arrivals", {}) or len(plan.get("stages", ())) > 1
+    shift = None if is_planned else find_shift(case.timeline.measured_tps)
+    return shift if shift is not None and abs(shift.relative) >= CHANGE_MIN else None
+
+
+def _of_shift(shift: Shift | None) -> list[_Weakness]:
+    if shift is None:
+        return []
+    return [
+        _Weakness(
+            f"throughput went from {tps(shift.before)} to {tps(shift.after)} TPS within the run",
+            "The mean is of two levels and describes neither.",
+        )
+    ]
+
+
+def _of_noise(case: Case) -> list[_Weakness]:
+    throughput = needed(case.record.throughput_tps, "nothing was measured")
+    if throughput.high is None or not throughput.value:
+        return [_Weakness("too few samples for an interval", "No difference can be claimed.")]
+    reach = throughput.high / throughput.value - 1
+    if reach <= HALF_WIDTH_MAX:
+        return []
+    return [
+        _Weakness(
+            f"throughput is known to ±{percent(reach)} only",
+            f"A difference below {percent(reach)} cannot be claimed from this run.",
+        )
+    ]
+
+
+def _of_length(case: Case) -> list[_Weakness]:
+    duration_s = case.record.duration_s or 0.0
+    if duration_s >= DURATION_MIN_S:
+        return []
+    return [
+        _Weakness(
+            f"{seconds(duration_s)} measured",
+            "What comes less often than every few seconds (checkpoints, autovacuum) is not in it.",
+        )
+    ]
+
+
+def _advice(case: Case) -> str:
+    """Four times the length halves the interval of independent samples."""
+    longer_s = max(4 * (case.record.duration_s or 0.0), 3 * DURATION_MIN_S)
+    return f"Run longer: -T {longer_s:.0f}, after a warm-up in which the level settles."
+
+
+RULE = Rule(id="unsteady", title="Not steady, too short or too noisy to say more", look=look)
