@@ -1,0 +1,75 @@
+"""The graph of who waits for whom, on made-up locks."""
+
+import time
+
+from dbdyno.targets.telemetry import Lock
+from dbdyno.telemetry.blocking import find_waits
+
+EXCLUSIVE, SHARE = "Exclusive", "Share"
+
+
+def conflicts(mode: str, other: str) -> bool:
+    return EXCLUSIVE in (mode, other)
+
+
+def held(pid: int, thing: str, mode: str = EXCLUSIVE) -> Lock:
+    return Lock(pid, "kind", thing, mode, True, "", "", None)
+
+
+def wanted(pid: int, thing: str, mode: str = EXCLUSIVE, waited_s: float | None = None) -> Lock:
+    return Lock(pid, "kind", thing, mode, False, "table", "(0,1)", waited_s)
+
+
+def graph(*locks: Lock) -> dict[int, tuple[int, int, int]]:
+    """Waiter: (blocker, root, depth)."""
+    return {
+        wait.lock.pid: (wait.blocker, wait.root, wait.depth)
+        for wait in find_waits(locks, conflicts)
+    }
+
+
+def test_nobody_waits():
+    assert graph(held(1, "x"), held(2, "y")) == {}
+
+
+def test_a_waiter_behind_the_holder():
+    assert graph(held(1, "x"), held(2, "y"), wanted(2, "x")) == {2: (1, 1, 1)}
+
+
+def test_the_queue_for_a_row_is_a_chain():
+    """All wait for the first in the queue; that one waits for the transaction that has the row."""
+    locks = [held(1, "transaction"), held(2, "row"), wanted(2, "transaction")]
+    queue = [wanted(pid, "row") for pid in range(3, 8)]
+    assert graph(*locks, *queue) == {
+        2: (1, 1, 1),
+        **dict.fromkeys(range(3, 8), (2, 1, 2)),
+    }
+
+
+def test_holders_that_do_not_exclude_are_not_in_the_way():
+    assert graph(held(1, "x", SHARE), wanted(2, "x", SHARE)) == {}
+
+
+def test_who_waits_behind_one_that_asked_before():
+    """Two share it; a third wants it alone; a fourth, who could share it, must queue behind."""
+    locks = [held(1, "x", SHARE), wanted(3, "x", EXCLUSIVE, 2.0), wanted(4, "x", SHARE, 1.0)]
+    assert graph(*locks) == {3: (1, 1, 1), 4: (3, 1, 2)}
+
+
+def test_who_asked_later_is_not_in_the_way():
+    locks = [held(1, "x", SHARE), wanted(3, "x", SHARE, 2.0), wanted(4, "x", EXCLUSIVE, 1.0)]
+    assert graph(*locks) == {4: (1, 1, 1)}
+
+
+def test_a_deadlock_in_the_making_ends():
+    locks = [held(1, "x"), held(2, "y"), wanted(1, "y"), wanted(2, "x"), wanted(3, "x")]
+    assert graph(*locks) == {1: (2, 2, 1), 2: (1, 1, 1), 3: (1, 2, 2)}
+
+
+def test_five_hundred_behind_one_row_are_quick():
+    queue = [wanted(pid, "row", waited_s=pid / 100) for pid in range(3, 503)]
+    locks = [held(1, "transaction"), held(2, "row"), wanted(2, "transaction"), *queue]
+    began = time.process_time()
+    found = graph(*locks)
+    assert time.process_time() - began < 0.1
+    assert len(found) == 501

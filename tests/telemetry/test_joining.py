@@ -1,0 +1,115 @@
+"""The server's sessions and the engine's clients, seen at almost the same instant."""
+
+import numpy as np
+import pytest
+
+from dbdyno.model.frame import Activity
+from dbdyno.model.telemetry import IDLE, PAUSING, UNCONNECTED, UNLISTED, BlockCount, WaitCount
+from dbdyno.targets.telemetry import Lock, Session
+from dbdyno.telemetry.joining import Joiner, Look
+from dbdyno.telemetry.statement_texts import StatementTexts
+
+STATEMENTS = {
+    0: "begin",
+    1: "update accounts set a = a + :d",
+    2: "update tellers set t = t + :d",
+    3: "select a from x where i between :a and :b",
+    4: "select a from x where i between :a and :b order by a",
+}
+OURS = 99
+
+
+def activity(**word_by_backend: int) -> Activity:
+    """``p17=3``: the client of backend 17 awaits statement 3; ``p0`` has no connection."""
+    backends = [int(name[1:]) for name in word_by_backend]
+    words = list(word_by_backend.values())
+    return Activity(
+        5, np.array(words, dtype="<u2").tobytes(), np.array(backends, dtype="<u4").tobytes()
+    )
+
+
+def session(pid: int, text: str = "", state: str = "active", wait: str = "", **other) -> Session:
+    wait_type, _, wait_event = wait.partition(":")
+    return Session(pid, other.get("kind", "client"), state, wait_type, wait_event, text)
+
+
+def join(word: Activity, *sessions: Session, locks: tuple[Lock, ...] = ()):
+    joiner = Joiner(StatementTexts(STATEMENTS), lambda _mode, _other: True)
+    look = Look(at_ns=5, seconds=0.5, cost_us=3, sessions=list(sessions), locks=list(locks))
+    return joiner.join(look, word, {OURS})
+
+
+@pytest.mark.parametrize(
+    ("word", "seen", "expected"),
+    [
+        # Both agree.
+        (1, session(7, "update accounts set a = a + $1"), (1, "asking", "active")),
+        # The server is further than the engine was: its text is clear.
+        (1, session(7, "update tellers set t = t + $1"), (2, "asking", "active")),
+        # Two statements begin alike: the engine knows, if it is one of them.
+        (4, session(7, "select a from x where i between 1 and 2 ord"), (4, "asking", "active")),
+        # A text of no script, though the engine awaits a statement.
+        (1, session(7, "rollback"), (1, "asking", "active")),
+        # The server is done, the engine has not heard: network, or its own process.
+        (1, session(7, "begin", "idle in transaction"), (1, "asking", "idle in transaction")),
+        # The engine had not asked yet when it was looked at.
+        (IDLE, session(7, "begin"), (0, "asking", "active")),
+        (IDLE, session(7, "begin", "idle"), (-1, "idle", "idle")),
+        (
+            PAUSING,
+            session(7, "begin", "idle in transaction"),
+            (-1, "pausing", "idle in transaction"),
+        ),
+        (UNLISTED, session(7, "rollback"), (-1, "asking", "active")),
+    ],
+)
+def test_what_a_client_is_doing(word, seen, expected):
+    (count,) = join(activity(p7=word), seen).waits
+    assert (count.who, count.statement, count.doing, count.state) == ("client", *expected)
+
+
+def test_clients_that_the_server_does_not_show():
+    joined = join(activity(p7=1, p0=UNCONNECTED))
+    assert joined.waits == [
+        WaitCount("client", 1, "asking", "", "", "", 1),
+        WaitCount("client", -1, "unconnected", "", "", "", 1),
+    ]
+
+
+def test_those_alike_are_counted_together_and_ours_are_left_out():
+    waiting = [session(pid, "begin", wait="Lock:tuple") for pid in (1, 2, 3)]
+    joined = join(activity(p1=0, p2=0, p3=0), *waiting, session(OURS, "select now()"))
+    assert joined.waits == [WaitCount("client", 0, "asking", "active", "Lock", "tuple", 3)]
+    assert (joined.at_ns, joined.seconds, joined.cost_us) == (5, 0.5, 3)
+
+
+def test_others_of_the_server():
+    vacuum = session(50, "autovacuum: VACUUM x", wait="IO:DataFileRead", kind="autovacuum worker")
+    joined = join(activity(), session(40, "select 1", "idle"), vacuum)
+    assert joined.waits == [
+        WaitCount("foreign", -1, "", "idle", "", "", 1),
+        WaitCount("autovacuum worker", -1, "", "active", "IO", "DataFileRead", 1),
+    ]
+
+
+def test_waiters_behind_a_foreign_session():
+    locks = (
+        Lock(40, "transactionid", "t", "Exclusive", True, "", "", None),
+        Lock(7, "transactionid", "t", "Share", False, "tellers", "(0,3)", 0.5),
+        Lock(8, "transactionid", "t", "Share", False, "tellers", "(0,3)", 0.25),
+    )
+    joined = join(
+        activity(p7=2, p8=2),
+        *(
+            session(pid, "update tellers set t = t + $1", wait="Lock:transactionid")
+            for pid in (7, 8)
+        ),
+        session(40, "lock", "idle in transaction", "Client:ClientRead"),
+        locks=locks,
+    )
+    assert joined.blocking == [
+        BlockCount(
+            *("client", 2, "foreign", -1, "foreign", -1, "idle in transaction", "ClientRead"),
+            *("transactionid", "Share", "tellers", "(0,3)", 1, 2, 0.75),
+        )
+    ]

@@ -1,0 +1,135 @@
+"""The server's log, read as it grows, by whatever clock it was written."""
+
+import time
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from dbdyno.model.frame import Started
+from dbdyno.model.telemetry import Lack, LogEntry, TelemetryFrame
+from dbdyno.telemetry.log_follower import BYTES_MAX, LogFollower
+from dbdyno.telemetry.teller import Teller
+
+SECOND_NS = 10**9
+
+
+class Lines:
+    """A reader of lines ``unix_ns message``."""
+
+    def __init__(self) -> None:
+        self.rest = ""
+
+    def feed(self, text: str) -> list[LogEntry]:
+        *lines, self.rest = (self.rest + text).split("\n")
+        words = [line.split(" ", 1) for line in lines if line]
+        return [LogEntry(int(at), "error", "ERROR", message, {}) for at, message in words]
+
+
+class Over:
+    """A ticker whose load is over before it began."""
+
+    def sleep_until(self, at_ns: int) -> bool:
+        return False
+
+
+class Follow:
+    def __init__(self, path: Path | None) -> None:
+        self.kept: list[TelemetryFrame] = []
+        self.began_ns = time.monotonic_ns()
+        self.unix_ns = time.time_ns()
+        teller = Teller(
+            lambda frame: self.kept.append(msgspec.msgpack.decode(frame, type=LogEntry | Lack)),
+            lambda _line: None,
+        )
+        teller.begin()
+        self.follower = LogFollower(lambda: path, Lines(), teller)
+        self.follower.prepare()
+        self.follower.watch(Started(self.began_ns, self.unix_ns, self.began_ns, None), Over())
+
+    def told(self) -> list[str]:
+        self.follower.read()
+        return [frame.message for frame in self.kept if isinstance(frame, LogEntry)]
+
+    def lacks(self) -> list[str]:
+        return [frame.reason for frame in self.kept if isinstance(frame, Lack)]
+
+
+@pytest.fixture
+def log(tmp_path) -> Path:
+    path = tmp_path / "log"
+    path.write_text("1 from before\n")
+    return path
+
+
+def add(log: Path, *lines: str) -> None:
+    with log.open("a") as file:
+        file.write("".join(lines))
+
+
+def test_what_was_there_before_is_left_and_pieces_make_a_line(log):
+    follow = Follow(log)
+    add(log, f"{follow.unix_ns} one\n{follow.unix_ns} tw")
+    assert follow.told() == ["one"]
+    add(log, "ö\n")
+    assert follow.told() == ["one", "twö"]
+
+
+def test_times_are_put_on_the_clock_of_the_run(log):
+    follow = Follow(log)
+    add(log, f"{follow.unix_ns + 3 * SECOND_NS} soon\n")
+    follow.told()
+    assert follow.kept[0].at_ns == follow.began_ns + 3 * SECOND_NS
+    assert follow.lacks() == []
+
+
+@pytest.mark.parametrize("wrong_s", [-3600, 3600])
+def test_where_the_clocks_differ_only_the_time_of_reading_is_known(log, wrong_s):
+    follow = Follow(log)
+    add(log, *(f"{follow.unix_ns + wrong_s * SECOND_NS} {word}\n" for word in ("one", "two")))
+    assert follow.told() == ["one", "two"]
+    assert follow.lacks() == ["the clocks differ: entries have the time they were read at"]
+    now_ns = time.monotonic_ns()
+    assert all(follow.began_ns <= entry.at_ns <= now_ns for entry in follow.kept)
+
+
+def test_an_entry_without_a_time_has_that_of_reading(log):
+    follow = Follow(log)
+    add(log, "0 timeless\n")
+    follow.told()
+    assert follow.began_ns <= follow.kept[0].at_ns <= time.monotonic_ns()
+    assert follow.lacks() == []
+
+
+def test_another_file_in_its_place(log):
+    follow = Follow(log)
+    log.rename(log.with_name("old"))
+    log.write_text(f"{follow.unix_ns} in the new file\n")
+    assert follow.told() == ["in the new file"]
+    log.write_text("")
+    add(log, f"{follow.unix_ns} emptied\n")
+    assert follow.told()[-1] == "emptied"
+
+
+def test_a_log_that_grows_too_fast_is_passed_over_in_part(log):
+    follow = Follow(log)
+    line = f"{follow.unix_ns} {'x' * 100}\n"
+    add(log, line * (2 * BYTES_MAX // len(line)), f"{follow.unix_ns} last\n")
+    follow.follower._reader.feed = lambda text: [LogEntry(0, "error", "ERROR", str(len(text)), {})]
+    assert follow.told() == [str(BYTES_MAX)]
+    assert follow.lacks() == ["it grows too fast: parts of it were passed over"]
+
+
+def test_a_log_that_cannot_be_read(tmp_path):
+    follow = Follow(tmp_path / "nowhere")
+    assert follow.told() == []
+    assert "No such file" in follow.lacks()[0]
+    assert Follow(None).lacks() == ["where it is, is not known"]
+
+
+def test_a_log_that_vanishes_is_said_once(log):
+    follow = Follow(log)
+    log.unlink()
+    follow.told()
+    follow.told()
+    assert len(follow.lacks()) == 1
