@@ -4,11 +4,9 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
-from dbdyno.host import files, group
 from dbdyno.host.devices import disks_below
 from dbdyno.host.group import ProcessGroup
 from dbdyno.host.processes import TICK_US, ProcessTable
@@ -51,14 +49,19 @@ def test_the_sums_of_a_server(tree):
         "voluntary_switches": 1500,
         "involuntary_switches": 4,
         "run_queue_us": 15,
-        "read_bytes": 46,
-        "write_bytes": 92,
         "count": 4,
         "running": 1,
         "waiting_for_disk": 1,
         "stopped": 1,
         "memory_bytes": (4 * 4 + 113) * 1024,
     }
+
+
+def test_the_bytes_of_a_server(tree):
+    root = tree(process(10, stat(1), 1) | process(11, stat(10), 1) | {"proc/12/stat": stat(10)})
+    told = ProcessGroup(10).transferred(ProcessTable(root))
+    assert told == {"read_bytes": 21, "write_bytes": 42}
+    assert ProcessGroup(99).transferred(ProcessTable(root)) == {}
 
 
 def test_a_backend_that_died_stays_in_the_sums(tree):
@@ -115,35 +118,27 @@ def test_all_threads_of_an_engine(tree):
     threads = {
         f"proc/10/task/{number}/status": status(number, 0, private_kb=4) for number in (10, 20)
     }
-    root = tree({"proc/10/stat": stat(1, threads=2), "proc/10/io": io(1, 1)} | threads)
+    root = tree({"proc/10/stat": stat(1, threads=2)} | threads)
     told = read(ProcessGroup(10), root)
     assert told["voluntary_switches"] == 30
     assert told["memory_bytes"] == 4096
     assert "run_queue_us" not in told  # the kernel does not tell it
 
 
-def test_bytes_of_another_user_are_not_known_rather_than_zero(tree, monkeypatch):
-    def refuse(path: str) -> bytes:
-        if path.endswith("/io"):
-            raise PermissionError(path)
-        return files.short(path)
-
-    monkeypatch.setattr(group, "files", SimpleNamespace(short=refuse, names=files.names))
-    told = read(ProcessGroup(10), tree(process(10, stat(1), 1)))
-    assert "read_bytes" not in told
-    assert told["voluntary_switches"] == 1
-
-
 @pytest.mark.parametrize("times", [1, 3])
 def test_a_real_child_that_wrote_and_was_buried(tmp_path, times):
     code = "import os; f = open('out', 'wb'); f.write(bytes(1 << 20)); f.flush(); os.fsync(f)"
     ours = ProcessGroup(os.getpid())
-    before = ours.read(ProcessTable())
+
+    def look() -> dict[str, float]:
+        return ours.read(ProcessTable()) | ours.transferred(ProcessTable())
+
+    before = look()
     for _ in range(times):
         subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=True)
-    after = ours.read(ProcessTable())
+    after = look()
     grown = {name: after[name] - before[name] for name in before}
     assert grown["user_us"] > 0
     assert grown["minor_faults"] > 100
-    if "write_bytes" in grown and disks_below(Path("/"), [tmp_path]):
+    if disks_below(Path("/"), [tmp_path]):
         assert grown["write_bytes"] >= times << 20

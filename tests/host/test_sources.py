@@ -2,9 +2,11 @@
 
 import os
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from dbdyno.host import files, group
 from dbdyno.host.group import ProcessGroup
 from dbdyno.host.processes import TICK_US
 from dbdyno.host.sources import (
@@ -16,6 +18,7 @@ from dbdyno.host.sources import (
     memory_nodes,
     network,
     pressure,
+    process_io,
     processes,
 )
 from dbdyno.host.watched import WatchedHost, all_sources, host_sources, watch
@@ -30,7 +33,7 @@ def host(root: Path, **firsts: int) -> WatchedHost:
 def test_every_source_tells_on_this_machine_what_it_declares():
     here = watch(os.getpid(), None, [Path.cwd()])
     found, missing = host_sources(here)
-    assert len(found) + len(missing) == len(all_sources()) == 9
+    assert len(found) + len(missing) == len(all_sources()) == 10
     assert {"machine", "processes", "memory", "network"} <= {source.name for source in found}
     for source in found:
         declared = all_sources()[source.name]
@@ -42,7 +45,9 @@ def test_every_source_tells_on_this_machine_what_it_declares():
 def test_a_machine_that_tells_nothing_lacks_with_reasons_and_never_fails(tmp_path):
     bare = host(tmp_path, server=10, engine=11)
     found, missing = host_sources(bare)
-    assert {"pressure", "disk", "control_group", "memory_nodes"} == {m.source for m in missing}
+    assert {"pressure", "disk", "control_group", "memory_nodes", "process_io"} == {
+        m.source for m in missing
+    }
     assert all(len(m.reason) > 20 for m in missing)
     for source in found:
         assert not any(source.read(bare).get("", {}).get(name) for name in source.levels)
@@ -94,6 +99,17 @@ def test_idle_time_that_the_kernel_takes_back_is_held(tree):
 def test_groups_that_have_ended_are_left_out(tree):
     watched = host(tree({"proc/10/stat": stat(1)}), server=10, engine=99)
     assert processes.read(watched).keys() == {"server"}
+
+
+def test_bytes_that_are_for_others_are_lacking_not_zero(tree, monkeypatch):
+    def refuse(path: str) -> bytes:
+        if path.endswith("/io"):
+            raise PermissionError(path)
+        return files.short(path)
+
+    monkeypatch.setattr(group, "files", SimpleNamespace(short=refuse))
+    watched = host(tree({"proc/10/stat": stat(1)}), server=10)
+    assert "only root" in process_io.lack(watched)
 
 
 def test_busiest_names_nobody_of_the_run(tree):

@@ -93,7 +93,6 @@ class ProcessGroup:
         counters = {
             **_used(members, with_buried=not self._alone),
             **self._scheduled(look.turns, table.root),
-            **_transferred(table.root, members),
         }
         return self._held(counters) | {
             "count": len(members),
@@ -102,6 +101,15 @@ class ProcessGroup:
             "stopped": _in_state(members, "Tt"),
             "memory_bytes": look.private_bytes + look.shared_bytes,
         }
+
+    def transferred(self, table: ProcessTable) -> Numbers:
+        """Bytes from and to storage; nothing once it has ended, PermissionError if not for us.
+
+        The kernel adds those of buried children to their parent's itself.
+        """
+        told = [_bytes(table.root, process) for process in self.members(table)]
+        names = told[0].keys() if told else ()
+        return self._held({name: sum(each.get(name, 0) for each in told) for name in names})
 
     def _scheduled(self, turns: dict[_Thread, _Turns], root: Path) -> Numbers:
         for thread in self._seen.keys() - turns.keys():
@@ -117,10 +125,9 @@ class ProcessGroup:
 
     def _held(self, counters: Numbers) -> Numbers:
         """A child that died unnoticed makes a sum fall for a moment; it is known next time."""
-        self._largest = {
-            name: max(value, self._largest.get(name, 0)) for name, value in counters.items()
-        }
-        return self._largest
+        held = {name: max(value, self._largest.get(name, 0)) for name, value in counters.items()}
+        self._largest |= held
+        return held
 
 
 def _used(members: Iterable[Process], *, with_buried: bool) -> Numbers:
@@ -173,20 +180,12 @@ def _threads(root: Path, process: Process) -> Iterator[tuple[str, str]]:
     yield from ((name, f"{folder}/task/{name}") for name in files.names(f"{folder}/task"))
 
 
-def _transferred(root: Path, members: Iterable[Process]) -> Numbers:
-    """Bytes from and to storage; nothing where we may not read those of every process.
-
-    The kernel adds those of buried children to their parent's itself.
-    """
-    read = written = 0
-    for process in members:
-        try:
-            content = files.short(f"{root}/proc/{process.pid}/io")
-        except PermissionError:
-            return {}
-        except OSError:
-            continue
-        told = dict(line.split(b": ") for line in content.splitlines())
-        read += int(told[b"read_bytes"])
-        written += int(told[b"write_bytes"])
-    return {"read_bytes": read, "write_bytes": written}
+def _bytes(root: Path, process: Process) -> Numbers:
+    try:
+        content = files.short(f"{root}/proc/{process.pid}/io")
+    except PermissionError:
+        raise
+    except OSError:
+        return {}  # it has just ended
+    told = dict(line.split(b": ") for line in content.splitlines())
+    return {name: int(told[name.encode()]) for name in ("read_bytes", "write_bytes")}

@@ -14,8 +14,8 @@ SOURCE = HostSource(
     name="processes",
     read=read,
     watches="what the server, the engine and dbdyno itself take: processor time, time ready to "
-    "run but without a processor, switches, page faults, bytes from and to storage; how many "
-    "processes there are and in which state, and their memory (shared memory counted once)",
+    "run but without a processor, switches, page faults; how many processes there are and in "
+    "which state, and their memory (shared memory counted once)",
     objects="`server`, `engine`, `dbdyno`",
     counters=frozenset(
         {
@@ -26,10 +26,8 @@ SOURCE = HostSource(
             "involuntary_switches",
             "minor_faults",
             "major_faults",
-            "read_bytes",
-            "write_bytes",
         }
     ),
     levels=frozenset({"count", "running", "waiting_for_disk", "stopped", "memory_bytes"}),
-    files="/proc/PID/stat, status, schedstat; /proc/PID/io as root or as the server's user",
+    files="/proc/PID/stat, /proc/PID/status, /proc/PID/schedstat",
 )
