@@ -31,6 +31,7 @@ COMMANDS = {
     "runs": "List the runs, or remove some.",
     "sql": "Ask all runs a question in SQL.",
     "report": "Write a run's report as one HTML page, or as text.",
+    "explain": "Say what limited a run, with the evidence.",
     "server": "Private servers that keep running between commands.",
     "doctor": "Look for what stands in the way of good numbers on this machine.",
 }

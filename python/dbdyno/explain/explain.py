@@ -60,7 +60,7 @@ def outcome(rule: Rule, case: Case) -> Outcome:
         said,
         id=rule.id,
         title=said.title or rule.title,
-        wrong_when=said.wrong_when or " ".join(page_of(rule).wrong_when.split()),
+        wrong_when=said.wrong_when or page_of(rule).wrong_when,
     )
 
 

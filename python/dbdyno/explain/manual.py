@@ -40,4 +40,10 @@ def manual_page(docstring: str) -> ManualPage:
         is_named = bool(colon) and label in LABELS
         name = LABELS[label] if is_named else name
         parts.setdefault(name, []).append(text.strip() if is_named else paragraph)
-    return ManualPage(title=title, **{key: "\n\n".join(said) for key, said in parts.items()})
+    return ManualPage(title=title, **{key: _sentences(said) for key, said in parts.items()})
+
+
+def _sentences(paragraphs: list[str]) -> str:
+    """Paragraphs without the breaks of the docstring's lines, the first with a capital."""
+    text = "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
+    return text[:1].upper() + text[1:]

@@ -6,6 +6,7 @@ Plain lines of at most 100 columns, which can be pasted into a mail.
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 
+from dbdyno.explain.explain import Explanation
 from dbdyno.model.record import Finding, NotLooked, RunRecord
 from dbdyno.words import THIN_SPACE, percent
 
@@ -34,15 +35,12 @@ def _in_short(finding: Finding) -> Iterator[str]:
         yield from _wrapped(f"  try: {finding.advice[0]}", hanging="       ")
 
 
-def told_in_full(
-    findings: Sequence[Finding], not_looked: Sequence[NotLooked], unexplained: float | None
-) -> list[str]:
+def told_in_full(explanation: Explanation) -> list[str]:
     """Every finding with its evidence and advice, what remains, and what could not be looked at."""
-    parts = [list(_in_full(finding)) for finding in findings] or [[f"{_NOTHING}."]]
-    parts.append([_remainder(unexplained)])
-    if not_looked:
-        reasons = [f"{rule.title}: {rule.reason}" for rule in not_looked]
-        parts.append([f"{_could_not_look(len(not_looked))}:", *_listed(reasons)])
+    parts = [list(_in_full(finding)) for finding in explanation.findings] or [["Nothing found."]]
+    parts.append([_remainder(explanation.unexplained)])
+    if explanation.not_looked:
+        parts.append(list(_reasons(explanation.not_looked)))
     return _plain([line for part in parts for line in [*part, ""]][:-1])
 
 
@@ -74,6 +72,15 @@ def _remainder(unexplained: float | None) -> str:
     if unexplained is None:
         return "Unexplained: not known, since the server's sessions were not looked at."
     return f"Unexplained: {percent(unexplained)} of the clients' time; no finding accounts for it."
+
+
+def _reasons(not_looked: Sequence[NotLooked]) -> Iterator[str]:
+    """By reason: what was not recorded stops several rules at once."""
+    by_reason: dict[str, list[str]] = {}
+    for rule in not_looked:
+        by_reason.setdefault(rule.reason, []).append(rule.id)
+    yield f"{_could_not_look(len(not_looked))}:"
+    yield from _listed(f"{reason} ({', '.join(ids)})" for reason, ids in by_reason.items())
 
 
 def _could_not_look(rules: int) -> str:
