@@ -1,32 +1,30 @@
-"""The server's settings as numbers: whatever unit they were written in.
+"""The server's settings as numbers, out of the unit that the server keeps them in.
 
-Only values with their units are understood (``128MB``, ``5min``), as a server shows them; a
-bare number is taken in the unit that the caller names. Nothing is judged here.
+A setting that was not recorded ends the rule that asks for it. Nothing is judged here.
 """
 
-import re
+from collections.abc import Mapping
 
 from dbdyno.explain.needs import needed
 from dbdyno.model.telemetry import ServerFacts
 
 _SIZES = {"B": 1.0, "kB": 2.0**10, "8kB": 2.0**13, "MB": 2.0**20, "GB": 2.0**30, "TB": 2.0**40}
 _SPANS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86_400.0}
-_WRITTEN = re.compile(r"(-?[\d.]+)\s*([A-Za-z]*)")
 
 
-def size_bytes(facts: ServerFacts, name: str, unit: str) -> float:
+def size_bytes(facts: ServerFacts, name: str) -> float:
     """A setting that is a size."""
-    return _number(facts, name, _SIZES, unit)
+    return plain(facts, name) * _unit(facts, name, _SIZES)
 
 
-def span_s(facts: ServerFacts, name: str, unit: str) -> float:
+def span_s(facts: ServerFacts, name: str) -> float:
     """A setting that is a length of time."""
-    return _number(facts, name, _SPANS, unit)
+    return plain(facts, name) * _unit(facts, name, _SPANS)
 
 
 def plain(facts: ServerFacts, name: str) -> float:
     """A setting that is a number."""
-    return _number(facts, name, {}, "")
+    return float(needed(facts.settings.get(name), f"the setting {name} was not recorded"))
 
 
 def is_off(facts: ServerFacts, name: str) -> bool:
@@ -39,8 +37,6 @@ def is_on(facts: ServerFacts, name: str) -> bool:
     return facts.settings.get(name) == "on"
 
 
-def _number(facts: ServerFacts, name: str, units: dict[str, float], bare: str) -> float:
-    written = needed(facts.settings.get(name), f"the setting {name} was not recorded")
-    match = _WRITTEN.fullmatch(written.strip())
-    number, unit = needed(match, f"the setting {name} is {written!r}").groups()
-    return float(number) * units.get(unit or bare, 1.0)
+def _unit(facts: ServerFacts, name: str, units: Mapping[str, float]) -> float:
+    written = facts.details.get("units", {}).get(name)
+    return needed(units.get(written), f"the setting {name} has no unit that is known")

@@ -54,7 +54,7 @@ class _Behind(Struct, frozen=True):
 def look(case: Case) -> Outcome:
     """The table with most dead rows for its live ones."""
     facts = server_facts(case)
-    nap_s = span_s(facts, "autovacuum_naptime", "s")
+    nap_s = span_s(facts, "autovacuum_naptime")
     judged = [_behind(case, facts, name) for name in known_objects(case, _SOURCE)]
     has_waited = (case.record.duration_s or 0.0) >= _NAPS_MIN * nap_s or is_off(facts, "autovacuum")
     behind = [

@@ -108,7 +108,7 @@ def _cache_words(case: Case) -> list[str]:
     """The cache against all that the statements could touch, where both are known."""
     try:
         facts = server_facts(case)
-        cache = size_bytes(facts, "shared_buffers", "8kB")
+        cache = size_bytes(facts, "shared_buffers")
     except LackingError:
         return []
     touched = sum(

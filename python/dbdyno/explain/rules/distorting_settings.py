@@ -104,7 +104,7 @@ def _logging(_case: Case, facts: ServerFacts) -> Iterator[_Distortion]:
             "every statement writes a line into the log.",
             "Set log_statement = none while you measure.",
         )
-    if facts.settings.get("log_min_duration_statement") in ("0", "0ms"):
+    if facts.settings.get("log_min_duration_statement") == "0":
         yield _Distortion(
             "log_min_duration_statement = 0",
             "every statement writes a line into the log.",
@@ -123,7 +123,7 @@ def _vacuum(_case: Case, facts: ServerFacts) -> Iterator[_Distortion]:
 
 
 def _buffers(_case: Case, facts: ServerFacts) -> Iterator[_Distortion]:
-    buffers = size_bytes(facts, "shared_buffers", "8kB")
+    buffers = size_bytes(facts, "shared_buffers")
     data = sum(table.bytes + sum(one.bytes for one in table.indexes) for table in facts.tables)
     if buffers <= BUFFERS_DEFAULT and buffers < BUFFERS_TINY * data:
         yield _Distortion(

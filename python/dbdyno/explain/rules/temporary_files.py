@@ -15,6 +15,7 @@ Wrong when: somebody else's query in the same database wrote them.
 from dbdyno.explain.case import Case
 from dbdyno.explain.needs import committed, grown, server_facts
 from dbdyno.explain.rule import SEVERITIES, NotFound, Outcome, Rule, found, severity_of
+from dbdyno.explain.settings import size_bytes
 from dbdyno.explain.statements import Statement, statements_of
 from dbdyno.explain.words import and_so_on
 from dbdyno.words import percent, significant, size
@@ -31,10 +32,10 @@ def look(case: Case) -> Outcome:
         return NotFound("no temporary file was written")
     share = _waiting_share(case)
     least = "minor" if files >= OFTEN else "note"
-    work_mem = server_facts(case).settings.get("work_mem", "unknown")
+    work_mem = size_bytes(server_facts(case), "work_mem")
     suspects = [one.words for one in statements_of(case) if _may_sort(one)]
     return found(
-        f"A sort or hash does not fit into work_mem ({work_mem}): {significant(files)} temporary "
+        f"A sort or hash does not fit into work_mem ({size(work_mem)}): {significant(files)} temporary "
         f"files and {size(size_each)} a transaction.",
         share=share,
         share_of="client time" if share is not None else "",
@@ -43,7 +44,7 @@ def look(case: Case) -> Outcome:
         evidence={
             "files_per_transaction": files,
             "bytes_per_transaction": size_each,
-            "work_mem": work_mem,
+            "work_mem_bytes": work_mem,
             "statements": suspects,
         },
         seen=[
