@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from dbdyno.targets.connection import Connection
 from dbdyno.targets.schema import ForeignKey, FoundTable, Table
+from dbdyno.targets.telemetry import Telemetry
 
 
 class ServerSetting(Struct, frozen=True):
@@ -91,3 +92,4 @@ class Target:
     settle: Callable[[Connection, Sequence[str]], None]
     checkpoint: Callable[[Connection], None]
     understood: Callable[[str], AbstractContextManager[None]]
+    telemetry: Telemetry

@@ -6,6 +6,7 @@ from dbdyno.targets.postgresql.describe import describe
 from dbdyno.targets.postgresql.dialect import PostgresqlDialect
 from dbdyno.targets.postgresql.maintenance import checkpoint, settle
 from dbdyno.targets.postgresql.tables import find_tables
+from dbdyno.targets.postgresql.telemetry import TELEMETRY
 
 TARGET = Target(
     name="postgresql",
@@ -16,4 +17,5 @@ TARGET = Target(
     settle=settle,
     checkpoint=checkpoint,
     understood=understood,
+    telemetry=TELEMETRY,
 )

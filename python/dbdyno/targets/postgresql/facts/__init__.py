@@ -1,0 +1,34 @@
+"""What a PostgreSQL server is, as far as it decides how the statements of a load fare.
+
+Reads and plans; nothing is carried out, changed or left behind.
+"""
+
+from collections.abc import Sequence
+
+from psycopg import Connection
+
+from dbdyno.model.telemetry import ServerFacts
+from dbdyno.targets.postgresql.facts.plans import plan_facts
+from dbdyno.targets.postgresql.facts.settings import settings
+from dbdyno.targets.postgresql.facts.tables import table_facts
+from dbdyno.targets.postgresql.facts.used import tables_named, used_tables
+from dbdyno.targets.telemetry import ScriptStatement
+
+EXTENSIONS = "select extname::text from pg_extension order by extname"
+
+
+def facts(connection: Connection, statements: Sequence[ScriptStatement]) -> ServerFacts:
+    """Settings, tables, indexes and plans that matter to these statements."""
+    values, units = settings(connection)
+    plans = plan_facts(connection, statements)
+    planned = {relation for plan in plans for _, relation, _ in plan.nodes if relation}
+    used = {*used_tables(connection, statements), *tables_named(connection, planned)}
+    debug = values.get("debug_assertions")
+    return ServerFacts(
+        settings=values,
+        tables=table_facts(connection, sorted(used)),
+        plans=plans,
+        is_debug_build=None if debug is None else debug == "on",
+        extensions=tuple(name for (name,) in connection.execute(EXTENSIONS)),
+        details={"units": units},
+    )

@@ -1,0 +1,82 @@
+"""A statement as a script has it, read as far as telemetry needs: what is a value, what a name.
+
+Only the pieces are told apart; SQL itself is left to the server. pgbench's variables are
+``:name``, but not within quotes or comments, and ``::`` is a cast.
+"""
+
+import re
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+PIECES = re.compile(
+    r"""
+      (?P<comment> --[^\n]* | /\*.*?\*/ )
+    | (?P<string> [eE]'(?:[^'\\]|\\.|'')*' | '(?:[^']|'')*' | \$(?P<tag>\w*)\$.*?\$(?P=tag)\$ )
+    | (?P<name> "(?:[^"]|"")+" | [^\W\d][\w$]* )
+    | (?P<parameter> \$\d+ )
+    | (?P<cast> :: )
+    | (?P<variable> :[^\W\d]\w* )
+    | (?P<number> \d+(?:\.\d*)?(?:[eE][+-]?\d+)? | \.\d+ )
+    | (?P<other> . )
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+
+
+class Piece(Struct, frozen=True):
+    """A part of the text and what it is: the name of a group of ``PIECES``."""
+
+    kind: str
+    text: str
+
+
+def pieces(text: str) -> Iterator[Piece]:
+    """The whole text, in order."""
+    for match in PIECES.finditer(text):
+        assert match.lastgroup is not None  # one alternative takes any character
+        yield Piece(match.lastgroup, match[0])
+
+
+def with_marks(text: str) -> str:
+    """The statement with a question mark for each value, and without comments."""
+    marks = {"comment": "", "string": "?", "parameter": "?", "variable": "?", "number": "?"}
+    return "".join(marks.get(piece.kind, piece.text) for piece in pieces(text))
+
+
+class Prepared(Struct, frozen=True):
+    """The statement with ``$1``, ``$2`` … for its variables, in the order of their places."""
+
+    text: str
+    parameters: int
+
+
+def prepared(text: str) -> Prepared | None:
+    """As it can be prepared; None for several statements in one."""
+    parts: list[str] = []
+    parameters = 0
+    for piece in pieces(text.strip().rstrip(";")):
+        if piece.text == ";":
+            return None
+        is_variable = piece.kind == "variable"
+        parameters += is_variable
+        parts.append(f"${parameters}" if is_variable else piece.text)
+    return Prepared("".join(parts), parameters)
+
+
+def names(text: str) -> set[str]:
+    """Every name in it, alone and with what qualifies it: among them those of its tables."""
+    found: set[str] = set()
+    path: list[str] = []
+    for piece in pieces(text):
+        if piece.kind == "name":
+            path.append(piece.text)
+            found |= {piece.text, ".".join(path)}
+        elif piece.text != ".":
+            path = []
+    return found
+
+
+def first_word(text: str) -> str:
+    """The word that says what kind of statement it is."""
+    return next((piece.text.lower() for piece in pieces(text) if piece.kind == "name"), "")

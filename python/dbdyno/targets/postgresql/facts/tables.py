@@ -1,0 +1,82 @@
+"""Tables that statements use: their size, room and width of rows, and indexes on what columns."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from psycopg import Connection
+from psycopg.rows import dict_row
+
+from dbdyno.model.telemetry import IndexFacts, TableFacts
+from dbdyno.targets.postgresql.names import index_name, table_name
+
+FILLFACTOR = 100
+ROW_HEADER_BYTES = 24
+"""Before the columns of each stored row; without the map of its NULLs."""
+
+TABLES = f"""
+    select c.oid::int8 as id, {table_name("n.nspname", "c.relname")} as name,
+        greatest(c.reltuples, 0)::float8 as rows, pg_relation_size(c.oid) as bytes,
+        pg_relation_size(c.oid) / current_setting('block_size')::int as pages,
+        (select option_value::int from pg_options_to_table(c.reloptions)
+            where option_name = 'fillfactor') as fillfactor,
+        (select sum(avg_width * (1 - null_frac))::float8 from pg_stats s
+            where s.schemaname = n.nspname and s.tablename = c.relname
+                and not s.inherited) as width,
+        array(select attname::text from pg_attribute
+            where attrelid = c.oid and attnum > 0 and not attisdropped order by attnum) as columns
+    from pg_class c join pg_namespace n on n.oid = c.relnamespace
+    where c.oid = any(%s::oid[]) order by name"""
+
+# An index depends on the columns that its expressions and its predicate mention.
+INDEXES = f"""
+    select i.indrelid::int8 as table_id,
+        {index_name("n.nspname", "t.relname", "c.relname")} as name,
+        i.indisunique as is_unique, i.indisprimary as is_primary,
+        pg_relation_size(c.oid) as bytes,
+        array(select attname::text from pg_attribute a
+            where a.attrelid = i.indrelid and (a.attnum = any(i.indkey) or exists (
+                select from pg_depend d
+                where d.classid = 'pg_class'::regclass and d.objid = i.indexrelid
+                    and d.refclassid = 'pg_class'::regclass and d.refobjid = i.indrelid
+                    and d.refobjsubid = a.attnum)) and a.attnum > 0
+            order by a.attnum) as columns
+    from pg_index i join pg_class c on c.oid = i.indexrelid join pg_class t on t.oid = i.indrelid
+    join pg_namespace n on n.oid = t.relnamespace
+    where i.indrelid = any(%s::oid[]) order by name"""
+
+
+def table_facts(connection: Connection, oids: Sequence[int]) -> tuple[TableFacts, ...]:
+    """In the order of their names."""
+    indexes = _rows(connection, INDEXES, oids)
+    return tuple(
+        _table(row, [index for index in indexes if index["table_id"] == row["id"]])
+        for row in _rows(connection, TABLES, oids)
+    )
+
+
+def _rows(connection: Connection, query: str, oids: Sequence[int]) -> list[dict[str, Any]]:
+    with connection.cursor(row_factory=dict_row) as cursor:
+        return cursor.execute(query.encode(), [list(oids)]).fetchall()
+
+
+def _table(row: dict[str, Any], indexes: Sequence[dict[str, Any]]) -> TableFacts:
+    return TableFacts(
+        name=row["name"],
+        rows=row["rows"],
+        bytes=row["bytes"],
+        pages=row["pages"],
+        fillfactor=row["fillfactor"] or FILLFACTOR,
+        row_bytes=None if row["width"] is None else row["width"] + ROW_HEADER_BYTES,
+        columns=tuple(row["columns"]),
+        indexes=tuple(_index(index) for index in indexes),
+    )
+
+
+def _index(row: dict[str, Any]) -> IndexFacts:
+    return IndexFacts(
+        name=row["name"],
+        columns=tuple(row["columns"]),
+        is_unique=row["is_unique"],
+        is_primary=row["is_primary"],
+        bytes=row["bytes"],
+    )

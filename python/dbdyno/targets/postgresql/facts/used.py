@@ -1,0 +1,29 @@
+"""Which tables statements use: every word of theirs that is the name of a table here.
+
+A column that is called like some table brings that table in too, which does no harm. What a
+view or a function hides is not found by words; plans name the tables under a view.
+"""
+
+from collections.abc import Iterable
+
+from psycopg import Connection
+
+from dbdyno.targets.postgresql.facts.script_text import names
+from dbdyno.targets.telemetry import ScriptStatement
+
+NAMED = """
+    select distinct c.oid::int8 from unnest(%s::text[]) word
+    join pg_class c on c.oid = to_regclass(word)
+    where c.relkind in ('r', 'p', 'm') and c.relnamespace <> 'pg_catalog'::regnamespace"""
+
+
+def used_tables(connection: Connection, statements: Iterable[ScriptStatement]) -> list[int]:
+    """The oids of the tables that statements name."""
+    words = {name for statement in statements for name in names(statement.sql)}
+    return tables_named(connection, words)
+
+
+def tables_named(connection: Connection, words: Iterable[str]) -> list[int]:
+    """The oids of the tables of these names, as the search path finds them."""
+    sound = [word for word in words if word.count(".") < 2]  # or the server would complain
+    return [oid for (oid,) in connection.execute(NAMED, [sound])]

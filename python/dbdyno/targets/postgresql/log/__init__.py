@@ -1,0 +1,69 @@
+"""The server's log as it grows: pieces of text in, entries that matter to a run out.
+
+Nothing is opened or followed here. Memory is bounded whatever comes: a line or a message
+without an end is cut.
+"""
+
+from dbdyno.model.telemetry import LogEntry
+from dbdyno.targets.postgresql.log.said import Prefix, Said, begins_message, read_message
+from dbdyno.targets.postgresql.log.topics import topic_of
+
+LINE_MAX = 1 << 16
+LINES_MAX = 500
+MESSAGE_MAX = 300
+
+
+class PostgresqlLog:
+    """Reads one log from any point on."""
+
+    def __init__(self) -> None:
+        self._rest = ""
+        self._lines: list[str] = []
+        self._prefix = Prefix()
+        self._checkpoint_reason = ""
+
+    def feed(self, text: str) -> list[LogEntry]:
+        """The entries of the messages that are complete with this piece.
+
+        A message is complete when the next begins, or when an empty piece says that nothing
+        followed: the server writes a message at once.
+        """
+        if not text:
+            return [] if self._rest else self._closed()
+        *lines, rest = (self._rest + text).split("\n")
+        self._rest = rest[:LINE_MAX]
+        return [entry for line in lines for entry in self._line(line.rstrip("\r"))]
+
+    def _line(self, line: str) -> list[LogEntry]:
+        if begins_message(line):
+            ended = self._closed()
+            self._lines = [line]
+            return ended
+        if 0 < len(self._lines) < LINES_MAX:  # none: we came in the middle of a message
+            self._lines.append(line)
+        return []
+
+    def _closed(self) -> list[LogEntry]:
+        lines, self._lines = self._lines, []
+        said = read_message(lines, self._prefix) if lines else None
+        entry = self._entry(said) if said else None
+        return [entry] if entry else []
+
+    def _entry(self, said: Said) -> LogEntry | None:
+        topic = topic_of(said)
+        if topic is None:
+            return None
+        return LogEntry(
+            at_ns=said.at_ns,
+            topic=topic.name,
+            severity=said.severity,
+            message=said.message.partition("\n")[0][:MESSAGE_MAX],
+            values=topic.values(said) | self._reason(topic.name, said),
+        )
+
+    def _reason(self, topic: str, said: Said) -> dict[str, float | str]:
+        """Of a checkpoint, which its first message tells and its last one does not."""
+        if topic == "checkpoint_start":
+            self._checkpoint_reason = said.message.partition(": ")[2]
+        is_checkpoint = topic.startswith("checkpoint_") and self._checkpoint_reason
+        return {"reason": self._checkpoint_reason} if is_checkpoint else {}

@@ -1,0 +1,149 @@
+"""A message of the server's log, read from any of the three forms that PostgreSQL writes.
+
+The form shows in each line, so nobody has to say it. Text begins with whatever
+``log_line_prefix`` holds: of that only the time and the SQLSTATE are sought. What is not
+understood gives nothing, since logs hold foreign lines, too.
+"""
+
+import csv
+import json
+import re
+import time
+from datetime import UTC, datetime, timedelta, timezone
+from typing import Any
+
+from msgspec import Struct
+
+SEVERITIES = "DEBUG[1-5]?|INFO|NOTICE|WARNING|LOG|ERROR|FATAL|PANIC"
+FIELDS = "DETAIL|HINT|QUERY|CONTEXT|LOCATION|STATEMENT|BACKTRACE"
+HEAD = re.compile(
+    rf"(?P<prefix>[^\t].*?|)(?P<word>{SEVERITIES}|{FIELDS}):  (?P<text>.*)", re.DOTALL
+)
+MOMENT = re.compile(
+    r"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)(\.\d{1,6})?(?: ([A-Z][A-Za-z]+|[+-]\d\d(?::?\d\d)?))?"
+)
+EPOCH = re.compile(r"(?<![\d.])(\d{10})\.(\d{3})(?!\d)")
+TABLE_LINE = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} [^,]+,")
+SQLSTATE = re.compile(r"[0-9A-Z]{5}")
+SUCCESS = "00000"
+UNIVERSAL = ("UTC", "GMT")
+
+
+class Said(Struct, frozen=True):
+    """One message. ``at_ns`` is Unix time, 0 if unknown; ``sqlstate`` empty if not written."""
+
+    at_ns: int
+    severity: str
+    sqlstate: str
+    message: str
+    detail: str = ""
+
+    @property
+    def is_error(self) -> bool:
+        """Whether something failed."""
+        return self.severity in ("ERROR", "FATAL", "PANIC")
+
+
+def begins_message(line: str) -> bool:
+    """Whether a line is the first of a message, and not a further one of the last."""
+    if line.startswith("{") or TABLE_LINE.match(line):
+        return True
+    head = HEAD.match(line)
+    return head is not None and re.fullmatch(SEVERITIES, head["word"]) is not None
+
+
+class Prefix:
+    """What stands before a message of a text log, with what was learnt of it.
+
+    Every message that is no error has SQLSTATE 00000, which shows where the prefix has it; a
+    process id looks much like one.
+    """
+
+    def __init__(self) -> None:
+        self._place: int | None = None
+
+    def sqlstate(self, prefix: str) -> str:
+        words = re.findall(r"\w+", prefix)
+        if SUCCESS in words:
+            self._place = words.index(SUCCESS) - len(words)
+        if self._place is None or len(words) < -self._place:
+            return ""
+        word = words[self._place]
+        return word if SQLSTATE.fullmatch(word) else ""
+
+
+def read_message(lines: list[str], prefix: Prefix) -> Said | None:
+    """The message that these lines are; None where they are none."""
+    if lines[0].startswith("{"):
+        return _from_json(lines[0])
+    if TABLE_LINE.match(lines[0]):
+        return _from_table("\n".join(lines))
+    return _from_text(lines, prefix)
+
+
+def _from_json(line: str) -> Said | None:
+    try:
+        found: dict[str, Any] = json.loads(line)
+    except ValueError:
+        return None
+    names = ("timestamp", "error_severity", "state_code", "message", "detail")
+    moment, *words = (str(found.get(name, "")) for name in names)
+    return Said(moment_ns(moment), *words)
+
+
+def _from_table(text: str) -> Said | None:
+    """Columns by their places: the time first, the severity twelfth, and so on."""
+    try:
+        row = next(csv.reader([text], strict=True))
+    except csv.Error:
+        return None
+    return Said(moment_ns(row[0]), *row[11:15]) if len(row) > 14 else None
+
+
+def _from_text(lines: list[str], prefix: Prefix) -> Said | None:
+    first = HEAD.match(lines[0])
+    if first is None:
+        return None
+    fields = _fields(lines)
+    return Said(
+        at_ns=moment_ns(first["prefix"]),
+        severity=first["word"],
+        sqlstate=prefix.sqlstate(first["prefix"]),
+        message="\n".join(fields[first["word"]]),
+        detail="\n".join(fields.get("DETAIL", ())),
+    )
+
+
+def _fields(lines: list[str]) -> dict[str, list[str]]:
+    """The message, and what is said of it besides; further lines of each are indented."""
+    fields: dict[str, list[str]] = {}
+    current: list[str] = []
+    for line in lines:
+        if head := HEAD.match(line):
+            current = fields.setdefault(head["word"], [])
+        current.append(head["text"] if head else line.removeprefix("\t"))
+    return fields
+
+
+def moment_ns(text: str) -> int:
+    """The Unix time that stands in it; 0 for none, or for a time zone that is not known here."""
+    if epoch := EPOCH.search(text):
+        return int(epoch[1] + epoch[2]) * 1_000_000
+    found = MOMENT.search(text)
+    if found is None:
+        return 0
+    moment = datetime.fromisoformat(found[1])
+    zone = found[3] or ""
+    if zone in UNIVERSAL:
+        moment = moment.replace(tzinfo=UTC)
+    elif zone[:1] in ("+", "-"):
+        moment = moment.replace(tzinfo=_offset(zone))
+    elif zone not in time.tzname:
+        return 0
+    return round(moment.timestamp()) * 10**9 + round(float(found[2] or 0) * 10**9)
+
+
+def _offset(zone: str) -> timezone:
+    sign = -1 if zone.startswith("-") else 1
+    hours, minutes = int(zone[1:3]), int(zone[3:].lstrip(":") or 0)
+    return timezone(sign * timedelta(hours=hours, minutes=minutes))

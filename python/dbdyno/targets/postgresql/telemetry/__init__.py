@@ -1,0 +1,25 @@
+"""How a PostgreSQL server is watched: cheap queries on a connection of telemetry's own.
+
+With a hundred tables, the sources of each second took 3 ms of a server of version 12, 15 or
+18 together, whatever further tables there were.
+"""
+
+from dbdyno.targets.postgresql.facts import facts
+from dbdyno.targets.postgresql.log import PostgresqlLog
+from dbdyno.targets.postgresql.telemetry.locks import conflicts, locks
+from dbdyno.targets.postgresql.telemetry.session import begin, log_path, pid
+from dbdyno.targets.postgresql.telemetry.sessions import sessions
+from dbdyno.targets.postgresql.telemetry.sources import sources
+from dbdyno.targets.telemetry import Telemetry
+
+TELEMETRY = Telemetry(
+    begin=begin,
+    sources=sources,
+    sessions=sessions,
+    locks=locks,
+    conflicts=conflicts,
+    facts=facts,
+    log_reader=PostgresqlLog,
+    log_path=log_path,
+    pid=pid,
+)

@@ -1,0 +1,137 @@
+"""Sources that no single view gives: WAL position, sizes, progress, standbys, sessions in sum.
+
+Each is one query. Sizes read the folder of the database, and so come more rarely.
+"""
+
+from collections.abc import Callable
+
+from psycopg import Connection
+
+from dbdyno.model.source import Numbers, Source
+from dbdyno.targets.postgresql.names import index_name, table_name
+from dbdyno.targets.postgresql.telemetry.place import Here, NotHereError
+from dbdyno.targets.postgresql.telemetry.session import APPLICATION_NAME
+from dbdyno.targets.postgresql.telemetry.views import Parameters, read_numbers
+
+SIZES_EVERY_S = 5.0
+
+WAL_POSITION = "select '', (pg_current_wal_insert_lsn() - '0/0')::float8 as bytes"
+
+SIZES = f"""
+    select {table_name("n.nspname", "c.relname")}, pg_table_size(c.oid) as bytes,
+        null::int8 as database_bytes
+    from pg_class c join pg_namespace n on n.oid = c.relnamespace
+    where c.oid = any(%(tables)s)
+    union all
+    select {index_name("n.nspname", "t.relname", "c.relname")}, pg_relation_size(c.oid), null
+    from pg_index i join pg_class c on c.oid = i.indexrelid join pg_class t on t.oid = i.indrelid
+    join pg_namespace n on n.oid = t.relnamespace
+    where i.indrelid = any(%(tables)s)
+    union all
+    select '', null, pg_database_size(current_database())"""
+
+# Each view of progress, with the command and the columns that say how much of how much.
+PROGRESS = {
+    "pg_stat_progress_vacuum": ("'VACUUM'", "heap_blks_scanned", "heap_blks_total"),
+    "pg_stat_progress_analyze": ("'ANALYZE'", "sample_blks_scanned", "sample_blks_total"),
+    "pg_stat_progress_create_index": ("command", "blocks_done", "blocks_total"),
+    "pg_stat_progress_cluster": ("command", "heap_blks_scanned", "heap_blks_total"),
+    "pg_stat_progress_copy": ("command", "bytes_processed", "bytes_total"),
+}
+
+REPLICATION = """
+    select application_name, max(ends.lsn - replay_lsn)::float8 as lag_bytes,
+        max(extract(epoch from replay_lag))::float8 as replay_lag_s
+    from pg_stat_replication, (select case when pg_is_in_recovery()
+        then pg_last_wal_replay_lsn() else pg_current_wal_lsn() end) as ends(lsn)
+    group by application_name"""
+
+# A session whose kind is hidden from our role is a client if it has a database.
+CLIENTS = f"""
+    select count(*) as clients,
+        count(*) filter (where state = 'active') as active,
+        count(*) filter (where is_idle) as idle_in_transaction,
+        count(*) filter (where application_name <> 'dbdyno') as foreign_clients,
+        coalesce(extract(epoch from max(age)), 0)::float8 as oldest_transaction_s,
+        coalesce(extract(epoch from max(age) filter (where is_idle)), 0)::float8
+            as oldest_idle_in_transaction_s
+    from (
+        select state, application_name, state like 'idle in transaction%%' as is_idle,
+            clock_timestamp() - xact_start as age
+        from pg_stat_get_activity(null)
+        where coalesce(backend_type = 'client backend', datid is not null)
+            and application_name <> '{APPLICATION_NAME}') as client"""
+
+# Whatever keeps dead rows of this database from being cleaned away.
+HORIZON = f"""
+    select coalesce(max(age), 0) as horizon_age_transactions
+    from (
+        select greatest(age(backend_xmin), age(backend_xid))
+        from pg_stat_get_activity(null)
+        where application_name <> '{APPLICATION_NAME}' and (backend_type = 'walsender'
+            or datid = (select oid from pg_database where datname = current_database()))
+        union all
+        select age(xmin) from pg_replication_slots
+        union all
+        select age(transaction) from pg_prepared_xacts where database = current_database()
+    ) as holder(age)"""
+
+SESSIONS = f"select '', c.*, h.* from ({CLIENTS}) c, ({HORIZON}) h"
+
+
+def wal_position(_connection: Connection, here: Here) -> Source[Connection]:
+    """The exact series of WAL bytes."""
+    if here.is_standby:
+        raise NotHereError("the server is a standby: its WAL is written elsewhere")
+    return Source(name="wal_position", read=_reader(WAL_POSITION, {}))
+
+
+def sizes(_connection: Connection, here: Here) -> Source[Connection]:
+    """Of the watched tables with all that belongs to them, their indexes, and the database."""
+    return Source(
+        name="sizes",
+        read=_reader(SIZES, {"tables": here.tables}),
+        levels=frozenset({"bytes", "database_bytes"}),
+        every_s=SIZES_EVERY_S,
+    )
+
+
+def progress(connection: Connection, here: Here) -> Source[Connection]:
+    """How far long commands are."""
+    if not here.sees_all:
+        raise NotHereError(f"the role may not see what others run: {here.grant}")
+    parts = " union all ".join(
+        f"select {command} || '/' || coalesce(relid::regclass::text, ''), "
+        f"{done} as done, {total} as total from {view} where datname = current_database()"
+        for view, (command, done, total) in PROGRESS.items()
+        if _exists(connection, view)
+    )
+    return Source(name="progress", read=_reader(parts, {}), levels=frozenset({"done", "total"}))
+
+
+def replication(_connection: Connection, here: Here) -> Source[Connection]:
+    """How far standbys are behind."""
+    if not here.sees_all:
+        raise NotHereError(f"the role may not see standbys: {here.grant}")
+    return Source(
+        name="replication",
+        read=_reader(REPLICATION, {}),
+        levels=frozenset({"lag_bytes", "replay_lag_s"}),
+    )
+
+
+def sessions_in_sum(_connection: Connection, _here: Here) -> Source[Connection]:
+    """How many sessions there are, and what the oldest holds back."""
+    names = (
+        "clients active idle_in_transaction foreign_clients oldest_transaction_s "
+        "oldest_idle_in_transaction_s horizon_age_transactions"
+    )
+    return Source(name="sessions", read=_reader(SESSIONS, {}), levels=frozenset(names.split()))
+
+
+def _reader(query: str, parameters: Parameters) -> Callable[[Connection], dict[str, Numbers]]:
+    return lambda connection: read_numbers(connection, query, parameters)
+
+
+def _exists(connection: Connection, view: str) -> bool:
+    return connection.execute("select to_regclass(%s) is not null", [view]).fetchone() == (True,)

@@ -1,0 +1,72 @@
+"""Where telemetry finds itself: the server's version, our role, and the tables to watch.
+
+Tables are watched one by one only up to a number, since each costs time at each reading. Those
+that the statements name come first, with their partitions, then those with the most activity
+so far, then the largest: what a function or a view hides is most often among them. The choice
+is made once, before the load, so that what is read does not change underneath the readings.
+"""
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+from psycopg import Connection
+
+from dbdyno.targets.postgresql.facts.used import used_tables
+from dbdyno.targets.telemetry import ScriptStatement
+
+TABLES_MAX = 100
+
+# Activity is asked for only where there are tables to choose from: it is dear with thousands.
+TABLES = """
+    with named as (
+        select unnest(%(used)s::oid[]) as relid),
+    wanted as (
+        select relid from named
+        union select tree.relid from named, pg_partition_tree(named.relid) tree where tree.isleaf)
+    select relid::int8
+    from pg_stat_user_tables s join pg_class c on c.oid = relid
+    order by relid in (select relid from wanted) desc,
+        n_tup_ins + n_tup_upd + n_tup_del + coalesce(s.seq_scan, 0) + coalesce(s.idx_scan, 0) desc,
+        relpages desc
+    limit %(most)s"""
+
+ROLE = """
+    select current_user::text, pg_has_role(current_user, 'pg_read_all_stats', 'usage'),
+        pg_is_in_recovery()"""
+
+
+class NotHereError(Exception):
+    """A source is not to be had, and why."""
+
+
+class Here(Struct, frozen=True):
+    """What sources need to know before they are made."""
+
+    version: int
+    role: str
+    sees_all: bool
+    """Whether the role is shown what sessions of others do."""
+    is_standby: bool
+    tables: list[int]
+    statements: tuple[ScriptStatement, ...]
+
+    @property
+    def grant(self) -> str:
+        """What gives the role the rest."""
+        return f'grant pg_monitor to "{self.role}"'
+
+
+def look_around(connection: Connection, statements: Sequence[ScriptStatement]) -> Here:
+    """Asks once."""
+    row = connection.execute(ROLE).fetchone()
+    assert row is not None  # a select of three values gives one row
+    role, sees_all, is_standby = row
+    used = {"used": used_tables(connection, statements), "most": TABLES_MAX}
+    return Here(
+        version=connection.info.server_version,
+        role=role,
+        sees_all=sees_all,
+        is_standby=is_standby,
+        tables=[relid for (relid,) in connection.execute(TABLES, used)],
+        statements=tuple(statements),
+    )

@@ -1,0 +1,88 @@
+"""All that a PostgreSQL server counts, as far as this server and this role give it.
+
+Each source is made and read once before it is offered. What fails becomes ``Missing`` with
+what the server said and the right that would help.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import TypeAlias
+
+import psycopg
+from psycopg import Connection, errors
+
+from dbdyno.model.source import Missing, Source
+from dbdyno.targets.postgresql.describe import CAPABILITIES
+from dbdyno.targets.postgresql.telemetry import moments
+from dbdyno.targets.postgresql.telemetry.place import Here, NotHereError, look_around
+from dbdyno.targets.postgresql.telemetry.statements import statement_counters
+from dbdyno.targets.postgresql.telemetry.views import OLD_CHECKPOINTER, VIEWS, View, view_source
+from dbdyno.targets.telemetry import ScriptStatement
+
+Maker: TypeAlias = Callable[[Connection, Here], Source[Connection]]
+
+
+def sources(
+    connection: Connection, statements: Sequence[ScriptStatement]
+) -> tuple[list[Source[Connection]], list[Missing]]:
+    """What there is, and what there is not."""
+    here = look_around(connection, statements)
+    given: list[Source[Connection]] = []
+    missing = list(_hidden(here))
+    for name, make in _makers(here).items():
+        made = _tried(connection, here, name, make)
+        if isinstance(made, Missing):
+            missing.append(made)
+        else:
+            given.append(made)
+    return given, missing
+
+
+def _makers(here: Here) -> dict[str, Maker]:
+    old = here.version < CAPABILITIES[OLD_CHECKPOINTER.name]
+    views = [*VIEWS, OLD_CHECKPOINTER] if old else VIEWS  # the last of a name counts
+    makers: dict[str, Maker] = {view.name: partial(_view, view=view) for view in views}
+    return makers | {
+        "wal_position": moments.wal_position,
+        "sizes": moments.sizes,
+        "progress": moments.progress,
+        "replication": moments.replication,
+        "sessions": moments.sessions_in_sum,
+        "pg_stat_statements": statement_counters,
+    }
+
+
+def _tried(
+    connection: Connection, here: Here, name: str, make: Maker
+) -> Source[Connection] | Missing:
+    try:
+        source = make(connection, here)
+        source.read(connection)
+    except NotHereError as absent:
+        return Missing(name, str(absent))
+    except errors.InsufficientPrivilege as error:
+        return Missing(name, f"{_said(error)}: {here.grant}")
+    except psycopg.Error as error:
+        return Missing(name, _said(error))
+    return source
+
+
+def _view(connection: Connection, here: Here, view: View) -> Source[Connection]:
+    since = CAPABILITIES.get(view.relation, 0)
+    if here.version < since:
+        raise NotHereError(f"PostgreSQL has {view.relation} since version {since // 10_000}")
+    return view_source(connection, view, {"tables": here.tables})
+
+
+def _hidden(here: Here) -> Iterator[Missing]:
+    """What is read, but not in full."""
+    if not here.sees_all:
+        yield Missing(
+            "sessions",
+            "of sessions of other roles only the number is known, not what they do or wait for: "
+            f"{here.grant}",
+        )
+
+
+def _said(error: psycopg.Error) -> str:
+    return error.diag.message_primary or str(error).strip()

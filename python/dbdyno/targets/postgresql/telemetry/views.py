@@ -1,0 +1,123 @@
+"""Statistics views as sources: all numeric columns that this server's version of one has.
+
+Versions differ by what their views have, so the catalog is asked and not our memory. What the
+columns mean is not known here, but for those that are levels and not counters.
+"""
+
+from collections.abc import Mapping
+from typing import TypeAlias
+
+from msgspec import Struct
+from psycopg import Connection
+
+from dbdyno.model.source import Numbers, Source
+from dbdyno.targets.postgresql.names import index_name, table_name
+from dbdyno.targets.postgresql.telemetry.place import NotHereError
+
+NUMERIC = """
+    select attname::text, quote_ident(attname) || case when atttypid = 'numeric'::regtype
+        then '::float8' else '' end
+    from pg_attribute
+    where attrelid = to_regclass(%s) and attnum > 0 and not attisdropped
+        and atttypid = any('{int2,int4,int8,float4,float8,numeric}'::regtype[])
+    order by attnum"""
+
+RESET = "select 1 from pg_attribute where attrelid = to_regclass(%s) and attname = 'stats_reset'"
+
+Parameters: TypeAlias = Mapping[str, object]
+
+
+class View(Struct, frozen=True, kw_only=True):
+    """A view to read; ``object`` and ``where`` are SQL, in which ``%(tables)s`` may stand.
+
+    ``columns`` rename what is read; without them it is all that is numeric, less ``omitted``.
+    """
+
+    name: str
+    read_from: str = ""
+    object: str = "''"
+    where: str = "true"
+    levels: frozenset[str] = frozenset()
+    omitted: frozenset[str] = frozenset()
+    columns: Mapping[str, str] = {}
+
+    @property
+    def relation(self) -> str:
+        """What is read: the view of the same name, unless another is given."""
+        return self.read_from or self.name
+
+
+TABLE = table_name("schemaname", "relname")
+TABLE_LEVELS = frozenset({"n_live_tup", "n_dead_tup", "n_mod_since_analyze", "n_ins_since_vacuum"})
+OURS = "relid = any(%(tables)s)"
+
+# What the checkpointer's numbers were called while they stood among the background writer's.
+CHECKPOINTER_BEFORE_17 = {
+    "num_timed": "checkpoints_timed",
+    "num_requested": "checkpoints_req",
+    "write_time": "checkpoint_write_time",
+    "sync_time": "checkpoint_sync_time",
+    "buffers_written": "buffers_checkpoint",
+}
+
+VIEWS = (
+    View(
+        name="pg_stat_database",
+        where="datname = current_database()",
+        levels=frozenset({"numbackends"}),
+    ),
+    View(name="pg_stat_bgwriter", omitted=frozenset(CHECKPOINTER_BEFORE_17.values())),
+    View(name="pg_stat_checkpointer"),
+    View(name="pg_stat_wal"),
+    View(
+        name="pg_stat_io",
+        object="backend_type || '/' || object || '/' || context",
+        levels=frozenset({"op_bytes"}),
+    ),
+    View(name="pg_stat_user_tables", object=TABLE, where=OURS, levels=TABLE_LEVELS),
+    View(name="pg_statio_user_tables", object=TABLE, where=OURS),
+    View(
+        name="pg_stat_user_indexes",
+        object=index_name("schemaname", "relname", "indexrelname"),
+        where=OURS,
+    ),
+)
+OLD_CHECKPOINTER = View(
+    name="pg_stat_checkpointer", read_from="pg_stat_bgwriter", columns=CHECKPOINTER_BEFORE_17
+)
+
+
+def view_source(connection: Connection, view: View, parameters: Parameters) -> Source[Connection]:
+    """The source for this server's version of the view; raises ``NotHereError`` if there is none."""
+    columns = _columns(connection, view)
+    if not columns:
+        raise NotHereError(f"this server has no {view.relation}")
+    query = f"select {view.object}, {', '.join(columns)} from {view.relation} where {view.where}"
+
+    def read(connection: Connection) -> dict[str, Numbers]:
+        return read_numbers(connection, query, parameters)
+
+    return Source(name=view.name, read=read, levels=view.levels)
+
+
+def read_numbers(connection: Connection, query: str, parameters: Parameters) -> dict[str, Numbers]:
+    """The rows of a query whose first column is the object; what is NULL is left out."""
+    cursor = connection.execute(query.encode(), parameters, binary=True)
+    names = [column.name for column in cursor.description or ()][1:]
+    return {
+        row[0]: {
+            name: value for name, value in zip(names, row[1:], strict=True) if value is not None
+        }
+        for row in cursor
+    }
+
+
+def _columns(connection: Connection, view: View) -> list[str]:
+    if view.columns:
+        found = [f"{theirs} as {ours}" for ours, theirs in view.columns.items()]
+    else:
+        rows = connection.execute(NUMERIC, [view.relation])
+        found = [column for name, column in rows if name not in view.omitted]
+    if found and connection.execute(RESET, [view.relation]).fetchone():
+        found.append("extract(epoch from stats_reset)::float8 as stats_reset")
+    return found
