@@ -16,9 +16,8 @@ from msgspec import Struct
 
 SEVERITIES = "DEBUG[1-5]?|INFO|NOTICE|WARNING|LOG|ERROR|FATAL|PANIC"
 FIELDS = "DETAIL|HINT|QUERY|CONTEXT|LOCATION|STATEMENT|BACKTRACE"
-HEAD = re.compile(
-    rf"(?P<prefix>[^\t].*?|)(?P<word>{SEVERITIES}|{FIELDS}):  (?P<text>.*)", re.DOTALL
-)
+# No word of these is in the prefix, and a line that continues another is indented.
+HEAD = re.compile(rf"(?P<prefix>[^\t].*?|)(?P<word>{SEVERITIES}|{FIELDS}):  (?P<text>.*)")
 MOMENT = re.compile(
     r"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)(\.\d{1,6})?(?: ([A-Z][A-Za-z]+|[+-]\d\d(?::?\d\d)?))?"
 )
@@ -63,6 +62,7 @@ class Prefix:
         self._place: int | None = None
 
     def sqlstate(self, prefix: str) -> str:
+        """The one in this prefix; empty where none is, or its place is not known yet."""
         words = re.findall(r"\w+", prefix)
         if SUCCESS in words:
             self._place = words.index(SUCCESS) - len(words)

@@ -55,6 +55,12 @@ EFFORT = {
     "wal_bytes": r"full page images, (\d+) bytes",
 }
 
+# Called as in all that dbdyno records.
+TABLE = {
+    "database": r'of table "([^."]+)\.',
+    "table": r'of table "[^."]+\.(?:public\.)?(.+?)"',
+}
+
 TOPICS = (
     Topic(
         name="checkpoint_start",
@@ -91,18 +97,18 @@ TOPICS = (
             "tuples_frozen": r"had (\d+) tuples frozen",
             **EFFORT,
         },
-        words={"table": r'of table "(?:[^."]+\.)(?:public\.)?(.+)"'},
+        words=TABLE,
     ),
     Topic(
         name="autoanalyze",
         begins=re.compile(r"automatic analyze of table"),
         numbers=EFFORT,
-        words={"table": r'of table "(?:[^."]+\.)(?:public\.)?(.+?)"'},
+        words=TABLE,
     ),
     Topic(
         name="deadlock",
         begins=re.compile(r"deadlock detected"),
-        words={"detail": r"((?:Process \d+ waits for .+\n?){1,10})"},
+        words={"detail": r"(Process \d+ waits for .+(?:\nProcess \d+ waits for .+){0,9})"},
     ),
     Topic(
         name="lock_wait",

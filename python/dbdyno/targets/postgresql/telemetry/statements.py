@@ -49,7 +49,7 @@ READ = """
 
 
 def statement_counters(connection: Connection, here: Here) -> Source[Connection]:
-    """The source; raises ``NotHereError`` where the extension is not installed."""
+    """The source, where the extension is installed."""
     row = connection.execute(HOME).fetchone()
     if row is None:
         raise NotHereError(

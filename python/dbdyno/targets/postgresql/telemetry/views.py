@@ -88,7 +88,7 @@ OLD_CHECKPOINTER = View(
 
 
 def view_source(connection: Connection, view: View, parameters: Parameters) -> Source[Connection]:
-    """The source for this server's version of the view; raises ``NotHereError`` if there is none."""
+    """The source for this server's version of the view."""
     columns = _columns(connection, view)
     if not columns:
         raise NotHereError(f"this server has no {view.relation}")
