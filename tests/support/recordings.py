@@ -245,6 +245,7 @@ class MadeRun:
         return {
             "scripts": scripts,
             "clients": self.clients,
+            "threads": 2,
             "seed": 42,
             "arrivals": {"closed": {"think": {"law": "constant", "mean_ns": 0}}},
         }

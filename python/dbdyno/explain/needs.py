@@ -45,8 +45,10 @@ def grown(
 
 def levels(case: Case, source: str, name: str, of: str | None = None) -> LevelSeries:
     """A level over time, with one reading at least."""
-    series = needed(level(case.recording, source, name, of), _unread(case, source))
-    return needed(series if len(series.value) else None, f"{source} has no {name}")
+    series = level(case.recording, source, name, of)
+    if series is None and was_read(case.recording, source):
+        raise LackingError(f"{source} tells no {name}")
+    return needed(series, _unread(case, source))
 
 
 def known_objects(case: Case, source: str) -> list[str]:

@@ -17,7 +17,7 @@ from dbdyno.explain.case import Case
 from dbdyno.explain.needs import committed
 from dbdyno.explain.processors import SATURATED, ProcessorTime, processor_time
 from dbdyno.explain.rule import NotFound, Outcome, Rule, found
-from dbdyno.words import count, percent, seconds
+from dbdyno.words import count, milliseconds, percent
 
 
 def look(case: Case) -> Outcome:
@@ -31,7 +31,7 @@ def look(case: Case) -> Outcome:
     cpu_s = used.server * used.cores * duration_s / committed(case)
     return found(
         f"The server kept {used.server * used.cores:.1f} of {used.cores:.0f} processors busy "
-        f"with its own work, {seconds(cpu_s)} of them a transaction.",
+        f"with its own work, {milliseconds(cpu_s * 1e3)} a transaction.",
         share=_share(case),
         share_of="client time",
         severity="note",

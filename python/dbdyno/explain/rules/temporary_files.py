@@ -35,8 +35,8 @@ def look(case: Case) -> Outcome:
     work_mem = size_bytes(server_facts(case), "work_mem")
     suspects = [one.words for one in statements_of(case) if _may_sort(one)]
     return found(
-        f"A sort or hash does not fit into work_mem ({size(work_mem)}): {significant(files)} temporary "
-        f"files and {size(size_each)} a transaction.",
+        f"A sort or hash does not fit into work_mem ({size(work_mem)}): "
+        f"{significant(files)} temporary files and {size(size_each)} a transaction.",
         share=share,
         share_of="client time" if share is not None else "",
         severity=max(least, severity_of(share or 0.0), key=SEVERITIES.index),

@@ -1,0 +1,74 @@
+"""Made-up runs for the rules: a bare one, and what several tests give to theirs."""
+
+from dbdyno.model.telemetry import IndexFacts, ServerFacts, TableFacts, WaitCount
+from tests.support.recordings import MadeRun
+
+CORE_S = 1e6  # in microseconds, as the kernel's accounts are
+
+
+def made_run(*statements, ok=1000, seconds=60, clients=8):
+    """A run with these statements in its one script."""
+    run = MadeRun(ok=ok, seconds=seconds, clients=clients)
+    for sql in statements:
+        run.statement(sql)
+    return run
+
+
+def with_processors(run, *, server, engine=0.1, others=0.0, stolen=0.0, cores=2):
+    """Each in processors, on average; what is left was idle."""
+    busy = server + engine + others
+    run.counters("processes", {"user_us": server * CORE_S}, of="server")
+    run.counters("processes", {"user_us": engine * CORE_S}, of="engine")
+    machine = {
+        "user_us": busy * CORE_S,
+        "steal_us": stolen * CORE_S,
+        "idle_us": (cores - busy - stolen) * CORE_S,
+    }
+    run.counters("machine", machine)
+    run.levels("processes", {"count": 12}, of="server")
+    return run.levels("machine", {"processors": cores})
+
+
+def with_looks(run, *seen, every_s=0.5):
+    """Looks at the sessions over all of the measured part, all alike.
+
+    Each of ``seen`` is (statement, wait type, wait event, sessions); an empty type is at work,
+    and ``idle`` has nothing to do.
+    """
+    for number in range(int(run.seconds / every_s)):
+        waits = [_wait(*one) for one in seen]
+        run.look((number + 1) * every_s, waits, seconds=every_s)
+    return run
+
+
+def _wait(statement, wait_type, wait_event, count):
+    if wait_type == "idle":
+        return WaitCount("client", -1, "idle", "idle", "Client", "ClientRead", count)
+    return WaitCount("client", statement, "asking", "active", wait_type, wait_event, count)
+
+
+def table(
+    name="accounts", *, rows=100_000, row_bytes=100.0, fillfactor=100, columns=("id",), **more
+):
+    """A table with an index on its key."""
+    indexes = more.pop("indexes", (index(f"{name}_pkey", "id"),))
+    return TableFacts(
+        name=name,
+        rows=rows,
+        bytes=int(rows * (row_bytes + 28)),
+        pages=int(rows * (row_bytes + 28) // 8192),
+        fillfactor=fillfactor,
+        row_bytes=row_bytes,
+        columns=columns,
+        indexes=indexes,
+        **more,
+    )
+
+
+def index(name, *columns):
+    return IndexFacts(name=name, columns=columns, is_unique=False, is_primary=False, bytes=2 << 20)
+
+
+def facts(*tables, units=None, **settings):
+    """A server; ``units`` are those of its settings."""
+    return ServerFacts(tables=tables, settings=settings, details={"units": units or {}})

@@ -1,0 +1,107 @@
+"""Who had the processors: what each rule says of made-up accounts of the kernel."""
+
+import pytest
+
+from dbdyno.explain.rule import CouldNotLook, NotFound
+from dbdyno.model.record import Finding
+from tests.explain.asking import said
+from tests.explain.made import CORE_S, made_run, with_looks, with_processors
+from tests.support.recordings import MadeRun
+
+RULES = ("cpu_server", "cpu_others", "cpu_steal", "cpu_throttled", "cpu_generator")
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_an_idle_machine_limits_nobody(rule):
+    assert isinstance(said(rule, with_processors(made_run(), server=0.4)), NotFound)
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_without_telemetry_nobody_knows(rule):
+    outcome = said(rule, made_run())
+    assert outcome == CouldNotLook("the run was measured without telemetry")
+
+
+@pytest.mark.parametrize("rule", ["cpu_server", "cpu_others", "cpu_steal"])
+def test_a_server_on_another_machine_is_not_judged_by_this_one(rule):
+    run = made_run().counters("processes", {"user_us": CORE_S}, of="engine")
+    run.counters("machine", {"user_us": 2 * CORE_S})
+    assert "not seen on this machine" in said(rule, run).reason
+
+
+def test_a_server_that_fills_the_machine_is_the_normal_end_of_a_closed_loop():
+    found = said("cpu_server", with_processors(made_run(ok=1000), server=1.5, engine=0.4))
+    assert isinstance(found, Finding)
+    assert found.severity == "note"
+    # 1.5 core-seconds a second for 1000 transactions, and two processors.
+    assert "1.5 of 2 processors" in found.summary
+    assert "1.5\u202fms" in found.summary
+    assert "1\u202f333 TPS" in found.gain
+
+
+def test_the_clients_time_that_the_server_worked_is_accounted_for():
+    run = with_processors(made_run("select 1", clients=4), server=1.5, engine=0.4)
+    found = said("cpu_server", with_looks(run, (0, "", "", 3)))
+    assert found.share == pytest.approx(0.75)
+
+
+def test_other_programs_are_named_with_what_they_took():
+    run = with_processors(made_run(), server=0.4, engine=0.2, others=1.2)
+    run.counters("busiest", {"cpu_us": 0.9 * CORE_S}, of="backup/4711")
+    found = said("cpu_others", run)
+    assert found.severity == "critical"
+    assert found.share == pytest.approx(0.6)
+    assert "60\u202f%" in found.summary
+    assert "backup/4711" in found.summary
+    assert "factor of 2.5" in found.gain
+
+
+def test_other_programs_do_no_harm_where_processors_are_idle():
+    assert isinstance(
+        said("cpu_others", with_processors(made_run(), server=0.2, others=0.6)), NotFound
+    )
+
+
+def test_what_was_stolen_slows_what_wanted_to_run():
+    run = with_processors(made_run("select 1", clients=4), server=0.7, engine=0.1, stolen=0.2)
+    found = said("cpu_steal", with_looks(run, (0, "", "", 2), (-1, "idle", "", 2)))
+    # A fifth of the wanted time was stolen, and half of the clients' time was such work.
+    assert found.share == pytest.approx(0.1)
+    assert found.severity == "minor"
+    assert "20\u202f%" in found.summary
+
+
+def test_a_quota_that_runs_out_stops_its_group():
+    run = with_processors(made_run(), server=0.3)
+    run.counters(
+        "control_group",
+        {"periods": 10, "throttled_periods": 9, "throttled_us": 0.7 * CORE_S},
+        of="server",
+    )
+    run.levels("control_group", {"limit_cores": 0.3}, of="server")
+    run.levels("processes", {"count": 12, "stopped": 0}, of="server")
+    found = said("cpu_throttled", run)
+    assert found.severity == "critical"
+    assert found.share == pytest.approx(0.7)
+    assert "quota of 0.3 processors" in found.summary
+    assert found.certainty == "sure"
+
+
+def test_stopped_processes_are_seen():
+    run = made_run().levels("processes", {"count": 10, "stopped": 7}, of="server")
+    found = said("cpu_throttled", run)
+    assert found.share == pytest.approx(0.7)
+    assert "stopped" in found.title
+
+
+def test_a_full_generator_makes_the_numbers_its_own():
+    run = MadeRun(engine={"cpu_us": 1.9 * CORE_S})
+    found = said("cpu_generator", run)
+    assert found.severity == "critical"
+    assert "95\u202f%" in found.summary
+
+
+def test_a_generator_on_the_servers_full_machine_is_minor():
+    found = said("cpu_generator", with_processors(made_run(), server=1.2, engine=0.7))
+    assert found.severity == "minor"
+    assert found.share == pytest.approx(0.35)
