@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from dbdyno.errors import DbdynoError
-from dbdyno.targets.connection import Connection
+from dbdyno.targets.base import FreeConnections
 
 if TYPE_CHECKING:
     from dbdyno.engine import Problem
@@ -31,19 +31,12 @@ def _told(problem: "Problem") -> str:
     return f"{problem.script}:{problem.line}:{problem.column}: {problem.message}{near}"
 
 
-def refuse_too_many(clients: int, connection: Connection) -> None:
+def refuse_too_many(clients: int, free: FreeConnections) -> None:
     """More clients than the server admits would fail one by one: it is said at once."""
-    row = connection.execute(
-        "select current_setting('max_connections')::int,"
-        " current_setting('superuser_reserved_connections')::int,"
-        " (select count(*) from pg_stat_activity where backend_type = 'client backend')"
-    ).fetchone()
-    admitted, reserved, taken = row
-    free = admitted - reserved - taken + 1  # our own control connection among the taken
-    if clients > free:
+    if clients > free.count:
         raise DbdynoError(
             code="too_many_clients",
-            message=f"{clients} clients, but the server admits {free} more connections "
-            f"(max_connections {admitted}, {reserved} reserved, {taken - 1} in use)",
-            hint="Raise max_connections and restart the server, or use fewer clients.",
+            message=f"{clients} clients, but the server admits {free.count} more connections "
+            f"({free.reason})",
+            hint=free.hint,
         )

@@ -79,7 +79,9 @@ class _Run:
     def measured(self) -> Recording:
         """Everything from the data to the verdict."""
         self._tell_settings()
-        refuse_too_many(client_count(self.options), self.scene.control)
+        refuse_too_many(
+            client_count(self.options), self.scene.target.free_connections(self.scene.control)
+        )
         values, watch = self._prepared()
         plan = _plan(self.options, self.work, values, self.scene.server.endpoint(), self.seed)
         description = self.scene.target.describe(self.scene.control)

@@ -40,6 +40,14 @@ class ServerDescription(Struct, frozen=True, kw_only=True):
     capabilities: frozenset[str]
 
 
+class FreeConnections(Struct, frozen=True):
+    """How many more sessions a server admits; why not more, and what to do, in its words."""
+
+    count: int
+    reason: str
+    hint: str
+
+
 class Dialect(Protocol):
     """Statements of one database for tables declared as data."""
 
@@ -91,5 +99,6 @@ class Target:
     find_tables: Callable[[Connection, Sequence[str]], dict[str, FoundTable]]
     settle: Callable[[Connection, Sequence[str]], None]
     checkpoint: Callable[[Connection], None]
+    free_connections: Callable[[Connection], FreeConnections]
     understood: Callable[[str], AbstractContextManager[None]]
     telemetry: Telemetry

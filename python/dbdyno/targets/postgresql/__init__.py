@@ -2,6 +2,7 @@
 
 from dbdyno.targets.base import Target
 from dbdyno.targets.postgresql.complaints import understood
+from dbdyno.targets.postgresql.connections import free_connections
 from dbdyno.targets.postgresql.describe import describe
 from dbdyno.targets.postgresql.dialect import PostgresqlDialect
 from dbdyno.targets.postgresql.maintenance import checkpoint, settle
@@ -16,6 +17,7 @@ TARGET = Target(
     find_tables=find_tables,
     settle=settle,
     checkpoint=checkpoint,
+    free_connections=free_connections,
     understood=understood,
     telemetry=TELEMETRY,
 )
