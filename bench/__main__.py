@@ -3,7 +3,7 @@
 import argparse
 import sys
 
-from bench import ceiling, footprint, loading
+from bench import ceiling, footprint, loading, telemetry
 from bench.cases import cases
 from bench.compare import compare, prepare, verdict
 from bench.server import bench_server
@@ -28,6 +28,8 @@ def main() -> int:
             loading.measure(told, server, unix, options.pairs)
         if wanted("footprint"):
             footprint.measure(told, server, options.io)
+        if wanted("telemetry"):
+            telemetry.measure(told, server, unix, options.pairs, options.seconds)
         chosen = [
             case for case in cases(options.seconds) if wanted(f"{case.name} {_way(case.over_tcp)}")
         ]

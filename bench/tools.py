@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
+from dbdyno.model.telemetry import Level
+
 
 @dataclass(frozen=True)
 class Place:
@@ -106,11 +108,19 @@ def run_pgbench(load: Load, place: Place, cpus: str | None = None) -> Sample:
     return Sample(float(tps[1]), cpu_s * 1e6 / int(count[1]))
 
 
-def run_dbdyno(load: Load, place: Place, cpus: str | None = None, *, io: str = "auto") -> Sample:
+def run_dbdyno(
+    load: Load,
+    place: Place,
+    cpus: str | None = None,
+    *,
+    io: str = "auto",
+    telemetry: Level = "basic",
+) -> Sample:
     """One run of dbdyno; all it does is counted, from its start to the finished record."""
     what = [str(load.script)] if load.script else [load.workload]
     clients = ["-c", str(load.clients), "-j", str(load.threads), "-T", str(load.seconds)]
     target = ["--target", place.url, "-s", str(load.scale), "--warmup", "0s", "--io", io]
-    out, cpu_s, _ = tree_cpu_s([dbdyno_path(), "run", *what, *clients, *target, "--json"], cpus)
+    watched = ["--telemetry", telemetry, "--json"]
+    out, cpu_s, _ = tree_cpu_s([dbdyno_path(), "run", *what, *clients, *target, *watched], cpus)
     told = json.loads(out)
     return Sample(told["throughput_tps"]["value"], cpu_s * 1e6 / told["transactions"]["ok"])
