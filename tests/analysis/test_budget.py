@@ -211,3 +211,9 @@ def test_the_interval_holds_the_true_share_as_often_as_it_says():
         (part,) = budget(run.recording()).parts
         held += part.low <= CLIENTS * 0.25 * 40 <= part.high
     assert held >= 0.85 * runs
+
+
+def test_a_deadlock_in_the_making_stays_a_lock_wait():
+    found = spent(blocking=[behind("transactionid")])
+    assert [charge.root_kind for charge in found.charges] == ["lock"]
+    assert found.charged("lock") == pytest.approx(60 / WHOLE)

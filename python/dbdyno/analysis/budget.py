@@ -98,21 +98,27 @@ class Budget(Struct, frozen=True, kw_only=True):
     def charged(self, root_kind: str, root_wait: str | None = None) -> float:
         """Like :meth:`share`, with each lock wait counted where its root is.
 
-        What remains with ``lock`` are waits whose root nobody saw.
+        What remains with ``lock`` are waits whose root nobody saw, or itself waits for a lock:
+        a deadlock in the making.
         """
         own = sum(
             part.seconds
             for part in self.parts
             if part.kind == root_kind and root_wait in (None, part.wait_event)
         )
-        passed_on = sum(
+        if root_kind == "lock":
+            return max(own - self._passed_on_s, 0.0) / self.total if self.total else 0.0
+        taken = sum(
             charge.seconds
             for charge in self.charges
             if charge.root_kind == root_kind and root_wait in (None, charge.root_wait)
         )
-        if root_kind == "lock":
-            passed_on = -min(own, sum(charge.seconds for charge in self.charges))
-        return (own + passed_on) / self.total if self.total else 0.0
+        return (own + taken) / self.total if self.total else 0.0
+
+    @property
+    def _passed_on_s(self) -> float:
+        """Lock waits that are charged to something else than another lock wait."""
+        return sum(charge.seconds for charge in self.charges if charge.root_kind != "lock")
 
 
 def budget(recording: Recording) -> Budget | None:

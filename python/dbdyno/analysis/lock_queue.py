@@ -4,7 +4,7 @@ Says what was seen, and splits each statement's latency by it; what it means for
 is for the rules to say.
 """
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from typing import NamedTuple
 
 import numpy as np
@@ -122,12 +122,13 @@ def _edge(
 
 def _rows(blocking: Seen, members: list[int]) -> tuple[tuple[str, float], ...]:
     """Places and client-seconds, the most frequent first."""
-    seconds: Counter[str] = Counter()
+    seconds: dict[str, float] = defaultdict(float)
     places = blocking.columns["row"][members].tolist()
     for place, spent_s in zip(places, blocking.client_seconds[members].tolist(), strict=True):
         if place:
             seconds[place] += spent_s
-    return tuple(seconds.most_common(_ROWS_KEPT))
+    ordered = sorted(seconds.items(), key=lambda place: -place[1])
+    return tuple(ordered[:_ROWS_KEPT])
 
 
 def _waited_ms(blocking: Seen, members: list[int]) -> float | None:

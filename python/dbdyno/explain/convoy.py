@@ -1,0 +1,104 @@
+"""The queues for rows in a run: which row bounds the rate, and which statement shields it.
+
+A statement that locks one of few rows lets only as many clients past it; the hotter row behind
+it is then waited for by these alone. Works out who is who; the words are the rule's.
+"""
+
+from msgspec import Struct
+
+from dbdyno.analysis.bounds import let_past
+from dbdyno.analysis.budget import Budget
+from dbdyno.explain.case import Case
+from dbdyno.explain.needs import client_time
+from dbdyno.explain.row_holds import RowHold, bound_tps, row_holds
+
+
+class Convoy(Struct, frozen=True, kw_only=True):
+    """The queues of a run, the row that bounds it, and what shields it."""
+
+    clients: int
+    share: float
+    total_s: float
+    holds: list[RowHold]
+    hot: RowHold
+    shield: RowHold | None
+    bound_tps: float | None
+    measured_tps: float
+
+    @property
+    def past_shield(self) -> float:
+        """How many clients get past the shielding statement at most."""
+        rows = self.shield.rows if self.shield else None
+        return let_past(rows or self.clients, self.clients)
+
+    @property
+    def before(self) -> list[RowHold]:
+        """Other tables' rows that the same transactions lock first, as far as they are counted."""
+        return _before(self.holds, self.hot)
+
+    @property
+    def of_bound(self) -> float | None:
+        """Measured over bound."""
+        return self.measured_tps / self.bound_tps if self.bound_tps else None
+
+
+def _waited_share(spent: Budget, holds: list[RowHold]) -> float:
+    """Waits for rows, without those that end at a foreign session or in a deadlock."""
+    waited_s = sum(hold.waiting_s for hold in holds)
+    among_clients_s = sum(
+        charge.seconds
+        for charge in spent.charges
+        if charge.root_who == "client" and charge.root_kind != "lock"
+    )
+    return min(waited_s, among_clients_s) / spent.total
+
+
+def convoy_of(case: Case) -> Convoy | None:
+    """None where no client waits for a row that another client holds."""
+    spent = client_time(case)
+    holds = row_holds(case)
+    return _convoy(case, spent, holds) if holds else None
+
+
+def _convoy(case: Case, spent: Budget, holds: list[RowHold]) -> Convoy:
+    bounds = {hold.relation: bound_tps(holds, hold.relation) for hold in holds}
+    known = {relation: bound for relation, bound in bounds.items() if bound is not None}
+    if known:
+        hottest = min(known, key=lambda relation: known[relation])
+        hot = max((hold for hold in holds if hold.relation == hottest), key=_waiting)
+    else:
+        hot = max(holds, key=_waiting)
+    clients: int = case.recording.plan["clients"]
+    throughput = case.record.throughput_tps
+    return Convoy(
+        clients=clients,
+        share=_waited_share(spent, holds),
+        total_s=spent.total,
+        holds=holds,
+        hot=hot,
+        shield=_shield(holds, hot, clients),
+        bound_tps=known.get(hot.relation),
+        measured_tps=throughput.value if throughput else 0.0,
+    )
+
+
+def _waiting(hold: RowHold) -> float:
+    return hold.waiting_s
+
+
+def _before(holds: list[RowHold], hot: RowHold) -> list[RowHold]:
+    """Other tables' rows that its transactions lock first, as far as they are counted."""
+    return [
+        hold
+        for hold in holds
+        if hold.script == hot.script
+        and hold.statement < hot.statement
+        and hold.relation != hot.relation
+        and hold.rows is not None
+    ]
+
+
+def _shield(holds: list[RowHold], hot: RowHold, clients: int) -> RowHold | None:
+    """The statement before it that lets the fewest past, if it holds back anybody."""
+    fewest = min(_before(holds, hot), key=lambda hold: hold.rows or 0.0, default=None)
+    return fewest if fewest and (fewest.rows or 0.0) < clients else None

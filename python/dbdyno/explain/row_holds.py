@@ -1,0 +1,136 @@
+"""The rows that clients queue for: who waits at which statement, and how long a row is held.
+
+    hold = Σ over the statements from the locking one to the end of its transaction
+           of (mean latency − its own waits for locks)
+
+The waits for locks of later statements are left out: they are other rows' queues. What a
+queue means is for the rules to say.
+"""
+
+import re
+from collections import defaultdict
+
+from msgspec import Struct
+
+from dbdyno.analysis.bounds import row_hold_bound_tps
+from dbdyno.analysis.lock_queue import Edge, LockQueue, statement_means_ms
+from dbdyno.explain.case import Case
+from dbdyno.explain.needs import needed
+from dbdyno.explain.statements import table_of
+from dbdyno.model.recording import rows
+from dbdyno.model.telemetry import NO_STATEMENT
+
+ROW_LOCKS = frozenset({"transactionid", "tuple"})
+UNKNOWN = "a table that is not known"
+_BEGIN = re.compile(r"\s*(begin|start\s+transaction)\b", re.I)
+_END = re.compile(r"\s*(end|commit|rollback|abort)\b", re.I)
+
+
+class RowHold(Struct, frozen=True, kw_only=True):
+    """One statement at which clients wait for rows of one table that other clients hold.
+
+    ``script_share`` is the share of the transactions that run it. ``rows`` and ``hold_s``
+    are None where they are not known.
+    """
+
+    statement: int
+    script: int
+    script_share: float
+    relation: str
+    waiting_s: float
+    waiting_mean: float
+    rows: float | None
+    hold_s: float | None
+
+
+def row_holds(case: Case) -> list[RowHold]:
+    """In the order of the scripts and their statements."""
+    queue = needed(case.lock_queue, "locks were not looked at")
+    waiting: dict[tuple[int, str], list[Edge]] = defaultdict(list)
+    for edge in queue.edges:
+        is_for_a_row = edge.lock in ROW_LOCKS and edge.waiter != NO_STATEMENT
+        if is_for_a_row and edge.waiter_who == edge.blocker_who == "client":
+            waiting[edge.waiter, edge.relation or UNKNOWN].append(edge)
+    return [
+        _row_hold(case, queue, statement, relation, waiting[statement, relation])
+        for statement, relation in sorted(waiting)
+    ]
+
+
+def _row_hold(
+    case: Case, queue: LockQueue, statement: int, relation: str, edges: list[Edge]
+) -> RowHold:
+    script = _script_of(case)[statement]
+    return RowHold(
+        statement=statement,
+        script=script,
+        script_share=_script_share(case, script),
+        relation=relation,
+        waiting_s=sum(edge.client_seconds for edge in edges),
+        waiting_mean=sum(edge.waiters_mean for edge in edges),
+        rows=_rows_of(case, relation),
+        hold_s=hold_s(case, queue, statement),
+    )
+
+
+def bound_tps(holds: list[RowHold], relation: str) -> float | None:
+    """What one row of the table lets through; None unless rows and holds are known.
+
+    The rows are taken to be equally likely.
+    """
+    of_it = [hold for hold in holds if hold.relation == relation]
+    ways = [
+        (hold.script_share / hold.rows, hold.hold_s)
+        for hold in of_it
+        if hold.rows and hold.hold_s is not None
+    ]
+    return row_hold_bound_tps(ways) if of_it and len(ways) == len(of_it) else None
+
+
+def hold_s(case: Case, queue: LockQueue, statement: int) -> float | None:
+    """From a statement to the end of its transaction; None where one was not timed."""
+    means_ms = statement_means_ms(case.recording)
+    lock_ms = {time.statement: time.lock_ms for time in queue.statements}
+    held = while_held(case, statement)
+    if any(later not in means_ms for later in held):
+        return None
+    return sum(means_ms[later] - lock_ms.get(later, 0.0) for later in held) / 1e3
+
+
+def while_held(case: Case, statement: int) -> list[int]:
+    """The statement and those after it that run in the same transaction of the server.
+
+    Outside of BEGIN and COMMIT each statement is a transaction of its own.
+    """
+    script = _script_of(case)[statement]
+    texts = _texts(case)
+    own = [number for number, of, _ in texts if of == script]
+    sql = {number: text for number, _, text in texts}
+    before = [number for number in own if number < statement]
+    opened = [number for number in before if _BEGIN.match(sql[number])]
+    closed = [number for number in before if _END.match(sql[number])]
+    if not opened or max(closed, default=-1) > opened[-1]:
+        return [statement]
+    after = [number for number in own if number >= statement]
+    end = next((number for number in after if _END.match(sql[number])), own[-1])
+    return [number for number in after if number <= end]
+
+
+def _texts(case: Case) -> list[tuple[int, int, str]]:
+    return rows(case.recording.tables["statement_texts"], ("statement", "script", "sql"))
+
+
+def _script_of(case: Case) -> dict[int, int]:
+    return {number: script for number, script, _ in _texts(case)}
+
+
+def _script_share(case: Case, script: int) -> float:
+    """Of the committed transactions."""
+    counts = [one.ok for one in case.record.scripts]
+    return counts[script] / sum(counts) if sum(counts) else 1.0
+
+
+def _rows_of(case: Case, relation: str) -> float | None:
+    facts = case.before or case.after
+    table = table_of(facts, relation) if facts else None
+    return max(table.rows, 1.0) if table and table.rows >= 0 else None

@@ -1,0 +1,91 @@
+"""Connection churn: clients spend their time connecting instead of asking.
+
+Looks for: connections opened while the run was measured, by a connection for each transaction
+(-C) or again after a loss, and the time they took.
+
+Arithmetic: connections × mean time to connect, over N·T client-seconds. Each costs the server a
+new process, a login and cold caches of its own, which the first statements pay besides: the
+share is a lower bound.
+
+Source: the engine's own timing of each connection, from the socket to ready for a query.
+
+Wrong when: the connections go through a pooler on this side: then they are cheap, and the
+server sees few of them.
+"""
+
+from dbdyno.analysis.looks import measured_s
+from dbdyno.analysis.readings import total
+from dbdyno.explain.case import Case
+from dbdyno.explain.needs import committed, needed
+from dbdyno.explain.rule import NOTICED, NotFound, Outcome, Rule, found
+from dbdyno.explain.words import gain_words
+from dbdyno.words import count, milliseconds, percent, significant
+
+
+def look(case: Case) -> Outcome:
+    """Without connections in the measured part there is nothing to see."""
+    opened, spent_s = _connects(case)
+    seconds = needed(measured_s(case.recording) or None, "nothing was measured")
+    clients: int = needed(case.recording.plan.get("clients"), "the plan tells no clients")
+    share = min(spent_s / (clients * seconds), 1.0)
+    if share < NOTICED:
+        return NotFound(f"clients spent {percent(share)} of their time connecting")
+    each_ms = spent_s / opened * 1e3
+    per_transaction = opened / committed(case)
+    return found(
+        f"Clients spent {percent(share)} of their time connecting: "
+        f"{significant(opened / seconds)} connections a second at {milliseconds(each_ms)} each.",
+        share=share,
+        share_of="client time",
+        certainty="likely" if _server_sessions(case) is None else "sure",
+        evidence={
+            "connections": opened,
+            "connect_ms": each_ms,
+            "connections_per_transaction": per_transaction,
+            "server_sessions": _server_sessions(case),
+            "forks": total(case.recording, "machine", "forks"),
+        },
+        seen=[f"{significant(per_transaction)} connections per transaction.", *_server(case)],
+        why="A connection is a new process, a login and empty caches: dearer than a short "
+        "transaction by far.",
+        advice=[
+            "Keep connections open: a pool in the application, or a pooler (PgBouncer) before "
+            "the server.",
+            *_of_the_run(case),
+        ],
+        gain=gain_words(share),
+        refute="Run again with connections kept open: throughput must rise by about that factor.",
+    )
+
+
+def _connects(case: Case) -> tuple[int, float]:
+    """Connections of the measured part and the seconds they took together."""
+    connects, intervals = case.recording.tables["connects"], case.recording.tables["intervals"]
+    measured = intervals["interval"][intervals["phase"] == "measure"].tolist()
+    wanted = [interval in set(measured) for interval in connects["interval"].tolist()]
+    counts = connects["count"][wanted]
+    return int(counts.sum()), float((counts * connects["mean_ms"][wanted]).sum()) / 1e3
+
+
+def _server_sessions(case: Case) -> float | None:
+    """What the server itself counted; it does from version 14 on."""
+    return total(case.recording, "pg_stat_database", "sessions") or None
+
+
+def _server(case: Case) -> list[str]:
+    sessions = _server_sessions(case)
+    return [f"The server counted {count(sessions)} new sessions."] if sessions else []
+
+
+def _of_the_run(case: Case) -> list[str]:
+    if case.recording.plan.get("reconnect_each_transaction"):
+        return ["If that is not what you want to measure, leave out -C."]
+    return []
+
+
+RULE = Rule(
+    id="connection_churn",
+    title="Connection churn",
+    look=look,
+    accounts_for=frozenset({"unconnected"}),
+)

@@ -1,0 +1,145 @@
+"""Deadlocks and serialization failures: transactions that the server threw away.
+
+Looks for: failures and retries of the classes 40P01 (deadlock) and 40001 (serialization), the
+server's own count of deadlocks, and chains of waits that end at a session which itself waits.
+
+Arithmetic: two shares of the clients' time, of which the larger counts. What was thrown away:
+failed tries over all transactions. What stood still: client-seconds of waits for locks whose
+chain bites its own tail, because a deadlock is looked for only after deadlock_timeout, and all
+who need its rows wait as long.
+
+Source: the PostgreSQL manual on deadlocks (Explicit Locking) and on serialization failure handling.
+
+Wrong when: another program's transactions are a part of the deadlocks: the order of locks is
+then to be agreed with it.
+"""
+
+from msgspec import Struct
+
+from dbdyno.analysis.readings import total, was_read
+from dbdyno.explain.case import Case
+from dbdyno.explain.needs import needed
+from dbdyno.explain.rule import NotFound, Outcome, Rule, found, severity_of
+from dbdyno.explain.words import and_so_on
+from dbdyno.model.record import FailureRecord
+from dbdyno.model.recording import rows
+from dbdyno.words import count, percent
+
+CODES = {"40P01": "deadlocks", "40001": "serialization failures"}
+
+
+class _Thrown(Struct, frozen=True, kw_only=True):
+    """What the engine and the server know of transactions that were thrown away."""
+
+    failures: list[FailureRecord]
+    transactions: int
+    retried: int
+    server_deadlocks: float | None
+    standing_still: float | None
+
+    @property
+    def share(self) -> float:
+        """Of the clients' time."""
+        tries = sum(failure.count for failure in self.failures) + self.retried
+        thrown = tries / self.transactions if self.transactions else 0.0
+        return max(min(thrown, 1.0), self.standing_still or 0.0)
+
+
+def look(case: Case) -> Outcome:
+    """Any of them is worth a note."""
+    thrown = _thrown(case)
+    if not thrown.failures and not thrown.retried and not thrown.server_deadlocks:
+        return NotFound("no transaction failed by a deadlock or a serialization failure")
+    return found(
+        f"{_counted(thrown)}: {percent(thrown.share)} of the clients' time went with them.",
+        title=f"{_kinds(thrown).capitalize()} between transactions",
+        share=thrown.share,
+        share_of="client time",
+        severity=severity_of(thrown.share),
+        certainty="likely" if thrown.standing_still else "hint",
+        evidence={
+            "failures": {failure.code: failure.count for failure in thrown.failures},
+            "retried": thrown.retried,
+            "server_deadlocks": thrown.server_deadlocks,
+            "standing_still": thrown.standing_still,
+        },
+        seen=_seen(case, thrown),
+        why="The work of the loser is done for nothing, and until the server looks for the "
+        "deadlock (deadlock_timeout) all who need its rows stand still.",
+        advice=_advice(thrown),
+        refute="Run each script alone (-f one of them): without an opposite order there is none.",
+    )
+
+
+def _thrown(case: Case) -> _Thrown:
+    counts = needed(case.record.transactions, "no transaction was counted")
+    server = "pg_stat_database"
+    return _Thrown(
+        failures=[failure for failure in case.record.failures if failure.code in CODES],
+        transactions=counts.ok + counts.failed,
+        retried=counts.retried,
+        server_deadlocks=total(case.recording, server, "deadlocks")
+        if was_read(case.recording, server)
+        else None,
+        standing_still=_standing_still(case),
+    )
+
+
+def _standing_still(case: Case) -> float | None:
+    """The share of the clients' time behind sessions that themselves wait for a lock."""
+    if case.budget is None:
+        return None
+    charged = (charge.seconds for charge in case.budget.charges if charge.root_kind == "lock")
+    return sum(charged) / case.budget.total
+
+
+def _kinds(thrown: _Thrown) -> str:
+    kinds = {CODES[failure.code] for failure in thrown.failures}
+    if thrown.server_deadlocks:
+        kinds.add("deadlocks")
+    return " and ".join(sorted(kinds)) or "retries"
+
+
+def _counted(thrown: _Thrown) -> str:
+    parts = [f"{count(failure.count)} {CODES[failure.code]}" for failure in thrown.failures]
+    if thrown.server_deadlocks and not thrown.failures:
+        parts.append(f"{count(thrown.server_deadlocks)} deadlocks")
+    if thrown.retried:
+        parts.append(f"{count(thrown.retried)} transactions that were tried again")
+    return " and ".join(parts)
+
+
+def _seen(case: Case, thrown: _Thrown) -> list[str]:
+    log = rows(case.recording.tables["log_entries"], ("topic", "message"))
+    said = [message for topic, message in log if topic == "deadlock" and message]
+    return [
+        *(f"{failure.code}: {failure.message}." for failure in thrown.failures),
+        *([f"The server's log: {and_so_on(said, limit=1)}."] if said else []),
+        *(
+            [f"{percent(thrown.standing_still)} of the clients' time stood still in one."]
+            if thrown.standing_still
+            else []
+        ),
+    ]
+
+
+def _advice(thrown: _Thrown) -> list[str]:
+    if {failure.code for failure in thrown.failures} == {"40001"}:
+        return [
+            "Try again: --max-tries; a serialization failure is part of the bargain.",
+            "Make the transactions shorter, or touch fewer of the same rows in each.",
+        ]
+    return [
+        "Lock the same rows in the same order everywhere: sort the keys, or agree on tables.",
+        "Let the loser try again (--max-tries); it will succeed.",
+        "A lower deadlock_timeout shortens the standstill, at the price of more looking.",
+    ]
+
+
+RULE = Rule(
+    id="deadlocks",
+    title="Deadlocks and serialization failures",
+    look=look,
+    covers=frozenset({"row_lock_convoy"}),
+    accounts_for=frozenset({"lock"}),
+)

@@ -1,0 +1,129 @@
+"""A long transaction keeps dead rows from being removed.
+
+Looks for: a transaction that is much older than any of the load's, which holds the horizon:
+what was updated or deleted since it began must be kept, HOT chains cannot be pruned, and vacuum
+removes nothing.
+
+Arithmetic: it counts when it is older than a second and than twice the slowest transaction of
+the load, and the horizon is behind. What it does to this run is seen in the dead rows that
+remain, against the rows there are, and in the throughput of the last third of the run against
+the first: the share that is lost by then is the finding's, and more dead rows than rows make
+it major in any case.
+
+Source: the PostgreSQL manual on routine vacuuming, and src/backend/access/heap/README.HOT.
+
+Wrong when: throughput fell for another reason at the same time, or the old transaction is part of
+what is to be measured (a report that runs beside the load).
+"""
+
+import numpy as np
+from msgspec import Struct
+
+from dbdyno.analysis.readings import level, objects
+from dbdyno.explain.case import Case
+from dbdyno.explain.needs import levels
+from dbdyno.explain.rule import MINOR, NotFound, Outcome, Rule, found, severity_of
+from dbdyno.model.record import Finding
+from dbdyno.words import count, percent, seconds
+
+OLD_S = 1.0
+_TABLES = "pg_stat_user_tables"
+
+
+class _Dead(Struct, frozen=True):
+    """A table's dead rows and live rows at the end."""
+
+    table: str
+    dead: float
+    live: float
+
+    @property
+    def ratio(self) -> float:
+        """Dead rows for each live one."""
+        return self.dead / max(self.live, 1.0)
+
+
+def look(case: Case) -> Outcome:
+    """Old against the load's own transactions, and holding the horizon back."""
+    oldest_s = _measured_peak(case, "oldest_transaction_s")
+    horizon = _measured_peak(case, "horizon_age_transactions")
+    slowest_s = case.record.response_ms.max / 1e3 if case.record.response_ms else 0.0
+    if oldest_s < max(OLD_S, 2 * slowest_s):
+        return NotFound(f"the oldest transaction was {seconds(oldest_s)} old")
+    dead = max(_dead_rows(case), key=lambda one: one.dead, default=None)
+    if dead is None or dead.ratio < MINOR or horizon < dead.dead * MINOR:
+        return NotFound(
+            f"a transaction was {seconds(oldest_s)} old, but few dead rows were kept for it"
+        )
+    return _finding(case, oldest_s, horizon, dead)
+
+
+def _finding(case: Case, oldest_s: float, horizon: float, dead: _Dead) -> Finding:
+    lost = _lost_since_the_first_third(case)
+    is_idle = _measured_peak(case, "oldest_idle_in_transaction_s") > oldest_s / 2
+    return found(
+        f"A transaction {seconds(oldest_s)} old{' that stands idle' if is_idle else ''} keeps "
+        f"{count(dead.dead)} dead rows of {dead.table} from being removed; it has "
+        f"{count(dead.live)} live ones.",
+        title=f"{'Idle' if is_idle else 'Long'} transaction holds the horizon: dead rows stay",
+        share=lost,
+        share_of="lost throughput",
+        severity=severity_of(max(lost, 0.2 if dead.ratio >= 1 else MINOR)),
+        certainty="sure" if dead.ratio >= 1 and lost >= MINOR else "likely",
+        evidence={
+            "oldest_transaction_s": oldest_s,
+            "horizon_age_transactions": horizon,
+            "table": dead.table,
+            "dead_rows": dead.dead,
+            "live_rows": dead.live,
+            "lost_throughput": lost,
+        },
+        seen=[
+            f"The horizon is {count(horizon)} transactions behind.",
+            f"Throughput of the last third of the run is {percent(lost)} below the first's.",
+        ],
+        why="Every statement walks over the dead versions of its rows, pages fill up with them, "
+        "HOT pruning finds nothing to prune, and vacuum nothing to remove.",
+        advice=[
+            "End it: find it in pg_stat_activity by xact_start (or in pg_prepared_xacts, "
+            "pg_replication_slots), then commit or pg_terminate_backend.",
+            "Let idle ones end by themselves: idle_in_transaction_session_timeout.",
+        ],
+        gain="What was lost since it began comes back once it has ended and vacuum has run.",
+        refute="Run again without it: throughput must stay level and dead rows few.",
+    )
+
+
+def _measured_peak(case: Case, name: str) -> float:
+    """The largest of the readings of the measured part."""
+    series = levels(case, "sessions", name)
+    measured = series.value[series.time_s > 0]
+    return float(np.max(measured)) if len(measured) else 0.0
+
+
+def _dead_rows(case: Case) -> list[_Dead]:
+    """As the server counted them last."""
+    found_rows = []
+    for table in objects(case.recording, _TABLES):
+        dead = level(case.recording, _TABLES, "n_dead_tup", table)
+        live = level(case.recording, _TABLES, "n_live_tup", table)
+        if dead and live and len(dead.value) and len(live.value):
+            found_rows.append(_Dead(table, float(dead.value[-1]), float(live.value[-1])))
+    return found_rows
+
+
+def _lost_since_the_first_third(case: Case) -> float:
+    """What the last third of the run lacks to the throughput of the first."""
+    tps = case.timeline.measured_tps
+    third = len(tps) // 3
+    if not third or not tps[:third].mean():
+        return 0.0
+    return max(1.0 - float(tps[-third:].mean() / tps[:third].mean()), 0.0)
+
+
+RULE = Rule(
+    id="long_transaction",
+    title="A long transaction holds the horizon",
+    look=look,
+    covers=frozenset({"hot_updates", "autovacuum_behind", "table_growth"}),
+)

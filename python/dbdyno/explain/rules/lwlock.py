@@ -1,0 +1,102 @@
+"""LWLock contention: sessions wait for the server's own internal locks.
+
+Looks for: waits of type LWLock (those of the WAL are the business of ``wal_write``), by name:
+each protects something, and says what to change.
+
+Arithmetic: the share of the clients' time in such waits, lock waits behind a holder in such a
+wait included. Removing it gains a factor of up to 1/(1 − w).
+
+Source: the PostgreSQL manual, wait events of type LWLock; A. Freund, Analyzing the Limits of
+Connection Scalability in Postgres, 2020.
+
+Wrong when: processors are full: a session that holds such a lock and has lost its processor makes
+all others wait, and the cause is the crowd (``too_many_connections``).
+"""
+
+from dbdyno.analysis.budget import Budget
+from dbdyno.explain.case import Case
+from dbdyno.explain.needs import client_time
+from dbdyno.explain.rule import NOTICED, NotFound, Outcome, Rule, found
+from dbdyno.explain.words import gain_words
+from dbdyno.words import percent
+
+FEWER = "Use fewer connections, by a pool."
+# How an event's name begins, in small letters without underscores: what it guards, what to do.
+KNOWN: dict[str, tuple[str, str]] = {
+    "buffermapping": (
+        "the table that says which page is in which buffer",
+        "Raise shared_buffers: each page that is read in takes this lock twice.",
+    ),
+    "buffercontent": (
+        "single pages that many change at once",
+        "Spread hot rows and the right edge of indexes over more pages: a lower fillfactor, hash "
+        "partitions.",
+    ),
+    "procarray": ("the list of running transactions, from which snapshots are made", FEWER),
+    "xidgen": ("the next transaction's number", FEWER),
+    "lockmanager": (
+        "the table of heavyweight locks, beyond a session's 16 fast places",
+        "Touch fewer tables, partitions and indexes in a statement, and prepare statements.",
+    ),
+    "lockfastpath": (
+        "a session's own fast places for locks",
+        "Touch fewer tables, partitions and indexes in a statement.",
+    ),
+    "subtrans": (
+        "the parents of subtransactions",
+        "Use fewer savepoints and exception blocks; end long transactions.",
+    ),
+    "multixact": (
+        "lists of several lockers of one row",
+        "Avoid shared row locks (foreign keys, FOR SHARE) on hot rows.",
+    ),
+    "xact": ("the commit log", "End long transactions, and let vacuum freeze."),
+}
+UNKNOWN = ("something inside the server", FEWER)
+
+
+def look(case: Case) -> Outcome:
+    """The event with the largest share gives its name."""
+    spent = client_time(case)
+    share = spent.charged("lwlock")
+    if share < NOTICED:
+        return NotFound(f"waits for internal locks took {percent(share)} of the clients' time")
+    events = _events(spent)
+    worst, of_worst = events[0]
+    guards, advice = _known(worst)
+    return found(
+        f"Sessions wait for the LWLock {worst}, which guards {guards}: {percent(of_worst)} of the "
+        f"clients' time, {percent(share)} with all LWLocks.",
+        title=f"LWLock contention: {worst}",
+        share=share,
+        share_of="client time",
+        certainty="likely",
+        evidence={"events": dict(events)},
+        seen=[f"{event}: {percent(part)} of the clients' time." for event, part in events],
+        why="Internal locks are held for microseconds; that they are waited for at all means that "
+        "all do the same at once.",
+        advice=[advice],
+        gain=gain_words(share),
+        refute="Run with half the connections: the share must fall by more than half.",
+    )
+
+
+def _events(spent: Budget) -> list[tuple[str, float]]:
+    """Shares by event, lock waits included; the largest first."""
+    own = {part.wait_event for part in spent.parts if part.kind == "lwlock"}
+    roots = {charge.root_wait for charge in spent.charges if charge.root_kind == "lwlock"}
+    shares = {event: spent.charged("lwlock", event) for event in own | roots}
+    return sorted(shares.items(), key=lambda event: -event[1])
+
+
+def _known(event: str) -> tuple[str, str]:
+    plain = event.casefold().replace("_", "")
+    return next((known for begin, known in KNOWN.items() if plain.startswith(begin)), UNKNOWN)
+
+
+RULE = Rule(
+    id="lwlock",
+    title="LWLock contention",
+    look=look,
+    accounts_for=frozenset({"lwlock"}),
+)

@@ -1,0 +1,155 @@
+"""Row-lock convoy: clients queue for rows that others hold until they commit.
+
+Looks for: clients that wait for rows behind other clients, the row that bounds the rate, and
+a statement before it that holds back the crowd.
+
+Arithmetic: a row that a transaction locks with probability p and holds for h seconds, from
+the statement that locks it to the end of the commit, lets at most 1/(p·h) transactions a
+second through. A statement that locks one of K rows lets at most min(N, K) of N clients past
+it; those after it see only these. So the queue stands in front of the statement with the few
+rows while N is small against K of the statements before, and moves to these as N grows: it
+shields the hotter row. p is the share of the transactions that run the statement, over the
+table's rows; h is made of mean latencies without their waits for locks.
+
+Source: utilization law (Denning and Buzen, Computing Surveys 10, 1978). The queue of pgbench's
+TPC-B at scale 1, at tellers with many clients and at branches with few, is its best known case.
+
+Wrong when: keys are skewed (p of the hottest row is larger, and the bound lower), or a good
+part of a statement's time passes before it has its lock (the bound is then too low).
+"""
+
+from typing import Any
+
+from dbdyno.analysis.bounds import expected_distinct
+from dbdyno.explain.case import Case
+from dbdyno.explain.convoy import Convoy, convoy_of
+from dbdyno.explain.row_holds import RowHold
+from dbdyno.explain.rule import NOTICED, NotFound, Outcome, Rule, found
+from dbdyno.explain.statements import statements_of
+from dbdyno.explain.words import gain_words
+from dbdyno.model.record import Certainty
+from dbdyno.words import count, milliseconds, percent, significant, tps
+
+_NEAR = (0.5, 1.3)
+"""Measured over bound: within these the bound and the budget say the same."""
+
+
+def look(case: Case) -> Outcome:
+    """First how much the waits weigh; then which row makes them."""
+    convoy = convoy_of(case)
+    if convoy is None:
+        return NotFound("no client was seen waiting for another's row")
+    if convoy.share < NOTICED:
+        part = percent(convoy.share)
+        return NotFound(f"clients waited for each other's rows for {part} of their time")
+    return found(
+        _summary(convoy),
+        title=_title(convoy),
+        share=convoy.share,
+        share_of="client time",
+        certainty=_certainty(convoy),
+        evidence=_evidence(convoy),
+        seen=_seen(case, convoy),
+        why="Whoever waits for a row does nothing else, and more clients only make the queue "
+        "longer: each waits for all before it.",
+        advice=_advice(convoy),
+        gain=gain_words(convoy.share),
+        refute=f"Run the same load on data with {convoy.clients} times the rows in "
+        f"{convoy.hot.relation} (a larger --scale): the waits must vanish.",
+    )
+
+
+def _title(convoy: Convoy) -> str:
+    if convoy.shield:
+        return f"Row-lock convoy: {convoy.shield.relation} shields {convoy.hot.relation}"
+    return f"Row-lock convoy on {convoy.hot.relation}"
+
+
+def _summary(convoy: Convoy) -> str:
+    waits = f"wait for each other's rows for {percent(convoy.share)} of their time"
+    hot = f"{_rows(convoy.hot)}{_bound(convoy)}"
+    if convoy.shield is None:
+        return f"Clients queue for {hot}: they {waits}."
+    past = f"{count(convoy.past_shield)} of {convoy.clients} clients"
+    shield = _rows(convoy.shield).capitalize()
+    return f"{shield} let at most {past} past to {hot}: clients {waits}."
+
+
+def _rows(hold: RowHold) -> str:
+    if hold.rows is None:
+        return f"rows of {hold.relation}"
+    return f"the {count(hold.rows)} {'row' if hold.rows == 1 else 'rows'} of {hold.relation}"
+
+
+def _bound(convoy: Convoy) -> str:
+    if convoy.bound_tps is None:
+        return ""
+    held = milliseconds((convoy.hot.hold_s or 0.0) * 1e3)
+    return (
+        f" (held for {held} each time: at most {tps(convoy.bound_tps)} TPS, measured "
+        f"{tps(convoy.measured_tps)})"
+    )
+
+
+def _certainty(convoy: Convoy) -> Certainty:
+    low, high = _NEAR
+    return "sure" if convoy.of_bound and low <= convoy.of_bound <= high else "likely"
+
+
+def _seen(case: Case, convoy: Convoy) -> list[str]:
+    texts = {one.number: one.words for one in statements_of(case)}
+    said = [
+        f"On average {significant(hold.waiting_mean)} wait for {_rows(hold)} at "
+        f"“{texts[hold.statement]}”: {percent(hold.waiting_s / convoy.total_s)} of all their time."
+        for hold in convoy.holds
+    ]
+    if convoy.shield is None:
+        said += [
+            f"{_rows(hold).capitalize()} come first and hold back nobody: {convoy.clients} "
+            f"clients choose {significant(expected_distinct(hold.rows, convoy.clients))} of them "
+            "on average."
+            for hold in convoy.before
+            if hold.rows
+        ]
+    if convoy.of_bound is not None:
+        said.append(f"Throughput is {percent(convoy.of_bound)} of the bound.")
+    return said
+
+
+def _advice(convoy: Convoy) -> list[str]:
+    hot = convoy.hot.relation
+    return [
+        f"Hold rows of {hot} for less time: move the statement that locks them as late in the "
+        "transaction as it can go, and send what follows in one round trip.",
+        f"Spread {hot} over more rows, and add them up when read.",
+        "Use fewer connections: beyond the knee they only wait.",
+    ]
+
+
+def _evidence(convoy: Convoy) -> dict[str, Any]:
+    return {
+        "clients": convoy.clients,
+        "hot_relation": convoy.hot.relation,
+        "shield_relation": convoy.shield.relation if convoy.shield else None,
+        "bound_tps": convoy.bound_tps,
+        "measured_tps": convoy.measured_tps,
+        "waits": [
+            {
+                "statement": hold.statement,
+                "relation": hold.relation,
+                "rows": hold.rows,
+                "waiting_mean": hold.waiting_mean,
+                "share": hold.waiting_s / convoy.total_s,
+                "hold_ms": hold.hold_s * 1e3 if hold.hold_s is not None else None,
+            }
+            for hold in convoy.holds
+        ],
+    }
+
+
+RULE = Rule(
+    id="row_lock_convoy",
+    title="Row-lock convoy",
+    look=look,
+    accounts_for=frozenset({"lock"}),
+)

@@ -1,0 +1,124 @@
+"""Too many connections: more clients than the processors can serve only wait longer.
+
+Looks for: full processors, sessions that could run and wait for a processor, and many times
+more clients than it takes to keep the processors busy.
+
+Arithmetic: with D seconds of the machine's processors per transaction (server's time over its
+cores) throughput is at most 1/D; a transaction that never waited for a processor would take R₀
+seconds. The knee is at N* = R₀/D clients: fewer leave processors idle, more only queue (N = X·R).
+Up to four times the knee even out chance; the finding's share is the waiting of the clients
+beyond, (1 − 4·N*/N) of all time spent in the queue for a processor.
+
+Source: asymptotic bounds of closed systems (Denning and Buzen, Computing Surveys 10, 1978);
+Little, Operations Research 9, 1961.
+
+Wrong when: the clients think between transactions in production but not in this load: then as
+many connections are idle there, and cost little.
+"""
+
+from msgspec import Struct
+
+from dbdyno.analysis.bounds import clients_at_work
+from dbdyno.analysis.budget import Budget
+from dbdyno.explain.case import Case
+from dbdyno.explain.needs import client_time, committed, grown, needed
+from dbdyno.explain.processors import SATURATED, ProcessorTime, processor_time
+from dbdyno.explain.rule import NOTICED, NotFound, Outcome, Rule, found
+from dbdyno.model.record import Finding
+from dbdyno.words import count, milliseconds, percent, significant, tps
+
+SPARE = 4
+"""So many times the knee even out that clients do not take turns in good order."""
+
+
+class _Crowd(Struct, frozen=True, kw_only=True):
+    """How many clients there are, how many it takes, and what the rest does."""
+
+    clients: int
+    knee: float
+    queued: float
+    response_s: float
+    tps: float
+    switches: float
+
+    @property
+    def share(self) -> float:
+        """Of the clients' time: the waiting for a processor of those beyond."""
+        return self.queued * max(1 - SPARE * self.knee / self.clients, 0.0)
+
+
+def look(case: Case) -> Outcome:
+    """Only where processors are full can clients be too many for them."""
+    spent = client_time(case)
+    needed(spent.knows_cpu_queue or None, "the server's processor time was not read")
+    used = processor_time(case)
+    if used.in_use < SATURATED:
+        return NotFound(f"{percent(used.in_use)} of the processors were in use")
+    crowd = _crowd(case, spent, used)
+    if crowd.share < NOTICED:
+        return NotFound(
+            f"{crowd.clients} clients where {significant(crowd.knee)} keep the processors busy"
+        )
+    return _finding(crowd)
+
+
+def _crowd(case: Case, spent: Budget, used: ProcessorTime) -> _Crowd:
+    transactions = committed(case)
+    server_us = sum(grown(case, "processes", name, "server") for name in ("user_us", "system_us"))
+    demand_s = server_us / 1e6 / transactions / used.cores
+    queued = spent.share("cpu_queue")
+    not_asking = sum(spent.share(kind) for kind in ("idle", "pause", "unconnected"))
+    response_s = spent.total * (1 - not_asking) / transactions
+    unqueued_s = response_s - spent.total * queued / transactions
+    throughput = case.record.throughput_tps
+    return _Crowd(
+        clients=case.recording.plan["clients"],
+        knee=max(unqueued_s / needed(demand_s or None, "the server took no time"), 1.0),
+        queued=queued,
+        response_s=response_s,
+        tps=throughput.value if throughput else 0.0,
+        switches=grown(case, "processes", "involuntary_switches", "server") / transactions,
+    )
+
+
+def _finding(crowd: _Crowd) -> Finding:
+    enough = count(max(round(SPARE * crowd.knee), 1))
+    working = clients_at_work(crowd.tps, crowd.response_s * (1 - crowd.queued))
+    return found(
+        f"{crowd.clients} clients share processors that about {significant(crowd.knee)} keep busy: "
+        f"they spend {percent(crowd.queued)} of their time waiting for one.",
+        share=crowd.share,
+        share_of="client time",
+        certainty="likely",
+        evidence={
+            "clients": crowd.clients,
+            "knee_clients": crowd.knee,
+            "cpu_queue_share": crowd.queued,
+            "response_ms": crowd.response_s * 1e3,
+            "involuntary_switches_per_transaction": crowd.switches,
+        },
+        seen=[
+            f"N = X·R: {tps(crowd.tps)} TPS × {milliseconds(crowd.response_s * 1e3)} are "
+            f"{significant(crowd.tps * crowd.response_s)} clients; {significant(working)} of these "
+            "do something else than wait for a processor.",
+            f"{significant(crowd.switches)} involuntary context switches per transaction.",
+        ],
+        why="Past the knee a client more adds its own waiting to everyone's latency, and nothing "
+        "to throughput.",
+        advice=[
+            f"Use about {enough} connections: a pool in the application, or a pooler before the "
+            "server, with the rest waiting there.",
+            "Find the knee: run with several -c and compare throughput and p99.",
+        ],
+        gain="Latency falls in proportion to the connections; throughput stays, or rises a little "
+        "with fewer context switches.",
+        refute=f"Run with -c {enough}: throughput must stay within a few percent.",
+    )
+
+
+RULE = Rule(
+    id="too_many_connections",
+    title="Too many connections for the processors",
+    look=look,
+    accounts_for=frozenset({"cpu_queue"}),
+)

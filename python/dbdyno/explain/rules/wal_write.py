@@ -1,0 +1,144 @@
+"""WAL write: transactions wait until their WAL is on storage.
+
+Looks for: waits for the writing and flushing of WAL, at commits above all, and waits for row
+locks whose holder was flushing at that instant.
+
+Arithmetic: the share of the clients' time in such waits, each lock wait counted where the end of
+its chain is. With f seconds a flush and commits one after the other no client makes more than
+1/f a second; group commit lets those who come meanwhile share the next one: commits over
+flushes says how many did.
+
+Source: the PostgreSQL manual on WAL configuration and asynchronous commit; bounds as in the
+time budget of a closed loop.
+
+Wrong when: storage is shared with checkpoints or others and slow only for that (see the rules on
+checkpoints, and the disk's latency).
+"""
+
+from msgspec import Struct
+
+from dbdyno.analysis.bounds import commit_bound_tps
+from dbdyno.analysis.budget import Budget
+from dbdyno.analysis.looks import measured_s
+from dbdyno.analysis.readings import objects, total, was_read
+from dbdyno.explain.case import Case
+from dbdyno.explain.needs import client_time, committed
+from dbdyno.explain.rule import NOTICED, NotFound, Outcome, Rule, found
+from dbdyno.explain.words import gain_words
+from dbdyno.words import milliseconds, percent, significant, tps
+
+
+class _Flushes(Struct, frozen=True, kw_only=True):
+    """Flushes of the measured part; the time of one where the server measures it."""
+
+    per_s: float
+    commits_per_flush: float
+    each_s: float | None
+
+
+def look(case: Case) -> Outcome:
+    """What is charged to the WAL."""
+    spent = client_time(case)
+    share, own = spent.charged("wal"), spent.share("wal")
+    if share < NOTICED:
+        return NotFound(f"clients waited for the WAL for {percent(share)} of their time")
+    flushes = _flushes(case)
+    worst = _worst_event(spent)
+    return found(
+        f"Transactions wait for the WAL to be on storage: {percent(share)} of the clients' time"
+        f"{', most of it in ' + worst if worst else ''}.",
+        share=share,
+        share_of="client time",
+        certainty="sure" if flushes and flushes.each_s else "likely",
+        evidence={
+            "own_share": own,
+            "behind_locks_share": share - own,
+            "event": worst,
+            "flushes_per_s": flushes.per_s if flushes else None,
+            "commits_per_flush": flushes.commits_per_flush if flushes else None,
+            "flush_ms": flushes.each_s * 1e3 if flushes and flushes.each_s else None,
+        },
+        seen=[
+            f"{percent(own)} wait for it themselves, {percent(share - own)} for locks whose holder "
+            "does.",
+            *(_flushes_told(flushes) if flushes else []),
+        ],
+        why="A commit is answered when its WAL is on storage, and its locks are held until then.",
+        advice=_advice(case),
+        gain=gain_words(share),
+        refute="Run again with synchronous_commit=off on a test server: this share must vanish.",
+    )
+
+
+def _worst_event(spent: Budget) -> str:
+    events = [part.wait_event for part in spent.parts if part.kind == "wal"]
+    events += [charge.root_wait for charge in spent.charges if charge.root_kind == "wal"]
+    return max(events, key=lambda event: spent.charged("wal", event), default="")
+
+
+def _flushes(case: Case) -> _Flushes | None:
+    """None where the server does not count them, or had none."""
+    counted = _counted(case)
+    if counted is None or not counted[0]:
+        return None
+    flushes, spent_ms = counted
+    seconds = measured_s(case.recording)
+    return _Flushes(
+        per_s=flushes / seconds,
+        commits_per_flush=committed(case) / flushes,
+        each_s=spent_ms / flushes / 1e3 if spent_ms else None,
+    )
+
+
+def _counted(case: Case) -> tuple[float, float] | None:
+    """Flushes and their milliseconds: of pg_stat_wal until 17, then of pg_stat_io."""
+    recording = case.recording
+    if total(recording, "pg_stat_wal", "wal_sync"):
+        return _grown(case, "pg_stat_wal", "wal_sync"), _grown(case, "pg_stat_wal", "wal_sync_time")
+    if not was_read(recording, "pg_stat_io"):
+        return None
+    of_wal = [name for name in objects(recording, "pg_stat_io") if name.split("/")[1:2] == ["wal"]]
+    return (
+        sum(_grown(case, "pg_stat_io", "fsyncs", name) for name in of_wal),
+        sum(_grown(case, "pg_stat_io", "fsync_time", name) for name in of_wal),
+    )
+
+
+def _grown(case: Case, source: str, name: str, of: str | None = None) -> float:
+    return total(case.recording, source, name, of) or 0.0
+
+
+def _flushes_told(flushes: _Flushes) -> list[str]:
+    shared = f"{significant(flushes.commits_per_flush)} commits share one"
+    said = [f"{significant(flushes.per_s)} flushes a second; {shared}."]
+    if flushes.each_s:
+        bound = commit_bound_tps(flushes.each_s, flushes.commits_per_flush)
+        said.append(
+            f"A flush takes {milliseconds(flushes.each_s * 1e3)}: one after the other, with as "
+            f"many commits in each, they allow {tps(bound)} commits a second."
+        )
+    return said
+
+
+def _advice(case: Case) -> list[str]:
+    facts = case.before or case.after
+    level = facts.settings.get("synchronous_commit", "") if facts else ""
+    said = [
+        "Put the WAL on faster storage, one whose flushes are short (power-loss protected cache).",
+        "Commit less often: more work in a transaction, or more clients that share a flush.",
+    ]
+    if level != "off":
+        said.append(
+            "Where losing the last moments in a crash is allowed (never consistency): "
+            f"synchronous_commit=off{f' instead of {level}' if level else ''}, per transaction "
+            "where you can."
+        )
+    return said
+
+
+RULE = Rule(
+    id="wal_write",
+    title="WAL write and flush bound",
+    look=look,
+    accounts_for=frozenset({"wal", "lock"}),
+)

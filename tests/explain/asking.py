@@ -1,0 +1,21 @@
+"""Asks one rule about a made-up run."""
+
+import textwrap
+
+from dbdyno.explain.case import Case
+from dbdyno.explain.explain import outcome
+from dbdyno.explain.registry import all_rules
+from dbdyno.words import THIN_SPACE
+from tests.store.hdr import HISTOGRAMS
+
+
+def said(rule, run):
+    """The rule's outcome, as the report gets it."""
+    return outcome(all_rules()[rule], Case(run.recording(), HISTOGRAMS))
+
+
+def words(finding):
+    """What people read first: title, summary and what was seen, in lines of 80 columns."""
+    said_so = [f"{finding.severity}: {finding.title}", finding.summary, *finding.seen]
+    wrapped = [textwrap.fill(text.replace(THIN_SPACE, " "), 80) for text in said_so]
+    return "\n".join(wrapped) + "\n"

@@ -1,0 +1,116 @@
+import pytest
+from inline_snapshot import snapshot
+
+from dbdyno.explain.case import Case
+from dbdyno.explain.row_holds import bound_tps, row_holds, while_held
+from dbdyno.explain.rule import CouldNotLook, NotFound
+from tests.explain.asking import said, words
+from tests.explain.tpcb import ACCOUNTS, BRANCHES, END, INSERT, TELLERS, behind, tpcb, waiting
+from tests.store.hdr import HISTOGRAMS
+from tests.support.recordings import MadeRun
+
+RULE = "row_lock_convoy"
+
+
+def queue(at_tellers, at_branches, working=1, **named):
+    """A branch's row is held by one at work; the others stand where they are told to."""
+    waits = [
+        waiting(TELLERS, at_tellers),
+        waiting(BRANCHES, at_branches),
+        waiting(BRANCHES, 1, "", ""),
+        waiting(END, working, "", ""),
+    ]
+    blocking = [
+        behind(TELLERS, at_tellers, blocker=BRANCHES),
+        behind(BRANCHES, at_branches),
+    ]
+    clients = at_tellers + at_branches + working + 1
+    return tpcb(clients, waits, blocking, **named)
+
+
+def test_more_clients_than_tellers_tellers_shield_branches():
+    finding = said(RULE, queue(6, 8, tps=900))
+    assert finding.title == "Row-lock convoy: pgbench_tellers shields pgbench_branches"
+    assert finding.severity == "critical"
+    assert finding.share == pytest.approx(14 / 16)
+    assert words(finding) == snapshot("""\
+critical: Row-lock convoy: pgbench_tellers shields pgbench_branches
+The 10 rows of pgbench_tellers let at most 10 of 16 clients past to the 1 row of
+pgbench_branches (held for 1.07 ms each time: at most 937 TPS, measured 900):
+clients wait for each other's rows for 87.5 % of their time.
+On average 6 wait for the 10 rows of pgbench_tellers at “UPDATE pgbench_tellers
+SET tbalance = tbalance + :delta WHERE tid = :tid;”: 37.5 % of all their time.
+On average 8 wait for the 1 row of pgbench_branches at “UPDATE pgbench_branches
+SET bbalance = bbalance + :delta WHERE bid = :bid;”: 50 % of all their time.
+Throughput is 96 % of the bound.
+""")
+
+
+def test_as_many_clients_as_tellers_the_queue_is_at_branches():
+    finding = said(RULE, queue(1, 7, tps=900))
+    assert finding.title == "Row-lock convoy on pgbench_branches"
+    assert finding.evidence["shield_relation"] is None
+    assert words(finding) == snapshot("""\
+critical: Row-lock convoy on pgbench_branches
+Clients queue for the 1 row of pgbench_branches (held for 1.15 ms each time: at
+most 870 TPS, measured 900): they wait for each other's rows for 80 % of their
+time.
+On average 1 wait for the 10 rows of pgbench_tellers at “UPDATE pgbench_tellers
+SET tbalance = tbalance + :delta WHERE tid = :tid;”: 10 % of all their time.
+On average 7 wait for the 1 row of pgbench_branches at “UPDATE pgbench_branches
+SET bbalance = bbalance + :delta WHERE bid = :bid;”: 70 % of all their time.
+The 10 rows of pgbench_tellers come first and hold back nobody: 10 clients
+choose 6.51 of them on average.
+Throughput is 104 % of the bound.
+""")
+
+
+def test_the_bound_is_that_of_the_branchs_row():
+    """Held from its update to the end: 6 ms × 1/9 at work, 0.1 ms insert, 0.3 ms commit."""
+    holds = row_holds(Case(queue(6, 8, tps=900).recording(), HISTOGRAMS))
+    hold_s = (6 / 9 + 0.1 + 0.3) / 1e3
+    assert bound_tps(holds, "pgbench_branches") == pytest.approx(1 / hold_s)
+    assert bound_tps(holds, "pgbench_tellers") > bound_tps(holds, "pgbench_branches")
+
+
+def test_bound_and_budget_together_make_it_sure():
+    assert said(RULE, queue(6, 8, tps=900)).certainty == "sure"
+    assert said(RULE, queue(6, 8, tps=100)).certainty == "likely"
+
+
+def test_without_facts_there_is_a_queue_but_no_bound():
+    finding = said(RULE, queue(9, 5, facts=None))
+    assert finding.title == "Row-lock convoy on pgbench_tellers"
+    assert finding.evidence["bound_tps"] is None
+    assert finding.certainty == "likely"
+
+
+def test_a_row_is_held_to_the_end_of_the_transaction():
+    case = Case(queue(6, 8, tps=900).recording(), HISTOGRAMS)
+    assert while_held(case, BRANCHES) == [BRANCHES, INSERT, END]
+
+
+def test_outside_of_a_transaction_each_statement_is_its_own():
+    run = MadeRun().statement("UPDATE a SET b = 1;").statement("UPDATE b SET c = 1;")
+    assert while_held(Case(run.recording(), HISTOGRAMS), 0) == [0]
+    run = MadeRun()
+    for sql in ("BEGIN;", "SELECT 1;", "COMMIT;", "UPDATE a SET b = 1;", "SELECT 2;"):
+        run.statement(sql)
+    assert while_held(Case(run.recording(), HISTOGRAMS), 3) == [3]
+
+
+def test_quiet_where_nobody_waits():
+    run = tpcb(8, [waiting(ACCOUNTS, 4, "", "")])
+    assert isinstance(said(RULE, run), NotFound)
+
+
+def test_waits_behind_a_foreign_session_are_not_a_convoy():
+    blocking = [
+        behind(BRANCHES, 1, who="foreign", blocker=-1, root=-1, state="idle in transaction"),
+    ]
+    run = tpcb(4, [waiting(BRANCHES, 1)], blocking)
+    assert isinstance(said(RULE, run), NotFound)
+
+
+def test_could_not_look_without_looks():
+    assert isinstance(said(RULE, MadeRun()), CouldNotLook)
