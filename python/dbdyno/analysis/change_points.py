@@ -9,6 +9,8 @@ limit that the place was searched for. :mod:`~dbdyno.analysis.steadiness` asks f
 of a whole run, with an exact limit; here a dip in the middle is found too.
 """
 
+from itertools import pairwise
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -24,16 +26,17 @@ _LIMIT = 25.0
 Matrix = NDArray[np.float64]
 
 
-def change_points(series: Series) -> list[int]:
-    """The first sample of each new level, in order.
+def change_points(series: Series, shortest: int = SEGMENT_MIN) -> list[int]:
+    """The first sample of each new level, in order; no level is shorter than ``shortest``.
 
     A series of more than 600 samples is cut into so many pieces of equal length, and places
     are told to a piece.
     """
-    together = -(-len(series) // SAMPLES_MAX)
-    whole = len(series) // together * together if together else 0
-    means = series[:whole].reshape(-1, max(together, 1)).mean(axis=1)
-    return [place * together for place in _without_weak(means, _divide(means, 0))]
+    together = max(-(-len(series) // SAMPLES_MAX), 1)
+    whole = len(series) // together * together
+    means = series[:whole].reshape(-1, together).mean(axis=1)
+    long_enough = _without_short(_divide(means, 0), len(means), shortest / together)
+    return [place * together for place in _without_weak(means, long_enough)]
 
 
 def _divide(series: Series, offset: int) -> list[int]:
@@ -55,8 +58,8 @@ def _divide(series: Series, offset: int) -> list[int]:
 def _most_unlike(series: Series) -> tuple[int, int]:
     """The place and end that divide the beginning of the series into the two most unlike parts.
 
-    The largest Q = τ(κ − τ)/κ · (2·E|X − Y| − E|X − X′| − E|Y − Y′|) of X = the samples before
-    τ and Y = those from τ to κ: with an end before the series' own a dip is not hidden by
+    The largest Q = p(k − p)/k · (2·E|X − Y| − E|X − X′| − E|Y − Y′|) of X = the samples before
+    p and Y = those from p to k: with an end k before the series' own a dip is not hidden by
     what follows it.
     """
     samples = len(series)
@@ -80,6 +83,18 @@ def _unlikeness(sums: Matrix, place: NDArray[np.int64], end: NDArray[np.int64]) 
     energy = energy - before / (first * (first - 1)) - after / (second * (second - 1))
     statistic = first * second / (first + second) * energy
     return np.where(end - place >= SEGMENT_MIN, statistic, -1.0)
+
+
+def _without_short(places: list[int], samples: int, shortest: float) -> list[int]:
+    """Only so many that what is between them is long enough; the first of a pair is dropped.
+
+    If the level is the same after a short part as before it, the second will prove weak.
+    """
+    kept: list[int] = []
+    for place, after in pairwise([*places, samples]):
+        if after - place >= shortest and place - (kept[-1] if kept else 0) >= shortest:
+            kept.append(place)
+    return kept
 
 
 def _without_weak(series: Series, places: list[int]) -> list[int]:

@@ -1,37 +1,55 @@
 """What happened in the run besides the load: each event with begin, end and depth.
 
 From the server's log where it was read, else from its counters, else from the throughput
-curve alone (dips and stalls).
+curve alone (dips and stalls). Nothing here says what an event cost: that is ``losses``.
 """
 
-from typing import Literal, TypeAlias
+import msgspec
+import numpy as np
 
-from msgspec import Struct
-
+from dbdyno.analysis.checkpoint_events import checkpoints
+from dbdyno.analysis.curve_events import Curve, curve, curve_events
+from dbdyno.analysis.run_event import EventKind, RunEvent, end_of_run_s
+from dbdyno.analysis.server_events import autovacuums, deadlocks, outages
+from dbdyno.analysis.timeline import timeline
 from dbdyno.model.recording import Recording
 
-EventKind: TypeAlias = Literal[
-    "checkpoint", "autovacuum", "wal_switch", "stall", "dip", "level", "deadlock", "outage"
-]
+__all__ = ["EventKind", "RunEvent", "events"]
 
-
-class RunEvent(Struct, frozen=True, kw_only=True):
-    """Something with a begin and an end, in seconds from the end of the warm-up.
-
-    ``depth`` is the share of the usual throughput that was missing while it lasted, None
-    where that cannot be said. ``phases`` are parts (name, begin, end) such as a checkpoint's
-    write and sync. ``values`` are what its source told, with units in the names.
-    """
-
-    kind: EventKind
-    label: str
-    begin_s: float
-    end_s: float
-    depth: float | None = None
-    phases: tuple[tuple[str, float, float], ...] = ()
-    values: dict[str, float | str] = {}
+_NEIGHBOURS_MIN_S, _NEIGHBOURS_MAX_S = 5.0, 60.0
+_NEIGHBOURS_MIN = 3
 
 
 def events(recording: Recording) -> list[RunEvent]:
     """All events, in the order of time."""
-    raise NotImplementedError
+    over_time = timeline(recording)
+    end_s = end_of_run_s(over_time)
+    of = curve(over_time)
+    found = [
+        *checkpoints(recording, end_s),
+        *autovacuums(recording),
+        *deadlocks(recording),
+        *outages(recording, end_s),
+        *(curve_events(of) if of else ()),
+    ]
+    if of:
+        found = [_with_depth(event, of) for event in found]
+    return sorted(found, key=lambda event: (event.begin_s, event.end_s))
+
+
+def _with_depth(event: RunEvent, of: Curve) -> RunEvent:
+    """1 − mean while it lasted / median of the neighbours, as long on both sides as it was.
+
+    An event without a length has the interval that it was in. None without neighbours, as of
+    an event that fills the run.
+    """
+    if event.depth is not None:
+        return event
+    inside = (of.begin_s < event.end_s) & (of.end_s > event.begin_s)
+    inside |= (of.begin_s <= event.begin_s) & (event.begin_s < of.end_s)
+    reach_s = min(max(event.end_s - event.begin_s, _NEIGHBOURS_MIN_S), _NEIGHBOURS_MAX_S)
+    near = (of.end_s > event.begin_s - reach_s) & (of.begin_s < event.end_s + reach_s) & ~inside
+    usual = float(np.median(of.tps[near])) if near.sum() >= _NEIGHBOURS_MIN else 0.0
+    if not usual or not inside.any():
+        return event
+    return msgspec.structs.replace(event, depth=1 - float(of.tps[inside].mean()) / usual)

@@ -62,18 +62,18 @@ class _Counted(Struct, frozen=True):
 _WRITTEN_ROWS = ("tup_inserted", "tup_updated", "tup_deleted")
 
 _SERVER = (
-    _Counted("server_cpu_us", "server CPU", "µs", "processes", ("user_us", "system_us"), "server"),
+    _Counted("server_cpu_us", "Server CPU", "µs", "processes", ("user_us", "system_us"), "server"),
     _Counted("wal_records", "WAL records", "", "pg_stat_wal", ("wal_records",)),
-    _Counted("buffers_hit", "buffers hit", "", "pg_stat_database", ("blks_hit",)),
-    _Counted("buffers_read", "buffers read", "", "pg_stat_database", ("blks_read",)),
+    _Counted("buffers_hit", "Buffers hit", "", "pg_stat_database", ("blks_hit",)),
+    _Counted("buffers_read", "Buffers read", "", "pg_stat_database", ("blks_read",)),
     _Counted(
-        "buffers_dirtied", "buffers dirtied", "", "pg_stat_statements", ("shared_blks_dirtied",)
+        "buffers_dirtied", "Buffers dirtied", "", "pg_stat_statements", ("shared_blks_dirtied",)
     ),
-    _Counted("rows_scanned", "rows scanned", "", "pg_stat_database", ("tup_returned",)),
-    _Counted("rows_written", "rows written", "", "pg_stat_database", _WRITTEN_ROWS),
+    _Counted("rows_scanned", "Rows scanned", "", "pg_stat_database", ("tup_returned",)),
+    _Counted("rows_written", "Rows written", "", "pg_stat_database", _WRITTEN_ROWS),
     _Counted(
         "voluntary_switches",
-        "voluntary switches",
+        "Voluntary switches",
         "",
         "processes",
         ("voluntary_switches",),
@@ -81,7 +81,7 @@ _SERVER = (
     ),
     _Counted(
         "involuntary_switches",
-        "involuntary switches",
+        "Involuntary switches",
         "",
         "processes",
         ("involuntary_switches",),
@@ -91,12 +91,12 @@ _SERVER = (
 
 # What the engine counts of itself, by the names of the table ``intervals``.
 _ENGINE: tuple[tuple[str, str, str, Side, str], ...] = (
-    ("engine_cpu_us", "engine CPU", "µs", "client", "cpu_us"),
-    ("client_voluntary_switches", "voluntary switches", "", "client", "voluntary_switches"),
-    ("client_involuntary_switches", "involuntary switches", "", "client", "involuntary_switches"),
-    ("round_trips", "round trips", "", "network", "round_trips"),
-    ("bytes_sent", "bytes sent", "bytes", "network", "bytes_sent"),
-    ("bytes_received", "bytes received", "bytes", "network", "bytes_received"),
+    ("engine_cpu_us", "Engine CPU", "µs", "client", "cpu_us"),
+    ("client_voluntary_switches", "Voluntary switches", "", "client", "voluntary_switches"),
+    ("client_involuntary_switches", "Involuntary switches", "", "client", "involuntary_switches"),
+    ("round_trips", "Round trips", "", "network", "round_trips"),
+    ("bytes_sent", "Bytes sent", "bytes", "network", "bytes_sent"),
+    ("bytes_received", "Bytes received", "bytes", "network", "bytes_received"),
 )
 
 
@@ -106,7 +106,7 @@ def spending(recording: Recording, intervals: Intervals) -> list[Paid]:
     found = [
         *(_counted(recording, intervals, each) for each in _SERVER),
         *_wal(recording, intervals),
-        Paid("buffers_written", "buffers written", "", "server", buffers_written),
+        Paid("buffers_written", "Buffers written", "", "server", buffers_written),
         Paid("fsyncs", "fsyncs", "", "server", _fsyncs(recording, intervals)),
         *_engine(recording, intervals),
     ]
@@ -135,7 +135,7 @@ def _wal(recording: Recording, intervals: Intervals) -> Iterator[Paid]:
     yield Paid("wal_bytes", "WAL", "bytes", "server", written.bytes, position, position is not None)
     yield Paid("wal_record_bytes", f"WAL records{note}", "bytes", "server", records)
     yield Paid("wal_full_page_bytes", f"WAL full-page images{note}", "bytes", "server", image_bytes)
-    yield Paid("full_page_images", "full-page images", "", "server", written.images)
+    yield Paid("full_page_images", "Full-page images", "", "server", written.images)
 
 
 def _buffers_written(recording: Recording, intervals: Intervals) -> Series:

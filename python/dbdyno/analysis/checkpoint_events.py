@@ -1,0 +1,136 @@
+"""The checkpoints of a run, from the server's log or, without it, from its counters.
+
+The log tells begin, end and parts to the millisecond. Counters tell of a checkpoint when it
+is over, to the second they are read at: its begin is worked out from how long it wrote and
+synced, so pauses between these two parts are not in it.
+"""
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+from msgspec import Struct
+
+from dbdyno.analysis.readings import growth
+from dbdyno.analysis.run_event import Entry, RunEvent, entries
+from dbdyno.model.recording import Recording
+
+COUNTERS = "pg_stat_checkpointer"
+UNFINISHED = "checkpoint, unfinished"
+
+
+def checkpoints(recording: Recording, end_of_run_s: float) -> list[RunEvent]:
+    """All that began or ended while telemetry looked.
+
+    Those without an end have the label ``UNFINISHED`` and end with the run.
+    """
+    begun, ended = (entries(recording, f"checkpoint_{part}") for part in ("start", "end"))
+    if begun or ended:
+        return list(_from_log(begun, ended, end_of_run_s))
+    return list(_from_counters(list(_readings(recording)), end_of_run_s))
+
+
+def _from_log(begun: list[Entry], ended: list[Entry], end_of_run_s: float) -> Iterator[RunEvent]:
+    """Checkpoints follow each other, so each end belongs to the last begin before it."""
+    open_entry: Entry | None = None
+    for entry in sorted([*begun, *ended], key=lambda entry: entry.time_s):
+        if entry in ended:
+            yield _logged(open_entry, entry)
+            open_entry = None
+        else:
+            open_entry = entry
+    if open_entry:
+        yield _unfinished(open_entry.time_s, end_of_run_s, open_entry.values)
+
+
+def _logged(begin: Entry | None, end: Entry) -> RunEvent:
+    """The begin is worked out for one that began before the log was followed."""
+    whole_s = _or(end.number("total_s"), 0.0)
+    begin_s = begin.time_s if begin else end.time_s - whole_s
+    values = {**(begin.values if begin else {}), **end.values}
+    parts_s = [_or(end.number(name), 0.0) for name in ("write_s", "sync_s")]
+    return _finished(begin_s, end.time_s, parts_s, values)
+
+
+def _or(value: float, otherwise: float) -> float:
+    return otherwise if math.isnan(value) else value
+
+
+def _finished(
+    begin_s: float, end_s: float, parts_s: list[float], values: dict[str, float | str]
+) -> RunEvent:
+    write_s, sync_s = parts_s
+    synced_from_s = min(begin_s + write_s, end_s)
+    return RunEvent(
+        kind="checkpoint",
+        label=f"checkpoint ({values['reason']})" if "reason" in values else "checkpoint",
+        begin_s=begin_s,
+        end_s=end_s,
+        phases=(
+            ("write", begin_s, synced_from_s),
+            ("sync", synced_from_s, min(synced_from_s + sync_s, end_s)),
+        ),
+        values=values,
+    )
+
+
+def _unfinished(begin_s: float, end_s: float, values: dict[str, float | str]) -> RunEvent:
+    return RunEvent(
+        kind="checkpoint",
+        label=UNFINISHED,
+        begin_s=begin_s,
+        end_s=max(begin_s, end_s),
+        values=values,
+    )
+
+
+class _Reading(Struct, frozen=True):
+    """What the checkpointer's counters grew by up to an instant."""
+
+    time_s: float
+    timed: float
+    requested: float
+    write_s: float
+    sync_s: float
+
+
+def _readings(recording: Recording) -> Iterator[_Reading]:
+    """Only those in which something began or ended."""
+    names = ("num_timed", "num_requested", "write_time", "sync_time")
+    grown = [growth(recording, COUNTERS, name) for name in names]
+    known = [each for each in grown if each is not None]
+    if not known:
+        return
+    timed, requested, write_ms, sync_ms = (each.delta for each in known)
+    for place in np.flatnonzero(timed + requested + write_ms + sync_ms).tolist():
+        yield _Reading(
+            float(known[0].time_s[place]),
+            float(timed[place]),
+            float(requested[place]),
+            float(write_ms[place]) / 1000,
+            float(sync_ms[place]) / 1000,
+        )
+
+
+def _from_counters(readings: list[_Reading], end_of_run_s: float) -> Iterator[RunEvent]:
+    """What was open when a reading tells of an end is what ended; a begin with it is the next."""
+    open_reading: _Reading | None = None
+    for reading in readings:
+        begins = reading.timed + reading.requested > 0
+        took_s = reading.write_s + reading.sync_s
+        if took_s:
+            values = _reason(open_reading or reading) | {
+                "write_s": reading.write_s,
+                "sync_s": reading.sync_s,
+            }
+            parts_s = [reading.write_s, reading.sync_s]
+            yield _finished(reading.time_s - took_s, reading.time_s, parts_s, values)
+            open_reading = reading if open_reading and begins else None
+        elif begins:
+            open_reading = reading
+    if open_reading:
+        yield _unfinished(open_reading.time_s, end_of_run_s, _reason(open_reading))
+
+
+def _reason(reading: _Reading) -> dict[str, float | str]:
+    return {"reason": "time" if reading.timed else "requested"}

@@ -1,0 +1,135 @@
+"""Stalls, dips and changes of level that the throughput curve shows by itself.
+
+Nothing here says why. A stall is that next to nothing ended; a dip that throughput fell below
+its level by more than the noise makes plausible, and came back; a change of level that it
+stayed away. What is shorter than an interval is not seen.
+"""
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+import numpy as np
+from msgspec import Struct
+from numpy.typing import NDArray
+
+from dbdyno.analysis.change_points import change_points
+from dbdyno.analysis.estimate import Series
+from dbdyno.analysis.run_event import RunEvent
+from dbdyno.analysis.timeline import Timeline
+
+STALLED_SHARE = 0.05
+DIP_MIN = 0.1
+CHANGE_MIN = 0.05
+LEVEL_MIN_S = 10.0
+INTERVALS_MIN = 10
+Mask = NDArray[np.bool_]
+
+# In steady noise one interval of 30 000 is so far below its level.
+_BELOW = 4.0
+# To where a dip that was found reaches on both its sides.
+_STILL_BELOW = 2.0
+_MAD_TO_DEVIATION = 1.4826
+
+
+class Curve(Struct, frozen=True):
+    """The measured intervals, and the level that each belongs to."""
+
+    begin_s: Series
+    end_s: Series
+    tps: Series
+    is_stalled: Mask
+    level: Series
+    deviation: float
+    """How far a usual interval lies from its level: robust, so that dips do not count."""
+
+    @property
+    def is_low(self) -> Mask:
+        """Intervals far below their level, and the neighbours that are still below it."""
+        distance = self.level - self.tps
+        far = (distance > _BELOW * self.deviation) & (distance > DIP_MIN * self.level)
+        found = np.zeros(len(far), dtype=bool)
+        for begin, end in runs(distance > _STILL_BELOW * self.deviation):
+            found[begin:end] = far[begin:end].any()
+        return found
+
+
+def curve(timeline: Timeline) -> Curve | None:
+    """None where there are too few intervals to tell a level."""
+    whole = timeline.whole_intervals()
+    measured = whole.phase == "measure"
+    tps, seconds = whole.tps[measured], whole.seconds[measured]
+    if len(tps) < INTERVALS_MIN or not tps.any():
+        return None
+    is_stalled = tps < STALLED_SHARE * float(np.median(tps[tps > 0]))
+    level = _levels(tps, seconds, is_stalled)
+    # A count of n has at least the deviation √n, also where the usual interval has none.
+    counted = np.sqrt(np.median(level) / np.median(seconds))
+    spread = float(np.median(np.abs(tps - level)[~is_stalled])) * _MAD_TO_DEVIATION
+    begin_s = whole.time_s[measured]
+    return Curve(begin_s, begin_s + seconds, tps, is_stalled, level, max(spread, float(counted)))
+
+
+def curve_events(of: Curve) -> list[RunEvent]:
+    """In no order; a dip that holds a stall is not told beside it."""
+    return [*_stalls(of), *_dips(of), *_changes(of)]
+
+
+def runs(condition: Mask) -> list[tuple[int, int]]:
+    """Where it holds: begin and end of each stretch, the end not in it."""
+    edges = np.flatnonzero(np.diff(condition.astype(np.int8), prepend=0, append=0)).tolist()
+    return list(zip(edges[::2], edges[1::2], strict=True))
+
+
+def _levels(tps: Series, seconds: Series, is_stalled: Mask) -> Series:
+    """The median of each stretch between changes that stay, for 10 s and a tenth of the run.
+
+    A standstill is no level, however long.
+    """
+    shortest = max(LEVEL_MIN_S / float(np.median(seconds)), len(tps) / 10)
+    moving = tps[~is_stalled]
+    bounds = [0, *change_points(moving, int(np.ceil(shortest))), len(moving)]
+    medians = [np.median(moving[begin:end]) for begin, end in pairwise(bounds)]
+    place = np.maximum(np.cumsum(~is_stalled) - 1, 0)
+    level: Series = np.repeat(medians, np.diff(bounds))[place]
+    return level
+
+
+def _stalls(of: Curve) -> Iterator[RunEvent]:
+    """Where so many were missing that a slow load does not explain it: of n usually √n vary."""
+    usual = np.cumsum(of.level * (of.end_s - of.begin_s))
+    for begin, end in runs(of.is_stalled):
+        if usual[end - 1] - (usual[begin - 1] if begin else 0.0) >= _BELOW**2:
+            yield RunEvent(
+                kind="stall",
+                label="stall",
+                begin_s=float(of.begin_s[begin]),
+                end_s=float(of.end_s[end - 1]),
+            )
+
+
+def _dips(of: Curve) -> Iterator[RunEvent]:
+    for begin, end in runs(of.is_low):
+        if not of.is_stalled[begin:end].any():
+            yield RunEvent(
+                kind="dip",
+                label="dip",
+                begin_s=float(of.begin_s[begin]),
+                end_s=float(of.end_s[end - 1]),
+            )
+
+
+def _changes(of: Curve) -> Iterator[RunEvent]:
+    """From where throughput left a level to the end of the next one."""
+    places = [*(np.flatnonzero(np.diff(of.level)) + 1).tolist(), len(of.level)]
+    for place, after in pairwise(places):
+        before_tps, after_tps = float(of.level[place - 1]), float(of.level[place])
+        change = after_tps / before_tps - 1 if before_tps else np.inf
+        if abs(change) >= CHANGE_MIN:
+            yield RunEvent(
+                kind="level",
+                label="rise" if change > 0 else "fall",
+                begin_s=float(of.begin_s[place]),
+                end_s=float(of.end_s[after - 1]),
+                depth=-change,
+                values={"before_tps": before_tps, "after_tps": after_tps},
+            )

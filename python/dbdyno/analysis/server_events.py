@@ -1,0 +1,122 @@
+"""Autovacuums, deadlocks and outages, from the server's log or else from what was counted.
+
+A counter that grew says that something ended since the last reading, not when: such an event
+reaches over the whole reading.
+"""
+
+import math
+from collections.abc import Iterator
+from typing import TypeAlias
+
+import msgspec
+import numpy as np
+
+from dbdyno.analysis.readings import growth, level, objects
+from dbdyno.analysis.run_event import Entry, RunEvent, entries, joined
+from dbdyno.model.recording import Recording, rows
+
+Values: TypeAlias = dict[str, float | str]
+
+_TABLES = "pg_stat_user_tables"
+_PROGRESS = "progress"
+_VACUUM = "VACUUM/"
+# Deadlocks and vacuums that follow each other so closely are one event.
+_GAP_S = 1.0
+
+
+def autovacuums(recording: Recording) -> list[RunEvent]:
+    """Per table. A server that logs only long ones is believed by its counters."""
+    logged = [_logged_vacuum(entry) for entry in entries(recording, "autovacuum")]
+    known = {event.label for event in logged}
+    counted = [event for event in _counted_vacuums(recording) if event.label not in known]
+    return joined([*logged, *counted], _GAP_S)
+
+
+def _logged_vacuum(entry: Entry) -> RunEvent:
+    elapsed_s = entry.number("elapsed_s")
+    begin_s = entry.time_s - (0.0 if math.isnan(elapsed_s) else elapsed_s)
+    return _vacuum(str(entry.values.get("table", "")), begin_s, entry.time_s, entry.values)
+
+
+def _vacuum(table: str, begin_s: float, end_s: float, values: Values) -> RunEvent:
+    return RunEvent(
+        kind="autovacuum",
+        label=f"autovacuum of {table}" if table else "autovacuum",
+        begin_s=begin_s,
+        end_s=end_s,
+        values=values,
+    )
+
+
+def _counted_vacuums(recording: Recording) -> Iterator[RunEvent]:
+    """Those that ended, by the tables' counters, and how long they were seen at work."""
+    for table in objects(recording, _TABLES):
+        ended = growth(recording, _TABLES, "autovacuum_count", table)
+        if ended is None or not ended.delta.any():
+            continue
+        yield from _at_work(recording, table)
+        for place in np.flatnonzero(ended.delta).tolist():
+            end_s = float(ended.time_s[place])
+            begin_s = end_s - float(ended.seconds[place])
+            yield _vacuum(table, begin_s, end_s, {"count": float(ended.delta[place])})
+
+
+def _at_work(recording: Recording, table: str) -> Iterator[RunEvent]:
+    """Each reading at which one was seen; none has ended yet, so they count for nothing."""
+    progress = level(recording, _PROGRESS, "total", f"{_VACUUM}{table}")
+    if progress is None:
+        return
+    ends_s = [*progress.time_s[1:].tolist(), float(progress.time_s[-1])]
+    for begin_s, end_s, total in zip(
+        progress.time_s.tolist(), ends_s, progress.value.tolist(), strict=True
+    ):
+        if total:
+            yield _vacuum(table, begin_s, end_s, {"count": 0.0})
+
+
+def deadlocks(recording: Recording) -> list[RunEvent]:
+    """Moments at which the server ended a deadlock by failing one of its transactions."""
+    logged = [_deadlock(entry.time_s, entry.time_s, 1) for entry in entries(recording, "deadlock")]
+    return joined(logged or _counted_deadlocks(recording), _GAP_S)
+
+
+def _deadlock(begin_s: float, end_s: float, count: float) -> RunEvent:
+    return RunEvent(
+        kind="deadlock", label="deadlock", begin_s=begin_s, end_s=end_s, values={"count": count}
+    )
+
+
+def _counted_deadlocks(recording: Recording) -> Iterator[RunEvent]:
+    counted = growth(recording, "pg_stat_database", "deadlocks", "")
+    if counted is None:
+        return
+    for place in np.flatnonzero(counted.delta).tolist():
+        end_s = float(counted.time_s[place])
+        begin_s = end_s - float(counted.seconds[place])
+        yield _deadlock(begin_s, end_s, float(counted.delta[place]))
+
+
+def outages(recording: Recording, end_of_run_s: float) -> list[RunEvent]:
+    """Lost connections, as each thread of the engine saw them, and restarts told by the log.
+
+    One that did not end lasts to the end of the run.
+    """
+    begin_s = recording.tables["intervals"]["time_s"].min(initial=0.0)
+    started = [entry.time_s for entry in entries(recording, "start")]
+    restarts = [(time_s, time_s) for time_s in started if begin_s < time_s < end_of_run_s]
+    lost = [
+        (time_s, end_of_run_s if math.isnan(seconds) else time_s + seconds)
+        for time_s, seconds in rows(recording.tables["outages"], ("time_s", "seconds"))
+    ]
+    whole = joined((_outage(*span) for span in [*lost, *restarts]), _GAP_S)
+    return [_named(event, [time_s for time_s, _ in restarts]) for event in whole]
+
+
+def _outage(begin_s: float, end_s: float) -> RunEvent:
+    return RunEvent(kind="outage", label="outage", begin_s=begin_s, end_s=end_s)
+
+
+def _named(event: RunEvent, restarts_s: list[float]) -> RunEvent:
+    restarted = any(event.begin_s <= time_s <= event.end_s for time_s in restarts_s)
+    label = "server restart" if restarted else "connections lost"
+    return msgspec.structs.replace(event, label=label, values={})

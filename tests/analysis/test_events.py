@@ -1,0 +1,170 @@
+import math
+
+import numpy as np
+import pytest
+
+from dbdyno.analysis.events import events
+from tests.support.recordings import MadeRun
+
+SECONDS = 60
+
+
+def steady(noise=20, seed=2, seconds=SECONDS, warmup=0):
+    return np.random.default_rng(seed).normal(1000, noise, seconds + warmup)
+
+
+def run(ok=None, **options):
+    return MadeRun(steady() if ok is None else ok, seconds=SECONDS, warmup=0, **options)
+
+
+def found(made, kind=None):
+    return [event for event in events(made.recording()) if kind in (None, event.kind)]
+
+
+def changed(begin, end, factor):
+    ok = steady()
+    ok[begin:end] *= factor
+    return ok
+
+
+@pytest.mark.parametrize("noise", [0, 5, 20, 100])
+def test_a_steady_run_has_no_events(noise):
+    """Over 20 runs of a minute: what is said of noise is said too often."""
+    said = [events(run(steady(noise, seed)).recording()) for seed in range(20)]
+    assert sum(map(bool, said)) == 0
+
+
+@pytest.mark.parametrize("tps", [1, 5, 50])
+def test_a_steady_run_of_few_transactions_has_no_events(tps):
+    arrivals = np.random.default_rng(8)
+    said = [events(run(arrivals.poisson(tps, SECONDS)).recording()) for _ in range(20)]
+    assert sum(map(bool, said)) == 0
+
+
+def test_a_slow_load_that_stands_still_for_long_has_stalled():
+    ok = np.random.default_rng(8).poisson(5, SECONDS)
+    ok[20:30] = 0
+    (event,) = found(run(ok))
+    assert (event.kind, event.begin_s, event.end_s) == ("stall", 20, 30)
+
+
+def test_a_stall_is_told_with_its_depth():
+    (event,) = found(run(changed(20, 23, 0.01)))
+    assert (event.kind, event.begin_s, event.end_s) == ("stall", 20, 23)
+    assert event.depth == pytest.approx(0.99, abs=0.01)
+
+
+@pytest.mark.parametrize("length", [1, 4, 8])
+def test_a_dip_is_told_once_with_its_depth(length):
+    (event,) = found(run(changed(20, 20 + length, 0.7)))
+    assert (event.kind, event.begin_s, event.end_s) == ("dip", 20, 20 + length)
+    assert event.depth == pytest.approx(0.3, abs=0.03)
+
+
+def test_a_fall_that_stays_is_a_change_of_level_and_no_dip():
+    (event,) = found(run(changed(35, SECONDS, 0.8)))
+    assert (event.kind, event.label) == ("level", "fall")
+    assert (event.begin_s, event.end_s) == (pytest.approx(35, abs=1), SECONDS)
+    assert event.depth == pytest.approx(0.2, abs=0.02)
+    assert event.values["before_tps"] == pytest.approx(1000, abs=20)
+
+
+def test_dips_on_a_lower_level_are_told_against_it():
+    ok = changed(30, SECONDS, 0.6)
+    ok[45:48] *= 0.7
+    level, dip = found(run(ok))
+    assert (level.kind, dip.kind) == ("level", "dip")
+    assert dip.depth == pytest.approx(0.3, abs=0.03)
+
+
+def test_few_intervals_show_nothing_and_break_nothing():
+    assert events(MadeRun([5, 0, 9], seconds=3, warmup=0).recording()) == []
+    assert events(MadeRun(np.zeros(60), warmup=0).recording()) == []
+    assert events(MadeRun(np.empty(0), seconds=0, warmup=0).recording()) == []
+
+
+def test_a_checkpoint_in_the_log_has_its_phases():
+    made = run(changed(10, 20, 0.5)).log(10.0, "checkpoint_start", reason="wal")
+    made.log(20.0, "checkpoint_end", write_s=8.0, sync_s=1.5, total_s=10.0, buffers=700.0)
+    (event,) = found(made, "checkpoint")
+    assert (event.label, event.begin_s, event.end_s) == ("checkpoint (wal)", 10, 20)
+    assert event.phases == (("write", 10, 18), ("sync", 18, 19.5))
+    assert event.values["buffers"] == 700
+    assert event.depth == pytest.approx(0.5, abs=0.02)
+
+
+def test_checkpoints_at_the_edges_of_the_run():
+    made = run().log(4.0, "checkpoint_end", write_s=5.0, sync_s=1.0, total_s=6.0)
+    made.log(50.0, "checkpoint_start", reason="time")
+    first, last = found(made, "checkpoint")
+    assert (first.begin_s, first.end_s) == (-2, 4)
+    assert (last.label, last.end_s) == ("checkpoint, unfinished", SECONDS)
+
+
+def per_second(**at):
+    """Deltas that are 0 but for the seconds given."""
+    series = np.zeros(SECONDS)
+    for second, delta in at.items():
+        series[int(second[1:])] = delta
+    return series
+
+
+def test_without_a_log_checkpoints_come_from_counters():
+    deltas = {
+        "num_timed": per_second(t9=1),
+        "num_requested": per_second(t29=1, t55=1),
+        "write_time": per_second(t19=9000, t29=300),
+        "sync_time": per_second(t19=500, t29=100),
+    }
+    made = run().counters("pg_stat_checkpointer", deltas)
+    timed, requested, unfinished = found(made, "checkpoint")
+    assert (timed.label, timed.begin_s, timed.end_s) == ("checkpoint (time)", 10.5, 20)
+    assert timed.phases == (("write", 10.5, 19.5), ("sync", 19.5, 20))
+    assert (requested.label, requested.begin_s) == ("checkpoint (requested)", pytest.approx(29.6))
+    assert (unfinished.label, unfinished.begin_s) == ("checkpoint, unfinished", 56)
+
+
+def test_a_checkpoint_that_begins_as_another_ends_is_the_next():
+    deltas = {
+        "num_requested": per_second(t5=1, t15=1),
+        "write_time": per_second(t15=9000, t25=9000),
+    }
+    made = run().counters("pg_stat_checkpointer", deltas)
+    assert [event.end_s for event in found(made, "checkpoint")] == [16, 26]
+
+
+def test_autovacuums_are_told_per_table_from_log_and_counters():
+    made = run().log(12.0, "autovacuum", table="accounts", elapsed_s=2.0)
+    tables = "pg_stat_user_tables"
+    made.counters(tables, {"autovacuum_count": per_second(t11=1)}, of="accounts")
+    made.counters(tables, {"autovacuum_count": per_second(t30=1)}, of="history")
+    made.levels("progress", {"total": per_second(t26=50, t27=50, t28=50)}, of="VACUUM/history")
+    logged, counted = found(made, "autovacuum")
+    assert (logged.label, logged.begin_s, logged.end_s) == ("autovacuum of accounts", 10, 12)
+    assert (counted.label, counted.begin_s, counted.end_s) == ("autovacuum of history", 27, 31)
+    assert counted.values["count"] == 1
+
+
+def test_deadlocks_that_follow_each_other_closely_are_one_event():
+    made = run()
+    for time_s in (10.0, 10.4, 11.2, 40.0):
+        made.log(time_s, "deadlock")
+    first, second = found(made, "deadlock")
+    assert (first.begin_s, first.end_s, first.values["count"]) == (10, 11.2, 3)
+    assert second.depth == pytest.approx(0, abs=0.05)
+    counted = run().counters("pg_stat_database", {"deadlocks": per_second(t20=2)})
+    (event,) = found(counted, "deadlock")
+    assert (event.begin_s, event.end_s, event.values["count"]) == (20, 21, 2)
+
+
+def test_outages_of_several_threads_and_the_restart_are_one_event():
+    made = run(changed(30, 34, 0)).log(-5.0, "start").log(33.0, "start")
+    made.outage(30.0, 3.5, connections_lost=4).outage(30.1, 3.6, connections_lost=4)
+    outage, stall = found(made)
+    assert (outage.label, outage.begin_s, outage.end_s) == ("server restart", 30, 33.7)
+    assert stall.kind == "stall"
+
+
+def test_connections_that_never_came_back_were_lost_to_the_end():
+    (event,) = found(run().outage(50.0, math.nan), "outage")
+    assert (event.label, event.end_s) == ("connections lost", SECONDS)
