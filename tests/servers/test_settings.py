@@ -46,6 +46,14 @@ def test_durability_is_left_alone() -> None:
     assert not {"fsync", "synchronous_commit", "full_page_writes", "wal_level"} & chosen.keys()
 
 
+def test_the_log_can_be_read_and_costs_nothing_while_nothing_happens() -> None:
+    chosen = as_dict(choose_settings(MACHINE, 8, {}))
+    assert chosen["log_checkpoints"] == "on"
+    assert (chosen["log_line_prefix"], chosen["log_timezone"]) == ("%m [%p] ", "UTC")
+    assert chosen["lc_messages"] == "C"
+    assert not {"log_statement", "log_duration", "log_lock_waits"} & chosen.keys()
+
+
 def test_an_unknown_setting_names_the_nearest() -> None:
     postgres = embedded_binaries()[0].postgres
     with pytest.raises(DbdynoError) as caught:

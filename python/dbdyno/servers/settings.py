@@ -72,6 +72,9 @@ def _ours(machine: Machine, connections: int) -> list[Setting]:
         Setting("track_io_timing", "on", "reads and writes are measured, not guessed"),
         Setting("log_checkpoints", "on", "the log explains dips"),
         Setting("log_autovacuum_min_duration", "0", "the log explains dips"),
+        Setting("log_line_prefix", "%m [%p] ", "each line of the log has its time"),
+        Setting("log_timezone", "UTC", "a time of the log is one moment everywhere"),
+        Setting("lc_messages", "C", "the log is read by dbdyno, too"),
     ]
 
 
