@@ -11,6 +11,7 @@ from pathlib import Path
 from dbdyno.cli.app import COMMANDS, make_app
 from dbdyno.cli.output import Exit
 from dbdyno.host.doctor import all_probes
+from dbdyno.host.watched import HostSource, all_sources
 from dbdyno.store.tables import SCHEMAS
 from dbdyno.targets.registry import all_targets
 from dbdyno.workloads.base import Workload
@@ -76,6 +77,28 @@ def doctor() -> str:
     return _page(["# What the doctor looks at", _table(("probe", "why it matters"), rows)])
 
 
+def machine() -> str:
+    """What telemetry reads of the machine."""
+    return _page(["# What is watched of the machine", *map(_source, all_sources().values())])
+
+
+def _source(source: HostSource) -> str:
+    said = f"{source.watches[0].upper()}{source.watches[1:]}."
+    rows = [
+        ("objects", source.objects),
+        ("counters", _names(source.counters)),
+        ("levels", _names(source.levels)),
+        ("read every", f"{source.every_s:g} s"),
+        ("from", source.files),
+    ]
+    told = [row for row in rows if row[1]]
+    return "\n\n".join([f"## {source.name}", said, _table(("", ""), told)])
+
+
+def _names(names: Iterable[str]) -> str:
+    return ", ".join(f"`{name}`" for name in sorted(names))
+
+
 def recorded() -> str:
     """The tables of a run folder, as ``dbdyno sql`` offers them."""
     parts = ["# Tables of the runs", "`dbdyno sql` adds the column `run_id` to each."]
@@ -95,6 +118,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "commands": commands,
     "databases": targets,
     "doctor": doctor,
+    "machine": machine,
     "tables": recorded,
     "workloads": workloads,
 }

@@ -1,13 +1,16 @@
 """Everything that the code declares is described, and the reference says it."""
 
 import re
+from pathlib import Path
 
 import pytest
 
 from dbdyno.cli.app import COMMANDS
 from dbdyno.cli.output import Exit
 from dbdyno.host.doctor import all_probes
+from dbdyno.host.watched import all_sources
 from dbdyno.store.tables import SCHEMAS
+from dbdyno.targets.postgresql.telemetry.views import VIEWS
 from dbdyno.targets.registry import all_targets
 from dbdyno.workloads.registry import all_workloads
 from docs import reference
@@ -62,3 +65,17 @@ def test_every_probe_says_why_it_looks():
 def test_every_table_and_target_is_listed():
     assert all(f"## {name}\n" in reference.recorded() for name in SCHEMAS)
     assert all(f"| `{name}` |" in reference.targets() for name in all_targets())
+
+
+def test_every_source_of_the_machine_says_what_it_tells():
+    page = reference.machine()
+    for name, source in all_sources().items():
+        assert f"## {name}\n" in page
+        for words in (source.watches, source.objects, source.files):
+            assert len(words) > 8, name
+        assert all(f"`{column}`" in page for column in source.counters | source.levels)
+
+
+def test_the_manual_names_every_view_that_is_read():
+    page = (Path(reference.__file__).parent / "telemetry.md").read_text()
+    assert [view.name for view in VIEWS if f"`{view.name}`" not in page] == []
