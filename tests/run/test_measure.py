@@ -50,9 +50,13 @@ class Observer:
         self.seen.append(f"interval {frame.index}")
 
 
-def run(engine: Engine) -> tuple[Measured, Observer, list[bytes], list[str]]:
+def run(engine: Engine) -> tuple[Measured, Observer, list[tuple[bytes, type]], list[str]]:
     observer, kept, logged = Observer(), [], []
-    measured = measure(engine, plan_of(), observer, kept.append, logged.append)
+
+    def keep(raw: bytes, frame: Frame) -> None:
+        kept.append((raw, type(frame)))
+
+    measured = measure(engine, plan_of(), observer, keep, logged.append)
     return measured, observer, kept, logged
 
 
@@ -65,15 +69,15 @@ def test_numbers_that_contradict_each_other_are_not_believed():
     assert engine.calls == ["kill"]
 
 
-def test_every_frame_is_kept_and_each_finds_its_place():
+def test_every_frame_is_passed_on_and_each_finds_its_place():
     hello = Hello(1, "epoll", "", 2, [], ["a warning"])
     note = Note(0, "server", "vacuum")
     outage = Outage(0, 2_500_000_000, 8, "terminated")
-    engine = Engine(hello, started(), interval(0), note, outage, interval(1), done())
+    frames = [hello, started(), interval(0), note, outage, interval(1), done()]
 
-    measured, observer, kept, logged = run(engine)
+    measured, observer, kept, logged = run(Engine(*frames))
 
-    assert kept == [b"0", b"1", b"2", b"3", b"4", b"5", b"6"]
+    assert kept == [(str(n).encode(), type(frame)) for n, frame in enumerate(frames)]
     outage_told = "8 connections lost: terminated; the first was had again after 2.5 s"
     assert observer.seen == ["started", "interval 0", outage_told, "interval 1"]
     assert logged == ["engine: a warning", "server: vacuum", outage_told]

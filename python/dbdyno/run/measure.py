@@ -1,4 +1,4 @@
-"""Drives one engine to its end: every frame is kept, the observer told, silence ended.
+"""Drives one engine to its end: every frame is passed on, the observer told, silence ended.
 
 Says what happened and judges nothing: that is ``run/validity.py``'s business.
 """
@@ -67,10 +67,10 @@ def measure(
     engine: Engine,
     plan: Plan,
     observer: Observer,
-    keep: Callable[[bytes], None],
+    keep: Callable[[bytes, Frame], None],
     log: Callable[[str], None],
 ) -> Measured:
-    """Reads the engine's frames to the end."""
+    """Reads the engine's frames to the end; ``keep`` gets each as it came, and decoded."""
     measured = Measured()
     with (
         Watchdog(engine.kill, _patience_before_start_s(plan)) as watchdog,
@@ -78,7 +78,7 @@ def measure(
     ):
         try:
             for raw, frame in engine:
-                keep(raw)
+                keep(raw, frame)
                 watchdog.beat(_patience_s(plan) if isinstance(frame, Started) else None)
                 _take(measured, frame, plan, observer, log)
         except BaseException:

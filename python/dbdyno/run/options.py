@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal
 from cyclopts import Group, Parameter, Token
 
 from dbdyno.model.plan import Io, QueryMode, Stage, Think
+from dbdyno.model.telemetry import Level
 from dbdyno.run import grammar
 
 SECOND_NS = 1_000_000_000
@@ -21,7 +22,8 @@ _TARGET = Group("Target", sort_key=1)
 _WORK = Group("Work", sort_key=2)
 _LOAD = Group("Load", sort_key=3)
 _LIMITS = Group("Limits", sort_key=4)
-_OUTPUT = Group("Output", sort_key=5)
+_TELEMETRY = Group("Telemetry", sort_key=5)
+_OUTPUT = Group("Output", sort_key=6)
 
 
 def parsed(parse: Callable[[str], Any]) -> Callable[[object, Sequence[Token]], Any]:
@@ -208,6 +210,14 @@ class RunOptions(TargetOptions, DataOptions):
 
     io: Annotated[Io, _flag("--io", group=_LIMITS, show_default=True)] = "auto"
     """The kernel interface that drives the sockets."""
+
+    telemetry: Annotated[Level, _flag("--telemetry", group=_TELEMETRY, show_default=True)] = "basic"
+    """How closely server and machine are watched, to say why a number is not more."""
+
+    server_log: Annotated[Path | None, _flag("--server-log", group=_TELEMETRY, metavar="FILE")] = (
+        None
+    )
+    """The log of a server that dbdyno did not start, when it does not tell where it is."""
 
     interval_ns: Annotated[int, _span("--interval", group=_OUTPUT)] = SECOND_NS
     """Record so often; from 100ms."""

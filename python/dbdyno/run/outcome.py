@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from dbdyno.model.plan import Plan
 from dbdyno.model.record import RunRecord, Status
 from dbdyno.run.measure import Measured
+from dbdyno.run.options import RunOptions
 from dbdyno.run.plan import cores_available
 from dbdyno.run.validity import invalid_reasons
 from dbdyno.servers.base import Server
@@ -25,14 +26,14 @@ _STATUS_OF_END: dict[str, Status] = {
 
 
 def first_record(
-    plan: Plan, name: str, server: Server, description: ServerDescription, tags: dict[str, str]
+    plan: Plan, work: str, server: Server, description: ServerDescription, options: RunOptions
 ) -> RunRecord:
     """What is known before the first transaction."""
     return RunRecord(
         run_id="",  # the run folder gives it
         status="running",
         started_at=datetime.now(UTC).isoformat(timespec="seconds"),
-        workload=name,
+        workload=work,
         target=server.url,
         server={
             "kind": server.kind,
@@ -40,7 +41,8 @@ def first_record(
             "durability": description.durability,
         },
         seed=plan.seed,
-        tags=tags,
+        tags=dict(options.tags),
+        telemetry={"level": options.telemetry},
     )
 
 
@@ -52,7 +54,6 @@ def judged(  # noqa: PLR0913 - all that a verdict rests on
     failures_max: float,
     violations: Sequence[str],
     doubts: Sequence[str],
-    server_cpu_us: float | None,
 ) -> RunRecord:
     """The summary with its verdict."""
     reasons = _reasons(plan, measured, failures_max, violations)
@@ -62,7 +63,6 @@ def judged(  # noqa: PLR0913 - all that a verdict rests on
         valid=not reasons,
         invalid_reasons=reasons,
         doubts=[*doubts, *summary.doubts],
-        server={**summary.server, "cpu_us_per_transaction": server_cpu_us},
     )
 
 

@@ -21,6 +21,7 @@ from dbdyno.model.plan import (
     Think,
 )
 from dbdyno.run.options import SECOND_NS, RunOptions
+from dbdyno.telemetry.pace import activity_interval_ns
 
 CLIENTS_DEFAULT = 8
 DURATION_DEFAULT_NS = 30 * SECOND_NS
@@ -74,6 +75,7 @@ def _contradictions(options: RunOptions) -> Iterator[str]:
         ("--rate", "--think"): is_open(options) and options.think,
         ("--target", "--server"): options.target and options.server,
         ("--target", "--set"): options.target and options.settings,
+        ("--telemetry off", "--server-log"): options.telemetry == "off" and options.server_log,
     }
     for (one, other), both in pairs.items():
         if both:
@@ -126,6 +128,7 @@ def make_plan(
         transactions_per_client=options.transactions,
         warmup_ns=options.warmup_ns,
         interval_ns=options.interval_ns,
+        activity_interval_ns=activity_interval_ns(options.telemetry),
         latency_limit_ns=options.latency_limit_ns,
         reconnect_each_transaction=options.reconnect,
         retry=Retry(tries_max=options.tries_max, time_max_ns=options.retry_time_ns),

@@ -10,14 +10,16 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 
 import msgspec
+from msgspec.structs import replace
 
 from dbdyno.analysis import summarize
 from dbdyno.errors import DbdynoError
 from dbdyno.host.describe import describe_host
 from dbdyno.host.file_limit import make_room_for
-from dbdyno.model.frame import Interval, Started
+from dbdyno.model.frame import Activity, Frame, Interval, Started
 from dbdyno.model.plan import Address, Endpoint, Plan, UnixSocket
 from dbdyno.model.recording import Recording
+from dbdyno.run.explaining import explained
 from dbdyno.run.grammar import WeightedName
 from dbdyno.run.invariants import Watch, begin_watch
 from dbdyno.run.measure import Measured, measure
@@ -27,9 +29,9 @@ from dbdyno.run.outcome import first_record, judged, placement_doubts
 from dbdyno.run.plan import client_count, make_plan, refuse_contradictions
 from dbdyno.run.refusals import refuse_problems, refuse_too_many
 from dbdyno.run.scene import Scene, enter, load_told, prepare, settle
-from dbdyno.run.server_cost import ServerCost
 from dbdyno.run.target import open_server
 from dbdyno.run.tools import Tools
+from dbdyno.run.watching import Follower, watching
 from dbdyno.run.work import Work, find_work
 from dbdyno.store import Run, RunWriter, remove_run
 from dbdyno.store.writer import LOG
@@ -85,15 +87,13 @@ class _Run:
         values, watch = self._prepared()
         plan = _plan(self.options, self.work, values, self.scene.server.endpoint(), self.seed)
         description = self.scene.target.describe(self.scene.control)
-        record = first_record(
-            plan, self.work.name, self.scene.server, description, dict(self.options.tags)
-        )
+        record = first_record(plan, self.work.name, self.scene.server, description, self.options)
         with RunWriter(record, plan) as writer:
             self._describe(writer, description)
             with _as_failed_run():
-                measured, cost = self._measure(writer, plan, watch)
+                measured = self._measure(writer, plan, watch)
                 if measured.has_begun:
-                    return self._conclude(writer, plan, measured, cost, watch)
+                    return self._conclude(writer, plan, measured, watch)
         remove_run(writer.folder)
         raise _not_begun(measured)
 
@@ -136,57 +136,63 @@ class _Run:
         told = msgspec.to_builtins(description)
         writer.write_server({**told, "chosen": msgspec.to_builtins(server.settings)})
 
-    def _measure(
-        self, writer: RunWriter, plan: Plan, watch: Watch | None
-    ) -> tuple[Measured, ServerCost]:
-        cost = ServerCost(self.scene.server.process_id)
-        witness = _Witness(self.observer, cost, watch)
-        with (writer.folder / LOG).open("a", encoding="utf-8") as log:
+    def _measure(self, writer: RunWriter, plan: Plan, watch: Watch | None) -> Measured:
+        witness = _Witness(self.observer, watch)
+        with (
+            watching(self.options, self.scene, writer) as follower,
+            (writer.folder / LOG).open("a", encoding="utf-8") as log,
+        ):
             engine = self.tools.start(plan, log)
-            return measure(engine, plan, witness, writer.append_frame, writer.log), cost
+            keep = _Keeper(writer, follower).keep
+            measured = measure(engine, plan, witness, keep, writer.log)
+            follower.finish()
+        return measured
 
     def _conclude(
-        self,
-        writer: RunWriter,
-        plan: Plan,
-        measured: Measured,
-        cost: ServerCost,
-        watch: Watch | None,
+        self, writer: RunWriter, plan: Plan, measured: Measured, watch: Watch | None
     ) -> Recording:
         violations = watch.violations(self.scene, measured.done) if watch and measured.done else []
         recording = Run(writer.folder).recording()
-        writer.finish(
-            judged(
-                summarize(recording, self.tools.histograms),
-                plan,
-                measured,
-                failures_max=self.options.failures_max,
-                violations=violations,
-                doubts=[*(watch.doubts if watch else []), *placement_doubts(self.scene.server)],
-                server_cpu_us=cost.per_transaction_us(measured.done) if measured.done else None,
-            )
+        verdict = judged(
+            summarize(recording, self.tools.histograms),
+            plan,
+            measured,
+            failures_max=self.options.failures_max,
+            violations=violations,
+            doubts=[*(watch.doubts if watch else []), *placement_doubts(self.scene.server)],
         )
-        return msgspec.structs.replace(
-            recording, record=writer.record
-        )  # the same tables, now judged
+        complete = replace(recording, record=verdict)
+        writer.finish(explained(complete, self.tools.histograms, writer.log))
+        return replace(recording, record=writer.record)  # the same tables, now judged
+
+
+@dataclass(frozen=True)
+class _Keeper:
+    """Where the engine's frames go: into the run folder, and to whoever follows the run."""
+
+    writer: RunWriter
+    follower: Follower
+
+    def keep(self, raw: bytes, frame: Frame) -> None:
+        """In this order: what the follower adds rests on the frame."""
+        if not isinstance(frame, Activity):
+            self.writer.append_frame(raw)
+        self.follower.take(frame)
 
 
 class _Witness:
     """Everyone who follows a run while it lasts."""
 
-    def __init__(self, observer: Observer, cost: ServerCost, watch: Watch | None) -> None:
+    def __init__(self, observer: Observer, watch: Watch | None) -> None:
         self._observer = observer
-        self._cost = cost
         self._watch = watch
         self.say = observer.say
         self.loading = observer.loading
 
     def started(self, plan: Plan, started: Started) -> None:
-        self._cost.started(started)
         self._observer.started(plan, started)
 
     def interval(self, interval: Interval) -> None:
-        self._cost.interval(interval)
         if self._watch is not None:
             self._watch.commits.add(interval)
         self._observer.interval(interval)

@@ -9,6 +9,8 @@ from math import ceil
 
 from msgspec import Struct
 
+from dbdyno.model.telemetry import Level
+
 _REMEMBERED = 8
 
 
@@ -22,6 +24,17 @@ class Pace(Struct, frozen=True, kw_only=True):
     interval_ns: int
     steps_max: int
     share: float
+
+
+PACES: dict[Level, Pace] = {
+    "basic": Pace(interval_ns=500_000_000, steps_max=1, share=0.01),
+    "full": Pace(interval_ns=20_000_000, steps_max=5, share=0.02),
+}
+
+
+def activity_interval_ns(level: Level) -> int | None:
+    """How often the engine is to say what its clients do; None when nobody asks."""
+    return PACES[level].interval_ns if level in PACES else None
 
 
 class Stride:

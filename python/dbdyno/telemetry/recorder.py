@@ -27,13 +27,13 @@ from dbdyno.telemetry.joining import Joiner, backends_of
 from dbdyno.telemetry.line import Line
 from dbdyno.telemetry.log_follower import LogFollower
 from dbdyno.telemetry.machine_task import MachineTask
-from dbdyno.telemetry.pace import Stride
+from dbdyno.telemetry.pace import PACES, Stride
 from dbdyno.telemetry.server_task import ServerTask
 from dbdyno.telemetry.statement_texts import StatementTexts
 from dbdyno.telemetry.teller import Teller
 from dbdyno.telemetry.ticking import Ticker
 from dbdyno.telemetry.waiting_room import WaitingRoom
-from dbdyno.telemetry.watching import PACES, Watcher
+from dbdyno.telemetry.watching import Watcher
 from dbdyno.telemetry.worker import Task, Worker
 
 # A server that answers has said all within this time; one that does not never will.
@@ -149,9 +149,9 @@ class Recorder:
         return self._watcher
 
     def _machine_task(self, engine: int) -> Task:
-        folders = (self._watched.data_directory, self._watched.log_path)
-        known = [folder for folder in folders if folder is not None]
-        return MachineTask(watch(self._watched.process_id, engine, known), self._teller)
+        data, log = self._watched.data_directory, self._watched.log_path
+        folders = [folder for folder in (data, log and log.parent) if folder]
+        return MachineTask(watch(self._watched.process_id, engine, folders), self._teller)
 
     def _log_follower(self) -> Task:
         return LogFollower(self._find_log, self._watched.telemetry.log_reader(), self._teller)

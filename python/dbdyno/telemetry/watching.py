@@ -8,22 +8,16 @@ import time
 from collections.abc import Set
 
 from dbdyno.model.frame import Started
-from dbdyno.model.telemetry import Level
 from dbdyno.targets.telemetry import Session, Telemetry
 from dbdyno.telemetry.joining import Joiner, Look
 from dbdyno.telemetry.line import Line, Unavailable
-from dbdyno.telemetry.pace import Pace, Stride
+from dbdyno.telemetry.pace import Stride
 from dbdyno.telemetry.teller import Teller, told
 from dbdyno.telemetry.ticking import Ticker
 from dbdyno.telemetry.waiting_room import WaitingRoom
 
 SOURCE = "waits"
 LOCK_WAIT = "Lock"
-
-PACES: dict[Level, Pace] = {
-    "basic": Pace(interval_ns=500_000_000, steps_max=1, share=0.01),
-    "full": Pace(interval_ns=20_000_000, steps_max=5, share=0.02),
-}
 
 
 class Watcher:

@@ -1,0 +1,60 @@
+"""The record of a run with what explains it: costs, findings, and what telemetry itself took.
+
+It comes after measuring and must not take it back: whatever fails here leaves the numbers
+as they are and a line in the log.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from msgspec.structs import replace
+
+from dbdyno.analysis.costs import cost, costs
+from dbdyno.analysis.readings import Span, total
+from dbdyno.explain.explain import explain
+from dbdyno.model.record import RunRecord
+from dbdyno.model.recording import Histograms, Recording, rows
+
+CPU_TIMES = ("user_us", "system_us")
+
+
+def explained(
+    recording: Recording, histograms: Histograms, log: Callable[[str], None]
+) -> RunRecord:
+    """The recording's record, complete."""
+    told = replace(recording.record, telemetry=telemetry_told(recording))
+    try:
+        found = costs(recording)
+        cpu_us = cost(found, "server_cpu_us") or _cpu_us_over_all(recording)
+        server = {**told.server, "cpu_us_per_transaction": cpu_us}
+        told = replace(told, costs=found, server=server)
+        explanation = explain(replace(recording, record=told), histograms)
+    except Exception as error:  # a defect of ours must not lose a measured run
+        log(f"the run could not be explained: {type(error).__name__}: {error}")
+        return told
+    return replace(
+        told,
+        findings=explanation.findings,
+        not_looked=explanation.not_looked,
+        unexplained=explanation.unexplained,
+    )
+
+
+def _cpu_us_over_all(recording: Recording) -> float | None:
+    """The server's processor time by transaction, where no interval was covered by readings."""
+    counts, duration_s = recording.record.transactions, recording.record.duration_s
+    span = Span(0.0, duration_s)
+    spent = [total(recording, "processes", name, "server", span) for name in CPU_TIMES]
+    if counts is None or not counts.ok or None in spent:
+        return None
+    return sum(filter(None, spent)) / counts.ok
+
+
+def telemetry_told(recording: Recording) -> dict[str, Any]:
+    """How closely the run was watched, what that cost, and what could not be seen."""
+    lacks = rows(recording.tables["lacks"], ("source", "reason"))
+    return {
+        **recording.record.telemetry,
+        **recording.engine.get("telemetry", {}),
+        "lacks": [{"source": source, "reason": reason} for source, reason in lacks],
+    }
