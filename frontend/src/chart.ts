@@ -6,10 +6,11 @@ import { formatSeconds, formatValue } from "./format";
 import { drawLabels } from "./labels";
 import { drawLanes, laneRoom } from "./lanes";
 import { stack } from "./stack";
-import { colour, onThemeChange, translucent } from "./theme";
+import { colour, mixed, onThemeChange, translucent } from "./theme";
 
 const FONT = "12px system-ui, sans-serif";
 const LABEL_ROOM = 58;
+const LANE_NAME_ROOM = 80; // for the names of events, left of their rows
 
 export function drawChart(place: HTMLElement, data: ChartData): void {
   let plot = create(place, data);
@@ -111,7 +112,7 @@ function xAxis(): uPlot.Axis {
 function yAxis(data: ChartData): uPlot.Axis {
   return {
     ...axis(),
-    size: 62,
+    size: data.lanes.length ? LANE_NAME_ROOM : 62,
     filter: onlySteps(data),
     grid: { stroke: colour("--rule"), width: 1, filter: onlySteps(data) },
     values: (_plot, ticks) => ticks.map((tick) => tickText(tick, data)),
@@ -143,7 +144,7 @@ function lineSeries(series: SeriesData, data: ChartData): uPlot.Series {
 
 // Areas that lie on each other are parted by a line in the colour of the page.
 function dress(series: SeriesData, stacked: boolean, solid: string): uPlot.Series {
-  if (stacked) return { stroke: colour("--page"), width: 1, fill: solid };
+  if (stacked) return { stroke: colour("--page"), width: 1, fill: mixed(solid, colour("--page")) };
   return {
     stroke: solid,
     width: series.emphasis === "thin" ? 1 : 1.8,

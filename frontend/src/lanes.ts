@@ -36,8 +36,10 @@ function drawSpan(plot: uPlot, span: LaneData["spans"][number], middle: number):
   const right = Math.min(plot.valToPos(span.end_s, "x", true), bbox.left + bbox.width);
   if (right < left) return;
   const width = Math.max(right - left, BAR_MIN * ratio);
-  ctx.fillStyle = translucent(colour("--ink"), 0.06);
-  ctx.fillRect(left, bbox.top, width, bbox.height);
+  if (!span.strong) {
+    ctx.fillStyle = translucent(colour("--ink"), 0.06);
+    ctx.fillRect(left, bbox.top, width, bbox.height);
+  }
   ctx.fillStyle = translucent(colour("--ink"), span.strong ? 0.7 : 0.35);
   ctx.fillRect(left, middle - (BAR * ratio) / 2, width, BAR * ratio);
 }

@@ -25,7 +25,7 @@ def test_every_section_is_on_the_page(ordinary):
 def test_every_figure_has_words_and_a_table(ordinary):
     page = render_html(ordinary, hdr.HISTOGRAMS)
     figures = re.findall(r"<figure.*?</figure>", page, re.DOTALL)
-    assert len(figures) == 7
+    assert len(figures) == 8
     for figure in figures:
         assert re.search(r'class="summary"[^>]*>[^<]{20,}', figure)
         assert re.search(r"<figcaption>[^<]{20,}", figure)
@@ -103,7 +103,7 @@ def test_an_outage_is_marked_on_the_charts_and_listed(ordinary):
     data = re.search(r'application/json">(.*?)</script>', page).group(1)
     marks = [(one["begin_s"], one["end_s"]) for one in json.loads(data)["marks"]]
     assert marks == [(-3, 0), (20, 24), (50, 60)]
-    assert "shaded: warm-up and outage." in page
+    assert "shaded: warm-up and outage;" in page
     assert "to the end" in page
 
 

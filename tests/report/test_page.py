@@ -31,7 +31,7 @@ def test_every_chart_over_time_is_drawn(open_page, ordinary):
             return pixels.data.some((value) => value > 0);
         })"""
     )
-    assert drawn == [True, True, True]
+    assert drawn == [True, True, True, True]
 
 
 def test_the_heat_map_is_an_image_the_browser_can_read(open_page, ordinary):

@@ -15,6 +15,7 @@ from dbdyno.report.content import (
     Subject,
     Table,
 )
+from dbdyno.report.events import lane_words, lanes
 from dbdyno.report.over_time import marks, sampled_rows, shading_words, times
 from dbdyno.report.words import milliseconds, seconds
 
@@ -37,7 +38,12 @@ def build(subject: Subject) -> Sequence[Block]:
         for name, label, colour, emphasis in _LINES
     ]
     chart = LineChart(
-        x=times(line, size), series=series, scale="log", unit="ms", marks=marks(subject)
+        x=times(line, size),
+        series=series,
+        scale="log",
+        unit="ms",
+        marks=marks(subject),
+        lanes=lanes(subject),
     )
     return [
         Figure(
@@ -59,7 +65,7 @@ def _caption(subject: Subject, size: int) -> str:
     grouped = f"; each point is the worst of {size} such intervals" if size > 1 else ""
     several = len(subject.recording.plan.get("scripts", [])) > 1
     coarse = " Of several scripts together: up to 1/8 too long." if several else ""
-    shaded = shading_words(subject)
+    shaded = shading_words(subject) + lane_words(subject)
     return f"Response time of the transactions that ended within {length}{grouped}{shaded}.{coarse}"
 
 

@@ -6,6 +6,7 @@ import numpy as np
 
 from dbdyno.report import resample
 from dbdyno.report.content import Block, Figure, LineChart, Section, Series, Subject, Table
+from dbdyno.report.events import lane_words, lanes
 from dbdyno.report.over_time import marks, sampled_rows, shading_words, times
 from dbdyno.report.words import count, percent, seconds, significant, tps
 
@@ -62,13 +63,15 @@ def _chart(subject: Subject, series: Series, height: int) -> LineChart:
         unit="tps",
         height=height,
         marks=marks(subject),
+        lanes=lanes(subject),
     )
 
 
 def _point_words(subject: Subject) -> str:
     line = subject.whole_intervals
     length_s = resample.group_size(len(line.tps)) * float(np.median(line.seconds))
-    return f"each point is the mean of {seconds(length_s)}{shading_words(subject)}"
+    around = shading_words(subject) + lane_words(subject)
+    return f"each point is the mean of {seconds(length_s)}{around}"
 
 
 def _throughput_summary(subject: Subject) -> str:

@@ -1,0 +1,85 @@
+"""What happened besides the load: checkpoints, vacuums, dips; when, how long and how deep."""
+
+from collections.abc import Mapping, Sequence
+
+from dbdyno.analysis.events import RunEvent
+from dbdyno.report.content import Block, Folded, Section, Subject, Table, Text
+from dbdyno.report.events import NAMES, shown_events
+from dbdyno.report.findings import counted
+from dbdyno.report.words import NOTHING, percent, seconds, significant, size
+
+_ROWS_OPEN = 12
+_ROWS_MAX = 200
+
+
+def build(subject: Subject) -> Sequence[Block]:
+    """A table, folded when it is long."""
+    events = shown_events(subject)
+    if not events:
+        return []
+    told = Text(text=_summary(events))
+    table = _table(events[:_ROWS_MAX])
+    if len(events) <= _ROWS_OPEN:
+        return [told, table]
+    shown = "all" if len(events) <= _ROWS_MAX else f"the first {_ROWS_MAX}"
+    return [
+        told,
+        Folded(title=f"{counted(len(events), 'event')}, {shown} in a table", blocks=[table]),
+    ]
+
+
+def _summary(events: Sequence[RunEvent]) -> str:
+    kinds = [(NAMES[kind], [one for one in events if one.kind == kind]) for kind in NAMES]
+    return "; ".join(_kind_words(name, found) for name, found in kinds if found) + "."
+
+
+def _kind_words(name: str, events: Sequence[RunEvent]) -> str:
+    lasted = sum(event.end_s - event.begin_s for event in events)
+    words = counted(len(events), name)
+    return f"{words}, {seconds(lasted)} in all" if lasted else words
+
+
+def _table(events: Sequence[RunEvent]) -> Table:
+    return Table(
+        caption="Events",
+        columns=("At", "Lasted", "Throughput missing", "What", "Told by its source"),
+        rows=[
+            (
+                seconds(event.begin_s),
+                seconds(event.end_s - event.begin_s),
+                NOTHING if event.depth is None else percent(event.depth),
+                f"{event.label}{_phases(event)}",
+                _told(event.values),
+            )
+            for event in events
+        ],
+        numeric=frozenset({0, 1, 2}),
+    )
+
+
+def _phases(event: RunEvent) -> str:
+    parts = [f"{name} {seconds(end - begin)}" for name, begin, end in event.phases]
+    return f" ({', '.join(parts)})" if parts else ""
+
+
+def _told(values: Mapping[str, float | str]) -> str:
+    return ", ".join(f"{_name(name)} {_value(name, value)}" for name, value in values.items())
+
+
+def _name(field: str) -> str:
+    for unit in ("_bytes", "_kb", "_s"):
+        field = field.removesuffix(unit)
+    return field.replace("_", " ")
+
+
+def _value(field: str, value: float | str) -> str:
+    if isinstance(value, str):
+        return value
+    if field.endswith("_s"):
+        return seconds(value)
+    if field.endswith("_kb"):
+        return size(value * 1024)
+    return size(value) if field.endswith("_bytes") else significant(value)
+
+
+SECTION = Section(id="events", title="What happened besides", order=14, build=build)

@@ -1,0 +1,96 @@
+"""What the clients waited for, on the time axis of the throughput curve above it."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from dbdyno.analysis.wait_kinds import PartKind
+from dbdyno.report import resample
+from dbdyno.report.content import Block, Figure, LineChart, Section, Series, Subject, Table
+from dbdyno.report.events import lane_words, lanes
+from dbdyno.report.over_time import marks, sampled_rows, shading_words, times
+from dbdyno.report.waits import Bands, bands
+from dbdyno.report.words import percent, significant
+
+# From the ground up: the server at work, then what it waits for, then who keeps it waiting.
+_KINDS: Mapping[PartKind, tuple[str, str]] = {
+    "cpu": ("CPU", "on a CPU or waiting for one"),
+    "io": ("I/O", "reading or writing data"),
+    "wal": ("WAL", "writing or flushing WAL"),
+    "lwlock": ("LWLock", "light locks of the server's own structures"),
+    "lock": ("lock", "locks of rows, tables, transactions"),
+    "other_wait": ("other", "other waits"),
+    "client_or_network": ("client", "asked, but not yet with the server: client or network"),
+}
+
+
+def build(subject: Subject) -> Sequence[Block]:
+    """One point an interval; of long runs the mean of a group of intervals."""
+    line = subject.whole_intervals
+    found = bands(subject.recording, line) if len(line.tps) else {}
+    shown = {kind: found[kind] for kind in _KINDS if kind in found}
+    return [_figure(subject, shown)] if shown else []
+
+
+def _figure(subject: Subject, shown: Bands) -> Figure:
+    return Figure(
+        id="waits-chart",
+        caption="Clients by what the server said of them, on average"
+        f"{shading_words(subject)}{lane_words(subject)}. "
+        "Clients that had asked for nothing are not shown.",
+        summary=_summary(subject, shown),
+        table=_table(subject, shown),
+        key=[(_colour(kind), f"{_KINDS[kind][0]}: {_KINDS[kind][1]}") for kind in shown],
+        chart=_chart(subject, shown),
+    )
+
+
+def _colour(kind: PartKind) -> str:
+    return f"--wait-{kind.replace('_', '-')}"
+
+
+def _chart(subject: Subject, shown: Bands) -> LineChart:
+    line = subject.whole_intervals
+    size = resample.group_size(len(line.tps))
+    from_the_top = reversed(list(shown.items()))
+    return LineChart(
+        x=times(line, size),
+        series=[
+            Series(
+                _KINDS[kind][0],
+                _colour(kind),
+                resample.json_numbers(resample.mean_of(values, size)),
+            )
+            for kind, values in from_the_top
+        ],
+        scale="linear",
+        unit="sessions",
+        stacked=True,
+        height=200,
+        marks=marks(subject),
+        lanes=lanes(subject),
+    )
+
+
+def _summary(subject: Subject, shown: Bands) -> str:
+    """The kinds that hold most of the clients' time at work."""
+    measured = subject.whole_intervals.phase == "measure"
+    means = {kind: float(np.nanmean(values[measured])) for kind, values in shown.items()}
+    whole = sum(means.values())
+    first = sorted(means, key=lambda kind: -means[kind])[:3]
+    told = ", ".join(
+        f"{_KINDS[kind][0]} {percent(means[kind] / whole)}" for kind in first if means[kind]
+    )
+    return f"On average {significant(whole)} clients were at work or waited: {told}."
+
+
+def _table(subject: Subject, shown: Bands) -> Table:
+    return Table(
+        caption="Clients by what the server said of them",
+        columns=("Time", "Phase", *(_KINDS[kind][0] for kind in shown)),
+        rows=sampled_rows(subject.whole_intervals, list(shown.values()), significant),
+        numeric=frozenset({0, *range(2, len(shown) + 2)}),
+    )
+
+
+SECTION = Section(id="waits", title="What clients waited for", order=12, build=build)

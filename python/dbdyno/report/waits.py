@@ -1,0 +1,85 @@
+"""What the clients were at in each interval, by kind: average sessions from the looks at them.
+
+Kinds are those of ``analysis/budget.py``, over time instead of in all. Clients that had asked
+for nothing are not in it, so the bands rise to the number of clients only when all of them
+are at work.
+"""
+
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+
+from dbdyno.analysis.budget import ACTIVE
+from dbdyno.analysis.estimate import Series
+from dbdyno.analysis.looks import SOURCE
+from dbdyno.analysis.timeline import Timeline
+from dbdyno.analysis.wait_kinds import PartKind, WaitKinds, kind_of, wait_kinds
+from dbdyno.model.recording import Recording, rows
+
+Bands = dict[PartKind, Series]
+
+
+def bands(recording: Recording, line: Timeline) -> Bands:
+    """Average sessions of each kind, one value an interval; NaN where nobody looked.
+
+    Empty when nobody ever looked.
+    """
+    samples, waits = recording.tables["samples"], recording.tables["waits"]
+    looks = samples["source"] == SOURCE
+    lengths_s = dict(
+        zip(samples["time_s"][looks].tolist(), samples["seconds"][looks].tolist(), strict=True)
+    )
+    looked_s = _per_interval(line, np.array(list(lengths_s)), np.array(list(lengths_s.values())))
+    if not looked_s.any():
+        return {}
+    stands_for_s = np.array([lengths_s.get(time_s, 0.0) for time_s in waits["time_s"].tolist()])
+    kinds = _kinds(recording)
+    return {
+        kind: _per_interval(
+            line, waits["time_s"][of_kind], (waits["count"] * stands_for_s)[of_kind]
+        )
+        / np.where(looked_s > 0, looked_s, np.nan)
+        for kind in dict.fromkeys(kinds)
+        if kind is not None and (of_kind := np.array([one == kind for one in kinds])).any()
+    }
+
+
+def _per_interval(line: Timeline, time_s: Series, amounts: Series) -> Series:
+    """The sum of what falls into each interval. A look tells of the time before it."""
+    if not len(time_s):
+        return np.zeros(len(line.time_s))
+    place = np.searchsorted(line.time_s, time_s, side="left") - 1
+    ends_s = line.time_s + line.seconds
+    inside = (place >= 0) & (time_s <= ends_s[place] + 1e-9)
+    weights = amounts[inside].astype(float)
+    return np.bincount(place[inside], weights, len(line.time_s)).astype(float)
+
+
+class _Session(NamedTuple):
+    """The columns of ``waits`` that say what a session was at."""
+
+    who: str
+    doing: str
+    state: str
+    wait_type: str
+    wait_event: str
+
+
+def _kinds(recording: Recording) -> list[PartKind | None]:
+    """The kind of each row of the table."""
+    known = wait_kinds(recording.plan)
+    of_session = cache(lambda session: _kind(known, session))
+    return [
+        of_session(session)
+        for session in map(_Session._make, rows(recording.tables["waits"], _Session._fields))
+    ]
+
+
+def _kind(known: WaitKinds, session: _Session) -> PartKind | None:
+    if session.who != "client":
+        return None
+    if session.state in ACTIVE:
+        return kind_of(known, session.wait_type, session.wait_event)
+    is_on_its_way = session.doing == "asking" and session.state.startswith("idle")
+    return "client_or_network" if is_on_its_way else None

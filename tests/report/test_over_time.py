@@ -1,0 +1,86 @@
+"""What charts over time show beside their curves: events in rows, and what clients waited for."""
+
+import json
+import re
+
+import msgspec
+import numpy as np
+import pytest
+
+from dbdyno.analysis.timeline import timeline
+from dbdyno.report import render_html
+from dbdyno.report.content import Subject
+from dbdyno.report.events import lanes
+from dbdyno.report.waits import bands
+from tests.report.pages import section_of
+from tests.store import hdr
+from tests.support.recordings import MadeRun
+
+CHARTS = ("throughput-chart", "failures-chart", "waits-chart", "latency-chart")
+
+
+def chart(recording, figure):
+    page = render_html(recording, hdr.HISTOGRAMS)
+    begin = page.index(f'<figure id="{figure}"')
+    return json.loads(re.search(r'application/json">(.*?)</script>', page[begin:]).group(1))
+
+
+@pytest.mark.parametrize("figure", CHARTS)
+def test_every_chart_over_time_shows_the_events(ordinary, figure):
+    found = {lane["label"]: lane["spans"] for lane in chart(ordinary, figure)["lanes"]}
+    assert {"checkpoint", "autovacuum"} <= found.keys()
+    checkpoints = [span["begin_s"] for span in found["checkpoint"] if not span["strong"]]
+    assert checkpoints == [9.0, 34.0]
+    syncs = [span for span in found["checkpoint"] if span["strong"]]
+    assert [span["end_s"] - span["begin_s"] for span in syncs] == pytest.approx([1.2, 1.2])
+
+
+def test_events_are_listed_with_what_their_source_told(ordinary):
+    text = section_of(ordinary, "events")
+    assert "2 checkpoints, 18\u202fs in all" in text
+    assert "buffers written 1\u202f803" in text
+
+
+def test_many_events_are_folded_and_their_rows_bounded(ordinary):
+    made = MadeRun(seconds=60)
+    for index in range(300):
+        made.log(index / 6, "autovacuum", f"automatic vacuum of t{index}", table=f"t{index}")
+    log = made.recording().tables["log_entries"]
+    busy = msgspec.structs.replace(ordinary, tables={**ordinary.tables, "log_entries": log})
+    text = section_of(busy, "events")
+    assert "the first 200 in a table" in text
+    assert text.count("<tr>") == 201
+
+
+def test_a_run_in_which_nothing_happened_says_nothing_of_it():
+    quiet = MadeRun(ok=1000, seconds=30).recording()
+    assert lanes(Subject(quiet, hdr.HISTOGRAMS)) == []
+
+
+def test_waits_share_the_axis_of_the_throughput_above(ordinary):
+    above, below = (chart(ordinary, name) for name in ("throughput-chart", "waits-chart"))
+    assert below["x"] == above["x"]
+    assert below["stacked"]
+
+
+def test_bands_are_average_sessions_by_kind(ordinary):
+    """Two looks a second: 5 of 8 clients wait for locks, one commits, one works, one is idle."""
+    found = bands(ordinary, timeline(ordinary))
+    line = timeline(ordinary)
+    inner = (line.time_s >= 1) & (line.time_s < 58)
+    assert set(found) == {"lock", "wal", "cpu"}
+    for kind, expected in {"lock": 5, "wal": 1, "cpu": 1}.items():
+        np.testing.assert_allclose(found[kind][inner], expected)
+
+
+def test_where_nobody_looked_there_is_no_band(ordinary, unwatched):
+    assert bands(unwatched, timeline(unwatched)) == {}
+    assert section_of(unwatched, "waits") == ""
+    samples = ordinary.tables["samples"]
+    early = samples["time_s"] < 30
+    halved = {name: column[early] for name, column in samples.items()}
+    recording = msgspec.structs.replace(ordinary, tables={**ordinary.tables, "samples": halved})
+    line = timeline(recording)
+    lock = bands(recording, line)["lock"]
+    assert np.isnan(lock[line.time_s >= 30]).all()
+    assert not np.isnan(lock[(line.time_s >= 0) & (line.time_s < 29)]).any()
