@@ -7,11 +7,13 @@ from dbdyno.explain.explain import outcome
 from dbdyno.explain.registry import all_rules
 from dbdyno.words import THIN_SPACE
 from tests.store.hdr import HISTOGRAMS
+from tests.support.recordings import MadeRun
 
 
 def said(rule, run):
-    """The rule's outcome, as the report gets it."""
-    return outcome(all_rules()[rule], Case(run.recording(), HISTOGRAMS))
+    """The rule's outcome, as the report gets it; of a made-up run or its recording."""
+    recording = run.recording() if isinstance(run, MadeRun) else run
+    return outcome(all_rules()[rule], Case(recording, HISTOGRAMS))
 
 
 def words(finding):

@@ -45,7 +45,7 @@ def look(case: Case) -> Outcome:
             "server_sessions": _server_sessions(case),
             "forks": total(case.recording, "machine", "forks"),
         },
-        seen=[f"{significant(per_transaction)} connections per transaction.", *_server(case)],
+        seen=[f"Connections per transaction: {significant(per_transaction)}.", *_server(case)],
         why="A connection is a new process, a login and empty caches: dearer than a short "
         "transaction by far.",
         advice=[

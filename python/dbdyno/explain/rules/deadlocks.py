@@ -51,7 +51,7 @@ def look(case: Case) -> Outcome:
     if not thrown.failures and not thrown.retried and not thrown.server_deadlocks:
         return NotFound("no transaction failed by a deadlock or a serialization failure")
     return found(
-        f"{_counted(thrown)}: {percent(thrown.share)} of the clients' time went with them.",
+        f"{_counted(thrown)}: about {percent(thrown.share)} of the clients' time went with them.",
         title=f"{_kinds(thrown).capitalize()} between transactions",
         share=thrown.share,
         share_of="client time",
@@ -116,7 +116,7 @@ def _seen(case: Case, thrown: _Thrown) -> list[str]:
         *(f"{failure.code}: {failure.message}." for failure in thrown.failures),
         *([f"The server's log: {and_so_on(said, limit=1)}."] if said else []),
         *(
-            [f"{percent(thrown.standing_still)} of the clients' time stood still in one."]
+            [f"{percent(thrown.standing_still)} of the clients' time stood still behind them."]
             if thrown.standing_still
             else []
         ),

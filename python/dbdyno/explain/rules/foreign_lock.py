@@ -47,6 +47,7 @@ def look(case: Case) -> Outcome:
     return found(
         f"{_who(roots[0][0])} held locks for which the clients waited "
         f"{percent(share)} of their time{_on(relations)}.",
+        title=f"{_name(roots[0][0][0])} holds locks",
         share=share,
         share_of="client time",
         certainty="sure",
@@ -57,7 +58,10 @@ def look(case: Case) -> Outcome:
             ],
             "relations": relations,
         },
-        seen=[f"{_who(root)}: {percent(seconds / spent.total)}." for root, seconds in roots],
+        seen=[
+            f"{_who(root)}: {percent(seconds / spent.total)} of the clients' time."
+            for root, seconds in roots
+        ],
         why="A lock is held until its transaction ends, whatever its session does meanwhile; "
         "everyone who needs the row or the table stands still.",
         advice=[
@@ -79,11 +83,14 @@ def _roots(charges: list[Charge]) -> list[tuple[Root, float]]:
     return sorted(seconds.items(), key=lambda root: -root[1])
 
 
+def _name(who: str) -> str:
+    return "A foreign session" if who == "foreign" else f"The server's {who}"
+
+
 def _who(root: Root) -> str:
     who, doing, wait = root
-    name = "A session of another program" if who == "foreign" else f"The server's {who}"
     state = _DOING.get(doing, f"waiting for {wait}" if wait else "its state is not known")
-    return f"{name} ({state})"
+    return f"{_name(who)} ({state})"
 
 
 def _relations(case: Case) -> list[str]:

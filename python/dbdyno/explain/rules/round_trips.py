@@ -63,8 +63,7 @@ def look(case: Case) -> Outcome:
         seen=[
             f"No transaction can be faster than {milliseconds(floor_s * 1e3)} with so many round "
             "trips, whatever the server does.",
-            f"Of the share {percent(way.share - way.own)} are waits for locks whose holders were "
-            "on the way.",
+            *_behind_locks(way),
         ],
         why="While a transaction is on the way the server does nothing for it, and its locks stay.",
         advice=_advice(way, saved_s),
@@ -93,6 +92,13 @@ def _has_full_processors(case: Case) -> bool:
         return processor_time(case).in_use >= SATURATED
     except LackingError:
         return False
+
+
+def _behind_locks(way: _Way) -> list[str]:
+    if way.share - way.own < NOTICED:
+        return []
+    part = percent(way.share - way.own)
+    return [f"{part} of the clients' time are waits for locks whose holders were on the way."]
 
 
 def _advice(way: _Way, saved_s: float) -> list[str]:

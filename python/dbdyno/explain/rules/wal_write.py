@@ -59,8 +59,8 @@ def look(case: Case) -> Outcome:
             "flush_ms": flushes.each_s * 1e3 if flushes and flushes.each_s else None,
         },
         seen=[
-            f"{percent(own)} wait for it themselves, {percent(share - own)} for locks whose holder "
-            "does.",
+            f"In {percent(own)} they wait for it themselves, in {percent(share - own)} for locks "
+            "whose holders do.",
             *(_flushes_told(flushes) if flushes else []),
         ],
         why="A commit is answered when its WAL is on storage, and its locks are held until then.",

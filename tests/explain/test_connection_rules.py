@@ -1,0 +1,79 @@
+"""Too many connections, and connections that come and go."""
+
+import pytest
+from inline_snapshot import snapshot
+
+from dbdyno.explain.rule import CouldNotLook, NotFound
+from tests.explain.asking import said, words
+from tests.explain.made import with_looks, with_processors
+from tests.support.recordings import MadeRun
+
+
+def crowd(clients, *, server=1.8, tps=20_000, switches=5000):
+    """Select by key on two processors: all that are not on one queue for one."""
+    run = MadeRun(tps, clients=clients, seconds=20)
+    with_looks(run, (0, "", "", clients - 1), (0, "Client", "ClientRead", 1))
+    with_processors(run, server=server, engine=0.15)
+    return run.counters("processes", {"involuntary_switches": switches}, of="server")
+
+
+def test_two_hundred_clients_on_two_processors():
+    finding = said("too_many_connections", crowd(200))
+    # On a processor 1.8, on the way 1 of 200; a transaction needs 90 µs of two processors.
+    assert finding.evidence["knee_clients"] == pytest.approx(2.8 / 1.8 * 2, rel=0.02)
+    assert finding.evidence["cpu_queue_share"] == pytest.approx(197.2 / 200, rel=0.01)
+    assert words(finding) == snapshot("""\
+critical: Too many connections for the processors
+200 clients share processors that about 3.11 keep busy: they spend 98.6 % of
+their time waiting for one.
+N = X·R: 20 000 TPS × 10 ms are 200 clients; 2.8 of these do something else than
+wait for a processor.
+0.25 involuntary context switches per transaction.
+""")
+
+
+@pytest.mark.parametrize("clients", [2, 4, 8, 12])
+def test_as_many_as_keep_the_processors_busy_are_not_too_many(clients):
+    assert isinstance(said("too_many_connections", crowd(clients)), NotFound)
+
+
+def test_a_queue_before_processors_that_are_not_full_is_no_crowd():
+    outcome = said("too_many_connections", crowd(200, server=0.5, tps=5000))
+    assert isinstance(outcome, NotFound)
+    assert "of the processors were in use" in outcome.reason
+
+
+def test_could_not_look_without_the_servers_processor_time():
+    run = with_looks(MadeRun(), (0, "", "", 8))
+    assert isinstance(said("too_many_connections", run), CouldNotLook)
+    assert isinstance(said("too_many_connections", MadeRun()), CouldNotLook)
+
+
+def test_a_connection_for_each_transaction():
+    run = MadeRun(500, clients=4, seconds=20).connects(6.0, count=500)
+    run.counters("pg_stat_database", {"sessions": 500})
+    finding = said("connection_churn", run)
+    assert finding.share == pytest.approx(0.75)
+    assert finding.certainty == "sure"
+    assert words(finding) == snapshot("""\
+critical: Connection churn
+Clients spent 75 % of their time connecting: 500 connections a second at 6 ms
+each.
+Connections per transaction: 1.
+The server counted 10 000 new sessions.
+""")
+
+
+def test_reconnects_after_a_loss_are_below_the_noise():
+    run = MadeRun(500, clients=4, seconds=20).connects(6.0, count=4)
+    assert isinstance(said("connection_churn", run), NotFound)
+
+
+def test_connections_before_the_load_do_not_count():
+    assert isinstance(said("connection_churn", MadeRun()), NotFound)
+
+
+def test_could_not_look_at_a_run_that_measured_nothing():
+    empty = MadeRun(0, seconds=1, warmup=3)
+    empty.connects(6.0, count=500)
+    assert isinstance(said("connection_churn", empty), CouldNotLook)

@@ -1,0 +1,155 @@
+"""Locks that are not the load's own: foreign sessions, deadlocks, an old transaction."""
+
+import msgspec
+import numpy as np
+import pytest
+from inline_snapshot import snapshot
+
+from dbdyno.explain.rule import CouldNotLook, NotFound
+from tests.explain.asking import said, words
+from tests.explain.tpcb import BRANCHES, TELLERS, behind, tpcb, waiting
+from tests.support.recordings import MadeRun
+
+
+def held_by(who, state, wait="", waiters=3):
+    blocking = [behind(BRANCHES, waiters, who=who, blocker=-1, root=-1, state=state, wait=wait)]
+    return tpcb(4, [waiting(BRANCHES, waiters), waiting(TELLERS, 4 - waiters, "", "")], blocking)
+
+
+def test_a_foreign_session_idle_in_its_transaction_is_named():
+    finding = said("foreign_lock", held_by("foreign", "idle in transaction"))
+    assert finding.share == pytest.approx(3 / 4)
+    assert words(finding) == snapshot("""\
+critical: A foreign session holds locks
+A foreign session (idle in a transaction) held locks for which the clients
+waited 75 % of their time, on pgbench_branches.
+A foreign session (idle in a transaction): 75 % of the clients' time.
+""")
+
+
+def test_a_process_of_the_server_is_named():
+    finding = said("foreign_lock", held_by("autovacuum worker", "active", "VacuumDelay"))
+    assert words(finding) == snapshot("""\
+critical: The server's autovacuum worker holds locks
+The server's autovacuum worker (waiting for VacuumDelay) held locks for which
+the clients waited 75 % of their time, on pgbench_branches.
+The server's autovacuum worker (waiting for VacuumDelay): 75 % of the clients'
+time.
+""")
+
+
+def test_waits_behind_clients_are_not_foreign():
+    run = tpcb(4, [waiting(BRANCHES, 3)], [behind(BRANCHES, 3)])
+    assert isinstance(said("foreign_lock", run), NotFound)
+    assert isinstance(said("foreign_lock", MadeRun()), CouldNotLook)
+
+
+def failing(run, failures, *, failed, retried=0):
+    """The run's own words at its end, with these failures in them."""
+    recording = run.recording()
+    done = recording.engine["done"]
+    counters = done["counters"] | {"failed": failed, "retried": retried}
+    engine = recording.engine | {"done": done | {"counters": counters, "failures": failures}}
+    return msgspec.structs.replace(recording, engine=engine)
+
+
+def failure(code, count, message):
+    return {"failure_class": "server", "code": code, "count": count, "message": message}
+
+
+DEADLOCKS = [failure("40P01", 500, "deadlock detected")]
+
+
+def test_few_deadlocks_are_a_note():
+    few = [failure("40P01", 10, "deadlock detected")]
+    recording = failing(MadeRun(100, seconds=60), few, failed=10)
+    finding = said("deadlocks", recording)
+    assert words(finding) == snapshot("""\
+note: Deadlocks between transactions
+10 deadlocks: about 0.166 % of the clients' time went with them.
+40P01: deadlock detected.
+""")
+
+
+def test_deadlocks_that_hold_back_everybody_are_grave():
+    run = tpcb(
+        8,
+        [waiting(BRANCHES, 6), waiting(TELLERS, 2)],
+        [behind(BRANCHES, 6, root=TELLERS, wait="transactionid")],
+        tps=25,
+    )
+    run.log(3.0, "deadlock", "process 7 waits for ShareLock on transaction 9")
+    run.counters("pg_stat_database", {"deadlocks": 5})
+    finding = said("deadlocks", failing(run, DEADLOCKS, failed=500))
+    assert finding.share == pytest.approx(6 / 8)
+    assert finding.certainty == "likely"
+    assert words(finding) == snapshot("""\
+critical: Deadlocks between transactions
+500 deadlocks: about 75 % of the clients' time went with them.
+40P01: deadlock detected.
+The server's log: process 7 waits for ShareLock on transaction 9.
+75 % of the clients' time stood still behind them.
+""")
+
+
+def test_serialization_failures_that_were_tried_again():
+    recording = failing(MadeRun(100, seconds=60), [], failed=0, retried=1200)
+    finding = said("deadlocks", recording)
+    assert finding.share == pytest.approx(0.2)
+    assert finding.severity == "major"
+
+
+def test_other_failures_are_not_deadlocks():
+    recording = failing(MadeRun(), [failure("23505", 5, "duplicate key")], failed=5)
+    assert isinstance(said("deadlocks", recording), NotFound)
+
+
+def aged(oldest_s, horizon, dead, *, live=100, idle_s=None, tps=1000):
+    run = MadeRun(tps, seconds=30, warmup=0)
+    idle_s = oldest_s if idle_s is None else idle_s
+    ages = {
+        "oldest_transaction_s": oldest_s,
+        "oldest_idle_in_transaction_s": idle_s,
+        "horizon_age_transactions": horizon,
+    }
+    run.levels("sessions", ages)
+    return run.levels("pg_stat_user_tables", {"n_dead_tup": dead, "n_live_tup": live}, of="planted")
+
+
+GROWING = np.arange(1.0, 31.0)
+
+
+def test_an_idle_transaction_and_what_it_did():
+    run = aged(GROWING, GROWING * 1000, GROWING * 1000, tps=1000 - 20 * GROWING)
+    finding = said("long_transaction", run)
+    assert finding.certainty == "sure"
+    assert words(finding) == snapshot("""\
+critical: Idle transaction holds the horizon: dead rows stay
+A transaction 30 s old that stands idle keeps 30 000 dead rows of planted from
+being removed; it has 100 live ones.
+The horizon is 30 000 transactions behind.
+Throughput of the last third of the run is 44.9 % below the first's.
+""")
+
+
+def test_a_transaction_that_works_is_called_long():
+    finding = said("long_transaction", aged(GROWING, GROWING * 1000, 50.0, idle_s=0.0))
+    assert finding.title == "Long transaction holds the horizon: dead rows stay"
+    assert finding.severity == "minor"
+
+
+@pytest.mark.parametrize(
+    "run",
+    [
+        aged(0.2, 10, 5000),  # as young as the load's own
+        aged(GROWING, 1.0, 5000),  # old, and holds nothing back
+        aged(GROWING, GROWING * 1000, 1.0),  # old, and nothing is dead
+    ],
+    ids=["young", "harmless", "nothing dead"],
+)
+def test_quiet_without_harm(run):
+    assert isinstance(said("long_transaction", run), NotFound)
+
+
+def test_could_not_look_at_sessions():
+    assert isinstance(said("long_transaction", MadeRun()), CouldNotLook)

@@ -1,0 +1,146 @@
+"""The WAL, internal locks and the network: what the clients wait for besides rows."""
+
+import pytest
+from inline_snapshot import snapshot
+
+from dbdyno.explain.rule import CouldNotLook, NotFound
+from dbdyno.model.telemetry import ServerFacts, WaitCount
+from tests.explain.asking import said, words
+from tests.explain.made import with_looks, with_processors
+from tests.explain.tpcb import BRANCHES, END, behind, tpcb, waiting
+from tests.support.recordings import MadeRun
+
+
+@pytest.mark.parametrize("rule", ["wal_write", "lwlock", "round_trips"])
+def test_could_not_look_without_looks(rule):
+    assert isinstance(said(rule, MadeRun()), CouldNotLook)
+
+
+@pytest.mark.parametrize("rule", ["wal_write", "lwlock", "round_trips"])
+def test_quiet_where_sessions_only_work(rule):
+    run = with_looks(MadeRun(engine={"round_trips": 7000}), (0, "", "", 8))
+    assert isinstance(said(rule, run), NotFound)
+
+
+def flushing(**named):
+    """One flushes, three wait for its row and three for their own flush."""
+    waits = [
+        waiting(END, 1, "IO", "WALSync"),
+        waiting(END, 3, "LWLock", "WALWrite"),
+        waiting(BRANCHES, 3),
+    ]
+    return tpcb(8, waits, [behind(BRANCHES, 3, wait="WALSync")], **named)
+
+
+def test_flushes_are_charged_with_the_row_locks_they_prolong():
+    run = flushing(tps=300).counters("pg_stat_wal", {"wal_sync": 150, "wal_sync_time": 750})
+    finding = said("wal_write", run)
+    assert finding.share == pytest.approx(7 / 8)
+    assert finding.certainty == "sure"
+    assert words(finding) == snapshot("""\
+critical: WAL write and flush bound
+Transactions wait for the WAL to be on storage: 87.5 % of the clients' time,
+most of it in WALSync.
+In 50 % they wait for it themselves, in 37.5 % for locks whose holders do.
+150 flushes a second; 2 commits share one.
+A flush takes 5 ms: one after the other, with as many commits in each, they
+allow 400 commits a second.
+""")
+    assert "synchronous_commit=off instead of on" in finding.advice[-1]
+
+
+def test_flushes_of_servers_that_count_them_by_backend():
+    run = flushing(tps=300)
+    run.counters("pg_stat_io", {"fsyncs": 100, "fsync_time": 500}, of="client backend/wal/normal")
+    run.counters("pg_stat_io", {"fsyncs": 7}, of="checkpointer/relation/normal")
+    evidence = said("wal_write", run).evidence
+    assert evidence["flushes_per_s"] == pytest.approx(100, rel=0.1)
+    assert evidence["commits_per_flush"] == pytest.approx(3, rel=0.1)
+    assert evidence["flush_ms"] == pytest.approx(5)
+
+
+def test_flushes_that_nobody_counted():
+    finding = said("wal_write", flushing())
+    assert finding.certainty == "likely"
+    assert finding.evidence["flushes_per_s"] is None
+
+
+def test_asynchronous_commit_is_not_advised_where_it_is_on():
+    facts = ServerFacts(settings={"synchronous_commit": "off"})
+    assert not any("synchronous" in said_so for said_so in said_advice(facts))
+
+
+def said_advice(facts):
+    return said("wal_write", flushing(facts=facts)).advice
+
+
+@pytest.mark.parametrize(
+    ("event", "guarded"),
+    [
+        ("BufferMapping", "the table that says which page is in which buffer"),
+        ("buffer_mapping", "the table that says which page is in which buffer"),
+        ("ProcArrayLock", "the list of running transactions"),
+        ("MultiXactOffsetSLRU", "lists of several lockers"),
+        ("AddinShmemInit", "something inside the server"),
+    ],
+)
+def test_internal_locks_are_named_with_what_they_guard(event, guarded):
+    run = with_looks(MadeRun(), (0, "LWLock", event, 2), (0, "LWLock", "XidGen", 1))
+    finding = said("lwlock", run)
+    assert finding.title == f"LWLock contention: {event}"
+    assert guarded in finding.summary
+    assert finding.share == pytest.approx(3 / 8, rel=0.01)
+
+
+def test_the_words_on_buffer_mapping():
+    run = with_looks(MadeRun(), (0, "LWLock", "BufferMapping", 2), (0, "LWLock", "XidGen", 1))
+    assert words(said("lwlock", run)) == snapshot("""\
+major: LWLock contention: BufferMapping
+Sessions wait for the LWLock BufferMapping, which guards the table that says
+which page is in which buffer: 25 % of the clients' time, 37.5 % with all
+LWLocks.
+BufferMapping: 25 % of the clients' time.
+XidGen: 12.5 % of the clients' time.
+""")
+
+
+def far_away(trips=7, tps=100, clients=8, on_the_way=7):
+    """Each client is on the way for most of its time."""
+    run = MadeRun(tps, clients=clients, seconds=20, engine={"round_trips": trips * tps})
+    idle = WaitCount("client", 0, "asking", "idle in transaction", "Client", "ClientRead", 1)
+    for number in range(1, 41):
+        waits = [WaitCount("client", 0, "asking", "active", "", "", clients - on_the_way)]
+        run.look(number * 0.5, [idle] * on_the_way + waits)
+    return run
+
+
+def test_a_far_client_spends_its_time_on_the_way():
+    finding = said("round_trips", far_away())
+    assert finding.share == pytest.approx(7 / 8)
+    assert finding.evidence["round_trip_ms"] == pytest.approx(10)
+    assert finding.evidence["pipelining_saves_ms"] == pytest.approx(60)
+    assert words(finding) == snapshot("""\
+critical: Network round trips dominate
+Transactions are on the network for 87.5 % of the clients' time: 7 round trips
+at 10 ms each.
+No transaction can be faster than 70 ms with so many round trips, whatever the
+server does.
+""")
+
+
+def test_one_statement_has_nothing_to_send_together():
+    finding = said("round_trips", far_away(trips=1))
+    assert finding.gain == ""
+    assert not any("together" in advice for advice in finding.advice)
+
+
+def test_round_trips_within_a_machine_are_no_network():
+    outcome = said("round_trips", far_away(tps=100_000))
+    assert isinstance(outcome, NotFound)
+    assert "within a machine" in outcome.reason
+
+
+def test_round_trips_are_long_where_processors_are_full():
+    outcome = said("round_trips", with_processors(far_away(), server=1.7, engine=0.3))
+    assert isinstance(outcome, NotFound)
+    assert "processors are full" in outcome.reason
