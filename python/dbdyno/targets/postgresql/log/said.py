@@ -22,7 +22,7 @@ MOMENT = re.compile(
     r"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)(\.\d{1,6})?(?: ([A-Z][A-Za-z]+|[+-]\d\d(?::?\d\d)?))?"
 )
 EPOCH = re.compile(r"(?<![\d.])(\d{10})\.(\d{3})(?!\d)")
-TABLE_LINE = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} [^,]+,")
+TABLE_LINE = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} [^ ,]+,")
 SQLSTATE = re.compile(r"[0-9A-Z]{5}")
 SUCCESS = "00000"
 UNIVERSAL = ("UTC", "GMT")
