@@ -1,4 +1,4 @@
-"""Writes the reference pages from what the code declares: commands, workloads, probes, tables.
+"""Writes the reference pages from what the code declares: commands, workloads, rules and more.
 
 ``python -m docs.reference`` writes them into ``docs/reference/``; they are built with the
 manual and not kept in the repository. Nothing is described here that the code does not say
@@ -10,6 +10,8 @@ from pathlib import Path
 
 from dbdyno.cli.app import COMMANDS, make_app
 from dbdyno.cli.output import Exit
+from dbdyno.explain.registry import all_rules, page_of
+from dbdyno.explain.rule import Rule
 from dbdyno.host.doctor import all_probes
 from dbdyno.host.watched import HostSource, all_sources
 from dbdyno.store.tables import SCHEMAS
@@ -112,6 +114,23 @@ def targets() -> str:
     """The databases that can be measured."""
     rows = [(f"`{name}`", target.title) for name, target in all_targets().items()]
     return _page(["# Databases", _table(("target", "database"), rows)])
+
+
+def rules() -> str:
+    """The rules of the explanation, each by its own words."""
+    return _page(["# What explains a run", *map(_rule, all_rules().values())])
+
+
+def _rule(rule: Rule) -> str:
+    page = page_of(rule)
+    parts = {
+        "Looks for": page.looks_for,
+        "Arithmetic": page.arithmetic,
+        "Source": page.source,
+        "Wrong when": page.wrong_when,
+    }
+    told = [f"**{name}.** {text}" for name, text in parts.items()]
+    return "\n\n".join([f"## {rule.id}", f"*{page.title}*", *told])
 
 
 PAGES: dict[str, Callable[[], str]] = {

@@ -7,6 +7,7 @@ import pytest
 
 from dbdyno.cli.app import COMMANDS
 from dbdyno.cli.output import Exit
+from dbdyno.explain.registry import all_rules
 from dbdyno.host.doctor import all_probes
 from dbdyno.host.watched import all_sources
 from dbdyno.store.tables import SCHEMAS
@@ -60,6 +61,15 @@ def test_every_probe_says_why_it_looks():
     for name, probe in all_probes().items():
         assert len(probe.meaning) > 20, name
         assert probe.title in page
+
+
+@pytest.mark.parametrize("name", all_rules())
+def test_every_rule_has_its_page(name):
+    page = reference.rules().split(f"## {name}\n")[1].split("\n## ")[0]
+    for part in ("Looks for", "Arithmetic", "Source", "Wrong when"):
+        told = re.search(rf"\*\*{part}\.\*\* (.+)", page)
+        assert told, part
+        assert len(told[1]) > 20, part
 
 
 def test_every_table_and_target_is_listed():

@@ -5,7 +5,8 @@ import msgspec
 from dbdyno import store
 from dbdyno.cli.app import command
 from dbdyno.cli.output import Exit, Json, print_json, print_result
-from dbdyno.explain import explain as explained, told_in_full
+from dbdyno.explain.explain import explain as explained
+from dbdyno.explain.told import told_in_full
 from dbdyno.run.tools import engine_tools
 
 app = command(

@@ -44,6 +44,12 @@ def tables_of(sql: str) -> list[str]:
     return list(dict.fromkeys(map(_table, named)))
 
 
+def in_short(sql: str) -> str:
+    """Its verb and its first table, which is how people speak of a statement."""
+    verb = _bare(sql).split(None, 1)[:1]
+    return " ".join([*(word.rstrip(";").upper() for word in verb), *tables_of(sql)[:1]])
+
+
 def assigned_columns(sql: str) -> list[str]:
     """The columns that its SET assigns."""
     clause = _SET.search(_bare(sql))

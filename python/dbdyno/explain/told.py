@@ -13,6 +13,7 @@ from dbdyno.words import THIN_SPACE, percent
 _WIDTH = 100
 _TOP = 3
 _NOTHING = "nothing found above a note"
+_WHOLES = {"client time": "the clients' time", "lost throughput": "the lost throughput"}
 
 
 def told(record: RunRecord) -> list[str]:
@@ -65,7 +66,7 @@ def _in_full(finding: Finding) -> Iterator[str]:
 def _share(finding: Finding) -> str:
     if finding.share is None or not finding.share_of:
         return ""
-    return f"{percent(finding.share)} of the {finding.share_of}"
+    return f"{percent(finding.share)} of {_WHOLES[finding.share_of]}"
 
 
 def _remainder(unexplained: float | None) -> str:

@@ -1,12 +1,21 @@
 """Sentences that several rules say."""
 
 from dbdyno.analysis.bounds import gain_factor
+from dbdyno.explain.rule import NOTICED
+from dbdyno.words import significant
+
+_FACTOR_MAX = 100
 
 
 def gain_words(share: float, next_utilisation: float = 0.0) -> str:
     """What removing a cause with this share of the clients' time can bring at most."""
-    factor = gain_factor(share, next_utilisation)
-    return f"Throughput rises by a factor of {min(factor, 100):.2g} at most."
+    factor = min(gain_factor(share, next_utilisation), _FACTOR_MAX)
+    return f"Throughput rises by a factor of {factor:.3g} at most." if share >= NOTICED else ""
+
+
+def amount(of: float, one: str, many: str) -> str:
+    """So many of something."""
+    return f"{significant(of)} {one if of == 1 else many}"
 
 
 def and_so_on(names: list[str], limit: int = 3) -> str:

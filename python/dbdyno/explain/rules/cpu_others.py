@@ -4,8 +4,10 @@ Looks for: processors in use for 80 % and more while programs that are neither t
 ours take a part of them; the busiest are named.
 
 Arithmetic: with the processors full, taking the share w away from others gives the work a
-factor of up to 1 / (1 − w). Others are what the kernel counts for the machine and for none of
-the server's, the load generator's or dbdyno's own processes.
+factor of up to 1 / (1 − w), as far as the clients' time went into processors, the line for
+them, or the way to the server (the load generator waits for processors, too). Others are what
+the kernel counts for the machine and for none of the server's, the load generator's or
+dbdyno's own processes.
 
 Source: utilization law, U = X · S (Denning and Buzen, Computing Surveys 10, 1978).
 
@@ -28,10 +30,11 @@ def look(case: Case) -> Outcome:
     if used.in_use < SATURATED:
         return NotFound(f"the processors were idle for {percent(used.idle)} of the time")
     names = busiest_others(case)
+    share = min(used.others, _waiting_or_working(case))
     return found(
         f"Other programs took {percent(used.others)} of processors that are all in use"
         f"{_who(names)}.",
-        share=used.others,
+        share=share,
         share_of="client time",
         certainty="likely",
         evidence={
@@ -46,9 +49,16 @@ def look(case: Case) -> Outcome:
         why="The server's processes queue behind them: every statement takes longer, and none "
         "is to blame.",
         advice=["Stop them while you measure, or keep them off the server's processors (taskset)."],
-        gain=gain_words(used.others),
+        gain=gain_words(share),
         refute="Run again without them: throughput must rise by about that factor.",
     )
+
+
+def _waiting_or_working(case: Case) -> float:
+    """The share of the clients' time that more of the processors could shorten."""
+    if case.budget is None:
+        return 1.0
+    return sum(case.budget.share(kind) for kind in RULE.accounts_for)
 
 
 def _who(names: list[tuple[str, float]]) -> str:

@@ -27,7 +27,7 @@ from dbdyno.explain.needs import committed, grown, known_objects, server_facts
 from dbdyno.explain.rule import NotFound, Outcome, Rule, found
 from dbdyno.explain.sql import assigned_columns, is_update, written_table
 from dbdyno.explain.statements import WORKING, statements_of, working_share
-from dbdyno.explain.words import gain_words
+from dbdyno.explain.words import amount, gain_words
 from dbdyno.model.record import Finding
 from dbdyno.model.telemetry import IndexFacts, TableFacts
 from dbdyno.words import percent, significant, size
@@ -177,7 +177,7 @@ def _seen(worst: _Misses, of_records: float | None) -> list[str]:
     )
     entries = (
         f"They wrote {significant(worst.index_writes)} index entries a transaction into "
-        f"{len(worst.table.indexes)} indexes"
+        f"{amount(len(worst.table.indexes), 'index', 'indexes')}"
     )
     return [counts, f"{entries}: {percent(of_records)} of WAL records." if of_records else entries]
 

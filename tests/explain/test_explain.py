@@ -1,0 +1,144 @@
+"""Findings put in order, those of one cause made one, and what remains unexplained."""
+
+import pytest
+from msgspec.structs import replace
+
+from dbdyno.analysis.budget import Budget, Part
+from dbdyno.explain.explain import Explanation, explain, uncovered, unexplained
+from dbdyno.explain.needs import LackingError
+from dbdyno.explain.rule import NotFound, Rule, at_most, found, severity_of
+from dbdyno.explain.told import told, told_in_full
+from dbdyno.model.record import Finding, NotLooked
+from tests.explain.made import made_run
+from tests.store.hdr import HISTOGRAMS
+
+
+def a_rule(name, **more):
+    return Rule(id=name, title=name, look=lambda _: NotFound(""), **more)
+
+
+def a_finding(name, severity="major", *, share=None, certainty="hint", **more):
+    return Finding(
+        id=name,
+        title=f"Title of {name}",
+        severity=severity,
+        summary="It is so.",
+        evidence={},
+        share=share,
+        share_of="client time" if share else "",
+        certainty=certainty,
+        **more,
+    )
+
+
+def a_budget(**shares):
+    parts = [
+        Part(statement=0, kind=kind, wait_type="", wait_event="", seconds=of * 100, low=0, high=100)
+        for kind, of in shares.items()
+    ]
+    return Budget(total=100, samples=9, parts=parts, charges=[], not_seen=0.0, knows_cpu_queue=True)
+
+
+def test_severity_follows_the_share():
+    shares = (0.01, 0.05, 0.15, 0.4)
+    assert [severity_of(share) for share in shares] == ["note", "minor", "major", "critical"]
+    assert at_most("minor", "critical") == "minor"
+    assert at_most("minor", "note") == "note"
+
+
+def test_a_nearer_finding_hides_what_it_covers_unless_that_is_graver():
+    rules = {"near": a_rule("near", covers=frozenset({"far"})), "far": a_rule("far")}
+    near, far = a_finding("near"), a_finding("far")
+    assert uncovered([near, far], rules) == [near]
+    graver = a_finding("far", "critical")
+    assert uncovered([near, graver], rules) == [near, graver]
+
+
+def test_what_no_finding_accounts_for_remains():
+    rules = {"io": a_rule("io", accounts_for=frozenset({"io"}))}
+    spent = a_budget(io=0.3, cpu=0.5, idle=0.2)
+    assert unexplained([a_finding("io", share=0.25)], rules, spent) == pytest.approx(0.55)
+
+
+def test_no_time_is_accounted_for_twice():
+    rules = {
+        "one": a_rule("one", accounts_for=frozenset({"cpu"})),
+        "two": a_rule("two", accounts_for=frozenset({"cpu", "io"})),
+    }
+    findings = [a_finding("two", share=0.6), a_finding("one", share=0.5)]
+    # One takes all of the 0.5 on processors; two finds 0.2 of its 0.6 in what is left.
+    assert unexplained(findings, rules, a_budget(cpu=0.5, io=0.2, lock=0.3)) == pytest.approx(0.3)
+
+
+def test_without_looks_nobody_knows_what_remains():
+    assert unexplained([], {}, None) is None
+
+
+def test_a_rule_that_lacks_something_could_not_look_and_one_that_fails_says_so(monkeypatch):
+    def lacks(_):
+        raise LackingError("it was dark")
+
+    rules = {"dark": Rule(id="dark", title="Dark", look=lacks)}
+    rules["broken"] = Rule(id="broken", title="Broken", look=lambda _: 1 / 0)
+    monkeypatch.setattr("dbdyno.explain.explain.all_rules", lambda: rules)
+    explanation = explain(made_run().recording(), HISTOGRAMS)
+    reasons = {rule.id: rule.reason for rule in explanation.not_looked}
+    assert reasons["dark"] == "it was dark"
+    assert reasons["broken"] == "this rule failed: ZeroDivisionError: division by zero"
+
+
+def test_findings_come_by_severity_then_share_then_certainty(monkeypatch):
+    given = [
+        a_finding("d", "minor", share=0.1),
+        a_finding("a", "critical", share=0.5),
+        a_finding("c", "minor", share=0.1, certainty="sure"),
+        a_finding("b", "minor", share=0.14),
+    ]
+    rules = {one.id: Rule(id=one.id, title="", look=lambda _, one=one: one) for one in given}
+    monkeypatch.setattr("dbdyno.explain.explain.all_rules", lambda: rules)
+    explanation = explain(made_run().recording(), HISTOGRAMS)
+    assert [one.id for one in explanation.findings] == ["a", "b", "c", "d"]
+
+
+def test_the_rule_completes_its_finding():
+    said = found("It is so.", evidence={"x": 1}, share=0.2, share_of="client time")
+    assert (said.severity, said.id, said.title) == ("major", "", "")
+    assert found("It is so.", evidence={}).severity == "note"
+
+
+def test_in_full_a_finding_says_all_it_has():
+    finding = a_finding(
+        "a", share=0.25, seen=["Seen once."], advice=["Do that."], wrong_when="It rains."
+    )
+    not_looked = [
+        NotLooked(id="x", title="X", reason="it was dark"),
+        NotLooked(id="y", title="Y", reason="it was dark"),
+    ]
+    assert told_in_full(Explanation([finding], not_looked, 0.5)) == [
+        "MAJOR  Title of a  [a, hint]",
+        "  It is so.",
+        "  seen",
+        "    - Seen once.",
+        "  accounts for",
+        "    - 25 % of the clients' time",
+        "  try",
+        "    - Do that.",
+        "  wrong when",
+        "    - It rains.",
+        "",
+        "Unexplained: 50 % of the clients' time; no finding accounts for it.",
+        "",
+        "2 rules could not look:",
+        "  - it was dark (x, y)",
+    ]
+
+
+def test_in_short_only_what_is_above_a_note():
+    record = made_run().recording().record
+    findings = [a_finding("a", advice=["Do that.", "Or this."]), a_finding("b", "note")]
+    assert told(replace(record, findings=findings)) == [
+        "major: Title of a. It is so.",
+        "  try: Do that.",
+        f"1 more: dbdyno explain {record.run_id}",
+    ]
+    assert told(record) == ["nothing found above a note"]

@@ -1,0 +1,62 @@
+"""What holds for every rule: it is found, says what it is, and survives whatever was recorded."""
+
+from pathlib import Path
+
+import pytest
+
+from dbdyno.explain.case import Case
+from dbdyno.explain.explain import outcome
+from dbdyno.explain.registry import all_rules, page_of
+from dbdyno.explain.rule import CouldNotLook, NotFound
+from dbdyno.model.record import Finding
+from dbdyno.store import Run
+from tests.explain.made import made_run
+from tests.store.hdr import HISTOGRAMS
+from tests.support.recordings import MadeRun
+
+GOLDEN = Path(__file__).parent / "golden"
+ENGINE_ONLY = {"connection_churn", "deadlocks", "unsteady", "cpu_generator"}
+"""Rules that need only what the engine saw itself."""
+
+rules = pytest.mark.parametrize("rule", all_rules().values(), ids=lambda rule: rule.id)
+
+
+def asked(rule, recording):
+    said = outcome(rule, Case(recording, HISTOGRAMS))
+    assert isinstance(said, Finding | NotFound | CouldNotLook)
+    return said
+
+
+@rules
+def test_it_is_named_as_its_file(rule):
+    assert rule.look.__module__ == f"dbdyno.explain.rules.{rule.id}"
+
+
+@rules
+def test_it_says_what_it_looks_for_how_and_when_it_is_wrong(rule):
+    page = page_of(rule)
+    for part in (page.title, page.looks_for, page.arithmetic, page.source, page.wrong_when):
+        assert len(part) > 20
+    assert rule.title
+
+
+@rules
+def test_what_it_covers_exists(rule):
+    assert rule.covers <= all_rules().keys() - {rule.id}
+
+
+@rules
+def test_it_survives_a_run_in_which_nothing_was_recorded(rule):
+    asked(rule, MadeRun(ok=0, seconds=0, warmup=0, done=False).recording())
+
+
+@rules
+def test_without_telemetry_it_could_not_look(rule):
+    said = asked(rule, made_run("update accounts set balance = 1 where id = 2").recording())
+    assert isinstance(said, CouldNotLook) or rule.id in ENGINE_ONLY, said
+
+
+@rules
+@pytest.mark.parametrize("folder", sorted(GOLDEN.glob("*")), ids=lambda folder: folder.name)
+def test_it_survives_real_runs(rule, folder):
+    asked(rule, Run(folder).recording())
