@@ -17,7 +17,7 @@ from dbdyno.explain.needs import committed, grown, server_facts
 from dbdyno.explain.rule import SEVERITIES, NotFound, Outcome, Rule, found, severity_of
 from dbdyno.explain.settings import size_bytes
 from dbdyno.explain.statements import Statement, statements_of
-from dbdyno.explain.words import and_so_on
+from dbdyno.explain.words import amount, and_so_on
 from dbdyno.words import percent, significant, size
 
 OFTEN = 0.1
@@ -36,7 +36,8 @@ def look(case: Case) -> Outcome:
     suspects = [one.words for one in statements_of(case) if _may_sort(one)]
     return found(
         f"A sort or hash does not fit into work_mem ({size(work_mem)}): "
-        f"{significant(files)} temporary files and {size(size_each)} a transaction.",
+        f"{amount(files, 'temporary file', 'temporary files')} and {size(size_each)} a "
+        "transaction.",
         share=share,
         share_of="client time" if share is not None else "",
         severity=max(least, severity_of(share or 0.0), key=SEVERITIES.index),

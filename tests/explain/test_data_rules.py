@@ -1,0 +1,197 @@
+"""HOT, indexes, plans, reads, files and growth: each rule firing, quiet, and in the dark."""
+
+import pytest
+
+from dbdyno.explain.rule import NotFound
+from dbdyno.model.telemetry import PlanFacts, ServerFacts
+from tests.explain.asking import said
+from tests.explain.made import facts, index, made_run, table, with_looks
+
+UPDATE = "UPDATE accounts SET balance = balance + :delta WHERE id = :id;"
+SELECT = "SELECT * FROM accounts WHERE owner = :owner;"
+UNITS = {"shared_buffers": "8kB", "work_mem": "kB"}
+THIN = "\u202f"
+
+
+def updating(*indexes, updates=1000, hot=0, **more):
+    """A run of updates of accounts: 4 WAL records each, half of the clients' time at work."""
+    run = made_run(UPDATE, clients=4)
+    known = table(
+        columns=("id", "balance"), indexes=(index("accounts_pkey", "id"), *indexes), **more
+    )
+    run.facts(facts(known)).counters("pg_stat_wal", {"wal_records": 4000})
+    run.counters("pg_stat_user_tables", {"n_tup_upd": updates, "n_tup_hot_upd": hot}, of="accounts")
+    return with_looks(run, (0, "", "", 1), (0, "IO", "WALSync", 1), (-1, "idle", "", 2))
+
+
+def test_an_index_on_the_updated_column_prevents_hot():
+    found = said("hot_updates", updating(index("by_balance", "balance")))
+    assert found.title == "HOT updates prevented by an index on an updated column"
+    assert found.summary == (
+        f"100{THIN}% of the updates of accounts were not HOT: the updated column balance is in "
+        "the index by_balance."
+    )
+    assert found.certainty == "sure"
+    # Two index entries of four records, and half of the clients' time was work.
+    assert found.share == pytest.approx(0.25)
+    assert found.evidence["statement"] == UPDATE
+    assert "Drop by_balance" in found.advice[0]
+
+
+def test_pages_without_room_prevent_hot():
+    found = said("hot_updates", updating(row_bytes=1800, hot=100))
+    assert found.title == "HOT updates prevented by full pages (fillfactor)"
+    assert "fillfactor 100, rows of about 1.78" in found.summary
+    assert "SET (fillfactor = 70)" in found.advice[0]
+    assert found.certainty == "likely"
+
+
+def test_counted_moves_to_new_pages_make_it_sure():
+    run = updating(row_bytes=1800)
+    run.counters("pg_stat_user_tables", {"n_tup_newpage_upd": 990}, of="accounts")
+    assert said("hot_updates", run).certainty == "sure"
+
+
+def test_hot_updates_are_not_blamed():
+    assert isinstance(said("hot_updates", updating(hot=980)), NotFound)
+    assert isinstance(said("hot_updates", updating(updates=0)), NotFound)
+
+
+def scanning(*, rows=50_000, scans=1000, plan="Seq Scan", columns=("id", "owner")):
+    run = made_run(SELECT, clients=4)
+    plans = (
+        PlanFacts(
+            statement=0, variant="generic", cost=900, nodes=((plan, "accounts", 1.0),), text=""
+        ),
+    )
+    known = facts(table(rows=rows, columns=columns))
+    run.facts(ServerFacts(tables=known.tables, plans=plans))
+    counted = {"seq_scan": scans, "seq_tup_read": scans * rows}
+    run.counters("pg_stat_user_tables", counted, of="accounts")
+    return with_looks(run, (0, "", "", 3), (-1, "idle", "", 1))
+
+
+def test_a_lookup_without_an_index_is_named_with_the_index_to_make():
+    found = said("missing_index", scanning())
+    assert found.severity == "critical"
+    assert found.share == pytest.approx(0.75)
+    assert found.certainty == "sure"
+    assert found.advice == ["CREATE INDEX CONCURRENTLY ON accounts (owner);"]
+    assert f"reads 50{THIN}000 rows of accounts" in found.summary
+
+
+def test_scans_that_an_index_would_not_help_are_left_alone():
+    assert isinstance(said("missing_index", scanning(rows=200)), NotFound)
+    assert isinstance(said("missing_index", scanning(scans=0)), NotFound)
+    assert isinstance(said("missing_index", scanning(columns=("id",))), NotFound)
+
+
+def test_without_the_plan_the_counters_alone_make_it_likely():
+    assert said("missing_index", scanning(plan="Index Scan")).certainty == "likely"
+
+
+def planned(variant, cost, *nodes):
+    return PlanFacts(statement=0, variant=variant, cost=cost, nodes=nodes, text=f"{variant} plan")
+
+
+SCAN, LOOKUP = ("Seq Scan", "accounts", 9.0), ("Index Scan", "accounts", 1.0)
+
+
+def test_a_plan_that_changed_in_the_run():
+    run = made_run(SELECT)
+    before = ServerFacts(plans=(planned("generic", 900, SCAN),))
+    after = ServerFacts(plans=(planned("generic", 8, LOOKUP),))
+    found = said("plan_choice", run.facts(before, after))
+    assert found.title == "Plan change in the run"
+    assert "from Seq Scan accounts to Index Scan accounts" in found.summary
+
+
+def test_a_dear_generic_plan_is_a_note_unless_it_is_forced():
+    plans = (planned("generic", 900, SCAN), planned("custom", 9, LOOKUP))
+    found = said("plan_choice", made_run(SELECT).facts(ServerFacts(plans=plans)))
+    assert found.severity == "note"
+    assert "100 times" in found.summary
+    forced = ServerFacts(plans=plans, settings={"plan_cache_mode": "force_generic_plan"})
+    assert said("plan_choice", made_run(SELECT).facts(forced)).severity == "minor"
+
+
+def test_plans_that_agree_are_not_spoken_of():
+    plans = (planned("generic", 9, LOOKUP), planned("custom", 8, LOOKUP))
+    same = ServerFacts(plans=plans)
+    assert isinstance(said("plan_choice", made_run(SELECT).facts(same, same)), NotFound)
+
+
+def reading(*, seen=2, read=5000, read_ms=1600.0):
+    run = made_run(SELECT, clients=4)
+    settings = facts(table(), units=UNITS, shared_buffers="128")
+    counted = {"blks_hit": 5000, "blks_read": read, "blk_read_time": read_ms}
+    run.facts(settings).counters("pg_stat_database", counted)
+    return with_looks(run, (0, "IO", "DataFileRead", seen), (0, "", "", 4 - seen))
+
+
+def test_reads_that_both_accounts_see_are_sure():
+    found = said("data_read", reading())
+    assert found.severity == "critical"
+    assert found.share == pytest.approx(0.5)
+    assert found.certainty == "sure"
+    assert found.evidence["share_counted"] == pytest.approx(0.4)
+    assert f"waits for 5 pages from storage, 50{THIN}%" in found.summary
+    assert any("shared_buffers is 1" in one for one in found.seen)
+
+
+def test_reads_that_take_no_time_are_no_bound():
+    assert isinstance(said("data_read", reading(seen=0, read_ms=1.0)), NotFound)
+
+
+def test_reads_that_nobody_timed_or_saw():
+    run = made_run(SELECT).counters("pg_stat_database", {"blks_hit": 10, "blks_read": 10})
+    assert "track_io_timing" in said("data_read", run).reason
+
+
+def sorting(files):
+    run = made_run("SELECT * FROM accounts ORDER BY owner;", clients=4)
+    run.facts(facts(table(), units=UNITS, work_mem="64"))
+    run.counters("pg_stat_database", {"temp_files": files, "temp_bytes": files * 3 * 2**20})
+    return with_looks(run, (0, "", "", 4))
+
+
+def test_temporary_files_name_the_setting_and_the_statement():
+    found = said("temporary_files", sorting(1000))
+    assert found.severity == "minor"
+    assert f"work_mem (64{THIN}KiB)" in found.summary
+    assert f"1 temporary file and 3{THIN}MiB a transaction" in found.summary
+    assert "ORDER BY owner" in found.seen[1]
+    assert f"above 9{THIN}MiB" in found.advice[0]
+
+
+def test_few_temporary_files_are_a_note_and_none_are_nothing():
+    assert said("temporary_files", sorting(1)).severity == "note"
+    assert isinstance(said("temporary_files", sorting(0)), NotFound)
+
+
+def growing(*, to=40, inserted=0):
+    run = made_run(UPDATE).facts(facts(table(rows=80_000, row_bytes=100)))
+    sizes = [(20 + (to - 20) * place / 62) * 2**20 for place in range(63)]
+    run.levels("sizes", {"bytes": sizes}, of="accounts")
+    return run.counters("pg_stat_user_tables", {"n_tup_ins": inserted / 60}, of="accounts")
+
+
+def test_growth_that_no_row_explains():
+    found = said("table_growth", growing())
+    assert found.severity == "minor"
+    assert "accounts grew by" in found.summary
+    assert found.evidence["time_to_double_s"] == pytest.approx(120, rel=0.1)
+
+
+def test_growth_by_new_rows_and_no_growth_are_nothing():
+    # 160 000 rows of 128 bytes are the 20 MiB that were added.
+    assert isinstance(said("table_growth", growing(inserted=165_000)), NotFound)
+    assert isinstance(said("table_growth", growing(to=20.5)), NotFound)
+
+
+@pytest.mark.parametrize(
+    "rule", ["hot_updates", "missing_index", "data_read", "temporary_files", "table_growth"]
+)
+def test_what_was_not_read_is_said(rule):
+    run = made_run(UPDATE).facts(facts(table())).read("machine")
+    assert "was not read" in said(rule, run).reason
