@@ -1,10 +1,13 @@
 """Tables to Parquet files and back, through an in-memory DuckDB.
 
 Never a DuckDB database file: such a file admits one process, and a run is read by the
-web page, the command line and the runner at the same time.
+web page, the command line and the runner at the same time. A table without rows has no
+file: most runs know no outages and no failures.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 
 import duckdb
@@ -25,10 +28,11 @@ def table_path(folder: Path, name: str) -> Path:
 
 def write_tables(folder: Path, tables: Mapping[str, Columns]) -> None:
     """Write all tables beside their places, then move them there: all are whole or absent."""
-    unfinished = {name: folder / f"{name}.parquet.new" for name in tables}
+    filled = {name: columns for name, columns in tables.items() if _has_rows(columns)}
+    unfinished = {name: folder / f"{name}.parquet.new" for name in filled}
     try:
-        with duckdb.connect() as connection:
-            for name, columns in tables.items():
+        with _connection() as connection:
+            for name, columns in filled.items():
                 _write(connection, unfinished[name], columns, SCHEMAS[name])
         for name, path in unfinished.items():
             path.replace(table_path(folder, name))
@@ -40,6 +44,23 @@ def write_tables(folder: Path, tables: Mapping[str, Columns]) -> None:
             f"The tables of {folder} could not be written: {error}",
             "The run stays readable through frames.bin.",
         ) from error
+
+
+def _has_rows(columns: Columns) -> bool:
+    return any(len(column) for column in columns.values())
+
+
+@contextmanager
+def _connection() -> Iterator[duckdb.DuckDBPyConnection]:
+    """A connection of the caller's own to the database of this process."""
+    with _database().cursor() as connection:
+        yield connection
+
+
+@cache
+def _database() -> duckdb.DuckDBPyConnection:
+    """Made once: to make one takes longer than to read ten tables."""
+    return duckdb.connect()
 
 
 def _write(
@@ -61,7 +82,7 @@ def typed_column(name: str, kind: ColumnType) -> str:
 
 def read_table(folder: Path, name: str) -> Columns:
     """One table as columns; NULL becomes NaN."""
-    with duckdb.connect() as connection:
+    with _connection() as connection:
         relation = connection.sql(f"FROM read_parquet({_quoted(table_path(folder, name))})")
         fetched = relation.fetchnumpy()
     return {column: _restored(fetched[column], kind) for column, kind in SCHEMAS[name].items()}
