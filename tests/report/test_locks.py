@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 
 from dbdyno.analysis.lock_queue import lock_queue
-from dbdyno.report.queue import picture, statement_label
+from dbdyno.explain.sql import in_short
+from dbdyno.report.queue import picture
 from tests.report.pages import section_of
 
 
@@ -66,7 +67,7 @@ def test_sessions_that_are_none_of_ours_are_nodes_too(ordinary):
     ],
 )
 def test_a_statement_is_called_by_its_verb_and_table(sql, label):
-    assert statement_label(sql) == label
+    assert in_short(sql) == label
 
 
 def test_statements_are_split_where_a_look_saw_them(ordinary, unwatched):

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct
 
 from dbdyno.analysis.lock_queue import Edge, LockQueue
-from dbdyno.explain.sql import tables_of
+from dbdyno.explain.sql import in_short
 from dbdyno.model.recording import Recording, rows
 from dbdyno.model.telemetry import NO_STATEMENT
 
@@ -84,7 +84,7 @@ def _node(who: Who, texts: Mapping[int, str], place: int, arcs: Sequence[Arc]) -
     waiting = sum(arc.waiters_mean for arc in arcs if arc.waiter == place)
     sql = texts.get(who[1], "")
     return Node(
-        label=statement_label(sql) if sql else _session_words(who),
+        label=in_short(sql) if sql else _session_words(who),
         sql=sql,
         waiting=waiting,
         is_root=not any(arc.waiter == place for arc in arcs),
@@ -100,10 +100,3 @@ def _session_words(who: Who) -> str:
     if name == "client" and statement == NO_STATEMENT:
         return "between statements"
     return "another session" if name == "foreign" else name
-
-
-def statement_label(sql: str) -> str:
-    """Its verb and its table, which is how people speak of it."""
-    verb = sql.split(None, 1)[0].rstrip(";").upper() if sql.strip() else ""
-    tables = tables_of(sql)
-    return f"{verb} {tables[0]}" if tables else verb

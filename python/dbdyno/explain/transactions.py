@@ -1,0 +1,137 @@
+"""A script as a transaction: its steps, which row each locks, and which must stay in order.
+
+A statement must come after those whose variables it uses, and must not pass one that touches
+the same table when either of the two writes. What cannot be read off a statement's text
+stays between its neighbours. Triggers and foreign keys are not known here.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+
+from msgspec import Struct
+
+from dbdyno.explain.script_text import Command, commands
+from dbdyno.explain.sql import equal_columns, tables_of, written_table
+
+_BEGINS = ("begin", "start")
+_ENDS = ("end", "commit")
+_READABLE = frozenset({"select", "insert", "update", "delete"})
+_LOCKING_READ = re.compile(r"\bfor\s+(?:no\s+key\s+update|update|key\s+share|share)\b", re.I)
+_SEQUENCES = re.compile(r"\b(?:nextval|currval|setval|lastval)\s*\(", re.I)
+
+
+class UnorderableError(Exception):
+    """A script whose statements cannot be put into another order; the message is the reason."""
+
+
+class UnknownRowsError(Exception):
+    """It was not recorded how many rows a table has; the message says of which."""
+
+
+class TimedScript(Struct, frozen=True, kw_only=True):
+    """A script, its part of the transactions, and the seconds each of its statements takes.
+
+    Without waits for locks: those are what another order changes.
+    """
+
+    name: str
+    share: float
+    text: str
+    seconds: Sequence[float]
+
+
+class Step(Struct, frozen=True):
+    """A command between the begin and the end of a transaction."""
+
+    command: Command
+    seconds: float
+    locks: str
+    """The table of which it locks a row until the end; empty for none."""
+    probability: float
+    """That another transaction's row is the same one."""
+
+
+class Transaction(Struct, frozen=True):
+    """A script taken apart: what comes before its steps, the steps, and what ends it."""
+
+    script: TimedScript
+    before: list[Command]
+    steps: list[Step]
+    after: list[Command]
+    end_s: float
+
+
+def transaction(script: TimedScript, rows: Mapping[str, float]) -> Transaction:
+    """The script taken apart; refuses one whose flow is not a straight line."""
+    found = commands(script.text)
+    statements = [command for command in found if command.is_sql]
+    if len(statements) != len(script.seconds):
+        raise UnorderableError(f"the statements of {script.name} cannot be told apart")
+    begin, end = _block(script.name, found)
+    seconds = iter(script.seconds)
+    timed = [(command, next(seconds) if command.is_sql else 0.0) for command in found]
+    return Transaction(
+        script=script,
+        before=found[: begin + 1],
+        steps=[_step(command, spent_s, rows) for command, spent_s in timed[begin + 1 : end]],
+        after=found[end:],
+        end_s=timed[end][1],
+    )
+
+
+def _block(name: str, found: Sequence[Command]) -> tuple[int, int]:
+    """The places of the begin and the end of its only transaction."""
+    begins = [place for place, command in enumerate(found) if command.verb in _BEGINS]
+    ends = [place for place, command in enumerate(found) if command.verb in _ENDS]
+    if len(begins) != 1 or len(ends) != 1 or begins[0] > ends[0]:
+        raise UnorderableError(f"{name} is not one transaction from BEGIN to END")
+    inside = found[begins[0] + 1 : ends[0]]
+    unknown = [one.verb for one in inside if not one.is_sql and one.verb != "\\set"]
+    if unknown:
+        raise UnorderableError(f"{name} has {unknown[0]} within its transaction")
+    return begins[0], ends[0]
+
+
+def _step(command: Command, spent_s: float, rows: Mapping[str, float]) -> Step:
+    table = _locked_table(command)
+    if not table:
+        return Step(command, spent_s, "", 0.0)
+    if not rows.get(table):
+        raise UnknownRowsError(f"how many rows {table} has was not recorded")
+    one_row = bool(equal_columns(command.text))
+    return Step(command, spent_s, table, 1 / rows[table] if one_row else 1.0)
+
+
+def _locked_table(command: Command) -> str:
+    """A new row is nobody else's yet, so an INSERT locks none that others want."""
+    if command.verb in ("update", "delete"):
+        return written_table(command.text) or ""
+    if command.verb == "select" and _LOCKING_READ.search(command.text):
+        return next(iter(tables_of(command.text)), "")
+    return ""
+
+
+def stays_before(earlier: Step, later: Step) -> bool:
+    """Whether the two must stay in this order."""
+    first, second = earlier.command, later.command
+    if not first.is_sql and not second.is_sql:
+        return True  # random numbers are drawn in the order of the script
+    if first.assigned & (second.used | second.assigned) or second.assigned & first.used:
+        return True
+    if (first.keeps_answer and second.used) or (second.keeps_answer and first.used):
+        return True  # which variables an answer sets is not written in the script
+    return first.is_sql and second.is_sql and _touch(first, second)
+
+
+def _touch(first: Command, second: Command) -> bool:
+    """Whether two statements may see or undo each other's work."""
+    if not (_is_readable(first) and _is_readable(second)):
+        return True
+    written = {written_table(first.text), written_table(second.text)} - {None}
+    return bool(set(tables_of(first.text)) & set(tables_of(second.text)) & written)
+
+
+def _is_readable(command: Command) -> bool:
+    """Whether all that it touches stands in its text."""
+    is_plain = command.verb in _READABLE and not _SEQUENCES.search(command.text)
+    return is_plain and bool(tables_of(command.text))
