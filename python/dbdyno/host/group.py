@@ -102,14 +102,14 @@ class ProcessGroup:
             "memory_bytes": look.private_bytes + look.shared_bytes,
         }
 
-    def transferred(self, table: ProcessTable) -> Numbers:
-        """Bytes from and to storage; nothing once it has ended, PermissionError if not for us.
+    def bytes_read(self, table: ProcessTable) -> Numbers:
+        """Bytes from storage; nothing once it has ended, PermissionError if not for us.
 
         The kernel adds those of buried children to their parent's itself.
         """
-        told = [_bytes(table.root, process) for process in self.members(table)]
-        names = told[0].keys() if told else ()
-        return self._held({name: sum(each.get(name, 0) for each in told) for name in names})
+        told = [_bytes_read(table.root, process) for process in self.members(table)]
+        known = [each for each in told if each is not None]
+        return self._held({"read_bytes": sum(known)}) if known else {}
 
     def _scheduled(self, turns: dict[_Thread, _Turns], root: Path) -> Numbers:
         for thread in self._seen.keys() - turns.keys():
@@ -180,12 +180,9 @@ def _threads(root: Path, process: Process) -> Iterator[tuple[str, str]]:
     yield from ((name, f"{folder}/task/{name}") for name in files.names(f"{folder}/task"))
 
 
-def _bytes(root: Path, process: Process) -> Numbers:
+def _bytes_read(root: Path, process: Process) -> int | None:
     try:
         content = files.short(f"{root}/proc/{process.pid}/io")
-    except PermissionError:
-        raise
-    except OSError:
-        return {}  # it has just ended
-    told = dict(line.split(b": ") for line in content.splitlines())
-    return {name: int(told[name.encode()]) for name in ("read_bytes", "write_bytes")}
+    except (FileNotFoundError, ProcessLookupError):
+        return None  # it has just ended
+    return int(dict(line.split(b": ") for line in content.splitlines())[b"read_bytes"])

@@ -114,12 +114,3 @@ class ProcessTable:
 
     def _numbers(self) -> Iterator[str]:
         return (name for name in files.names(f"{self.root}/proc") if name.isdigit())
-
-
-def cpu_us(first: int, root: Path = ROOT) -> int | None:
-    """User and system time so far of a process, all below it, and those they have buried.
-
-    PostgreSQL's backends are children of its first process. None when it is not there.
-    """
-    tree = ProcessTable(root).tree(first)
-    return sum(p.used.cpu_us + p.buried.cpu_us for p in tree) if tree else None

@@ -1,7 +1,8 @@
-"""What the processes of the run read from storage and wrote to it.
+"""What the processes of the run read from storage.
 
 A source of its own because the kernel tells it to few: where it may not be read, that must
-not look as if nothing had been read or written.
+not look as if nothing had been read. What they write is not told here: the kernel charges
+a page each time it becomes dirty, and more with it, which can be twenty times what is written.
 """
 
 from dbdyno.host.watched import HostSource, WatchedHost
@@ -10,7 +11,7 @@ from dbdyno.model.source import Numbers
 
 def read(host: WatchedHost) -> dict[str, Numbers]:
     """The bytes of each group; one that has ended is left out."""
-    sums = {name: group.transferred(host.processes) for name, group in host.groups.items()}
+    sums = {name: group.bytes_read(host.processes) for name, group in host.groups.items()}
     return {name: numbers for name, numbers in sums.items() if numbers}
 
 
@@ -19,16 +20,15 @@ def lack(host: WatchedHost) -> str | None:
     try:
         return None if read(host) else "this kernel does not count bytes of single processes"
     except PermissionError:
-        return "only root and the server's own user may read how much its processes read and wrote"
+        return "only root and the server's own user may see how much its processes read"
 
 
 SOURCE = HostSource(
     name="process_io",
     read=read,
-    watches="bytes that the server, the engine and dbdyno itself read from storage and wrote to "
-    "it, as the kernel charges them",
+    watches="bytes that the server, the engine and dbdyno itself had to read from storage",
     objects="`server`, `engine`, `dbdyno`",
-    counters=frozenset({"read_bytes", "write_bytes"}),
+    counters=frozenset({"read_bytes"}),
     files="/proc/PID/io as root or as the server's user",
     lack=lack,
 )
