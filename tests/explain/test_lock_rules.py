@@ -1,11 +1,14 @@
 """Locks that are not the load's own: foreign sessions, deadlocks, an old transaction."""
 
+import math
+
 import msgspec
 import numpy as np
 import pytest
 from inline_snapshot import snapshot
 
 from dbdyno.explain.rule import CouldNotLook, NotFound
+from dbdyno.model.telemetry import ServerFacts
 from tests.explain.asking import said, words
 from tests.explain.tpcb import BRANCHES, TELLERS, behind, tpcb, waiting
 from tests.support.recordings import MadeRun
@@ -57,9 +60,6 @@ def failure(code, count, message):
     return {"failure_class": "server", "code": code, "count": count, "message": message}
 
 
-DEADLOCKS = [failure("40P01", 500, "deadlock detected")]
-
-
 def test_few_deadlocks_are_a_note():
     few = [failure("40P01", 10, "deadlock detected")]
     recording = failing(MadeRun(100, seconds=60), few, failed=10)
@@ -71,25 +71,39 @@ note: Deadlocks between transactions
 """)
 
 
-def test_deadlocks_that_hold_back_everybody_are_grave():
-    run = tpcb(
-        8,
-        [waiting(BRANCHES, 6), waiting(TELLERS, 2)],
-        [behind(BRANCHES, 6, root=TELLERS, wait="transactionid")],
-        tps=25,
+def deadlocked(*, found, timeout_ms=1000):
+    """Six of eight clients wait for rows, all of the time."""
+    facts = ServerFacts(
+        settings={"deadlock_timeout": str(timeout_ms)},
+        details={"units": {"deadlock_timeout": "ms"}},
     )
+    blocking = [behind(BRANCHES, 6, root=TELLERS, wait="transactionid")]
+    waits = [waiting(BRANCHES, 6), waiting(TELLERS, 2, "", "")]
+    run = tpcb(8, waits, blocking, tps=25, facts=facts)
     run.log(3.0, "deadlock", "process 7 waits for ShareLock on transaction 9")
-    run.counters("pg_stat_database", {"deadlocks": 5})
-    finding = said("deadlocks", failing(run, DEADLOCKS, failed=500))
-    assert finding.share == pytest.approx(6 / 8)
+    deadlocks = [failure("40P01", found, "deadlock detected")]
+    return failing(run, deadlocks, failed=found)
+
+
+def test_deadlocks_that_hold_back_everybody_are_grave():
+    recording = deadlocked(found=40)  # two a second of a second each
+    finding = said("deadlocks", recording)
+    assert finding.share == pytest.approx(6 / 8 * (1 - math.exp(-2)))
     assert finding.certainty == "likely"
     assert words(finding) == snapshot("""\
 critical: Deadlocks between transactions
-500 deadlocks: about 75 % of the clients' time went with them.
+40 deadlocks: about 64.8 % of the clients' time went with them.
 40P01: deadlock detected.
 The server's log: process 7 waits for ShareLock on transaction 9.
-75 % of the clients' time stood still behind them.
+64.8 % of the clients' time stood still behind them.
 """)
+    convoy = said("row_lock_convoy", recording)
+    assert convoy.share == pytest.approx(6 / 8 * math.exp(-2))
+
+
+def test_a_short_timeout_makes_deadlocks_cheap():
+    finding = said("deadlocks", deadlocked(found=4, timeout_ms=10))
+    assert finding.severity == "note"
 
 
 def test_serialization_failures_that_were_tried_again():

@@ -9,6 +9,7 @@ from msgspec import Struct
 from dbdyno.analysis.bounds import let_past
 from dbdyno.analysis.budget import Budget
 from dbdyno.explain.case import Case
+from dbdyno.explain.deadlock_time import pending_share
 from dbdyno.explain.needs import client_time
 from dbdyno.explain.row_holds import RowHold, bound_tps, row_holds
 
@@ -42,15 +43,11 @@ class Convoy(Struct, frozen=True, kw_only=True):
         return self.measured_tps / self.bound_tps if self.bound_tps else None
 
 
-def _waited_share(spent: Budget, holds: list[RowHold]) -> float:
-    """Waits for rows, without those that end at a foreign session or in a deadlock."""
+def _waited_share(case: Case, spent: Budget, holds: list[RowHold]) -> float:
+    """Waits for rows, without those that end at a foreign session or fell into a deadlock."""
     waited_s = sum(hold.waiting_s for hold in holds)
-    among_clients_s = sum(
-        charge.seconds
-        for charge in spent.charges
-        if charge.root_who == "client" and charge.root_kind != "lock"
-    )
-    return min(waited_s, among_clients_s) / spent.total
+    among_clients_s = sum(charge.seconds for charge in spent.charges if charge.root_who == "client")
+    return min(waited_s, among_clients_s) / spent.total * (1 - pending_share(case))
 
 
 def convoy_of(case: Case) -> Convoy | None:
@@ -72,7 +69,7 @@ def _convoy(case: Case, spent: Budget, holds: list[RowHold]) -> Convoy:
     throughput = case.record.throughput_tps
     return Convoy(
         clients=clients,
-        share=_waited_share(spent, holds),
+        share=_waited_share(case, spent, holds),
         total_s=spent.total,
         holds=holds,
         hot=hot,

@@ -1,10 +1,12 @@
 """The rows that clients queue for: who waits at which statement, and how long a row is held.
 
-    hold = Σ over the statements from the locking one to the end of its transaction
+    hold = Σ over the statements after the locking one to the end of its transaction
            of (mean latency − its own waits for locks)
 
-The waits for locks of later statements are left out: they are other rows' queues. What a
-queue means is for the rules to say.
+The waits for locks of later statements are left out: they are other rows' queues. What the
+locking statement does once it has its row is left out, and the way back of the commit, by
+which time the row is free, is in: the two are much alike. Outside of a transaction the
+statement is all there is. What a queue means is for the rules to say.
 """
 
 import re
@@ -16,12 +18,15 @@ from dbdyno.analysis.bounds import row_hold_bound_tps
 from dbdyno.analysis.lock_queue import Edge, LockQueue, statement_means_ms
 from dbdyno.explain.case import Case
 from dbdyno.explain.needs import needed
+from dbdyno.explain.sql import written_table
 from dbdyno.explain.statements import table_of
 from dbdyno.model.recording import rows
 from dbdyno.model.telemetry import NO_STATEMENT
 
 ROW_LOCKS = frozenset({"transactionid", "tuple"})
 UNKNOWN = "a table that is not known"
+_SLIP = 0.01
+"""A smaller part of the waits for rows is an error of the looks, which take no single instant."""
 _BEGIN = re.compile(r"\s*(begin|start\s+transaction)\b", re.I)
 _END = re.compile(r"\s*(end|commit|rollback|abort)\b", re.I)
 
@@ -46,20 +51,27 @@ class RowHold(Struct, frozen=True, kw_only=True):
 def row_holds(case: Case) -> list[RowHold]:
     """In the order of the scripts and their statements."""
     queue = needed(case.lock_queue, "locks were not looked at")
-    waiting: dict[tuple[int, str], list[Edge]] = defaultdict(list)
+    scripts = _script_of(case)
+    queues: dict[tuple[int, str], list[Edge]] = defaultdict(list)
     for edge in queue.edges:
         is_for_a_row = edge.lock in ROW_LOCKS and edge.waiter != NO_STATEMENT
         if is_for_a_row and edge.waiter_who == edge.blocker_who == "client":
-            waiting[edge.waiter, edge.relation or UNKNOWN].append(edge)
-    return [
-        _row_hold(case, queue, statement, relation, waiting[statement, relation])
-        for statement, relation in sorted(waiting)
-    ]
+            queues[scripts[edge.waiter], _relation(case, edge)].append(edge)
+    holds = [_row_hold(case, queue, relation, edges) for (_, relation), edges in queues.items()]
+    least_s = _SLIP * sum(hold.waiting_s for hold in holds)
+    worth_it = (hold for hold in holds if hold.waiting_s >= least_s)
+    return sorted(worth_it, key=lambda hold: hold.statement)
 
 
-def _row_hold(
-    case: Case, queue: LockQueue, statement: int, relation: str, edges: list[Edge]
-) -> RowHold:
+def _relation(case: Case, edge: Edge) -> str:
+    """The table. A server does not always say whose row it is: then what the statement writes."""
+    sql = next(text for number, _, text in _texts(case) if number == edge.waiter)
+    return edge.relation or written_table(sql) or UNKNOWN
+
+
+def _row_hold(case: Case, queue: LockQueue, relation: str, edges: list[Edge]) -> RowHold:
+    """Of the statement with the most waiters: at the others a look was late."""
+    statement = max(edges, key=lambda edge: edge.client_seconds).waiter
     script = _script_of(case)[statement]
     return RowHold(
         statement=statement,
@@ -88,7 +100,7 @@ def bound_tps(holds: list[RowHold], relation: str) -> float | None:
 
 
 def hold_s(case: Case, queue: LockQueue, statement: int) -> float | None:
-    """From a statement to the end of its transaction; None where one was not timed."""
+    """How long a row is held that this statement locks; None where one was not timed."""
     means_ms = statement_means_ms(case.recording)
     lock_ms = {time.statement: time.lock_ms for time in queue.statements}
     held = while_held(case, statement)
@@ -98,9 +110,9 @@ def hold_s(case: Case, queue: LockQueue, statement: int) -> float | None:
 
 
 def while_held(case: Case, statement: int) -> list[int]:
-    """The statement and those after it that run in the same transaction of the server.
+    """The statements after it that run in the same transaction of the server.
 
-    Outside of BEGIN and COMMIT each statement is a transaction of its own.
+    Outside of BEGIN and COMMIT each statement is a transaction of its own: itself.
     """
     script = _script_of(case)[statement]
     texts = _texts(case)
@@ -111,7 +123,7 @@ def while_held(case: Case, statement: int) -> list[int]:
     closed = [number for number in before if _END.match(sql[number])]
     if not opened or max(closed, default=-1) > opened[-1]:
         return [statement]
-    after = [number for number in own if number >= statement]
+    after = [number for number in own if number > statement] or [statement]
     end = next((number for number in after if _END.match(sql[number])), own[-1])
     return [number for number in after if number <= end]
 

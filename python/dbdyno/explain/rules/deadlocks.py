@@ -1,12 +1,12 @@
 """Deadlocks and serialization failures: transactions that the server threw away.
 
-Looks for: failures and retries of the classes 40P01 (deadlock) and 40001 (serialization), the
-server's own count of deadlocks, and chains of waits that end at a session which itself waits.
+Looks for: failures and retries of the classes 40P01 (deadlock) and 40001 (serialization), and
+the server's own count of deadlocks.
 
 Arithmetic: two shares of the clients' time, of which the larger counts. What was thrown away:
-failed tries over all transactions. What stood still: client-seconds of waits for locks whose
-chain bites its own tail, because a deadlock is looked for only after deadlock_timeout, and all
-who need its rows wait as long.
+failed tries over all transactions. What stood still: a deadlock is looked for only after
+deadlock_timeout τ, and all who need its rows wait as long; with λ deadlocks a second one is
+pending for 1 − e^(−λτ) of the time, and so much of all waits for locks is put down to them.
 
 Source: the PostgreSQL manual on deadlocks (Explicit Locking) and on serialization failure handling.
 
@@ -18,6 +18,7 @@ from msgspec import Struct
 
 from dbdyno.analysis.readings import total, was_read
 from dbdyno.explain.case import Case
+from dbdyno.explain.deadlock_time import pending_share
 from dbdyno.explain.needs import needed
 from dbdyno.explain.rule import NotFound, Outcome, Rule, found, severity_of
 from dbdyno.explain.words import and_so_on
@@ -86,11 +87,8 @@ def _thrown(case: Case) -> _Thrown:
 
 
 def _standing_still(case: Case) -> float | None:
-    """The share of the clients' time behind sessions that themselves wait for a lock."""
-    if case.budget is None:
-        return None
-    charged = (charge.seconds for charge in case.budget.charges if charge.root_kind == "lock")
-    return sum(charged) / case.budget.total
+    """The share of the clients' time in waits for locks while a deadlock was pending."""
+    return case.budget.share("lock") * pending_share(case) if case.budget else None
 
 
 def _kinds(thrown: _Thrown) -> str:

@@ -3,19 +3,20 @@
 Looks for: clients that wait for rows behind other clients, the row that bounds the rate, and
 a statement before it that holds back the crowd.
 
-Arithmetic: a row that a transaction locks with probability p and holds for h seconds, from
-the statement that locks it to the end of the commit, lets at most 1/(p·h) transactions a
-second through. A statement that locks one of K rows lets at most min(N, K) of N clients past
-it; those after it see only these. So the queue stands in front of the statement with the few
-rows while N is small against K of the statements before, and moves to these as N grows: it
-shields the hotter row. p is the share of the transactions that run the statement, over the
-table's rows; h is made of mean latencies without their waits for locks.
+Arithmetic: a row that a transaction locks with probability p and then holds for h seconds, to
+the end of the commit, lets at most 1/(p·h) transactions a second through. A statement that
+locks one of K rows lets at most min(N, K) of N clients past it; those after it see only these.
+So the queue stands in front of the statement with the few rows while N is small against K of
+the statements before, and moves to these as N grows: it shields the hotter row. p is the share
+of the transactions that run the statement, over the table's rows; h is made of the mean
+latencies of the statements after it, without their waits for locks.
 
 Source: utilization law (Denning and Buzen, Computing Surveys 10, 1978). The queue of pgbench's
 TPC-B at scale 1, at tellers with many clients and at branches with few, is its best known case.
 
-Wrong when: keys are skewed (p of the hottest row is larger, and the bound lower), or a good
-part of a statement's time passes before it has its lock (the bound is then too low).
+Wrong when: keys are skewed (p of the hottest row is larger, and the bound lower), the script
+pauses while it holds the row (the bound is then lower, too), or the clients are far away (the
+row is free before they hear of the commit, and the bound higher).
 """
 
 from typing import Any

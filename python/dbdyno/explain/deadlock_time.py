@@ -1,0 +1,35 @@
+"""How much of the run some deadlock was pending: made, and not yet found.
+
+The server looks for one only after a session has waited for deadlock_timeout; until then all
+who need its rows stand still. With λ deadlocks a second that each last τ, and that come
+independently of each other, some deadlock is pending for 1 − e^(−λτ) of the time.
+"""
+
+import math
+
+from dbdyno.analysis.looks import measured_s
+from dbdyno.analysis.readings import total
+from dbdyno.explain.case import Case
+from dbdyno.explain.needs import LackingError, server_facts
+from dbdyno.explain.settings import span_s
+
+CODE = "40P01"
+
+
+def deadlocks_seen(case: Case) -> float:
+    """As the engine was told, or as the server counted them, whichever is more."""
+    told = sum(failure.count for failure in case.record.failures if failure.code == CODE)
+    return max(told, total(case.recording, "pg_stat_database", "deadlocks") or 0.0)
+
+
+def pending_share(case: Case) -> float:
+    """Of the measured time; 0 where the server's timeout is not known."""
+    found = deadlocks_seen(case)
+    seconds = measured_s(case.recording)
+    if not found or not seconds:
+        return 0.0
+    try:
+        timeout_s = span_s(server_facts(case), "deadlock_timeout")
+    except LackingError:
+        return 0.0
+    return 1.0 - math.exp(-found / seconds * timeout_s)
