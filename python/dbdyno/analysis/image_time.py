@@ -1,0 +1,55 @@
+"""How much of the clients' time goes with the images of whole pages that the WAL takes.
+
+N clients give N·s client-seconds to an interval of s seconds, whatever happens in it. If a
+transaction takes a of them and an image b more, then N·s = a·(transactions) + b·(images) in
+each interval, and both follow by least squares when the images per transaction vary, as they do
+after each checkpoint. In an open loop clients are idle at will, and nothing follows.
+"""
+
+import numpy as np
+from msgspec import Struct
+from numpy.typing import NDArray
+
+from dbdyno.analysis.alignment import measured_intervals
+from dbdyno.analysis.estimate import Series, autocorrelation_time, student_quantile
+from dbdyno.analysis.ratios import folded
+from dbdyno.analysis.wal import wal
+from dbdyno.model.recording import Recording
+
+_SAMPLES_MIN = 6
+
+
+class ImageTime(Struct, frozen=True):
+    """The share of the clients' time that goes with images, and its 95 % interval."""
+
+    share: float
+    low: float
+    high: float
+
+
+def image_time(recording: Recording) -> ImageTime | None:
+    """None when it cannot be told; an interval that holds 0 tells of no effect."""
+    intervals = measured_intervals(recording)
+    written = wal(recording, intervals)
+    if written is None or "open" in recording.plan.get("arrivals", {}):
+        return None
+    causes = np.stack([intervals.committed, written.images], axis=1)
+    known = ~np.isnan(causes).any(axis=1)
+    spent = recording.plan["clients"] * (intervals.end_s - intervals.begin_s)
+    return _share_of_second(causes[known], spent[known])
+
+
+def _share_of_second(causes: NDArray[np.float64], spent: Series) -> ImageTime | None:
+    """What of all that was spent goes with the second cause."""
+    samples, unknowns = causes.shape
+    if samples < _SAMPLES_MIN or np.linalg.matrix_rank(causes) < unknowns:
+        return None
+    fitted = np.linalg.lstsq(causes, spent)[0]
+    rest = spent - causes @ fitted
+    time = autocorrelation_time(folded(rest), means=unknowns)
+    noise = float(rest @ rest) / (samples - unknowns) * time
+    error = float(np.sqrt(noise * np.linalg.inv(causes.T @ causes)[1, 1]))
+    half = student_quantile(samples / time - unknowns) * error
+    weight = float(causes[:, 1].sum() / spent.sum())
+    value = float(fitted[1])
+    return ImageTime(value * weight, (value - half) * weight, (value + half) * weight)

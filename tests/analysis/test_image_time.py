@@ -1,0 +1,66 @@
+"""The clients' time that goes with page images, found where it was put."""
+
+import numpy as np
+import pytest
+
+from dbdyno.analysis.image_time import image_time
+from tests.support.recordings import MadeRun
+
+CLIENTS, SECONDS = 8, 60
+A_TRANSACTION_S, AN_IMAGE_S = 0.004, 0.008
+
+
+def run_of(images_a_transaction, *, noise=0.0, seed=1):
+    """Every transaction takes 4 ms of a client, and 8 ms more for each image."""
+    images = np.concatenate([np.zeros(3), images_a_transaction])
+    scatter = np.random.default_rng(seed).normal(1, noise, len(images))
+    ok = np.round(CLIENTS / (A_TRANSACTION_S + images * AN_IMAGE_S) * scatter)
+    run = MadeRun(ok=ok, seconds=SECONDS, clients=CLIENTS)
+    return run.counters("pg_stat_wal", {"wal_bytes": ok * 500, "wal_fpi": ok * images})
+
+
+def decaying(period=20):
+    """First touches after a checkpoint every so many seconds."""
+    return np.exp(-(np.arange(SECONDS) % period) / 5)
+
+
+def test_the_share_is_found():
+    images = decaying()
+    ok = CLIENTS / (A_TRANSACTION_S + images * AN_IMAGE_S)
+    expected = float((ok * images).sum()) * AN_IMAGE_S / (CLIENTS * SECONDS)
+    found = image_time(run_of(images).recording())
+    assert found.share == pytest.approx(expected, rel=0.01)
+
+
+def test_the_interval_holds_the_share_under_noise():
+    images = decaying()
+    expected = image_time(run_of(images).recording()).share
+    held = [
+        found.low <= expected <= found.high
+        for seed in range(40)
+        if (found := image_time(run_of(images, noise=0.1, seed=seed).recording()))
+    ]
+    assert len(held) == 40
+    assert sum(held) >= 34
+
+
+def test_images_without_effect_are_rarely_taken_for_one():
+    ok = np.random.default_rng(3).normal(1000, 100, (40, SECONDS + 3))
+    alarms = 0
+    for one in ok:
+        run = MadeRun(ok=np.round(one), seconds=SECONDS, clients=CLIENTS)
+        images = np.concatenate([np.zeros(3), decaying()]) * one
+        run.counters("pg_stat_wal", {"wal_bytes": one * 500, "wal_fpi": images})
+        alarms += image_time(run.recording()).low > 0
+    assert alarms <= 4
+
+
+def test_what_does_not_vary_or_was_not_read_tells_nothing():
+    assert image_time(MadeRun().recording()) is None
+    assert image_time(run_of(np.zeros(SECONDS)).recording()) is None
+
+
+def test_an_open_loop_tells_nothing():
+    recording = run_of(decaying()).recording()
+    plan = recording.plan | {"arrivals": {"open": {"law": "poisson"}}}
+    assert image_time(run_of(decaying()).recording(plan=plan)) is None
