@@ -13,6 +13,7 @@ from typing import TypeVar
 
 from dbdyno.targets.connection import Connection
 from dbdyno.targets.telemetry import Telemetry
+from dbdyno.telemetry.teller import told
 
 Answer = TypeVar("Answer")
 
@@ -21,7 +22,7 @@ RETRY_MAX_S = 10.0
 
 
 class Unavailable(Exception):  # noqa: N818 - a state, not an error
-    """The server is not there now, and it is too early to try again."""
+    """The server is not there now: why, or nothing while it is too early to try again."""
 
 
 class Line:
@@ -43,23 +44,27 @@ class Line:
         self.openings = 0
 
     def ask(self, read: Callable[[Connection], Answer]) -> Answer:
-        """The answer; what goes wrong is raised, and costs the connection if it is broken."""
+        """The answer; a question that fails raises, and :class:`Unavailable` if no one is there."""
         connection = self._opened()
         try:
             return read(connection)
-        except BaseException:
-            if connection.closed:
-                self._connection = None
-            raise
+        except Exception as error:
+            if not connection.closed:
+                raise
+            self._connection = None
+            raise Unavailable(told(error)) from error
 
     def _opened(self) -> Connection:
         if self._connection is not None:
             return self._connection
         if self._is_hung_up or time.monotonic() < self._retry_at:
-            raise Unavailable("not connected")
+            raise Unavailable("")
         self._retry_at = time.monotonic() + self._retry_in_s
         self._retry_in_s = min(self._retry_in_s * 2, RETRY_MAX_S)
-        self._connection = self._open()
+        try:
+            self._connection = self._open()
+        except Exception as error:
+            raise Unavailable(told(error)) from error
         self._retry_in_s = RETRY_FIRST_S
         self.openings += 1
         return self._connection

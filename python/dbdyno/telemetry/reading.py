@@ -79,8 +79,9 @@ class Reader(Generic[Origin]):
             began_ns, cpu_began_ns = time.monotonic_ns(), time.thread_time_ns()
             try:
                 reading = self._way.ask(its.source.read)
-            except Unavailable:
-                continue  # why was said when the connection was lost
+            except Unavailable as gone:
+                self._teller.gone(str(gone))
+                continue
             except Exception as error:  # whatever it is, the run goes on
                 self._teller.lack(its.source.name, told(error))
             else:

@@ -14,10 +14,9 @@ from dbdyno.targets.connection import Connection
 from dbdyno.targets.telemetry import ScriptStatement, Telemetry
 from dbdyno.telemetry.line import Line
 from dbdyno.telemetry.reading import Reader
-from dbdyno.telemetry.teller import Teller, told
+from dbdyno.telemetry.teller import SERVER, Teller, told
 from dbdyno.telemetry.ticking import Ticker
 
-SOURCE = "server"
 DISCONNECT_MAX_S = 1.0
 _POLL_S = 0.05
 
@@ -25,7 +24,7 @@ _POLL_S = 0.05
 class ServerTask:
     """Numbers and facts of one server, as they matter to these statements."""
 
-    name = SOURCE
+    name = SERVER
 
     def __init__(  # noqa: PLR0913, PLR0917 - each is another thing
         self,

@@ -12,6 +12,8 @@ import msgspec
 
 from dbdyno.model.telemetry import Lack, TelemetryFrame
 
+SERVER = "server"
+
 
 class Teller:
     """Takes frames from any thread; holds them until the load has begun.
@@ -43,6 +45,11 @@ class Teller:
         self._lacks.add((source, reason))
         self.tell(Lack(time.monotonic_ns(), source, reason))
         self._say(f"telemetry: {source}: {reason}")
+
+    def gone(self, reason: str) -> None:
+        """Say that the server is not there, for this reason; nothing where there is no new one."""
+        if reason:
+            self.lack(SERVER, reason)
 
     def _say(self, line: str) -> None:
         with self._lock:

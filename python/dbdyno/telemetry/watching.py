@@ -75,7 +75,8 @@ class Watcher:
         try:
             sessions = self._line.ask(self._telemetry.sessions)
             locks = self._line.ask(self._telemetry.locks) if _waits_for_lock(sessions) else []
-        except Unavailable:
+        except Unavailable as gone:
+            self._teller.gone(str(gone))
             return
         except Exception as error:  # whatever it is, the run goes on
             self._teller.lack(SOURCE, told(error))

@@ -1,0 +1,257 @@
+"""Whole runs, watched: what is seen of real servers, and what happens when they go astray."""
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import psycopg
+import pytest
+
+from dbdyno.model.recording import Recording, rows
+from dbdyno.run.grammar import WeightedName
+from dbdyno.run.options import SECOND_NS, RunOptions
+from dbdyno.run.runner import run
+from dbdyno.run.tools import engine_tools
+from dbdyno.servers.base import Server
+from dbdyno.servers.private import start_private
+from dbdyno.servers.spec import ServerSpec
+from tests.conftest import SMALL
+
+pytestmark = pytest.mark.usefixtures("home")
+
+
+class Observer:
+    """Does something once, as an interval ends."""
+
+    def __init__(self, action: Callable[[], object] | None = None, at: int = 1) -> None:
+        self._action = action
+        self._at = at
+
+    def say(self, text: str) -> None:
+        pass
+
+    def loading(self, progress) -> None:
+        pass
+
+    def started(self, plan, started) -> None:
+        pass
+
+    def interval(self, interval) -> None:
+        if interval.index == self._at and self._action is not None:
+            self._action()
+
+
+def measure(server: Server, work: str, observer: Observer | None = None, **options) -> Recording:
+    chosen = {
+        "target": server.url,
+        "clients": 2,
+        "warmup_ns": 0,
+        "duration_ns": 2 * SECOND_NS,
+        "interval_ns": SECOND_NS // 4,
+        **options,
+    }
+    return run(
+        [WeightedName(work, 1)], RunOptions(**chosen), engine_tools(), observer or Observer()
+    )
+
+
+def seen(recording: Recording, table: str, **wanted: object) -> int:
+    """How many sessions were seen like this, over all looks."""
+    columns = recording.tables[table]
+    fits = np.ones(len(columns["count"]), dtype=bool)
+    for name, value in wanted.items():
+        fits &= columns[name] == value
+    return int(columns["count"][fits].sum())
+
+
+def lacks(recording: Recording) -> dict[str, str]:
+    return dict(rows(recording.tables["lacks"], ("source", "reason")))
+
+
+@pytest.fixture
+def one_row(database: Server, tmp_path: Path) -> str:
+    """A script of two statements, of which the second wants the same row each time."""
+    with database.connect() as control:
+        control.execute("create table counter (id int primary key, n int)")
+        control.execute("insert into counter values (1, 0)")
+    script = tmp_path / "count.sql"
+    script.write_text("select 17;\nupdate counter set n = n + 1 where id = 1;\n")
+    return str(script)
+
+
+def test_clients_behind_a_session_from_outside(database: Server, one_row: str):
+    """The row is held from the middle of the run on: two clients wait for it, and nothing else."""
+    holder = database.connect()
+    try:
+
+        def hold() -> None:
+            holder.execute("begin")
+            holder.execute("select from counter where id = 1 for update")
+
+        recording = measure(
+            database, one_row, Observer(hold), telemetry="full", stall_limit_ns=SECOND_NS
+        )
+    finally:
+        holder.close()
+
+    assert seen(recording, "waits", who="client", statement=1, wait_type="Lock") > 20
+    assert seen(recording, "waits", who="client", statement=0, wait_type="Lock") == 0
+    assert seen(recording, "waits", who="foreign", state="idle in transaction") > 10
+    blocking = recording.tables["blocking"]
+    held = blocking["root_who"] == "foreign"
+    assert set(blocking["waiter"][held]) == {1}
+    assert set(blocking["relation"][held]) == {"counter"}
+    assert set(blocking["root_state"][held]) == {"idle in transaction"}
+    assert {1, 2} >= set(blocking["depth"][held].tolist()) >= {1}
+    longest = blocking["waited_s"][held] / blocking["count"][held]
+    assert 0.5 < longest.max() < 3
+
+
+def test_tpcb_with_more_clients_than_tellers(database: Server):
+    recording = measure(database, "tpcb", clients=16, telemetry="full")
+    sql = dict(rows(recording.tables["statement_texts"], ("statement", "sql")))
+    waiting = {
+        words: sum(
+            seen(recording, "waits", statement=number, wait_type="Lock")
+            for number, text in sql.items()
+            if words in text
+        )
+        for words in ("pgbench_accounts", "pgbench_tellers", "pgbench_branches", "insert", "end")
+    }
+    assert waiting["pgbench_tellers"] > 100
+    assert waiting["pgbench_branches"] > 20
+    assert waiting["pgbench_accounts"] + waiting["insert"] + waiting["end"] == 0
+    blocking = recording.tables["blocking"]
+    relations = {"pgbench_tellers", "pgbench_branches", ""}
+    assert set(blocking["relation"].tolist()) <= relations
+    assert set(blocking["root_who"].tolist()) == {"client"}
+    assert blocking["depth"].max() >= 2
+    clients = np.bincount(
+        np.unique(recording.tables["waits"]["time_s"], return_inverse=True)[1],
+        recording.tables["waits"]["count"] * (recording.tables["waits"]["who"] == "client"),
+    )
+    assert set(clients.tolist()) == {16}  # each look has every client once
+
+
+def test_what_telemetry_took_is_recorded(database: Server, one_row: str):
+    recording = measure(database, one_row, telemetry="full")
+    told = recording.record.telemetry
+    assert told["level"] == "full"
+    assert 1.5 < told["seconds"] < 5
+    assert 10 <= told["waits_hz"] <= 50
+    assert 0 < told["cpu_us"] < 0.5e6 * told["seconds"]
+    assert told["server_cpu_us"] >= 0
+    samples = recording.tables["samples"]
+    assert told["samples"] == (samples["source"] == "waits").sum()
+    assert {"pg_stat_database", "wal_position", "processes", "machine"} <= set(samples["source"])
+    assert recording.facts["before"]
+    assert recording.facts["after"]
+    commits = recording.tables["counters"]
+    counted = commits["delta"][commits["name"] == "xact_commit"].sum()
+    assert counted >= recording.record.transactions.ok  # to the last, though published late
+
+
+def test_nothing_is_watched_when_it_is_off(database: Server, one_row: str):
+    threads: set[str] = set()
+    sessions: list[int] = []
+
+    def look() -> None:
+        threads.update(thread.name for thread in threading.enumerate())
+        with database.connect() as control:
+            row = control.execute(
+                "select count(*) from pg_stat_activity where application_name ~ 'telemetry'"
+            ).fetchone()
+            sessions.append(row[0])
+
+    recording = measure(database, one_row, Observer(look), telemetry="off")
+    assert sessions == [0]
+    assert not any("telemetry" in name for name in threads)
+    assert recording.record.telemetry == {"level": "off", "lacks": []}
+    assert len(recording.tables["samples"]["time_s"]) == 0
+    assert recording.plan["activity_interval_ns"] is None
+    assert recording.record.valid
+
+
+def test_a_role_that_may_see_little(database: Server, one_row: str):
+    with database.connect() as control:
+        control.execute("drop role if exists clerk")
+        control.execute("create role clerk login")
+        control.execute("grant all on counter to clerk")
+    clerk = psycopg.conninfo.conninfo_to_dict(database.conninfo)
+    url = f"postgresql://clerk@/{clerk['dbname']}?host={clerk['host']}&port={clerk['port']}"
+    chosen = {"target": url, "clients": 2, "warmup_ns": 0, "duration_ns": 2 * SECOND_NS}
+    recording = run(
+        [WeightedName(one_row, 1)],
+        RunOptions(**chosen, telemetry="full"),
+        engine_tools(),
+        Observer(),
+    )
+    assert recording.record.valid
+    assert "pg_monitor" in lacks(recording)["sessions"]
+    assert "log" in lacks(recording)
+    assert seen(recording, "waits", who="client", statement=1) > 0
+
+
+def test_statistics_set_back_in_the_middle(database: Server, one_row: str):
+    def reset() -> None:
+        with database.connect() as control:
+            control.execute("select pg_stat_reset()")
+
+    recording = measure(database, one_row, Observer(reset, at=5), duration_ns=4 * SECOND_NS)
+    samples = recording.tables["samples"]
+    of_database = samples["source"] == "pg_stat_database"
+    assert samples["was_reset"][of_database].sum() == 1
+    deltas = recording.tables["counters"]["delta"]
+    assert deltas.min() > 0
+
+
+def test_a_server_started_anew_in_the_middle(tmp_path: Path):
+    """Its end is a lack, its counters go on from what they are then."""
+    with start_private(ServerSpec(settings=SMALL), connections=8) as server:
+        script = tmp_path / "one.sql"
+        script.write_text("select 1;")
+
+        def crash() -> None:
+            with server.connect() as control:
+                os.kill(control.info.backend_pid, signal.SIGKILL)
+
+        recording = measure(server, str(script), Observer(crash, at=5), duration_ns=5 * SECOND_NS)
+    assert "server" in lacks(recording)
+    samples = recording.tables["samples"]
+    of_database = samples["source"] == "pg_stat_database"
+    assert samples["time_s"][of_database].max() > 4
+    assert samples["was_reset"][of_database].sum() == 1
+    assert recording.tables["counters"]["delta"].min() > 0
+
+
+def test_a_server_that_freezes_does_not_hold_the_end(tmp_path: Path):
+    with start_private(ServerSpec(settings=SMALL), connections=8) as server:
+        script = tmp_path / "one.sql"
+        script.write_text("select 1;")
+        frozen: list[int] = []
+
+        def freeze() -> None:
+            with server.connect() as control:
+                found = control.execute(
+                    "select pid from pg_stat_activity "
+                    "where backend_type = 'client backend' and pid <> pg_backend_pid()"
+                )
+                frozen.extend(pid for (pid,) in found)
+            for pid in frozen:
+                os.kill(pid, signal.SIGSTOP)
+
+        began = time.monotonic()
+        try:
+            recording = measure(
+                server, str(script), Observer(freeze), stall_limit_ns=SECOND_NS, telemetry="full"
+            )
+        finally:
+            for pid in frozen:
+                os.kill(pid, signal.SIGCONT)
+        assert time.monotonic() - began < 12
+    assert recording.record.status == "failed"
+    assert not [t for t in threading.enumerate() if t.name.startswith("telemetry")]
