@@ -1,11 +1,11 @@
 r"""The order of statements that holds the hottest row for the shortest time.
 
-A row that a statement locks stays locked until the transaction ends: statement, all later
-ones and the commit. Each order has a rate that no row lets it exceed, min over the rows of
-1/Σ p·h (``analysis/bounds.py``). Which order has the highest one is the problem of the least
-maximum cost on one machine with precedence, read backwards, and a greedy rule solves it
-exactly (Lawler, *Management Science* 19, 1973): from the begin on, of the statements that may
-come next, take the one whose row is coldest.
+A row that a statement locks stays locked until the transaction ends: for all later statements
+and the commit (``row_holds.py`` says why not for its own). Each order has a rate that no row
+lets it exceed, min over the rows of 1/Σ p·h (``analysis/bounds.py``). Which order has the
+highest one is the problem of the least maximum cost on one machine with precedence, read
+backwards, and a greedy rule solves it exactly (Lawler, *Management Science* 19, 1973): from
+the begin on, of the statements that may come next, take the one whose p·h would be least.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -56,7 +56,7 @@ def advise(scripts: Sequence[TimedScript], rows: Mapping[str, float]) -> Advice 
     if before is None:
         return None
     hottest = max(step.probability for one in parsed for step in one.steps)
-    new = [coldest_first(one.steps, hottest * _COLD) for one in parsed]
+    new = [coldest_first(one.steps, one.end_s, hottest * _COLD) for one in parsed]
     after = bound(parsed, new)
     assert after is not None
     changed = [
@@ -73,8 +73,8 @@ def advise(scripts: Sequence[TimedScript], rows: Mapping[str, float]) -> Advice 
     )
 
 
-def coldest_first(steps: Sequence[Step], cold: float) -> list[int]:
-    """Lawler's rule; as it was where the heat does not say."""
+def coldest_first(steps: Sequence[Step], end_s: float, cold: float = 0.0) -> list[int]:
+    """Lawler's rule; as it was where the heat does not say, or the row is ``cold``."""
     needs = [
         {earlier for earlier in range(later) if stays_before(steps[earlier], steps[later])}
         for later in range(len(steps))
@@ -82,14 +82,18 @@ def coldest_first(steps: Sequence[Step], cold: float) -> list[int]:
     order: list[int] = []
     left = set(range(len(steps)))
     while left:
-        free = [place for place in left if not needs[place] & left]
-        order.append(min(free, key=lambda place: (_heat(steps[place], cold), place)))
+        left_s = end_s + sum(steps[place].seconds for place in left)
+        heat = {
+            place: _heat(steps[place], left_s, cold) for place in left if not needs[place] & left
+        }
+        order.append(min(heat, key=lambda place: (heat[place], place)))
         left.remove(order[-1])
     return order
 
 
-def _heat(step: Step, cold: float) -> float:
-    return step.probability if step.probability > cold else 0.0
+def _heat(step: Step, left_s: float, cold: float) -> float:
+    """For how much of each transaction its row is locked, if it comes next."""
+    return step.probability * (left_s - step.seconds) if step.probability > cold else 0.0
 
 
 def bound(parsed: Sequence[Transaction], orders: Sequence[Sequence[int]]) -> Bound | None:
@@ -105,13 +109,13 @@ def bound(parsed: Sequence[Transaction], orders: Sequence[Sequence[int]]) -> Bou
 
 
 def _holds(one: Transaction, order: Sequence[int]) -> Iterator[tuple[str, float, float]]:
-    """Table, probability and seconds of each lock: from its statement to the end of the end."""
+    """Table, probability and seconds of each lock: all that comes after its statement."""
     left_s = one.end_s + sum(step.seconds for step in one.steps)
     for place in order:
         step = one.steps[place]
+        left_s -= step.seconds
         if step.locks:
             yield step.locks, step.probability, left_s
-        left_s -= step.seconds
 
 
 def _mean_hold_s(held: Sequence[tuple[float, float]]) -> float:

@@ -4,10 +4,10 @@ Looks for: transactions whose clients wait for row locks, and whose statements c
 another order that holds the row which bounds the rate for a shorter time.
 
 Arithmetic: a row locked with probability p and held for h seconds bounds the rate at 1/(p·h);
-h is the time of the locking statement and of all after it to the end of the commit, without
-waits for locks. Of the orders that keep what depends on each other (variables, tables that
+h is the time of all statements after the locking one to the end of the commit, without waits
+for locks. Of the orders that keep what depends on each other (variables, tables that
 are written and used again, BEGIN first and END last) the one with the highest bound takes, at
-each place, the statement whose row is coldest. Throughput rises at most by the ratio of the
+each place, the statement whose p·h would be least. Throughput rises at most by the ratio of the
 bounds, by 1/(1 − the share of lock waits), and by what the processors have left.
 
 Source: Lawler, Management Science 19, 1973, for the order; Denning and Buzen, Computing
