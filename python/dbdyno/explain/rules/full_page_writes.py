@@ -1,0 +1,196 @@
+"""Full-page writes: after a checkpoint each page is written whole to the WAL.
+
+Looks for: WAL of which a good part are images of whole pages, and what they cost: clients'
+time that comes and goes with them, time in writing and flushing WAL, throughput lost around
+checkpoints.
+
+Arithmetic: if a transaction takes a of the clients' time and an image b more, both follow by
+least squares from intervals with many and with few images. Of the clients' time in WAL (lock
+waits charged to their roots) images take at most their share of the bytes. The first change of
+a page after a checkpoint logs the page: u uniform updates of P pages touch P·(1 − (1 − 1/P)^u)
+of them for the first time, and counted images that agree with it are evidence of their own.
+
+Source: PostgreSQL manual, full_page_writes and WAL configuration; the law is that of distinct
+cells in the occupancy problem (Feller, Introduction to Probability Theory I, IV.2).
+
+Wrong when: flushes cost by their number and not by their bytes; fewer images then save less
+time than their share. A run shorter than the time between checkpoints sees the first touches
+after the checkpoint before it, and so more images than a long run does.
+"""
+
+from msgspec import Struct
+
+from dbdyno.analysis.bounds import expected_distinct
+from dbdyno.analysis.costs import cost
+from dbdyno.analysis.image_time import ImageTime, image_time
+from dbdyno.analysis.losses import Loss
+from dbdyno.analysis.readings import Span, total
+from dbdyno.explain.case import Case
+from dbdyno.explain.lost import loss_evidence, loss_to, loss_words
+from dbdyno.explain.needs import needed
+from dbdyno.explain.rule import NOTICED, NotFound, Outcome, Rule, found, severity_of
+from dbdyno.explain.statements import WORKING
+from dbdyno.explain.words import amount, gain_words
+from dbdyno.model.record import Certainty, Finding
+from dbdyno.words import count, percent, significant, size
+
+MANY = 0.2
+_AGREES = (0.5, 2.0)
+_TABLES = "pg_stat_user_tables"
+
+
+class _Images(Struct, frozen=True, kw_only=True):
+    """What images took, and how each of it is known."""
+
+    per_transaction: float
+    of_wal: float
+    wal_bytes: float
+    checkpoints: int
+    wal_time: float
+    """Of the clients' time: the images' part of the time in WAL, at most."""
+    with_images: ImageTime | None
+    loss: Loss | None
+    counted: float | None
+    """After the first checkpoint of the run."""
+    expected: float | None
+
+    @property
+    def share(self) -> float:
+        """Of the clients' time: what was seen to go with images outweighs the bound."""
+        if self.with_images is not None and self.with_images.low > 0:
+            return min(self.with_images.share, 1.0)
+        return self.wal_time
+
+    @property
+    def agrees(self) -> bool:
+        """Whether as many images were counted as first touches are expected."""
+        if not self.counted or not self.expected:
+            return False
+        return _AGREES[0] <= self.counted / self.expected <= _AGREES[1]
+
+
+def look(case: Case) -> Outcome:
+    """By the share of the WAL first: without many images there is nothing to cost."""
+    images = _images(case)
+    if images.of_wal < MANY:
+        return NotFound(f"{percent(images.of_wal)} of the WAL were images of pages")
+    lost = images.loss.of_run if images.loss else 0.0
+    if max(images.share, lost) < NOTICED and not images.checkpoints:
+        return NotFound("the pages were touched for the first time in the run, at no cost seen")
+    return _finding(images, max(images.share, lost))
+
+
+def _images(case: Case) -> _Images:
+    wal_bytes = needed(cost(case.costs, "wal_bytes"), "the WAL's bytes were not read")
+    of_wal = (cost(case.costs, "wal_full_page_bytes") or 0.0) / max(wal_bytes, 1.0)
+    starts = [event.begin_s for event in case.events if event.kind == "checkpoint"]
+    counted, expected = _first_touches(case, [at for at in starts if at >= 0])
+    return _Images(
+        per_transaction=cost(case.costs, "full_page_images") or 0.0,
+        of_wal=of_wal,
+        wal_bytes=wal_bytes,
+        checkpoints=len(starts),
+        wal_time=of_wal * case.budget.charged("wal") if case.budget else 0.0,
+        with_images=image_time(case.recording),
+        loss=loss_to(case, "checkpoint") if case.losses else None,
+        counted=counted,
+        expected=expected,
+    )
+
+
+def _first_touches(case: Case, starts: list[float]) -> tuple[float | None, float | None]:
+    """Images counted from the first checkpoint on, and first touches expected meanwhile."""
+    facts = case.before or case.after
+    if not starts or facts is None:
+        return None, None
+    ends = [*starts[1:], case.record.duration_s or starts[-1]]
+    spans = [Span(begin, end) for begin, end in zip(starts, ends, strict=True)]
+    expected = sum(
+        expected_distinct(max(table.pages, 1), _updates(case, table.name, span))
+        for table in facts.tables
+        for span in spans
+    )
+    return total(case.recording, "pg_stat_wal", "wal_fpi", span=Span(starts[0], ends[-1])), expected
+
+
+def _updates(case: Case, table: str, span: Span) -> float:
+    return total(case.recording, _TABLES, "n_tup_upd", table, span) or 0.0
+
+
+def _finding(images: _Images, gravest: float) -> Finding:
+    again = f"{percent(images.of_wal)} of the WAL are images of whole pages"
+    when = (
+        f"after {amount(images.checkpoints, 'checkpoint', 'checkpoints')}"
+        if images.checkpoints
+        else "after the checkpoint before the run"
+    )
+    return found(
+        f"{again}, written when a page is first changed {when}: "
+        f"{size(images.of_wal * images.wal_bytes)} of {size(images.wal_bytes)} a transaction.",
+        share=images.share,
+        share_of="client time",
+        severity=severity_of(gravest),
+        certainty=_certainty(images),
+        evidence=_evidence(images),
+        seen=_seen(images),
+        why="Each image adds up to 8 KiB to a commit's flush, to archives and to replicas, all "
+        "at once after every checkpoint.",
+        advice=[
+            "Fewer checkpoints: a longer checkpoint_timeout and a max_wal_size that is not "
+            "reached before; a page is then logged whole less often.",
+            "Smaller images: wal_compression = lz4 (or pglz before 15) for some processor time.",
+            "full_page_writes = off only where the storage never tears a page of 8 KiB.",
+        ],
+        gain=gain_words(images.share),
+        refute="Run again with checkpoint_timeout longer than the run, twice in a row: images "
+        "must fade and throughput rise.",
+    )
+
+
+def _certainty(images: _Images) -> Certainty:
+    is_timed = images.loss is not None or (
+        images.with_images is not None and images.with_images.low > 0
+    )
+    if is_timed and images.agrees:
+        return "sure"
+    return "likely" if is_timed or images.agrees else "hint"
+
+
+def _seen(images: _Images) -> list[str]:
+    told = [f"{significant(images.per_transaction)} images a transaction."]
+    if images.counted is not None and images.expected:
+        told.append(
+            f"{count(images.counted)} images since the first checkpoint of the run; "
+            f"{count(images.expected)} pages are expected to be touched for the first time."
+        )
+    timed = images.with_images
+    if timed is not None and timed.low > 0:
+        told.append(
+            f"{percent(timed.share)} of the clients' time goes with images ({percent(timed.low)} "
+            f"to {percent(timed.high)}), as they come and go."
+        )
+    if images.wal_time:
+        told.append(f"Their part of the time in WAL is {percent(images.wal_time)} at most.")
+    return [*told, *([loss_words(images.loss)] if images.loss else [])]
+
+
+def _evidence(images: _Images) -> dict[str, float | int | None]:
+    known: dict[str, float | int | None] = {
+        "images_per_transaction": images.per_transaction,
+        "share_of_wal": images.of_wal,
+        "wal_bytes_per_transaction": images.wal_bytes,
+        "checkpoints": images.checkpoints,
+        "images_counted": images.counted,
+        "first_touches_expected": images.expected,
+        "share_of_client_time_in_wal": images.wal_time,
+    }
+    return known | (loss_evidence(images.loss) if images.loss else {})
+
+
+RULE = Rule(
+    id="full_page_writes",
+    title="Full-page writes after checkpoints",
+    look=look,
+    covers=frozenset({"checkpoint_io", "no_checkpoint_cycle", "wal_write"}),
+    accounts_for=WORKING,
+)
