@@ -99,6 +99,6 @@ def wanted_shapes(statements: Iterable[ScriptStatement]) -> dict[str, str]:
 
 def shape(text: str) -> str:
     """A statement without its values, its spaces and its closing semicolon."""
-    marked = with_marks(text)
-    spaced = re.sub(r"\s+", " ", marked).strip("; ")
-    return re.sub(r"\?( ?, ?\?)+", "?", spaced).lower()
+    spaced = re.sub(r"\s+", " ", with_marks(text)).strip("; ")
+    dense = re.sub(r" ?([(),]) ?", r"\1", spaced)
+    return re.sub(r"\?(,\?)+", "?", dense).lower()

@@ -1,0 +1,47 @@
+"""Databases to watch, and connections that watch them."""
+
+from collections.abc import Callable, Iterator
+
+import pytest
+from psycopg import Connection
+
+from dbdyno.servers.base import Server
+from dbdyno.targets.postgresql import TARGET
+
+PLAIN = "plain"
+
+
+@pytest.fixture
+def any_database(any_server: Server, new_database: Callable[[Server], Server]) -> Server:
+    """An empty database on each server in turn."""
+    return new_database(any_server)
+
+
+@pytest.fixture
+def watcher(any_database: Server) -> Iterator[Connection]:
+    """A connection of telemetry's own to it."""
+    with any_database.connect() as connection:
+        TARGET.telemetry.begin(connection)
+        yield connection
+
+
+@pytest.fixture
+def worker(any_database: Server) -> Iterator[Connection]:
+    """Another session there, which does the work."""
+    with any_database.connect() as connection:
+        yield connection
+
+
+@pytest.fixture
+def plain_watcher(any_database: Server) -> Iterator[Connection]:
+    """Like ``watcher``, with the rights of a role that may do nothing special."""
+    with any_database.connect() as connection:
+        connection.execute(f"create role {PLAIN}")
+        connection.execute(f"grant all on schema public to {PLAIN}")
+        TARGET.telemetry.begin(connection)
+        connection.execute(f"set role {PLAIN}")
+        yield connection
+        connection.execute("reset role")
+        connection.execute("set default_transaction_read_only to off")
+        connection.execute(f"drop owned by {PLAIN}")
+        connection.execute(f"drop role {PLAIN}")
