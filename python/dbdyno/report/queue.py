@@ -15,6 +15,8 @@ from dbdyno.model.recording import Recording, rows
 from dbdyno.model.telemetry import NO_STATEMENT
 
 ARCS_MAX = 12
+_SHARE_MIN = 0.02
+"""Of all the waiting: rarer pairs are mostly looks that came a moment too late."""
 Who = tuple[str, int]
 """Whose session, and the number of its statement."""
 
@@ -54,7 +56,9 @@ def picture(queue: LockQueue, recording: Recording) -> Picture:
     for edge in queue.edges:
         ends = (edge.waiter_who, edge.waiter), (edge.blocker_who, edge.blocker)
         together[ends].append(edge)
-    longest = sorted(together.items(), key=lambda one: -_seconds(one[1]))[:ARCS_MAX]
+    least_s = _SHARE_MIN * _seconds(queue.edges)
+    kept = [one for one in together.items() if _seconds(one[1]) >= least_s]
+    longest = sorted(kept, key=lambda one: -_seconds(one[1]))[:ARCS_MAX]
     seen = {who for ends, _ in longest for who in ends}
     order = sorted(seen, key=lambda who: (who[0] != "client", who[1] % 2**16, who[0]))
     place = {who: index for index, who in enumerate(order)}

@@ -12,6 +12,7 @@ from dbdyno.report.words import milliseconds, significant
 _ROW, _TOP, _BOTTOM = 76, 24, 26
 _WIDTH_MAX, _WIDTH_MIN = 13.0, 1.5
 _PORT = 11  # arcs arrive so far above a dot, and leave as far below it
+_LINE, _WORDS_WIDTH = 15, 90
 _CHARACTER = 7.3  # width of a character of the code face at 12 px
 
 
@@ -26,7 +27,8 @@ def build(subject: Subject) -> Sequence[Block]:
             id="lock-queue",
             caption="Each arc leads from those who wait down to those they wait for. The wider, "
             "the more time was waited; beside it how many waited on average, and how long each "
-            "had waited when seen. A filled dot waits for no lock itself.",
+            "had waited when seen. A filled dot waits for no lock itself. Pairs with less than 2 % "
+            "of the waiting are left out.",
             summary=_summary(shown),
             table=_table(shown),
             svg=(_draw(shown, 920), _draw(shown, 340)),
@@ -75,13 +77,24 @@ def _draw(shown: Picture, width: int) -> Markup:
     reach = (min(width - dots - 130, 110 + 80 * span_max)) if is_wide else width - dots - 34
     for arc in reversed(shown.arcs):
         _draw_arc(drawing, shown, arc, dots, reach)
-    for arc in shown.arcs:
-        words = _arc_words(arc) if is_wide else significant(arc.waiters_mean)
-        x, y = _apex(shown, arc, dots, reach)
-        drawing.text(x + _stroke(shown, arc) / 2 + 5, y + 4, words, "start", "halo")
+    _draw_words(drawing, shown, dots, reach, is_wide=is_wide)
     for place, node in enumerate(shown.nodes):
         _draw_node(drawing, node, dots, _TOP + place * _ROW)
     return drawing.markup()
+
+
+def _draw_words(
+    drawing: Drawing, shown: Picture, dots: float, reach: float, *, is_wide: bool
+) -> None:
+    """Beside the middle of each arc; of two arcs between the same statements, one lower."""
+    taken: list[tuple[float, float]] = []
+    for arc in shown.arcs:
+        x, y = _apex(shown, arc, dots, reach)
+        while any(abs(x - other) < _WORDS_WIDTH and abs(y - at) < _LINE for other, at in taken):
+            y += _LINE
+        taken.append((x, y))
+        words = _arc_words(arc) if is_wide else significant(arc.waiters_mean)
+        drawing.text(x + _stroke(shown, arc) / 2 + 5, y + 4, words, "start", "halo")
 
 
 def _arc_words(arc: Arc) -> str:
