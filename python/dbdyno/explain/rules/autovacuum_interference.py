@@ -13,6 +13,7 @@ Wrong when: autovacuum came because of what also slows the load, such as a burst
 
 from dbdyno.explain.case import Case
 from dbdyno.explain.lost import certainty_of, loss_evidence, loss_to, loss_words
+from dbdyno.explain.needs import known_objects
 from dbdyno.explain.rule import NotFound, Outcome, Rule, found, severity_of
 from dbdyno.explain.words import and_so_on
 from dbdyno.words import percent, seconds
@@ -20,6 +21,8 @@ from dbdyno.words import percent, seconds
 
 def look(case: Case) -> Outcome:
     """The loss, and the tables that were vacuumed."""
+    if not len(case.recording.tables["log_entries"]["time_s"]):
+        known_objects(case, "pg_stat_user_tables")  # without a log, its counters tell
     loss = loss_to(case, "autovacuum")
     if loss is None:
         return NotFound("throughput did not fall while autovacuum ran, or it did not run")

@@ -25,11 +25,11 @@ _SOURCE = "pg_stat_checkpointer"
 
 def look(case: Case) -> Outcome:
     """The loss around checkpoints, and their phases."""
+    pages = grown(case, _SOURCE, "buffers_written")
     loss = loss_to(case, "checkpoint")
     if loss is None:
         return NotFound("throughput did not fall around checkpoints, or there were none")
     checkpoints = [event for event in case.events if event.kind == "checkpoint"]
-    pages = grown(case, _SOURCE, "buffers_written")
     sync_s = _phase_s(checkpoints, "sync")
     return found(
         f"Around checkpoints throughput fell: {percent(loss.of_run)} of the run was lost.",

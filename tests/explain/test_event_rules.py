@@ -1,0 +1,226 @@
+"""Checkpoints, autovacuum, settings, steadiness: each rule firing, quiet, and in the dark."""
+
+import numpy as np
+import pytest
+from msgspec.structs import replace
+
+from dbdyno.analysis.summarize import full_record
+from dbdyno.explain.case import Case
+from dbdyno.explain.registry import all_rules
+from dbdyno.explain.rule import CouldNotLook, NotFound
+from dbdyno.model.record import StatementRecord
+from dbdyno.model.telemetry import PlanFacts, ServerFacts
+from tests.explain.asking import said
+from tests.explain.made import facts, made_run, table, with_looks
+from tests.store.hdr import HISTOGRAMS
+from tests.support.recordings import MadeRun
+
+UPDATE = "UPDATE accounts SET balance = balance + :delta WHERE id = :id;"
+THIN = "\u202f"
+SECONDS, LEVEL = 240, 1000.0
+EVENTS_S = (30, 90, 150, 210)
+LONG_S = 10
+
+
+def dipping(depth, *, seed=1):
+    """A steady run that does ``depth`` less for ten seconds of every minute."""
+    rng = np.random.default_rng(seed)
+    ok = rng.normal(LEVEL, 15, SECONDS + 3)
+    for begin in EVENTS_S:
+        ok[3 + begin : 3 + begin + LONG_S] *= 1 - depth
+    run = MadeRun(ok=np.round(ok), seconds=SECONDS)
+    return run.statement(UPDATE).facts(facts(table()))
+
+
+def with_checkpoints(run):
+    for begin in EVENTS_S:
+        run.log(begin, "checkpoint_start", reason="time")
+        run.log(
+            begin + LONG_S,
+            "checkpoint_end",
+            reason="time",
+            write_s=9.0,
+            sync_s=0.9,
+            total_s=10.0,
+            buffers_written=900,
+        )
+    return run.counters("pg_stat_checkpointer", {"buffers_written": 15})
+
+
+def with_vacuums(run):
+    for begin in EVENTS_S:
+        run.log(begin + LONG_S, "autovacuum", table="accounts", elapsed_s=10.0, removed=9000)
+    return run
+
+
+def with_images(run, images_a_second):
+    """500 bytes of records a transaction, and images of 8 KiB."""
+    images = np.broadcast_to(images_a_second, run.ok.shape)
+    counted = {"wal_fpi": images, "wal_bytes": run.ok * 500 + images * 8192, "wal_records": run.ok}
+    return run.counters("pg_stat_wal", counted)
+
+
+def test_a_loss_around_checkpoints_is_theirs():
+    found = said("checkpoint_io", with_checkpoints(dipping(0.6)))
+    # 60 % for 40 of 240 s.
+    assert found.evidence["share_of_run"] == pytest.approx(0.1, abs=0.02)
+    assert found.severity == "minor"
+    assert found.share > 0.9
+    assert found.share_of == "lost throughput"
+    assert found.certainty == "likely"
+    assert found.evidence["sync_s"] == pytest.approx(3.6)
+
+
+def test_checkpoints_that_cost_nothing_are_not_blamed():
+    assert isinstance(said("checkpoint_io", with_checkpoints(dipping(0.0))), NotFound)
+    without = dipping(0.6).read("pg_stat_checkpointer")
+    assert isinstance(said("checkpoint_io", without), NotFound)
+
+
+def test_a_loss_while_autovacuum_works_names_its_tables():
+    found = said("autovacuum_interference", with_vacuums(dipping(0.6)))
+    assert found.severity == "minor"
+    assert "accounts" in found.summary
+    assert isinstance(said("autovacuum_interference", with_vacuums(dipping(0.0))), NotFound)
+
+
+@pytest.mark.parametrize("rule", ["checkpoint_io", "autovacuum_interference"])
+def test_a_few_seconds_have_no_baseline(rule):
+    run = MadeRun(seconds=2).read("pg_stat_checkpointer").read("pg_stat_user_tables")
+    assert "too few intervals" in said(rule, run).reason
+
+
+def after_each_event(per_transaction):
+    """Images that follow each checkpoint and fade."""
+    second = np.arange(-3, SECONDS)
+    since = np.min([np.where(second >= at, second - at, np.inf) for at in EVENTS_S], axis=0)
+    return per_transaction * np.exp(-since / 5)
+
+
+def test_images_that_cost_time_after_checkpoints():
+    run = dipping(0.6)
+    with_images(with_checkpoints(run), after_each_event(1.0) * run.ok)
+    found = said("full_page_writes", run)
+    assert found.severity in ("minor", "major")
+    assert found.certainty in ("likely", "sure")
+    assert found.share_of == "client time"
+    assert "of the WAL are images of whole pages" in found.summary
+    assert "after 4 checkpoints" in found.summary
+    assert any("goes with images" in one for one in found.seen)
+    assert "checkpoint_timeout" in found.advice[0]
+
+
+def test_counted_images_are_held_against_the_pages_that_can_be_touched():
+    # 15 600 pages of accounts, each touched once between two checkpoints: 40 000 updates.
+    run = with_images(with_checkpoints(dipping(0.6)), after_each_event(600.0) * 4)
+    run.counters("pg_stat_user_tables", {"n_tup_upd": 1000.0}, of="accounts")
+    evidence = said("full_page_writes", run).evidence
+    assert evidence["first_touches_expected"] == pytest.approx(4 * 1562, rel=0.01)
+    assert evidence["images_counted"] > 0
+
+
+def test_few_images_are_not_spoken_of():
+    assert isinstance(said("full_page_writes", with_images(dipping(0.0), 5)), NotFound)
+
+
+def test_images_of_a_run_that_waits_for_nothing_are_no_cost():
+    run = with_images(made_run(UPDATE, ok=100), 95.0)
+    with_looks(run, (0, "", "", 0.1), (-1, "idle", "", 7.9))
+    assert isinstance(said("full_page_writes", run), NotFound)
+
+
+def test_without_wal_counters_nobody_knows_of_images():
+    assert said("full_page_writes", made_run()) == CouldNotLook("the WAL's bytes were not read")
+
+
+VACUUM = {
+    "autovacuum_naptime": "60",
+    "autovacuum_vacuum_threshold": "50",
+    "autovacuum_vacuum_scale_factor": "0.2",
+}
+
+
+def with_dead_rows(last, *, seconds=240, vacuums=0, **settings):
+    run = MadeRun(seconds=seconds)
+    run.facts(facts(table(), units={"autovacuum_naptime": "s"}, **VACUUM, **settings))
+    dead = np.linspace(0, last, len(run.end_s))
+    run.levels("pg_stat_user_tables", {"n_live_tup": 100_000, "n_dead_tup": dead}, of="accounts")
+    counted = {"n_tup_upd": 1000, "autovacuum_count": vacuums / 240}
+    return run.counters("pg_stat_user_tables", counted, of="accounts")
+
+
+def test_dead_rows_that_rise_above_what_is_tolerated():
+    found = said("autovacuum_behind", with_dead_rows(120_000))
+    assert found.severity == "major"
+    assert f"accounts has 120{THIN}000 dead rows for 100{THIN}000 live ones" in found.summary
+    assert found.evidence["time_to_double_s"] == pytest.approx(200, rel=0.02)
+    assert found.evidence["made_per_s"] == pytest.approx(1000, rel=0.02)
+    assert found.evidence["cleaned_per_s"] == pytest.approx(500, rel=0.03)
+
+
+def test_dead_rows_within_what_is_tolerated_or_before_autovacuum_came():
+    assert isinstance(said("autovacuum_behind", with_dead_rows(20_000)), NotFound)
+    assert isinstance(said("autovacuum_behind", with_dead_rows(120_000, seconds=60)), NotFound)
+
+
+def test_autovacuum_that_is_off_is_named():
+    found = said("autovacuum_behind", with_dead_rows(30_000, seconds=60, autovacuum="off"))
+    assert "autovacuum is off" in found.summary
+    assert found.severity == "minor"
+
+
+@pytest.mark.parametrize(
+    ("settings", "severity", "words"),
+    [
+        ({"fsync": "off"}, "minor", "fsync = off"),
+        ({"full_page_writes": "off"}, "minor", "full_page_writes = off"),
+        ({"synchronous_commit": "off"}, "note", "synchronous_commit = off"),
+        ({"autovacuum": "off"}, "note", "autovacuum = off"),
+        ({"log_statement": "all"}, "minor", "log_statement = all"),
+        ({"log_min_duration_statement": "0"}, "minor", "log_min_duration_statement = 0"),
+        ({"shared_buffers": "128"}, "note", f"shared_buffers = 1{THIN}MiB"),
+        ({"debug_assertions": "on"}, "minor", "a debug build"),
+    ],
+)
+def test_each_setting_that_distorts_is_named(settings, severity, words):
+    server = facts(table(), units={"shared_buffers": "8kB"}, **settings)
+    found = said("distorting_settings", made_run().facts(server))
+    assert found.severity == severity
+    assert found.summary == f"The numbers are of a server with {words}."
+
+
+@pytest.mark.parametrize(("mean_ms", "is_short"), [(8.0, True), (800.0, False)])
+def test_jit_on_a_short_query_is_named(mean_ms, is_short):
+    plan = PlanFacts(statement=0, variant="generic", cost=200_000, nodes=(), text="")
+    server = ServerFacts(settings={"jit": "on", "jit_above_cost": "100000"}, plans=(plan,))
+    recording = made_run("select sum(balance) from accounts").facts(server).recording()
+    times = dict.fromkeys(("p50_ms", "p95_ms", "p99_ms"), mean_ms)
+    measured = StatementRecord(script="s", index=0, sql="", count=9, mean_ms=mean_ms, **times)
+    record = replace(full_record(recording, HISTOGRAMS), statements=[measured])
+    case = Case(replace(recording, record=record), HISTOGRAMS)
+    outcome = all_rules()["distorting_settings"].look(case)
+    assert isinstance(outcome, NotFound) is not is_short
+
+
+def test_settings_as_they_should_be():
+    server = facts(table(), units={"shared_buffers": "8kB"}, fsync="on", shared_buffers="1000000")
+    assert isinstance(said("distorting_settings", made_run().facts(server)), NotFound)
+    assert isinstance(said("distorting_settings", made_run()), CouldNotLook)
+
+
+def test_a_change_of_level_is_minor_and_noise_a_note():
+    rng = np.random.default_rng(4)
+    steps = np.concatenate([rng.normal(1000, 20, 63), rng.normal(700, 20, 60)])
+    found = said("unsteady", MadeRun(ok=np.round(steps), seconds=120))
+    assert found.severity == "minor"
+    assert "throughput went from 999 to 700 TPS" in found.summary
+    noisy = said("unsteady", MadeRun(ok=np.round(rng.normal(1000, 300, 63)), seconds=60))
+    assert noisy.severity == "note"
+    assert "±" in noisy.summary
+
+
+def test_a_short_run_is_a_note_and_a_steady_one_nothing():
+    short = said("unsteady", MadeRun(seconds=6))
+    assert short.severity == "note"
+    assert f"6{THIN}s measured" in short.summary
+    assert isinstance(said("unsteady", MadeRun(seconds=60)), NotFound)
