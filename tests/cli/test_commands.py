@@ -1,9 +1,6 @@
 """What the command line answers: words, exit codes, JSON. Nothing here needs a server."""
 
 import json
-import os
-import subprocess
-import sys
 
 import pytest
 
@@ -107,26 +104,6 @@ def test_the_doctor_answers_in_both_ways(capsys):
     assert "io_uring" in out
     diagnoses = json.loads(answer(capsys, "doctor", "--json")[1])["diagnoses"]
     assert {"name", "title", "level", "found", "meaning", "mend"} == diagnoses[0].keys()
-
-
-def test_help_comes_quickly():
-    def cpu_s() -> float:
-        before = os.times()
-        subprocess.run([sys.executable, "-m", "dbdyno", "--help"], check=True, capture_output=True)
-        after = os.times()
-        return sum(after[2:4]) - sum(before[2:4])
-
-    # Its own processor time, and the best of a few: what else runs here is not its doing.
-    assert min(cpu_s() for _ in range(4)) < 0.3
-
-
-def test_help_imports_none_of_the_heavy():
-    code = (
-        "import sys; from dbdyno.cli import main; main(['--help']);"
-        "heavy = {'numpy', 'duckdb', 'psycopg', 'scipy', 'jinja2'} & sys.modules.keys();"
-        "sys.exit(', '.join(heavy) or 0)"
-    )
-    subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
 
 
 def test_the_python_api_opens_what_the_commands_list():

@@ -1,0 +1,60 @@
+"""What a command imports: beside a load each processor second of our own counts."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import dbdyno
+
+AGENT = Path(dbdyno.__file__).with_name("agent.py")
+SLOW = {"numpy", "duckdb", "psycopg", "scipy", "jinja2", "rich", "asyncio"}
+# A person waits for these commands, or a load runs beside them: what they must not import.
+MUST_NOT = {
+    "import dbdyno": SLOW | {"typing", "msgspec"},
+    "from dbdyno.cli import main; main(['--help'])": SLOW - {"rich", "asyncio"},
+    "import dbdyno.cli.run": {"scipy", "rich", "pandas"},
+}
+
+
+def modules_after(code: str, *options: str) -> set[str]:
+    """The modules that an interpreter has imported at the end of a program."""
+    told = f"{code}\nimport sys\nprint(*sys.modules, file=sys.stderr)"
+    command = [sys.executable, *options, "-c", told]
+    return set(subprocess.run(command, check=True, capture_output=True, text=True).stderr.split())
+
+
+@pytest.mark.parametrize("code", MUST_NOT)
+def test_what_nobody_needs_is_not_imported(code):
+    assert not modules_after(code) & MUST_NOT[code]
+
+
+def test_the_agent_imports_the_rust_module_and_hardly_more():
+    load = f"__file__ = {str(AGENT)!r}; __name__ = ''; exec(open(__file__).read())"
+    imported = modules_after(load, "-I", "-S")
+    assert {name for name in imported if name.startswith("dbdyno")} == {"dbdyno", "dbdyno._engine"}
+    assert not imported & {"typing", "re", "pathlib", "json", "subprocess", "importlib.util"}
+
+
+def test_algebra_has_no_threads_of_its_own():
+    code = """
+import os
+from dbdyno.cli import main
+main(["run", "no/such.sql"])
+import numpy
+assert len(os.listdir("/proc/self/task")) == 1
+"""
+    subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
+
+
+def test_help_comes_quickly():
+    def cpu_s() -> float:
+        before = os.times()
+        subprocess.run([sys.executable, "-m", "dbdyno", "--help"], check=True, capture_output=True)
+        after = os.times()
+        return sum(after[2:4]) - sum(before[2:4])
+
+    # Its own processor time, and the best of a few: what else runs here is not its doing.
+    assert min(cpu_s() for _ in range(4)) < 0.3
