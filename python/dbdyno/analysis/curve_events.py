@@ -10,11 +10,11 @@ from itertools import pairwise
 
 import numpy as np
 from msgspec import Struct
-from numpy.typing import NDArray
 
 from dbdyno.analysis.change_points import change_points
 from dbdyno.analysis.estimate import Series
 from dbdyno.analysis.run_event import RunEvent
+from dbdyno.analysis.stretches import Mask, runs
 from dbdyno.analysis.timeline import Timeline
 
 STALLED_SHARE = 0.05
@@ -22,8 +22,6 @@ DIP_MIN = 0.1
 CHANGE_MIN = 0.05
 LEVEL_MIN_S = 10.0
 INTERVALS_MIN = 10
-Mask = NDArray[np.bool_]
-
 # In steady noise one interval of 30 000 is so far below its level.
 _BELOW = 4.0
 # To where a dip that was found reaches on both its sides.
@@ -72,12 +70,6 @@ def curve(timeline: Timeline) -> Curve | None:
 def curve_events(of: Curve) -> list[RunEvent]:
     """In no order; a dip that holds a stall is not told beside it."""
     return [*_stalls(of), *_dips(of), *_changes(of)]
-
-
-def runs(condition: Mask) -> list[tuple[int, int]]:
-    """Where it holds: begin and end of each stretch, the end not in it."""
-    edges = np.flatnonzero(np.diff(condition.astype(np.int8), prepend=0, append=0)).tolist()
-    return list(zip(edges[::2], edges[1::2], strict=True))
 
 
 def _levels(tps: Series, seconds: Series, is_stalled: Mask) -> Series:
