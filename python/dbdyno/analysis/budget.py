@@ -9,8 +9,8 @@ of a second. Waits for a lock are besides charged to what the root of their chai
 at that instant, because removing that removes them.
 
 A session that the server works for counts by what the server says of it, any other client
-by what the engine says. Nothing is scaled to make the sum come out: what no look saw is
-``not_seen``.
+by what the engine says; who of them had a processor says the kernel. Nothing is scaled to make
+the sum come out: what no look saw is ``not_seen``.
 """
 
 from collections import defaultdict
@@ -21,14 +21,13 @@ from msgspec import Struct
 
 from dbdyno.analysis.looks import (
     ClientSeconds,
-    Looks,
     Seen,
     client_seconds,
     measured_looks,
     measured_s,
     seen,
 )
-from dbdyno.analysis.readings import total
+from dbdyno.analysis.processor_split import ProcessorSplit, processor_split
 from dbdyno.analysis.wait_kinds import PartKind, WaitKinds, kind_of, wait_kinds
 from dbdyno.model.recording import Recording
 from dbdyno.model.telemetry import NO_STATEMENT
@@ -80,7 +79,7 @@ class Budget(Struct, frozen=True, kw_only=True):
     not_seen: float
     """Client-seconds that no sample accounts for; may be negative by sampling error."""
     knows_cpu_queue: bool
-    """Whether the server's processor time was read; if not, ``cpu`` holds the queue as well."""
+    """Whether the server's processor time was read; if not, the queue is in what it looked like."""
 
     def share(
         self, kind: PartKind | None = None, event: str | None = None, statement: int | None = None
@@ -130,17 +129,18 @@ def budget(recording: Recording) -> Budget | None:
     kinds = wait_kinds(recording.plan)
     sessions = seen(looks, recording.tables["waits"])
     rows = [_Session._make(row) for row in sessions.rows(_Session._fields)]
-    known_on_cpu = _share_on_cpu(recording, rows, sessions)
-    on_cpu = 1.0 if known_on_cpu is None else known_on_cpu
-    parts = list(_parts(looks, sessions, rows, kinds, on_cpu))
+    places = {row: _place(row, kinds) for row in set(rows)}
+    placed = [places[row] for row in rows]
+    split = _processor_split(recording, rows, placed, sessions)
+    parts = _parts(client_seconds(looks, sessions, placed), split)
     whole = clients * measured_s(recording)
     return Budget(
         total=whole,
         samples=len(looks.time_s),
-        parts=sorted(parts, key=lambda part: -part.seconds),
-        charges=_charges(seen(looks, recording.tables["blocking"]), set(rows), kinds, on_cpu),
+        parts=parts,
+        charges=_charges(seen(looks, recording.tables["blocking"]), set(rows), kinds, split),
         not_seen=whole - sum(part.seconds for part in parts),
-        knows_cpu_queue=known_on_cpu is not None,
+        knows_cpu_queue=split.is_known,
     )
 
 
@@ -164,30 +164,38 @@ class _Place(NamedTuple):
     wait_event: str
 
 
-def _share_on_cpu(recording: Recording, rows: list[_Session], sessions: Seen) -> float | None:
-    """Of the sessions that wait for nothing, how many had a processor; None if not known.
+def _processor_split(
+    recording: Recording, rows: list[_Session], placed: list[_Place | None], sessions: Seen
+) -> ProcessorSplit:
+    """The kernel counts for all of the server's processes, so the active are all, too."""
+    active_s = on_the_way_s = 0.0
+    for row, place, seconds in zip(rows, placed, sessions.client_seconds.tolist(), strict=True):
+        if not row.wait_type and (row.state in ACTIVE or row.who not in _CLIENTS):
+            active_s += seconds
+        elif place and place.kind == "client_or_network":
+            on_the_way_s += seconds
+    return processor_split(recording, active_s, on_the_way_s)
 
-    The processor time is that of all the server's processes, so the sessions are all, too.
-    """
-    used_us = [total(recording, "processes", name, "server") for name in ("user_us", "system_us")]
-    runnable_s: float = sum(
-        seconds
-        for row, seconds in zip(rows, sessions.client_seconds.tolist(), strict=True)
-        if not row.wait_type and (row.state in ACTIVE or row.who not in _CLIENTS)
+
+def _parts(seen_as: Mapping[_Place, ClientSeconds], split: ProcessorSplit) -> list[Part]:
+    """One part for each kind and event of each statement, the largest first."""
+    spent: dict[_Place, list[ClientSeconds]] = defaultdict(list)
+    for place, seconds in seen_as.items():
+        for kind, share in split.kinds(place.kind):
+            really = place if kind == place.kind else _Place(place.statement, kind, "", "")
+            spent[really].append(seconds.times(share))
+    parts = [_part(place, amounts) for place, amounts in spent.items()]
+    return sorted(parts, key=lambda part: -part.seconds)
+
+
+def _part(place: _Place, amounts: list[ClientSeconds]) -> Part:
+    """The ends of intervals add up as if the amounts always erred together: never too narrow."""
+    return Part(
+        **place._asdict(),
+        seconds=sum(amount.seconds for amount in amounts),
+        low=sum(amount.low for amount in amounts),
+        high=sum(amount.high for amount in amounts),
     )
-    if not runnable_s or None in used_us:
-        return None
-    return min(sum(filter(None, used_us)) / 1e6 / runnable_s, 1.0)
-
-
-def _parts(
-    looks: Looks, sessions: Seen, rows: list[_Session], kinds: WaitKinds, on_cpu: float
-) -> Iterator[Part]:
-    """One part for each kind and event of each statement."""
-    places = {row: _place(row, kinds) for row in set(rows)}
-    for place, spent in client_seconds(looks, sessions, [places[row] for row in rows]).items():
-        for kind, share in _on_and_off_cpu(place.kind, on_cpu):
-            yield _part(place, kind, spent, share)
 
 
 def _place(row: _Session, kinds: WaitKinds) -> _Place | None:
@@ -203,27 +211,6 @@ def _place(row: _Session, kinds: WaitKinds) -> _Place | None:
     return _Place(NO_STATEMENT, between, "", "") if between else None
 
 
-def _part(place: _Place, kind: PartKind, spent: ClientSeconds, share: float) -> Part:
-    return Part(
-        statement=place.statement,
-        kind=kind,
-        wait_type=place.wait_type,
-        wait_event=place.wait_event,
-        seconds=spent.seconds * share,
-        low=spent.low * share,
-        high=spent.high * share,
-    )
-
-
-def _on_and_off_cpu(kind: PartKind, on_cpu: float) -> Iterator[tuple[PartKind, float]]:
-    """A kind, and if it is ``cpu`` what of it is the queue, each with its share."""
-    if kind != "cpu" or on_cpu == 1.0:
-        yield kind, 1.0
-        return
-    yield "cpu", on_cpu
-    yield "cpu_queue", 1.0 - on_cpu
-
-
 class _Root(NamedTuple):
     """The columns of ``blocking`` that describe the end of a chain."""
 
@@ -234,7 +221,7 @@ class _Root(NamedTuple):
 
 
 def _charges(
-    blocking: Seen, sessions: set[_Session], kinds: WaitKinds, on_cpu: float
+    blocking: Seen, sessions: set[_Session], kinds: WaitKinds, split: ProcessorSplit
 ) -> list[Charge]:
     """The clients' lock waits by their roots, the longest first."""
     types = {row.wait_event: row.wait_type for row in sessions}
@@ -245,7 +232,7 @@ def _charges(
         waiters, roots, blocking.client_seconds.tolist(), strict=True
     ):
         if who == "client":
-            for kind, share in _root_kinds(root, types, kinds, on_cpu):
+            for kind, share in _root_kinds(root, types, kinds, split):
                 seconds[root._replace(root_state=""), kind] += waited_s * share
     charges = [
         Charge(
@@ -261,7 +248,7 @@ def _charges(
 
 
 def _root_kinds(
-    root: _Root, types: Mapping[str, str], kinds: WaitKinds, on_cpu: float
+    root: _Root, types: Mapping[str, str], kinds: WaitKinds, split: ProcessorSplit
 ) -> Iterator[tuple[str, float]]:
     """What a root was doing. One of the engine's that had asked something is on the way.
 
@@ -269,9 +256,11 @@ def _root_kinds(
     """
     if root.root_state in ACTIVE:
         kind = kind_of(kinds, types.get(root.root_wait, "?"), root.root_wait)
-        yield from _on_and_off_cpu(kind, on_cpu)
+        yield from split.kinds(kind)
     elif root.root_state.startswith("idle"):
-        is_on_the_way = root.root_who == "client" and root.root != NO_STATEMENT
-        yield "client_or_network" if is_on_the_way else "idle_in_transaction", 1.0
+        if root.root_who == "client" and root.root != NO_STATEMENT:
+            yield from split.kinds("client_or_network")
+        else:
+            yield "idle_in_transaction", 1.0
     else:
         yield "other_wait", 1.0

@@ -65,6 +65,10 @@ class ClientSeconds(Struct, frozen=True):
     low: float
     high: float
 
+    def times(self, share: float) -> "ClientSeconds":
+        """A share of them."""
+        return ClientSeconds(self.seconds * share, self.low * share, self.high * share)
+
 
 def measured_s(recording: Recording) -> float:
     """The length of the measured part as far as it is recorded."""

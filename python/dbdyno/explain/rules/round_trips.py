@@ -13,32 +13,19 @@ them.
 Wrong when: a proxy or pooler on the way is what takes the time: then look there first.
 """
 
-from msgspec import Struct
-
 from dbdyno.analysis.bounds import pipelining_saves_s, round_trip_floor_s
 from dbdyno.explain.case import Case
-from dbdyno.explain.needs import LackingError, client_time, committed, needed
+from dbdyno.explain.needs import LackingError
 from dbdyno.explain.processors import SATURATED, processor_time
 from dbdyno.explain.rule import NOTICED, NotFound, Outcome, Rule, found
+from dbdyno.explain.way import WITHIN_A_MACHINE_S, Way, way_of
 from dbdyno.explain.words import gain_words
 from dbdyno.words import milliseconds, percent, significant
-
-WITHIN_A_MACHINE_S = 100e-6
-"""Two wake-ups and two copies take tens of microseconds; what takes longer is farther away."""
-
-
-class _Way(Struct, frozen=True, kw_only=True):
-    """The share of the clients' time on the way, and what it is made of."""
-
-    share: float
-    own: float
-    trip_s: float
-    trips: float
 
 
 def look(case: Case) -> Outcome:
     """Not where the way is short, or long only because processors are full."""
-    way = _way(case)
+    way = way_of(case)
     if way.share < NOTICED:
         return NotFound(f"clients were on the way for {percent(way.share)} of their time")
     each = milliseconds(way.trip_s * 1e3)
@@ -72,20 +59,6 @@ def look(case: Case) -> Outcome:
     )
 
 
-def _way(case: Case) -> _Way:
-    spent = client_time(case)
-    intervals = case.recording.tables["intervals"]
-    asked = float(intervals["round_trips"][intervals["phase"] == "measure"].sum())
-    asked = needed(asked or None, "round trips were not counted")
-    own = spent.share("client_or_network")
-    return _Way(
-        share=spent.charged("client_or_network"),
-        own=own,
-        trip_s=own * spent.total / asked,
-        trips=asked / committed(case),
-    )
-
-
 def _has_full_processors(case: Case) -> bool:
     """Of the machine that runs the server; one elsewhere cannot be seen, and is not it."""
     try:
@@ -94,14 +67,14 @@ def _has_full_processors(case: Case) -> bool:
         return False
 
 
-def _behind_locks(way: _Way) -> list[str]:
+def _behind_locks(way: Way) -> list[str]:
     if way.share - way.own < NOTICED:
         return []
     part = percent(way.share - way.own)
     return [f"{part} of the clients' time are waits for locks whose holders were on the way."]
 
 
-def _advice(way: _Way, saved_s: float) -> list[str]:
+def _advice(way: Way, saved_s: float) -> list[str]:
     nearer = "Run the application nearer to the server: the same zone, the same machine."
     if way.trips <= 1:
         return [nearer, "Use more clients: the server has time for them."]

@@ -1,13 +1,15 @@
 """Too many connections: more clients than the processors can serve only wait longer.
 
-Looks for: full processors, sessions that could run and wait for a processor, and many times
-more clients than it takes to keep the processors busy.
+Looks for: full processors, clients whose turn waits for one, and many times more clients than it
+takes to keep the processors busy.
 
 Arithmetic: with D seconds of the machine's processors per transaction (server's time over its
 cores) throughput is at most 1/D; a transaction that never waited for a processor would take R₀
 seconds. The knee is at N* = R₀/D clients: fewer leave processors idle, more only queue (N = X·R).
+Waits for a processor are those of the server's processes, as the kernel counts them, and of the
+load generator: all of a round trip beyond 0.1 ms, which is more than a machine takes by itself.
 Up to four times the knee even out chance; the finding's share is the waiting of the clients
-beyond, (1 − 4·N*/N) of all time spent in the queue for a processor.
+beyond, (1 − 4·N*/N) of it.
 
 Source: asymptotic bounds of closed systems (Denning and Buzen, Computing Surveys 10, 1978);
 Little, Operations Research 9, 1961.
@@ -24,6 +26,7 @@ from dbdyno.explain.case import Case
 from dbdyno.explain.needs import client_time, committed, grown, needed
 from dbdyno.explain.processors import SATURATED, ProcessorTime, processor_time
 from dbdyno.explain.rule import NOTICED, NotFound, Outcome, Rule, found
+from dbdyno.explain.way import way_of
 from dbdyno.model.record import Finding
 from dbdyno.words import count, milliseconds, percent, significant, tps
 
@@ -66,7 +69,7 @@ def _crowd(case: Case, spent: Budget, used: ProcessorTime) -> _Crowd:
     transactions = committed(case)
     server_us = sum(grown(case, "processes", name, "server") for name in ("user_us", "system_us"))
     demand_s = server_us / 1e6 / transactions / used.cores
-    queued = spent.share("cpu_queue")
+    queued = spent.share("cpu_queue") + way_of(case).beyond_machine
     not_asking = sum(spent.share(kind) for kind in ("idle", "pause", "unconnected"))
     response_s = spent.total * (1 - not_asking) / transactions
     unqueued_s = response_s - spent.total * queued / transactions
@@ -93,7 +96,7 @@ def _finding(crowd: _Crowd) -> Finding:
         evidence={
             "clients": crowd.clients,
             "knee_clients": crowd.knee,
-            "cpu_queue_share": crowd.queued,
+            "queued_share": crowd.queued,
             "response_ms": crowd.response_s * 1e3,
             "involuntary_switches_per_transaction": crowd.switches,
         },
@@ -120,5 +123,5 @@ RULE = Rule(
     id="too_many_connections",
     title="Too many connections for the processors",
     look=look,
-    accounts_for=frozenset({"cpu_queue"}),
+    accounts_for=frozenset({"cpu_queue", "client_or_network"}),
 )

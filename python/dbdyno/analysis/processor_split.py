@@ -1,0 +1,68 @@
+"""How much of the sessions' time was on a processor, and how much waiting for one.
+
+A server does not know which of its sessions have a processor; the kernel does. Two kinds of
+time hide it:
+
+- a session that is active and waits for nothing is on a processor or in the queue for one;
+- a session that has been asked something and still looks idle is on its way, or woken and in
+  the queue: it says that it is active only once it runs. The more the processors are taken,
+  the fewer who run are seen: whoever looks needs a processor, too.
+
+With the processor time C and the time in the queue Q of all the server's processes, and A of
+the first kind of time: C goes to A first, what A has beyond C is queue; what C and Q have
+beyond A was in the second kind, at most all of it. Sessions woken from other waits (locks, I/O)
+are in Q as well, so of the second kind the queue is an upper bound.
+"""
+
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from dbdyno.analysis.readings import total
+from dbdyno.analysis.wait_kinds import PartKind
+from dbdyno.model.recording import Recording
+
+
+class ProcessorSplit(Struct, frozen=True, kw_only=True):
+    """Shares of the time that looks like ``cpu``, and of that which looks like the way."""
+
+    running_of_active: float = 1.0
+    running_of_way: float = 0.0
+    queued_of_way: float = 0.0
+    is_known: bool = False
+
+    def kinds(self, seen_as: PartKind) -> Iterator[tuple[PartKind, float]]:
+        """What a kind really was, each with its share."""
+        shares: dict[PartKind, float] = {seen_as: 1.0}
+        if seen_as == "cpu":
+            running = self.running_of_active
+            shares = {"cpu": running, "cpu_queue": 1 - running}
+        elif seen_as == "client_or_network":
+            running, queued = self.running_of_way, self.queued_of_way
+            shares = {"cpu": running, "cpu_queue": queued, seen_as: 1 - running - queued}
+        return ((kind, share) for kind, share in shares.items() if share > 0)
+
+
+def processor_split(recording: Recording, active_s: float, on_the_way_s: float) -> ProcessorSplit:
+    """From the session-seconds of both kinds; all as it looks where the kernel was not read."""
+    used_s = _server_s(recording, "user_us", "system_us")
+    queued_s = _server_s(recording, "run_queue_us")
+    if used_s is None or queued_s is None:
+        return ProcessorSplit()
+    running_s = min(used_s, active_s)
+    hidden_running_s = min(used_s - running_s, on_the_way_s)
+    hidden_queued_s = max(queued_s - (active_s - running_s), 0.0)
+    return ProcessorSplit(
+        running_of_active=running_s / active_s if active_s else 1.0,
+        running_of_way=hidden_running_s / on_the_way_s if on_the_way_s else 0.0,
+        queued_of_way=min(hidden_queued_s, on_the_way_s - hidden_running_s) / on_the_way_s
+        if on_the_way_s
+        else 0.0,
+        is_known=True,
+    )
+
+
+def _server_s(recording: Recording, *names: str) -> float | None:
+    """Seconds that the kernel counted for the server's processes; None if it was not read."""
+    counted = [total(recording, "processes", name, "server") for name in names]
+    return None if None in counted else sum(filter(None, counted)) / 1e6

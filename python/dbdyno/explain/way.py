@@ -1,0 +1,46 @@
+"""The way between client and server: how long, how often, and for how much of the time.
+
+On the way is whoever has asked something that the server does not work on. Within a machine
+that is short; where it is long there is a network between, or nobody has a processor to go on.
+"""
+
+from msgspec import Struct
+
+from dbdyno.explain.case import Case
+from dbdyno.explain.needs import client_time, committed, needed
+
+WITHIN_A_MACHINE_S = 100e-6
+"""Two wake-ups and two copies take tens of microseconds; what takes longer is farther away."""
+
+
+class Way(Struct, frozen=True, kw_only=True):
+    """A transaction's ``trips`` to the server, of ``trip_s`` each.
+
+    ``own`` is the share of the clients' time on the way, ``share`` with the waits for locks
+    whose holders are.
+    """
+
+    share: float
+    own: float
+    trip_s: float
+    trips: float
+
+    @property
+    def beyond_machine(self) -> float:
+        """The share of the clients' time on the way that a machine by itself does not take."""
+        return self.own * max(1 - WITHIN_A_MACHINE_S / self.trip_s, 0.0) if self.trip_s else 0.0
+
+
+def way_of(case: Case) -> Way:
+    """As the looks and the engine's count of round trips tell."""
+    spent = client_time(case)
+    intervals = case.recording.tables["intervals"]
+    counted = float(intervals["round_trips"][intervals["phase"] == "measure"].sum())
+    asked = needed(counted or None, "round trips were not counted")
+    own = spent.share("client_or_network")
+    return Way(
+        share=spent.charged("client_or_network"),
+        own=own,
+        trip_s=own * spent.total / asked,
+        trips=asked / committed(case),
+    )
