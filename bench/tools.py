@@ -10,6 +10,7 @@ import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 from dbdyno.model.telemetry import Level
@@ -42,6 +43,8 @@ class Sample:
 
     tps: float
     cpu_us_per_transaction: float
+    telemetry_cores: float = 0.0
+    """Processors that dbdyno's telemetry took, on both sides of its connections."""
 
 
 @dataclass(frozen=True)
@@ -123,4 +126,14 @@ def run_dbdyno(
     watched = ["--telemetry", telemetry, "--json"]
     out, cpu_s, _ = tree_cpu_s([dbdyno_path(), "run", *what, *clients, *target, *watched], cpus)
     told = json.loads(out)
-    return Sample(told["throughput_tps"]["value"], cpu_s * 1e6 / told["transactions"]["ok"])
+    return Sample(
+        told["throughput_tps"]["value"],
+        cpu_s * 1e6 / told["transactions"]["ok"],
+        _telemetry_cores(told["telemetry"]),
+    )
+
+
+def _telemetry_cores(cost: dict[str, Any]) -> float:
+    """Without telemetry nothing was taken, nor said."""
+    us = cost.get("cpu_us", 0) + (cost.get("server_cpu_us") or 0)
+    return float(us / 1e6 / cost["seconds"]) if us else 0.0
