@@ -17,7 +17,7 @@ from dbdyno.model.telemetry import LogEntry, ServerFacts
 from dbdyno.targets.connection import Connection
 
 
-class Session(Struct, frozen=True, array_like=True):
+class Session(Struct, frozen=True, array_like=True, gc=False):
     """One session or process of the server; ``kind`` is ``client`` or the server's word."""
 
     pid: int
@@ -29,7 +29,7 @@ class Session(Struct, frozen=True, array_like=True):
     """The beginning of the statement it runs, or ran last."""
 
 
-class Lock(Struct, frozen=True, array_like=True):
+class Lock(Struct, frozen=True, array_like=True, gc=False):
     """A lock that a session holds or waits for. Equal ``thing`` is the same locked thing."""
 
     pid: int

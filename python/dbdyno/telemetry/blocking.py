@@ -20,7 +20,7 @@ from dbdyno.targets.telemetry import Lock
 Conflicts: TypeAlias = Callable[[str, str], bool]
 
 
-class Wait(Struct, frozen=True):
+class Wait(Struct, frozen=True, gc=False):
     """A session that waits for a lock, and its chain. ``depth`` counts the steps to the root."""
 
     lock: Lock

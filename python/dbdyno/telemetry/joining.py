@@ -50,7 +50,7 @@ class Look(Struct, frozen=True, kw_only=True):
     locks: list[Lock]
 
 
-class _Seen(Struct, frozen=True):
+class _Seen(Struct, frozen=True, gc=False):
     """A session as it is counted."""
 
     who: str

@@ -1,0 +1,112 @@
+"""What telemetry saw is kept beside what the engine said, in any order in which it came."""
+
+import threading
+
+import msgspec
+import numpy as np
+import pytest
+
+from dbdyno.model.recording import rows
+from dbdyno.model.telemetry import BlockCount, Counts, WaitCount, Waits
+from dbdyno.store import RunWriter, open_run, sql
+from dbdyno.store.frames_file import FrameAppender, read_frames
+from tests.store import synthetic, watched
+
+TABLES = ("samples", "counters", "levels", "waits", "blocking", "log_entries", "lacks")
+
+
+@pytest.fixture
+def written(tmp_path):
+    """A running folder, whose measuring began at 7 s of the engine's clock."""
+    shape = synthetic.Shape(seconds=12, warmup=2, tps=200)
+    with RunWriter(synthetic.record(), synthetic.plan(), tmp_path) as writer:
+        for frame in [*synthetic.packed(shape), *watched.frames(3)]:
+            writer.append_frame(frame)
+        yield writer
+
+
+def test_tables_are_the_same_before_and_after_conversion(tmp_path, written):
+    raw = open_run("last", tmp_path).recording()
+    written.finish(synthetic.record(status="done"))
+    final = open_run("last", tmp_path).recording()
+    for name in TABLES:
+        assert len(raw.tables[name]["time_s"]) > 0
+        for column, values in raw.tables[name].items():
+            np.testing.assert_array_equal(values, final.tables[name][column], err_msg=name)
+    assert final.engine["telemetry"]["waits_hz"] == 2.0
+    assert final.engine["telemetry"]["server_cpu_us"] is None
+
+
+def test_the_rows_of_each_frame(tmp_path):
+    seen = WaitCount("client", 3, "asking", "active", "Lock", "tuple", 12)
+    blocked = BlockCount(
+        *("client", 3, "foreign", -1, "client", 4, "active", "", "tuple", "X", "t", "(0,1)", 2, 3),
+        None,
+    )
+    told = [
+        Counts(8 * 10**9, "disk", 1.0, 1500, [("vda", "reads", 3)], [("", "free", 7.5)], True),
+        Waits(9 * 10**9, 0.5, 2500, [seen], [blocked]),
+    ]
+    with RunWriter(synthetic.record(), synthetic.plan(), tmp_path) as writer:
+        for frame in synthetic.packed(synthetic.Shape(seconds=1, warmup=2, done=False)):
+            writer.append_frame(frame)
+        for frame in told:
+            writer.append_frame(msgspec.msgpack.encode(frame))
+    tables = open_run("last", tmp_path).recording().tables
+    names = {name: tuple(tables[name]) for name in TABLES}
+    assert rows(tables["samples"], names["samples"]) == [
+        (1.0, "disk", 1.0, 1.5, True),
+        (2.0, "waits", 0.5, 2.5, False),
+    ]
+    assert rows(tables["counters"], names["counters"]) == [(1.0, "disk", "vda", "reads", 3.0)]
+    assert rows(tables["levels"], names["levels"]) == [(1.0, "disk", "", "free", 7.5)]
+    assert rows(tables["waits"], names["waits"]) == [(2.0, *msgspec.structs.astuple(seen))]
+    ((*columns, waited_s),) = rows(tables["blocking"], names["blocking"])
+    assert columns == [2.0, *msgspec.structs.astuple(blocked)[:-1]]
+    assert np.isnan(waited_s)
+
+
+def test_facts_are_kept(tmp_path, written):
+    written.write_facts({"before": {"extensions": ["x"]}})
+    written.write_facts({"before": {"extensions": ["x"]}, "after": {}})
+    assert open_run("last", tmp_path).recording().facts == {
+        "before": {"extensions": ["x"]},
+        "after": {},
+    }
+
+
+def test_a_folder_from_before_there_was_telemetry_still_opens(tmp_path, written):
+    written.finish(synthetic.record(status="done"))
+    for name in TABLES:
+        (written.folder / f"{name}.parquet").unlink()
+    recording = open_run("last", tmp_path).recording()
+    assert {len(recording.tables[name]["time_s"]) for name in TABLES} == {0}
+    assert recording.tables["samples"]["was_reset"].dtype == bool
+    assert recording.facts == {}
+    assert sql("select count(*) from waits", tmp_path).fetchall() == [(0,)]
+
+
+def test_sql_sees_running_and_finished_runs(tmp_path, written):
+    query = "select who, sum(count) from waits where wait_type = 'Lock' group by who"
+    running = sql(query, tmp_path).fetchall()
+    written.finish(synthetic.record(status="done"))
+    assert sql(query, tmp_path).fetchall() == running
+    assert running[0][0] == "client"
+
+
+def test_frames_of_several_threads_stay_whole(tmp_path):
+    path = tmp_path / "frames.bin"
+    appender = FrameAppender(path)
+    frames = list(watched.frames(2))
+
+    def append() -> None:
+        for frame in frames:
+            appender.append(frame)
+
+    threads = [threading.Thread(target=append) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    appender.close()
+    assert len(list(read_frames(path))) == 4 * len(frames)
