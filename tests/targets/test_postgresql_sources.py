@@ -1,9 +1,7 @@
 """What servers count, read on real ones: of two versions, with and without rights."""
 
 import threading
-import time
-from collections.abc import Callable, Iterator, Mapping
-from typing import TypeVar
+from collections.abc import Iterator, Mapping
 
 import pytest
 from psycopg import Connection, errors
@@ -19,10 +17,9 @@ from dbdyno.targets.postgresql.telemetry.statements import shape, wanted_shapes
 from dbdyno.targets.telemetry import ScriptStatement
 from tests.conftest import SMALL
 from tests.targets.conftest import PLAIN
+from tests.targets.patience import eventually
 
-T = TypeVar("T")
 TELEMETRY = TARGET.telemetry
-PATIENCE_S = 10.0
 
 # What each source must have on every version that has the source.
 COLUMNS = {
@@ -51,15 +48,6 @@ def sources_of(watcher: Connection, *statements: str) -> dict[str, Source[Connec
 
 def read(watcher: Connection, name: str, *statements: str) -> Mapping[str, Numbers]:
     return sources_of(watcher, *statements)[name].read(watcher)
-
-
-def eventually(look: Callable[[], T], good: Callable[[T], bool]) -> T:
-    """A session publishes what it counted when it ends, a little after we have left it."""
-    deadline = time.monotonic() + PATIENCE_S
-    while not good(seen := look()):
-        assert time.monotonic() < deadline, seen
-        time.sleep(0.01)
-    return seen
 
 
 def work(database: Server, *statements: str) -> None:

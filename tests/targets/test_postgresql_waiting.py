@@ -1,0 +1,193 @@
+"""Sessions and locks, looked at while somebody waits."""
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+
+import pytest
+from psycopg import Connection, errors
+
+from dbdyno.servers.base import Server
+from dbdyno.targets.postgresql import TARGET
+from dbdyno.targets.postgresql.telemetry.locks import MODES
+from dbdyno.targets.telemetry import Lock, Session
+from tests.targets.patience import eventually
+
+TELEMETRY = TARGET.telemetry
+UPDATE = "update t set v = v + 1 where id = 1"
+
+
+@contextmanager
+def queue_for(
+    database: Server, watcher: Connection, held: str, *wanted: str
+) -> Iterator[tuple[int, list[int], list[Lock]]]:
+    """A session that holds something, others that come for it one by one, and the locks then."""
+    with ExitStack() as stack:
+        holder, *others = (stack.enter_context(database.connect()) for _ in ("", *wanted))
+        holder.execute("begin")
+        holder.execute(held.encode())
+        threads = [
+            threading.Thread(target=other.execute, args=(statement.encode(),))
+            for other, statement in zip(others, wanted, strict=True)
+        ]
+        try:
+            for come, thread in enumerate(threads, 1):
+                thread.start()
+                locks = eventually(
+                    lambda: TELEMETRY.locks(watcher),
+                    lambda found, come=come: len({x.pid for x in found if not x.granted}) == come,
+                )
+            yield holder.info.backend_pid, [x.info.backend_pid for x in others], locks
+        finally:
+            holder.execute("rollback")
+            for thread in threads:
+                thread.join()
+
+
+def waited_for(locks: list[Lock], pid: int) -> Lock:
+    (lock,) = [lock for lock in locks if lock.pid == pid and not lock.granted]
+    return lock
+
+
+def holders(locks: list[Lock], of: Lock) -> set[int]:
+    return {
+        lock.pid
+        for lock in locks
+        if lock.granted and lock.thing == of.thing and TELEMETRY.conflicts(lock.mode, of.mode)
+    }
+
+
+@pytest.fixture
+def table(worker: Connection) -> None:
+    worker.execute("create table t (id int primary key, v int); insert into t values (1, 0)")
+
+
+def test_nobody_waits_and_no_lock_is_told(watcher: Connection, worker: Connection, table) -> None:
+    worker.execute("begin")
+    worker.execute(UPDATE)
+    assert TELEMETRY.locks(watcher) == []
+
+
+def test_a_queue_for_a_row(any_database: Server, watcher: Connection, table) -> None:
+    """The first waits for the holder's transaction, the next for the first's mark on the row."""
+    with queue_for(any_database, watcher, UPDATE, UPDATE, UPDATE) as (holder, others, locks):
+        first, second = (waited_for(locks, pid) for pid in others)
+        assert (first.kind, first.mode) == ("transactionid", "ShareLock")
+        assert (second.kind, second.mode) == ("tuple", "ExclusiveLock")
+        for lock in (first, second):
+            assert (lock.relation, lock.row) == ("t", "(0,1)")
+            assert lock.waited_s is not None
+            assert 0 <= lock.waited_s < 60
+        assert holders(locks, first) == {holder}
+        assert holders(locks, second) == {others[0]}
+
+
+def test_a_queue_for_a_table(any_database: Server, watcher: Connection, worker: Connection) -> None:
+    worker.execute("create schema other; create table other.t (id int)")
+    lock = "lock table other.t in access exclusive mode"
+    with queue_for(any_database, watcher, lock, "select * from other.t") as (holder, others, locks):
+        wanted = waited_for(locks, others[0])
+        assert (wanted.kind, wanted.mode) == ("relation", "AccessShareLock")
+        assert (wanted.relation, wanted.row) == ("other.t", "")
+        assert holders(locks, wanted) == {holder}
+
+
+def test_a_queue_for_an_advisory_lock(any_database: Server, watcher: Connection) -> None:
+    lock = "select pg_advisory_xact_lock(7)"
+    with queue_for(any_database, watcher, lock, lock) as (holder, others, locks):
+        wanted = waited_for(locks, others[0])
+        assert (wanted.kind, wanted.relation, wanted.row) == ("advisory", "", "")
+        assert holders(locks, wanted) == {holder}
+
+
+def test_locks_that_nobody_waits_for_are_left_out(
+    any_database: Server, watcher: Connection, worker: Connection, table
+) -> None:
+    with queue_for(any_database, watcher, UPDATE, UPDATE) as (holder, others, _):
+        worker.execute("begin")
+        worker.execute("create table mine (id int)")
+        assert {lock.pid for lock in TELEMETRY.locks(watcher)} == {holder, *others}
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_modes_conflict_as_the_server_has_it(
+    connection: Connection, database: Server, mode: str
+) -> None:
+    connection.execute("create table t (id int)")
+    with database.connect() as other:
+        connection.execute("begin")
+        connection.execute(f"lock table t in {words(mode)} mode".encode())
+        assert {wanted for wanted in MODES if not gets(other, wanted)} == {
+            wanted for wanted in MODES if TELEMETRY.conflicts(mode, wanted)
+        }
+
+
+def words(mode: str) -> str:
+    """``RowShareLock`` is ``Row Share`` in a statement."""
+    return "".join(f" {c}" if c.isupper() else c for c in mode.removesuffix("Lock"))
+
+
+def gets(connection: Connection, mode: str) -> bool:
+    try:
+        with connection.transaction():
+            connection.execute(f"lock table t in {words(mode)} mode nowait".encode())
+    except errors.LockNotAvailable:
+        return False
+    return True
+
+
+def session_of(watcher: Connection, pid: int) -> Session:
+    (session,) = [session for session in TELEMETRY.sessions(watcher) if session.pid == pid]
+    return session
+
+
+def test_who_waits_for_what(any_database: Server, watcher: Connection, table) -> None:
+    with queue_for(any_database, watcher, UPDATE, UPDATE) as (holder, others, _):
+        waiter = session_of(watcher, others[0])
+        assert (waiter.kind, waiter.state, waiter.text) == ("client", "active", UPDATE)
+        assert (waiter.wait_type, waiter.wait_event) == ("Lock", "transactionid")
+        blocker = session_of(watcher, holder)
+        assert (blocker.state, blocker.text) == ("idle in transaction", UPDATE)
+        assert (blocker.wait_type, blocker.wait_event) == ("Client", "ClientRead")
+
+
+def test_long_texts_are_cut(watcher: Connection, worker: Connection) -> None:
+    worker.execute("select 'ä" + 5000 * "x" + "'")
+    text = session_of(watcher, worker.info.backend_pid).text
+    assert text.startswith("select 'äx")
+    assert len(text) == 100
+
+
+def test_sessions_of_telemetry_and_of_other_databases_are_not_told(
+    any_server: Server,
+    new_database: Callable[[Server], Server],
+    watcher: Connection,
+    worker: Connection,
+) -> None:
+    with new_database(any_server).connect() as elsewhere:
+        pids = {session.pid for session in TELEMETRY.sessions(watcher)}
+        assert worker.info.backend_pid in pids
+        assert not {watcher.info.backend_pid, elsewhere.info.backend_pid} & pids
+
+
+def test_the_servers_own_processes_are_told(watcher: Connection) -> None:
+    kinds = {session.kind for session in TELEMETRY.sessions(watcher)}
+    assert {"checkpointer", "background writer", "walwriter"} <= kinds
+
+
+def test_without_rights_sessions_are_clients_of_which_nothing_is_known(
+    plain_watcher: Connection, worker: Connection
+) -> None:
+    worker.execute("select 1")
+    session = session_of(plain_watcher, worker.info.backend_pid)
+    assert session == Session(worker.info.backend_pid, "client", "", "", "", "")
+
+
+def test_every_open_session_leaves_room_for_one_less(
+    any_database: Server, worker: Connection
+) -> None:
+    before = TARGET.free_connections(worker)
+    with any_database.connect():
+        after = TARGET.free_connections(worker)
+    assert after.count == before.count - 1
+    assert "max_connections 100, 3 reserved" in after.reason
