@@ -51,7 +51,7 @@ def table(
     name="accounts", *, rows=100_000, row_bytes=100.0, fillfactor=100, columns=("id",), **more
 ):
     """A table with an index on its key."""
-    indexes = more.pop("indexes", (index(f"{name}_pkey", "id"),))
+    indexes = more.pop("indexes", (index(f"{name}.{name}_pkey", "id"),))
     return TableFacts(
         name=name,
         rows=rows,

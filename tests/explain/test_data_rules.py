@@ -17,7 +17,7 @@ def updating(*indexes, updates=1000, hot=0, **more):
     """A run of updates of accounts: 4 WAL records each, half of the clients' time at work."""
     run = made_run(UPDATE, clients=4)
     known = table(
-        columns=("id", "balance"), indexes=(index("accounts_pkey", "id"), *indexes), **more
+        columns=("id", "balance"), indexes=(index("accounts.accounts_pkey", "id"), *indexes), **more
     )
     run.facts(facts(known)).counters("pg_stat_wal", {"wal_records": 4000})
     run.counters("pg_stat_user_tables", {"n_tup_upd": updates, "n_tup_hot_upd": hot}, of="accounts")
@@ -25,7 +25,7 @@ def updating(*indexes, updates=1000, hot=0, **more):
 
 
 def test_an_index_on_the_updated_column_prevents_hot():
-    found = said("hot_updates", updating(index("by_balance", "balance")))
+    found = said("hot_updates", updating(index("accounts.by_balance", "balance")))
     assert found.title == "HOT updates prevented by an index on an updated column"
     assert found.summary == (
         f"100{THIN}% of the updates of accounts were not HOT: the updated column balance is in "

@@ -1,7 +1,5 @@
 """What holds for every rule: it is found, says what it is, and survives whatever was recorded."""
 
-from pathlib import Path
-
 import pytest
 
 from dbdyno.explain.case import Case
@@ -11,13 +9,14 @@ from dbdyno.explain.rule import CouldNotLook, NotFound
 from dbdyno.model.record import Finding
 from dbdyno.store import Run
 from tests.explain.made import made_run
+from tests.explain.make_golden import GOLDEN, WORDS, words_of
 from tests.store.hdr import HISTOGRAMS
 from tests.support.recordings import MadeRun
 
-GOLDEN = Path(__file__).parent / "golden"
 ENGINE_ONLY = {"connection_churn", "deadlocks", "unsteady", "cpu_generator"}
 """Rules that need only what the engine saw itself."""
 
+golden = pytest.mark.parametrize("folder", sorted(GOLDEN.glob("*")), ids=lambda one: one.name)
 rules = pytest.mark.parametrize("rule", all_rules().values(), ids=lambda rule: rule.id)
 
 
@@ -57,6 +56,12 @@ def test_without_telemetry_it_could_not_look(rule):
 
 
 @rules
-@pytest.mark.parametrize("folder", sorted(GOLDEN.glob("*")), ids=lambda folder: folder.name)
+@golden
 def test_it_survives_real_runs(rule, folder):
     asked(rule, Run(folder).recording())
+
+
+@golden
+def test_its_words_on_real_runs_are_as_they_were(folder):
+    remedy = "look at them, then: python -m tests.explain.make_golden --words"
+    assert words_of(folder) == (folder / WORDS).read_text(encoding="utf-8"), remedy

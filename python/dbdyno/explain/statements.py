@@ -6,7 +6,7 @@ from dbdyno.analysis.budget import PartKind
 from dbdyno.explain.case import Case
 from dbdyno.explain.sql import tables_of
 from dbdyno.model.recording import rows
-from dbdyno.model.telemetry import PlanFacts, ServerFacts, TableFacts
+from dbdyno.model.telemetry import IndexFacts, PlanFacts, ServerFacts, TableFacts
 
 WORKING: frozenset[PartKind] = frozenset({"cpu", "cpu_queue", "io", "wal", "lwlock"})
 """The kinds of the clients' time in which the server worked for them."""
@@ -47,6 +47,12 @@ def working_share(case: Case, statement: int | None = None) -> float | None:
 def table_of(facts: ServerFacts, name: str) -> TableFacts | None:
     """What is known of a table."""
     return next((table for table in facts.tables if table.name == name), None)
+
+
+def index_words(table: TableFacts, index: IndexFacts) -> str:
+    """An index as SQL names it: in its table's schema, without the table."""
+    schema, dot, _ = table.name.rpartition(".")
+    return schema + dot + index.name.removeprefix(f"{table.name}.")
 
 
 def plans_of(facts: ServerFacts, statement: int) -> dict[str, PlanFacts]:

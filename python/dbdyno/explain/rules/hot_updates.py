@@ -26,7 +26,7 @@ from dbdyno.explain.case import Case
 from dbdyno.explain.needs import committed, grown, known_objects, server_facts
 from dbdyno.explain.rule import NotFound, Outcome, Rule, found
 from dbdyno.explain.sql import assigned_columns, is_update, written_table
-from dbdyno.explain.statements import WORKING, statements_of, working_share
+from dbdyno.explain.statements import WORKING, index_words, statements_of, working_share
 from dbdyno.explain.words import amount, gain_words
 from dbdyno.model.record import Finding
 from dbdyno.model.telemetry import IndexFacts, TableFacts
@@ -101,7 +101,7 @@ def _culprit(case: Case, table: TableFacts) -> _Culprit | None:
 
 
 def _of_column(worst: _Misses, culprit: _Culprit) -> dict[str, Any]:
-    index, column = culprit.index.name, culprit.column
+    index, column = index_words(worst.table, culprit.index), culprit.column
     return {
         "title": "HOT updates prevented by an index on an updated column",
         "summary": f"{_miss_words(worst)}: the updated column {column} is in the index {index}.",
@@ -179,7 +179,9 @@ def _seen(worst: _Misses, of_records: float | None) -> list[str]:
         f"They wrote {significant(worst.index_writes)} index entries a transaction into "
         f"{amount(len(worst.table.indexes), 'index', 'indexes')}"
     )
-    return [counts, f"{entries}: {percent(of_records)} of WAL records." if of_records else entries]
+    if of_records is None:
+        return [counts, f"{entries}."]
+    return [counts, f"{entries}: {percent(of_records)} of all WAL records."]
 
 
 def _miss_words(worst: _Misses) -> str:

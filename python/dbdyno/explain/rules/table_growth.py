@@ -68,9 +68,7 @@ def _of_rows(case: Case, name: str) -> float:
         return 0.0
     inserted = grown(case, _TABLES, "n_tup_ins", facts.name)
     added = max(inserted - grown(case, _TABLES, "n_tup_del", facts.name), 0.0)
-    size_now = {facts.name: facts.bytes} | {
-        f"{facts.name}.{index.name}": index.bytes for index in facts.indexes
-    }
+    size_now = {facts.name: facts.bytes} | {index.name: index.bytes for index in facts.indexes}
     return added * size_now.get(name, 0) / facts.rows
 
 

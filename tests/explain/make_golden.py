@@ -1,0 +1,86 @@
+"""Makes the golden run folders anew: real runs with a planted cause, and clean ones.
+
+    python -m tests.explain.make_golden [NAME …]     runs the causes (all, unless named) and keeps
+                                                     what rules read of their folders
+    python -m tests.explain.make_golden --words      writes down again what the rules say of them
+
+The first needs a quiet machine and takes minutes; look at the words before they are kept.
+"""
+
+import json
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from dbdyno.explain.explain import explain
+from dbdyno.explain.told import told_in_full
+from dbdyno.store import Run
+from tests.planted.causes import Cause, causes
+from tests.planted.planting import planted_run
+from tests.store.hdr import HISTOGRAMS
+
+GOLDEN = Path(__file__).parent / "golden"
+WORDS = "told.txt"
+# Rules read no distributions but those that the record has already, and nothing of where the
+# run was made.
+FILES = ("run.json", "plan.json", "facts.json", "engine.json")
+TABLES = (
+    "intervals", "scripts", "connects", "failures", "statement_texts", "statements", "samples",
+    "counters", "levels", "waits", "blocking", "log_entries", "lacks", "outages",
+)  # fmt: skip
+SOMEWHERE = {"unix": {"path": "/run/postgresql/.s.PGSQL.5432"}}
+
+
+def words_of(folder: Path) -> str:
+    """All that the rules say of a run."""
+    explanation = explain(Run(folder).recording(), HISTOGRAMS)
+    return "\n".join(told_in_full(explanation)) + "\n"
+
+
+def make(cause: Cause) -> None:
+    """Runs one cause and keeps its folder."""
+    with tempfile.TemporaryDirectory() as workplace:
+        record = planted_run(cause, Path(workplace))
+        made = Path(workplace, "home", "runs", record["run_id"])
+        kept = GOLDEN / cause.name
+        shutil.rmtree(kept, ignore_errors=True)
+        kept.mkdir(parents=True)
+        for name in (*FILES, *(f"{table}.parquet" for table in TABLES)):
+            if (made / name).exists():
+                shutil.copy(made / name, kept)
+    _forget_place(kept)
+    (kept / WORDS).write_text(words_of(kept), encoding="utf-8")
+
+
+def _forget_place(folder: Path) -> None:
+    """Takes out the addresses of servers that are gone, and what the rules said at the time."""
+    _rewrite(folder / "plan.json", lambda plan: plan["endpoint"].update(address=SOMEWHERE))
+    _rewrite(
+        folder / "run.json",
+        lambda record: record.update(
+            target="postgresql:///postgres", findings=[], not_looked=[], unexplained=None
+        ),
+    )
+
+
+def _rewrite(path: Path, change: Callable[[dict[str, Any]], None]) -> None:
+    content = json.loads(path.read_text())
+    change(content)
+    path.write_text(json.dumps(content, indent=1) + "\n")
+
+
+def main(arguments: list[str]) -> None:
+    if arguments == ["--words"]:
+        for folder in sorted(GOLDEN.iterdir()):
+            (folder / WORDS).write_text(words_of(folder), encoding="utf-8")
+        return
+    for cause in causes():
+        if not arguments or cause.name in arguments:
+            make(cause)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
