@@ -33,12 +33,11 @@ def checkpoints(recording: Recording, end_of_run_s: float) -> list[RunEvent]:
 def _from_log(begun: list[Entry], ended: list[Entry], end_of_run_s: float) -> Iterator[RunEvent]:
     """Checkpoints follow each other, so each end belongs to the last begin before it."""
     open_entry: Entry | None = None
-    for entry in sorted([*begun, *ended], key=lambda entry: entry.time_s):
-        if entry in ended:
+    told = [(entry, False) for entry in begun] + [(entry, True) for entry in ended]
+    for entry, is_end in sorted(told, key=lambda each: each[0].time_s):
+        if is_end:
             yield _logged(open_entry, entry)
-            open_entry = None
-        else:
-            open_entry = entry
+        open_entry = None if is_end else entry
     if open_entry:
         yield _unfinished(open_entry.time_s, end_of_run_s, open_entry.values)
 

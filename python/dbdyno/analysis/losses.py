@@ -85,7 +85,7 @@ def losses(recording: Recording) -> Losses | None:
         transactions=total,
         of_run=total / possible,
         by_kind=sorted(by_kind, key=lambda loss: -loss.transactions),
-        unexplained=1 - sum(loss.share for loss in by_kind),
+        unexplained=1 - sum(loss.share for loss in by_kind) if total else 0.0,
     )
 
 
@@ -156,8 +156,9 @@ def _spans(of: Curve, found: list[RunEvent]) -> dict[str, list[Span]]:
 def _lasting(spans: list[Span], is_low: Mask) -> Mask:
     """The intervals of all events and of what stayed low after them."""
     inside = np.zeros(len(is_low), dtype=bool)
-    for begin, end in spans:
-        inside[begin : int(prolonged(np.array(end), is_low))] = True
+    ends = prolonged(np.array([end for _, end in spans]), is_low).tolist()
+    for (begin, _), end in zip(spans, ends, strict=True):
+        inside[begin:end] = True
     return inside
 
 

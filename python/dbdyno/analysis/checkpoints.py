@@ -1,0 +1,115 @@
+"""What each checkpoint did to the WAL: bytes a transaction before and after it, and images.
+
+The first change of a page after a checkpoint began writes the whole page to the WAL. How many
+such first changes were to be expected follows from how many rows were changed on how many
+pages; counted images that agree with it are evidence that they are what the WAL grew by.
+"""
+
+import msgspec
+import numpy as np
+from msgspec import Struct
+
+from dbdyno.analysis.alignment import Intervals, measured_intervals
+from dbdyno.analysis.bounds import expected_distinct
+from dbdyno.analysis.checkpoint_events import checkpoints
+from dbdyno.analysis.estimate import Series
+from dbdyno.analysis.readings import Span, total, was_read
+from dbdyno.analysis.run_event import end_of_run_s
+from dbdyno.analysis.stretches import Mask
+from dbdyno.analysis.timeline import timeline
+from dbdyno.analysis.wal import PAGE_BYTES, Wal, wal
+from dbdyno.model.recording import Recording
+from dbdyno.model.telemetry import ServerFacts, TableFacts
+
+# Long enough for a mean, short enough that images still come thick after the begin.
+_SIDE_S = 10.0
+_TABLES = "pg_stat_user_tables"
+
+
+class CheckpointEffect(Struct, frozen=True, kw_only=True):
+    """One checkpoint that began in the measured part; the WAL's figures are a transaction's.
+
+    ``before`` are the 10 s before it began, ``after`` the 10 s from there on, or up to the next
+    one. ``images`` were counted from its begin to the next one's, or to the run's end, and
+    ``first_changes`` expected meanwhile; None where tables or counters were not read.
+    """
+
+    begin_s: float
+    end_s: float
+    bytes_before: float | None
+    bytes_after: float | None
+    images_before: float | None
+    images_after: float | None
+    images: float | None
+    first_changes: float | None
+
+
+def checkpoint_effects(recording: Recording) -> list[CheckpointEffect]:
+    """In the order of time."""
+    end_s = end_of_run_s(timeline(recording))
+    begins_s = [event.begin_s for event in checkpoints(recording, end_s) if event.begin_s >= 0]
+    intervals = measured_intervals(recording)
+    written = wal(recording, intervals)
+    bounds_s = [0.0, *begins_s, end_s]
+    return [
+        _effect(recording, intervals, written, tuple(bounds_s[place : place + 3]))
+        for place in range(len(begins_s))
+    ]
+
+
+def _effect(
+    recording: Recording, intervals: Intervals, written: Wal, bounds_s: tuple[float, ...]
+) -> CheckpointEffect:
+    """Of the checkpoint that began at the second of the bounds, between its neighbours."""
+    last_s, begin_s, next_s = bounds_s
+    before = _within(intervals, max(last_s, begin_s - _SIDE_S), begin_s)
+    after = _within(intervals, begin_s, min(next_s, begin_s + _SIDE_S))
+    ended = intervals.committed
+    return CheckpointEffect(
+        begin_s=begin_s,
+        end_s=next_s,
+        bytes_before=_each(written.bytes, ended, before),
+        bytes_after=_each(written.bytes, ended, after),
+        images_before=_each(written.images, ended, before),
+        images_after=_each(written.images, ended, after),
+        images=total(recording, "pg_stat_wal", "wal_fpi", span=Span(begin_s, next_s)),
+        first_changes=_first_changes(recording, Span(begin_s, next_s)),
+    )
+
+
+def _within(intervals: Intervals, begin_s: float, end_s: float) -> Mask:
+    """Intervals that lie wholly within."""
+    inside: Mask = (intervals.begin_s >= begin_s) & (intervals.end_s <= end_s)
+    return inside
+
+
+def _each(amount: Series, ended: Series, inside: Mask) -> float | None:
+    """By committed transaction; None where nothing was read or nothing ended."""
+    known = inside & ~np.isnan(amount)
+    transactions = float(ended[known].sum())
+    return float(amount[known].sum()) / transactions if transactions else None
+
+
+def _first_changes(recording: Recording, span: Span) -> float | None:
+    """Pages changed for the first time in the span, if changes hit rows uniformly.
+
+    u changes on P pages touch P·(1 − (1 − 1/P)^u) of them, that is (P/u)·(1 − (1 − 1/P)^u) a
+    change. An update changes a page of its table and, unless it is HOT, one of each index.
+    """
+    facts = recording.facts.get("before") or recording.facts.get("after")
+    if not facts or not was_read(recording, _TABLES):
+        return None
+    tables = msgspec.convert(facts, ServerFacts).tables
+    return sum(_first_changes_of(recording, table, span) for table in tables)
+
+
+def _first_changes_of(recording: Recording, table: TableFacts, span: Span) -> float:
+    updated, hot = (
+        total(recording, _TABLES, name, table.name, span) or 0.0
+        for name in ("n_tup_upd", "n_tup_hot_upd")
+    )
+    in_indexes = sum(
+        expected_distinct(max(index.bytes / PAGE_BYTES, 1), updated - hot)
+        for index in table.indexes
+    )
+    return expected_distinct(max(table.pages, 1), updated) + in_indexes
