@@ -29,11 +29,10 @@ class ImageTime(Struct, frozen=True):
 
 def image_time(recording: Recording) -> ImageTime | None:
     """None when it cannot be told; an interval that holds 0 tells of no effect."""
-    intervals = measured_intervals(recording)
-    written = wal(recording, intervals)
-    if written is None or "open" in recording.plan.get("arrivals", {}):
+    if "open" in recording.plan.get("arrivals", {}):
         return None
-    causes = np.stack([intervals.committed, written.images], axis=1)
+    intervals = measured_intervals(recording)
+    causes = np.stack([intervals.committed, wal(recording, intervals).images], axis=1)
     known = ~np.isnan(causes).any(axis=1)
     spent = recording.plan["clients"] * (intervals.end_s - intervals.begin_s)
     return _share_of_second(causes[known], spent[known])

@@ -18,6 +18,7 @@ warm-up would tell.
 from msgspec import Struct
 
 from dbdyno.analysis.bounds import cached_share
+from dbdyno.analysis.budget import Budget
 from dbdyno.explain.case import Case
 from dbdyno.explain.needs import LackingError, committed, grown, server_facts
 from dbdyno.explain.rule import NOTICED, NotFound, Outcome, Rule, found
@@ -26,7 +27,8 @@ from dbdyno.explain.words import gain_words
 from dbdyno.model.record import Finding
 from dbdyno.words import milliseconds, percent, significant, size
 
-READ_EVENT = "DataFileRead"
+# Beginnings of the waits of who reads, and of who waits for the same page to be read.
+_READ_EVENTS = ("datafileread", "bufferio", "buffer_io", "aioio")
 _DATABASE = "pg_stat_database"
 
 
@@ -68,8 +70,13 @@ def _reads(case: Case) -> _Reads:
         hit_share=hit / max(hit + read, 1.0),
         mean_ms=read_ms / max(read, 1.0),
         counted_share=read_ms / client_ms if read_ms and client_ms else None,
-        seen_share=case.budget.share("io", event=READ_EVENT) if case.budget else None,
+        seen_share=_seen_share(case.budget) if case.budget else None,
     )
+
+
+def _seen_share(budget: Budget) -> float:
+    waits = (part for part in budget.parts if part.wait_event.lower().startswith(_READ_EVENTS))
+    return sum(part.seconds for part in waits) / budget.total
 
 
 def _finding(case: Case, reads: _Reads) -> Finding:

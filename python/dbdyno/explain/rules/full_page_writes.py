@@ -20,11 +20,10 @@ after the checkpoint before it, and so more images than a long run does.
 
 from msgspec import Struct
 
-from dbdyno.analysis.bounds import expected_distinct
+from dbdyno.analysis.checkpoints import CheckpointEffect, checkpoint_effects
 from dbdyno.analysis.costs import cost
 from dbdyno.analysis.image_time import ImageTime, image_time
 from dbdyno.analysis.losses import Loss
-from dbdyno.analysis.readings import Span, total
 from dbdyno.explain.case import Case
 from dbdyno.explain.lost import loss_evidence, loss_to, loss_words
 from dbdyno.explain.needs import needed
@@ -36,7 +35,6 @@ from dbdyno.words import count, percent, significant, size
 
 MANY = 0.2
 _AGREES = (0.5, 2.0)
-_TABLES = "pg_stat_user_tables"
 
 
 class _Images(Struct, frozen=True, kw_only=True):
@@ -45,14 +43,21 @@ class _Images(Struct, frozen=True, kw_only=True):
     per_transaction: float
     of_wal: float
     wal_bytes: float
-    checkpoints: int
+    checkpoints: list[CheckpointEffect]
     wal_time: float
     """Of the clients' time: the images' part of the time in WAL, at most."""
     with_images: ImageTime | None
     loss: Loss | None
-    counted: float | None
-    """After the first checkpoint of the run."""
-    expected: float | None
+
+    @property
+    def counted(self) -> float:
+        """Images since the first checkpoint of the run."""
+        return sum(one.images or 0.0 for one in self.checkpoints)
+
+    @property
+    def expected(self) -> float:
+        """First changes of pages expected meanwhile."""
+        return sum(one.first_changes or 0.0 for one in self.checkpoints)
 
     @property
     def share(self) -> float:
@@ -63,10 +68,8 @@ class _Images(Struct, frozen=True, kw_only=True):
 
     @property
     def agrees(self) -> bool:
-        """Whether as many images were counted as first touches are expected."""
-        if not self.counted or not self.expected:
-            return False
-        return _AGREES[0] <= self.counted / self.expected <= _AGREES[1]
+        """Whether about as many images were counted as are expected."""
+        return _AGREES[0] * self.expected < self.counted < _AGREES[1] * self.expected
 
 
 def look(case: Case) -> Outcome:
@@ -83,44 +86,22 @@ def look(case: Case) -> Outcome:
 def _images(case: Case) -> _Images:
     wal_bytes = needed(cost(case.costs, "wal_bytes"), "the WAL's bytes were not read")
     of_wal = (cost(case.costs, "wal_full_page_bytes") or 0.0) / max(wal_bytes, 1.0)
-    starts = [event.begin_s for event in case.events if event.kind == "checkpoint"]
-    counted, expected = _first_touches(case, [at for at in starts if at >= 0])
+    effects = checkpoint_effects(case.recording)
     return _Images(
         per_transaction=cost(case.costs, "full_page_images") or 0.0,
         of_wal=of_wal,
         wal_bytes=wal_bytes,
-        checkpoints=len(starts),
+        checkpoints=effects,
         wal_time=of_wal * case.budget.charged("wal") if case.budget else 0.0,
         with_images=image_time(case.recording),
         loss=loss_to(case, "checkpoint") if case.losses else None,
-        counted=counted,
-        expected=expected,
     )
-
-
-def _first_touches(case: Case, starts: list[float]) -> tuple[float | None, float | None]:
-    """Images counted from the first checkpoint on, and first touches expected meanwhile."""
-    facts = case.before or case.after
-    if not starts or facts is None:
-        return None, None
-    ends = [*starts[1:], case.record.duration_s or starts[-1]]
-    spans = [Span(begin, end) for begin, end in zip(starts, ends, strict=True)]
-    expected = sum(
-        expected_distinct(max(table.pages, 1), _updates(case, table.name, span))
-        for table in facts.tables
-        for span in spans
-    )
-    return total(case.recording, "pg_stat_wal", "wal_fpi", span=Span(starts[0], ends[-1])), expected
-
-
-def _updates(case: Case, table: str, span: Span) -> float:
-    return total(case.recording, _TABLES, "n_tup_upd", table, span) or 0.0
 
 
 def _finding(images: _Images, gravest: float) -> Finding:
     again = f"{percent(images.of_wal)} of the WAL are images of whole pages"
     when = (
-        f"after {amount(images.checkpoints, 'checkpoint', 'checkpoints')}"
+        f"after {amount(len(images.checkpoints), 'checkpoint', 'checkpoints')}"
         if images.checkpoints
         else "after the checkpoint before the run"
     )
@@ -158,10 +139,10 @@ def _certainty(images: _Images) -> Certainty:
 
 def _seen(images: _Images) -> list[str]:
     told = [f"{significant(images.per_transaction)} images a transaction."]
-    if images.counted is not None and images.expected:
+    if images.expected:
         told.append(
             f"{count(images.counted)} images since the first checkpoint of the run; "
-            f"{count(images.expected)} pages are expected to be touched for the first time."
+            f"{count(images.expected)} pages were expected to be changed for the first time."
         )
     timed = images.with_images
     if timed is not None and timed.low > 0:
@@ -179,7 +160,7 @@ def _evidence(images: _Images) -> dict[str, float | int | None]:
         "images_per_transaction": images.per_transaction,
         "share_of_wal": images.of_wal,
         "wal_bytes_per_transaction": images.wal_bytes,
-        "checkpoints": images.checkpoints,
+        "checkpoints": len(images.checkpoints),
         "images_counted": images.counted,
         "first_touches_expected": images.expected,
         "share_of_client_time_in_wal": images.wal_time,
