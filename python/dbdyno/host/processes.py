@@ -7,7 +7,7 @@ dead processes used is not lost where the kernel keeps it, with the parent that 
 import os
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from msgspec import Struct
@@ -92,25 +92,31 @@ class ProcessTable:
         self._clock = clock
         self._read_at = -_FRESH_S
         self._processes: Mapping[int, Process] = {}
+        self._children: Mapping[int, list[Process]] = {}
 
     def now(self, *, fresh: bool = False) -> Mapping[int, Process]:
         """Each process by its number; ``fresh`` refuses what was read a moment ago."""
         if fresh or self._clock() - self._read_at >= _FRESH_S:
             found = (read_process(self.root, pid) for pid in self._numbers())
             self._processes = {process.pid: process for process in found if process}
+            self._children = _by_parent(self._processes.values())
             self._read_at = self._clock()
         return self._processes
 
     def tree(self, first: int, *, fresh: bool = False) -> list[Process]:
         """A process and all below it, itself in front; empty when it is gone."""
         processes = self.now(fresh=fresh)
-        children = defaultdict(list)
-        for process in processes.values():
-            children[process.parent].append(process)
         found = [processes[first]] if first in processes else []
         for process in found:  # grows as it goes
-            found += children[process.pid]
+            found += self._children.get(process.pid, [])
         return found
 
     def _numbers(self) -> Iterator[str]:
         return (name for name in files.names(f"{self.root}/proc") if name.isdigit())
+
+
+def _by_parent(processes: Iterable[Process]) -> Mapping[int, list[Process]]:
+    children = defaultdict(list)
+    for process in processes:
+        children[process.parent].append(process)
+    return children

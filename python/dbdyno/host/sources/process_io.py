@@ -29,6 +29,7 @@ SOURCE = HostSource(
     watches="bytes that the server, the engine and dbdyno itself had to read from storage",
     objects="`server`, `engine`, `dbdyno`",
     counters=frozenset({"read_bytes"}),
+    every_s=5.0,
     files="/proc/PID/io as root or as the server's user",
     lack=lack,
 )
