@@ -2,6 +2,7 @@ import msgspec
 import numpy as np
 import pytest
 
+from dbdyno.analysis.checkpoint_cycle import MissingCycle
 from dbdyno.analysis.doubts import DOUBTS, Facts, find_doubts
 from dbdyno.model.record import Throughput, TransactionCounts
 
@@ -53,6 +54,15 @@ def test_a_sound_run_has_no_doubts():
             changed(transactions=msgspec.structs.replace(COUNTS, ok=5_000)),
             "few samples for p99.9 and p99.99: of 5000 transactions about 5.0 lie beyond p99.9, "
             "at least 10 are needed",
+        ),
+        (
+            changed(missing_cycle=MissingCycle(300, 570, "checkpoint_timeout")),
+            "no whole checkpoint cycle: no checkpoint both began and ended while measuring; one "
+            "comes every 300 s (checkpoint_timeout), so at least 570 s are needed",
+        ),
+        (
+            changed(missing_cycle=MissingCycle(None, None, None)),
+            "no whole checkpoint cycle: no checkpoint both began and ended while measuring",
         ),
         (
             changed(transactions=msgspec.structs.replace(COUNTS, skipped=10_000, unfinished=101)),

@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 from msgspec import Struct
 
+from dbdyno.analysis.checkpoint_cycle import MissingCycle
 from dbdyno.analysis.estimate import Series
 from dbdyno.analysis.steadiness import find_shift
 from dbdyno.model.record import Throughput, TransactionCounts
@@ -28,6 +29,7 @@ class Facts(Struct, frozen=True, kw_only=True):
     """Of the measured intervals."""
     throughput: Throughput
     transactions: TransactionCounts
+    missing_cycle: MissingCycle | None = None
 
 
 def too_short(facts: Facts) -> str | None:
@@ -88,6 +90,24 @@ def coarse(facts: Facts) -> str | None:
     return f"coarse: throughput is known to ±{reach:.0%} within this run only; run longer"
 
 
+def no_checkpoint_cycle(facts: Facts) -> str | None:
+    """A run that wrote held no whole checkpoint, so it did not pay for one.
+
+    Numbers of a server that was never checkpointed are better than any that lasts. A run
+    must be as long as the time between two checkpoints and the time that one takes.
+    """
+    missing = facts.missing_cycle
+    if missing is None:
+        return None
+    said = "no whole checkpoint cycle: no checkpoint both began and ended while measuring"
+    if missing.every_s is None or missing.needed_s is None:
+        return said
+    return (
+        f"{said}; one comes every {missing.every_s:.0f} s ({missing.reason}), so at least "
+        f"{missing.needed_s:.0f} s are needed"
+    )
+
+
 def censored(facts: Facts) -> str | None:
     """Some transactions have no response time, and they are not the fast ones.
 
@@ -110,6 +130,7 @@ DOUBTS: tuple[Callable[[Facts], str | None], ...] = (
     not_steady,
     coarse,
     few_samples,
+    no_checkpoint_cycle,
     censored,
 )
 

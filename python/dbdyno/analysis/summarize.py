@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from dbdyno.analysis.checkpoint_cycle import missing_cycle
 from dbdyno.analysis.distributions import latency, sample_count, total_histogram
 from dbdyno.analysis.doubts import Facts, find_doubts
 from dbdyno.analysis.estimate import Series, estimate_mean
@@ -40,6 +41,7 @@ def summarize(recording: Recording, histograms: Histograms) -> RunRecord:
         tps=over_time.measured_tps,
         throughput=throughput,
         transactions=counts,
+        missing_cycle=missing_cycle(recording),
     )
     return msgspec.structs.replace(
         recording.record,
