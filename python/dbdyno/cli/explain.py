@@ -1,23 +1,42 @@
 """``dbdyno explain``: why a run's numbers are what they are, worked out anew from its folder."""
 
+from typing import Annotated
+
 import msgspec
+from cyclopts import Parameter
 
 from dbdyno import store
 from dbdyno.cli.app import command
-from dbdyno.cli.output import Exit, Json, print_json, print_result
+from dbdyno.cli.output import Exit, Json, print_aside, print_json, print_result
+from dbdyno.cli.verifying import verification_words
 from dbdyno.explain.explain import explain as explained
 from dbdyno.explain.told import told_in_full
+from dbdyno.run.grammar import span_ns
+from dbdyno.run.options import parsed
 from dbdyno.run.tools import engine_tools
+from dbdyno.run.verify import Trial, verify as verify_advice
 
 app = command(
     "explain",
     "dbdyno explain                    why the last run was not faster",
     "dbdyno explain 20261120-2142 --json",
+    "dbdyno explain last --verify      measure the advised order of statements against the old",
 )
+
+TRIAL = Trial()
+Span = Annotated[int, Parameter(converter=parsed(span_ns), metavar="TIME")]
 
 
 @app.default
-def explain(run: str = "last", /, *, json: Json = False) -> int:
+def explain(
+    run: str = "last",
+    /,
+    *,
+    verify: bool = False,
+    pairs: int = TRIAL.pairs,
+    time: Span = TRIAL.duration_ns,
+    json: Json = False,
+) -> int:
     """Say what limited a run: findings with their evidence, and what no finding accounts for.
 
     The rules are asked anew, also about runs that still go on or were interrupted.
@@ -26,12 +45,27 @@ def explain(run: str = "last", /, *, json: Json = False) -> int:
     ----------
     run
         Its name, the unique beginning or end of it, a path, or last.
+    verify
+        Measure the advised order of statements against the order as it was, alternately, on
+        private servers like the run's.
+    pairs
+        How often to measure both; 3 unless given.
+    time
+        How long each; 5s unless given.
     """
     recording = store.open_run(run).recording()
-    explanation = explained(recording, engine_tools().histograms)
+    tools = engine_tools()
+    explanation = explained(recording, tools.histograms)
+    trial = Trial(pairs=pairs, duration_ns=time)
+    verified = (
+        verify_advice(recording, explanation.findings, trial, tools, print_aside)
+        if verify
+        else None
+    )
     if json:
-        run_id = {"run_id": recording.record.run_id}
-        print_json(run_id | msgspec.structs.asdict(explanation))
+        said = {"run_id": recording.record.run_id, **msgspec.structs.asdict(explanation)}
+        print_json(said | ({"verification": verified} if verified else {}))
     else:
-        print_result("\n".join(told_in_full(explanation)))
+        words = ["", *verification_words(verified, trial)] if verified else []
+        print_result("\n".join([*told_in_full(explanation), *words]))
     return Exit.OK

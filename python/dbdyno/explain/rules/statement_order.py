@@ -91,12 +91,20 @@ def _timed_scripts(case: Case) -> list[TimedScript]:
 
 def _gain(case: Case, advice: Advice, waiting: float) -> float:
     """By which factor throughput rises at most."""
-    try:
-        in_use = processor_time(case).in_use
-    except LackingError:
-        in_use = 0.0
     bounded = advice.after.tps / advice.before.tps
-    return max(min(bounded, gain_factor(waiting, in_use)), 1.0)
+    return max(min(bounded, gain_factor(waiting, _own_processors(case))), 1.0)
+
+
+def _own_processors(case: Case) -> float:
+    """The share that server and engine use of the processors; 0 where it is not known.
+
+    What others use now is not sure to be theirs when the run wants more.
+    """
+    try:
+        used = processor_time(case)
+    except LackingError:
+        return 0.0
+    return (used.server + used.engine + used.dbdyno) / max(1.0 - used.stolen, 1e-9)
 
 
 def _crossing_words(crossing: tuple[str, str, str, str]) -> str:

@@ -1,0 +1,36 @@
+"""The words of ``dbdyno explain --verify``: what was predicted against what was measured."""
+
+from dbdyno.run.verify import Trial, Verification
+from dbdyno.words import THIN_SPACE, seconds, tps
+
+
+def verification_words(found: Verification, trial: Trial) -> list[str]:
+    """The pairs, the ratio with its interval, and what that says of the prediction."""
+    lines = [
+        "The advised order of statements against the order as it was:",
+        *(f"  {tps(before)} TPS, advised {tps(after)} TPS" for before, after in found.pairs),
+        f"  measured: {_ratio_words(found, trial)}",
+        f"  predicted: {found.predicted:.3g} times at most",
+        f"  {_judgement(found)}",
+    ]
+    return [line.replace(THIN_SPACE, " ") for line in lines]
+
+
+def _ratio_words(found: Verification, trial: Trial) -> str:
+    ratio, number = found.measured, len(found.pairs)
+    runs = f"{number} {'pair' if number == 1 else 'pairs'} of {seconds(trial.duration_ns / 1e9)}"
+    if ratio.low is None or ratio.high is None:
+        return f"{ratio.value:.3g} times ({runs}; one pair has no interval)"
+    return f"{ratio.value:.3g} times, {ratio.low:.3g} to {ratio.high:.3g} at 95 % ({runs})"
+
+
+def _judgement(found: Verification) -> str:
+    ratio = found.measured
+    if not ratio.is_told_apart:
+        return "The two orders cannot be told apart by these runs: more pairs may."
+    if ratio.value < 1:
+        return "The advice is refuted: the advised order is slower."
+    assert ratio.low is not None
+    if ratio.low > found.predicted:
+        return "The advised order is faster, by more than was predicted."
+    return "The advised order is faster, as was predicted."

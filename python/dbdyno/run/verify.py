@@ -1,0 +1,181 @@
+"""Tries an advice on the order of statements: measures both orders, in pairs.
+
+Each run has a private server of its own with the version and the settings of the run that
+was explained, its workload's data loaded anew, and its seed, clients and query mode; nothing
+differs but the order of the statements. Whose data dbdyno cannot make it does not try this on.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from msgspec import Struct
+
+from dbdyno.analysis.paired import Ratio, paired_ratio
+from dbdyno.errors import DbdynoError
+from dbdyno.model.frame import Interval, Started
+from dbdyno.model.plan import Plan
+from dbdyno.model.record import Finding
+from dbdyno.model.recording import Recording
+from dbdyno.run.grammar import WeightedName
+from dbdyno.run.options import SECOND_NS, RunOptions
+from dbdyno.run.runner import run
+from dbdyno.run.tools import Tools
+from dbdyno.workloads.loading import LoadProgress
+from dbdyno.workloads.registry import all_workloads
+
+ADVICE = "statement_order"
+_WARMUP_NS = 2 * SECOND_NS  # and no longer than what is measured
+
+
+class Verification(Struct, frozen=True, kw_only=True):
+    """What was predicted, and what was measured; ``pairs`` are TPS as it was and as advised."""
+
+    predicted: float
+    measured: Ratio
+    pairs: list[tuple[float, float]]
+    run_ids: list[str]
+
+
+class Trial(Struct, frozen=True, kw_only=True):
+    """How often and how long to measure."""
+
+    pairs: int = 3
+    duration_ns: int = 5 * SECOND_NS
+
+
+def verify(
+    recording: Recording,
+    findings: Sequence[Finding],
+    trial: Trial,
+    tools: Tools,
+    say: Callable[[str], None],
+) -> Verification:
+    """Measures the scripts as they were and as advised, alternately."""
+    advice = _advice(findings)
+    _refuse_unknown_data(recording)
+    texts = advice.evidence["scripts"]
+    scripts = recording.plan["scripts"]
+    orders = {"as it was": scripts, "as advised": [_with_text(one, texts) for one in scripts]}
+    done: list[tuple[Recording, Recording]] = []
+    for number in range(trial.pairs):
+        # The one that goes first changes, so that what drifts falls on both.
+        turns = list(orders) if number % 2 == 0 else list(reversed(orders))
+        runs = {turn: _measured(recording, orders[turn], turn, trial, tools) for turn in turns}
+        done.append((runs["as it was"], runs["as advised"]))
+        before, after = map(_tps, done[-1])
+        say(f"pair {number + 1} of {trial.pairs}: {before:,.0f} TPS, advised {after:,.0f} TPS")
+    pairs = [(_tps(before), _tps(after)) for before, after in done]
+    return Verification(
+        predicted=advice.evidence["gain_predicted"],
+        measured=paired_ratio(pairs),
+        pairs=pairs,
+        run_ids=[one.record.run_id for pair in done for one in pair],
+    )
+
+
+def _advice(findings: Sequence[Finding]) -> Finding:
+    advice = next((finding for finding in findings if finding.id == ADVICE), None)
+    if advice is None:
+        raise DbdynoError(
+            code="nothing_to_verify",
+            message="this run has no advice on the order of its statements to be verified",
+            hint="dbdyno explain without --verify says what was found.",
+        )
+    return advice
+
+
+def _refuse_unknown_data(recording: Recording) -> None:
+    workload = recording.record.workload
+    if workload not in all_workloads():
+        raise DbdynoError(
+            code="unknown_data",
+            message=f"the data of {workload} is not dbdyno's to make, so it cannot be tried here",
+            hint="dbdyno explain --json has the scripts in their new order: measure both "
+            "alternately on a copy of your database.",
+        )
+
+
+def _with_text(script: Mapping[str, Any], texts: Mapping[str, str]) -> dict[str, Any]:
+    return {**script, "text": texts.get(script["name"], script["text"])}
+
+
+def _options(recording: Recording, order: str, trial: Trial) -> RunOptions:
+    """Those of the run, as far as they say what is measured; without telemetry."""
+    plan = recording.plan
+    return RunOptions(
+        server=_server_spec(recording),
+        define=tuple((name, str(value)) for name, value in plan["variables"].items()),
+        seed=plan["seed"],
+        query_mode=plan["query_mode"],
+        clients=plan["clients"],
+        threads=plan["threads"],
+        io=plan["io"],
+        duration_ns=trial.duration_ns,
+        warmup_ns=min(_WARMUP_NS, trial.duration_ns),
+        tries_max=plan["retry"]["tries_max"],
+        telemetry="off",
+        tags=(("verifies", recording.record.run_id), ("order", order)),
+    )
+
+
+def _server_spec(recording: Recording) -> str:
+    """A private server of the run's major version, with the settings chosen for it."""
+    told = recording.server
+    settings = [f"{setting['name']}={setting['value']}" for setting in told.get("chosen", ())]
+    major = told["version_number"] // 10_000
+    return ",".join([f"postgres:{major}", *settings])
+
+
+@contextmanager
+def _files(scripts: Sequence[Mapping[str, Any]]) -> Iterator[list[WeightedName]]:
+    """The scripts as files, for as long as the block lasts."""
+    with TemporaryDirectory(prefix="dbdyno-") as folder:
+        names = []
+        for script in scripts:
+            path = Path(folder) / f"{Path(script['name']).stem}.sql"
+            path.write_text(script["text"], encoding="utf-8")
+            names.append(WeightedName(str(path), script["weight"]))
+        yield names
+
+
+def _measured(
+    recording: Recording,
+    scripts: Sequence[Mapping[str, Any]],
+    order: str,
+    trial: Trial,
+    tools: Tools,
+) -> Recording:
+    """One run; the workload gives its data and no transactions of its own."""
+    data_alone = WeightedName(recording.record.workload, 0)
+    with _files(scripts) as files:
+        return run([data_alone, *files], _options(recording, order, trial), tools, _Silent())
+
+
+def _tps(recording: Recording) -> float:
+    found = recording.record.throughput_tps
+    if recording.record.status != "done" or found is None or not found.value:
+        raise DbdynoError(
+            code="verify_failed",
+            message=f"run {recording.record.run_id} did not come to its end",
+            hint="dbdyno report says what became of it.",
+        )
+    return found.value
+
+
+class _Silent:
+    """Nobody follows the single runs."""
+
+    def say(self, text: str) -> None:
+        """Their lines are of no use to who waits for the comparison."""
+
+    def loading(self, progress: LoadProgress) -> None:
+        """Nothing is shown."""
+
+    def started(self, plan: Plan, started: Started) -> None:
+        """Nothing is shown."""
+
+    def interval(self, interval: Interval) -> None:
+        """Nothing is shown."""

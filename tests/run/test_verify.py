@@ -1,0 +1,144 @@
+"""An advice on the order of statements, tried: which runs are made, and what they say."""
+
+import json
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from dbdyno.analysis.paired import paired_ratio
+from dbdyno.cli.verifying import verification_words
+from dbdyno.errors import DbdynoError
+from dbdyno.model.record import Finding, Throughput
+from dbdyno.run import verify as verifying
+from dbdyno.run.verify import Trial, Verification, verify
+from tests.run.test_end_to_end import dbdyno
+from tests.support.recordings import MadeRun
+
+ADVISED = "BEGIN;\nSELECT 1;\nEND;"
+BRANCHES_FIRST = """\
+\\set aid random(1, 100000 * :scale)
+\\set tid random(1, 10 * :scale)
+\\set delta random(-5000, 5000)
+BEGIN;
+UPDATE pgbench_branches SET bbalance = bbalance + :delta WHERE bid = 1;
+UPDATE pgbench_accounts SET abalance = abalance + :delta WHERE aid = :aid;
+UPDATE pgbench_tellers SET tbalance = tbalance + :delta WHERE tid = :tid;
+END;
+"""
+
+
+def advice():
+    return Finding(
+        id="statement_order",
+        title="",
+        severity="major",
+        summary="",
+        evidence={"gain_predicted": 1.5, "scripts": {"tpcb": ADVISED}},
+    )
+
+
+def explained(workload="tpcb"):
+    """The run that was explained."""
+    made = MadeRun(scripts={"tpcb": "SELECT 1;"}).recording()
+    more = {
+        "variables": {"scale": 3},
+        "query_mode": "simple",
+        "threads": 2,
+        "io": "epoll",
+        "retry": {"tries_max": 4},
+    }
+    return msgspec.structs.replace(
+        made,
+        plan={**made.plan, **more},
+        record=msgspec.structs.replace(made.record, workload=workload),
+        server={"version_number": 170_011, "chosen": [{"name": "fsync", "value": "off"}]},
+    )
+
+
+@pytest.fixture
+def runs(monkeypatch):
+    """The runs that were asked for; those with the advised script are faster."""
+    asked = []
+
+    def fake_run(items, options, _tools, _observer):
+        text = Path(items[1].name).read_text()
+        asked.append((items, options, text))
+        found = MadeRun().recording()
+        tps = 1500.0 if text == ADVISED else 1000.0
+        return msgspec.structs.replace(
+            found, record=msgspec.structs.replace(found.record, throughput_tps=throughput(tps))
+        )
+
+    monkeypatch.setattr(verifying, "run", fake_run)
+    return asked
+
+
+def throughput(value):
+    return Throughput(
+        value=value,
+        low=None,
+        high=None,
+        min=None,
+        max=None,
+        samples=0,
+        samples_effective=None,
+        coefficient_of_variation=None,
+    )
+
+
+def test_both_orders_run_in_turn_with_nothing_else_changed(runs):
+    found = verify(explained(), [advice()], Trial(pairs=3), None, lambda _line: None)
+    assert [text == ADVISED for _, _, text in runs] == [False, True, True, False, False, True]
+    for items, options, _ in runs:
+        assert items[0] == ("tpcb", 0)
+        assert options.server == "postgres:17,fsync=off"
+        assert (options.seed, options.clients, options.query_mode) == (42, 8, "simple")
+        assert options.define == (("scale", "3"),)
+        assert options.tries_max == 4
+    assert found.pairs == [(1000.0, 1500.0)] * 3
+    assert found.measured.value == pytest.approx(1.5)
+
+
+@pytest.mark.parametrize(
+    ("recording", "findings", "code"),
+    [
+        (explained(), [], "nothing_to_verify"),
+        (explained("my-own-script"), [advice()], "unknown_data"),
+    ],
+)
+def test_what_cannot_be_tried_is_refused(runs, recording, findings, code):
+    with pytest.raises(DbdynoError) as refused:
+        verify(recording, findings, Trial(), None, lambda _line: None)
+    assert refused.value.code == code
+    assert runs == []
+
+
+@pytest.mark.parametrize(
+    ("pairs", "words"),
+    [
+        ([(100, 150), (101, 149), (100, 151)], "faster, as was predicted"),
+        ([(100, 90), (101, 89), (99, 91)], "refuted"),
+        ([(100, 120), (100, 90), (100, 130)], "cannot be told apart"),
+        ([(100, 200), (101, 199), (100, 202)], "by more than was predicted"),
+        ([(100, 150)], "one pair has no interval"),
+    ],
+)
+def test_the_words_follow_the_interval(pairs, words):
+    found = Verification(predicted=1.5, measured=paired_ratio(pairs), pairs=pairs, run_ids=[])
+    assert words in "\n".join(verification_words(found, Trial()))
+
+
+def test_on_real_servers(home, tmp_path):
+    script = tmp_path / "branches_first.sql"
+    script.write_text(BRANCHES_FIRST)
+    small = ("--set", "shared_buffers=64MB", "--set", "fsync=off", "--warmup", "300ms")
+    load = ("-c", "8", "-T", "1", "--telemetry", "full", "--json")
+    ran = dbdyno("run", "tpcb@0", script, *small, *load)
+    assert ran.returncode == 0, ran.stderr
+    ended = dbdyno("explain", "last", "--verify", "--pairs", "1", "--time", "300ms", "--json")
+    assert ended.returncode == 0, ended.stderr
+    said = json.loads(ended.stdout)["verification"]
+    assert said["predicted"] > 1
+    assert all(tps > 0 for tps in said["pairs"][0])
+    assert len(set(said["run_ids"])) == 2
