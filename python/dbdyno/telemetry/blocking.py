@@ -35,10 +35,15 @@ def find_waits(locks: Sequence[Lock], conflicts: Conflicts) -> list[Wait]:
     if not waiting:
         return []
     blockers = _blockers(locks, waiting, conflicts)
-    return [
-        Wait(waiting[pid], blocker, *_end_of_chain(pid, blockers))
-        for pid, blocker in blockers.items()
-    ]
+    # Most stand behind few: what is beyond a blocker is worked out once.
+    beyond = {blocker: _chain(blocker, blockers) for blocker in set(blockers.values())}
+    return [_wait(waiting[pid], beyond[blocker], blockers) for pid, blocker in blockers.items()]
+
+
+def _wait(lock: Lock, beyond: list[int], blockers: dict[int, int]) -> Wait:
+    """A waiter with its chain: what is beyond its blocker, unless that leads back to itself."""
+    chain = _chain(lock.pid, blockers)[1:] if lock.pid in beyond else beyond
+    return Wait(lock, chain[0], len(chain), chain[-1])
 
 
 def _blockers(
@@ -75,9 +80,9 @@ def _blocker(waiter: Lock, ordered: Sequence[Lock], conflicts: Conflicts) -> int
     return None
 
 
-def _end_of_chain(pid: int, blockers: dict[int, int]) -> tuple[int, int]:
-    """How many steps from this session to the end, and the session there."""
-    seen = [pid]
-    while (after := blockers.get(seen[-1])) is not None and after not in seen:
-        seen.append(after)
-    return len(seen) - 1, seen[-1]
+def _chain(pid: int, blockers: dict[int, int]) -> list[int]:
+    """This session, the one it stands behind, and so on, each once."""
+    chain = [pid]
+    while (after := blockers.get(chain[-1])) is not None and after not in chain:
+        chain.append(after)
+    return chain

@@ -8,7 +8,8 @@ has asked while its session is idle is on the way, in the network or in its own 
 
 from collections import Counter, defaultdict
 from collections.abc import Set
-from typing import Any
+from itertools import chain
+from typing import Any, NamedTuple
 
 import numpy as np
 from msgspec import Struct
@@ -50,18 +51,15 @@ class Look(Struct, frozen=True, kw_only=True):
     locks: list[Lock]
 
 
-class _Seen(Struct, frozen=True, gc=False):
-    """A session as it is counted."""
+class _Seen(NamedTuple):
+    """A session as it is counted: the columns of ``WaitCount`` but the count."""
 
     who: str
     statement: int
     doing: Doing
-    session: Session
-
-    @property
-    def counted(self) -> tuple[str, int, Doing, str, str, str]:
-        its = self.session
-        return self.who, self.statement, self.doing, its.state, its.wait_type, its.wait_event
+    state: str
+    wait_type: str
+    wait_event: str
 
 
 class Joiner:
@@ -74,16 +72,11 @@ class Joiner:
     def join(self, look: Look, activity: Activity, ours: Set[int]) -> Waits:
         """All sessions and clients of one instant, those alike counted together."""
         clients = _clients(activity)
-        words = dict(clients)
-        seen = {
-            session.pid: self._seen(session, words.get(session.pid))
-            for session in look.sessions
-            if session.pid not in ours
-        }
-        unseen = Counter(
-            (CLIENT, *_between(word), "", "", "") for pid, word in clients if pid not in seen
-        )
-        counts = Counter(its.counted for its in seen.values()) + unseen
+        seen = self._seen(look.sessions, dict(clients), ours)
+        unseen = [
+            _Seen(CLIENT, *_between(word), "", "", "") for pid, word in clients if pid not in seen
+        ]
+        counts = Counter(chain(seen.values(), unseen))
         return Waits(
             at_ns=look.at_ns,
             seconds=look.seconds,
@@ -92,15 +85,32 @@ class Joiner:
             blocking=_block_counts(find_waits(look.locks, self._conflicts), seen),
         )
 
-    def _seen(self, session: Session, word: int | None) -> _Seen:
+    def _seen(
+        self, sessions: list[Session], words: dict[int, int], ours: Set[int]
+    ) -> dict[int, _Seen]:
+        """Each session by its process. Of hundreds most are alike, and worked out once."""
+        known: dict[tuple[Any, ...], _Seen] = {}
+        found = {}
+        for its in sessions:
+            if its.pid not in ours:
+                word = words.get(its.pid)
+                alike = (word, its.kind, its.state, its.wait_type, its.wait_event, its.text)
+                seen = known.get(alike)
+                if seen is None:
+                    seen = known[alike] = self._told(its, word)
+                found[its.pid] = seen
+        return found
+
+    def _told(self, its: Session, word: int | None) -> _Seen:
+        shown = (its.state, its.wait_type, its.wait_event)
         if word is None:
-            who = FOREIGN if session.kind == CLIENT else session.kind
-            return _Seen(who, NO_STATEMENT, "", session)
-        if session.state == ACTIVE:
-            fitting = self._texts.fitting(session.text)
+            who = FOREIGN if its.kind == CLIENT else its.kind
+            return _Seen(who, NO_STATEMENT, "", *shown)
+        if its.state == ACTIVE:
+            fitting = self._texts.fitting(its.text)
             if len(fitting) == 1 and word not in fitting:
                 (word,) = fitting
-        return _Seen(CLIENT, *_between(word), session)
+        return _Seen(CLIENT, *_between(word), *shown)
 
 
 def _between(word: int) -> tuple[int, Doing]:
@@ -121,40 +131,52 @@ def _clients(activity: Activity) -> list[tuple[int, int]]:
     return list(zip(backends_of(activity), words, strict=True))
 
 
+class _Alike(NamedTuple):
+    """Waits that are counted together."""
+
+    waiter: _Seen
+    blocker: int
+    root: int
+    lock: str
+    mode: str
+    relation: str
+    row: str
+    depth: int
+
+
 def _block_counts(waits: list[Wait], seen: dict[int, _Seen]) -> list[BlockCount]:
     """Waiters that are alike in all but themselves, counted together."""
-    counts: Counter[tuple[Any, ...]] = Counter()
-    waited: dict[tuple[Any, ...], float] = defaultdict(float)
+    together: dict[_Alike, list[float | None]] = defaultdict(list)
     for wait in waits:
-        alike = _alike(wait, seen)
-        counts[alike] += 1
-        if wait.lock.waited_s is not None:
-            waited[alike] += wait.lock.waited_s
-    return [BlockCount(*(*alike, count, waited.get(alike))) for alike, count in counts.items()]
+        lock = wait.lock
+        waiter = seen.get(lock.pid, _UNKNOWN)
+        place = (lock.kind, lock.mode, lock.relation, lock.row)
+        alike = _Alike(waiter, wait.blocker, wait.root, *place, wait.depth)
+        together[alike].append(lock.waited_s)
+    return [_block_count(alike, waited, seen) for alike, waited in together.items()]
 
 
-def _alike(wait: Wait, seen: dict[int, _Seen]) -> tuple[Any, ...]:
-    """All of a wait's columns but the count and the time."""
-    root = seen.get(wait.root, _UNKNOWN)
-    return (
-        *_named(wait.lock.pid, seen),
-        *_named(wait.blocker, seen),
-        root.who,
-        root.statement,
-        root.session.state,
-        root.session.wait_event,
-        wait.lock.kind,
-        wait.lock.mode,
-        wait.lock.relation,
-        wait.lock.row,
-        wait.depth,
+def _block_count(alike: _Alike, waited: list[float | None], seen: dict[int, _Seen]) -> BlockCount:
+    blocker, root = seen.get(alike.blocker, _UNKNOWN), seen.get(alike.root, _UNKNOWN)
+    known = [seconds for seconds in waited if seconds is not None]
+    return BlockCount(
+        waiter_who=alike.waiter.who,
+        waiter=alike.waiter.statement,
+        blocker_who=blocker.who,
+        blocker=blocker.statement,
+        root_who=root.who,
+        root=root.statement,
+        root_state=root.state,
+        root_wait=root.wait_event,
+        lock=alike.lock,
+        mode=alike.mode,
+        relation=alike.relation,
+        row=alike.row,
+        depth=alike.depth,
+        count=len(waited),
+        waited_s=sum(known) if known else None,
     )
 
 
-def _named(pid: int, seen: dict[int, _Seen]) -> tuple[str, int]:
-    its = seen.get(pid, _UNKNOWN)
-    return its.who, its.statement
-
-
 # A session that came after the sessions were looked at, or a prepared transaction.
-_UNKNOWN = _Seen(FOREIGN, NO_STATEMENT, "", Session(0, "", "", "", "", ""))
+_UNKNOWN = _Seen(FOREIGN, NO_STATEMENT, "", "", "", "")
