@@ -1,5 +1,6 @@
 """The WAL, internal locks and the network: what the clients wait for besides rows."""
 
+import msgspec
 import pytest
 from inline_snapshot import snapshot
 
@@ -144,3 +145,11 @@ def test_round_trips_are_long_where_processors_are_full():
     outcome = said("round_trips", with_processors(far_away(), server=1.7, engine=0.3))
     assert isinstance(outcome, NotFound)
     assert "processors are full" in outcome.reason
+
+
+def test_a_unix_socket_is_no_network():
+    recording = far_away().recording()
+    plan = recording.plan | {"endpoint": {"address": {"unix": {"path": "/tmp/.s.PGSQL.5432"}}}}
+    outcome = said("round_trips", msgspec.structs.replace(recording, plan=plan))
+    assert isinstance(outcome, NotFound)
+    assert "there is no network" in outcome.reason

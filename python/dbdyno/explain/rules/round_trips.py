@@ -1,7 +1,7 @@
 """Network round trips: the transaction is on its way most of the time.
 
 Looks for: clients that have asked and are not being worked on, for longer at each round trip
-than a machine needs by itself, while its processors are not full.
+than a machine needs by itself, over a network, while the server's processors are not full.
 
 Arithmetic: the clients' time on the way, with the lock waits behind clients on the way, over
 the round trips is the time R of one. A transaction of k statements sent one after the other
@@ -31,6 +31,8 @@ def look(case: Case) -> Outcome:
     each = milliseconds(way.trip_s * 1e3)
     if way.trip_s < WITHIN_A_MACHINE_S:
         return NotFound(f"a round trip took {each}, as within a machine")
+    if _is_local(case):
+        return NotFound(f"a round trip took {each}, over a Unix socket: there is no network")
     if _has_full_processors(case):
         return NotFound(f"a round trip took {each} on a machine whose processors are full")
     floor_s = round_trip_floor_s(way.trips, way.trip_s)
@@ -57,6 +59,10 @@ def look(case: Case) -> Outcome:
         gain=gain_words(way.share * max(way.trips - 1, 0) / way.trips),
         refute="Run the load on the server's own machine: this share must vanish.",
     )
+
+
+def _is_local(case: Case) -> bool:
+    return "unix" in case.recording.plan.get("endpoint", {}).get("address", {})
 
 
 def _has_full_processors(case: Case) -> bool:
