@@ -6,7 +6,8 @@ Arithmetic: the loss over all autovacuums against the level of the undisturbed i
 tested against placing them elsewhere in the run at random; overlapping events share a loss by
 regression.
 
-Source: the loss in time, as the manual's page on explanations has it.
+Source: PostgreSQL manual, the autovacuum daemon and cost-based vacuum delay; the test by
+misplacing is one of randomization (Edgington and Onghena, Randomization Tests, 2007).
 
 Wrong when: autovacuum came because of what also slows the load, such as a burst of updates.
 """
