@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from dbdyno.analysis.alignment import Intervals, over_intervals
 from dbdyno.analysis.estimate import Series, autocorrelation_time
+from dbdyno.analysis.ratios import folded
 from dbdyno.analysis.readings import growth
 from dbdyno.model.recording import Recording
 
@@ -52,14 +53,15 @@ def image_size(written: Series, records: Series, images: Series) -> float:
     A whole page, which is its upper bound, where b is not known to a tenth.
     """
     known = ~np.isnan(written + records + images)
-    causes = np.stack([records[known], images[known]], axis=1)
+    written = folded(written[known])
+    causes = np.stack([folded(records[known]), folded(images[known])], axis=1)
     scatter = causes.T @ causes
-    freedom = int(known.sum()) - 2
+    freedom = len(written) - 2
     if freedom < 1 or np.linalg.cond(scatter) > 1e12:
         return PAGE_BYTES
     inverse = np.linalg.inv(scatter)
-    fitted = inverse @ (causes.T @ written[known])
-    rest = written[known] - causes @ fitted
+    fitted = inverse @ (causes.T @ written)
+    rest = written - causes @ fitted
     noise = float(rest @ rest) / freedom * autocorrelation_time(rest)
     size, error = float(fitted[1]), float(np.sqrt(noise * inverse[1, 1]))
     is_known = fitted[0] > 0 and 0 < size <= PAGE_BYTES and error <= _ERROR_MAX * size
