@@ -1,7 +1,7 @@
 """The words of ``dbdyno explain --verify``: what was predicted against what was measured."""
 
+from dbdyno.report.words import THIN_SPACE, seconds, tps
 from dbdyno.run.verify import Trial, Verification
-from dbdyno.words import THIN_SPACE, seconds, tps
 
 
 def verification_words(found: Verification, trial: Trial) -> list[str]:
