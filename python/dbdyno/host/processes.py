@@ -17,8 +17,9 @@ from dbdyno.host.describe import ROOT
 
 TICK_US = 1_000_000 // os.sysconf("SC_CLK_TCK")
 
-# Who asks for the table within this time is told the same: two sources share one reading.
-_FRESH_S = 0.2
+# Who asks for the table within this time is told the same: sources that are read one after the
+# other, which takes a while where there are many processes, share one reading.
+_FRESH_S = 0.5
 
 
 class Used(Struct, frozen=True):
