@@ -63,7 +63,7 @@ def test_a_table_is_described(watcher: Connection, table) -> None:
     assert found.columns == ("id", "v", "note")
     assert found.bytes == found.pages * 8192 > 10_000 * 30
     assert found.row_bytes is not None
-    assert 24 + 4 + 4 + 5 <= found.row_bytes <= 24 + 4 + 4 + 8
+    assert 4 + 4 + 4 <= found.row_bytes <= 4 + 4 + 8  # the columns alone
 
 
 def test_indexes_tell_every_column_they_depend_on(watcher: Connection, table) -> None:

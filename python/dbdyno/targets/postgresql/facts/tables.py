@@ -10,8 +10,6 @@ from dbdyno.model.telemetry import IndexFacts, TableFacts
 from dbdyno.targets.postgresql.names import index_name, table_name
 
 FILLFACTOR = 100
-ROW_HEADER_BYTES = 24
-"""Before the columns of each stored row; without the map of its NULLs."""
 
 TABLES = f"""
     select c.oid::int8 as id, {table_name("n.nspname", "c.relname")} as name,
@@ -66,7 +64,7 @@ def _table(row: dict[str, Any], indexes: Sequence[dict[str, Any]]) -> TableFacts
         bytes=row["bytes"],
         pages=row["pages"],
         fillfactor=row["fillfactor"] or FILLFACTOR,
-        row_bytes=None if row["width"] is None else row["width"] + ROW_HEADER_BYTES,
+        row_bytes=row["width"],
         columns=tuple(row["columns"]),
         indexes=tuple(_index(index) for index in indexes),
     )
