@@ -138,6 +138,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "databases": targets,
     "doctor": doctor,
     "machine": machine,
+    "rules": rules,
     "tables": recorded,
     "workloads": workloads,
 }

@@ -18,7 +18,7 @@ from typing import Any
 from dbdyno.explain.explain import explain
 from dbdyno.explain.told import told_in_full
 from dbdyno.store import Run
-from tests.planted.causes import Cause, causes
+from tests.planted.causes import SCRIPTS, Cause, causes
 from tests.planted.planting import planted_run
 from tests.store.hdr import HISTOGRAMS
 
@@ -67,7 +67,7 @@ def _forget_place(folder: Path) -> None:
 
 
 def _rewrite(path: Path, change: Callable[[dict[str, Any]], None]) -> None:
-    content = json.loads(path.read_text())
+    content = json.loads(path.read_text().replace(f"{SCRIPTS}/", ""))
     change(content)
     path.write_text(json.dumps(content, indent=1) + "\n")
 

@@ -133,6 +133,35 @@ def test_without_wal_counters_nobody_knows_of_images():
     assert said("full_page_writes", made_run()) == CouldNotLook("the WAL's bytes were not read")
 
 
+CYCLE = {
+    "checkpoint_timeout": "300",
+    "max_wal_size": "1024",
+    "checkpoint_completion_target": "0.9",
+}
+
+
+def writing(run):
+    run.facts(facts(table(), **CYCLE)).read("pg_stat_checkpointer")
+    run.counters("wal_position", {"bytes": 1e6})
+    return run.counters("pg_stat_database", {"tup_updated": 1000})
+
+
+def test_a_run_between_two_checkpoints_is_told_how_long_it_must_be():
+    found = said("no_checkpoint_cycle", writing(made_run(UPDATE)))
+    assert found.severity == "note"
+    # The timeout of 300 s comes first, and the checkpoint takes nine tenths of it.
+    assert found.evidence == {"checkpoint_every_s": 300, "needed_s": 570}
+    assert "checkpoint_timeout" in found.seen[0]
+    assert "-T 570" in found.advice[0]
+
+
+def test_a_run_with_a_whole_checkpoint_and_one_that_wrote_nothing():
+    whole = with_checkpoints(writing(dipping(0.0)))
+    assert isinstance(said("no_checkpoint_cycle", whole), NotFound)
+    reading = made_run().read("pg_stat_checkpointer")
+    assert isinstance(said("no_checkpoint_cycle", reading), NotFound)
+
+
 VACUUM = {
     "autovacuum_naptime": "60",
     "autovacuum_vacuum_threshold": "50",
