@@ -11,7 +11,7 @@ FLUSHING = WaitCount("client", BRANCHES, "asking", "active", "IO", "WALSync", 1)
 WORKING = WaitCount("client", BRANCHES, "asking", "active", "", "", 3)
 
 
-def behind(count, depth=1, row="(0,1)", waited_s=None, lock="tuple"):
+def behind(count, depth=1, row="(0,1)", waited_s=None, lock="tuple", of="pgbench_branches"):
     return BlockCount(
         "client",
         BRANCHES,
@@ -23,7 +23,7 @@ def behind(count, depth=1, row="(0,1)", waited_s=None, lock="tuple"):
         "WALSync",
         lock,
         "ExclusiveLock",
-        "pgbench_branches",
+        of,
         row,
         depth,
         count,
@@ -78,6 +78,20 @@ def test_who_waits_behind_another_waiter_is_another_edge():
         (False, 4.0),
         (True, 1.0),
     ]
+
+
+def test_a_wait_for_a_transaction_is_for_the_row_that_others_there_wait_for():
+    unnamed = behind(2, row="", lock="transactionid", of="")
+    edges = lock_queue(made(behind(1), unnamed).recording()).edges
+    assert [(edge.lock, edge.relation) for edge in edges] == [
+        ("transactionid", "pgbench_branches"),
+        ("tuple", "pgbench_branches"),
+    ]
+
+
+def test_where_nobody_tells_the_row_it_is_not_known():
+    (edge,) = lock_queue(made(behind(2, row="", lock="transactionid", of="")).recording()).edges
+    assert edge.relation == ""
 
 
 def test_a_statements_latency_is_divided_as_its_samples_are():

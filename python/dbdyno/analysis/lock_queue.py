@@ -4,7 +4,7 @@ Says what was seen, and splits each statement's latency by it; what it means for
 is for the rules to say.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from typing import NamedTuple
 
 import numpy as np
@@ -16,14 +16,15 @@ from dbdyno.analysis.wait_kinds import PartKind
 from dbdyno.model.recording import Recording
 
 _ROWS_KEPT = 10
+_TRANSACTION = "transactionid"
 _WORKING: tuple[PartKind, ...] = ("cpu", "client_or_network")
 
 
 class Edge(Struct, frozen=True, kw_only=True):
     """Waiters of one statement behind blockers of one statement.
 
-    ``relation`` is the table whose row (or which itself) is locked; ``rows`` are the places
-    seen most, each with its part of the edge's client-seconds. ``waiters_mean`` is over all
+    ``relation`` is the table whose row (or which itself) is locked, empty where not even
+    others at the same statement tell; ``rows`` are the places seen most, each with its part of the edge's client-seconds. ``waiters_mean`` is over all
     looks, also those with none; ``waited_ms`` the mean time a waiter had waited when seen,
     None where it is not known. ``is_direct_to_root`` tells whether the blocker itself waits
     for no lock.
@@ -91,11 +92,7 @@ _ENDS = ("waiter", "waiter_who", "blocker", "blocker_who", "lock", "relation")
 def _edges(looks: Looks, recording: Recording) -> list[Edge]:
     """The longest first."""
     blocking = seen(looks, recording.tables["blocking"])
-    is_direct = blocking.columns["depth"] == 1
-    ends = [
-        _Ends._make((*row, direct))
-        for row, direct in zip(blocking.rows(_ENDS), is_direct.tolist(), strict=True)
-    ]
+    ends = _with_relations(_ends(blocking))
     members: dict[_Ends, list[int]] = defaultdict(list)
     for place, end in enumerate(ends):
         members[end].append(place)
@@ -104,6 +101,31 @@ def _edges(looks: Looks, recording: Recording) -> list[Edge]:
         for end, spent in client_seconds(looks, blocking, ends).items()
     ]
     return sorted(found, key=lambda edge: -edge.client_seconds)
+
+
+def _ends(blocking: Seen) -> list[_Ends]:
+    is_direct = blocking.columns["depth"] == 1
+    return [
+        _Ends._make((*row, direct))
+        for row, direct in zip(blocking.rows(_ENDS), is_direct.tolist(), strict=True)
+    ]
+
+
+def _with_relations(ends: list[_Ends]) -> list[_Ends]:
+    """Who waits for a transaction may not say for which row: then as others at its statement.
+
+    PostgreSQL, for one, lets go of the row's own lock while it follows the row's versions.
+    """
+    named = Counter((end.waiter, end.relation) for end in ends if end.relation)
+    usual: dict[int, str] = {}
+    for (waiter, relation), _ in named.most_common():
+        usual.setdefault(waiter, relation)
+    return [
+        end._replace(relation=usual.get(end.waiter, ""))
+        if end.lock == _TRANSACTION and not end.relation
+        else end
+        for end in ends
+    ]
 
 
 def _edge(
