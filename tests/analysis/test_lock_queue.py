@@ -11,7 +11,7 @@ FLUSHING = WaitCount("client", BRANCHES, "asking", "active", "IO", "WALSync", 1)
 WORKING = WaitCount("client", BRANCHES, "asking", "active", "", "", 3)
 
 
-def behind(count, depth=1, row="(0,1)", waited_s=None, lock="tuple", of="pgbench_branches"):
+def behind(count, *, depth=1, row="(0,1)", waited_s=None, lock="tuple", of="pgbench_branches"):
     return BlockCount(
         "client",
         BRANCHES,

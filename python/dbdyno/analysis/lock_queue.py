@@ -24,10 +24,10 @@ class Edge(Struct, frozen=True, kw_only=True):
     """Waiters of one statement behind blockers of one statement.
 
     ``relation`` is the table whose row (or which itself) is locked, empty where not even
-    others at the same statement tell; ``rows`` are the places seen most, each with its part of the edge's client-seconds. ``waiters_mean`` is over all
-    looks, also those with none; ``waited_ms`` the mean time a waiter had waited when seen,
-    None where it is not known. ``is_direct_to_root`` tells whether the blocker itself waits
-    for no lock.
+    others at the same statement tell. ``rows`` are the places seen most, each with its part of
+    the edge's client-seconds. ``waiters_mean`` is over all looks, also those with none;
+    ``waited_ms`` the mean time a waiter had waited when seen, None where it is not known.
+    ``is_direct_to_root`` tells whether the blocker itself waits for no lock.
     """
 
     waiter: int
