@@ -2,6 +2,7 @@
 
 import json
 import re
+from pathlib import Path
 
 import msgspec
 import numpy as np
@@ -12,6 +13,7 @@ from dbdyno.report import render_html
 from dbdyno.report.content import Subject
 from dbdyno.report.events import lanes
 from dbdyno.report.waits import bands
+from dbdyno.store import open_run
 from tests.report.pages import section_of
 from tests.store import hdr
 from tests.support.recordings import MadeRun
@@ -84,3 +86,15 @@ def test_where_nobody_looked_there_is_no_band(ordinary, unwatched):
     lock = bands(recording, line)["lock"]
     assert np.isnan(lock[line.time_s >= 30]).all()
     assert not np.isnan(lock[(line.time_s >= 0) & (line.time_s < 29)]).any()
+
+
+GOLDEN = Path(__file__).parents[1] / "explain" / "golden"
+
+
+@pytest.mark.parametrize("folder", sorted(GOLDEN.iterdir()), ids=lambda folder: folder.name)
+def test_real_runs_have_a_page_with_their_explanation(folder):
+    """Kept without findings, as runs are that were interrupted: the page explains them anew."""
+    recording = open_run(folder).recording()
+    assert not recording.record.findings
+    for name in ("findings", "costs", "throughput", "waits", "statements", "telemetry"):
+        assert section_of(recording, name), name

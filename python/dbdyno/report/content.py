@@ -10,10 +10,13 @@ from typing import Literal, TypeAlias
 
 from markupsafe import Markup
 from msgspec import Struct
+from msgspec.structs import replace
 
+from dbdyno.analysis.summarize import full_record
 from dbdyno.analysis.timeline import Timeline
 from dbdyno.explain.case import Case
-from dbdyno.model.record import Severity
+from dbdyno.explain.explain import explain
+from dbdyno.model.record import RunRecord, Severity
 
 Cell: TypeAlias = str
 Emphasis: TypeAlias = Literal["line", "thin", "bars"]
@@ -143,6 +146,22 @@ Block: TypeAlias = Table | Facts | Text | Figure | Claim | Folded
 
 class Subject(Case):
     """The run that a report is about, with what several sections need worked out once."""
+
+    @cached_property
+    def record(self) -> RunRecord:
+        """The record; of a run that was watched and never finished, explained here."""
+        known = full_record(self.recording, self.histograms)
+        is_explained = bool(known.findings or known.not_looked)
+        if is_explained or not len(self.recording.tables["samples"]["time_s"]):
+            return known
+        explanation = explain(self.recording, self.histograms)
+        return replace(
+            known,
+            costs=known.costs or self.costs,
+            findings=explanation.findings,
+            not_looked=explanation.not_looked,
+            unexplained=explanation.unexplained,
+        )
 
     @cached_property
     def whole_intervals(self) -> Timeline:

@@ -1,6 +1,6 @@
 """What happened besides the load: checkpoints, vacuums, dips; when, how long and how deep."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from dbdyno.analysis.events import RunEvent
 from dbdyno.report.content import Block, Folded, Section, Subject, Table, Text
@@ -48,8 +48,8 @@ def _table(events: Sequence[RunEvent]) -> Table:
                 seconds(event.begin_s),
                 seconds(event.end_s - event.begin_s),
                 NOTHING if event.depth is None else percent(event.depth),
-                f"{event.label}{_phases(event)}",
-                _told(event.values),
+                event.label,
+                _told(event),
             )
             for event in events
         ],
@@ -57,12 +57,9 @@ def _table(events: Sequence[RunEvent]) -> Table:
     )
 
 
-def _phases(event: RunEvent) -> str:
-    parts = [f"{name} {seconds(end - begin)}" for name, begin, end in event.phases]
-    return f" ({', '.join(parts)})" if parts else ""
-
-
-def _told(values: Mapping[str, float | str]) -> str:
+def _told(event: RunEvent) -> str:
+    """Its values; of one that has none, how long its phases lasted."""
+    values = event.values or {f"{name}_s": end - begin for name, begin, end in event.phases}
     return ", ".join(f"{_name(name)} {_value(name, value)}" for name, value in values.items())
 
 
