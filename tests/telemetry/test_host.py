@@ -1,11 +1,18 @@
 """The machine's numbers of a real server: nothing is lost of backends that have gone."""
 
+import os
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
 
 from dbdyno.host.sources import disk, process_io, processes
 from dbdyno.host.watched import watch
 from dbdyno.servers.base import Server
 
+ACCOUNTS = Path("/sys/fs/cgroup/cpuacct")
 BUSY = "select count(*) from generate_series(1, 2000000) n where n % 7 = 3"
 
 
@@ -35,3 +42,47 @@ def test_the_disk_below_a_server_is_found_or_it_is_said_why_not(any_server: Serv
     host = watch(any_server.process_id, None, [any_server.data_directory])
     assert disk.read(host) or disk.lack(host)
     assert "server" in process_io.read(host) or process_io.lack(host)
+
+
+@contextmanager
+def account_of(pid: int) -> Iterator[Path]:
+    """A group of the kernel's that adds up the processor time of a process and all it starts."""
+    folder = ACCOUNTS / f"dbdyno-test-{os.getpid()}"
+    try:
+        folder.mkdir()
+    except OSError:
+        pytest.skip(
+            "the kernel's own account of a group needs control groups of version 1, as root"
+        )
+    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    move(folder, str(pid), *children)
+    yield folder
+    move(ACCOUNTS, *(folder / "cgroup.procs").read_text().split())
+    folder.rmdir()
+
+
+def move(group: Path, *pids: str) -> None:
+    for pid in pids:
+        (group / "cgroup.procs").write_text(pid)
+
+
+def test_processor_time_agrees_with_the_kernels_account_while_backends_come_and_go(
+    postgres_server: Server,
+):
+    assert postgres_server.process_id is not None
+    host = watch(postgres_server.process_id, None, [])
+
+    def ours_us() -> float:
+        told = processes.read(host)["server"]
+        return told["user_us"] + told["system_us"]
+
+    with account_of(postgres_server.process_id) as account:
+        kernels_before_ns = int((account / "cpuacct.usage").read_text())
+        before_us = ours_us()
+        for _ in range(12):
+            with postgres_server.connect() as connection:
+                connection.execute(BUSY.replace("2000000", "500000"))
+        host.processes.now(fresh=True)
+        grown_us = ours_us() - before_us
+        kernels_us = (int((account / "cpuacct.usage").read_text()) - kernels_before_ns) / 1000
+    assert grown_us == pytest.approx(kernels_us, rel=0.1, abs=50_000)
