@@ -83,4 +83,9 @@ def _shared(used: ProcessorTime) -> Finding:
     )
 
 
-RULE = Rule(id="cpu_generator", title="CPU bound: the load generator", look=look)
+RULE = Rule(
+    id="cpu_generator",
+    title="CPU bound: the load generator",
+    look=look,
+    covers=frozenset({"cpu_server", "round_trips"}),
+)

@@ -66,8 +66,9 @@ class _Culprit(Struct, frozen=True):
 def look(case: Case) -> Outcome:
     """The table whose misses write most."""
     misses = [_misses(case, table) for table in server_facts(case).tables]
-    worst = max(misses, key=lambda one: one.index_writes, default=None)
-    if worst is None or not any(one.updates for one in misses):
+    updated = [one for one in misses if one.updates]
+    worst = max(updated, key=lambda one: one.index_writes, default=None)
+    if worst is None:
         return NotFound("no row of a table that is known was updated")
     if worst.misses < MISSES_MIN * worst.updates:
         return NotFound(f"{percent(worst.misses / worst.updates)} of updates were not HOT")

@@ -1,0 +1,45 @@
+"""``dbdyno explain`` on runs that are kept, and on one that was interrupted."""
+
+import json
+
+import pytest
+
+from dbdyno.cli import app as cli_app, main
+from dbdyno.store import RunWriter
+from tests.explain.make_golden import GOLDEN, WORDS
+from tests.store import synthetic
+
+
+@pytest.fixture(autouse=True)
+def _own_home(home, monkeypatch):
+    # main() takes SIGTERM for the process; a test process keeps its own.
+    monkeypatch.setattr(cli_app.signal, "signal", lambda *_: None)
+
+
+def test_a_kept_run_is_explained_in_words(capsys):
+    folder = GOLDEN / "missing-index"
+    assert main(["explain", str(folder)]) == 0
+    assert capsys.readouterr().out == (folder / WORDS).read_text(encoding="utf-8")
+
+
+def test_a_program_gets_one_object(capsys):
+    assert main(["explain", str(GOLDEN / "throttled"), "--json"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert said.keys() == {"run_id", "findings", "not_looked", "unexplained"}
+    assert said["findings"][0]["id"] == "cpu_throttled"
+    assert 0 <= said["unexplained"] <= 1
+
+
+@pytest.mark.parametrize("lasts", [True, False], ids=["running", "interrupted"])
+def test_a_run_that_is_not_over_is_explained_as_far_as_it_went(capsys, lasts):
+    shape = synthetic.Shape(seconds=12, warmup=2, tps=200, done=False)
+    with RunWriter(synthetic.record(), synthetic.plan()) as writer:
+        for frame in synthetic.packed(shape):
+            writer.append_frame(frame)
+        if lasts:
+            assert main(["explain"]) == 0
+    if not lasts:
+        assert main(["explain"]) == 0
+    said = capsys.readouterr().out
+    assert "the run was measured without telemetry (" in said
+    assert "Unexplained: not known" in said
