@@ -85,11 +85,12 @@ class Line:
         connection = self._connection
         if connection is None or connection.closed:
             return
-        with suppress(OSError), socket.socket(fileno=os.dup(connection.fileno())) as wire:
+        # It may be closed at this very moment, by its owner or by the server.
+        with suppress(Exception), socket.socket(fileno=os.dup(connection.fileno())) as wire:
             wire.shutdown(socket.SHUT_RDWR)
 
     def close(self) -> None:
-        """By its owner, at the end."""
+        """Once its owner is done."""
         if self._connection is not None:
             self._connection.close()
             self._connection = None

@@ -30,7 +30,7 @@ from dbdyno.telemetry.machine_task import MachineTask
 from dbdyno.telemetry.pace import PACES, Stride
 from dbdyno.telemetry.server_task import ServerTask
 from dbdyno.telemetry.statement_texts import StatementTexts
-from dbdyno.telemetry.teller import Teller
+from dbdyno.telemetry.teller import Teller, told
 from dbdyno.telemetry.ticking import Ticker
 from dbdyno.telemetry.waiting_room import WaitingRoom
 from dbdyno.telemetry.watching import Watcher
@@ -92,6 +92,12 @@ class Recorder:
 
     def take(self, frame: Frame) -> None:
         """What the engine said."""
+        try:
+            self._take(frame)
+        except Exception as error:  # telemetry never ends a run
+            self._teller.lack("telemetry", told(error))
+
+    def _take(self, frame: Frame) -> None:
         match frame:
             case Activity():
                 self._last_activity = frame
@@ -159,11 +165,7 @@ class Recorder:
     def _find_log(self) -> Path | None:
         if self._watched.log_path is not None:
             return self._watched.log_path
-        line = self._line()
-        try:
-            return line.ask(self._watched.telemetry.log_path)
-        finally:
-            line.close()
+        return self._line().ask(self._watched.telemetry.log_path)
 
     def _line(self) -> Line:
         line = Line(self._watched.connect, self._watched.telemetry, self._ours)
@@ -208,7 +210,9 @@ class Recorder:
         if not self._all_done_within(patience_s):
             for line in self._lines:
                 line.hang_up()
-            self._all_done_within(PATIENCE_ONCE_HUNG_UP_S)
+        if self._all_done_within(PATIENCE_ONCE_HUNG_UP_S):
+            for line in self._lines:
+                line.close()
 
     def _all_done_within(self, seconds: float) -> bool:
         deadline = time.monotonic() + seconds

@@ -75,7 +75,6 @@ class ServerTask:
         self._await_disconnects()
         self._reader.read_all()
         self._take_facts("after")
-        self._line.close()
 
     def _await_disconnects(self) -> None:
         deadline = time.monotonic() + DISCONNECT_MAX_S

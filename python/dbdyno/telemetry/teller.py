@@ -35,8 +35,8 @@ class Teller:
         with self._lock:
             if self._held is not None:
                 self._held.append(frame)
-            elif not self._is_closed:
-                self._keep(msgspec.msgpack.encode(frame))
+            else:
+                self._write(frame)
 
     def lack(self, source: str, reason: str) -> None:
         """Say that something cannot be read, the first time that it is so for this reason."""
@@ -61,7 +61,15 @@ class Teller:
         with self._lock:
             held, self._held = self._held or [], None
             for frame in held:
-                self._keep(msgspec.msgpack.encode(frame))
+                self._write(frame)
+
+    def _write(self, frame: TelemetryFrame) -> None:
+        if self._is_closed:
+            return
+        try:
+            self._keep(msgspec.msgpack.encode(frame))
+        except Exception:
+            self._is_closed = True  # a full disk, say: the next frame of the engine tells
 
     def close(self) -> None:
         """The run folder takes no more."""

@@ -64,9 +64,8 @@ class Watcher:
 
     def conclude(self) -> None:
         """Says how much it could not tell."""
-        self._line.close()
         self._room.close()
-        if not self.samples:
+        if self._room.looks_lost and not self.samples:
             self._teller.lack(SOURCE, "the engine and the server were never seen together")
 
     def _look(self, at_ns: int) -> None:

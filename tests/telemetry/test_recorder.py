@@ -1,0 +1,235 @@
+"""Who reads what, when, and what becomes of it when it fails: with a server made of functions."""
+
+import socket
+import threading
+import time
+from types import SimpleNamespace
+
+import msgspec
+
+from dbdyno.model.frame import Activity, Frame, Hello, Started, StatementInfo
+from dbdyno.model.source import Missing, Source
+from dbdyno.model.telemetry import ServerFacts, TelemetryFrame
+from dbdyno.targets.telemetry import Session, Telemetry
+from dbdyno.telemetry.recorder import Recorder, Watched
+
+MS_NS = 10**6
+OURS = 500
+
+
+class Folder:
+    def __init__(self) -> None:
+        self.frames: list[TelemetryFrame] = []
+        self.facts: dict = {}
+        self.lines: list[str] = []
+
+    def append_frame(self, frame: bytes) -> None:
+        self.frames.append(msgspec.msgpack.decode(frame, type=TelemetryFrame))
+
+    def write_facts(self, facts: dict) -> None:
+        self.facts = dict(facts)
+
+    def log(self, line: str) -> None:
+        self.lines.append(line)
+
+    def of(self, kind: str, source: str | None = None) -> list:
+        found = [frame for frame in self.frames if type(frame).__name__ == kind]
+        return [frame for frame in found if source in (None, getattr(frame, "source", None))]
+
+
+class Server:
+    """A server of one session, whose counter goes up by one each time it is read."""
+
+    def __init__(self) -> None:
+        self.counted = 0
+        self.opened = 0
+        self.sessions = [Session(7, "client", "active", "", "", "select 1")]
+
+    def connect(self) -> SimpleNamespace:
+        self.opened += 1
+        connection = SimpleNamespace(closed=False)
+        connection.close = lambda: setattr(connection, "closed", True)
+        return connection
+
+    def count(self, _connection) -> dict[str, dict[str, float]]:
+        self.counted += 1
+        return {"": {"commits": self.counted}}
+
+    def telemetry(self, **other) -> Telemetry:
+        parts = {
+            "begin": lambda _connection: None,
+            "sources": lambda _connection, _statements: (
+                [Source(name="counts", read=self.count)],
+                [Missing("absent", "not installed")],
+            ),
+            "sessions": lambda _connection: list(self.sessions),
+            "locks": lambda _connection: [],
+            "conflicts": lambda _mode, _other: False,
+            "facts": lambda _connection, _statements: ServerFacts(extensions=("x",)),
+            "log_reader": lambda: SimpleNamespace(feed=lambda _text: []),
+            "log_path": lambda _connection: None,
+            "pid": lambda _connection: OURS,
+        }
+        return Telemetry(**(parts | other))
+
+
+def recorder(server: Server, folder: Folder, **other) -> Recorder:
+    watched = Watched(
+        level="full",
+        telemetry=server.telemetry(**other),
+        connect=server.connect,
+        process_id=None,
+        data_directory=None,
+        log_path=None,
+        own_sessions=frozenset(),
+        cores=2,
+    )
+    return Recorder(watched, folder)
+
+
+def hello() -> Hello:
+    return Hello(1, "epoll", "", 1, [StatementInfo(0, 0, 1, "select 1")], [])
+
+
+def started() -> Started:
+    now_ns = time.monotonic_ns()
+    return Started(now_ns, time.time_ns(), now_ns, None)
+
+
+def word(at_ns: int) -> Activity:
+    return Activity(at_ns, b"\0\0", (7).to_bytes(4, "little"))
+
+
+def play(watching: Recorder, server: Server, seconds: float = 0.3) -> None:
+    """A run that lasts so long, with the engine's word every 20 ms."""
+    beginning = started()
+    frames: list[Frame] = [hello(), beginning]
+    for frame in frames:
+        watching.take(frame)
+    for number in range(1, int(seconds * 50)):
+        at_ns = beginning.monotonic_ns + number * 20 * MS_NS
+        time.sleep(max(at_ns - time.monotonic_ns(), 0) / 1e9)
+        watching.take(word(at_ns))
+    server.sessions = []
+    watching.finish()
+
+
+def test_all_that_is_seen_of_a_run():
+    server, folder = Server(), Folder()
+    with recorder(server, folder) as watching:
+        play(watching, server)
+    assert folder.facts == {
+        when: msgspec.to_builtins(ServerFacts(extensions=("x",))) for when in ("before", "after")
+    }
+    first, *_, last = folder.of("Counts", "counts")
+    assert (first.deltas, last.deltas) == ([], [("", "commits", 1)])
+    assert folder.of("Counts", "machine")
+    (look, *_) = folder.of("Waits")
+    assert [(its.statement, its.doing, its.state) for its in look.waits] == [
+        (0, "asking", "active")
+    ]
+    assert [its.reason for its in folder.of("Lack", "absent")] == ["not installed"]
+    cost = folder.frames[-1]
+    assert (cost.samples, cost.server_cpu_us) == (len(folder.of("Waits")), None)
+    assert cost.samples > 5
+    assert not [its for its in threading.enumerate() if its.name.startswith("telemetry")]
+
+
+def test_a_run_that_never_began_leaves_nothing():
+    server, folder = Server(), Folder()
+    with recorder(server, folder) as watching:
+        watching.take(hello())
+        watching.finish()
+    assert folder.frames == []
+
+
+def test_a_source_that_fails_is_said_once_and_read_again():
+    server, folder = Server(), Folder()
+
+    def fail(_connection):
+        raise ValueError("no such thing")
+
+    with recorder(server, folder, sessions=fail) as watching:
+        play(watching, server)
+    assert [its.reason for its in folder.of("Lack", "waits")] == ["no such thing"]
+    assert folder.of("Counts", "counts")
+
+
+def test_a_connection_that_breaks_is_opened_again_and_its_counters_are_not_trusted():
+    server, folder = Server(), Folder()
+    failed = threading.Event()
+
+    def count(connection):
+        if folder.of("Counts", "counts") and not failed.is_set():
+            failed.set()
+            connection.closed = True
+            raise OSError("the server closed the connection")
+        return server.count(connection)
+
+    sources = ([Source(name="counts", read=count)], [])
+    with recorder(server, folder, sources=lambda _connection, _statements: sources) as watching:
+        play(watching, server, seconds=2.2)
+    assert [its.reason for its in folder.of("Lack", "server")] == [
+        "the server closed the connection"
+    ]
+    told = folder.of("Counts", "counts")
+    assert [its.was_reset for its in told] == [False, True, *[False] * (len(told) - 2)]
+    assert sum(len(its.deltas) for its in told) == len(told) - 2
+
+
+def test_a_server_that_cannot_be_reached():
+    def refuse():
+        raise OSError("no more connections")
+
+    server, folder = Server(), Folder()
+    server.connect = refuse
+    with recorder(server, folder) as watching:
+        play(watching, server)
+    assert "no more connections" in folder.of("Lack", "server")[0].reason
+    assert folder.of("Counts", "machine")
+
+
+def test_a_defect_of_ours_is_a_lack():
+    server, folder = Server(), Folder()
+    with recorder(server, folder, log_reader=lambda: 1 / 0) as watching:
+        play(watching, server)
+    assert [its.reason for its in folder.of("Lack", "telemetry")] == ["division by zero"]
+
+
+def test_a_folder_that_takes_no_more_ends_nothing():
+    class Full(Folder):
+        def append_frame(self, frame: bytes) -> None:
+            raise OSError("no space left")
+
+    server, folder = Server(), Full()
+    with recorder(server, folder) as watching:
+        play(watching, server)
+    assert folder.frames == []
+
+
+def test_looks_without_a_word_of_the_engine():
+    server, folder = Server(), Folder()
+    with recorder(server, folder) as watching:
+        watching.take(hello())
+        watching.take(started())
+        time.sleep(0.1)
+        watching.finish()
+    assert "never seen together" in folder.of("Lack", "waits")[0].reason
+    assert folder.frames[-1].samples == 0
+
+
+def test_a_server_that_does_not_answer_is_hung_up_on(monkeypatch):
+    monkeypatch.setattr("dbdyno.telemetry.recorder.PATIENCE_AT_END_S", 0.1)
+    server, folder = Server(), Folder()
+    ours, theirs = socket.socketpair()
+    connection = SimpleNamespace(closed=False, fileno=ours.fileno, close=lambda: None)
+    server.connect = lambda: connection
+
+    def ask(_connection, _statements):
+        ours.recv(1)
+        raise OSError("hung up")
+
+    with ours, theirs, recorder(server, folder, facts=ask) as watching:
+        play(watching, server)
+    assert type(folder.frames[-1]).__name__ == "TelemetryCost"
+    assert not [its for its in threading.enumerate() if its.name.startswith("telemetry")]
