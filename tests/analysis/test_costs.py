@@ -79,6 +79,18 @@ def test_counters_that_are_published_late_do_not_lean_the_cost(rng):
     assert cost(costs(made.recording()), "buffers_hit") == pytest.approx(20, rel=0.005)
 
 
+def test_lags_that_differ_at_both_ends_are_within_the_interval():
+    """Sessions that began together have just published when the first sum begins."""
+    published_s = READ_S - np.where(READ_S < 1, 0.0, 0.7)
+    spent = 20_000 * (published_s + WARMUP)
+    made = MadeRun(1000, engine={"round_trips": 7000})
+    made.counters("pg_stat_database", {"blks_hit": np.diff(spent, prepend=0)}, at_s=READ_S)
+    found = by_id(costs(made.recording()))
+    assert found["buffers_hit"].value < 19.95
+    assert found["buffers_hit"].low < 20 < found["buffers_hit"].high < 20.5
+    assert found["round_trips"].low == found["round_trips"].high == 7
+
+
 def test_seconds_over_which_counters_were_set_back_are_left_out():
     made = MadeRun(1000).counters("wal_position", {"bytes": 500_000}, was_reset=[20, 21])
     assert cost(costs(made.recording()), "wal_bytes") == pytest.approx(500)
@@ -97,7 +109,7 @@ def test_wal_is_split_into_records_and_images_by_the_images_mean_size(rng):
     )
     found = by_id(costs(made.recording()))
     assert found["wal_record_bytes"].value == pytest.approx(400, rel=0.01)
-    assert found["wal_full_page_bytes"].title == "WAL full-page images (estimated)"
+    assert found["wal_full_page_bytes"].title == "WAL of full-page images (estimated)"
     together = found["wal_record_bytes"].value + found["wal_full_page_bytes"].value
     assert together == pytest.approx(found["wal_bytes"].value)
 
@@ -106,7 +118,7 @@ def test_images_whose_bytes_the_server_counts_are_not_estimated():
     counted = {"wal_bytes": 9e6, "wal_fpi": 1000, "wal_fpi_bytes": 6e6, "wal_records": 5000}
     found = by_id(costs(MadeRun(1000).counters("pg_stat_wal", counted).recording()))
     assert found["wal_full_page_bytes"].value == pytest.approx(6000)
-    assert found["wal_full_page_bytes"].title == "WAL full-page images"
+    assert found["wal_full_page_bytes"].title == "WAL of full-page images"
 
 
 def test_buffers_written_are_counted_where_the_version_counts_them():

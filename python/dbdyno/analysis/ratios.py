@@ -1,5 +1,7 @@
 """The ratio of two sums over the same seconds, with an honest interval."""
 
+import math
+
 import numpy as np
 from msgspec import Struct
 
@@ -43,6 +45,14 @@ def ratio(numerator: Series, denominator: Series) -> Ratio | None:
     error = standard_error(residuals) * len(residuals) / over
     half = student_quantile(effective - 1) * error
     return Ratio(value, max(value - half, 0.0), value + half)
+
+
+def widened(of: Ratio, share: float) -> Ratio:
+    """With a second error beside its own, independent of it, of so much of the value."""
+    if of.low is None or of.high is None:
+        return of
+    half = math.hypot(of.high - of.value, share * of.value)
+    return Ratio(of.value, max(of.value - half, 0.0), of.value + half)
 
 
 def folded(series: Series) -> Series:

@@ -126,15 +126,22 @@ def _counted(recording: Recording, intervals: Intervals, of: _Counted) -> Paid:
 
 
 def _wal(recording: Recording, intervals: Intervals) -> Iterator[Paid]:
-    """Bytes, the images among them, and the rest, which is the records proper."""
+    """Bytes, the images among them, and the rest, which is the records proper.
+
+    All three over the same intervals, so that the parts add up to the whole.
+    """
     written = wal(recording, intervals)
-    note = " (estimated)" if written.is_estimated else ""
-    image_bytes = np.minimum(written.image_bytes, written.bytes)
     position = growth(recording, "wal_position", "bytes")
-    records = written.bytes - image_bytes
-    yield Paid("wal_bytes", "WAL", "bytes", "server", written.bytes, position, position is not None)
-    yield Paid("wal_record_bytes", f"WAL records{note}", "bytes", "server", records)
-    yield Paid("wal_full_page_bytes", f"WAL full-page images{note}", "bytes", "server", image_bytes)
+    note = " (estimated)" if written.is_estimated else ""
+    records = written.bytes - written.image_bytes
+    whole = written.bytes if np.isnan(records).all() else records + written.image_bytes
+    for cost, title, amount in (
+        ("wal_bytes", "WAL", whole),
+        ("wal_record_bytes", f"WAL of records{note}", records),
+        ("wal_full_page_bytes", f"WAL of full-page images{note}", written.image_bytes),
+    ):
+        is_prompt = position is not None and amount is whole
+        yield Paid(cost, title, "bytes", "server", amount, position, is_prompt)
     yield Paid("full_page_images", "Full-page images", "", "server", written.images)
 
 

@@ -50,22 +50,23 @@ def wal(recording: Recording, intervals: Intervals) -> Wal:
 def image_size(written: Series, records: Series, images: Series) -> float:
     """Mean bytes of an image: b of bytes = a·records + b·images, by least squares.
 
-    A whole page, which is its upper bound, where b is not known to a tenth.
+    Where b is not known to a tenth, its upper bound: a whole page, or all that was written.
     """
     known = ~np.isnan(written + records + images)
+    at_most = min(PAGE_BYTES, float(written[known].sum() / images[known].sum()))
     written = folded(written[known])
     causes = np.stack([folded(records[known]), folded(images[known])], axis=1)
     scatter = causes.T @ causes
     freedom = len(written) - 2
     if freedom < 1 or np.linalg.cond(scatter) > 1e12:
-        return PAGE_BYTES
+        return at_most
     inverse = np.linalg.inv(scatter)
     fitted = inverse @ (causes.T @ written)
     rest = written - causes @ fitted
     noise = float(rest @ rest) / freedom * autocorrelation_time(rest)
     size, error = float(fitted[1]), float(np.sqrt(noise * inverse[1, 1]))
-    is_known = fitted[0] > 0 and 0 < size <= PAGE_BYTES and error <= _ERROR_MAX * size
-    return size if is_known else PAGE_BYTES
+    is_known = fitted[0] > 0 and 0 < size <= at_most and error <= _ERROR_MAX * size
+    return size if is_known else at_most
 
 
 def _series(recording: Recording, source: str, name: str, intervals: Intervals) -> Series:
