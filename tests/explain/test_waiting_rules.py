@@ -105,6 +105,12 @@ XidGen: 12.5 % of the clients' time.
 """)
 
 
+def test_the_lock_manager_is_busy_with_a_queue_for_rows():
+    waits = [(0, "LWLock", "LockManager", 2), (0, "Lock", "transactionid", 3)]
+    assert isinstance(said("lwlock", with_looks(MadeRun(), *waits)), NotFound)
+    assert said("lwlock", with_looks(MadeRun(), waits[0])).severity == "major"
+
+
 def far_away(trips=7, tps=100, clients=8, on_the_way=7):
     """Each client is on the way for most of its time."""
     run = MadeRun(tps, clients=clients, seconds=20, engine={"round_trips": trips * tps})

@@ -1,7 +1,8 @@
 """LWLock contention: sessions wait for the server's own internal locks.
 
-Looks for: waits of type LWLock (those of the WAL are the business of ``wal_write``), by name:
-each protects something, and says what to change.
+Looks for: waits of type LWLock, by name: each protects something, and says what to change.
+Those of the WAL are the business of ``wal_write``, those of the lock manager beside a queue for
+rows that of ``row_lock_convoy``.
 
 Arithmetic: the share of the clients' time in such waits, lock waits behind a holder in such a
 wait included. Removing it gains a factor of up to 1/(1 − w).
@@ -52,16 +53,16 @@ KNOWN: dict[str, tuple[str, str]] = {
     ),
     "xact": ("the commit log", "End long transactions, and let vacuum freeze."),
 }
+_OF_QUEUES = frozenset({"lockmanager", "lockmanagerlock"})
 UNKNOWN = ("something inside the server", FEWER)
 
 
 def look(case: Case) -> Outcome:
     """The event with the largest share gives its name."""
-    spent = client_time(case)
-    share = spent.charged("lwlock")
+    events = _events(client_time(case))
+    share = sum(part for _, part in events)
     if share < NOTICED:
         return NotFound(f"waits for internal locks took {percent(share)} of the clients' time")
-    events = _events(spent)
     worst, of_worst = events[0]
     guards, advice = _known(worst)
     return found(
@@ -82,16 +83,27 @@ def look(case: Case) -> Outcome:
 
 
 def _events(spent: Budget) -> list[tuple[str, float]]:
-    """Shares by event, lock waits included; the largest first."""
+    """Shares by event, lock waits included; the largest first.
+
+    Each who queues for a row goes through the lock manager: where clients do, its waits are a
+    part of that queue, and none of their own.
+    """
     own = {part.wait_event for part in spent.parts if part.kind == "lwlock"}
     roots = {charge.root_wait for charge in spent.charges if charge.root_kind == "lwlock"}
-    shares = {event: spent.charged("lwlock", event) for event in own | roots}
+    is_queue = spent.share("lock") >= NOTICED
+    events = (event for event in own | roots if not (is_queue and _plain(event) in _OF_QUEUES))
+    shares = {event: spent.charged("lwlock", event) for event in events}
     return sorted(shares.items(), key=lambda event: -event[1])
 
 
+def _plain(event: str) -> str:
+    """As in every version: in small letters, without underscores."""
+    return event.casefold().replace("_", "")
+
+
 def _known(event: str) -> tuple[str, str]:
-    plain = event.casefold().replace("_", "")
-    return next((known for begin, known in KNOWN.items() if plain.startswith(begin)), UNKNOWN)
+    fitting = (known for begin, known in KNOWN.items() if _plain(event).startswith(begin))
+    return next(fitting, UNKNOWN)
 
 
 RULE = Rule(
