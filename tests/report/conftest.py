@@ -103,7 +103,7 @@ def hostile_finding():
         title=HOSTILE,
         severity="major",
         summary=coded,
-        evidence={HOSTILE: HOSTILE},
+        evidence={HOSTILE: HOSTILE, "scripts": {HOSTILE: HOSTILE}},
         seen=[HOSTILE],
         why=coded,
         advice=[coded, HOSTILE],

@@ -28,6 +28,14 @@ def test_a_finding_shows_all_that_it_rests_on(ordinary):
     assert "<code>dbdyno run tpcb -s 50 -c 8 -T 60</code>" in shown
 
 
+def test_a_proposed_script_is_shown_as_it_would_be_typed(ordinary):
+    proposal = {"scripts": {"tpcb": "BEGIN;\nSELECT '<b>';\nEND;\n"}}
+    finding = msgspec.structs.replace(explained.FINDINGS[0], evidence=proposal)
+    shown = section_of(ordinary, "findings", findings=[finding])
+    assert "tpcb, as advised" in shown
+    assert "<pre tabindex=\"0\">BEGIN;\nSELECT '<b>';\nEND;" in shown
+
+
 def test_notes_and_rules_that_could_not_look_are_folded(ordinary):
     shown = section_of(ordinary, "findings")
     folded = shown[shown.index('<details class="folded">') :]

@@ -118,7 +118,8 @@ class Figure(Struct, frozen=True, kw_only=True):
 class Claim(Struct, frozen=True, kw_only=True):
     """A finding: what it says at once, and behind a fold what it rests on.
 
-    Texts may hold code between backticks. ``rest`` are headings, each with its sentences.
+    Texts may hold code between backticks. ``rest`` are headings, each with its sentences;
+    ``code`` are titles, each with lines to be shown as they are.
     """
 
     severity: Severity
@@ -128,6 +129,7 @@ class Claim(Struct, frozen=True, kw_only=True):
     """How much it accounts for, and how sure that is."""
     advice: str
     rest: Sequence[tuple[str, Sequence[str]]]
+    code: Sequence[tuple[str, str]]
 
     kind: Literal["claim"] = "claim"
 

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable
 
+from msgspec.structs import replace
+
 from dbdyno.analysis.events import EventKind, RunEvent
 from dbdyno.report.content import Lane, Span, Subject
 
@@ -16,6 +18,8 @@ NAMES: dict[EventKind, str] = {
     "level": "level",
 }
 _STRONG_PHASES = frozenset({"sync"})
+_PLACES = 400
+"""That a row has room for on a wide page."""
 
 
 def shown_events(subject: Subject) -> list[RunEvent]:
@@ -27,16 +31,38 @@ def lanes(subject: Subject) -> list[Lane]:
     """A row for each kind that happened."""
     happened = shown_events(subject)
     rows = {kind: [one for one in happened if one.kind == kind] for kind in NAMES}
-    return [Lane(NAMES[kind], list(_spans(events))) for kind, events in rows.items() if events]
+    gap_s = _run_length_s(subject) / _PLACES
+    return [Lane(NAMES[kind], _spans(events, gap_s)) for kind, events in rows.items() if events]
 
 
-def _spans(events: Iterable[RunEvent]) -> Iterable[Span]:
+def _run_length_s(subject: Subject) -> float:
+    line = subject.timeline
+    return float(line.time_s[-1] + line.seconds[-1] - line.time_s[0])
+
+
+def _spans(events: Iterable[RunEvent], gap_s: float) -> list[Span]:
     """The whole of each event, and over it the parts that stand out."""
+    whole, strong = [], []
     for event in events:
-        yield Span(event.begin_s, event.end_s)
-        for name, begin_s, end_s in event.phases:
-            if name in _STRONG_PHASES:
-                yield Span(begin_s, end_s, strong=True)
+        whole.append(Span(event.begin_s, event.end_s))
+        strong += [
+            Span(begin_s, end_s, strong=True)
+            for name, begin_s, end_s in event.phases
+            if name in _STRONG_PHASES
+        ]
+    return [*_joined(whole, gap_s), *_joined(strong, gap_s)]
+
+
+def _joined(spans: Iterable[Span], gap_s: float) -> list[Span]:
+    """Those that nobody could tell apart as one, so that a long run stays a small page."""
+    joined: list[Span] = []
+    for span in sorted(spans, key=lambda span: span.begin_s):
+        last = joined[-1] if joined else None
+        if last is not None and span.begin_s - last.end_s < gap_s:
+            joined[-1] = replace(last, end_s=max(span.end_s, last.end_s))
+        else:
+            joined.append(span)
+    return joined
 
 
 def lane_words(subject: Subject) -> str:

@@ -5,6 +5,7 @@ for nothing are not in it, so the bands rise to the number of clients only when 
 are at work.
 """
 
+from collections import defaultdict
 from functools import cache
 from typing import NamedTuple
 
@@ -34,14 +35,11 @@ def bands(recording: Recording, line: Timeline) -> Bands:
     if not looked_s.any():
         return {}
     stands_for_s = np.array([lengths_s.get(time_s, 0.0) for time_s in waits["time_s"].tolist()])
-    kinds = _kinds(recording)
+    spent_s = waits["count"] * stands_for_s
+    known_s = np.where(looked_s > 0, looked_s, np.nan)
     return {
-        kind: _per_interval(
-            line, waits["time_s"][of_kind], (waits["count"] * stands_for_s)[of_kind]
-        )
-        / np.where(looked_s > 0, looked_s, np.nan)
-        for kind in dict.fromkeys(kinds)
-        if kind is not None and (of_kind := np.array([one == kind for one in kinds])).any()
+        kind: _per_interval(line, waits["time_s"][places], spent_s[places]) / known_s
+        for kind, places in _places(recording).items()
     }
 
 
@@ -66,14 +64,16 @@ class _Session(NamedTuple):
     wait_event: str
 
 
-def _kinds(recording: Recording) -> list[PartKind | None]:
-    """The kind of each row of the table."""
+def _places(recording: Recording) -> dict[PartKind, list[int]]:
+    """The rows of the table that are of each kind."""
     known = wait_kinds(recording.plan)
-    of_session = cache(lambda session: _kind(known, session))
-    return [
-        of_session(session)
-        for session in map(_Session._make, rows(recording.tables["waits"], _Session._fields))
-    ]
+    kind_of_session = cache(lambda session: _kind(known, session))
+    found: dict[PartKind, list[int]] = defaultdict(list)
+    for place, row in enumerate(rows(recording.tables["waits"], _Session._fields)):
+        kind = kind_of_session(_Session._make(row))
+        if kind is not None:
+            found[kind].append(place)
+    return found
 
 
 def _kind(known: WaitKinds, session: _Session) -> PartKind | None:

@@ -47,7 +47,14 @@ def _claim(finding: Finding) -> Claim:
         bearing=bearing(finding),
         advice=first,
         rest=[(heading, said) for heading, said in rest if any(said)],
+        code=_scripts(finding),
     )
+
+
+def _scripts(finding: Finding) -> list[tuple[str, str]]:
+    """The scripts that a finding proposes instead of the run's."""
+    proposed = finding.evidence.get("scripts", {})
+    return [(f"{name}, as advised", text) for name, text in proposed.items()]
 
 
 def _not_looked(rules: Sequence[NotLooked]) -> Table:
