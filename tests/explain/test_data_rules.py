@@ -102,8 +102,14 @@ def test_a_plan_that_changed_in_the_run():
     before = ServerFacts(plans=(planned("generic", 900, SCAN),))
     after = ServerFacts(plans=(planned("generic", 8, LOOKUP),))
     found = said("plan_choice", run.facts(before, after))
-    assert found.title == "Plan change in the run"
+    assert found.title == "Plan change over the run"
     assert "from Seq Scan accounts to Index Scan accounts" in found.summary
+
+
+def test_a_change_between_two_cheap_plans_is_not_spoken_of():
+    before = ServerFacts(plans=(planned("generic", 1.6, SCAN),))
+    after = ServerFacts(plans=(planned("generic", 8.2, LOOKUP),))
+    assert isinstance(said("plan_choice", made_run(SELECT).facts(before, after)), NotFound)
 
 
 def test_a_dear_generic_plan_is_a_note_unless_it_is_forced():

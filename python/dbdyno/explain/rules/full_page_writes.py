@@ -27,7 +27,7 @@ from dbdyno.analysis.losses import Loss
 from dbdyno.explain.case import Case
 from dbdyno.explain.lost import loss_evidence, loss_to, loss_words
 from dbdyno.explain.needs import needed
-from dbdyno.explain.rule import NOTICED, NotFound, Outcome, Rule, found, severity_of
+from dbdyno.explain.rule import NOTICED, NotFound, Outcome, Rule, at_most, found, severity_of
 from dbdyno.explain.statements import WORKING
 from dbdyno.explain.words import amount, gain_words
 from dbdyno.model.record import Certainty, Finding
@@ -99,6 +99,7 @@ def _images(case: Case) -> _Images:
 
 
 def _finding(images: _Images, gravest: float) -> Finding:
+    certainty, grave = _certainty(images), severity_of(gravest)
     again = f"{percent(images.of_wal)} of the WAL are images of whole pages"
     when = (
         f"after {amount(len(images.checkpoints), 'checkpoint', 'checkpoints')}"
@@ -110,8 +111,8 @@ def _finding(images: _Images, gravest: float) -> Finding:
         f"{size(images.of_wal * images.wal_bytes)} of {size(images.wal_bytes)} a transaction.",
         share=images.share,
         share_of="client time",
-        severity=severity_of(gravest),
-        certainty=_certainty(images),
+        severity=at_most("minor", grave) if certainty == "hint" else grave,
+        certainty=certainty,
         evidence=_evidence(images),
         seen=_seen(images),
         why="Each image adds up to 8 KiB to a commit's flush, to archives and to replicas, all "

@@ -1,4 +1,4 @@
-"""Plan choice: plans that changed in the run, or that differ between any value and this one.
+"""Plan choice: plans that changed over the run, or that differ between any value and this one.
 
 Looks for: a statement whose plan after the load is another than before it, and one whose
 generic plan (for any value) the server thinks much dearer than a custom one (for one value).
@@ -16,7 +16,7 @@ may be the faster. What a plan took is measured per statement, not here.
 from dbdyno.explain.case import Case
 from dbdyno.explain.needs import needed, server_facts
 from dbdyno.explain.rule import NotFound, Outcome, Rule, at_most, found, severity_of
-from dbdyno.explain.statements import Statement, plans_of, statements_of, time_share
+from dbdyno.explain.statements import Statement, plans_of, statements_of, working_share
 from dbdyno.model.record import Finding
 from dbdyno.model.telemetry import PlanFacts
 from dbdyno.words import significant
@@ -43,7 +43,8 @@ def _changed(case: Case, statement: Statement) -> Finding | None:
         return None
     before, after = (plans_of(facts, statement.number) for facts in (case.before, case.after))
     for variant in before.keys() & after.keys():
-        if _steps(before[variant]) != _steps(after[variant]):
+        dearest = max(before[variant].cost, after[variant].cost)
+        if dearest >= COST_MIN and _steps(before[variant]) != _steps(after[variant]):
             return _change(case, statement, before[variant], after[variant])
     return None
 
@@ -53,18 +54,19 @@ def _steps(plan: PlanFacts) -> list[tuple[str, str]]:
 
 
 def _change(case: Case, statement: Statement, before: PlanFacts, after: PlanFacts) -> Finding:
-    share = time_share(case, statement.number)
+    share = working_share(case, statement.number)
     return found(
-        f"The {before.variant} plan of {statement.words} changed in the run, from "
-        f"{_in_words(before)} to {_in_words(after)}.",
-        title="Plan change in the run",
+        f"After the run {statement.words} is planned otherwise than before it: from "
+        f"{_in_words(before)} to {_in_words(after)} ({before.variant} plan).",
+        title="Plan change over the run",
         severity=at_most("minor", severity_of(share or 0.0)),
         certainty="likely",
         evidence={"statement": statement.sql, "before": before.text, "after": after.text},
         seen=[
             f"Estimated cost {significant(before.cost)} before, {significant(after.cost)} after."
         ],
-        why="The run measured two things: the statement by one plan, then by the other.",
+        why="Its tables are not what they were. The run may have measured both plans, and the next "
+        "one measures the other: prepared statements keep theirs until statistics are renewed.",
         advice=["ANALYZE the tables after loading, and let the warm-up be long enough."],
         refute="Run again on the data as it is now: the plan must stay.",
     )
