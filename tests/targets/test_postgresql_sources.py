@@ -192,9 +192,9 @@ def test_without_rights_the_reason_says_what_would_help(plain_watcher: Connectio
 
 def test_what_is_locked_is_not_waited_for(watcher: Connection, worker: Connection) -> None:
     worker.execute("create table t (id int)")
-    source = sources_of(watcher)["sizes"]
     worker.execute("begin")
     worker.execute("lock table t in access exclusive mode")
+    source = sources_of(watcher)["sizes"]
     with pytest.raises(errors.LockNotAvailable):
         source.read(watcher)
     worker.execute("rollback")

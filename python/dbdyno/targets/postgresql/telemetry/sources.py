@@ -5,6 +5,7 @@ what the server said and the right that would help.
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import TypeAlias
 
@@ -57,7 +58,8 @@ def _tried(
 ) -> Source[Connection] | Missing:
     try:
         source = make(connection, here)
-        source.read(connection)
+        with suppress(errors.LockNotAvailable):  # it may be free at the next reading
+            source.read(connection)
     except NotHereError as absent:
         return Missing(name, str(absent))
     except errors.InsufficientPrivilege as error:
