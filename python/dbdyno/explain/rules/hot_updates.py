@@ -18,95 +18,42 @@ does not stand in the way from version 16 on.
 
 from typing import Any
 
-from msgspec import Struct
-
 from dbdyno.analysis.bounds import free_row_versions
 from dbdyno.analysis.costs import cost
 from dbdyno.explain.case import Case
-from dbdyno.explain.needs import committed, grown, known_objects, server_facts
+from dbdyno.explain.hot import Culprit, Misses, culprit_of, misses_of
+from dbdyno.explain.needs import server_facts
 from dbdyno.explain.rule import NotFound, Outcome, Rule, found
-from dbdyno.explain.sql import assigned_columns, is_update, written_table
-from dbdyno.explain.statements import WORKING, index_words, statements_of, working_share
+from dbdyno.explain.statements import WORKING, index_words, working_share
 from dbdyno.explain.words import amount, gain_words
 from dbdyno.model.record import Finding
-from dbdyno.model.telemetry import IndexFacts, TableFacts
 from dbdyno.words import percent, significant, size
 
 MISSES_MIN = 0.05
 PAGE_BYTES = 8192
 _HEADER_BYTES = 24  # of a row; the statistics count its columns only
-_SOURCE = "pg_stat_user_tables"
-
-
-class _Misses(Struct, frozen=True):
-    """A table's updates per transaction, those that were not HOT, and those for want of room.
-
-    The server counts the last only from version 16 on: before, they are 0.
-    """
-
-    table: TableFacts
-    updates: float = 0.0
-    misses: float = 0.0
-    to_new_page: float = 0.0
-
-    @property
-    def index_writes(self) -> float:
-        """New index entries per transaction that HOT would have saved."""
-        return self.misses * len(self.table.indexes)
-
-
-class _Culprit(Struct, frozen=True):
-    """A statement that assigns a column of an index."""
-
-    sql: str
-    column: str
-    index: IndexFacts
 
 
 def look(case: Case) -> Outcome:
     """The table whose misses write most."""
-    misses = [_misses(case, table) for table in server_facts(case).tables]
+    misses = [misses_of(case, table) for table in server_facts(case).tables]
     updated = [one for one in misses if one.updates]
     worst = max(updated, key=lambda one: one.index_writes, default=None)
     if worst is None:
         return NotFound("no row of a table that is known was updated")
-    if worst.misses < MISSES_MIN * worst.updates:
-        return NotFound(f"{percent(worst.misses / worst.updates)} of updates were not HOT")
-    culprit = _culprit(case, worst.table)
+    if worst.share < MISSES_MIN:
+        return NotFound(f"{percent(worst.share)} of updates were not HOT")
+    culprit = culprit_of(case, worst.table)
     parts = _of_column(worst, culprit) if culprit else _of_room(worst)
     return _finding(case, worst, parts)
 
 
-def _misses(case: Case, table: TableFacts) -> _Misses:
-    if table.name not in known_objects(case, _SOURCE):
-        return _Misses(table)
-    names = ("n_tup_upd", "n_tup_hot_upd", "n_tup_newpage_upd")
-    updates, hot, to_new_page = (grown(case, _SOURCE, name, table.name) for name in names)
-    done = committed(case)
-    return _Misses(table, updates / done, max(updates - hot, 0.0) / done, to_new_page / done)
-
-
-def _culprit(case: Case, table: TableFacts) -> _Culprit | None:
-    """The first statement that assigns an indexed column of the table."""
-    return next(
-        (
-            _Culprit(statement.words, column, index)
-            for statement in statements_of(case)
-            if is_update(statement.sql) and written_table(statement.sql) == table.name
-            for column in assigned_columns(statement.sql)
-            for index in table.indexes
-            if column in index.columns
-        ),
-        None,
-    )
-
-
-def _of_column(worst: _Misses, culprit: _Culprit) -> dict[str, Any]:
+def _of_column(worst: Misses, culprit: Culprit) -> dict[str, Any]:
     index, column = index_words(worst.table, culprit.index), culprit.column
     return {
         "title": "HOT updates prevented by an index on an updated column",
         "summary": f"{_miss_words(worst)}: the updated column {column} is in the index {index}.",
-        "certainty": "sure" if worst.misses > 0.9 * worst.updates else "likely",
+        "certainty": "sure" if worst.share > 0.9 else "likely",
         "evidence": {"column": column, "index": index, "statement": culprit.sql},
         "seen": [f"{index} has the column {column}, and a statement assigns it: {culprit.sql}"],
         "advice": [
@@ -117,7 +64,7 @@ def _of_column(worst: _Misses, culprit: _Culprit) -> dict[str, Any]:
     }
 
 
-def _of_room(worst: _Misses) -> dict[str, Any]:
+def _of_room(worst: Misses) -> dict[str, Any]:
     table = worst.table
     width = (table.row_bytes or 0.0) + _HEADER_BYTES
     free = free_row_versions(PAGE_BYTES, table.fillfactor / 100, width)
@@ -142,7 +89,7 @@ def _of_room(worst: _Misses) -> dict[str, Any]:
     }
 
 
-def _finding(case: Case, worst: _Misses, parts: dict[str, Any]) -> Finding:
+def _finding(case: Case, worst: Misses, parts: dict[str, Any]) -> Finding:
     records = cost(case.costs, "wal_records")
     of_records = min(worst.index_writes / records, 1.0) if records else None
     share = _share(case, of_records)
@@ -171,7 +118,7 @@ def _share(case: Case, of_records: float | None) -> float | None:
     return None if working is None or of_records is None else of_records * working
 
 
-def _seen(worst: _Misses, of_records: float | None) -> list[str]:
+def _seen(worst: Misses, of_records: float | None) -> list[str]:
     counts = (
         f"{_per_transaction(worst.updates)} were made in {worst.table.name}, and "
         f"{significant(worst.misses)} of them were not HOT."
@@ -185,10 +132,8 @@ def _seen(worst: _Misses, of_records: float | None) -> list[str]:
     return [counts, f"{entries}: {percent(of_records)} of all WAL records."]
 
 
-def _miss_words(worst: _Misses) -> str:
-    return (
-        f"{percent(worst.misses / worst.updates)} of the updates of {worst.table.name} were not HOT"
-    )
+def _miss_words(worst: Misses) -> str:
+    return f"{percent(worst.share)} of the updates of {worst.table.name} were not HOT"
 
 
 def _per_transaction(updates: float) -> str:

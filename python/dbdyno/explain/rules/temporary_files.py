@@ -12,52 +12,72 @@ Source: PostgreSQL manual, pg_stat_database (temp_files, temp_bytes), work_mem, 
 Wrong when: somebody else's query in the same database wrote them.
 """
 
+from msgspec import Struct, structs
+
 from dbdyno.explain.case import Case
 from dbdyno.explain.needs import committed, grown, server_facts
 from dbdyno.explain.rule import SEVERITIES, NotFound, Outcome, Rule, found, severity_of
 from dbdyno.explain.settings import size_bytes
 from dbdyno.explain.statements import Statement, statements_of
 from dbdyno.explain.words import amount, and_so_on
+from dbdyno.model.record import Finding, Severity
 from dbdyno.words import percent, significant, size
 
 OFTEN = 0.1
+_DATABASE = "pg_stat_database"
 _EVENTS = ("BufFileRead", "BufFileWrite")
+
+
+class _Spilled(Struct, frozen=True):
+    """Files and bytes per transaction; the setting they exceed; the clients' time in waits."""
+
+    files: float
+    bytes: float
+    work_mem_bytes: float
+    waiting_share: float | None
+
+    @property
+    def file_bytes(self) -> float:
+        """Of the mean file."""
+        return self.bytes / self.files
 
 
 def look(case: Case) -> Outcome:
     """The files, and the statements that could have sorted."""
-    files = grown(case, "pg_stat_database", "temp_files") / committed(case)
-    size_each = grown(case, "pg_stat_database", "temp_bytes") / committed(case)
+    files = grown(case, _DATABASE, "temp_files") / committed(case)
     if not files:
         return NotFound("no temporary file was written")
-    share = _waiting_share(case)
-    least = "minor" if files >= OFTEN else "note"
-    work_mem = size_bytes(server_facts(case), "work_mem")
-    suspects = [one.words for one in statements_of(case) if _may_sort(one)]
+    spilled = _Spilled(
+        files,
+        grown(case, _DATABASE, "temp_bytes") / committed(case),
+        size_bytes(server_facts(case), "work_mem"),
+        _waiting_share(case),
+    )
+    return _finding(spilled, [one.words for one in statements_of(case) if _may_sort(one)])
+
+
+def _finding(spilled: _Spilled, suspects: list[str]) -> Finding:
+    files, each, share = spilled.files, spilled.file_bytes, spilled.waiting_share
+    least: Severity = "minor" if files >= OFTEN else "note"
     return found(
-        f"A sort or hash does not fit into work_mem ({size(work_mem)}): "
-        f"{amount(files, 'temporary file', 'temporary files')} and {size(size_each)} a "
+        f"A sort or hash does not fit into work_mem ({size(spilled.work_mem_bytes)}): "
+        f"{amount(files, 'temporary file', 'temporary files')} and {size(spilled.bytes)} a "
         "transaction.",
         share=share,
         share_of="client time" if share is not None else "",
         severity=max(least, severity_of(share or 0.0), key=SEVERITIES.index),
         certainty="sure",
-        evidence={
-            "files_per_transaction": files,
-            "bytes_per_transaction": size_each,
-            "work_mem_bytes": work_mem,
-            "statements": suspects,
-        },
+        evidence=structs.asdict(spilled) | {"statements": suspects},
         seen=[
-            f"{significant(files)} files of {size(size_each / files)} a transaction.",
-            *([f"Statements that may sort or hash: {and_so_on(suspects)}"] * bool(suspects)),
+            f"{significant(files)} files of {size(each)} a transaction.",
+            *([f"Statements that may sort or hash: {and_so_on(suspects)}"] if suspects else []),
             *([f"Waits for them took {percent(share)} of the clients' time."] if share else []),
         ],
         why="What does not fit is written out and read in again, through the page cache or "
         "storage, in every transaction.",
         advice=[
-            f"Set work_mem above {size(3 * size_each / files)} for these statements: rows take "
-            "more room in memory than in the file.",
+            f"Set work_mem above {size(3 * each)} for these statements: rows take more room in "
+            "memory than in the file.",
             "Or give the sort an index that has the order already.",
         ],
         refute="Raise work_mem and run again: temporary files must go.",

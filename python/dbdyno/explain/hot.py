@@ -1,0 +1,69 @@
+"""Updates that were not HOT: how many each table had, and which statement prevents them.
+
+Counts and names only; what they cost, and what to say of it, is the rule's.
+"""
+
+from msgspec import Struct
+
+from dbdyno.explain.case import Case
+from dbdyno.explain.needs import committed, grown, known_objects
+from dbdyno.explain.sql import assigned_columns, is_update, written_table
+from dbdyno.explain.statements import statements_of
+from dbdyno.model.telemetry import IndexFacts, TableFacts
+
+_SOURCE = "pg_stat_user_tables"
+
+
+class Misses(Struct, frozen=True):
+    """A table's updates per transaction, those that were not HOT, and those for want of room.
+
+    The server counts the last only from version 16 on: before, they are 0.
+    """
+
+    table: TableFacts
+    updates: float = 0.0
+    misses: float = 0.0
+    to_new_page: float = 0.0
+
+    @property
+    def share(self) -> float:
+        """Of the updates; there must be one."""
+        return self.misses / self.updates
+
+    @property
+    def index_writes(self) -> float:
+        """New index entries per transaction that HOT would have saved."""
+        return self.misses * len(self.table.indexes)
+
+
+class Culprit(Struct, frozen=True):
+    """A statement that assigns a column of an index."""
+
+    sql: str
+    column: str
+    index: IndexFacts
+
+
+def misses_of(case: Case, table: TableFacts) -> Misses:
+    """What the server counted of the table's updates."""
+    if table.name not in known_objects(case, _SOURCE):
+        return Misses(table)
+    names = ("n_tup_upd", "n_tup_hot_upd", "n_tup_newpage_upd")
+    updates, hot, to_new_page = (grown(case, _SOURCE, name, table.name) for name in names)
+    done = committed(case)
+    return Misses(table, updates / done, max(updates - hot, 0.0) / done, to_new_page / done)
+
+
+def culprit_of(case: Case, table: TableFacts) -> Culprit | None:
+    """The first statement that assigns an indexed column of the table."""
+    return next(
+        (
+            Culprit(statement.words, column, index)
+            for statement in statements_of(case)
+            if is_update(statement.sql) and written_table(statement.sql) == table.name
+            for column in assigned_columns(statement.sql)
+            for index in table.indexes
+            if column in index.columns
+        ),
+        None,
+    )
