@@ -36,7 +36,7 @@ class Loss(Struct, frozen=True, kw_only=True):
     ``of_run`` is the share of what the run could have done at its baseline. ``chance`` is
     the part of random placements that lost as much: above 5 % nothing is claimed, and the
     transactions are 0. ``low`` and ``high`` are the 95 % interval of the transactions, from
-    the repeats of the event, and are None where there was only one.
+    the repeats of the event, and are None where there was only one or nothing is claimed.
     """
 
     kind: str
@@ -136,7 +136,9 @@ def _claims(of: Curve, missing: Series, found: list[RunEvent]) -> list[_Claim]:
             kind,
             len(spans[kind]),
             effects.get(kind, 0.0) * float(inside[kind].sum()),
-            _half(_without_others(missing, real, effects, kind), inside[kind]),
+            _half(_without_others(missing, real, effects, kind), inside[kind])
+            if kind in real
+            else None,
             chances[kind],
         )
         for kind in inside

@@ -30,26 +30,34 @@ def chance(series: Series, spans: list[Span], is_low: Mask) -> float:
 
 
 def _misplaced(lengths: Places, samples: int) -> tuple[Places, Places]:
-    """Begins and ends that do not overlap, in order: a row a trial, a column a stretch."""
+    """Begins and ends that do not overlap, in order: a row a trial, a column a stretch.
+
+    On a circle, so that a stretch at the edge is like any other: what goes beyond the last
+    sample goes on at the first.
+    """
     rng = np.random.default_rng(_SEED)
     shuffled = rng.permuted(np.tile(lengths, (TRIALS, 1)), axis=1)
     room = samples - int(lengths.sum())
-    gaps = np.sort(rng.integers(0, room + 1, shuffled.shape), axis=1)
-    ends = gaps + np.cumsum(shuffled, axis=1)
+    gaps = rng.integers(0, room + 1, shuffled.shape)
+    gaps[:, 0] = 0
+    turned = rng.integers(0, samples, (TRIALS, 1))
+    ends = np.sort(gaps, axis=1) + np.cumsum(shuffled, axis=1) + turned
     return ends - shuffled, ends
 
 
 def _lasting(begins: Places, ends: Places, is_low: Mask) -> tuple[Places, Places]:
     """The same stretches, each to the end of what is low after it or to the next one."""
-    next_begins = np.append(begins[:, 1:], np.full((len(begins), 1), len(is_low)), axis=1)
-    return begins, np.minimum(prolonged(ends, is_low), next_begins)
+    rounds, last = np.divmod(ends - 1, len(is_low))
+    lasting = rounds * len(is_low) + prolonged(last + 1, is_low)
+    next_begins = np.append(begins[:, 1:], begins[:, :1] + len(is_low), axis=1)
+    return begins, np.minimum(lasting, next_begins)
 
 
 def _contrasts(series: Series, begins: Places, ends: Places) -> Series:
-    """Mean inside − mean outside, an element a row."""
-    sums = np.append(0.0, np.cumsum(series))
+    """Mean inside − mean outside, an element a row; places go round twice at most."""
+    sums = np.append(0.0, np.cumsum(np.tile(series, 2)))
     inside = (sums[ends] - sums[begins]).sum(axis=1)
     samples = (ends - begins).sum(axis=1)
     rest = np.maximum(len(series) - samples, 1)
-    contrasts: Series = inside / samples - (sums[-1] - inside) / rest
+    contrasts: Series = inside / samples - (sums[len(series)] - inside) / rest
     return contrasts

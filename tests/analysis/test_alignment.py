@@ -1,0 +1,49 @@
+import numpy as np
+import pytest
+
+from dbdyno.analysis.alignment import as_if_read, measured_intervals, over_intervals
+from dbdyno.analysis.readings import Growth
+from tests.support.recordings import MadeRun
+
+
+@pytest.fixture
+def intervals():
+    return measured_intervals(MadeRun(np.arange(12), seconds=10, warmup=2).recording())
+
+
+def reading(time_s, delta, seconds=1.0):
+    times = np.asarray(time_s, dtype=float)
+    return Growth(times, np.full(len(times), seconds), np.asarray(delta, dtype=float))
+
+
+def test_only_measured_intervals_count_and_none_that_was_cut_short(intervals):
+    assert intervals.begin_s.tolist() == list(range(10))
+    assert intervals.committed.tolist() == list(range(2, 12))
+    recording = MadeRun(1, seconds=10, warmup=0).recording()
+    recording.tables["intervals"]["seconds"][-1] = 0.05
+    assert len(measured_intervals(recording).begin_s) == 9
+
+
+def test_a_reading_between_two_intervals_is_shared_by_them(intervals):
+    amounts = over_intervals(reading(np.arange(0, 10) + 0.25, [0, 0, 0, 8, *[0] * 6]), intervals)
+    assert amounts[1:5].tolist() == [0, 6, 2, 0]
+
+
+def test_intervals_that_readings_do_not_cover_are_unknown(intervals):
+    with_gap = reading([1, 2, 3, 6, 7], [1] * 5)
+    known = ~np.isnan(over_intervals(with_gap, intervals))
+    assert np.flatnonzero(known).tolist() == [0, 1, 2, 5, 6]
+    assert np.isnan(over_intervals(reading([], []), intervals)).all()
+
+
+def test_what_was_read_after_the_load_is_left_out(intervals):
+    late = reading(np.arange(1, 12), [*[1] * 9, 1, 500])
+    assert over_intervals(late, intervals).sum() == 10
+
+
+def test_a_blurred_series_keeps_its_sum_and_loses_its_edges(intervals):
+    series = np.array([0, 0, 0, 0, 10, 0, 0, 0, 0, 0.0])
+    blurred = as_if_read(series, intervals, reading(np.arange(0, 10) + 0.5, [0] * 10))
+    assert blurred[3:6].tolist() == [2.5, 5, 2.5]
+    sharp = as_if_read(series, intervals, reading(np.arange(1, 11), [0] * 10))
+    assert sharp.tolist() == series.tolist()
