@@ -19,6 +19,7 @@ from dbdyno.run.tools import engine_tools
 from dbdyno.servers.base import Server
 from dbdyno.servers.private import start_private
 from dbdyno.servers.spec import ServerSpec
+from dbdyno.targets.postgresql import TARGET
 from tests.conftest import SMALL
 
 pytestmark = pytest.mark.usefixtures("home")
@@ -174,6 +175,15 @@ def test_nothing_is_watched_when_it_is_off(database: Server, one_row: str):
     assert len(recording.tables["samples"]["time_s"]) == 0
     assert recording.plan["activity_interval_ns"] is None
     assert recording.record.valid
+
+
+def test_a_load_that_needs_every_connection_gets_them(database: Server, one_row: str):
+    with database.connect() as control:
+        free = TARGET.free_connections(control).count
+    recording = measure(database, one_row, clients=free, duration_ns=SECOND_NS)
+    assert recording.record.valid
+    assert "no connection is left beside the load's" in lacks(recording)["server"]
+    assert (recording.tables["samples"]["source"] == "machine").sum() >= 2
 
 
 def test_a_role_that_may_see_little(database: Server, one_row: str):

@@ -4,14 +4,21 @@ With ``--telemetry off`` there is no connection, no thread and no file of it.
 """
 
 from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from typing import Protocol
 
+from dbdyno.errors import DbdynoError
 from dbdyno.model.frame import Frame
 from dbdyno.run.options import RunOptions
-from dbdyno.run.plan import cores_available
+from dbdyno.run.plan import client_count, cores_available
 from dbdyno.run.scene import Scene
 from dbdyno.store import RunWriter
+from dbdyno.targets.base import FreeConnections
+from dbdyno.targets.connection import Connection
 from dbdyno.telemetry.recorder import Recorder, Watched
+
+# One for the server's numbers, one for its sessions, one to ask where its log is.
+CONNECTIONS = 3
 
 
 class Follower(Protocol):
@@ -41,10 +48,12 @@ def watching(
     if options.telemetry == "off":
         return nullcontext(_Nobody())
     server, telemetry = scene.server, scene.target.telemetry
+    free = scene.target.free_connections(scene.control)
+    is_room = free.count - client_count(options) >= CONNECTIONS
     watched = Watched(
         level=options.telemetry,
         telemetry=telemetry,
-        connect=server.connect,
+        connect=server.connect if is_room else partial(_refuse, free),
         process_id=server.process_id,
         data_directory=server.data_directory,
         log_path=options.server_log or server.log_path,
@@ -52,3 +61,10 @@ def watching(
         cores=cores_available(),
     )
     return Recorder(watched, writer)
+
+
+def _refuse(free: FreeConnections) -> Connection:
+    """Where the load needs all connections, telemetry must not take one of them."""
+    raise DbdynoError(
+        "no_connection_left", f"no connection is left beside the load's ({free.reason})", free.hint
+    )
