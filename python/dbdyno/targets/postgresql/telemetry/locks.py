@@ -5,8 +5,9 @@ waiters have marked as theirs to take next. Locks by the fast path are left out:
 for one has moved it to the common table. The queue is worked out by whoever asked: the
 server's own function for that stops all locking while it looks, once a waiter.
 
-With 500 sessions queueing for one row on PostgreSQL 15 (2500 locks, 501 of them told), on one
-of two cores, a look took 1.2 ms, of which 0.2 ms on our side; all locks untold 2.0 ms.
+With 500 sessions queueing for one row on PostgreSQL 15 (2500 locks, 501 of them told in 4 rows),
+a look took 1.7 ms of a busy server's processor, of which the server's own list is 0.7, and
+0.35 ms of ours; when nobody waits, hardly more than the list.
 """
 
 from collections.abc import Sequence
@@ -19,24 +20,25 @@ from dbdyno.targets.postgresql.names import table_name
 from dbdyno.targets.telemetry import Lock
 
 # Sessions that are alike share a row, so that a queue of hundreds is a few rows. The columns
-# from locktype on are together the locked thing.
+# of {thing} are together what is locked.
 LOOK = """
-    with things as materialized (
-        select {thing}, mode, granted, array_agg(pid) as pids, array_agg({waited}) as waits
-        from pg_lock_status() where not fastpath and mode <> 'SIReadLock'
-        group by {thing}, mode, granted),
-    awaited as materialized (select * from things where not granted)
-    select pids, waits, mode, granted,
+    with slow as materialized (
+        select {thing}, pid, mode, granted, {waited} as waited_s
+        from pg_lock_status() where not fastpath and mode <> 'SIReadLock'),
+    awaited as materialized (
+        select distinct transactionid, virtualxid, relation, objid from slow where not granted)
+    select array_agg(pid), array_agg(waited_s), mode, granted,
         coalesce((select {name} from pg_class c join pg_namespace n on n.oid = c.relnamespace
             where c.oid = relation and database in (0,
                 (select oid from pg_database where datname = current_database()))), ''),
         {thing}
-    from things
+    from slow
     where not granted or exists (select from awaited) and (locktype = 'tuple'
         or transactionid in (select transactionid from awaited where transactionid is not null)
         or virtualxid in (select virtualxid from awaited where virtualxid is not null)
         or relation in (select relation from awaited where relation is not null)
-        or objid in (select objid from awaited where objid is not null))"""
+        or objid in (select objid from awaited where objid is not null))
+    group by {thing}, mode, granted"""
 
 THING = """locktype, database, relation, page, tuple, virtualxid, transactionid, classid, objid,
         objsubid"""
