@@ -8,6 +8,7 @@ The writer does no arithmetic: whoever measures gives it the final record.
 import re
 import secrets
 import shutil
+import threading
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
@@ -55,6 +56,7 @@ class RunWriter:
             self.folder = runs / self.record.run_id
             self._fill(plan)
         self._masker = Masker(plan.endpoint.password)
+        self._log_lock = threading.Lock()
 
     def _fill(self, plan: Plan) -> None:
         """Make the folder elsewhere and move it into its place with all that a reader needs."""
@@ -103,7 +105,7 @@ class RunWriter:
         """Add a line to the log, with the time."""
         now = datetime.now(UTC).isoformat(timespec="milliseconds")
         path = self.folder / LOG
-        with explained("writing", path):
+        with explained("writing", path), self._log_lock:
             self._log.write(f"{now} {self._masker.mask(line)}\n")
 
     def finish(self, record: RunRecord) -> None:
