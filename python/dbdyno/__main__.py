@@ -1,7 +1,5 @@
 """``python -m dbdyno`` is ``dbdyno``."""
 
-import sys
+from dbdyno.cli import start
 
-from dbdyno.cli import main
-
-sys.exit(main())
+start()

@@ -3,6 +3,6 @@
 Text in; text, or one JSON object, out.
 """
 
-from dbdyno.cli.app import main
+from dbdyno.cli.app import main, start
 
-__all__ = ["main"]
+__all__ = ["main", "start"]
