@@ -15,8 +15,6 @@ from msgspec import Struct
 from dbdyno.host import files
 from dbdyno.host.processes import Process, ProcessTable, Used, read_process
 
-Numbers = dict[str, float]
-
 # A child that is buried while the others are read would be missing from the sum. So the
 # reading is repeated, though not for ever where connections come and go all the time.
 _TRIES = 3
@@ -63,11 +61,13 @@ class ProcessGroup:
         self._started: int | None = None
         self._seen: dict[_Thread, _Turns] = {}
         self._gone = _Turns()
-        self._largest: Numbers = {}
+        self._largest: dict[str, float] = {}
 
     def members(self, table: ProcessTable) -> list[Process]:
         """Who belongs to it now; nobody once the first process has ended."""
         found = self._listed(table)
+        if self._alone:
+            return found[:1]
         for _ in range(_TRIES):
             now = read_process(table.root, self.first)
             if not found or now is None or now.buried == found[0].buried:
@@ -79,11 +79,10 @@ class ProcessGroup:
         tree = table.tree(self.first, fresh=fresh)
         if tree and self._started is None:
             self._started = tree[0].started
-        if not tree or tree[0].started != self._started:
-            return []  # its number has been given to another
-        return tree[:1] if self._alone else tree
+        # Its number may have been given to another.
+        return tree if tree and tree[0].started == self._started else []
 
-    def read(self, table: ProcessTable) -> Numbers:
+    def read(self, table: ProcessTable) -> dict[str, float]:
         """Its sums and levels; nothing once it has ended."""
         members = self.members(table)
         if not members:
@@ -101,7 +100,7 @@ class ProcessGroup:
             "memory_bytes": look.private_bytes + look.shared_bytes,
         }
 
-    def bytes_read(self, table: ProcessTable) -> Numbers:
+    def bytes_read(self, table: ProcessTable) -> dict[str, float]:
         """Bytes from storage; nothing once it has ended, PermissionError if not for us.
 
         The kernel adds those of buried children to their parent's itself.
@@ -110,7 +109,7 @@ class ProcessGroup:
         known = [each for each in told if each is not None]
         return self._held({"read_bytes": sum(known)}) if known else {}
 
-    def _scheduled(self, turns: dict[_Thread, _Turns], root: Path) -> Numbers:
+    def _scheduled(self, turns: dict[_Thread, _Turns], root: Path) -> dict[str, float]:
         for thread in self._seen.keys() - turns.keys():
             self._gone += self._seen[thread]
         self._seen = turns
@@ -122,14 +121,14 @@ class ProcessGroup:
         is_queue_told = (root / "proc/self/schedstat").exists()
         return switches | ({"run_queue_us": total.queued_ns / 1000} if is_queue_told else {})
 
-    def _held(self, counters: Numbers) -> Numbers:
+    def _held(self, counters: dict[str, float]) -> dict[str, float]:
         """A child that died unnoticed makes a sum fall for a moment; it is known next time."""
         held = {name: max(value, self._largest.get(name, 0)) for name, value in counters.items()}
         self._largest |= held
         return held
 
 
-def _used(members: Iterable[Process], *, with_buried: bool) -> Numbers:
+def _used(members: Iterable[Process], *, with_buried: bool) -> dict[str, float]:
     total = Used()
     for process in members:
         total += process.used + process.buried if with_buried else process.used
@@ -141,7 +140,7 @@ def _in_state(members: Iterable[Process], states: str) -> int:
 
 
 def _look(root: Path, members: Iterable[Process]) -> _Look:
-    look = _Look(turns={})
+    look = _Look()
     for process in members:
         private = shared = 0
         for thread, folder in _threads(root, process):
