@@ -3,7 +3,7 @@
 import os
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -61,16 +61,19 @@ def account_of(pid: int) -> Iterator[Path]:
         pytest.skip(
             "the kernel's own account of a group needs control groups of version 1, as root"
         )
-    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-    move(folder, str(pid), *children)
-    yield folder
-    move(ACCOUNTS, *(folder / "cgroup.procs").read_text().split())
-    folder.rmdir()
+    try:
+        move(folder, str(pid), *Path(f"/proc/{pid}/task/{pid}/children").read_text().split())
+        yield folder
+    finally:
+        while pids := (folder / "cgroup.procs").read_text().split():
+            move(ACCOUNTS, *pids)
+        folder.rmdir()
 
 
 def move(group: Path, *pids: str) -> None:
     for pid in pids:
-        (group / "cgroup.procs").write_text(pid)
+        with suppress(ProcessLookupError):  # it has ended since
+            (group / "cgroup.procs").write_text(pid)
 
 
 def test_processor_time_agrees_with_the_kernels_account_while_backends_come_and_go(
