@@ -105,7 +105,11 @@ def _locks(
 
 
 def _with_rows(locks: list[Lock]) -> list[Lock]:
-    """Who waits for a transaction to end has marked the row it wants: that is the place."""
+    """Who waits for a transaction to end has marked the row it wants: that is the place.
+
+    Not so who has followed a row to its newest version: it waits for whoever made that one
+    without a mark, and the place stays unknown.
+    """
     marks = {lock.pid: lock for lock in locks if lock.granted and lock.kind == "tuple"}
     return [
         msgspec.structs.replace(lock, relation=mark.relation, row=mark.row)
