@@ -75,7 +75,7 @@ def _writing() -> list[Cause]:
             name="no-room",
             title="fillfactor 100 with long rows",
             run=(script("update_value"), "-c", "4"),
-            sql=UPDATED.format(fillfactor=100, width=1800, rows=20_000),
+            sql=UPDATED.format(fillfactor=100, width=1800, rows=100_000),
             expected=frozenset({"hot_updates"}),
         ),
         Cause(
@@ -90,6 +90,7 @@ def _writing() -> list[Cause]:
             title="an idle transaction while rows are updated",
             run=(script("update_hot"), "-c", "4"),
             sql=UPDATED.format(fillfactor=100, width=10, rows=50),
+            settings={"synchronous_commit": "off"},
             disturb=disturbances.idle_transaction,
             expected=frozenset({"long_transaction"}),
         ),
