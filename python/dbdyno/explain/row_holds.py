@@ -9,6 +9,7 @@ which time the row is free, is in: the two are much alike. Outside of a transact
 statement is all there is. What a queue means is for the rules to say.
 """
 
+import math
 import re
 from collections import defaultdict
 
@@ -18,7 +19,7 @@ from dbdyno.analysis.bounds import row_hold_bound_tps
 from dbdyno.analysis.lock_queue import Edge, LockQueue, statement_means_ms
 from dbdyno.explain.case import Case
 from dbdyno.explain.needs import needed
-from dbdyno.explain.sql import written_table
+from dbdyno.explain.sql import is_update, written_table
 from dbdyno.explain.statements import table_of
 from dbdyno.model.recording import rows
 from dbdyno.model.telemetry import NO_STATEMENT
@@ -34,6 +35,8 @@ _END = re.compile(r"\s*(end|commit|rollback|abort)\b", re.I)
 class RowHold(Struct, frozen=True, kw_only=True):
     """One statement at which clients wait for rows of one table that other clients hold.
 
+    Or could: behind a queue, statements on fewer rows than there are clients are told of with
+    no waiting, because the queue before them may be the reason that nobody is seen there.
     ``script_share`` is the share of the transactions that run it. ``rows`` and ``hold_s``
     are None where they are not known.
     """
@@ -57,10 +60,45 @@ def row_holds(case: Case) -> list[RowHold]:
         is_for_a_row = edge.lock in ROW_LOCKS and edge.waiter != NO_STATEMENT
         if is_for_a_row and edge.waiter_who == edge.blocker_who == "client":
             queues[scripts[edge.waiter], _relation(case, edge)].append(edge)
-    holds = [_row_hold(case, queue, relation, edges) for (_, relation), edges in queues.items()]
+    holds = [
+        _row_hold(case, queue, _Queue(script, relation, edges))
+        for (script, relation), edges in queues.items()
+    ]
     least_s = _SLIP * sum(hold.waiting_s for hold in holds)
-    worth_it = (hold for hold in holds if hold.waiting_s >= least_s)
-    return sorted(worth_it, key=lambda hold: hold.statement)
+    worth_it = [hold for hold in holds if hold.waiting_s >= least_s]
+    behind = [_row_hold(case, queue, quiet) for quiet in _shielded(case, worth_it)]
+    return sorted([*worth_it, *behind], key=lambda hold: hold.statement)
+
+
+class _Queue(Struct, frozen=True):
+    """Waits for rows of one table, of the clients that run one script."""
+
+    script: int
+    relation: str
+    edges: list[Edge]
+
+
+def _shielded(case: Case, seen: list[RowHold]) -> list[_Queue]:
+    """Tables of few rows that transactions lock behind a queue, and where nobody was seen."""
+    clients = case.recording.plan["clients"]
+    found: dict[tuple[int, str], _Queue] = {}
+    for hold in seen:
+        for number in while_held(case, hold.statement):
+            relation = _locked_table(case, number)
+            few = relation and (_rows_of(case, relation) or math.inf) < clients
+            if relation and few and not any(_is_of(hold.script, relation, one) for one in seen):
+                found[hold.script, relation] = _Queue(hold.script, relation, [])
+    return list(found.values())
+
+
+def _is_of(script: int, relation: str, hold: RowHold) -> bool:
+    return (hold.script, hold.relation) == (script, relation)
+
+
+def _locked_table(case: Case, statement: int) -> str | None:
+    """The table whose rows a statement changes, and so locks."""
+    sql = next(text for number, _, text in _texts(case) if number == statement)
+    return written_table(sql) if is_update(sql) else None
 
 
 def _relation(case: Case, edge: Edge) -> str:
@@ -69,20 +107,31 @@ def _relation(case: Case, edge: Edge) -> str:
     return edge.relation or written_table(sql) or UNKNOWN
 
 
-def _row_hold(case: Case, queue: LockQueue, relation: str, edges: list[Edge]) -> RowHold:
-    """Of the statement with the most waiters: at the others a look was late."""
-    statement = max(edges, key=lambda edge: edge.client_seconds).waiter
-    script = _script_of(case)[statement]
+def _row_hold(case: Case, queue: LockQueue, of: _Queue) -> RowHold:
+    statement = _locking_statement(case, of)
     return RowHold(
         statement=statement,
-        script=script,
-        script_share=_script_share(case, script),
-        relation=relation,
-        waiting_s=sum(edge.client_seconds for edge in edges),
-        waiting_mean=sum(edge.waiters_mean for edge in edges),
-        rows=_rows_of(case, relation),
+        script=of.script,
+        script_share=_script_share(case, of.script),
+        relation=of.relation,
+        waiting_s=sum(edge.client_seconds for edge in of.edges),
+        waiting_mean=sum(edge.waiters_mean for edge in of.edges),
+        rows=_rows_of(case, of.relation),
         hold_s=hold_s(case, queue, statement),
     )
+
+
+def _locking_statement(case: Case, of: _Queue) -> int:
+    """The first that changes the table; else that with the most waiters.
+
+    A look is late for some sessions: they then seem to wait at another statement.
+    """
+    scripts = _script_of(case)
+    own = [number for number in scripts if scripts[number] == of.script]
+    changing = [number for number in own if _locked_table(case, number) == of.relation]
+    if changing:
+        return min(changing)
+    return max(of.edges, key=lambda edge: edge.client_seconds).waiter
 
 
 def bound_tps(holds: list[RowHold], relation: str) -> float | None:
