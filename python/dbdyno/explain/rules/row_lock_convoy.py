@@ -99,11 +99,7 @@ def _certainty(convoy: Convoy) -> Certainty:
 
 def _seen(case: Case, convoy: Convoy) -> list[str]:
     texts = {one.number: one.words for one in statements_of(case)}
-    said = [
-        f"On average {significant(hold.waiting_mean)} wait for {_rows(hold)} at "
-        f"“{texts[hold.statement]}”: {percent(hold.waiting_s / convoy.total_s)} of all their time."
-        for hold in convoy.holds
-    ]
+    said = [_waiting_told(convoy, hold, texts[hold.statement]) for hold in convoy.holds]
     if convoy.shield is None:
         said += [
             f"{_rows(hold).capitalize()} come first and hold back nobody: {convoy.clients} "
@@ -115,6 +111,15 @@ def _seen(case: Case, convoy: Convoy) -> list[str]:
     if convoy.of_bound is not None:
         said.append(f"Throughput is {percent(convoy.of_bound)} of the bound.")
     return said
+
+
+def _waiting_told(convoy: Convoy, hold: RowHold, text: str) -> str:
+    if not hold.waiting_s:
+        return f"Nobody was seen waiting for {_rows(hold)} at “{text}”, behind the queue."
+    return (
+        f"On average {significant(hold.waiting_mean)} wait for {_rows(hold)} at “{text}”: "
+        f"{percent(hold.waiting_s / convoy.total_s)} of all their time."
+    )
 
 
 def _advice(convoy: Convoy) -> list[str]:
