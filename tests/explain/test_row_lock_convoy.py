@@ -1,5 +1,6 @@
 import pytest
 from inline_snapshot import snapshot
+from msgspec.structs import replace
 
 from dbdyno.explain.case import Case
 from dbdyno.explain.row_holds import bound_tps, row_holds, while_held
@@ -114,3 +115,22 @@ def test_waits_behind_a_foreign_session_are_not_a_convoy():
 
 def test_could_not_look_without_looks():
     assert isinstance(said(RULE, MadeRun()), CouldNotLook)
+
+
+def test_a_row_behind_the_queue_bounds_also_where_nobody_is_seen_waiting_for_it():
+    """Five hundred clients: a look seldom finds one of the few whom the tellers let past."""
+    finding = said(RULE, queue(40, 0, tps=2000))
+    assert finding.title == "Row-lock convoy: pgbench_tellers shields pgbench_branches"
+    assert "Nobody was seen waiting for the 1 row of pgbench_branches" in " ".join(finding.seen)
+
+
+def test_a_waiter_seen_at_another_statement_counts_where_its_row_is_changed():
+    at_branches = replace(behind(TELLERS, 3), relation="pgbench_branches")
+    run = tpcb(
+        16, [waiting(TELLERS, 9), waiting(END, 1, "", "")], [behind(TELLERS, 6), at_branches]
+    )
+    holds = row_holds(Case(run.recording(), HISTOGRAMS))
+    assert [(hold.statement, hold.relation) for hold in holds] == [
+        (TELLERS, "pgbench_tellers"),
+        (BRANCHES, "pgbench_branches"),
+    ]
