@@ -119,7 +119,8 @@ def test_could_not_look_without_looks():
 
 def test_a_row_behind_the_queue_bounds_also_where_nobody_is_seen_waiting_for_it():
     """Five hundred clients: a look seldom finds one of the few whom the tellers let past."""
-    finding = said(RULE, queue(40, 0, tps=2000))
+    run = queue(40, 0, tps=2000).latency(BRANCHES, 0.3, count=2000)
+    finding = said(RULE, run)
     assert finding.title == "Row-lock convoy: pgbench_tellers shields pgbench_branches"
     assert "Nobody was seen waiting for the 1 row of pgbench_branches" in " ".join(finding.seen)
 
