@@ -20,8 +20,8 @@ HEAD = """\
 # The truth set
 
 An explanation is worth what it names when the cause is known. These runs have a cause planted in
-them, on real servers, or none; each was made {times} times, in turns, on one machine with PostgreSQL
-{version}. `make test` makes each once and fails where another cause than the planted one is the
+them, on real servers, or none; each was made {times} times, in turns, on one machine with
+PostgreSQL {version}. `make test` makes each once and fails where another cause than the planted one is the
 top finding, or where a clean run has a finding above a note. The table below is written by
 `python -m tests.planted`.
 
@@ -40,7 +40,7 @@ def main() -> None:
             version, (top, *rest) = _named(cause)
             tops[cause.name][top] += 1
             others[cause.name].update(rest)
-            print(f"{turn + 1}/{TIMES} {cause.name}: {top}", file=sys.stderr)
+            sys.stderr.write(f"{turn + 1}/{TIMES} {cause.name}: {top}\n")
     lines = (_line(cause, tops[cause.name], others[cause.name]) for cause in causes())
     head = HEAD.format(times=TIMES, version=version.split()[0])
     PAGE.write_text(head + "\n".join(lines) + "\n", encoding="utf-8")
