@@ -21,9 +21,9 @@ HEAD = """\
 
 An explanation is worth what it names when the cause is known. These runs have a cause planted in
 them, on real servers, or none; each was made {times} times, in turns, on one machine with
-PostgreSQL {version}. `make test` makes each once and fails where another cause than the planted one is the
-top finding, or where a clean run has a finding above a note. The table below is written by
-`python -m tests.planted`.
+PostgreSQL {version}. `make test` makes each once and fails where another cause than the
+planted one is the top finding, or where a clean run has a finding above a note. The table below
+is written by `python -m tests.planted`.
 
 | planted | named first | named as well (minor and graver) |
 |---|---|---|
