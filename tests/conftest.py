@@ -10,8 +10,8 @@ from psycopg import Connection
 from psycopg.conninfo import make_conninfo
 
 from dbdyno.servers.base import Server
-from dbdyno.servers.binaries import embedded_binaries, local_binaries
-from dbdyno.servers.connecting import endpoint_of, open_connection
+from dbdyno.servers.connecting import endpoint_at
+from dbdyno.servers.postgresql.binaries import embedded_binaries, local_binaries
 from dbdyno.servers.private import start_private
 from dbdyno.servers.spec import ServerSpec
 
@@ -73,8 +73,7 @@ def new_database() -> Iterator[Callable[[Server], Server]]:
             connection.execute(f"create database {name}")
         made.append((server, name))
         conninfo = make_conninfo(server.conninfo, dbname=name)
-        with open_connection(conninfo) as connection:
-            return replace(server, conninfo=conninfo, resolved=endpoint_of(connection))
+        return replace(server, conninfo=conninfo, resolved=endpoint_at(conninfo))
 
     yield make
     for server, name in made:

@@ -7,7 +7,7 @@ from typing import IO
 import pytest
 
 from dbdyno.model.plan import Plan
-from dbdyno.servers.binaries import embedded_binaries, local_binaries
+from dbdyno.servers.postgresql.binaries import embedded_binaries, local_binaries
 from tests.engine.postgres import Postgres
 from tests.engine.running import Happening, Told, run
 

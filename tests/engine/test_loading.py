@@ -12,7 +12,7 @@ from dbdyno.engine import load
 from dbdyno.errors import DbdynoError
 from dbdyno.model.frame import Loaded, Progress
 from dbdyno.model.plan import LoadColumn, LoadPlan, LoadTable, Tls
-from dbdyno.servers.binaries import local_binaries
+from dbdyno.servers.postgresql.binaries import local_binaries
 from tests.engine.certificates import make_certificates
 from tests.engine.postgres import Postgres, wait_until
 from tests.engine.proxies import forward_to, listening

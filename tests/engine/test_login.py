@@ -4,7 +4,7 @@ import pytest
 
 from dbdyno.model.frame import Connected, Hello
 from dbdyno.model.plan import Address, TcpAddress, UnixSocket
-from dbdyno.servers.binaries import local_binaries
+from dbdyno.servers.postgresql.binaries import local_binaries
 from tests.engine.postgres import Postgres, free_port
 from tests.engine.running import plan_for, run, times
 

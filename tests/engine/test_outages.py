@@ -5,7 +5,7 @@ import time
 import pytest
 
 from dbdyno.model.frame import Interval, Outage
-from dbdyno.servers.binaries import local_binaries
+from dbdyno.servers.postgresql.binaries import local_binaries
 from tests.engine.postgres import Postgres
 from tests.engine.running import MS, SECOND, plan_for, times
 

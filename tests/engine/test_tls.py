@@ -4,7 +4,7 @@ import pytest
 
 from dbdyno.model.frame import Connected
 from dbdyno.model.plan import Tls
-from dbdyno.servers.binaries import local_binaries
+from dbdyno.servers.postgresql.binaries import local_binaries
 from tests.engine.certificates import make_certificates
 from tests.engine.postgres import Postgres
 from tests.engine.proxies import intercept, listening_tcp

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from dbdyno.errors import DbdynoError
-from dbdyno.servers import maven
-from dbdyno.servers.binaries import embedded_binaries, find_binaries, local_binaries
+from dbdyno.servers.postgresql import maven
+from dbdyno.servers.postgresql.binaries import embedded_binaries, find_binaries, local_binaries
 from dbdyno.servers.spec import ServerSpec, parse_spec
 
 # Stands for Maven's client: copies an archive into the folder that it is asked to fill.

@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from dbdyno.servers.binaries import embedded_binaries
+from dbdyno.servers.postgresql.binaries import embedded_binaries
 from dbdyno.servers.private import start_private
 from dbdyno.servers.processes import end, is_running, mark_of, parent_of
 from dbdyno.servers.spec import ServerSpec

@@ -9,7 +9,7 @@ import pytest
 
 from dbdyno.errors import DbdynoError
 from dbdyno.servers import kept
-from dbdyno.servers.binaries import embedded_binaries
+from dbdyno.servers.postgresql.binaries import embedded_binaries
 from dbdyno.servers.processes import ProcessMark, end, is_running, mark_of
 from dbdyno.servers.record import read_record
 from dbdyno.servers.spec import ServerSpec

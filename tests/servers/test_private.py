@@ -13,8 +13,8 @@ from dbdyno.errors import DbdynoError
 from dbdyno.home import home_folder
 from dbdyno.servers import cluster, places, privileges
 from dbdyno.servers.base import Server
-from dbdyno.servers.binaries import embedded_binaries, local_binaries
 from dbdyno.servers.existing import use_existing
+from dbdyno.servers.postgresql.binaries import embedded_binaries, local_binaries
 from dbdyno.servers.private import start_private
 from dbdyno.servers.processes import ProcessMark, is_running, mark_of
 from dbdyno.servers.spec import ServerSpec

@@ -20,6 +20,9 @@ from dbdyno.servers.spec import ServerSpec, parse_spec
                 settings={"shared_preload_libraries": "auto_explain,pg_prewarm", "jit": "off"},
             ),
         ),
+        ("mariadb", ServerSpec("mariadb")),
+        ("mysql:/opt/mysql", ServerSpec("mysql", path=Path("/opt/mysql"))),
+        ("mariadb,sync_binlog=1", ServerSpec("mariadb", settings={"sync_binlog": "1"})),
         ("postgres,cluster_name=a=b", ServerSpec(settings={"cluster_name": "a=b"})),
     ],
 )
@@ -30,7 +33,7 @@ def test_a_spec_is_read(text: str, spec: ServerSpec) -> None:
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("mysql", "unknown kind"),
+        ("oracle", "unknown kind"),
         ("", "unknown kind"),
         ("postgres:new", "neither a major version nor a path"),
         ("postgres,fsync", "not setting=value"),

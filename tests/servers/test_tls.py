@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from dbdyno.servers.base import Server
-from dbdyno.servers.binaries import local_binaries
 from dbdyno.servers.existing import use_existing
+from dbdyno.servers.postgresql.binaries import local_binaries
 from dbdyno.servers.private import start_private
 from dbdyno.servers.spec import ServerSpec
 from tests.conftest import SMALL

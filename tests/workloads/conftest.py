@@ -10,7 +10,7 @@ from psycopg import Connection
 from dbdyno.model.frame import Loaded, Progress
 from dbdyno.model.plan import LoadPlan
 from dbdyno.servers.base import Server
-from dbdyno.servers.binaries import embedded_binaries
+from dbdyno.servers.postgresql.binaries import embedded_binaries
 from dbdyno.targets.registry import all_targets
 from dbdyno.workloads.loading import LoadProgress
 from dbdyno.workloads.parameters import Value

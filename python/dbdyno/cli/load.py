@@ -11,7 +11,7 @@ from dbdyno.run.grammar import WeightedName
 from dbdyno.run.options import SECOND_NS, DataOptions, TargetOptions
 from dbdyno.run.runner import SEED_BITS
 from dbdyno.run.scene import enter, load_told, prepare
-from dbdyno.run.target import names_a_kind, open_server
+from dbdyno.run.target import is_passing, open_server
 from dbdyno.run.tools import engine_tools
 from dbdyno.run.work import find_work
 
@@ -58,7 +58,7 @@ def load(
 
 def refuse_passing_server(target: TargetOptions, doing: str) -> None:
     """A private server would be gone with its data when the command ends."""
-    if target.target is None and (target.server is None or names_a_kind(target.server)):
+    if is_passing(target):
         raise DbdynoError(
             code="usage",
             message=f"{doing} needs a database that stays",

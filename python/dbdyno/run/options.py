@@ -15,6 +15,7 @@ from cyclopts import Group, Parameter, Token
 from dbdyno.model.plan import Io, QueryMode, Stage, Think
 from dbdyno.model.telemetry import Level
 from dbdyno.run import grammar
+from dbdyno.targets.durability import Promise
 
 SECOND_NS = 1_000_000_000
 
@@ -68,13 +69,18 @@ class TargetOptions:
     """Which database."""
 
     target: Annotated[str | None, _flag("--target", group=_TARGET, metavar="URL")] = None
-    """A database that exists, as libpq writes it: postgresql://user@host/db."""
+    """A database that exists: postgresql://user@host/db as libpq writes it, or mysql://…."""
 
     server: Annotated[str | None, _flag("--server", group=_TARGET, metavar="SPEC")] = None
-    """A new private server, postgres[:VERSION|PATH][,setting=value…], or the name of a kept one."""
+    """A new private server, KIND[:VERSION|PATH][,setting=value…], or the name of a kept one.
+
+    KIND is postgres, mariadb or mysql."""
 
     settings: Annotated[tuple[tuple[str, str], ...], _pairs("--set", group=_TARGET)] = ()
     """A setting of the private server; repeatable."""
+
+    durability: Annotated[Promise | None, _flag("--durability", group=_TARGET)] = None
+    """What a private server promises of a crash, the same on every kind: full, relaxed or none."""
 
 
 @Parameter(name="*")

@@ -6,13 +6,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import Literal, Self
 
-from psycopg import Connection
-
 from dbdyno.model.plan import Endpoint
 from dbdyno.servers.connecting import open_connection, url_of
 from dbdyno.servers.settings import Setting
+from dbdyno.targets.connection import Connection
 
-Kind = Literal["existing", "private", "kept"]
+Use = Literal["existing", "private", "kept"]
 
 
 def leave_running() -> None:
@@ -28,8 +27,8 @@ class Server:
     that is not ours is None. ``settings`` are those that dbdyno or its user chose for it.
     """
 
-    kind: Kind
-    conninfo: str = field(repr=False)  # may hold a password
+    kind: Use
+    conninfo: str = field(repr=False)  # a URL, or libpq's words; may hold a password
     resolved: Endpoint = field(repr=False)
     process_id: int | None = None
     data_directory: Path | None = None

@@ -1,121 +1,60 @@
-"""Control connections: opened by libpq's rules, and translated for the engine.
+"""Control connections: opened by the driver of the protocol that the target names.
 
-libpq resolves everything (URLs, ``PG*`` variables, service files, passfiles, several hosts).
-What it arrived at is read back from the live connection, so the load goes to the very server
-that answered. Nothing here prints a password.
+``Driver`` is what each protocol's folder offers. It is imported when a target needs it, since
+drivers take long to import and most runs need one.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
-from urllib.parse import quote, urlencode
 
-import psycopg
-from psycopg import Connection, conninfo
-from psycopg.pq import Conninfo
+from dbdyno.model.plan import Endpoint, Protocol
+from dbdyno.targets.connection import Connection
 
-from dbdyno.model.plan import Address, Endpoint, TcpAddress, Tls, TlsMode, UnixSocket
-from dbdyno.servers.refusals import malformed, refusal
+SCHEMES: dict[str, Protocol] = {"mysql": "mysql", "mariadb": "mysql"}
 
-APPLICATION_NAME = "dbdyno"
-CONNECT_TIMEOUT_S = 10
+
+@dataclass(frozen=True, kw_only=True)
+class Driver:
+    """How servers of one protocol are reached.
+
+    ``open`` gives a connection in autocommit mode. ``pinned`` is the target narrowed to the
+    server that answered there. ``process_id`` and ``data_directory`` are None where the server
+    is elsewhere, or does not tell.
+    """
+
+    open: Callable[[str], Connection]
+    endpoint_of: Callable[[Connection], Endpoint]
+    url_of: Callable[[Endpoint], str]
+    pinned: Callable[[str, Connection], str]
+    process_id: Callable[[Connection], int | None]
+    data_directory: Callable[[Connection], Path | None]
+
+
+def protocol_of(target: str) -> Protocol:
+    """The protocol that a target speaks; whatever has no scheme is libpq's to read."""
+    return SCHEMES.get(target.partition("://")[0].lower(), "postgresql")
+
+
+def driver_of(protocol: Protocol) -> Driver:
+    """The driver of a protocol."""
+    driver: Driver = import_module(f"dbdyno.servers.{protocol}").DRIVER
+    return driver
 
 
 def open_connection(target: str) -> Connection:
-    """A control connection to ``target``: a URL, a conninfo string, or empty for libpq's own."""
-    try:
-        given = conninfo.conninfo_to_dict(target)
-    except psycopg.ProgrammingError as error:
-        raise malformed(target, error) from None
-    wanted = {**given, **_patience(given), "application_name": APPLICATION_NAME}
-    try:
-        return psycopg.connect(conninfo.make_conninfo("", **wanted), autocommit=True)
-    except psycopg.OperationalError as error:
-        raise refusal(error, given) from None
+    """A control connection to a target: a URL, a conninfo string, or empty for libpq's own."""
+    return driver_of(protocol_of(target)).open(target)
 
 
-def _patience(given: Mapping[str, object]) -> dict[str, int]:
-    """Our own timeout, unless the target, the environment or a service file has one."""
-    if "connect_timeout" in given or "service" in given:
-        return {}
-    defaults = {option.keyword: option.val for option in Conninfo.get_defaults()}
-    return {} if defaults.get(b"connect_timeout") else {"connect_timeout": CONNECT_TIMEOUT_S}
-
-
-def endpoint_of(connection: Connection) -> Endpoint:
-    """Where this connection leads, for the engine to follow."""
-    options = _options(connection)
-    info = connection.info
-    parameters = {"application_name": APPLICATION_NAME}
-    if options.get("options"):
-        parameters["options"] = options["options"]
-    return Endpoint(
-        address=_address(info.host, info.port),
-        user=info.user,
-        password=info.password or None,
-        database=info.dbname,
-        parameters=parameters,
-        tls=_tls(connection, options),
-        connect_timeout_ns=_timeout_s(options) * 1_000_000_000,
-    )
+def endpoint_at(target: str) -> Endpoint:
+    """Where a target leads, for the engine to follow."""
+    driver = driver_of(protocol_of(target))
+    with driver.open(target) as connection:
+        return driver.endpoint_of(connection)
 
 
 def url_of(endpoint: Endpoint) -> str:
     """The endpoint as a URL that may be shown and kept: without the password."""
-    user, database = quote(endpoint.user, safe=""), quote(endpoint.database, safe="")
-    address = endpoint.address
-    if address.tcp:
-        host = f"[{address.tcp.host}]" if ":" in address.tcp.host else address.tcp.host
-        return f"postgresql://{user}@{host}:{address.tcp.port}/{database}"
-    assert address.unix  # exactly one of the two is set
-    folder, _, socket = address.unix.path.rpartition("/")
-    place = urlencode({"host": folder, "port": socket.rpartition(".")[2]}, safe="/")
-    return f"postgresql://{user}@/{database}?{place}"
-
-
-def _options(connection: Connection) -> dict[str, str]:
-    """Every option of the connection that has a value, given or by default."""
-    return {
-        option.keyword.decode(): option.val.decode()
-        for option in connection.pgconn.info
-        if option.val
-    }
-
-
-def _address(host: str, port: int) -> Address:
-    if host.startswith(("/", "@")):  # "@" stands for the abstract namespace
-        return Address(unix=UnixSocket(path=f"{host}/.s.PGSQL.{port}"))
-    return Address(tcp=TcpAddress(host=host, port=port))
-
-
-def _timeout_s(options: dict[str, str]) -> int:
-    """Libpq's ``connect_timeout``: 0 and less mean for ever, which no load should wait."""
-    seconds = int(options.get("connect_timeout", CONNECT_TIMEOUT_S))
-    return seconds if seconds > 0 else CONNECT_TIMEOUT_S
-
-
-def _tls(connection: Connection, options: dict[str, str]) -> Tls:
-    """What was agreed: ``prefer`` and ``allow`` become the outcome they had."""
-    if not connection.pgconn.ssl_in_use:
-        return Tls(mode="disable")
-    roots = options.get("sslrootcert") or _default_file("root.crt")
-    return Tls(
-        mode=_tls_mode(options.get("sslmode", "prefer"), verifiable=roots is not None),
-        root_certificates=None if roots == "system" else roots,
-        certificate=options.get("sslcert") or _default_file("postgresql.crt"),
-        key=options.get("sslkey") or _default_file("postgresql.key"),
-    )
-
-
-def _tls_mode(asked: str, *, verifiable: bool) -> TlsMode:
-    """Libpq's own rule: with trusted roots at hand, ``require`` verifies the chain as well."""
-    if asked == "verify-full":
-        return "verify-full"
-    if asked == "verify-ca" or (asked == "require" and verifiable):
-        return "verify-ca"
-    return "require"
-
-
-def _default_file(name: str) -> str | None:
-    """A file at libpq's default place, if there is one."""
-    path = Path.home() / ".postgresql" / name
-    return str(path) if path.exists() else None
+    return driver_of(endpoint.protocol).url_of(endpoint)

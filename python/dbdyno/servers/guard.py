@@ -68,7 +68,7 @@ def _run(command: list[str], order: dict[str, Any], *, announce: bool) -> int:
     try:
         return _wait(process)
     finally:
-        _stop(process)
+        _stop(process, order["stop_signal"])
 
 
 def credentials(account: str | None) -> dict[str, Any]:
@@ -96,10 +96,10 @@ def _wait_for_dismissal() -> None:
     select.select([sys.stdin], [], [])
 
 
-def _stop(process: subprocess.Popen[bytes]) -> None:
+def _stop(process: subprocess.Popen[bytes], number: int) -> None:
     """The quickest way: nothing in the folder will be read again."""
     if process.poll() is None:
-        process.send_signal(signal.SIGQUIT)
+        process.send_signal(number)
     try:
         process.wait(STOP_PATIENCE_S)
     except subprocess.TimeoutExpired:

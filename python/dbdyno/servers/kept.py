@@ -17,15 +17,17 @@ from msgspec import Struct
 from dbdyno.errors import DbdynoError
 from dbdyno.home import locked
 from dbdyno.servers.base import Server
-from dbdyno.servers.cluster import Cluster, draw_blueprint, lay_out, not_started, remove
+from dbdyno.servers.cluster import draw_blueprint, lay_out, not_started, remove
 from dbdyno.servers.places import place_for
 from dbdyno.servers.privileges import server_identity
 from dbdyno.servers.processes import ProcessMark, end, is_running, mark_of
+from dbdyno.servers.product import Cluster, Product
+from dbdyno.servers.products import product_of
 from dbdyno.servers.record import FILE, ServerRecord, read_record, server_of, write_record
 from dbdyno.servers.spec import ServerSpec
 from dbdyno.servers.starting import wait_until_ready
 
-KIND = "servers"
+USE = "servers"
 STOP_PATIENCE_S = 30
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,40}")
 
@@ -34,6 +36,7 @@ class KeptServer(Struct, frozen=True):
     """A line of the list: what is there, without asking the server itself."""
 
     name: str
+    product: str
     running: bool
     version: str
     started_at: str
@@ -46,7 +49,7 @@ def start_kept(name: str, spec: ServerSpec, connections: int, *, tcp: bool = Fal
         raise DbdynoError("bad_name", f"{name!r} cannot name a server", "letters, digits, . _ -")
     with _named(name) as folder:
         _refuse_taken(name, folder)
-        blueprint = draw_blueprint(KIND, spec, connections, tcp=tcp)
+        blueprint = draw_blueprint(USE, spec, connections, tcp=tcp)
         remove([folder])  # a start that was cut short
         folder.mkdir(mode=0o700)
         return _start(lay_out(folder, blueprint))
@@ -75,9 +78,14 @@ def stop_kept(name: str) -> None:
     """Ends the server of this name and removes its folder, also when it has died."""
     with _named(name):
         record = _record(name)
-        if not end(record.process, signal.SIGQUIT, STOP_PATIENCE_S):
+        if not end(record.process, record.stop_signal, STOP_PATIENCE_S):
             end(record.process, signal.SIGKILL, STOP_PATIENCE_S)
         remove(record.folders)
+
+
+def product_of_kept(name: str) -> Product:
+    """What the server of this name is."""
+    return product_of(_record(name).product)
 
 
 def log_of_kept(name: str) -> Path:
@@ -86,7 +94,7 @@ def log_of_kept(name: str) -> Path:
 
 
 def _place() -> Path:
-    return place_for(KIND, server_identity())
+    return place_for(USE, server_identity())
 
 
 @contextmanager
@@ -107,7 +115,7 @@ def _start(cluster: Cluster) -> Server:
         return server_of("kept", write_record(cluster, process))
     except BaseException:
         if process is not None:
-            end(process, signal.SIGQUIT, STOP_PATIENCE_S)
+            end(process, cluster.blueprint.product.stop_signal, STOP_PATIENCE_S)
         remove(cluster.folders)
         raise
 
@@ -168,6 +176,7 @@ def _line(folder: Path, record: ServerRecord) -> KeptServer:
     started = datetime.fromtimestamp((folder / FILE).stat().st_mtime, UTC)
     return KeptServer(
         name=folder.name,
+        product=product_of(record.product).title,
         running=is_running(record.process),
         version=record.version,
         started_at=started.isoformat(timespec="seconds"),

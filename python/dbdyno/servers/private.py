@@ -7,7 +7,6 @@ both. What a crash of the whole machine leaves behind is cleared up by the next 
 import fcntl
 import json
 import os
-import signal
 import subprocess
 import sys
 import tempfile
@@ -18,8 +17,9 @@ from pathlib import Path
 from dbdyno.home import locked
 from dbdyno.servers import guard
 from dbdyno.servers.base import Server
-from dbdyno.servers.cluster import Cluster, draw_blueprint, lay_out, not_started, remove
+from dbdyno.servers.cluster import draw_blueprint, lay_out, not_started, remove
 from dbdyno.servers.processes import ProcessMark, end, mark_of
+from dbdyno.servers.product import Cluster
 from dbdyno.servers.record import read_record, server_of, write_record
 from dbdyno.servers.spec import ServerSpec
 from dbdyno.servers.starting import wait_until_ready
@@ -60,6 +60,7 @@ def _start_guard(cluster: Cluster, lock: int) -> "subprocess.Popen[str]":
         "account": cluster.blueprint.identity.account,
         "folders": [str(folder) for folder in cluster.folders],
         "log": str(cluster.log),
+        "stop_signal": cluster.blueprint.product.stop_signal,
     }
     return subprocess.Popen(
         [sys.executable, "-I", "-S", guard.__file__, json.dumps(order)],
@@ -109,7 +110,7 @@ def _clear_up(place: Path) -> None:
             continue
         record = read_record(folder)
         if record is not None:
-            end(record.process, signal.SIGQUIT, STOP_PATIENCE_S)
+            end(record.process, record.stop_signal, STOP_PATIENCE_S)
         remove(record.folders if record else [folder])
 
 

@@ -1,4 +1,4 @@
-"""As whom a private server runs: PostgreSQL refuses to be root.
+"""As whom a private server runs: database servers refuse to be root.
 
 As root, a user namespace is the first choice: no account is needed, files stay root's, and
 folders of mode 0700 above the data stay closed. Where namespaces are shut (many containers),
@@ -68,7 +68,7 @@ def ordinary_account() -> Identity:
             return Identity(account=account)
     raise DbdynoError(
         "no_ordinary_account",
-        "PostgreSQL does not run as root, and there is no other account here",
+        "a database server does not run as root, and there is no other account here",
         "run dbdyno as an ordinary user",
     )
 

@@ -1,7 +1,6 @@
 """Processes told apart for good: a number alone is recycled, its start time and boot are not."""
 
 import os
-import signal
 import time
 from pathlib import Path
 
@@ -38,7 +37,7 @@ def parent_of(pid: int) -> int | None:
         return None
 
 
-def end(mark: ProcessMark, number: signal.Signals, patience_s: float) -> bool:
+def end(mark: ProcessMark, number: int, patience_s: float) -> bool:
     """Sends the signal to that very process and waits; whether it is gone."""
     deadline = time.monotonic() + patience_s
     if is_running(mark):

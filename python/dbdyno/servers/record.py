@@ -5,11 +5,12 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from dbdyno.servers.base import Kind, Server
-from dbdyno.servers.cluster import Cluster
-from dbdyno.servers.connecting import endpoint_of, open_connection
+from dbdyno.servers.base import Server, Use
+from dbdyno.servers.connecting import endpoint_at
 from dbdyno.servers.processes import ProcessMark
+from dbdyno.servers.product import Cluster
 from dbdyno.servers.settings import Setting
+from dbdyno.servers.spec import Kind
 
 FILE = "server.json"
 
@@ -18,7 +19,9 @@ class ServerRecord(Struct, frozen=True):
     """The contents of ``server.json``. ``conninfo`` may hold a password: the file is 0600."""
 
     process: ProcessMark
+    product: Kind
     version: str
+    stop_signal: int
     conninfo: str
     folder: str
     socket_folder: str
@@ -39,8 +42,10 @@ def write_record(cluster: Cluster, process: ProcessMark) -> ServerRecord:
     """Writes the record of a server that has started."""
     record = ServerRecord(
         process=process,
+        product=cluster.blueprint.product.name,
         version=cluster.blueprint.binaries.version,
-        conninfo=cluster.conninfo,
+        stop_signal=cluster.blueprint.product.stop_signal,
+        conninfo=cluster.target,
         folder=str(cluster.folder),
         socket_folder=str(cluster.socket_folder),
         settings=cluster.blueprint.settings,
@@ -60,14 +65,12 @@ def read_record(folder: Path) -> ServerRecord | None:
         return None
 
 
-def server_of(kind: Kind, record: ServerRecord) -> Server:
+def server_of(use: Use, record: ServerRecord) -> Server:
     """The running server that the record describes. It has no way to be stopped yet."""
-    with open_connection(record.conninfo) as connection:
-        endpoint = endpoint_of(connection)
     return Server(
-        kind=kind,
+        kind=use,
         conninfo=record.conninfo,
-        resolved=endpoint,
+        resolved=endpoint_at(record.conninfo),
         process_id=record.process.pid,
         data_directory=Path(record.folder, "data"),
         log_path=record.log,

@@ -1,41 +1,57 @@
-"""What a person wrote after ``--server``: ``postgres[:VERSION|PATH][,setting=value…]``."""
+"""What a person wrote after ``--server``: ``KIND[:VERSION|PATH][,setting=value…]``."""
 
 from pathlib import Path
+from typing import Literal, get_args
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from dbdyno.errors import DbdynoError
+from dbdyno.targets.durability import Promise
 
-KINDS = ("postgres",)
-EXAMPLE = "for example postgres, postgres:17, postgres:/opt/pg/bin or postgres:17,fsync=off"
+Kind = Literal["postgres", "mariadb", "mysql"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+EXAMPLE = "for example postgres, postgres:17, mariadb, mysql:/opt/mysql or postgres,jit=off"
 
 
 class ServerSpec(Struct, frozen=True):
     """A private server as asked for; ``major`` and ``path`` exclude each other."""
 
+    kind: Kind = "postgres"
     major: int | None = None
     path: Path | None = None
     settings: dict[str, str] = {}
+    durability: Promise | None = None
 
     def with_settings(self, further: dict[str, str]) -> "ServerSpec":
         """The same, with ``--set name=value`` on top."""
         return replace(self, settings={**self.settings, **further})
 
+    def with_durability(self, promise: Promise | None) -> "ServerSpec":
+        """The same, with ``--durability``."""
+        return replace(self, durability=promise)
+
+
+def kind_of(text: str) -> Kind | None:
+    """The kind of server that the words begin with, if they name one."""
+    word = text.partition(",")[0].partition(":")[0]
+    return next((kind for kind in KINDS if kind == word), None)
+
 
 def parse_spec(text: str) -> ServerSpec:
     """Reads the words; what they name is looked for later."""
     head, *rest = text.split(",")
-    kind, _, which = head.partition(":")
-    if kind not in KINDS:
-        raise _bad(text, f"unknown kind of server {kind!r}; known: {', '.join(KINDS)}")
+    word, _, which = head.partition(":")
+    kind = kind_of(text)
+    if kind is None:
+        raise _bad(text, f"unknown kind of server {word!r}; known: {', '.join(KINDS)}")
     settings = _parse_settings(text, rest)
     if not which:
-        return ServerSpec(settings=settings)
+        return ServerSpec(kind, settings=settings)
     if which.isdecimal():
-        return ServerSpec(major=int(which), settings=settings)
+        return ServerSpec(kind, major=int(which), settings=settings)
     if "/" in which or which.startswith((".", "~")):
-        return ServerSpec(path=Path(which).expanduser().absolute(), settings=settings)
+        return ServerSpec(kind, path=Path(which).expanduser().absolute(), settings=settings)
     raise _bad(text, f"{which!r} is neither a major version nor a path")
 
 

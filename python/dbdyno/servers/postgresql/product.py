@@ -1,0 +1,109 @@
+"""A private PostgreSQL: its folder's files, its commands, and when it is ready."""
+
+import locale
+import signal
+
+from psycopg import conninfo
+
+from dbdyno.servers.cluster import LOOPBACK, write_private
+from dbdyno.servers.postgresql.binaries import find_binaries
+from dbdyno.servers.postgresql.settings import (
+    check_settings,
+    choose_settings,
+    configuration_text,
+    quoted,
+)
+from dbdyno.servers.product import Cluster, Product
+
+USER = "postgres"
+UNIX_PORT = 5432  # only a part of the socket's name: each server has a folder to itself
+STATUS_LINE = 7  # of postmaster.pid, counted from 0
+
+
+def _port(cluster: Cluster) -> int:
+    return cluster.port or UNIX_PORT
+
+
+def _socket_name(port: int) -> str:
+    return f".s.PGSQL.{port or UNIX_PORT}"
+
+
+def _configure(cluster: Cluster) -> None:
+    write_private(cluster.folder / "password", cluster.password)
+    write_private(cluster.folder / "postgresql.conf", _configuration(cluster))
+
+
+def _configuration(cluster: Cluster) -> str:
+    """Initdb's file first, then ours: the last word on a setting wins."""
+    placement = {
+        "unix_socket_directories": str(cluster.socket_folder),
+        "unix_socket_permissions": "0700",
+        "listen_addresses": LOOPBACK if cluster.blueprint.tcp else "",
+        "port": str(_port(cluster)),
+    }
+    lines = [f"{name} = {quoted(value)}\n" for name, value in placement.items()]
+    included = f"include {quoted(str(cluster.data / 'postgresql.conf'))}\n"
+    return included + configuration_text(cluster.blueprint.settings) + "".join(lines)
+
+
+def _commands(cluster: Cluster) -> list[list[object]]:
+    """initdb, then the server."""
+    binaries = cluster.blueprint.binaries
+    initdb = [
+        *(binaries.installer, "--pgdata", cluster.data, "--username", USER),
+        *("--encoding", "UTF8", "--locale", _locale(), "--no-sync"),
+        *("--auth-local", "trust", "--auth-host", "scram-sha-256"),
+        *("--pwfile", cluster.folder / "password"),
+    ]
+    configuration = f"config_file={cluster.folder / 'postgresql.conf'}"
+    return [initdb, [binaries.server, "-D", cluster.data, "-c", configuration]]
+
+
+def _target(cluster: Cluster) -> str:
+    tcp = cluster.blueprint.tcp
+    return conninfo.make_conninfo(
+        host=LOOPBACK if tcp else str(cluster.socket_folder),
+        port=_port(cluster),
+        user=USER,
+        dbname="postgres",
+        password=cluster.password if tcp else None,
+    )
+
+
+def _is_ready(cluster: Cluster, pid: int) -> bool:
+    """PostgreSQL writes its state into postmaster.pid; a leftover file names another process."""
+    try:
+        lines = (cluster.data / "postmaster.pid").read_text().splitlines()
+    except OSError:
+        return False
+    return (
+        len(lines) > STATUS_LINE and lines[0] == str(pid) and lines[STATUS_LINE].strip() == "ready"
+    )
+
+
+def _locale() -> str:
+    """Order by code point, on machines with and without UTF-8 locales."""
+    before = locale.setlocale(locale.LC_CTYPE)
+    try:
+        return locale.setlocale(locale.LC_CTYPE, "C.UTF-8")
+    except locale.Error:
+        return "C"
+    finally:
+        locale.setlocale(locale.LC_CTYPE, before)
+
+
+PRODUCT = Product(
+    name="postgres",
+    title="PostgreSQL",
+    protocol="postgresql",
+    stop_signal=signal.SIGQUIT,
+    find=find_binaries,
+    settings=choose_settings,
+    check=check_settings,
+    socket_name=_socket_name,
+    configure=_configure,
+    commands=_commands,
+    target=_target,
+    is_ready=_is_ready,
+    complaint_signs=("FATAL:", "PANIC:", "error:", "ERROR:"),
+)

@@ -1,0 +1,81 @@
+"""A private PostgreSQL's settings, checked by its own binary, and its configuration file."""
+
+import re
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from dbdyno.errors import DbdynoError
+from dbdyno.servers.product import Binaries
+from dbdyno.servers.settings import (
+    GIB,
+    MIB,
+    Machine,
+    Setting,
+    connections_max,
+    refused_setting,
+    unknown_setting,
+)
+
+TITLE = "PostgreSQL"
+
+
+def choose_settings(machine: Machine, connections: int, _binaries: Binaries) -> list[Setting]:
+    """Ours for this machine."""
+    buffers_mib = max(128, machine.memory_bytes // 4 // MIB)
+    wal_gib = max(1, min(16, machine.disk_free_bytes // 10 // GIB))
+    maintenance_mib = min(2048, max(64, machine.memory_bytes // 16 // MIB))
+    return [
+        Setting("shared_buffers", f"{buffers_mib}MB", "a quarter of the memory"),
+        Setting("max_wal_size", f"{wal_gib}GB", "checkpoints come by time, not by volume"),
+        Setting("maintenance_work_mem", f"{maintenance_mib}MB", "indexes are built in memory"),
+        connections_max(connections, least=100),
+        Setting("track_io_timing", "on", "reads and writes are measured, not guessed"),
+        Setting("log_checkpoints", "on", "the log explains dips"),
+        Setting("log_autovacuum_min_duration", "0", "the log explains dips"),
+        Setting("log_line_prefix", "%m [%p] ", "each line of the log has its time"),
+        Setting("log_timezone", "UTC", "a time of the log is one moment everywhere"),
+        Setting("lc_messages", "C", "the log is read by dbdyno, too"),
+    ]
+
+
+def check_settings(binaries: Binaries, settings: Sequence[Setting]) -> None:
+    """Lets the server's own binary judge names and values, on an empty configuration."""
+    flags = [word for s in settings for word in ("-c", f"{s.name}={s.value}")]
+    with tempfile.TemporaryDirectory(prefix="dbdyno-") as folder:
+        Path(folder, "postgresql.conf").touch()
+        command = [str(binaries.server), "-C", "max_connections", "-D", folder, *flags]
+        result = subprocess.run(command, capture_output=True, text=True, check=False)
+    if result.returncode != 0:
+        raise _bad_setting(binaries.server, result.stderr)
+
+
+def _bad_setting(postgres: Path, complaint: str) -> DbdynoError:
+    fatal = [
+        line.partition("FATAL:")[2].strip() for line in complaint.splitlines() if "FATAL:" in line
+    ]
+    text = fatal[-1] if fatal else complaint.strip()
+    unknown = re.search(r'unrecognized configuration parameter "([^"]+)"', text)
+    if unknown is None:
+        return refused_setting(TITLE, text)
+    known = known_settings(postgres)
+    return unknown_setting(TITLE, unknown[1], known, "postgres --describe-config")
+
+
+def known_settings(postgres: Path) -> list[str]:
+    """The names of all settings that this server documents."""
+    command = [str(postgres), "--describe-config"]
+    listing = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    return [line.split("\t", 1)[0] for line in listing.splitlines()]
+
+
+def configuration_text(settings: Sequence[Setting]) -> str:
+    """The settings as lines of a configuration file."""
+    return "".join(f"{s.name} = {quoted(s.value)}  # {s.reason}\n" for s in settings)
+
+
+def quoted(value: str) -> str:
+    """A value as a configuration file writes it."""
+    escaped = value.replace("\\", "\\\\").replace("'", "''").replace("\n", "\\n")
+    return f"'{escaped}'"
