@@ -8,6 +8,7 @@ import pytest
 
 from dbdyno.model.plan import Plan
 from dbdyno.servers.postgresql.binaries import embedded_binaries, local_binaries
+from tests.engine.mariadb import MariaDB
 from tests.engine.postgres import Postgres
 from tests.engine.running import Happening, Told, run
 
@@ -54,6 +55,14 @@ def local() -> Iterator[Postgres]:
 def newest() -> Iterator[Postgres]:
     """A server that speaks protocol 3.2."""
     yield from start(embedded_binaries()[0].folder)
+
+
+@pytest.fixture(scope="session")
+def mariadb() -> Iterator[MariaDB]:
+    """A server of the other protocol."""
+    server = MariaDB()
+    yield server
+    server.remove()
 
 
 @pytest.fixture(params=["local", "newest"])

@@ -95,7 +95,8 @@ pub struct Endpoint {
     pub password: Option<String>,
     /// To which database.
     pub database: String,
-    /// Further parameters of the session, sent at its start.
+    /// Further parameters of the session, set at its start: what PostgreSQL's startup message
+    /// takes, or session variables of MySQL.
     pub parameters: BTreeMap<String, String>,
     /// Encryption.
     pub tls: Tls,
@@ -109,6 +110,8 @@ pub struct Endpoint {
 pub enum Protocol {
     /// PostgreSQL's, version 3.
     Postgresql,
+    /// MySQL's and MariaDB's, version 4.1.
+    Mysql,
 }
 
 /// Where a server listens.
@@ -143,7 +146,9 @@ pub struct Tls {
     pub key: Option<String>,
 }
 
-/// libpq's `sslmode`.
+/// libpq's `sslmode`. Of the mysql client's `ssl-mode`, DISABLED is `disable`, PREFERRED
+/// `prefer`, REQUIRED `require` (without roots: they would be checked), VERIFY_CA `verify-ca`
+/// and VERIFY_IDENTITY `verify-full`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TlsMode {
@@ -167,7 +172,7 @@ pub enum TlsMode {
 pub enum QueryMode {
     /// As text.
     Simple,
-    /// Parsed and bound each time.
+    /// Parsed and bound each time; PostgreSQL only.
     Extended,
     /// Parsed once per connection, then bound.
     Prepared,
@@ -288,7 +293,9 @@ pub struct LoadTable {
     pub name: String,
     /// Statements run first on each connection that loads this table, inside its transaction.
     pub before: Vec<String>,
-    /// The `COPY … FROM STDIN (FORMAT binary)` that receives the rows.
+    /// The statement that receives the rows: PostgreSQL's `COPY … FROM STDIN (FORMAT binary)`,
+    /// MySQL's `LOAD DATA LOCAL INFILE 'dbdyno' INTO TABLE … CHARACTER SET utf8mb4`, or where the
+    /// server forbids that, an `INSERT INTO … VALUES`, to which rows are appended as literals.
     pub copy: String,
     /// How many rows.
     pub rows: u64,

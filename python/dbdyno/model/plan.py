@@ -9,6 +9,7 @@ from typing import Literal, TypeAlias
 from msgspec import UNSET, Struct, UnsetType
 
 Scalar: TypeAlias = bool | int | float | str | None
+Protocol: TypeAlias = Literal["postgresql", "mysql"]
 QueryMode: TypeAlias = Literal["simple", "extended", "prepared"]
 Io: TypeAlias = Literal["auto", "uring", "epoll"]
 TlsMode: TypeAlias = Literal["disable", "allow", "prefer", "require", "verify-ca", "verify-full"]
@@ -35,7 +36,12 @@ class Address(Struct, frozen=True, kw_only=True):
 
 
 class Tls(Struct, frozen=True, kw_only=True):
-    """Encryption, with libpq's words; the others are paths of PEM files."""
+    """Encryption, with libpq's words; the others are paths of PEM files.
+
+    Of the mysql client's ``ssl-mode``, DISABLED is ``disable``, PREFERRED ``prefer``, REQUIRED
+    ``require`` (without roots: they would be checked), VERIFY_CA ``verify-ca`` and
+    VERIFY_IDENTITY ``verify-full``.
+    """
 
     mode: TlsMode = "disable"
     root_certificates: str | None = None
@@ -44,9 +50,13 @@ class Tls(Struct, frozen=True, kw_only=True):
 
 
 class Endpoint(Struct, frozen=True, kw_only=True):
-    """A server and how to log in to it. ``password`` is never written down."""
+    """A server and how to log in to it. ``password`` is never written down.
 
-    protocol: Literal["postgresql"] = "postgresql"
+    ``parameters`` are set at the start of each session: what PostgreSQL's startup message
+    takes, or session variables of MySQL.
+    """
+
+    protocol: Protocol = "postgresql"
     address: Address
     user: str
     password: str | None = None
@@ -154,8 +164,11 @@ class LoadColumn(Struct, frozen=True, kw_only=True):
 
 
 class LoadTable(Struct, frozen=True, kw_only=True):
-    """One table's rows; ``copy`` is the ``COPY … FROM STDIN (FORMAT binary)`` statement.
+    """One table's rows; ``copy`` is the statement that receives them.
 
+    On PostgreSQL that is a ``COPY … FROM STDIN (FORMAT binary)``. On MySQL it is a ``LOAD DATA
+    LOCAL INFILE 'dbdyno' INTO TABLE … CHARACTER SET utf8mb4``, or where the server forbids that
+    (``local_infile``) an ``INSERT INTO … VALUES``, to which rows are appended as literals.
     ``before`` runs first in each transaction that loads a piece (``pieces_max`` 1 where the
     rows must come in one transaction, as ``COPY FREEZE`` after ``TRUNCATE`` wants it).
     """
@@ -169,7 +182,7 @@ class LoadTable(Struct, frozen=True, kw_only=True):
 
 
 class LoadPlan(Struct, frozen=True, kw_only=True):
-    """Tables to fill, by binary COPY on ``jobs`` connections at once."""
+    """Tables to fill, by the protocol's bulk way on ``jobs`` connections at once."""
 
     endpoint: Endpoint
     seed: int

@@ -1,0 +1,150 @@
+"""A MariaDB of a test's own: with logins of every kind, TLS, and a life that can go wrong.
+
+It is frozen, killed and started again, and always stopped. Nothing here waits without a bound.
+The load logs in as ``loader``, the tests themselves as ``root``, neither with a password.
+"""
+
+import contextlib
+import shutil
+import signal
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import pymysql
+from pymysql.connections import Connection
+
+from dbdyno.model.plan import Address, Endpoint, TcpAddress, Tls, UnixSocket
+from dbdyno.servers.privileges import server_identity
+from tests.engine.postgres import PATIENCE_S, free_port, wait_until
+
+SETTINGS = {
+    "innodb_buffer_pool_size": "64M",
+    "innodb_log_file_size": "48M",
+    "innodb_flush_log_at_trx_commit": "0",  # what is killed here is thrown away
+    "innodb_fast_shutdown": "2",
+    "innodb_lock_wait_timeout": "5",
+    "bind_address": "127.0.0.1",
+    "skip_name_resolve": "ON",
+    "max_connections": "200",
+}
+
+
+class MariaDB:
+    """One server in a folder with a short path."""
+
+    def __init__(self, **settings: str) -> None:
+        self.program = shutil.which("mariadbd", path="/usr/sbin:/usr/local/sbin:/usr/bin")
+        assert self.program, "install MariaDB: apt-get install mariadb-server"
+        self.folder = Path(tempfile.mkdtemp(prefix="dbdyno-test-", dir="/tmp"))
+        self.data = self.folder / "data"
+        self.port = free_port()
+        self.settings = {**SETTINGS, **settings}
+        server_identity().take_over(self.folder)
+        install = ("mariadb-install-db", "--no-defaults", f"--datadir={self.data}")
+        options = ("--auth-root-authentication-method=normal", "--skip-test-db")
+        subprocess.run(
+            server_identity().command(*install, *options),
+            check=True,
+            capture_output=True,
+            cwd=self.folder,
+            **server_identity().credentials(),
+        )
+        try:
+            self.start()
+            self._admit_the_load()
+        except BaseException:
+            self.remove()
+            raise
+
+    def _admit_the_load(self) -> None:
+        with self.connect() as control, control.cursor() as cursor:
+            cursor.execute("create database load_test")
+            cursor.execute("create user loader")
+            cursor.execute("grant all on *.* to loader")
+
+    def start(self) -> None:
+        places = {"datadir": self.data, "socket": self.socket_path, "port": self.port}
+        settings = {**places, **self.settings}
+        words = [f"--{name.replace('_', '-')}={value}" for name, value in settings.items()]
+        with (self.folder / "log.txt").open("ab") as log:
+            self.process = subprocess.Popen(
+                server_identity().command(self.program, "--no-defaults", *words),
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                **server_identity().credentials(),
+            )
+        wait_until(self.answers, "the server's start")
+
+    def answers(self) -> bool:
+        with contextlib.suppress(pymysql.OperationalError), self.connect():
+            return True
+        return False
+
+    def freeze(self) -> None:
+        self.process.send_signal(signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        self.process.send_signal(signal.SIGCONT)
+
+    def kill(self) -> None:
+        """As the kernel does when memory runs out: nobody is told goodbye."""
+        self.process.kill()
+        self.process.wait(PATIENCE_S)
+
+    def restart(self) -> None:
+        self.process.terminate()
+        self.process.wait(PATIENCE_S)
+        self.start()
+
+    def recover(self) -> None:
+        """After whatever was done to it, it answers again."""
+        if self.process.poll() is None:
+            self.thaw()
+        else:
+            self.start()
+
+    def encrypt(self, certificates: Path, name: str) -> None:
+        """Serves TLS from now on, under the certificate of that name."""
+        for source in ("root.crt", f"{name}.crt", f"{name}.key"):
+            shutil.copy(certificates / source, self.data / source)
+        server_identity().take_over(self.data)
+        files = {"ssl_ca": "root.crt", "ssl_cert": f"{name}.crt", "ssl_key": f"{name}.key"}
+        self.settings |= {setting: str(self.data / file) for setting, file in files.items()}
+        self.restart()
+
+    def remove(self) -> None:
+        if self.process.poll() is None:
+            self.thaw()
+            self.process.kill()
+            self.process.wait(PATIENCE_S)
+        shutil.rmtree(self.folder)
+
+    @property
+    def socket_path(self) -> Path:
+        return self.folder / "socket"
+
+    def connect(self, **options: Any) -> "Connection[Any]":
+        known = {"unix_socket": str(self.socket_path), "user": "root", "connect_timeout": 5}
+        return pymysql.connect(**{**known, "autocommit": True, **options})
+
+    def execute(self, *statements: str) -> list[tuple[Any, ...]]:
+        """Runs statements; the rows of the last."""
+        with self.connect(database="load_test") as connection, connection.cursor() as cursor:
+            for statement in statements:
+                cursor.execute(statement)
+            return list(cursor.fetchall())
+
+    def endpoint(self, host: str = "", **changes: Any) -> Endpoint:
+        """The way in for the engine: over the Unix socket unless a host is named."""
+        unix = Address(unix=UnixSocket(path=str(self.socket_path)))
+        address = Address(tcp=TcpAddress(host=host, port=self.port)) if host else unix
+        known = {"protocol": "mysql", "user": "loader", "database": "load_test", "tls": Tls()}
+        return Endpoint(**{**known, "address": address, **changes})
+
+    def backends(self) -> list[int]:
+        """Connections that serve the load."""
+        query = "select id from information_schema.processlist where user = 'loader'"
+        return [row[0] for row in self.execute(query)]
