@@ -54,7 +54,9 @@ def _workload(workload: Workload) -> str:
         (f"`{p.name}`", _shown(p.default), p.range, p.description) for p in workload.parameters
     ]
     tables = [(f"`{table.name}`", f"{table.rows:,}") for table in workload.tables(values)]
-    scripts = [f"```sql\n{script.text.strip()}\n```" for script in workload.scripts(values)]
+    scripts = [
+        f"```sql\n{script.text.strip()}\n```" for script in workload.scripts(values, "postgresql")
+    ]
     return "\n\n".join(
         [
             f"## {workload.name}",

@@ -73,7 +73,8 @@ RUST = "dbdyno._engine"
 # Packages that only some layers may use, and why they are few.
 ONLY_IN: dict[str, set[str]] = {
     RUST: {"engine", "agent"},  # the line between the languages, on both its ends
-    "psycopg": {"servers", "targets", "workloads"},
+    "psycopg": {"servers", "targets"},
+    "pymysql": {"servers", "targets"},
     "cyclopts": {"cli", "run"},
     "duckdb": {"store"},
 }

@@ -23,7 +23,7 @@ from tests.support.recordings import MadeRun
 
 RULE = "statement_order"
 ROWS = {"pgbench_accounts": 100_000.0, "pgbench_tellers": 10.0, "pgbench_branches": 1.0}
-TPCB = find_workload("tpcb").scripts(find_workload("tpcb").complete({}))[0].text
+TPCB = find_workload("tpcb").scripts(find_workload("tpcb").complete({}), "postgresql")[0].text
 MILLISECOND = 1e-3
 
 
@@ -61,7 +61,7 @@ def test_a_script_is_its_commands():
 def test_what_the_engine_calls_a_statement_is_one_here_too():
     for name in ("tpcb", "simple-update", "select-only", "pk"):
         workload = find_workload(name)
-        for script in workload.scripts(workload.complete({})):
+        for script in workload.scripts(workload.complete({}), "postgresql"):
             texts = [one.text for one in commands(script.text) if one.is_sql]
             assert texts
             assert all(text.rstrip().endswith(";") for text in texts)

@@ -84,9 +84,8 @@ CHILD = Table(
 def test_what_is_made_is_found(connection: Connection) -> None:
     dialect = TARGET.dialect
     for table in (PARENT, CHILD):
-        for statement in dialect.create(table):
+        for statement in (*dialect.create(table), *dialect.add_primary_key(table)):
             connection.execute(statement)
-        connection.execute(dialect.add_primary_key(table))
     connection.execute(dialect.comment("parent", "it's ours"))
     found = TARGET.find_tables(connection, ["parent", "child", "stranger"])
     assert found.keys() == {"parent", "child"}
@@ -103,7 +102,7 @@ def test_foreign_keys_are_made_and_found(connection: Connection) -> None:
     dialect, key = TARGET.dialect, ForeignKey("parent", "parent")
     parent = Table(name="parent", columns=PARENT.columns, rows=0, primary_key="id")
     for table in (parent, CHILD):
-        for statement in (*dialect.create(table), dialect.add_primary_key(table)):
+        for statement in (*dialect.create(table), *dialect.add_primary_key(table)):
             connection.execute(statement)
     connection.execute(dialect.add_foreign_key(CHILD, key))
     assert TARGET.find_tables(connection, ["child"])["child"].foreign_keys == {key}

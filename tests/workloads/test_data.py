@@ -25,7 +25,7 @@ def test_absent_data_is_loaded_then_reused(prepare: Prepare) -> None:
     first = prepare("tpcb")
     assert first.report is not None
     assert first.report.rows == 100_011
-    names = ["create", "fill", "vacuum", "primary keys", "foreign keys", "mark"]
+    names = ["create", "fill", "vacuum", "keys", "foreign keys", "mark"]
     assert [phase.name for phase in first.report.phases] == names
     second = prepare("simple-update")
     assert second.report is None

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from psycopg import Connection
 
+from dbdyno.targets.postgresql import TARGET
 from dbdyno.workloads.base import Workload
 from dbdyno.workloads.invariants import Committed, Violation
 from dbdyno.workloads.registry import find_workload
@@ -18,7 +19,7 @@ EXACTLY = Committed(TRANSACTIONS, TRANSACTIONS)
 def run_script(connection: Connection, workload: Workload, **given: Any) -> None:
     """Plays the workload's own statements, with values a client might draw."""
     chance = random.Random(1)
-    (script,) = workload.scripts(workload.complete(given))
+    (script,) = workload.scripts(workload.complete(given), "postgresql")
     statements = [line for line in script.text.splitlines() if not line.startswith(("--", "\\"))]
     for _ in range(TRANSACTIONS):
         drawn = {"aid": chance.randint(1, 100_000), "id": chance.randint(1, 100_000)}
@@ -39,12 +40,12 @@ def judge(
 ) -> list[Violation]:
     workload = find_workload(name)
     values = workload.complete(given)
-    (script,) = workload.script_names(values)
-    before = workload.snapshot(connection)
+    (script,) = workload.scripts(values, "postgresql")
+    before = workload.snapshot(TARGET, connection)
     run_script(connection, workload, **given)
     connection.execute(damage)  # type: ignore[call-overload]
-    after = workload.snapshot(connection)
-    return workload.verify(values, before, after, {script: committed})
+    after = workload.snapshot(TARGET, connection)
+    return workload.verify(values, before, after, {script.name: committed})
 
 
 @pytest.mark.parametrize("name", ["tpcb", "simple-update", "select-only"])
@@ -53,7 +54,7 @@ def test_honest_runs_break_nothing(prepare: Prepare, connection: Connection, nam
     workload = find_workload(name)
     assert judge(connection, "simple-update") == []  # used data is as good as fresh
     assert judge(connection, name) == []
-    assert workload.check(connection, workload.complete({})) == []
+    assert workload.check(TARGET, connection, workload.complete({})) == []
 
 
 @pytest.mark.parametrize("operation", ["select", "update", "insert"])
@@ -61,7 +62,7 @@ def test_honest_runs_of_pk(prepare: Prepare, connection: Connection, operation: 
     prepare("pk")
     assert judge(connection, "pk", operation=operation) == []
     workload = find_workload("pk")
-    assert workload.check(connection, workload.complete({})) == []
+    assert workload.check(TARGET, connection, workload.complete({})) == []
 
 
 @pytest.mark.parametrize(
@@ -91,7 +92,7 @@ def test_check_sees_damage(prepare: Prepare, connection: Connection, damage: str
     prepare("tpcb")
     connection.execute(damage)  # type: ignore[call-overload]
     workload = find_workload("tpcb")
-    assert len(workload.check(connection, workload.complete({}))) == 1
+    assert len(workload.check(TARGET, connection, workload.complete({}))) == 1
 
 
 def test_a_lost_commit_is_seen(prepare: Prepare, connection: Connection) -> None:

@@ -45,7 +45,7 @@ def check(
             raise DbdynoError("no_data", f"no data of {workload} to check", status.why)
         values = work.workload.complete({**work.given, "scale": status.scale or 1})
         with scene.target.understood("check the invariants"):
-            violations = work.workload.check(scene.control, values)
+            violations = work.workload.check(scene.target, scene.control, values)
     if json:
         print_json({"workload": work.name, "broken": violations})
     else:

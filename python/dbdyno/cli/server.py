@@ -18,13 +18,16 @@ from dbdyno.run.grammar import assignment
 from dbdyno.run.options import each
 from dbdyno.servers import kept
 from dbdyno.servers.base import Server
+from dbdyno.servers.durability import told_side_by_side
 from dbdyno.servers.spec import parse_spec
+from dbdyno.targets.durability import Promise
 
 CONNECTIONS_DEFAULT = 100
 
 app = command(
     "server",
     "dbdyno server start bench --server postgres:17,shared_buffers=2GB",
+    "dbdyno server start other --server mariadb --durability relaxed",
     "dbdyno run tpcb --server bench -c 32",
     "dbdyno server stop bench          with all its data",
 )
@@ -45,6 +48,7 @@ def start(  # noqa: PLR0913 - one an option
     *,
     server: Annotated[str, Parameter(show_default=True)] = "postgres",
     settings: Settings = (),
+    durability: Promise | None = None,
     connections: Annotated[int, Parameter(show_default=True)] = CONNECTIONS_DEFAULT,
     tcp: bool = False,
     json: Json = False,
@@ -56,19 +60,23 @@ def start(  # noqa: PLR0913 - one an option
     name
         What to call it: dbdyno run --server NAME uses it.
     server
-        postgres[:VERSION|PATH][,setting=value…]
+        KIND[:VERSION|PATH][,setting=value…]; KIND is postgres, mariadb or mysql.
     settings
         A setting of the server; repeatable.
+    durability
+        What it promises of a crash, the same on every kind: full, relaxed or none.
     connections
         Clients it must admit.
     tcp
         Listen on loopback TCP too, not only on a Unix socket.
     """
-    spec = parse_spec(server).with_settings(dict(settings))
+    spec = parse_spec(server).with_settings(dict(settings)).with_durability(durability)
     started = kept.start_kept(name, spec, connections, tcp=tcp)
     if json:
         print_json({"name": name, "url": started.url, "settings": started.settings})
         return Exit.OK
+    for line in told_side_by_side(durability) if durability else ():
+        print_aside(line)
     print_aside(settings_told(started))
     print_result(started.url)
     return Exit.OK
@@ -97,10 +105,10 @@ def list_(*, json: Json = False) -> int:
     elif not servers:
         print_aside("No servers. Start one: dbdyno server start")
     else:
-        table = Table("name", "state", "version", "started", box=None, pad_edge=False)
+        table = Table("name", "state", "server", "version", "started", box=None, pad_edge=False)
         for line in servers:
             state = "running" if line.running else "died"
-            table.add_row(line.name, state, line.version, line.started_at)
+            table.add_row(line.name, state, line.product, line.version, line.started_at)
         print_table(table)
     return Exit.OK
 

@@ -16,6 +16,7 @@ from dbdyno.run.plan import cores_available
 from dbdyno.run.validity import invalid_reasons
 from dbdyno.servers.base import Server
 from dbdyno.targets.base import ServerDescription
+from dbdyno.targets.durability import promise_of
 
 _STATUS_OF_END: dict[str, Status] = {
     "complete": "done",
@@ -37,7 +38,9 @@ def first_record(
         target=server.url,
         server={
             "kind": server.kind,
+            "product": description.product,
             "version": description.version,
+            "promise": promise_of(description.target, description.durability),
             "durability": description.durability,
         },
         seed=plan.seed,

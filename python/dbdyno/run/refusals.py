@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from dbdyno.errors import DbdynoError
+from dbdyno.model.plan import Protocol, QueryMode
 from dbdyno.targets.base import FreeConnections
 
 if TYPE_CHECKING:
@@ -29,6 +30,16 @@ def _told(problem: "Problem") -> str:
     if not problem.script:  # in what was given beside the scripts
         return f"{problem.message}{near}"
     return f"{problem.script}:{problem.line}:{problem.column}: {problem.message}{near}"
+
+
+def refuse_unknown_mode(mode: QueryMode, protocol: Protocol) -> None:
+    """Not every protocol has every way for a statement to travel."""
+    if mode == "extended" and protocol == "mysql":
+        raise DbdynoError(
+            code="usage",
+            message="MySQL's protocol has no -M extended",
+            hint="It has simple (text) and prepared (binary).",
+        )
 
 
 def refuse_too_many(clients: int, free: FreeConnections) -> None:

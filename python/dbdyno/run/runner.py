@@ -17,7 +17,7 @@ from dbdyno.errors import DbdynoError
 from dbdyno.host.describe import describe_host
 from dbdyno.host.file_limit import make_room_for
 from dbdyno.model.frame import Activity, Frame, Interval, Started
-from dbdyno.model.plan import Address, Endpoint, Plan, UnixSocket
+from dbdyno.model.plan import Address, Endpoint, Plan, Protocol, UnixSocket
 from dbdyno.model.recording import Recording
 from dbdyno.run.explaining import explained
 from dbdyno.run.grammar import WeightedName
@@ -27,20 +27,19 @@ from dbdyno.run.observer import Observer
 from dbdyno.run.options import RunOptions
 from dbdyno.run.outcome import first_record, judged, placement_doubts
 from dbdyno.run.plan import client_count, make_plan, refuse_contradictions
-from dbdyno.run.refusals import refuse_problems, refuse_too_many
+from dbdyno.run.refusals import refuse_problems, refuse_too_many, refuse_unknown_mode
 from dbdyno.run.scene import Scene, enter, load_told, prepare, settle
-from dbdyno.run.target import open_server
+from dbdyno.run.target import open_server, protocol_of
 from dbdyno.run.tools import Tools
 from dbdyno.run.watching import Follower, watching
 from dbdyno.run.work import Work, find_work
+from dbdyno.servers.durability import told_side_by_side
 from dbdyno.store import Run, RunWriter, remove_run
 from dbdyno.store.writer import LOG
 from dbdyno.targets.base import ServerDescription
 from dbdyno.workloads.parameters import Values
 
 SEED_BITS = 32
-# Scripts are checked before there is a server; where it is says nothing about them.
-NOWHERE = Endpoint(address=Address(unix=UnixSocket(path="")), user="", database="")
 
 
 def run(
@@ -50,18 +49,26 @@ def run(
     refuse_contradictions(options)
     work = find_work(items, options.script_files, options)
     seed = secrets.randbits(SEED_BITS) if options.seed is None else options.seed
-    draft = _plan(options, work, work.complete(), NOWHERE, seed)
+    protocol = protocol_of(options)
+    refuse_unknown_mode(options.query_mode, protocol)
+    draft = _plan(options, work, work.complete(), _nowhere(protocol), seed)
     refuse_problems(tools.check_plan(draft), observer.say)
     make_room_for(draft.clients)
     with open_server(options, client_count(options)) as server, closing(enter(server)) as scene:
         return _Run(options, work, seed, tools, observer, scene).measured()
 
 
+def _nowhere(protocol: Protocol) -> Endpoint:
+    """Scripts are checked before there is a server; where it is says nothing about them."""
+    address = Address(unix=UnixSocket(path=""))
+    return Endpoint(protocol=protocol, address=address, user="", database="")
+
+
 def _plan(options: RunOptions, work: Work, values: Values, endpoint: Endpoint, seed: int) -> Plan:
     return make_plan(
         options,
         endpoint=endpoint,
-        scripts=work.scripts(values),
+        scripts=work.scripts(values, endpoint.protocol),
         variables=work.all_variables(values),
         seed=seed,
     )
@@ -98,6 +105,9 @@ class _Run:
         raise _not_begun(measured)
 
     def _tell_settings(self) -> None:
+        if self.options.durability is not None:
+            for line in told_side_by_side(self.options.durability):
+                self.observer.say(line)
         settings = self.scene.server.settings
         if settings:
             told = ", ".join(f"{setting.name}={setting.value}" for setting in settings)

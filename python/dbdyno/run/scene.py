@@ -9,7 +9,7 @@ from dbdyno.run.work import Work
 from dbdyno.servers.base import Server
 from dbdyno.targets.base import Target
 from dbdyno.targets.connection import Connection
-from dbdyno.targets.registry import all_targets
+from dbdyno.targets.registry import find_target
 from dbdyno.workloads.base import Workload
 from dbdyno.workloads.loading import Bulk, LoadProgress, LoadReport
 from dbdyno.workloads.preparing import LoadOptions, Place, Prepared, prepare_data
@@ -30,7 +30,7 @@ class Scene:
 
 def enter(server: Server) -> Scene:
     """Connects to a server that answers."""
-    return Scene(server, server.connect(), all_targets()[server.endpoint().protocol])
+    return Scene(server, server.connect(), find_target(server.endpoint().protocol))
 
 
 def prepare(  # noqa: PLR0913 - each is another thing

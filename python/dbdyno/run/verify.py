@@ -126,7 +126,7 @@ def _server_spec(recording: Recording) -> str:
     told = recording.server
     settings = [f"{setting['name']}={setting['value']}" for setting in told.get("chosen", ())]
     major = told["version_number"] // 10_000
-    return ",".join([f"postgres:{major}", *settings])
+    return ",".join([f"{told.get('product', 'postgres')}:{major}", *settings])
 
 
 @contextmanager

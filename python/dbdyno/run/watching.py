@@ -1,6 +1,7 @@
 """Who watches server and machine while the engine measures: telemetry, or nobody.
 
-With ``--telemetry off`` there is no connection, no thread and no file of it.
+With ``--telemetry off``, and for a database that dbdyno cannot watch, there is no connection,
+no thread and no file of it.
 """
 
 from contextlib import AbstractContextManager, nullcontext
@@ -45,9 +46,9 @@ def watching(
     options: RunOptions, scene: Scene, writer: RunWriter
 ) -> AbstractContextManager[Follower]:
     """Watches for as long as the block lasts."""
-    if options.telemetry == "off":
-        return nullcontext(_Nobody())
     server, telemetry = scene.server, scene.target.telemetry
+    if options.telemetry == "off" or telemetry is None:
+        return nullcontext(_Nobody())
     free = scene.target.free_connections(scene.control)
     is_room = free.count - client_count(options) >= CONNECTIONS
     watched = Watched(

@@ -8,7 +8,7 @@ from typing import Protocol
 from msgspec import Struct
 
 from dbdyno.targets.connection import Connection
-from dbdyno.targets.schema import ForeignKey, FoundTable, Table
+from dbdyno.targets.schema import ForeignKey, FoundTable, Index, Table
 from dbdyno.targets.telemetry import Telemetry
 
 
@@ -28,6 +28,9 @@ class ServerDescription(Struct, frozen=True, kw_only=True):
     """
 
     target: str
+    product: str
+    """As ``--server`` has it: ``postgres``, ``mariadb`` or ``mysql``."""
+
     version: str
     version_number: int
     settings: tuple[ServerSetting, ...]
@@ -69,8 +72,11 @@ class Dialect(Protocol):
     def can_fill_frozen(self, table: Table) -> bool:
         """Whether rows can come in frozen."""
 
-    def add_primary_key(self, table: Table) -> str:
-        """What adds the primary key after the data."""
+    def add_primary_key(self, table: Table) -> list[str]:
+        """What adds the primary key after the data, where it is not there before."""
+
+    def add_index(self, table: Table, index: Index) -> str:
+        """What adds an index after the data."""
 
     def add_foreign_key(self, table: Table, key: ForeignKey) -> str:
         """What adds a foreign key, once both tables have theirs."""
@@ -89,16 +95,20 @@ class Dialect(Protocol):
 class Target:
     """A database that dbdyno can measure.
 
-    ``understood(doing)`` turns the driver's errors inside its block into ours.
+    ``storage`` are the words for how tables are stored that it knows. All that is read inside
+    the block of ``one_instant`` is of one instant. ``understood(doing)`` turns the driver's
+    errors inside its block into ours. Without ``telemetry`` it is measured, but not watched.
     """
 
     name: str
     title: str
     dialect: Dialect
+    storage: frozenset[str]
     describe: Callable[[Connection], ServerDescription]
     find_tables: Callable[[Connection, Sequence[str]], dict[str, FoundTable]]
     settle: Callable[[Connection, Sequence[str]], None]
     checkpoint: Callable[[Connection], None]
     free_connections: Callable[[Connection], FreeConnections]
+    one_instant: Callable[[Connection], AbstractContextManager[None]]
     understood: Callable[[str], AbstractContextManager[None]]
-    telemetry: Telemetry
+    telemetry: Telemetry | None

@@ -8,9 +8,14 @@ from dbdyno import targets
 from dbdyno.targets.base import Target
 
 
+def find_target(name: str) -> Target:
+    """The target of this name, and no other: each brings its own driver."""
+    target: Target = importlib.import_module(f"{targets.__name__}.{name}").TARGET
+    return target
+
+
 @cache
 def all_targets() -> dict[str, Target]:
     """The targets by name."""
     packages = [module.name for module in pkgutil.iter_modules(targets.__path__) if module.ispkg]
-    found = [importlib.import_module(f"{targets.__name__}.{name}").TARGET for name in packages]
-    return {target.name: target for target in found}
+    return {name: find_target(name) for name in packages}

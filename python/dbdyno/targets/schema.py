@@ -65,10 +65,17 @@ class Partitioning(Struct, frozen=True):
 
 
 class ForeignKey(Struct, frozen=True, order=True):
-    """A column that names a row of another table, by that table's primary key."""
+    """A column that names a row of another table, whose primary key has the same name."""
 
     column: str
     references: str
+
+
+class Index(Struct, frozen=True):
+    """An index over one column."""
+
+    name: str
+    column: str
 
 
 class Table(Struct, frozen=True, kw_only=True):
@@ -78,6 +85,7 @@ class Table(Struct, frozen=True, kw_only=True):
     columns: tuple[Column, ...]
     rows: int
     primary_key: str | None = None
+    indexes: tuple[Index, ...] = ()
     foreign_keys: tuple[ForeignKey, ...] = ()
     fillfactor: int | None = None
     unlogged: bool = False

@@ -6,7 +6,8 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from dbdyno.model.plan import Scalar, Script
+from dbdyno.model.plan import Protocol, Scalar, Script
+from dbdyno.targets.base import Target
 from dbdyno.targets.connection import Connection
 from dbdyno.targets.schema import Table
 from dbdyno.workloads.invariants import Committed, Law, Snapshot, Violation, verify
@@ -20,11 +21,19 @@ class OtherMaker(Struct, frozen=True, kw_only=True):
     scale_query: str
 
 
+def script_file(folder: Path, name: str, protocol: Protocol) -> Script:
+    """``NAME.sql``, or ``NAME.PROTOCOL.sql`` where a protocol's servers want other words."""
+    own = folder / f"{name}.{protocol}.sql"
+    path = own if own.exists() else folder / f"{name}.sql"
+    return Script(name=name, text=path.read_text(encoding="utf-8"))
+
+
 @dataclass(frozen=True, kw_only=True)
 class Workload:
     """Schema, data, scripts, parameters and invariants under one name.
 
-    ``data`` names the tables' family: workloads that share it run on each other's data.
+    ``scripts`` are what its clients run, in the words of the server's protocol. ``data`` names
+    the tables' family: workloads that share it run on each other's data.
     ``other_maker`` is whose tables are used as they are, beside our own: a table that merely
     has a workload's name and columns may be somebody's data.
     ``measures`` are queries of one number each. ``laws`` hold over their changes in a run of
@@ -33,11 +42,10 @@ class Workload:
 
     name: str
     summary: str
-    folder: Path
     parameters: tuple[Parameter, ...]
     data: str
     tables: Callable[[Values], tuple[Table, ...]]
-    script_names: Callable[[Values], tuple[str, ...]]
+    scripts: Callable[[Values, Protocol], list[Script]]
     measures: Mapping[str, str]
     laws: Callable[[Values], tuple[Law, ...]]
     balances: tuple[Law, ...]
@@ -51,21 +59,13 @@ class Workload:
         """A value for every parameter."""
         return with_defaults(self.parameters, read)
 
-    def scripts(self, values: Values) -> list[Script]:
-        """What its clients run."""
-        return [
-            Script(name=name, text=(self.folder / f"{name}.sql").read_text(encoding="utf-8"))
-            for name in self.script_names(values)
-        ]
-
     def variables(self, values: Values) -> dict[str, Scalar]:
         """What the scripts' variables begin with."""
         return {"scale": values["scale"]}
 
-    def snapshot(self, connection: Connection) -> Snapshot:
+    def snapshot(self, target: Target, connection: Connection) -> Snapshot:
         """The measures now, all of one instant."""
-        with connection.transaction():
-            connection.execute("set transaction isolation level repeatable read, read only")
+        with target.one_instant(connection):
             return {
                 name: int(connection.execute(query).fetchone()[0])
                 for name, query in self.measures.items()
@@ -81,9 +81,9 @@ class Workload:
         """What a run broke. ``committed`` is by script name."""
         return verify(self.laws(values), before, after, committed)
 
-    def check(self, connection: Connection, values: Values) -> list[Violation]:
+    def check(self, target: Target, connection: Connection, values: Values) -> list[Violation]:
         """What is wrong with the data as it stands, against data just loaded."""
-        now = self.snapshot(connection)
+        now = self.snapshot(target, connection)
         loaded = dict.fromkeys(now, 0) | self.loaded_counts(values)
         return verify(self.balances, loaded, now, {})
 

@@ -87,7 +87,7 @@ class Loader:
         with self._phase("fill"):
             self._fill(bulk(self._bulk_plan(endpoint)))
         self._run("vacuum", self._tidying())  # no index to go through yet
-        self._run("primary keys", self._primary_keys())
+        self._run("keys", self._keys())
         self._run("foreign keys", self._foreign_keys())
         if self.order.checkpoint:
             with self._phase("checkpoint"):
@@ -110,11 +110,11 @@ class Loader:
             yield from self._dialect.filled(table)
         yield from self._dialect.tidy(self.order.tables)
 
-    def _primary_keys(self) -> Iterator[str]:
+    def _keys(self) -> Iterator[str]:
         for table in self.order.tables:
-            if table.primary_key:
-                yield self._dialect.add_primary_key(table)
+            yield from self._dialect.add_primary_key(table)
             yield from self._dialect.continue_numbering(table)
+            yield from (self._dialect.add_index(table, index) for index in table.indexes)
 
     def _foreign_keys(self) -> Iterator[str]:
         for table in self.order.tables:

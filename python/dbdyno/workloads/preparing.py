@@ -15,7 +15,7 @@ from dbdyno.workloads.base import Workload
 from dbdyno.workloads.loading import Bulk, Loader, LoadOrder, LoadProgress, LoadReport
 from dbdyno.workloads.mark import Mark
 from dbdyno.workloads.parameters import Value
-from dbdyno.workloads.status import DataStatus, data_status
+from dbdyno.workloads.status import STORAGE, DataStatus, data_status
 
 
 class LoadOptions(Struct, frozen=True, kw_only=True):
@@ -59,6 +59,7 @@ def prepare_data(  # noqa: PLR0913 (each is another thing)
 ) -> Prepared:
     """Data for these parameters: as it is, or loaded. ``given`` are those a person named."""
     read = workload.read(given)
+    _refuse_unknown_storage(place.target, read)
     status = data_status(workload, place.target, place.connection, read)
     if status.state == "compatible" and not options.replace:
         values = workload.complete({**read, "scale": status.scale or 1})
@@ -69,6 +70,17 @@ def prepare_data(  # noqa: PLR0913 (each is another thing)
     order = _order(workload, values, options, replace=status.state != "absent")
     report = Loader(place.target, place.connection, order, watch).load(place.endpoint, bulk)
     return Prepared(values=values, made_by="dbdyno", report=report)
+
+
+def _refuse_unknown_storage(target: Target, read: Mapping[str, Value]) -> None:
+    """How tables are stored is asked for in words that not every database knows."""
+    for name, value in read.items():
+        if name in STORAGE and name not in target.storage:
+            raise DbdynoError(
+                "bad_parameter",
+                f"{target.title} cannot store tables with {name} = {value}",
+                f"leave {name} out on these servers",
+            )
 
 
 def _order(

@@ -5,7 +5,7 @@ from dbdyno.targets.postgresql.complaints import understood
 from dbdyno.targets.postgresql.connections import free_connections
 from dbdyno.targets.postgresql.describe import describe
 from dbdyno.targets.postgresql.dialect import PostgresqlDialect
-from dbdyno.targets.postgresql.maintenance import checkpoint, settle
+from dbdyno.targets.postgresql.maintenance import checkpoint, one_instant, settle
 from dbdyno.targets.postgresql.tables import find_tables
 from dbdyno.targets.postgresql.telemetry import TELEMETRY
 
@@ -13,11 +13,13 @@ TARGET = Target(
     name="postgresql",
     title="PostgreSQL",
     dialect=PostgresqlDialect(),
+    storage=frozenset({"fillfactor", "unlogged", "partitions", "partition_method", "foreign_keys"}),
     describe=describe,
     find_tables=find_tables,
     settle=settle,
     checkpoint=checkpoint,
     free_connections=free_connections,
+    one_instant=one_instant,
     understood=understood,
     telemetry=TELEMETRY,
 )

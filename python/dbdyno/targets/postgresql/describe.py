@@ -35,6 +35,7 @@ def describe(connection: Connection) -> ServerDescription:
     version, number, encoding, collation, in_recovery, database_bytes, cache_bytes = facts
     return ServerDescription(
         target="postgresql",
+        product="postgres",
         version=version,
         version_number=number,
         settings=_settings(connection),

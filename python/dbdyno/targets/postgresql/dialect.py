@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from dbdyno.targets.schema import Column, ForeignKey, Partitioning, Table
+from dbdyno.targets.schema import Column, ForeignKey, Index, Partitioning, Table
 
 
 class PostgresqlDialect:
@@ -47,9 +47,15 @@ class PostgresqlDialect:
         """COPY FREEZE does not go through a partitioned table."""
         return table.partitioning is None
 
-    def add_primary_key(self, table: Table) -> str:
+    def add_primary_key(self, table: Table) -> list[str]:
         """Named by the server: TABLE_pkey."""
-        return f"alter table {table.name} add primary key ({table.primary_key})"
+        if table.primary_key is None:
+            return []
+        return [f"alter table {table.name} add primary key ({table.primary_key})"]
+
+    def add_index(self, table: Table, index: Index) -> str:
+        """A B-tree."""
+        return f"create index {index.name} on {table.name} ({index.column})"
 
     def add_foreign_key(self, table: Table, key: ForeignKey) -> str:
         """Under the name that the server itself would choose."""

@@ -1,6 +1,7 @@
-"""Before a run on a server of our own: the same state each time. Never for a target not ours."""
+"""Around a run: the same state each time, for servers of our own; one instant to read at."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 from psycopg import Connection, sql
 
@@ -15,3 +16,11 @@ def settle(connection: Connection, tables: Sequence[str]) -> None:
 def checkpoint(connection: Connection) -> None:
     """Writes all dirty pages, so that loading is not paid for by the run after it."""
     connection.execute("checkpoint")
+
+
+@contextmanager
+def one_instant(connection: Connection) -> Iterator[None]:
+    """A block whose reads see the same committed state."""
+    with connection.transaction():
+        connection.execute("set transaction isolation level repeatable read, read only")
+        yield

@@ -7,10 +7,13 @@ unasked.
 import time
 from pathlib import Path
 
+from dbdyno.model.plan import Protocol, Script
 from dbdyno.targets.schema import Column, Table
-from dbdyno.workloads.base import Workload
+from dbdyno.workloads.base import Workload, script_file
 from dbdyno.workloads.invariants import Law, NotFewer, OnePerTransaction, Unchanged
 from dbdyno.workloads.parameters import FILLFACTOR, SCALE, UNLOGGED, Parameter, Values
+
+FOLDER = Path(__file__).parent
 
 ROWS_PER_SCALE = 100_000
 INFO = "@" * 32  # with it a row takes the 76 bytes of the published study
@@ -43,6 +46,10 @@ def _tables(values: Values) -> tuple[Table, ...]:
     return (table,)
 
 
+def _scripts(values: Values, protocol: Protocol) -> list[Script]:
+    return [script_file(FOLDER, str(values["operation"]), protocol)]
+
+
 def _laws(values: Values) -> tuple[Law, ...]:
     if values["operation"] == "insert":
         return (OnePerTransaction(ROWS, "insert"),)
@@ -52,11 +59,10 @@ def _laws(values: Values) -> tuple[Law, ...]:
 WORKLOAD = Workload(
     name="pk",
     summary="one row by primary key: a select, an update or an insert",
-    folder=Path(__file__).parent,
     parameters=(SCALE, FILLFACTOR, UNLOGGED, OPERATION),
     data="pk",
     tables=_tables,
-    script_names=lambda values: (str(values["operation"]),),
+    scripts=_scripts,
     measures={ROWS: "select count(*) from tbl"},
     laws=_laws,
     balances=(NotFewer(ROWS),),

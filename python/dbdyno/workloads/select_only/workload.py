@@ -3,17 +3,18 @@
 from pathlib import Path
 
 from dbdyno.workloads import pgbench_data
-from dbdyno.workloads.base import Workload
+from dbdyno.workloads.base import Workload, script_file
 from dbdyno.workloads.invariants import Unchanged
+
+FOLDER = Path(__file__).parent
 
 WORKLOAD = Workload(
     name="select-only",
     summary="one select by primary key (as pgbench -S)",
-    folder=Path(__file__).parent,
     parameters=pgbench_data.PARAMETERS,
     data=pgbench_data.DATA,
     tables=pgbench_data.tables,
-    script_names=lambda _values: ("select-only",),
+    scripts=lambda _values, protocol: [script_file(FOLDER, "select-only", protocol)],
     measures=pgbench_data.MEASURES,
     laws=lambda _values: (Unchanged(tuple(pgbench_data.MEASURES)),),
     balances=pgbench_data.BALANCES,

@@ -3,9 +3,11 @@
 from pathlib import Path
 
 from dbdyno.workloads import pgbench_data
-from dbdyno.workloads.base import Workload
+from dbdyno.workloads.base import Workload, script_file
 from dbdyno.workloads.invariants import Law, OnePerTransaction, SameChange, Unchanged
 from dbdyno.workloads.parameters import Values
+
+FOLDER = Path(__file__).parent
 
 
 def _laws(_values: Values) -> tuple[Law, ...]:
@@ -20,11 +22,10 @@ def _laws(_values: Values) -> tuple[Law, ...]:
 WORKLOAD = Workload(
     name="simple-update",
     summary="an update, a select and an insert in a transaction (as pgbench -N)",
-    folder=Path(__file__).parent,
     parameters=pgbench_data.PARAMETERS,
     data=pgbench_data.DATA,
     tables=pgbench_data.tables,
-    script_names=lambda _values: ("simple-update",),
+    scripts=lambda _values, protocol: [script_file(FOLDER, "simple-update", protocol)],
     measures=pgbench_data.MEASURES,
     laws=_laws,
     balances=pgbench_data.BALANCES,

@@ -1,0 +1,111 @@
+"""Control connections to MySQL and MariaDB: opened as asked, and translated for the engine.
+
+Nothing here prints a password.
+"""
+
+import ssl
+from typing import Any
+
+import pymysql
+
+from dbdyno.errors import DbdynoError
+from dbdyno.model.plan import Endpoint, Tls, TlsMode
+from dbdyno.servers.mysql.connection import MysqlConnection
+from dbdyno.servers.mysql.login import Login, TlsWord, login_of
+from dbdyno.servers.mysql.refusals import refusal
+from dbdyno.servers.mysql.url import login_url
+
+APPLICATION_NAME = "dbdyno"
+
+# The engine's words, which are libpq's. What was preferred becomes the outcome that it had.
+TLS_MODES: dict[TlsWord, TlsMode] = {
+    "DISABLED": "disable",
+    "PREFERRED": "require",
+    "REQUIRED": "require",
+    "VERIFY_CA": "verify-ca",
+    "VERIFY_IDENTITY": "verify-full",
+}
+
+
+def open_connection(target: str) -> MysqlConnection:
+    """A control connection to ``target``, a URL that option files and environment complete."""
+    login = login_of(target)
+    tls = None if _is_open(login) else _tls_context(login)
+    try:
+        driver = pymysql.connect(
+            **_address(login),
+            user=login.user,
+            password=login.password.encode(),  # the driver would take Latin-1
+            database=login.database or None,
+            autocommit=True,
+            connect_timeout=login.connect_timeout_s,
+            program_name=APPLICATION_NAME,
+            ssl=tls,
+            ssl_disabled=_is_open(login),
+        )
+    except pymysql.Error as error:
+        raise refusal(error, login) from None
+    return MysqlConnection(driver, login)
+
+
+def _is_open(login: Login) -> bool:
+    """Whether nothing is encrypted: a socket need not be, unless that is asked for."""
+    return login.tls == "DISABLED" or (login.tls == "PREFERRED" and bool(login.address.unix))
+
+
+def _address(login: Login) -> dict[str, Any]:
+    address = login.address
+    if address.tcp:
+        return {"host": address.tcp.host, "port": address.tcp.port}
+    assert address.unix  # exactly one of the two is set
+    return {"unix_socket": address.unix.path}
+
+
+def _tls_context(login: Login) -> ssl.SSLContext | None:
+    """None leaves it to what the server has."""
+    if login.tls == "PREFERRED":
+        return None
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname = login.tls == "VERIFY_IDENTITY"
+    context.verify_mode = ssl.CERT_NONE if login.tls == "REQUIRED" else ssl.CERT_REQUIRED
+    try:
+        if login.tls != "REQUIRED":
+            context.load_verify_locations(login.ca) if login.ca else context.load_default_certs()
+        if login.certificate:
+            context.load_cert_chain(login.certificate, login.key)
+    except OSError as error:
+        files = ", ".join(filter(None, (login.ca, login.certificate, login.key)))
+        message = f"cannot use the certificates {files}: {error.strerror or error}"
+        raise DbdynoError("tls_failed", message, "check ssl-ca, ssl-cert and ssl-key") from None
+    return context
+
+
+def endpoint_of(connection: MysqlConnection) -> Endpoint:
+    """Where this connection leads, for the engine to follow."""
+    login = connection.login
+    return Endpoint(
+        protocol="mysql",
+        address=login.address,
+        user=login.user,
+        password=login.password or None,
+        database=login.database,
+        tls=_tls(login, connection),
+        connect_timeout_ns=login.connect_timeout_s * 1_000_000_000,
+    )
+
+
+def _tls(login: Login, connection: MysqlConnection) -> Tls:
+    if not connection.is_encrypted:
+        return Tls(mode="disable")
+    mode = TLS_MODES[login.tls]
+    return Tls(
+        mode=mode,
+        root_certificates=login.ca if mode != "require" else None,
+        certificate=login.certificate,
+        key=login.key,
+    )
+
+
+def pinned(_target: str, connection: MysqlConnection) -> str:
+    """The login that was made, whatever option files say later."""
+    return login_url(connection.login)

@@ -1,0 +1,74 @@
+"""The folder of a private MariaDB or MySQL: its files, its socket, and when it is ready."""
+
+from dbdyno.model.plan import Address, TcpAddress, UnixSocket
+from dbdyno.servers.cluster import LOOPBACK, write_private
+from dbdyno.servers.mysql.binaries import base_folder
+from dbdyno.servers.mysql.login import Login
+from dbdyno.servers.mysql.settings import configuration_text, quoted
+from dbdyno.servers.mysql.url import login_url
+from dbdyno.servers.product import Cluster
+
+USER = "root"
+DATABASE = "dbdyno"
+COMPLAINT_SIGNS = ("[ERROR]", "ERROR:")
+
+
+def socket_name(_port: int) -> str:
+    """The socket's name: each server has a folder to itself."""
+    return "mysql.sock"
+
+
+def configure(cluster: Cluster) -> None:
+    """The option file, and what the server runs first."""
+    write_private(cluster.folder / "first.sql", _first_statements(cluster))
+    write_private(cluster.folder / "my.cnf", _configuration(cluster))
+
+
+def _configuration(cluster: Cluster) -> str:
+    placement = {
+        "basedir": str(base_folder(cluster.blueprint.binaries)),
+        "datadir": str(cluster.data),
+        "socket": str(cluster.socket),
+        "pid_file": str(cluster.folder / "pid"),
+        "init_file": str(cluster.folder / "first.sql"),
+        "tmpdir": str(cluster.folder),
+        **_network(cluster),
+    }
+    lines = [f"{name} = {quoted(value)}\n" for name, value in placement.items()]
+    return "[mysqld]\n" + "".join(lines) + configuration_text(cluster.blueprint.settings)
+
+
+def _network(cluster: Cluster) -> dict[str, str]:
+    if not cluster.blueprint.tcp:
+        return {"skip_networking": "ON"}
+    return {"bind_address": LOOPBACK, "port": str(cluster.port)}
+
+
+def _first_statements(cluster: Cluster) -> str:
+    """A database to work in; over TCP one account alone, with a password."""
+    statements = [f"create database if not exists {DATABASE}"]
+    if cluster.blueprint.tcp:
+        account = f"'{USER}'@'{LOOPBACK}'"
+        statements += [
+            f"drop user if exists {account}, '{USER}'@'::1'",
+            f"create user {account} identified by '{cluster.password}'",
+            f"grant all on *.* to {account} with grant option",
+        ]
+    return "".join(f"{statement};\n" for statement in statements)
+
+
+def target(cluster: Cluster) -> str:
+    """Where it listens; nobody's option files have a say there."""
+    if cluster.blueprint.tcp:
+        address = Address(tcp=TcpAddress(host=LOOPBACK, port=cluster.port))
+    else:
+        address = Address(unix=UnixSocket(path=str(cluster.socket)))
+    password = cluster.password if cluster.blueprint.tcp else ""
+    return login_url(
+        Login(address=address, user=USER, password=password, database=DATABASE, tls="PREFERRED")
+    )
+
+
+def is_ready(cluster: Cluster, _pid: int) -> bool:
+    """The server says so in its log, once the first statements have run."""
+    return "ready for connections" in cluster.log.read_text(errors="replace")

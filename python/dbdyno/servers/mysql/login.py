@@ -1,0 +1,153 @@
+"""Where a ``mysql://`` target leads: its own words, then option files, then the environment.
+
+The order is that of the mysql client. Nothing is connected here; no error quotes the target,
+in which a password may stand anywhere.
+"""
+
+import difflib
+import getpass
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Literal, TypeAlias, get_args
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+from msgspec import Struct
+
+from dbdyno.errors import DbdynoError
+from dbdyno.model.plan import Address, TcpAddress, UnixSocket
+from dbdyno.servers.mysql.option_files import read_option_files
+
+TlsWord: TypeAlias = Literal["DISABLED", "PREFERRED", "REQUIRED", "VERIFY_CA", "VERIFY_IDENTITY"]
+TLS_WORDS: tuple[TlsWord, ...] = get_args(TlsWord)
+
+PORT = 3306
+CONNECT_TIMEOUT_S = 10
+SOCKETS = (
+    "/run/mysqld/mysqld.sock",
+    "/var/lib/mysql/mysql.sock",
+    "/tmp/mysql.sock",
+)
+NO_DEFAULTS = "no-defaults"
+QUERY_NAMES = (
+    *("socket", "ssl-mode", "ssl-ca", "ssl-cert", "ssl-key", "connect-timeout"),
+    NO_DEFAULTS,
+)
+# Variables that the mysql client reads, under the names of its options.
+VARIABLES = {
+    "MYSQL_HOST": "host",
+    "MYSQL_TCP_PORT": "port",
+    "MYSQL_UNIX_PORT": "socket",
+    "MYSQL_PWD": "password",
+}
+HINT = "write mysql://user@host:port/database?socket=PATH&ssl-mode=MODE; percent-encode the rest"
+
+
+class Login(Struct, frozen=True, kw_only=True):
+    """A server and how to log in to it; nothing is left to be looked up."""
+
+    address: Address
+    user: str
+    password: str
+    database: str
+    tls: TlsWord
+    ca: str | None = None
+    certificate: str | None = None
+    key: str | None = None
+    connect_timeout_s: int = CONNECT_TIMEOUT_S
+
+
+def login_of(target: str, environment: Mapping[str, str] = os.environ) -> Login:
+    """What the target says, completed by what its reader's machine says."""
+    given = _given(target)
+    options = {**_defaults(given, environment), **given}
+    return Login(
+        address=_address(given, options),
+        user=options.get("user") or getpass.getuser(),
+        password=options.get("password", ""),
+        database=options.get("database", ""),
+        tls=_tls_word(options),
+        ca=options.get("ssl-ca"),
+        certificate=options.get("ssl-cert"),
+        key=options.get("ssl-key"),
+        connect_timeout_s=_number(options, "connect-timeout", CONNECT_TIMEOUT_S)
+        or CONNECT_TIMEOUT_S,
+    )
+
+
+def _defaults(given: Mapping[str, str], environment: Mapping[str, str]) -> dict[str, str]:
+    if NO_DEFAULTS in given:
+        return {}
+    told = {option: environment[name] for name, option in VARIABLES.items() if name in environment}
+    return told | read_option_files(environment)
+
+
+def _given(target: str) -> dict[str, str]:
+    """The parts of the URL that are not empty, by the names of options."""
+    try:
+        parts = urlsplit(target)
+        port = parts.port
+        query = dict(
+            parse_qsl(parts.query, keep_blank_values=True, strict_parsing=bool(parts.query))
+        )
+    except ValueError:
+        raise DbdynoError("bad_target", "cannot read the target: it is no URL", HINT) from None
+    _refuse_unknown(query)
+    words = {
+        "user": parts.username,
+        "password": parts.password,
+        "host": parts.hostname,
+        "port": str(port) if port else None,
+        "database": parts.path.removeprefix("/"),
+    }
+    return {**{name: unquote(word) for name, word in words.items() if word}, **query}
+
+
+def _refuse_unknown(query: Mapping[str, str]) -> None:
+    for name in query:
+        if name not in QUERY_NAMES:
+            near = difflib.get_close_matches(name, QUERY_NAMES, n=1)
+            hint = f"did you mean {near[0]}?" if near else f"there are: {', '.join(QUERY_NAMES)}"
+            raise DbdynoError("bad_target", f"a target has no parameter {name!r}", hint)
+
+
+def _address(given: Mapping[str, str], options: Mapping[str, str]) -> Address:
+    """A socket if one is named or the host is this one; a port that the target names means TCP."""
+    if "socket" in given:
+        return Address(unix=UnixSocket(path=given["socket"]))
+    host = options.get("host", "localhost")
+    if host == "localhost" and "port" not in given:
+        return Address(unix=UnixSocket(path=options.get("socket") or _usual_socket()))
+    return Address(tcp=TcpAddress(host=host, port=_number(options, "port", PORT)))
+
+
+def _usual_socket() -> str:
+    return next((path for path in SOCKETS if Path(path).exists()), SOCKETS[0])
+
+
+def _tls_word(options: Mapping[str, str]) -> TlsWord:
+    """MySQL's own word, else what MariaDB's options come to; a CA is there to be used."""
+    if "ssl-mode" in options:
+        return _known_tls_word(options["ssl-mode"])
+    if options.keys() & {"skip-ssl", "disable-ssl"}:
+        return "DISABLED"
+    if "ssl-verify-server-cert" in options:
+        return "VERIFY_IDENTITY"
+    if "ssl-ca" in options:
+        return "VERIFY_CA"
+    return "REQUIRED" if "ssl" in options else "PREFERRED"
+
+
+def _known_tls_word(text: str) -> TlsWord:
+    for word in TLS_WORDS:
+        if word == text.upper():
+            return word
+    raise DbdynoError("bad_target", f"ssl-mode cannot be {text}", f"it is {', '.join(TLS_WORDS)}")
+
+
+def _number(options: Mapping[str, str], name: str, default: int) -> int:
+    """A zero means the default, as everywhere with these servers."""
+    text = options.get(name, "0")
+    if not text.isdecimal():
+        raise DbdynoError("bad_target", f"{name} must be a number", HINT)
+    return int(text) or default

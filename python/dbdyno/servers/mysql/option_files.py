@@ -1,0 +1,74 @@
+"""Option files as people have them: ``~/.my.cnf`` and its kin, with their includes.
+
+Only what clients read; nothing is interpreted here, and a file that others may write is left
+alone, as the servers' own clients do.
+"""
+
+import os
+import re
+import stat
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+GROUPS = ("client", "client-server", "client-mariadb", "dbdyno")
+SYSTEM_FILES = (Path("/etc/my.cnf"), Path("/etc/mysql/my.cnf"))
+INCLUDE_DEPTH_MAX = 10
+ESCAPES = {"b": "\b", "t": "\t", "n": "\n", "r": "\r", "s": " "}
+
+
+def read_option_files(environment: Mapping[str, str]) -> dict[str, str]:
+    """The options of all files that exist, by name; the later file wins."""
+    options: dict[str, str] = {}
+    for path in _places(environment):
+        options.update(_options(path, INCLUDE_DEPTH_MAX))
+    return options
+
+
+def _places(environment: Mapping[str, str]) -> Iterator[Path]:
+    yield from SYSTEM_FILES
+    if folder := environment.get("MYSQL_HOME"):
+        yield Path(folder, "my.cnf")
+    yield Path.home() / ".my.cnf"
+
+
+def _options(path: Path, depth: int) -> Iterator[tuple[str, str]]:
+    group = ""
+    for line in _lines(path):
+        if line.startswith("["):
+            group = line[1:].partition("]")[0].strip().lower()
+        elif line.startswith("!"):
+            for included in _included(line):
+                if depth > 0:  # files that include each other
+                    yield from _options(included, depth - 1)
+        elif group in GROUPS:
+            name, _, value = line.partition("=")
+            yield name.strip().lower().replace("_", "-"), _value(value.strip())
+
+
+def _lines(path: Path) -> list[str]:
+    """What is neither blank nor a comment; nothing of a file that is not to be read."""
+    try:
+        if path.stat().st_mode & stat.S_IWOTH:
+            return []
+        lines = path.read_text(encoding="utf-8", errors="surrogateescape").splitlines()
+    except OSError:
+        return []
+    stripped = (line.strip() for line in lines)
+    return [line for line in stripped if line and not line.startswith(("#", ";"))]
+
+
+def _included(line: str) -> list[Path]:
+    word, _, place = line.partition(" ")
+    path = Path(place.strip())
+    if word == "!include":
+        return [path]
+    if word == "!includedir" and os.access(path, os.R_OK | os.X_OK):
+        return sorted(path.glob("*.cnf"))
+    return []
+
+
+def _value(text: str) -> str:
+    """Quotes keep a ``#``, which otherwise begins a comment; backslashes escape."""
+    quoted = re.match(r"""(['"])((?:\\.|(?!\1).)*)\1""", text)
+    bare = quoted[2] if quoted else text.partition("#")[0].rstrip()
+    return re.sub(r"\\(.)", lambda match: ESCAPES.get(match[1], match[1]), bare)

@@ -1,0 +1,87 @@
+"""Why a connection could not be had, in words a person can act on.
+
+Servers number their refusals; what comes from the driver or the system has only its text. No
+message here holds a password.
+"""
+
+import pymysql
+
+from dbdyno.errors import DbdynoError
+from dbdyno.servers.mysql.login import Login
+
+# The server's number → our code, the next step.
+NUMBERS = {
+    1045: (
+        "wrong_password",
+        "check user and password; ~/.my.cnf or MYSQL_PWD keep it off the command line. An account "
+        "that requires TLS refuses others with the same words: ?ssl-mode=REQUIRED",
+    ),
+    1698: (
+        "no_rights",
+        "the account is for the system user of its name: connect as that user, or with another "
+        "account",
+    ),
+    1044: ("no_rights", "grant this user a right on the database, or name another"),
+    1049: ("missing_database", "create it (CREATE DATABASE name), or name another in the target"),
+    1040: ("too_many_connections", "raise max_connections, or end other sessions"),
+    1203: ("too_many_connections", "raise max_user_connections, or end other sessions"),
+    1226: ("too_many_connections", "raise the limits of this user's account"),
+    1129: ("no_rights", "FLUSH HOSTS on the server lets this host in again"),
+    1130: ("no_rights", "the server has no account for this host: CREATE USER name@host"),
+    1524: ("no_rights", "the account's authentication plugin is not loaded in the server"),
+    1820: ("no_rights", "set a new password for this account first"),
+    3118: ("no_rights", "ALTER USER … ACCOUNT UNLOCK lets this user in"),
+    3159: ("tls_required", "the server wants TLS: add ?ssl-mode=REQUIRED to the target"),
+    4151: ("no_rights", "ALTER USER … ACCOUNT UNLOCK lets this user in"),
+}
+# (what the text holds, our code, the next step); the first that matches wins.
+TEXTS = (
+    ("insecure transport", *NUMBERS[3159]),
+    ("SSL", "tls_failed", "check ssl-mode and the certificates"),
+    ("certificate", "tls_failed", "check ssl-mode and the certificates"),
+    ("No such file", "unreachable", "is the server running, and is this its socket?"),
+    ("Connection refused", "unreachable", "is the server running, and is this its port?"),
+    ("Name or service", "unreachable", "check the host's name"),
+    ("name resolution", "unreachable", "check the host's name"),
+    ("No address", "unreachable", "check the host's name"),
+    ("timed out", "unreachable", "is the host up, and does a firewall drop the packets?"),
+    ("unreachable", "unreachable", "is the host up, and is there a route to it?"),
+    ("Permission denied", "no_rights", "this user may not open the server's socket"),
+    ("authentication plugin", "no_rights", "this kind of account is not supported: use another"),
+)
+# What the client itself numbers tells less than the text beside it.
+CLIENT_NUMBERS = range(2000, 3000)
+
+
+def refusal(error: pymysql.Error, login: Login) -> DbdynoError:
+    """The error for a connection that the server, or the way to it, refused."""
+    number, text = _parts(error)
+    if login.password:
+        text = text.replace(login.password, "***")
+    code, hint = _cause(number, text)
+    return DbdynoError(code, f"cannot connect: {_place(login, number)}{text}", hint)
+
+
+def _parts(error: pymysql.Error) -> tuple[int, str]:
+    match error.args:
+        case (int(number), text, *_):
+            return number, str(text)
+        case _:
+            return 0, str(error)
+
+
+def _place(login: Login, number: int) -> str:
+    """Where we tried, which the server's own words need not say again."""
+    address = login.address
+    if number not in CLIENT_NUMBERS or not address.unix:
+        return ""
+    return f"socket {address.unix.path}: "
+
+
+def _cause(number: int, text: str) -> tuple[str, str]:
+    if number in NUMBERS:
+        return NUMBERS[number]
+    for sign, code, hint in TEXTS:
+        if sign in text:
+            return code, hint
+    return "connect_failed", "the server's error log may say more"

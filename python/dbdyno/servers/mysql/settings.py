@@ -1,0 +1,94 @@
+"""Settings that MariaDB and MySQL share, their configuration file, and its check beforehand."""
+
+import re
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+from dbdyno.errors import DbdynoError
+from dbdyno.servers.product import Binaries
+from dbdyno.servers.settings import (
+    GIB,
+    MIB,
+    Machine,
+    Setting,
+    connections_max,
+    refused_setting,
+    unknown_setting,
+)
+
+STATEMENTS_MAX = 1 << 20  # of all sessions together; the default is reached by 900 clients
+REDO_REASON = "room for changes before pages must be written"
+UNKNOWN = re.compile(r"unknown (?:variable|option) '(?:--)?([^'=]+)")
+# A value that the server would silently replace by another was not what was asked for.
+REFUSALS = ("[ERROR]", "adjusted to", "not recognized", "is not a compiled character set")
+
+
+def common_settings(machine: Machine, connections: int) -> list[Setting]:
+    """Ours for this machine, without the redo log's size."""
+    pool_mib = max(128, machine.memory_bytes // 4 // MIB)
+    return [
+        Setting("innodb_buffer_pool_size", f"{pool_mib}M", "a quarter of the memory"),
+        connections_max(connections, least=151),
+        Setting(
+            "max_prepared_stmt_count", str(STATEMENTS_MAX), "each client prepares its statements"
+        ),
+        Setting("local_infile", "ON", "data is loaded in bulk"),
+        Setting("innodb_print_all_deadlocks", "ON", "the log explains failures"),
+        Setting("skip_name_resolve", "ON", "no connection waits for the name service"),
+    ]
+
+
+def redo_mib(machine: Machine) -> int:
+    """Room for the redo log: as with PostgreSQL's, but made in full when the server is."""
+    return max(256, min(2 * GIB, machine.disk_free_bytes // 10) // MIB)
+
+
+def check_settings(title: str, binaries: Binaries, settings: Sequence[Setting]) -> None:
+    """Lets the server's own binary judge names and values, while it only prints its help."""
+    flags = [f"--{setting.name}={setting.value}" for setting in settings]
+    complaints = [line for line in _help(binaries.server, flags)[1] if _is_refusal(line)]
+    if not complaints:
+        return
+    for complaint in complaints:
+        if unknown := UNKNOWN.search(complaint):
+            raise _unknown(title, binaries.server, unknown[1])
+    raise refused_setting(title, _tidy(complaints[0]))
+
+
+def _help(server: Path, flags: Sequence[str]) -> tuple[str, list[str]]:
+    """What it prints, and its complaints."""
+    command = [str(server), "--no-defaults", *flags, "--help", "--verbose"]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    return result.stdout, result.stderr.splitlines()
+
+
+def _is_refusal(line: str) -> bool:
+    return any(sign in line for sign in REFUSALS)
+
+
+def _unknown(title: str, server: Path, name: str) -> DbdynoError:
+    return unknown_setting(title, name, known_settings(server), f"{server.name} --help --verbose")
+
+
+def known_settings(server: Path) -> list[str]:
+    """The names of all settings that this server documents."""
+    listing = _help(server, [])[0].rpartition("Variables (--variable-name=value)")[2]
+    names = re.findall(r"^([a-z][a-z0-9-]+) +\S", listing, re.MULTILINE)
+    return [name.replace("-", "_") for name in names]
+
+
+def _tidy(complaint: str) -> str:
+    """Without time, thread and level."""
+    return complaint.rpartition("[ERROR] ")[2].rpartition("[Warning] ")[2].strip()
+
+
+def configuration_text(settings: Sequence[Setting]) -> str:
+    """The settings as lines of an option file."""
+    return "".join(f"{s.name} = {quoted(s.value)}  # {s.reason}\n" for s in settings)
+
+
+def quoted(value: str) -> str:
+    """A value as an option file writes it."""
+    escaped = value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return f'"{escaped}"'

@@ -1,0 +1,24 @@
+"""MariaDB 10.6 and later, MySQL 8.0 and later: one target, whose servers say which they are."""
+
+from dbdyno.targets.base import Target
+from dbdyno.targets.mysql.complaints import understood
+from dbdyno.targets.mysql.connections import free_connections
+from dbdyno.targets.mysql.describe import describe
+from dbdyno.targets.mysql.dialect import MysqlDialect
+from dbdyno.targets.mysql.maintenance import checkpoint, one_instant, settle
+from dbdyno.targets.mysql.tables import find_tables
+
+TARGET = Target(
+    name="mysql",
+    title="MariaDB and MySQL",
+    dialect=MysqlDialect(),
+    storage=frozenset({"partitions", "partition_method", "foreign_keys"}),
+    describe=describe,
+    find_tables=find_tables,
+    settle=settle,
+    checkpoint=checkpoint,
+    free_connections=free_connections,
+    one_instant=one_instant,
+    understood=understood,
+    telemetry=None,
+)

@@ -1,0 +1,97 @@
+"""What a MariaDB or MySQL server is: version, settings, durability, sizes. Changes nothing."""
+
+import re
+
+from dbdyno.targets.base import ServerDescription, ServerSetting
+from dbdyno.targets.connection import Connection
+
+DURABILITY = (
+    "innodb_flush_log_at_trx_commit",
+    "innodb_doublewrite",
+    "innodb_flush_method",
+    "log_bin",
+)
+BINARY_LOG = ("sync_binlog", "binlog_format")  # they say nothing where there is no such log
+
+# What telemetry may read: since which version of MariaDB, and of MySQL (None: never).
+CAPABILITIES: dict[str, tuple[int | None, int | None]] = {
+    "information_schema.innodb_lock_waits": (100600, None),
+    "information_schema.system_variables": (100600, None),
+    "performance_schema.data_lock_waits": (None, 80000),
+    "performance_schema.variables_info": (None, 80000),
+}
+
+FACTS = """
+    select version(), @@character_set_database, @@collation_database, @@global.read_only,
+        @@innodb_buffer_pool_size, @@global.performance_schema,
+        (select coalesce(sum(data_length + index_length), 0)
+            from information_schema.tables where table_schema = database())"""
+
+MARIADB_SETTINGS = """
+    select lower(variable_name), global_value, global_value_origin
+    from information_schema.system_variables
+    where global_value_origin not in ('COMPILE-TIME', 'AUTO')
+        and global_value is not null and not global_value <=> default_value
+    order by 1"""
+
+MYSQL_SETTINGS = """
+    select variable_name, variable_value, variable_source
+    from performance_schema.variables_info
+    join performance_schema.global_variables using (variable_name)
+    where variable_source <> 'COMPILED'
+    order by 1"""
+
+
+def describe(connection: Connection) -> ServerDescription:
+    """The server behind this connection, and its current database."""
+    facts = connection.execute(FACTS).fetchone()
+    version, encoding, collation, read_only, cache_bytes, watched, database_bytes = facts
+    is_mariadb = "MariaDB" in version
+    number = version_number(version)
+    schema = {"performance_schema"} if watched else set[str]()
+    return ServerDescription(
+        target="mysql",
+        product="mariadb" if is_mariadb else "mysql",
+        version=version,
+        version_number=number,
+        settings=_settings(connection, is_mariadb=is_mariadb),
+        durability=_durability(connection),
+        encoding=encoding,
+        collation=collation,
+        is_in_recovery=bool(read_only),
+        database_bytes=int(database_bytes),
+        cache_bytes=int(cache_bytes),
+        capabilities=capabilities(number, is_mariadb=is_mariadb) | schema,
+    )
+
+
+def version_number(version: str) -> int:
+    """10.11.19 as 101119, 8.0.33 as 80033."""
+    major, minor, patch = map(int, re.findall(r"\d+", version)[:3])
+    return major * 10_000 + minor * 100 + patch
+
+
+def capabilities(number: int, *, is_mariadb: bool) -> frozenset[str]:
+    """What a server of this version has."""
+    since = {name: ours if is_mariadb else theirs for name, (ours, theirs) in CAPABILITIES.items()}
+    return frozenset(name for name, first in since.items() if first and number >= first)
+
+
+def _settings(connection: Connection, *, is_mariadb: bool) -> tuple[ServerSetting, ...]:
+    """Their values have no unit apart: sizes are bytes."""
+    query = MARIADB_SETTINGS if is_mariadb else MYSQL_SETTINGS
+    rows = connection.execute(query).fetchall()
+    return tuple(ServerSetting(name, value, "", source.lower()) for name, value, source in rows)
+
+
+def _durability(connection: Connection) -> dict[str, str]:
+    found = _variables(connection, DURABILITY)
+    if found.get("log_bin") == "ON":
+        found |= _variables(connection, BINARY_LOG)
+    return found
+
+
+def _variables(connection: Connection, names: tuple[str, ...]) -> dict[str, str]:
+    wanted = ", ".join(["%s"] * len(names))
+    query = f"show global variables where variable_name in ({wanted})"
+    return dict(connection.execute(query, names).fetchall())

@@ -1,0 +1,69 @@
+"""Around a run: the same state each time, for servers of our own; one instant to read at."""
+
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from dbdyno.targets.connection import Connection
+
+DIRTY_PAGES_FEW = 100  # the server itself keeps making some
+FLUSH_PATIENCE_S = 60
+# While all is written out, the server may use the disk as fast as it can.
+FLUSHING = {
+    "innodb_max_dirty_pages_pct_lwm": "0",
+    "innodb_max_dirty_pages_pct": "0",
+    "innodb_io_capacity_max": "20000",
+    "innodb_io_capacity": "20000",
+}
+
+
+def settle(connection: Connection, tables: Sequence[str]) -> None:
+    """Fresh statistics, then everything written out. Old versions of rows go by themselves."""
+    names = ", ".join(f"`{table}`" for table in tables)
+    connection.execute(f"analyze table {names}").fetchall()
+    checkpoint(connection)
+
+
+def checkpoint(connection: Connection) -> None:
+    """Writes the dirty pages, so that loading is not paid for by the run after it.
+
+    There is no command for it: the server is told to keep none, for as long as it takes.
+    """
+    before = {name: _variable(connection, name) for name in FLUSHING}
+    try:
+        _set_all(connection, FLUSHING)
+        _await_clean(connection)
+    finally:
+        _set_all(connection, dict(reversed(before.items())))
+
+
+def _set_all(connection: Connection, values: dict[str, str]) -> None:
+    for name, value in values.items():
+        connection.execute(f"set global {name} = {value}")
+
+
+def _await_clean(connection: Connection) -> None:
+    deadline = time.monotonic() + FLUSH_PATIENCE_S
+    while _dirty_pages(connection) > DIRTY_PAGES_FEW and time.monotonic() < deadline:
+        time.sleep(0.05)
+
+
+def _dirty_pages(connection: Connection) -> int:
+    row = connection.execute("show global status like 'Innodb_buffer_pool_pages_dirty'").fetchone()
+    return int(row[1])
+
+
+def _variable(connection: Connection, name: str) -> str:
+    return str(connection.execute(f"select @@global.{name}").fetchone()[0])
+
+
+@contextmanager
+def one_instant(connection: Connection) -> Iterator[None]:
+    """A block whose reads see the same committed state."""
+    connection.execute("set transaction isolation level repeatable read")
+    connection.execute("start transaction with consistent snapshot, read only")
+    try:
+        yield
+    finally:
+        if not connection.closed:
+            connection.execute("rollback")  # nothing was written
