@@ -6,7 +6,7 @@ use serde::Serialize;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FailureClass {
-    /// The isolation level could not be kept (40001): try again.
+    /// The isolation level could not be kept (40001, MySQL 1020): try again.
     Serialization,
     /// Two transactions waited for each other (40P01, MySQL 1213): try again.
     Deadlock,
@@ -59,6 +59,25 @@ impl FailureClass {
         }
     }
 
+    /// The class of an error of MySQL or MariaDB: by its number where the SQLSTATE says less
+    /// (many numbers share `HY000` or `42000`), else by its SQLSTATE.
+    pub fn from_mysql(number: u16, sqlstate: &str) -> Self {
+        match number {
+            1213 => Self::Deadlock,
+            1020 => Self::Serialization,
+            1205 | 3572 => Self::LockTimeout,
+            1062 | 1586 => Self::DuplicateKey,
+            1048 | 1451 | 1452 | 3819 | 4025 => Self::Constraint,
+            1317 | 1969 | 3024 => Self::Cancelled,
+            1053 | 1080 | 1927 | 2006 | 2013 | 3169 | 4031 => Self::Connection,
+            1021 | 1037 | 1038 | 1040 | 1041 | 1114 | 1203 | 1206 | 1226 | 1461 => Self::Resource,
+            1044 | 1045 | 1129 | 1130 | 1142 | 1143 | 1227 | 1370 | 1698 => Self::Permission,
+            1049 | 1054 | 1064 | 1146 | 1295 => Self::Statement,
+            1264 | 1292 | 1365 | 1366 | 1406 => Self::Data,
+            _ => Self::from_sqlstate(sqlstate),
+        }
+    }
+
     /// Whether the same transaction may succeed when tried again.
     pub fn is_retryable(self) -> bool {
         matches!(self, Self::Serialization | Self::Deadlock)
@@ -82,6 +101,15 @@ impl ServerError {
         Self {
             class: FailureClass::from_sqlstate(code),
             code: code.into(),
+            message: message.into(),
+        }
+    }
+
+    /// An error that a server of the MySQL family reported.
+    pub fn from_mysql(number: u16, sqlstate: &str, message: impl Into<String>) -> Self {
+        Self {
+            class: FailureClass::from_mysql(number, sqlstate),
+            code: number.to_string(),
             message: message.into(),
         }
     }
@@ -121,6 +149,32 @@ mod tests {
             ("", FailureClass::Other),
         ] {
             assert_eq!(FailureClass::from_sqlstate(code), class, "{code}");
+        }
+    }
+
+    #[test]
+    fn a_number_says_more_than_the_state_it_shares() {
+        for (number, sqlstate, class) in [
+            (1213, "40001", FailureClass::Deadlock),
+            (1020, "HY000", FailureClass::Serialization),
+            (1205, "HY000", FailureClass::LockTimeout),
+            (1062, "23000", FailureClass::DuplicateKey),
+            (1452, "23000", FailureClass::Constraint),
+            (3819, "HY000", FailureClass::Constraint),
+            (1317, "70100", FailureClass::Cancelled),
+            (1927, "70100", FailureClass::Connection),
+            (1040, "08004", FailureClass::Resource),
+            (1203, "42000", FailureClass::Resource),
+            (1142, "42000", FailureClass::Permission),
+            (1366, "HY000", FailureClass::Data),
+            (1295, "HY000", FailureClass::Statement),
+            // Without an entry of their own:
+            (1149, "42000", FailureClass::Statement),
+            (1690, "22003", FailureClass::Data),
+            (1159, "08S01", FailureClass::Connection),
+            (1105, "HY000", FailureClass::Other),
+        ] {
+            assert_eq!(FailureClass::from_mysql(number, sqlstate), class, "{number}");
         }
     }
 }

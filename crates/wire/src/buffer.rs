@@ -103,6 +103,13 @@ impl ReceiveBuffer {
         &self.bytes[from..self.start]
     }
 
+    /// The same, for a reader that moves what it has read.
+    pub(crate) fn consume_mut(&mut self, count: usize) -> &mut [u8] {
+        let from = self.start;
+        self.start = (from + count).min(self.end);
+        &mut self.bytes[from..self.start]
+    }
+
     fn rewind(&mut self) {
         let used = self.end;
         (self.start, self.end) = (0, 0);

@@ -25,6 +25,13 @@ pub enum ProtocolError {
         /// The most we take.
         limit: usize,
     },
+    /// A packet whose number is not the next one.
+    OutOfOrder {
+        /// The number that was due.
+        expected: u8,
+        /// The number that came.
+        found: u8,
+    },
     /// A message that has no place in this state.
     Unexpected {
         /// The message's type.
@@ -47,6 +54,9 @@ impl fmt::Display for ProtocolError {
                 "message '{}' claims {length} bytes, more than the limit of {limit}",
                 tag.escape_ascii()
             ),
+            Self::OutOfOrder { expected, found } => {
+                write!(f, "packet {found} came where packet {expected} was due")
+            }
             Self::Unexpected { tag, state } => {
                 write!(f, "message '{}' has no place in state {state}", tag.escape_ascii())
             }

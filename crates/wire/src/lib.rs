@@ -8,9 +8,14 @@
 //! Two promises hold for any input: it yields an event or a [`ProtocolError`], never a panic;
 //! and memory is bounded by the limit of the [`ReceiveBuffer`], whatever a length field says.
 
+mod answer;
 mod buffer;
+mod der;
 mod error;
+pub mod mysql;
 pub mod postgres;
+mod prepare_failure;
+mod secret;
 pub mod testserver;
 
 pub use buffer::{MESSAGE_BYTES_MAX, ReceiveBuffer};

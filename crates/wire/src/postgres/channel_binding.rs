@@ -4,10 +4,9 @@
 //! own signature, or with SHA-256 where that is MD5 or SHA-1. Reads no more of the
 //! certificate than the name of its signature algorithm.
 
+use crate::der::{OBJECT_IDENTIFIER, SEQUENCE, element};
 use sha2::{Digest, Sha256, Sha384, Sha512};
 
-const SEQUENCE: u8 = 0x30;
-const OBJECT_IDENTIFIER: u8 = 0x06;
 /// The first field of the parameters of RSASSA-PSS: its hash function.
 const PSS_HASH: u8 = 0xa0;
 
@@ -65,26 +64,6 @@ fn pss_hash(parameters: &[u8]) -> Option<Hash> {
 
 fn hash_of(identifier: &[u8]) -> Option<Hash> {
     HASHES.iter().find(|(known, _)| *known == identifier).map(|&(_, hash)| hash)
-}
-
-/// The contents of the DER element that `bytes` begin with, and what follows it.
-fn element(bytes: &[u8], tag: u8) -> Option<(&[u8], &[u8])> {
-    let (&[found, first], rest) = bytes.split_first_chunk::<2>()?;
-    if found != tag {
-        return None;
-    }
-    let (length, rest) = match first {
-        0..=0x7f => (usize::from(first), rest),
-        0x81..=0x84 => long_length(rest, usize::from(first & 0x7f))?,
-        _ => return None,
-    };
-    rest.split_at_checked(length)
-}
-
-fn long_length(bytes: &[u8], digits: usize) -> Option<(usize, &[u8])> {
-    let (digits, rest) = bytes.split_at_checked(digits)?;
-    let length = digits.iter().fold(0_usize, |sum, &digit| (sum << 8) | usize::from(digit));
-    Some((length, rest))
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Who logs in where, and how statements travel: the same for all connections of a run.
 
-use super::secret::Secret;
+use crate::secret::Secret;
 use dbdyno_model::QueryMode;
 use std::fmt;
 

@@ -2,6 +2,7 @@
 
 use super::diagnostic::Diagnostic;
 use super::session::Session;
+pub use crate::prepare_failure::PrepareFailure;
 use dbdyno_model::{Flow, Reply, ServerError, StatementId};
 
 /// The code of the error of a request that the server skipped, because an earlier one of the
@@ -38,15 +39,6 @@ pub enum Event<'a> {
     Notice(Diagnostic),
     /// The connection is of no further use: the server ends it, or we could not log in.
     Fatal(ServerError),
-}
-
-/// A statement that could not be prepared.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PrepareFailure {
-    /// Which.
-    pub statement: StatementId,
-    /// What the server said.
-    pub error: ServerError,
 }
 
 /// An event before it borrows what it speaks of.

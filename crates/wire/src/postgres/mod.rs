@@ -23,7 +23,6 @@ mod pending;
 mod prepared;
 mod request;
 mod scram;
-mod secret;
 mod session;
 mod stage;
 pub mod tls;

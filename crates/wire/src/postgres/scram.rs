@@ -3,8 +3,8 @@
 //! Three steps, each a type of its own, so that none can be left out. The nonce is an
 //! argument: a recorded exchange can be replayed.
 
-use super::secret::Secret;
 use crate::ProtocolError;
+use crate::secret::Secret;
 use base64::prelude::{BASE64_STANDARD, Engine};
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::{Digest, Sha256};

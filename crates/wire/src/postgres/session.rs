@@ -2,8 +2,8 @@
 
 use super::config::Version;
 use super::message::Fields;
-use super::secret::Secret;
 use crate::ProtocolError;
+use crate::secret::Secret;
 
 /// Names and values kept at most: a server reports some fifteen parameters, a liar any number.
 const PARAMETERS_BYTES_MAX: usize = 8 << 10;

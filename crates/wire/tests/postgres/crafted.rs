@@ -1,20 +1,10 @@
 //! Exchanges that are legal but rare, or not legal at all, written by hand.
 
-use crate::driver::{self, Peer, Scenario, Step};
+use crate::common::Monologue;
+use crate::driver::{self, Scenario, Step};
 use crate::scenarios;
 use dbdyno_model::Keep;
 use dbdyno_wire::postgres::Event;
-
-/// Says one thing, whatever it hears.
-pub(crate) struct Monologue(pub(crate) Vec<u8>);
-
-impl Peer for Monologue {
-    fn send(&mut self, _bytes: &[u8]) {}
-
-    fn receive(&mut self) -> Vec<u8> {
-        std::mem::take(&mut self.0)
-    }
-}
 
 pub(crate) fn message(tag: u8, body: &[u8]) -> Vec<u8> {
     let length = (body.len() as u32 + 4).to_be_bytes();

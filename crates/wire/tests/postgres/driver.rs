@@ -1,17 +1,10 @@
 //! Drives a connection through a scenario and writes down its events.
 
+use crate::common::{Peer, Story};
 use dbdyno_model::{Flow, Keep, QueryMode, Request, Statement, StatementId, Value};
 use dbdyno_wire::ProtocolError;
 use dbdyno_wire::postgres::{Channel, Config, Connection, Event, Opening, Version, copy};
 use std::sync::Arc;
-
-/// The other side: a socket, or a recording.
-pub(crate) trait Peer {
-    /// Takes what the client sends.
-    fn send(&mut self, bytes: &[u8]);
-    /// What the server sends next; empty at its end.
-    fn receive(&mut self) -> Vec<u8>;
-}
 
 /// One login and what is done then.
 #[derive(Clone, Debug)]
@@ -70,13 +63,6 @@ fn statement(sql: &str) -> Statement {
 pub(crate) fn opening(scenario: &Scenario) -> Opening {
     let nonce = *b"not a random nonce";
     Opening { version: scenario.version, channel: scenario.channel.clone(), nonce }
-}
-
-/// What came of a scenario: its events as text, and the error that ended it, if one did.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Story {
-    pub(crate) events: Vec<String>,
-    pub(crate) error: Option<ProtocolError>,
 }
 
 /// Plays the scenario to its end, or to the peer's.

@@ -1,7 +1,8 @@
 //! Every scenario against a real server: its events must be those of the recordings.
 
-use crate::driver::{self, Peer, Scenario};
-use crate::recording::{Recorder, Recording};
+use crate::common::Peer;
+use crate::common::recording::{Recorder, Recording};
+use crate::driver::{self, Scenario};
 use crate::scenarios;
 use crate::server::{Server, newest_binaries};
 use dbdyno_model::{Keep, Request, StatementId};
@@ -12,11 +13,11 @@ use std::path::PathBuf;
 fn a_real_server_gives_the_recorded_events() {
     let server = Server::start(&newest_binaries());
     // Versions between the recorded ones word their messages as the older.
-    let recorded = if server.major >= 18 { 18 } else { 15 };
+    let recorded = folder(if server.major >= 18 { 18 } else { 15 });
     for scenario in scenarios::all() {
         let story = driver::play(&scenario, &mut server.connect());
         assert_eq!(story.error, None, "{}", scenario.name);
-        let expected = Recording::load(recorded, scenario.name).events;
+        let expected = Recording::load(&recorded, scenario.name).events;
         assert_eq!(story.events, expected, "{}", scenario.name);
     }
 }
@@ -82,8 +83,12 @@ fn record_all_scenarios() {
     let binaries = std::env::var_os("PG_BIN").map(PathBuf::from).expect("PG_BIN is set");
     let server = Server::start(&binaries);
     for scenario in scenarios::all() {
-        record(&scenario, &mut server.connect()).save(server.major, scenario.name);
+        record(&scenario, &mut server.connect()).save(&folder(server.major), scenario.name);
     }
+}
+
+fn folder(major: u32) -> String {
+    format!("postgres/recordings/{major}")
 }
 
 fn record(scenario: &Scenario, peer: &mut dyn Peer) -> Recording {

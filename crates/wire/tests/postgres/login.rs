@@ -1,8 +1,9 @@
 //! Logins that no server of ours produces: refusals, lies, and proofs that are wrong.
 
-use crate::crafted::{Monologue, message};
+use crate::common::Monologue;
+use crate::common::recording::{Recording, Side};
+use crate::crafted::message;
 use crate::driver::{self, Scenario};
-use crate::recording::{Recording, Side};
 use crate::scenarios;
 use dbdyno_wire::postgres::Version;
 
@@ -100,7 +101,7 @@ fn parameters_beyond_the_bound_are_not_kept() {
 
 /// The recorded SCRAM login, with the server's last words replaced.
 fn scram_ending_with(end: &[u8]) -> String {
-    let recording = Recording::load(18, "scram");
+    let recording = Recording::load("postgres/recordings/18", "scram");
     let servers = recording.turns.into_iter().filter(|(side, _)| *side == Side::Server);
     let mut said: Vec<Vec<u8>> = servers.map(|(_, turn)| turn).collect();
     said.truncate(2);

@@ -7,13 +7,14 @@
 // Tests talk to real servers; the crate itself may not.
 #![allow(clippy::disallowed_types, clippy::disallowed_methods)]
 
+#[path = "../common/mod.rs"]
+mod common;
 mod crafted;
 mod driver;
 mod encoders;
 mod live;
 mod login;
 mod null_server;
-mod recording;
 mod replay;
 mod scenarios;
 mod server;

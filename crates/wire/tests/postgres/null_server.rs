@@ -1,6 +1,7 @@
 //! Our client against our own server side: the two must agree on the protocol.
 
-use crate::driver::{self, Peer, Scenario, Step};
+use crate::common::Peer;
+use crate::driver::{self, Scenario, Step};
 use crate::scenarios;
 use dbdyno_model::{Flow, Keep, QueryMode, Value};
 use dbdyno_wire::testserver::postgres::{Answer, Database, Server};

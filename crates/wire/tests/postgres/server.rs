@@ -1,9 +1,9 @@
 //! A real PostgreSQL server in a folder of its own, on a Unix socket and on loopback.
 
-use crate::driver::Peer;
+use crate::common::process::{as_somebody_else, free_port, run};
+use crate::common::socket::Socket;
 use std::fs;
 use std::io::{Read, Write};
-use std::net::TcpListener;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -100,22 +100,6 @@ impl Drop for Server {
         let process = self.process.id().to_string();
         _ = Command::new("kill").args(["-INT", &process]).status();
         _ = self.process.wait();
-    }
-}
-
-/// A stream to a server.
-pub(crate) struct Socket<S>(pub(crate) S);
-
-impl<S: Read + Write> Peer for Socket<S> {
-    fn send(&mut self, bytes: &[u8]) {
-        self.0.write_all(bytes).expect("the server reads");
-    }
-
-    fn receive(&mut self) -> Vec<u8> {
-        let mut bytes = vec![0; 64 << 10];
-        let count = self.0.read(&mut bytes).expect("the server answers in time");
-        bytes.truncate(count);
-        bytes
     }
 }
 
@@ -217,33 +201,8 @@ fn has_tls(binaries: &Path, data: &Path) -> bool {
     output.expect("postgres runs").stdout.starts_with(b"OpenSSL")
 }
 
-/// PostgreSQL refuses to run as root; a user namespace makes root somebody else.
 fn program(binaries: &Path, name: &str) -> Command {
-    let path = binaries.join(name);
-    if !runs_as_root() {
-        return Command::new(path);
-    }
-    let mut command = Command::new("unshare");
-    command.args(["--user", "--map-user=65534", "--map-group=65534"]).arg(path);
-    command
-}
-
-fn runs_as_root() -> bool {
-    let output = Command::new("id").arg("-u").output().expect("id runs");
-    output.stdout == b"0\n"
-}
-
-/// Runs a program to its good end and returns its output.
-fn run(command: &mut Command) -> Vec<u8> {
-    let output = command.output().unwrap_or_else(|error| panic!("{command:?} is needed: {error}"));
-    let complaint = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{command:?}: {complaint}");
-    output.stdout
-}
-
-fn free_port() -> u16 {
-    let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a port is free");
-    listener.local_addr().expect("it is bound").port()
+    as_somebody_else(&binaries.join(name))
 }
 
 fn major(data: &Path) -> u32 {

@@ -4,7 +4,7 @@ use std::fmt;
 
 /// A value that shows nothing of itself in debug output.
 #[derive(Clone, Default, PartialEq, Eq)]
-pub(super) struct Secret<T>(pub(super) T);
+pub(crate) struct Secret<T>(pub(crate) T);
 
 impl<T> fmt::Debug for Secret<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

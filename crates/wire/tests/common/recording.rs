@@ -3,7 +3,7 @@
 //! A recording is a text file: `>` before what the client sent, `<` before what the server
 //! sent (both escaped), `=` before an event.
 
-use crate::driver::Peer;
+use super::Peer;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -55,22 +55,21 @@ impl Recording {
         recording
     }
 
-    /// The recordings of one major version, by the names of their scenarios.
-    pub(crate) fn load(major: u32, name: &str) -> Self {
-        let path = path(major, name);
+    /// A recording by its folder, which names a server, and the name of its scenario.
+    pub(crate) fn load(folder: &str, name: &str) -> Self {
+        let path = path(folder, name);
         let text = std::fs::read_to_string(&path)
             .unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         Self::from_text(&text)
     }
 
-    pub(crate) fn save(&self, major: u32, name: &str) {
-        std::fs::write(path(major, name), self.to_text()).expect("the folder is writable");
+    pub(crate) fn save(&self, folder: &str, name: &str) {
+        std::fs::write(path(folder, name), self.to_text()).expect("the folder is writable");
     }
 }
 
-fn path(major: u32, name: &str) -> PathBuf {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/postgres/recordings");
-    folder.join(major.to_string()).join(format!("{name}.txt"))
+fn path(folder: &str, name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(folder).join(format!("{name}.txt"))
 }
 
 /// The inverse of [`u8::escape_ascii`].

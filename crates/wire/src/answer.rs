@@ -1,0 +1,170 @@
+//! Gathers the answer to one request: counts always, rows only when asked for.
+//!
+//! Knows no protocol: who walks the messages says what they mean, and reads values only when
+//! they are kept.
+
+use crate::{MESSAGE_BYTES_MAX, ProtocolError};
+use dbdyno_model::{FailureClass, Keep, Reply, ResultSet, ServerError};
+
+/// A row's values, as text.
+pub(crate) type Row = Vec<Option<String>>;
+
+/// Kept values of one answer take at most so much memory.
+const KEPT_BYTES_MAX: usize = MESSAGE_BYTES_MAX;
+
+/// The answer to the request at the head of the queue, as far as it has come.
+#[derive(Debug, Default)]
+pub(crate) struct Answer {
+    pub(crate) error: Option<ServerError>,
+    results: Vec<ResultSet>,
+    /// Names of the columns, for the result set that has begun.
+    columns: Vec<String>,
+    /// Rows of the result set that has begun.
+    rows: Vec<Row>,
+    row_count: u64,
+    rows_returned: u64,
+    rows_affected: u64,
+    kept_bytes: usize,
+}
+
+impl Answer {
+    /// Makes ready for the next request. Mostly there is nothing to free, so look first.
+    #[inline]
+    pub(crate) fn clear(&mut self) {
+        (self.row_count, self.rows_returned, self.rows_affected) = (0, 0, 0);
+        if self.error.is_some() || !self.results.is_empty() || self.kept_bytes > 0 {
+            *self = Self::default();
+        }
+    }
+
+    pub(crate) fn reply(&self, in_transaction: bool) -> Reply<'_> {
+        Reply {
+            error: self.error.as_ref(),
+            results: &self.results,
+            rows_returned: self.rows_returned,
+            rows_affected: self.rows_affected,
+            in_transaction,
+        }
+    }
+
+    /// The first error is the cause; what follows it is not of interest.
+    pub(crate) fn fail(&mut self, error: ServerError) {
+        self.error.get_or_insert(error);
+    }
+
+    /// A result set begins; its columns are about to be told (perhaps not for the first time).
+    pub(crate) fn begin_columns(&mut self) {
+        self.columns.clear();
+    }
+
+    /// A column of the result set that begins, for a request that keeps rows.
+    pub(crate) fn column(&mut self, name: String) {
+        self.kept_bytes += name.len() + size_of::<String>();
+        if self.kept_bytes > KEPT_BYTES_MAX {
+            self.fail(too_large());
+        } else {
+            self.columns.push(name);
+        }
+    }
+
+    /// A row came; `values` reads it.
+    #[inline]
+    pub(crate) fn row_of(
+        &mut self,
+        keep: Keep,
+        values: impl FnOnce() -> Result<Row, ProtocolError>,
+    ) -> Result<(), ProtocolError> {
+        self.row_count += 1;
+        if keep != Keep::None {
+            self.keep_row(keep, values()?);
+        }
+        Ok(())
+    }
+
+    fn keep_row(&mut self, keep: Keep, row: Row) {
+        if keep == Keep::LastRow && !self.rows.is_empty() {
+            self.kept_bytes = self.kept_bytes.saturating_sub(row_bytes(&self.rows[0]));
+            self.rows.clear();
+        }
+        self.kept_bytes += row_bytes(&row);
+        if self.kept_bytes > KEPT_BYTES_MAX {
+            self.fail(too_large());
+        } else {
+            self.rows.push(row);
+        }
+    }
+
+    /// One statement is done.
+    #[inline]
+    pub(crate) fn end_statement(&mut self, keep: Keep, rows_affected: u64) {
+        self.rows_returned += self.row_count;
+        self.rows_affected = self.rows_affected.wrapping_add(rows_affected);
+        if keep != Keep::None {
+            self.keep_result();
+        }
+        self.row_count = 0;
+    }
+
+    fn keep_result(&mut self) {
+        self.kept_bytes += size_of::<ResultSet>();
+        let result = ResultSet {
+            columns: std::mem::take(&mut self.columns),
+            row_count: self.row_count,
+            rows: std::mem::take(&mut self.rows),
+        };
+        if self.kept_bytes <= KEPT_BYTES_MAX {
+            self.results.push(result);
+        } else {
+            self.fail(too_large());
+        }
+    }
+}
+
+fn too_large() -> ServerError {
+    ServerError {
+        class: FailureClass::Script,
+        code: "result_too_large".into(),
+        message: format!("the script keeps more than {KEPT_BYTES_MAX} bytes of one answer"),
+    }
+}
+
+/// What a kept row occupies, roughly: a value of any length has its bookkeeping.
+fn row_bytes(row: &[Option<String>]) -> usize {
+    let values: usize = row.iter().flatten().map(String::len).sum();
+    values + size_of_val(row) + size_of::<Row>()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Answer, KEPT_BYTES_MAX};
+    use dbdyno_model::Keep;
+
+    fn row(answer: &mut Answer, keep: Keep, value: &str) {
+        answer.row_of(keep, || Ok(vec![Some(value.to_owned())])).expect("it is read");
+    }
+
+    #[test]
+    fn the_last_row_is_the_one_kept() {
+        let mut answer = Answer::default();
+        answer.column("n".into());
+        for value in ["1", "2", "3"] {
+            row(&mut answer, Keep::LastRow, value);
+        }
+        answer.end_statement(Keep::LastRow, 0);
+        let reply = answer.reply(false);
+        assert_eq!((reply.rows_returned, reply.results[0].row_count), (3, 3));
+        assert_eq!(reply.results[0].rows, [[Some("3".to_owned())]]);
+        assert_eq!(reply.results[0].columns, ["n"]);
+    }
+
+    #[test]
+    fn kept_rows_are_bounded() {
+        let mut answer = Answer::default();
+        let value = "x".repeat(KEPT_BYTES_MAX / 4);
+        (0..6).for_each(|_| row(&mut answer, Keep::AllRows, &value));
+        answer.end_statement(Keep::AllRows, 0);
+        let reply = answer.reply(false);
+        assert_eq!(reply.error.expect("an error").code, "result_too_large");
+        assert_eq!((reply.rows_returned, reply.results.len()), (6, 0));
+    }
+}

@@ -1,0 +1,43 @@
+//! Reads what the server says of a failure.
+
+use super::fields::Fields;
+use crate::ProtocolError;
+use dbdyno_model::{FailureClass, ServerError};
+
+const SQLSTATE_BYTES: usize = 5;
+
+/// Reads an error, its first byte included.
+///
+/// Before the login the server does not say a SQLSTATE.
+pub(super) fn read(body: &[u8]) -> Result<ServerError, ProtocolError> {
+    let mut fields = Fields(body);
+    fields.u8()?;
+    let number = fields.u16()?;
+    let (sqlstate, message) = match fields.0 {
+        [b'#', rest @ ..] if rest.len() >= SQLSTATE_BYTES => rest.split_at(SQLSTATE_BYTES),
+        message => (&[][..], message),
+    };
+    let sqlstate = String::from_utf8_lossy(sqlstate);
+    Ok(ServerError::from_mysql(number, &sqlstate, String::from_utf8_lossy(message)))
+}
+
+/// Whether the server closes the connection after it.
+pub(super) fn ends_connection(error: &ServerError) -> bool {
+    error.class == FailureClass::Connection
+}
+
+#[cfg(test)]
+mod tests {
+    use super::read;
+    use dbdyno_model::FailureClass;
+
+    #[test]
+    fn an_error_has_a_number_mostly_a_state_and_a_message() {
+        let error = read(b"\xff\x15\x04#28000Access denied").expect("whole");
+        assert_eq!((error.code.as_str(), error.message.as_str()), ("1045", "Access denied"));
+        let early = read(b"\xff\x10\x04Too many connections").expect("whole");
+        assert_eq!(early.message, "Too many connections");
+        assert_eq!(early.class, FailureClass::Resource);
+        assert!(read(b"\xff\x15").is_err());
+    }
+}

@@ -1,0 +1,261 @@
+//! From the server's greeting to its consent: capabilities, encryption, authentication.
+//!
+//! Gives the server no more than it asks for, and refuses, by name, what we cannot do. The
+//! password itself leaves only over a channel that nobody else can read, or encrypted with the
+//! server's public key. A key that was asked for over such a channel is the server's word
+//! alone, as every client's is that is not given one.
+
+use super::capability::{CONNECT_ATTRS, CONNECT_WITH_DB, LOCAL_FILES, NEEDED, SSL, WELCOME};
+use super::config::{Channel, Config, Opening};
+use super::event::Outcome;
+use super::fields::Fields;
+use super::greeting::{CHALLENGE_BYTES, Greeting};
+use super::method::{self, Answer, Circumstances, Method};
+use super::packet::{self, ERROR};
+use super::rsa::{PublicKey, SEED_BYTES};
+use super::session::Session;
+use super::{capability, command, error_packet};
+use crate::ProtocolError;
+use dbdyno_model::{FailureClass, ServerError};
+
+/// The first bytes of what a server says to a proof.
+const CONSENT: u8 = 0;
+const MORE: u8 = 1;
+const OTHER_METHOD: u8 = 0xfe;
+
+/// How far the login is.
+#[derive(Debug)]
+enum Stage {
+    /// The server speaks first.
+    AwaitingGreeting,
+    /// The request for encryption is out. Goes on when the owner has encrypted the channel.
+    AwaitingTls(Greeting),
+    /// A proof is out: consent, refusal, a wish for more, or for another method comes next.
+    Proving(Method),
+    /// The server's public key comes next.
+    AwaitingKey(Method),
+    /// The server is content.
+    Done,
+}
+
+impl Stage {
+    fn name(&self) -> &'static str {
+        match self {
+            Self::AwaitingGreeting => "AwaitingGreeting",
+            Self::AwaitingTls(_) => "AwaitingTls",
+            Self::Proving(_) => "Proving",
+            Self::AwaitingKey(_) => "AwaitingKey",
+            Self::Done => "Done",
+        }
+    }
+}
+
+/// A login that is under way.
+#[derive(Debug)]
+pub(super) struct Login {
+    stage: Stage,
+    channel: Channel,
+    seed: [u8; SEED_BYTES],
+    is_encrypted: bool,
+    /// The capabilities of both sides.
+    capabilities: u32,
+    /// What the proof is made with.
+    challenge: Vec<u8>,
+    /// The number of the next packet.
+    pub(super) sequence: u8,
+}
+
+impl Login {
+    pub(super) fn new(opening: Opening) -> Self {
+        let mut seed = [0; SEED_BYTES];
+        seed.copy_from_slice(&opening.nonce[..SEED_BYTES]);
+        Self {
+            stage: Stage::AwaitingGreeting,
+            channel: opening.channel,
+            seed,
+            is_encrypted: false,
+            capabilities: 0,
+            challenge: Vec::new(),
+            sequence: 0,
+        }
+    }
+
+    /// Whether the owner must act before the server speaks again.
+    pub(super) fn awaits_tls(&self) -> bool {
+        matches!(self.stage, Stage::AwaitingTls(_))
+    }
+
+    /// Whether the server has said that it closes result sets in the newer way.
+    pub(super) fn deprecates_eof(&self) -> bool {
+        self.capabilities & capability::DEPRECATE_EOF != 0
+    }
+
+    pub(super) fn on_packet(
+        &mut self,
+        body: &[u8],
+        config: &Config,
+        session: &mut Session,
+        out: &mut Vec<u8>,
+    ) -> Result<Option<Outcome>, ProtocolError> {
+        let tag = *body.first().ok_or(ProtocolError::Malformed("an empty packet"))?;
+        match (tag, &self.stage) {
+            (ERROR, _) => error_packet::read(body).map(|error| Some(Outcome::Fatal(error))),
+            (_, Stage::AwaitingGreeting) => self.on_greeting(body, config, session, out),
+            (CONSENT, Stage::Proving(_)) => {
+                self.stage = Stage::Done;
+                Ok(Some(Outcome::Ready))
+            }
+            (OTHER_METHOD, Stage::Proving(_)) => self.on_other_method(&body[1..], config, out),
+            (MORE, &Stage::Proving(method)) => {
+                let circumstances = self.circumstances(config);
+                let answer = method.go_on(&body[1..], &self.challenge, circumstances)?;
+                Ok(self.say(method, answer, out))
+            }
+            (MORE, &Stage::AwaitingKey(method)) => {
+                let key = PublicKey::from_pem(&body[1..])
+                    .ok_or(ProtocolError::Malformed("a public key that is none"))?;
+                let circumstances = self.circumstances(config);
+                let answer = method::encrypted(&key, &self.challenge, circumstances);
+                Ok(self.say(method, answer, out))
+            }
+            (tag, stage) => Err(ProtocolError::Unexpected { tag, state: stage.name() }),
+        }
+    }
+
+    fn circumstances<'a>(&'a self, config: &'a Config) -> Circumstances<'a> {
+        let is_secret = self.is_encrypted || self.channel == Channel::Unix;
+        Circumstances { config, is_secret, seed: &self.seed }
+    }
+
+    fn on_greeting(
+        &mut self,
+        body: &[u8],
+        config: &Config,
+        session: &mut Session,
+        out: &mut Vec<u8>,
+    ) -> Result<Option<Outcome>, ProtocolError> {
+        let greeting;
+        (greeting, *session) = Greeting::read(body)?;
+        if greeting.is_too_old() {
+            return Ok(Some(refused("the server is too old: MySQL 5.5 or newer is needed")));
+        }
+        self.capabilities = greeting.common(wanted(config));
+        match self.channel {
+            Channel::WantsTls { .. } if session.tls_offered => {
+                self.capabilities |= SSL;
+                command::request_for_tls(self.capabilities, self.sequence, out);
+                self.stage = Stage::AwaitingTls(greeting);
+                Ok(Some(Outcome::StartTls))
+            }
+            Channel::WantsTls { required: true } => {
+                Ok(Some(refused("the server does not support TLS, but it was required")))
+            }
+            _ => self.log_in(&greeting, config, out),
+        }
+    }
+
+    /// The channel is encrypted now. Anywhere else in a login that is a mistake of the caller,
+    /// and nothing happens.
+    pub(super) fn encrypted(&mut self, config: &Config, out: &mut Vec<u8>) {
+        let Stage::AwaitingTls(greeting) = &self.stage else { return };
+        let greeting = greeting.clone();
+        self.is_encrypted = true;
+        self.sequence = self.sequence.wrapping_add(1);
+        // No method refuses to speak over such a channel, and a greeting's challenge is whole.
+        let _ = self.log_in(&greeting, config, out);
+    }
+
+    /// Answers the greeting, with a first proof. A method that we do not know, or whose
+    /// challenge does not fit into a greeting, is asked for again by the server if it matters.
+    fn log_in(
+        &mut self,
+        greeting: &Greeting,
+        config: &Config,
+        out: &mut Vec<u8>,
+    ) -> Result<Option<Outcome>, ProtocolError> {
+        self.challenge.clone_from(&greeting.challenge);
+        let method = Method::named(&greeting.method)
+            .filter(|method| *method != Method::Ed25519)
+            .unwrap_or(Method::Native);
+        let answer = method.begin(&self.challenge, self.circumstances(config))?;
+        let proof = match self.words(method, answer) {
+            Ok(words) => words.unwrap_or_default(),
+            Err(refusal) => return Ok(Some(refusal)),
+        };
+        let login = command::Login { method: method.name(), proof: &proof, config };
+        command::login(self.capabilities, self.sequence, login, out);
+        self.sequence = self.sequence.wrapping_add(1);
+        Ok(None)
+    }
+
+    /// The user's password is of another method than the server's favourite.
+    fn on_other_method(
+        &mut self,
+        rest: &[u8],
+        config: &Config,
+        out: &mut Vec<u8>,
+    ) -> Result<Option<Outcome>, ProtocolError> {
+        let mut fields = Fields(rest);
+        let name = fields.text_bytes();
+        let Some(method) = Method::named(name) else { return Ok(Some(unknown_method(name))) };
+        let answer = method.begin(fields.0, self.circumstances(config))?;
+        self.challenge = fields.0[..CHALLENGE_BYTES].to_vec();
+        Ok(self.say(method, answer, out))
+    }
+
+    /// Says what the method has to say.
+    fn say(&mut self, method: Method, answer: Answer, out: &mut Vec<u8>) -> Option<Outcome> {
+        match self.words(method, answer) {
+            Ok(None) => None,
+            Ok(Some(words)) => {
+                packet::write(out, self.sequence, |out| out.extend_from_slice(&words));
+                self.sequence = self.sequence.wrapping_add(1);
+                None
+            }
+            Err(refusal) => Some(refusal),
+        }
+    }
+
+    /// The bytes of an answer, if there are any; notes what comes next.
+    fn words(&mut self, method: Method, answer: Answer) -> Result<Option<Vec<u8>>, Outcome> {
+        match answer {
+            Answer::Proof(proof) => {
+                self.stage = Stage::Proving(method);
+                Ok(Some(proof))
+            }
+            Answer::KeyRequest(request) => {
+                self.stage = Stage::AwaitingKey(method);
+                Ok(Some(vec![request]))
+            }
+            Answer::Silence => Ok(None),
+            Answer::Refusal(why) => Err(refused(&why)),
+        }
+    }
+}
+
+/// The capabilities that we would use.
+fn wanted(config: &Config) -> u32 {
+    let mut wanted = NEEDED | WELCOME;
+    for (is_wanted, capability) in [
+        (!config.database.is_empty(), CONNECT_WITH_DB),
+        (!config.attributes.is_empty(), CONNECT_ATTRS),
+        (config.local_infile, LOCAL_FILES),
+    ] {
+        wanted |= if is_wanted { capability } else { 0 };
+    }
+    wanted
+}
+
+fn unknown_method(name: &[u8]) -> Outcome {
+    // The method of before 4.1 has no name in the protocol.
+    let name = if name.is_empty() { b"mysql_old_password" } else { name };
+    refused(&format!(
+        "the server asks for the authentication method {}, which is not supported",
+        String::from_utf8_lossy(name)
+    ))
+}
+
+fn refused(message: &str) -> Outcome {
+    let (class, code) = (FailureClass::Permission, "login".into());
+    Outcome::Fatal(ServerError { class, code, message: message.into() })
+}

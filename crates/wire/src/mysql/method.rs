@@ -1,0 +1,134 @@
+//! The methods by which a password is proven: their names, and what each says in its turn.
+
+use super::config::Config;
+use super::greeting::CHALLENGE_BYTES;
+use super::password::{self, ED25519_CHALLENGE_BYTES};
+use super::rsa::{PublicKey, SEED_BYTES};
+use crate::ProtocolError;
+
+/// What asks a sha256_password server for its public key.
+const SHA256_KEY_REQUEST: u8 = 1;
+/// The same for caching_sha2_password.
+const CACHING_KEY_REQUEST: u8 = 2;
+
+/// An empty password, where the method has a word for it.
+const NOTHING: &[u8] = b"\0";
+
+/// What caching_sha2_password says to the first proof.
+const TAKEN: &[u8] = b"\x03";
+const NOT_CACHED: &[u8] = b"\x04";
+
+/// How a password is proven.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Method {
+    Native,
+    CachingSha2,
+    Sha256,
+    Ed25519,
+}
+
+const NAMES: &[(&str, Method)] = &[
+    ("mysql_native_password", Method::Native),
+    ("caching_sha2_password", Method::CachingSha2),
+    ("sha256_password", Method::Sha256),
+    ("client_ed25519", Method::Ed25519),
+];
+
+/// What a method has to go by.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Circumstances<'a> {
+    pub(super) config: &'a Config,
+    /// Whether nobody else can read the channel.
+    pub(super) is_secret: bool,
+    pub(super) seed: &'a [u8; SEED_BYTES],
+}
+
+/// What a method says.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Answer {
+    /// This, and the server judges next.
+    Proof(Vec<u8>),
+    /// This, and the server's public key comes next.
+    KeyRequest(u8),
+    /// Nothing: the server goes on by itself.
+    Silence,
+    /// We cannot go on.
+    Refusal(String),
+}
+
+impl Method {
+    pub(super) fn named(name: &[u8]) -> Option<Self> {
+        NAMES.iter().find(|(known, _)| known.as_bytes() == name).map(|&(_, method)| method)
+    }
+
+    pub(super) fn name(self) -> &'static str {
+        NAMES.iter().find(|&&(_, method)| method == self).map_or("", |&(name, _)| name)
+    }
+
+    /// The first answer to a challenge. Bytes behind the challenge are of no meaning.
+    pub(super) fn begin(
+        self,
+        challenge: &[u8],
+        circumstances: Circumstances<'_>,
+    ) -> Result<Answer, ProtocolError> {
+        let password = circumstances.config.password_bytes();
+        let bytes = if self == Self::Ed25519 { ED25519_CHALLENGE_BYTES } else { CHALLENGE_BYTES };
+        let challenge =
+            challenge.get(..bytes).ok_or(ProtocolError::Malformed("a challenge too short"))?;
+        Ok(match self {
+            Self::Ed25519 => Answer::Proof(password::ed25519(password, challenge)),
+            Self::Native if password.is_empty() => Answer::Proof(Vec::new()),
+            _ if password.is_empty() => Answer::Proof(NOTHING.to_vec()),
+            Self::Native => Answer::Proof(password::native(password, challenge)),
+            Self::CachingSha2 => Answer::Proof(password::caching_sha2(password, challenge)),
+            Self::Sha256 => whole_password(SHA256_KEY_REQUEST, challenge, circumstances),
+        })
+    }
+
+    /// The server wants to hear more.
+    pub(super) fn go_on(
+        self,
+        said: &[u8],
+        challenge: &[u8],
+        circumstances: Circumstances<'_>,
+    ) -> Result<Answer, ProtocolError> {
+        match (self, said) {
+            (Self::CachingSha2, TAKEN) => Ok(Answer::Silence),
+            (Self::CachingSha2, NOT_CACHED) => {
+                Ok(whole_password(CACHING_KEY_REQUEST, challenge, circumstances))
+            }
+            _ => Err(ProtocolError::Malformed("the server goes on where the proof was the end")),
+        }
+    }
+}
+
+/// The password itself, hidden from those who can read the channel.
+fn whole_password(key_request: u8, challenge: &[u8], circumstances: Circumstances<'_>) -> Answer {
+    if circumstances.is_secret {
+        return Answer::Proof(password::in_the_clear(circumstances.config.password_bytes()));
+    }
+    match &circumstances.config.server_public_key {
+        None => Answer::KeyRequest(key_request),
+        Some(pem) => match PublicKey::from_pem(pem) {
+            Some(key) => encrypted(&key, challenge, circumstances),
+            None => Answer::Refusal("the server's public key that was given is none".into()),
+        },
+    }
+}
+
+/// The password, encrypted for the server.
+pub(super) fn encrypted(
+    key: &PublicKey,
+    challenge: &[u8],
+    circumstances: Circumstances<'_>,
+) -> Answer {
+    let password = circumstances.config.password_bytes();
+    match password::encrypted(password, challenge, key, circumstances.seed) {
+        Some(proof) => Answer::Proof(proof),
+        None => Answer::Refusal(
+            "the password is too long for the server's public key: log in over TLS or over a \
+             Unix socket"
+                .into(),
+        ),
+    }
+}
