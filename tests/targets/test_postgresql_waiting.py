@@ -8,9 +8,12 @@ import pytest
 from psycopg import Connection, errors
 
 from dbdyno.servers.base import Server
+from dbdyno.servers.private import start_private
+from dbdyno.servers.spec import ServerSpec
 from dbdyno.targets.postgresql import TARGET
 from dbdyno.targets.postgresql.telemetry.locks import MODES
-from dbdyno.targets.telemetry import Lock, Session
+from dbdyno.targets.telemetry import Locks, Sessions
+from tests.conftest import SMALL
 from tests.targets.patience import eventually
 
 TELEMETRY = TARGET.telemetry
@@ -20,7 +23,7 @@ UPDATE = "update t set v = v + 1 where id = 1"
 @contextmanager
 def queue_for(
     database: Server, watcher: Connection, held: str, *wanted: str
-) -> Iterator[tuple[int, list[int], list[Lock]]]:
+) -> Iterator[tuple[int, list[int], list[Locks]]]:
     """A session that holds something, others that come for it one by one, and the locks then."""
     with ExitStack() as stack:
         holder, *others = (stack.enter_context(database.connect()) for _ in ("", *wanted))
@@ -34,8 +37,8 @@ def queue_for(
             for come, thread in enumerate(threads, 1):
                 thread.start()
                 locks = eventually(
-                    lambda: TELEMETRY.locks(watcher),
-                    lambda found, come=come: len({x.pid for x in found if not x.granted}) == come,
+                    lambda: locks_now(watcher),
+                    lambda found, come=come: len(pids_of(found, granted=False)) == come,
                 )
             yield holder.info.backend_pid, [x.info.backend_pid for x in others], locks
         finally:
@@ -44,17 +47,25 @@ def queue_for(
                 thread.join()
 
 
-def waited_for(locks: list[Lock], pid: int) -> Lock:
-    (lock,) = [lock for lock in locks if lock.pid == pid and not lock.granted]
-    return lock
+def locks_now(watcher: Connection) -> list[Locks]:
+    _, locks = TELEMETRY.look(watcher)
+    return locks
 
 
-def holders(locks: list[Lock], of: Lock) -> set[int]:
-    return {
-        lock.pid
-        for lock in locks
-        if lock.granted and lock.thing == of.thing and TELEMETRY.conflicts(lock.mode, of.mode)
-    }
+def pids_of(locks: list[Locks], *, granted: bool) -> set[int]:
+    return {pid for its in locks if its.granted == granted for pid in its.pids}
+
+
+def waited_for(locks: list[Locks], pid: int) -> Locks:
+    (found,) = [its for its in locks if pid in its.pids and not its.granted]
+    return found
+
+
+def holders(locks: list[Locks], of: Locks) -> set[int]:
+    same = [
+        its for its in locks if its.thing == of.thing and TELEMETRY.conflicts(its.mode, of.mode)
+    ]
+    return pids_of(same, granted=True)
 
 
 @pytest.fixture
@@ -65,7 +76,7 @@ def table(worker: Connection) -> None:
 def test_nobody_waits_and_no_lock_is_told(watcher: Connection, worker: Connection, table) -> None:
     worker.execute("begin")
     worker.execute(UPDATE)
-    assert TELEMETRY.locks(watcher) == []
+    assert locks_now(watcher) == []
 
 
 def test_a_queue_for_a_row(any_database: Server, watcher: Connection, table) -> None:
@@ -76,10 +87,30 @@ def test_a_queue_for_a_row(any_database: Server, watcher: Connection, table) -> 
         assert (second.kind, second.mode) == ("tuple", "ExclusiveLock")
         for lock in (first, second):
             assert (lock.relation, lock.row) == ("t", "(0,1)")
-            assert lock.waited_s is not None
-            assert 0 <= lock.waited_s < 60
+            assert all(0 <= waited_s < 60 for waited_s in lock.waited_s)
         assert holders(locks, first) == {holder}
         assert holders(locks, second) == {others[0]}
+
+
+def test_those_who_wait_alike_are_told_together(
+    any_database: Server, watcher: Connection, table
+) -> None:
+    with queue_for(any_database, watcher, UPDATE, *4 * [UPDATE]) as (_, others, locks):
+        behind = waited_for(locks, others[1])
+        assert set(behind.pids) == set(others[1:])
+        assert len(behind.waited_s) == 3
+        assert set(session_of(watcher, others[1]).pids) == set(others[1:])
+
+
+def test_a_queue_behind_a_prepared_transaction() -> None:
+    """It has no session: the number 0 stands for it."""
+    spec = ServerSpec(settings={**SMALL, "max_prepared_transactions": "1"})
+    held = f"begin; {UPDATE}; prepare transaction 'held'; begin"
+    with start_private(spec, connections=8) as server, server.connect() as watcher:
+        watcher.execute("create table t (id int primary key, v int); insert into t values (1, 0)")
+        with queue_for(server, watcher, held, UPDATE) as (_, others, locks):
+            assert holders(locks, waited_for(locks, others[0])) == {0}
+            watcher.execute("rollback prepared 'held'")
 
 
 def test_a_queue_for_a_table(any_database: Server, watcher: Connection, worker: Connection) -> None:
@@ -106,7 +137,8 @@ def test_locks_that_nobody_waits_for_are_left_out(
     with queue_for(any_database, watcher, UPDATE, UPDATE) as (holder, others, _):
         worker.execute("begin")
         worker.execute("create table mine (id int)")
-        assert {lock.pid for lock in TELEMETRY.locks(watcher)} == {holder, *others}
+        locks = locks_now(watcher)
+        assert pids_of(locks, granted=True) | pids_of(locks, granted=False) == {holder, *others}
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -136,9 +168,14 @@ def gets(connection: Connection, mode: str) -> bool:
     return True
 
 
-def session_of(watcher: Connection, pid: int) -> Session:
-    (session,) = [session for session in TELEMETRY.sessions(watcher) if session.pid == pid]
-    return session
+def sessions_now(watcher: Connection) -> list[Sessions]:
+    sessions, _ = TELEMETRY.look(watcher)
+    return sessions
+
+
+def session_of(watcher: Connection, pid: int) -> Sessions:
+    (found,) = [alike for alike in sessions_now(watcher) if pid in alike.pids]
+    return found
 
 
 def test_who_waits_for_what(any_database: Server, watcher: Connection, table) -> None:
@@ -165,13 +202,13 @@ def test_sessions_of_telemetry_and_of_other_databases_are_not_told(
     worker: Connection,
 ) -> None:
     with new_database(any_server).connect() as elsewhere:
-        pids = {session.pid for session in TELEMETRY.sessions(watcher)}
+        pids = {pid for alike in sessions_now(watcher) for pid in alike.pids}
         assert worker.info.backend_pid in pids
         assert not {watcher.info.backend_pid, elsewhere.info.backend_pid} & pids
 
 
 def test_the_servers_own_processes_are_told(watcher: Connection) -> None:
-    kinds = {session.kind for session in TELEMETRY.sessions(watcher)}
+    kinds = {alike.kind for alike in sessions_now(watcher)}
     assert {"checkpointer", "background writer", "walwriter"} <= kinds
 
 
@@ -180,7 +217,7 @@ def test_without_rights_sessions_are_clients_of_which_nothing_is_known(
 ) -> None:
     worker.execute("select 1")
     session = session_of(plain_watcher, worker.info.backend_pid)
-    assert session == Session(worker.info.backend_pid, "client", "", "", "", "")
+    assert (session.kind, session.state, session.wait_type, session.text) == ("client", "", "", "")
 
 
 def test_every_open_session_leaves_room_for_one_less(

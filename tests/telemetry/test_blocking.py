@@ -2,7 +2,9 @@
 
 import time
 
-from dbdyno.targets.telemetry import Lock
+from msgspec.structs import replace
+
+from dbdyno.targets.telemetry import Locks
 from dbdyno.telemetry.blocking import find_waits
 
 EXCLUSIVE, SHARE = "Exclusive", "Share"
@@ -12,19 +14,26 @@ def conflicts(mode: str, other: str) -> bool:
     return EXCLUSIVE in (mode, other)
 
 
-def held(pid: int, thing: str, mode: str = EXCLUSIVE) -> Lock:
-    return Lock(pid, "kind", thing, mode, True, "", "", None)
+def held(pid: int, thing: str, mode: str = EXCLUSIVE) -> Locks:
+    return Locks([pid], "kind", thing, mode, True, "", "", [None])
 
 
-def wanted(pid: int, thing: str, mode: str = EXCLUSIVE, waited_s: float | None = None) -> Lock:
-    return Lock(pid, "kind", thing, mode, False, "table", "(0,1)", waited_s)
+def wanted(pid: int, thing: str, mode: str = EXCLUSIVE, waited_s: float | None = None) -> Locks:
+    return Locks([pid], "kind", thing, mode, False, "table", "(0,1)", [waited_s])
 
 
-def graph(*locks: Lock) -> dict[int, tuple[int, int, int]]:
+def together(*locks: Locks) -> Locks:
+    """The same in one group."""
+    waited_s = [its.waited_s[0] for its in locks]
+    return replace(locks[0], pids=[its.pids[0] for its in locks], waited_s=waited_s)
+
+
+def graph(*locks: Locks) -> dict[int, tuple[int, int, int]]:
     """Waiter: (blocker, root, depth)."""
     return {
-        wait.lock.pid: (wait.blocker, wait.root, wait.depth)
+        pid: (wait.blocker, wait.root, wait.depth)
         for wait in find_waits(locks, conflicts)
+        for pid in wait.locks.pids
     }
 
 
@@ -63,6 +72,20 @@ def test_who_asked_later_is_not_in_the_way():
 
 def test_a_deadlock_in_the_making_ends():
     locks = [held(1, "x"), held(2, "y"), wanted(1, "y"), wanted(2, "x"), wanted(3, "x")]
+    assert graph(*locks) == {1: (2, 2, 1), 2: (1, 1, 1), 3: (1, 2, 2)}
+
+
+def test_those_told_together_stand_as_each_alone():
+    """A holder that comes back for more is among the waiters: nobody stands behind itself."""
+    locks = [held(1, "x", SHARE), held(2, "x", SHARE)]
+    queue = [wanted(pid, "x", waited_s=waited_s) for pid, waited_s in ((1, 1), (3, 3), (4, 2))]
+    expected = {1: (2, 2, 1), 3: (1, 2, 2), 4: (1, 2, 2)}
+    assert graph(*locks, *queue) == expected
+    assert graph(*locks, together(*queue)) == expected
+
+
+def test_a_group_of_which_one_is_in_a_ring():
+    locks = [held(1, "x"), held(2, "y"), wanted(1, "y"), together(wanted(2, "x"), wanted(3, "x"))]
     assert graph(*locks) == {1: (2, 2, 1), 2: (1, 1, 1), 3: (1, 2, 2)}
 
 

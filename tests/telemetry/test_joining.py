@@ -5,7 +5,7 @@ import pytest
 
 from dbdyno.model.frame import Activity
 from dbdyno.model.telemetry import IDLE, PAUSING, UNCONNECTED, UNLISTED, BlockCount, WaitCount
-from dbdyno.targets.telemetry import Lock, Session
+from dbdyno.targets.telemetry import Locks, Sessions
 from dbdyno.telemetry.joining import Joiner, Look
 from dbdyno.telemetry.statement_texts import StatementTexts
 
@@ -28,12 +28,12 @@ def activity(**word_by_backend: int) -> Activity:
     )
 
 
-def session(pid: int, text: str = "", state: str = "active", wait: str = "", **other) -> Session:
+def session(pid: int, text: str = "", state: str = "active", wait: str = "", **other) -> Sessions:
     wait_type, _, wait_event = wait.partition(":")
-    return Session(pid, other.get("kind", "client"), state, wait_type, wait_event, text)
+    return Sessions([pid], other.get("kind", "client"), state, wait_type, wait_event, text)
 
 
-def join(word: Activity, *sessions: Session, locks: tuple[Lock, ...] = ()):
+def join(word: Activity, *sessions: Sessions, locks: tuple[Locks, ...] = ()):
     joiner = Joiner(StatementTexts(STATEMENTS), lambda _mode, _other: True)
     look = Look(at_ns=5, seconds=0.5, cost_us=3, sessions=list(sessions), locks=list(locks))
     return joiner.join(look, word, {OURS})
@@ -83,6 +83,29 @@ def test_those_alike_are_counted_together_and_ours_are_left_out():
     assert (joined.at_ns, joined.seconds, joined.cost_us) == (5, 0.5, 3)
 
 
+def test_of_sessions_alike_each_is_joined_with_its_own_client():
+    alike = Sessions([1, 2, 3, OURS, 40], "client", "active", "Lock", "tuple", "update")
+    joined = join(activity(p1=1, p2=2, p3=1), alike)
+    assert joined.waits == [
+        WaitCount("client", 1, "asking", "active", "Lock", "tuple", 2),
+        WaitCount("client", 2, "asking", "active", "Lock", "tuple", 1),
+        WaitCount("foreign", -1, "", "active", "Lock", "tuple", 1),
+    ]
+
+
+def test_waiters_of_two_statements_behind_one_session():
+    locks = (
+        Locks([40], "tuple", "t", "Exclusive", True, "", "", [None]),
+        Locks([7, 8, 9], "tuple", "t", "Exclusive", False, "tellers", "(0,3)", [3.0, None, 1.0]),
+    )
+    queue = Sessions([7, 8, 9], "client", "active", "Lock", "tuple", "")
+    joined = join(activity(p7=1, p8=2, p9=1), queue, session(40), locks=locks)
+    assert [(its.waiter, its.count, its.waited_s) for its in joined.blocking] == [
+        (1, 2, 4.0),
+        (2, 1, None),
+    ]
+
+
 def test_others_of_the_server():
     vacuum = session(50, "autovacuum: VACUUM x", wait="IO:DataFileRead", kind="autovacuum worker")
     joined = join(activity(), session(40, "select 1", "idle"), vacuum)
@@ -94,9 +117,8 @@ def test_others_of_the_server():
 
 def test_waiters_behind_a_foreign_session():
     locks = (
-        Lock(40, "transactionid", "t", "Exclusive", True, "", "", None),
-        Lock(7, "transactionid", "t", "Share", False, "tellers", "(0,3)", 0.5),
-        Lock(8, "transactionid", "t", "Share", False, "tellers", "(0,3)", 0.25),
+        Locks([40], "transactionid", "t", "Exclusive", True, "", "", [None]),
+        Locks([7, 8], "transactionid", "t", "Share", False, "tellers", "(0,3)", [0.5, 0.25]),
     )
     joined = join(
         activity(p7=2, p8=2),

@@ -125,7 +125,9 @@ def test_tpcb_with_more_clients_than_tellers(database: Server):
     }
     assert waiting["pgbench_tellers"] > 100
     assert waiting["pgbench_branches"] > 20
-    assert waiting["pgbench_accounts"] + waiting["insert"] + waiting["end"] == 0
+    # The server tells text and wait of a session one after the other: it may have gone on.
+    elsewhere = waiting["pgbench_accounts"] + waiting["insert"] + waiting["end"]
+    assert elsewhere < 0.02 * waiting["pgbench_tellers"]
     blocking = recording.tables["blocking"]
     relations = {"pgbench_tellers", "pgbench_branches", ""}
     assert set(blocking["relation"].tolist()) <= relations

@@ -10,7 +10,7 @@ import msgspec
 from dbdyno.model.frame import Activity, Frame, Hello, Started, StatementInfo
 from dbdyno.model.source import Missing, Source
 from dbdyno.model.telemetry import ServerFacts, TelemetryFrame
-from dbdyno.targets.telemetry import Session, Telemetry
+from dbdyno.targets.telemetry import Sessions, Telemetry
 from dbdyno.telemetry.recorder import Recorder, Watched
 
 MS_NS = 10**6
@@ -43,7 +43,7 @@ class Server:
     def __init__(self) -> None:
         self.counted = 0
         self.opened = 0
-        self.sessions = [Session(7, "client", "active", "", "", "select 1")]
+        self.sessions = [Sessions([7], "client", "active", "", "", "select 1")]
 
     def connect(self) -> SimpleNamespace:
         self.opened += 1
@@ -62,8 +62,7 @@ class Server:
                 [Source(name="counts", read=self.count)],
                 [Missing("absent", "not installed")],
             ),
-            "sessions": lambda _connection: list(self.sessions),
-            "locks": lambda _connection: [],
+            "look": lambda _connection: (list(self.sessions), []),
             "conflicts": lambda _mode, _other: False,
             "facts": lambda _connection, _statements: ServerFacts(extensions=("x",)),
             "log_reader": lambda: SimpleNamespace(feed=lambda _text: []),
@@ -149,7 +148,7 @@ def test_a_source_that_fails_is_said_once_and_read_again():
     def fail(_connection):
         raise ValueError("no such thing")
 
-    with recorder(server, folder, sessions=fail) as watching:
+    with recorder(server, folder, look=fail) as watching:
         play(watching, server)
     assert [its.reason for its in folder.of("Lack", "waits")] == ["no such thing"]
     assert folder.of("Counts", "counts")

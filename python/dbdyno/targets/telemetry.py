@@ -17,29 +17,36 @@ from dbdyno.model.telemetry import LogEntry, ServerFacts
 from dbdyno.targets.connection import Connection
 
 
-class Session(Struct, frozen=True, array_like=True, gc=False):
-    """One session or process of the server; ``kind`` is ``client`` or the server's word."""
+class Sessions(Struct, frozen=True):
+    """Sessions or processes of the server that are alike in all but their process number.
 
-    pid: int
+    ``kind`` is ``client`` or the server's word. Whoever tells them puts together what is alike
+    where that is cheaper than telling each; a session is in one group only.
+    """
+
+    pids: Sequence[int]
     kind: str
     state: str
     wait_type: str
     wait_event: str
     text: str
-    """The beginning of the statement it runs, or ran last."""
+    """The beginning of the statement they run, or ran last."""
 
 
-class Lock(Struct, frozen=True, array_like=True, gc=False):
-    """A lock that a session holds or waits for. Equal ``thing`` is the same locked thing."""
+class Locks(Struct, frozen=True):
+    """Sessions that hold or await one lock alike. Equal ``thing`` is the same locked thing.
 
-    pid: int
+    ``waited_s`` has an element for each of ``pids``, None where it is not known.
+    """
+
+    pids: Sequence[int]
     kind: str
     thing: Hashable
     mode: str
     granted: bool
     relation: str
     row: str
-    waited_s: float | None
+    waited_s: Sequence[float | None]
 
 
 class LogReader(Protocol):
@@ -66,7 +73,8 @@ class Telemetry:
 
     ``begin`` readies a connection of telemetry's own (short timeouts, nothing left behind).
     ``sources`` tries what the server has and gives the rest with reasons; what it can tell of
-    single statements, it tells of these. ``sessions`` and ``locks`` are one snapshot each.
+    single statements, it tells of these. ``look`` is one statement: all sessions but telemetry's,
+    and, when one of them waits for a lock, the locks that have to do with waiting.
     ``conflicts`` tells whether two modes of a lock exclude each other. ``facts`` describes
     tables, indexes, plans and settings as they matter to these statements. ``log_path`` is
     where the server says its log is, if it says so.
@@ -76,8 +84,7 @@ class Telemetry:
     sources: Callable[
         [Connection, Sequence[ScriptStatement]], tuple[list[Source[Connection]], list[Missing]]
     ]
-    sessions: Callable[[Connection], list[Session]]
-    locks: Callable[[Connection], list[Lock]]
+    look: Callable[[Connection], tuple[list[Sessions], list[Locks]]]
     conflicts: Callable[[str, str], bool]
     facts: Callable[[Connection, Sequence[ScriptStatement]], ServerFacts]
     log_reader: Callable[[], LogReader]

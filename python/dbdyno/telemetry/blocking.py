@@ -10,79 +10,103 @@ that bites its own tail, a deadlock in the making, ends where it would begin aga
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Sequence
-from typing import TypeAlias
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from heapq import nsmallest
+from itertools import chain
+from typing import NamedTuple, TypeAlias
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from dbdyno.targets.telemetry import Lock
+from dbdyno.targets.telemetry import Locks
 
 Conflicts: TypeAlias = Callable[[str, str], bool]
+Blockers: TypeAlias = dict[int, int]
+"""Whom each waiter stands directly behind."""
 
 
-class Wait(Struct, frozen=True, gc=False):
-    """A session that waits for a lock, and its chain. ``depth`` counts the steps to the root."""
+class Wait(Struct, frozen=True):
+    """Sessions that wait for one lock alike, and their chain.
 
-    lock: Lock
+    ``depth`` counts the steps to the root.
+    """
+
+    locks: Locks
     blocker: int
     depth: int
     root: int
 
 
-def find_waits(locks: Sequence[Lock], conflicts: Conflicts) -> list[Wait]:
-    """Each session that waits behind another."""
-    waiting = {lock.pid: lock for lock in locks if not lock.granted}
-    if not waiting:
-        return []
-    blockers = _blockers(locks, waiting, conflicts)
-    # Most stand behind few: what is beyond a blocker is worked out once.
-    beyond = {blocker: _chain(blocker, blockers) for blocker in set(blockers.values())}
-    return [_wait(waiting[pid], beyond[blocker], blockers) for pid, blocker in blockers.items()]
+def find_waits(locks: Sequence[Locks], conflicts: Conflicts) -> list[Wait]:
+    """All sessions that wait behind another."""
+    queues: dict[Hashable, list[Locks]] = defaultdict(list)
+    for its in locks:
+        queues[its.thing].append(its)
+    ahead = [found for queue in queues.values() for found in _in_queue(queue, conflicts)]
+    blockers = dict(chain.from_iterable(found.items() for _, found in ahead))
+    return [wait for its, found in ahead for wait in _waits(its, found, blockers)]
 
 
-def _wait(lock: Lock, beyond: list[int], blockers: dict[int, int]) -> Wait:
-    """A waiter with its chain: what is beyond its blocker, unless that leads back to itself."""
-    chain = _chain(lock.pid, blockers)[1:] if lock.pid in beyond else beyond
-    return Wait(lock, chain[0], len(chain), chain[-1])
+def _in_queue(queue: Sequence[Locks], conflicts: Conflicts) -> Iterator[tuple[Locks, Blockers]]:
+    """Those who wait for one thing, with whom they stand behind."""
+    in_the_way: dict[str, list[Locks]] = {}
+    for waiting in queue:
+        if not waiting.granted:
+            mode = waiting.mode
+            if mode not in in_the_way:
+                in_the_way[mode] = [its for its in queue if conflicts(its.mode, mode)]
+            yield waiting, _blockers(waiting, in_the_way[mode])
 
 
-def _blockers(
-    locks: Sequence[Lock], waiting: dict[int, Lock], conflicts: Conflicts
-) -> dict[int, int]:
-    """Whom each waiter stands directly behind."""
-    queues: dict[Hashable, list[Lock]] = defaultdict(list)
-    wanted = {lock.thing for lock in waiting.values()}
-    for lock in locks:
-        if lock.thing in wanted:
-            queues[lock.thing].append(lock)
+def _blockers(waiting: Locks, in_the_way: Sequence[Locks]) -> Blockers:
+    """Whom each of these stands behind: the first in its way that is not itself."""
+    holders = {pid for its in in_the_way if its.granted for pid in its.pids}
+    if holders and holders.isdisjoint(waiting.pids):  # as nearly always
+        return dict.fromkeys(waiting.pids, min(holders))
+    first = nsmallest(2, {place for its in in_the_way for place in _places(its)})
     found = {}
-    for queue in queues.values():
-        ordered = sorted(queue, key=_place)
-        for waiter in (lock for lock in ordered if not lock.granted):
-            blocker = _blocker(waiter, ordered, conflicts)
-            if blocker is not None:
-                found[waiter.pid] = blocker
+    for place in _places(waiting):
+        before = [other.pid for other in first if other < place and other.pid != place.pid]
+        if before:
+            found[place.pid] = before[0]
     return found
 
 
-def _place(lock: Lock) -> tuple[bool, float, int]:
+class _Place(NamedTuple):
     """Holders first, then waiters as they came, as far as that is known."""
-    return (not lock.granted, -(lock.waited_s or 0.0), lock.pid)
+
+    waits: bool
+    came: float
+    pid: int
 
 
-def _blocker(waiter: Lock, ordered: Sequence[Lock], conflicts: Conflicts) -> int | None:
-    """The first before it in its way: a holder if there is one, else who asked before."""
-    for lock in ordered:
-        if lock is waiter:
-            return None
-        if lock.pid != waiter.pid and conflicts(lock.mode, waiter.mode):
-            return lock.pid
-    return None
+def _places(locks: Locks) -> Iterator[_Place]:
+    for pid, waited_s in zip(locks.pids, locks.waited_s, strict=True):
+        yield _Place(not locks.granted, -(waited_s or 0.0), pid)
 
 
-def _chain(pid: int, blockers: dict[int, int]) -> list[int]:
+def _waits(waiting: Locks, found: Blockers, blockers: Blockers) -> Iterator[Wait]:
+    """Those behind one session share its chain, but for whom that chain leads back to."""
+    for blocker in sorted(set(found.values())):
+        beyond = _chain(blocker, blockers)
+        behind = [pid for pid in waiting.pids if found.get(pid) == blocker]
+        in_ring = set(beyond).intersection(behind)
+        if others := [pid for pid in behind if pid not in in_ring]:
+            yield _wait(waiting, others, beyond)
+        for pid in sorted(in_ring):
+            yield _wait(waiting, [pid], _chain(pid, blockers)[1:])
+
+
+def _wait(waiting: Locks, pids: list[int], beyond: list[int]) -> Wait:
+    if len(pids) < len(waiting.pids):
+        waited_s = dict(zip(waiting.pids, waiting.waited_s, strict=True))
+        waiting = replace(waiting, pids=pids, waited_s=[waited_s[pid] for pid in pids])
+    return Wait(waiting, beyond[0], len(beyond), beyond[-1])
+
+
+def _chain(pid: int, blockers: Mapping[int, int]) -> list[int]:
     """This session, the one it stands behind, and so on, each once."""
-    chain = [pid]
-    while (after := blockers.get(chain[-1])) is not None and after not in chain:
-        chain.append(after)
-    return chain
+    found = [pid]
+    while (after := blockers.get(found[-1])) is not None and after not in found:
+        found.append(after)
+    return found

@@ -7,9 +7,8 @@ has asked while its session is idle is on the way, in the network or in its own 
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Set
-from itertools import chain
-from typing import Any, NamedTuple
+from collections.abc import Sequence, Set
+from typing import NamedTuple
 
 import numpy as np
 from msgspec import Struct
@@ -26,7 +25,7 @@ from dbdyno.model.telemetry import (
     WaitCount,
     Waits,
 )
-from dbdyno.targets.telemetry import Lock, Session
+from dbdyno.targets.telemetry import Locks, Sessions
 from dbdyno.telemetry.blocking import Conflicts, Wait, find_waits
 from dbdyno.telemetry.statement_texts import StatementTexts
 
@@ -47,8 +46,8 @@ class Look(Struct, frozen=True, kw_only=True):
     at_ns: int
     seconds: float
     cost_us: int
-    sessions: list[Session]
-    locks: list[Lock]
+    sessions: Sequence[Sessions]
+    locks: Sequence[Locks]
 
 
 class _Seen(NamedTuple):
@@ -71,12 +70,12 @@ class Joiner:
 
     def join(self, look: Look, activity: Activity, ours: Set[int]) -> Waits:
         """All sessions and clients of one instant, those alike counted together."""
-        clients = _clients(activity)
-        seen = self._seen(look.sessions, dict(clients), ours)
-        unseen = [
-            _Seen(CLIENT, *_between(word), "", "", "") for pid, word in clients if pid not in seen
-        ]
-        counts = Counter(chain(seen.values(), unseen))
+        words = _words(activity)
+        seen = self._seen(look.sessions, dict(words), ours)
+        counts = Counter(seen.values())
+        counts.update(
+            _Seen(CLIENT, *_between(word), "", "", "") for pid, word in words if pid not in seen
+        )
         return Waits(
             at_ns=look.at_ns,
             seconds=look.seconds,
@@ -86,28 +85,29 @@ class Joiner:
         )
 
     def _seen(
-        self, sessions: list[Session], words: dict[int, int], ours: Set[int]
+        self, sessions: Sequence[Sessions], words: dict[int, int], ours: Set[int]
     ) -> dict[int, _Seen]:
-        """Each session by its process. Of hundreds most are alike, and worked out once."""
-        known: dict[tuple[Any, ...], _Seen] = {}
-        found = {}
-        for its in sessions:
-            if its.pid not in ours:
-                word = words.get(its.pid)
-                alike = (word, its.kind, its.state, its.wait_type, its.wait_event, its.text)
-                seen = known.get(alike)
+        """Each session by its process. Of those alike, a word of the engine is told once."""
+        found: dict[int, _Seen] = {}
+        for alike in sessions:
+            told: dict[int | None, _Seen] = {}
+            for pid in alike.pids:
+                word = words.get(pid)
+                seen = told.get(word)
                 if seen is None:
-                    seen = known[alike] = self._told(its, word)
-                found[its.pid] = seen
+                    seen = told[word] = self._told(alike, word)
+                found[pid] = seen
+        for pid in ours:
+            found.pop(pid, None)
         return found
 
-    def _told(self, its: Session, word: int | None) -> _Seen:
-        shown = (its.state, its.wait_type, its.wait_event)
+    def _told(self, alike: Sessions, word: int | None) -> _Seen:
+        shown = (alike.state, alike.wait_type, alike.wait_event)
         if word is None:
-            who = FOREIGN if its.kind == CLIENT else its.kind
+            who = FOREIGN if alike.kind == CLIENT else alike.kind
             return _Seen(who, NO_STATEMENT, "", *shown)
-        if its.state == ACTIVE:
-            fitting = self._texts.fitting(its.text)
+        if alike.state == ACTIVE:
+            fitting = self._texts.fitting(alike.text)
             if len(fitting) == 1 and word not in fitting:
                 (word,) = fitting
         return _Seen(CLIENT, *_between(word), *shown)
@@ -125,7 +125,7 @@ def backends_of(activity: Activity) -> list[int]:
     return backends
 
 
-def _clients(activity: Activity) -> list[tuple[int, int]]:
+def _words(activity: Activity) -> list[tuple[int, int]]:
     """Each client's backend and the engine's word for it."""
     words = np.frombuffer(activity.statements, dtype="<u2").tolist()
     return list(zip(backends_of(activity), words, strict=True))
@@ -148,11 +148,13 @@ def _block_counts(waits: list[Wait], seen: dict[int, _Seen]) -> list[BlockCount]
     """Waiters that are alike in all but themselves, counted together."""
     together: dict[_Alike, list[float | None]] = defaultdict(list)
     for wait in waits:
-        lock = wait.lock
-        waiter = seen.get(lock.pid, _UNKNOWN)
-        place = (lock.kind, lock.mode, lock.relation, lock.row)
-        alike = _Alike(waiter, wait.blocker, wait.root, *place, wait.depth)
-        together[alike].append(lock.waited_s)
+        its = wait.locks
+        place = (wait.blocker, wait.root, its.kind, its.mode, its.relation, its.row, wait.depth)
+        waited: dict[_Seen, list[float | None]] = defaultdict(list)
+        for pid, waited_s in zip(its.pids, its.waited_s, strict=True):
+            waited[seen.get(pid, _UNKNOWN)].append(waited_s)
+        for waiter, times in waited.items():
+            together[_Alike(waiter, *place)] += times
     return [_block_count(alike, waited, seen) for alike, waited in together.items()]
 
 

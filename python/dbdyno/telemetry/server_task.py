@@ -6,6 +6,7 @@ session's counters about once a second, and the rest when it ends.
 
 import time
 from collections.abc import Callable, Collection, Sequence
+from itertools import chain
 
 from dbdyno.model.frame import Started
 from dbdyno.model.source import Missing, Source
@@ -81,9 +82,10 @@ class ServerTask:
         gone = False
         while not gone and time.monotonic() < deadline:
             try:
-                sessions = self._line.ask(self._telemetry.sessions)
+                sessions, _ = self._line.ask(self._telemetry.look)
             except Exception:  # the reading that follows says why
                 return
-            gone = not {session.pid for session in sessions} & set(self._load_sessions())
+            there = chain.from_iterable(alike.pids for alike in sessions)
+            gone = set(self._load_sessions()).isdisjoint(there)
             if not gone:
                 time.sleep(_POLL_S)

@@ -1,14 +1,14 @@
 """Looks at the server's sessions at the instants at which the engine looks at its clients.
 
-One snapshot of the sessions, and one of the locks only when somebody waits for one: looking
-at locks takes the locks of the server's own lock table.
+Sessions and locks come together, and locks only when somebody waits for one: looking at them
+takes the locks of the server's own lock table.
 """
 
 import time
 from collections.abc import Set
 
 from dbdyno.model.frame import Started
-from dbdyno.targets.telemetry import Session, Telemetry
+from dbdyno.targets.telemetry import Telemetry
 from dbdyno.telemetry.joining import Joiner, Look
 from dbdyno.telemetry.line import Line, Unavailable
 from dbdyno.telemetry.pace import Stride
@@ -17,7 +17,6 @@ from dbdyno.telemetry.ticking import Ticker
 from dbdyno.telemetry.waiting_room import WaitingRoom
 
 SOURCE = "waits"
-LOCK_WAIT = "Lock"
 
 
 class Watcher:
@@ -72,8 +71,7 @@ class Watcher:
         began_ns = time.monotonic_ns()
         seconds = self._stride.steps * self._stride.interval_ns / 1e9
         try:
-            sessions = self._line.ask(self._telemetry.sessions)
-            locks = self._line.ask(self._telemetry.locks) if _waits_for_lock(sessions) else []
+            sessions, locks = self._line.ask(self._telemetry.look)
         except Unavailable as gone:
             self._teller.gone(str(gone))
             return
@@ -96,7 +94,3 @@ class Watcher:
         for look, activity in self._room.pairs():
             self._teller.tell(self._joiner.join(look, activity, self._ours))
             self.samples += 1
-
-
-def _waits_for_lock(sessions: list[Session]) -> bool:
-    return any(session.wait_type == LOCK_WAIT for session in sessions)

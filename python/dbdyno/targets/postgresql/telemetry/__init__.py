@@ -6,17 +6,16 @@ With a hundred tables, the sources of each second took 3 ms of a server of versi
 
 from dbdyno.targets.postgresql.facts import facts
 from dbdyno.targets.postgresql.log import PostgresqlLog
-from dbdyno.targets.postgresql.telemetry.locks import conflicts, locks
+from dbdyno.targets.postgresql.telemetry.locks import conflicts
+from dbdyno.targets.postgresql.telemetry.look import look
 from dbdyno.targets.postgresql.telemetry.session import begin, log_path, pid
-from dbdyno.targets.postgresql.telemetry.sessions import sessions
 from dbdyno.targets.postgresql.telemetry.sources import sources
 from dbdyno.targets.telemetry import Telemetry
 
 TELEMETRY = Telemetry(
     begin=begin,
     sources=sources,
-    sessions=sessions,
-    locks=locks,
+    look=look,
     conflicts=conflicts,
     facts=facts,
     log_reader=PostgresqlLog,

@@ -1,50 +1,52 @@
-"""One look at the locks, as far as somebody waits, and which modes exclude each other.
+"""The locks' part of a look, as far as somebody waits, and which modes exclude each other.
 
 Told are the locks that are waited for, those held on the same things, and the rows that
 waiters have marked as theirs to take next. Locks by the fast path are left out: whoever waits
 for one has moved it to the common table. The queue is worked out by whoever asked: the
 server's own function for that stops all locking while it looks, once a waiter.
-
-With 500 sessions queueing for one row on PostgreSQL 15 (2500 locks, 501 of them told in 4 rows),
-a look took 1.7 ms of a busy server's processor, of which the server's own list is 0.7, and
-0.35 ms of ours; when nobody waits, hardly more than the list.
 """
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence, Set
+from typing import NamedTuple
 
 import msgspec
-from psycopg import Connection
 
 from dbdyno.targets.postgresql.names import table_name
-from dbdyno.targets.telemetry import Lock
+from dbdyno.targets.telemetry import Locks
 
-# Sessions that are alike share a row, so that a queue of hundreds is a few rows. The columns
-# of {thing} are together what is locked.
-LOOK = """
-    with slow as materialized (
-        select {thing}, pid, mode, granted, {waited} as waited_s
-        from pg_lock_status() where not fastpath and mode <> 'SIReadLock'),
-    awaited as materialized (
-        select distinct transactionid, virtualxid, relation, objid from slow where not granted)
-    select array_agg(pid), array_agg(waited_s), mode, granted,
-        coalesce((select {name} from pg_class c join pg_namespace n on n.oid = c.relnamespace
+TRANSACTION = "transactionid"
+
+# In one pass over the list, which is dear enough: those that hold or await one thing alike are
+# a row. Nearly all locks that are held are of transactions on themselves, a row each: they
+# share one, with the transactions beside their sessions. A prepared one has no session.
+LOCKS = """
+    select array_agg(coalesce(pid, 0)) as pids,
+        array_agg({waited}::float4) filter (where not granted) as waited_s,
+        array_agg(transactionid) filter (where granted)::text as transactions, mode, granted,
+        locktype, database, relation, page, tuple, virtualxid,
+        case when locktype <> 'transactionid' or not granted then transactionid end
+            as transactionid,
+        classid, objid, objsubid
+    from pg_lock_status()
+    where {somebody_waits} and not fastpath
+    group by 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15"""
+LOCK_WORDS = f"""array[
+        mode,
+        (select {table_name("n.nspname", "c.relname")}
+            from pg_class c join pg_namespace n on n.oid = c.relnamespace
             where c.oid = relation and database in (0,
-                (select oid from pg_database where datname = current_database()))), ''),
-        {thing}
-    from slow
-    where not granted or exists (select from awaited) and (locktype = 'tuple'
-        or transactionid in (select transactionid from awaited where transactionid is not null)
-        or virtualxid in (select virtualxid from awaited where virtualxid is not null)
-        or relation in (select relation from awaited where relation is not null)
-        or objid in (select objid from awaited where objid is not null))
-    group by {thing}, mode, granted"""
+                (select oid from pg_database where datname = current_database()))),
+        locktype, transactionid::text, page::text, tuple::text, database::text, relation::text,
+        virtualxid, classid::text, objid::text, objsubid::text]"""
+CONCERNED = """
+    not granted or mode <> 'SIReadLock' and (locktype in ('tuple', 'transactionid')
+        or virtualxid in (select virtualxid from lock where not granted and virtualxid is not null)
+        or relation in (select relation from lock where not granted and relation is not null)
+        or objid in (select objid from lock where not granted and objid is not null))"""
 
-THING = """locktype, database, relation, page, tuple, virtualxid, transactionid, classid, objid,
-        objsubid"""
-NAME = table_name("n.nspname", "c.relname")
 WAITED_SINCE = 140000
-WAITED = "extract(epoch from clock_timestamp() - waitstart)::float8"
+# The statement has begun a little earlier than it looks.
+WAITED = "date_part('epoch', greatest(now() - waitstart, '0'))"
 
 MODES = (
     "AccessShareLock",
@@ -80,42 +82,80 @@ def conflicts(mode: str, other: str) -> bool:
     return (mode, other) in CONFLICTING
 
 
-def locks(connection: Connection) -> list[Lock]:
-    """The locks that have to do with waiting; none when nobody waits."""
-    waited = WAITED if connection.info.server_version >= WAITED_SINCE else "null::float8"
-    query = LOOK.format(name=NAME, thing=THING, waited=waited)
-    rows = connection.execute(query.encode(), binary=True)
-    return _with_rows([lock for row in rows for lock in _locks(*row)])
+class LockRow(NamedTuple):
+    """A row of the look; ``words`` are mode, relation, and what is locked, its kind first."""
+
+    pids: list[int]
+    waited_s: list[float | None] | None
+    granted: bool
+    transactions: str | None
+    words: list[str | None]
 
 
-def _locks(
-    pids: Sequence[int],
-    waits: Sequence[float | None],
-    mode: str,
-    granted: bool,
-    relation: str,
-    *thing: Any,
-) -> list[Lock]:
-    kind, _, _, page, place, *_ = thing
-    row = f"({page},{place})" if kind == "tuple" else ""
-    return [
-        Lock(pid, kind, thing, mode, granted, relation, row, waited_s)
-        for pid, waited_s in zip(pids, waits, strict=True)
-    ]
+def locks_of(rows: Sequence[LockRow]) -> list[Locks]:
+    """All locks that have to do with waiting."""
+    told, awaited, on_themselves = [], set[str](), []
+    for row in rows:
+        _, _, kind, transaction, *_ = row.words
+        if row.granted and kind == TRANSACTION:
+            on_themselves.append(row)
+        else:
+            told.append(_locks(row))
+            awaited.add(transaction or "")
+    held = [locks for row in on_themselves for locks in _held(row, awaited)]
+    return _with_rows([*told, *held])
 
 
-def _with_rows(locks: list[Lock]) -> list[Lock]:
+def _locks(row: LockRow) -> Locks:
+    mode, relation, *thing = row.words
+    kind, _, page, place, *_ = thing
+    return Locks(
+        row.pids,
+        kind or "",
+        tuple(thing),
+        mode or "",
+        row.granted,
+        relation or "",
+        f"({page},{place})" if kind == "tuple" else "",
+        row.waited_s or [None] * len(row.pids),
+    )
+
+
+def _held(row: LockRow, awaited: Set[str]) -> Iterator[Locks]:
+    """Of transactions that share a row, the lock of each on itself that somebody waits for."""
+    mode, relation, kind, _, *rest = row.words
+    transactions = (row.transactions or "{}").strip("{}").split(",")
+    pids = dict(zip(transactions, row.pids, strict=True))
+    for transaction in awaited & pids.keys():
+        words = [mode, relation, kind, transaction, *rest]
+        yield _locks(LockRow([pids[transaction]], None, True, None, words))
+
+
+def _with_rows(told: list[Locks]) -> list[Locks]:
     """Who waits for a transaction to end has marked the row it wants: that is the place.
 
     Not so who has followed a row to its newest version: it waits for whoever made that one
     without a mark, and the place stays unknown.
     """
-    marks = {lock.pid: lock for lock in locks if lock.granted and lock.kind == "tuple"}
-    return [
-        msgspec.structs.replace(lock, relation=mark.relation, row=mark.row)
-        if not lock.granted
-        and lock.kind == "transactionid"
-        and (mark := marks.get(lock.pid)) is not None
-        else lock
-        for lock in locks
-    ]
+    marks = {pid: its for its in told if its.granted and its.kind == "tuple" for pid in its.pids}
+    return [placed for locks in told for placed in _placed(locks, marks)]
+
+
+def _placed(locks: Locks, marks: Mapping[int, Locks]) -> Iterator[Locks]:
+    """Those without a mark stay together: hundreds may have followed the same row."""
+    if locks.granted or locks.kind != TRANSACTION or marks.keys().isdisjoint(locks.pids):
+        yield locks
+        return
+    waited_s = dict(zip(locks.pids, locks.waited_s, strict=True))
+    for pid in marks.keys() & waited_s.keys():
+        mark = marks[pid]
+        yield msgspec.structs.replace(
+            locks,
+            pids=[pid],
+            waited_s=[waited_s.pop(pid)],
+            relation=mark.relation,
+            row=mark.row,
+        )
+    if waited_s:
+        pids, others_s = list(waited_s), list(waited_s.values())
+        yield msgspec.structs.replace(locks, pids=pids, waited_s=others_s)
