@@ -1,7 +1,7 @@
 //! Why nothing (more) could be done.
 
 use dbdyno_hist::frame::Failed;
-use dbdyno_model::{FailureClass, ServerError};
+use dbdyno_model::{FailureClass, Protocol, ServerError};
 use std::fmt;
 
 /// An error that ends the engine's work.
@@ -22,13 +22,18 @@ impl EngineError {
     }
 
     /// What kept the clients from connecting.
-    pub fn cannot_connect(error: &ServerError) -> Self {
+    pub fn cannot_connect(protocol: Protocol, error: &ServerError) -> Self {
         let hint = match (error.class, error.code.as_str()) {
-            (_, "53300") => "raise max_connections on the server, or use fewer clients (-c)",
-            (_, "3D000") => "create the database, or name another",
-            (_, "tls") => "check sslmode, sslrootcert, sslcert and sslkey",
+            (_, "53300" | "1040" | "1203") => {
+                "raise max_connections on the server, or use fewer clients (-c)"
+            }
+            (_, "3D000" | "1049") => "create the database, or name another",
+            (_, "tls") => tls_hint(protocol),
             (FailureClass::Permission, _) => "check user and password, or the client's certificate",
-            (FailureClass::Protocol, _) => "check that a PostgreSQL server listens there",
+            (FailureClass::Protocol, _) => match protocol {
+                Protocol::Postgresql => "check that a PostgreSQL server listens there",
+                Protocol::Mysql => "check that a MySQL or MariaDB server listens there",
+            },
             (FailureClass::Connection, _) => "check that the server runs and listens there",
             _ => "",
         };
@@ -38,6 +43,14 @@ impl EngineError {
     /// The frame that tells it.
     pub fn into_frame(self) -> Failed {
         Failed { code: self.code, message: self.message, hint: self.hint }
+    }
+}
+
+/// What to check when encryption fails, in the words of the database's own clients.
+pub(crate) fn tls_hint(protocol: Protocol) -> &'static str {
+    match protocol {
+        Protocol::Postgresql => "check sslmode, sslrootcert, sslcert and sslkey",
+        Protocol::Mysql => "check ssl-mode, ssl-ca, ssl-cert and ssl-key",
     }
 }
 

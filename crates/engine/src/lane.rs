@@ -1,11 +1,12 @@
 //! One thread of the engine: a worker, the links of its clients, and the kernel between them.
 
-mod helpers;
+mod cancelling;
 mod links;
+mod shelling;
 
 use crate::clock;
 use crate::io::{Alarm, Io, Ready, Received};
-use crate::link::{Answer, Blueprint, LinkEvent, Stage};
+use crate::link::{Answer, Blueprint, Cancellation, LinkEvent, Route, Stage};
 use dbdyno_hist::{Activity, Latencies};
 use dbdyno_load::{ClosedInterval, Event, Outage, Settings, Timeline, Worker};
 use dbdyno_model::{FailureClass, Flow, Nanos, Reply, ServerError};
@@ -15,8 +16,6 @@ use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender};
-
-pub(crate) use links::Route;
 
 /// The longest a lane sleeps, so that nothing is forgotten for long.
 const SLEEP_LONGEST: Nanos = Nanos::from_millis(500);
@@ -97,7 +96,7 @@ pub(crate) struct Lane<I: Io> {
     bytes_sent: u64,
     bytes_received: u64,
     /// Cancellations to be delivered, all of one round by one thread.
-    cancellations: Vec<Vec<u8>>,
+    cancellations: Vec<Cancellation>,
     /// Whether actions are being done: further ones then join the queue, never the stack.
     acting: bool,
 }
@@ -279,8 +278,8 @@ impl<I: Io> Lane<I> {
                 self.links.handling = None;
                 self.act()
             }
-            // Only the loader copies.
-            LinkEvent::CopyInReady => Ok(()),
+            // Only the loader sends rows.
+            LinkEvent::RowsWanted => Ok(()),
             LinkEvent::Connected(backend) => self.tell(Event::Connected { client, backend }),
             LinkEvent::Notice(text) => {
                 let _ = self.channels.reports.send(Report::Notice(now, text));
@@ -322,19 +321,20 @@ impl<I: Io> Lane<I> {
                 Action::Close(slot) => self.close(slot),
                 Action::Dial(client) => self.dial(client)?,
                 Action::Cancel(slot) => {
-                    let request = self.links.get(slot).map(|link| link.cancel_request());
-                    self.cancellations.extend(request);
+                    let cancellation = self.links.get(slot).map(|link| link.cancellation());
+                    self.cancellations.extend(cancellation);
                 }
                 Action::Shell(call) => {
                     let (sender, alarm) =
                         (self.channels.sender.clone(), self.channels.alarm.clone());
-                    helpers::shell(call, sender, alarm);
+                    shelling::run(call, sender, alarm);
                 }
             }
         }
         self.acting = false;
         if !self.cancellations.is_empty() {
-            helpers::cancel(Arc::clone(&self.links.route), std::mem::take(&mut self.cancellations));
+            let round = std::mem::take(&mut self.cancellations);
+            cancelling::deliver(Arc::clone(&self.links.route), &self.links.blueprint, round);
         }
         Ok(())
     }

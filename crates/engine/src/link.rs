@@ -3,23 +3,32 @@
 //! The lane moves the bytes: it receives into [`Link::socket_and_space`], tells
 //! [`Link::received`], takes events from [`Link::poll`], and sends what stands in `out`.
 
-use crate::tls::{self, Channel, Encryption};
+mod blueprint;
+mod patient;
+mod route;
+mod wire;
+
+use crate::tls::{self, Channel};
 use dbdyno_model::{Flow, Request, ResultSet, ServerError, TlsMode};
-use dbdyno_wire::postgres::{
-    self, Connection, Event, Opening, Version, tls as question, tls_server_end_point,
-};
+use dbdyno_wire::postgres::tls as question;
 use rustix::fd::OwnedFd;
 use rustix::io::Errno;
 use rustix::net::{SendFlags, send};
 use std::io;
 use std::sync::Arc;
+use wire::{Wire, WireEvent};
+
+pub(crate) use blueprint::Blueprint;
+pub(crate) use patient::PatientLink;
+pub(crate) use route::Route;
+pub(crate) use wire::Cancellation;
 
 /// Where a connection is on its way to use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stage {
     /// The socket is not connected yet.
     Dialing,
-    /// The server was asked whether it encrypts.
+    /// PostgreSQL was asked whether it encrypts.
     AskingForTls,
     /// The TLS handshake goes on.
     Handshaking,
@@ -34,12 +43,12 @@ pub(crate) enum Stage {
 /// What happened on a connection, in a form that borrows nothing of it.
 #[derive(Debug)]
 pub(crate) enum LinkEvent {
-    /// Ready for the first request; served by this process of the server.
+    /// Ready for the first request; served by this process or thread of the server.
     Connected(u32),
     /// An answer.
     Reply(Flow, Answer),
     /// Rows may be sent now.
-    CopyInReady,
+    RowsWanted,
     /// A notice of the server.
     Notice(String),
     /// The protocol's version was refused: dial again and ask for an older one.
@@ -64,60 +73,45 @@ pub(crate) struct Link {
     pub(crate) stage: Stage,
     /// What is to be sent, ready for the socket.
     pub(crate) out: Vec<u8>,
-    wire: Connection,
-    version: Version,
+    wire: Wire,
     blueprint: Arc<Blueprint>,
     channel: Option<Box<Channel>>,
     /// The one byte that answers the question for encryption.
     answer: [u8; 1],
 }
 
-/// What all links of a run share.
-#[derive(Debug)]
-pub(crate) struct Blueprint {
-    pub(crate) config: Arc<postgres::Config>,
-    pub(crate) statements: Arc<[dbdyno_model::Statement]>,
-    pub(crate) encryption: Option<Encryption>,
-}
-
 impl Link {
     pub(crate) fn new(
         socket: OwnedFd,
         client: usize,
-        version: Version,
+        route: &Route,
         blueprint: &Arc<Blueprint>,
     ) -> Self {
-        let statements = Arc::clone(&blueprint.statements);
         Self {
             socket,
             client,
             stage: Stage::Dialing,
             out: Vec::new(),
-            wire: Connection::new(Arc::clone(&blueprint.config), statements),
-            version,
+            wire: Wire::new(blueprint, route.version()),
             blueprint: Arc::clone(blueprint),
             channel: None,
             answer: [0],
         }
     }
 
-    /// The socket is connected: the first bytes go out.
+    /// The socket is connected: the first bytes go out. PostgreSQL is asked for encryption
+    /// before anything else is said; MySQL speaks first, and encrypts after that.
     pub(crate) fn dialed(&mut self) {
-        if self.blueprint.encryption.is_some() {
+        if self.blueprint.encryption.is_some() && matches!(self.wire, Wire::Postgres(..)) {
             self.out.extend_from_slice(&question::REQUEST);
             self.stage = Stage::AskingForTls;
         } else {
-            self.log_in(postgres::Channel::Plain);
+            self.log_in();
         }
     }
 
-    fn log_in(&mut self, channel: postgres::Channel) {
-        let mut nonce = [0; 18];
-        // The pool of random numbers is ready long before a benchmark runs, so this is whole.
-        let _ = rustix::rand::getrandom(&mut nonce, rustix::rand::GetRandomFlags::empty());
-        let opening = Opening { version: self.version, channel, nonce };
-        let out = outgoing(&mut self.out, &mut self.channel);
-        self.wire.start(opening, out);
+    fn log_in(&mut self) {
+        self.wire.start(&mut self.out);
         self.stage = Stage::LoggingIn;
     }
 
@@ -169,15 +163,10 @@ impl Link {
 
     /// The server said whether it encrypts.
     fn answered(&mut self) -> Result<(), ServerError> {
-        let Some(encryption) = &self.blueprint.encryption else { return Ok(()) };
         match question::answer(&self.answer)? {
-            question::Answer::Accepted => {
-                self.channel = Some(Box::new(encryption.channel()?));
-                self.stage = Stage::Handshaking;
-                Ok(())
-            }
-            question::Answer::Refused if encryption.mode == TlsMode::Prefer => {
-                self.log_in(postgres::Channel::Plain);
+            question::Answer::Accepted => self.start_tls(),
+            question::Answer::Refused if self.prefers_tls() => {
+                self.log_in();
                 Ok(())
             }
             question::Answer::Refused => {
@@ -189,11 +178,27 @@ impl Link {
         }
     }
 
+    /// Whether encryption is welcome and not insisted on.
+    fn prefers_tls(&self) -> bool {
+        let mode = self.blueprint.encryption.as_ref().map(|encryption| encryption.mode);
+        mode == Some(TlsMode::Prefer)
+    }
+
+    fn start_tls(&mut self) -> Result<(), ServerError> {
+        if let Some(encryption) = &self.blueprint.encryption {
+            self.channel = Some(Box::new(encryption.channel()?));
+            self.stage = Stage::Handshaking;
+        }
+        Ok(())
+    }
+
     fn go_on_handshaking(&mut self) {
-        let Some(channel) = &self.channel else { return };
+        let Some(channel) = &mut self.channel else { return };
         if self.stage == Stage::Handshaking && !channel.is_handshaking() {
-            let server_end_point = channel.server_certificate().and_then(tls_server_end_point);
-            self.log_in(postgres::Channel::Encrypted { server_end_point });
+            let mut hello = Vec::new();
+            self.wire.encrypted(channel.server_certificate(), &mut hello);
+            channel.plain = hello;
+            self.stage = Stage::LoggingIn;
         }
     }
 
@@ -202,17 +207,15 @@ impl Link {
     pub(crate) fn poll(&mut self) -> Result<Option<LinkEvent>, ServerError> {
         loop {
             let out = outgoing(&mut self.out, &mut self.channel);
-            let event = match self.wire.poll(out)? {
-                Some(event) => own(event)?,
-                None if self.channel.is_some() => Owned::Nothing,
+            match self.wire.poll(out)? {
+                Some(WireEvent::Told(event)) => return Ok(Some(event)),
+                Some(WireEvent::LoggedIn) if self.prepare() => {}
+                Some(WireEvent::LoggedIn | WireEvent::Prepared) => {
+                    return Ok(Some(self.connected()));
+                }
+                Some(WireEvent::StartTls) => self.start_tls()?,
+                None if self.decrypt() => {}
                 None => return Ok(None),
-            };
-            match event {
-                Owned::Told(event) => return Ok(Some(event)),
-                Owned::LoggedIn if self.prepare() => {}
-                Owned::LoggedIn | Owned::Prepared => return Ok(Some(self.connected())),
-                Owned::Nothing if self.decrypt() => {}
-                Owned::Nothing => return Ok(None),
             }
         }
     }
@@ -225,7 +228,7 @@ impl Link {
 
     fn connected(&mut self) -> LinkEvent {
         self.stage = Stage::Ready;
-        LinkEvent::Connected(self.session().process_id)
+        LinkEvent::Connected(self.wire.backend())
     }
 
     /// Hands decrypted bytes on to the wire; false when there are none.
@@ -260,16 +263,19 @@ impl Link {
         }
     }
 
-    /// The message that cancels what the session is doing.
-    pub(crate) fn cancel_request(&self) -> Vec<u8> {
-        let mut bytes = Vec::new();
-        self.wire.cancel_request(&mut bytes);
-        bytes
+    /// What cancels that which the session is doing.
+    pub(crate) fn cancellation(&self) -> Cancellation {
+        self.wire.cancellation()
     }
 
-    /// What the server has told about itself.
-    pub(crate) fn session(&self) -> &postgres::Session {
-        self.wire.session()
+    /// The process or thread of the server that serves the session.
+    pub(crate) fn backend(&self) -> u32 {
+        self.wire.backend()
+    }
+
+    /// The server's version, as it words it.
+    pub(crate) fn server_version(&self) -> &str {
+        self.wire.server_version()
     }
 
     /// Protocol and cipher, or empty.
@@ -278,44 +284,9 @@ impl Link {
     }
 
     /// The wire itself, for the loader.
-    pub(crate) fn wire(&mut self) -> (&mut Connection, &mut Vec<u8>) {
+    fn wire(&mut self) -> (&mut Wire, &mut Vec<u8>) {
         (&mut self.wire, outgoing(&mut self.out, &mut self.channel))
     }
-}
-
-/// An event of the wire that borrows nothing of it.
-enum Owned {
-    Told(LinkEvent),
-    LoggedIn,
-    Prepared,
-    Nothing,
-}
-
-#[inline]
-fn own(event: Event<'_>) -> Result<Owned, ServerError> {
-    let told = match event {
-        Event::Reply { flow, reply, .. } => LinkEvent::Reply(
-            flow,
-            Answer {
-                error: reply.error.cloned(),
-                results: reply.results.to_vec(),
-                rows_returned: reply.rows_returned,
-                rows_affected: reply.rows_affected,
-                in_transaction: reply.in_transaction,
-            },
-        ),
-        Event::Ready(_) => return Ok(Owned::LoggedIn),
-        // A statement that could not be prepared may still become possible: its first use
-        // tries again, and tells the error if there still is one.
-        Event::Prepared { .. } => return Ok(Owned::Prepared),
-        Event::CopyInReady => LinkEvent::CopyInReady,
-        Event::Notice(notice) => {
-            LinkEvent::Notice(format!("{}: {}", notice.severity, notice.message))
-        }
-        Event::VersionRefused(_) => LinkEvent::VersionRefused,
-        Event::Fatal(error) => return Err(error),
-    };
-    Ok(Owned::Told(told))
 }
 
 /// Whether a send failed because the peer has closed.

@@ -1,7 +1,8 @@
 //! Encryption between the socket and the wire, as libpq's `sslmode` means it.
 
 use crate::EngineError;
-use dbdyno_model::{Address, ServerError, Tls, TlsMode};
+use crate::error::tls_hint;
+use dbdyno_model::{Address, Endpoint, ServerError, Tls, TlsMode};
 use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{CryptoProvider, ring};
@@ -24,11 +25,16 @@ pub(crate) struct Encryption {
 
 impl Encryption {
     /// None when the connections are not to be encrypted. A Unix socket never is.
-    pub(crate) fn new(tls: &Tls, address: &Address) -> Result<Option<Self>, EngineError> {
-        let Address::Tcp { host, .. } = address else { return Ok(None) };
-        if matches!(tls.mode, TlsMode::Disable | TlsMode::Allow) {
+    pub(crate) fn new(endpoint: &Endpoint) -> Result<Option<Self>, EngineError> {
+        let Address::Tcp { host, .. } = &endpoint.address else { return Ok(None) };
+        if matches!(endpoint.tls.mode, TlsMode::Disable | TlsMode::Allow) {
             return Ok(None);
         }
+        let hint = tls_hint(endpoint.protocol).to_owned();
+        Self::to_host(host, &endpoint.tls).map(Some).map_err(|error| EngineError { hint, ..error })
+    }
+
+    fn to_host(host: &str, tls: &Tls) -> Result<Self, EngineError> {
         let provider = Arc::new(ring::default_provider());
         let config = ClientConfig::builder_with_provider(Arc::clone(&provider))
             .with_safe_default_protocol_versions()
@@ -41,9 +47,9 @@ impl Encryption {
                 .map_err(|error| bad_tls(&error.to_string()))?,
             _ => config.with_no_client_auth(),
         };
-        let name = ServerName::try_from(host.clone())
+        let name = ServerName::try_from(host.to_owned())
             .map_err(|_| bad_tls(&format!("{host} is no name a certificate could be for")))?;
-        Ok(Some(Self { mode: tls.mode, config: Arc::new(config), name }))
+        Ok(Self { mode: tls.mode, config: Arc::new(config), name })
     }
 
     /// The client's side of one encrypted connection.
@@ -56,7 +62,7 @@ impl Encryption {
 }
 
 fn bad_tls(message: &str) -> EngineError {
-    EngineError::new("bad_tls", message, "check sslmode, sslrootcert, sslcert and sslkey")
+    EngineError::new("bad_tls", message, "")
 }
 
 fn failed(error: &Error) -> ServerError {
@@ -169,7 +175,7 @@ impl Verifier {
         let trust = match &tls.root_certificates {
             Some(path) => Some(trust(path, &provider)?),
             None if verifies => {
-                return Err(bad_tls("a verifying sslmode needs root certificates (sslrootcert)"));
+                return Err(bad_tls("to verify the server, root certificates are needed"));
             }
             None => None,
         };

@@ -1,19 +1,17 @@
 //! Fills tables: rows are made here and sent by the protocol's bulk way, on several
 //! connections at once.
 
-mod channel;
+mod copy;
+mod infile;
+mod literals;
 mod rows;
+mod way;
 
 use crate::address::choose;
-use crate::lane::Route;
-use crate::link::Blueprint;
-use crate::tls::Encryption;
+use crate::link::{Blueprint, PatientLink, Route};
 use crate::{EngineError, Sink};
-use channel::Channel;
 use dbdyno_hist::frame::{Frame, Loaded, Progress};
-use dbdyno_model::{LoadPlan, LoadTable, QueryMode, ServerError};
-use dbdyno_wire::postgres;
-use dbdyno_wire::postgres::copy::{self, Block};
+use dbdyno_model::{Keep, LoadPlan, LoadTable, ServerError};
 use rows::RowMaker;
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -52,22 +50,11 @@ struct Shared<'a> {
 pub fn load(plan: &LoadPlan, sink: &mut Sink<'_>) -> Result<(), EngineError> {
     let endpoint = &plan.endpoint;
     let begin = Instant::now();
-    let config = postgres::Config {
-        user: endpoint.user.clone(),
-        database: endpoint.database.clone(),
-        password: endpoint.password.clone(),
-        parameters: endpoint.parameters.clone().into_iter().collect(),
-        query_mode: QueryMode::Simple,
-    };
     let shared = Shared {
         plan,
         pieces: Mutex::new(pieces(plan)),
         sent: plan.tables.iter().map(|_| AtomicU64::new(0)).collect(),
-        blueprint: Arc::new(Blueprint {
-            config: Arc::new(config),
-            statements: Arc::new([]),
-            encryption: Encryption::new(&endpoint.tls, &endpoint.address)?,
-        }),
+        blueprint: Arc::new(Blueprint::for_loading(endpoint)?),
         route: Route::new(choose(&endpoint.address, endpoint.connect_timeout_ns)?),
     };
     std::thread::scope(|scope| {
@@ -147,12 +134,12 @@ fn take_all(shared: &Shared<'_>) {
 
 fn work(shared: &Shared<'_>) -> Result<(), EngineError> {
     let Some(mut piece) = take_piece(shared) else { return Ok(()) };
-    let timeout = shared.plan.endpoint.connect_timeout_ns;
-    let mut channel = Channel::open(&shared.blueprint, &shared.route, timeout)
-        .map_err(|error| EngineError::cannot_connect(&error))?;
+    let endpoint = &shared.plan.endpoint;
+    let mut link = PatientLink::open(&shared.blueprint, &shared.route, endpoint.connect_timeout_ns)
+        .map_err(|error| EngineError::cannot_connect(endpoint.protocol, &error))?;
     loop {
         let table = &shared.plan.tables[piece.table];
-        send_piece(shared, &mut channel, &piece).map_err(|error| not_loaded(table, &error))?;
+        send_piece(shared, &mut link, &piece).map_err(|error| not_loaded(table, &error))?;
         match take_piece(shared) {
             Some(next) => piece = next,
             None => return Ok(()),
@@ -162,8 +149,9 @@ fn work(shared: &Shared<'_>) -> Result<(), EngineError> {
 
 fn not_loaded(table: &LoadTable, error: &ServerError) -> EngineError {
     let hint = match error.code.as_str() {
-        "53100" => "free disk space on the server, or load at a smaller scale (-s)",
-        "42501" => "log in as a role that may write to this table",
+        "53100" | "1114" => "free disk space on the server, or load at a smaller scale (-s)",
+        "42501" | "1142" => "log in as a role that may write to this table",
+        "1148" | "3948" | "4166" => "set global local_infile = 1 on the server",
         _ => "",
     };
     let message = format!("loading {} failed: {} ({})", table.name, error.message, error.code);
@@ -172,37 +160,29 @@ fn not_loaded(table: &LoadTable, error: &ServerError) -> EngineError {
 
 fn send_piece(
     shared: &Shared<'_>,
-    channel: &mut Channel,
+    link: &mut PatientLink,
     piece: &Piece,
 ) -> Result<(), ServerError> {
     let table = &shared.plan.tables[piece.table];
-    channel.execute("BEGIN")?;
+    let run = |link: &mut PatientLink, sql: &str| link.execute(sql, Keep::None).map(drop);
+    run(link, "BEGIN")?;
     for statement in &table.before {
-        channel.execute(statement)?;
+        run(link, statement)?;
     }
-    channel.copy_begin(&table.copy)?;
     let maker = RowMaker::new(shared.plan.seed, piece.table as u64, &table.columns);
-    let mut row = piece.rows.start;
-    let mut first = true;
-    while row < piece.rows.end || first {
-        let before = row;
-        copy::block(channel.out(), |block| {
-            if std::mem::take(&mut first) {
-                block.header();
-            }
-            // Enough rows for a chunk, counted generously; the exact size does not matter.
-            let rows_per_chunk = (CHUNK_BYTES / maker.row_bytes()) as u64;
-            let end = piece.rows.end.min(row + rows_per_chunk.max(1));
-            while row < end {
-                maker.write(row, block);
-                row += 1;
-            }
-        });
-        channel.push()?;
-        shared.sent[piece.table].fetch_add(row - before, Ordering::Relaxed);
+    let mut way = way::choose(shared.plan.endpoint.protocol, &table.copy);
+    way.begin(link)?;
+    for rows in chunks(&piece.rows, &maker) {
+        way.rows(link, &maker, rows.clone())?;
+        shared.sent[piece.table].fetch_add(rows.end - rows.start, Ordering::Relaxed);
     }
-    let trailer = |block: &mut Block<'_>| block.trailer();
-    copy::block(channel.out(), trailer);
-    channel.copy_done()?;
-    channel.execute("COMMIT")
+    way.end(link, piece.rows.end - piece.rows.start)?;
+    run(link, "COMMIT")
+}
+
+/// The rows in parts of about a chunk, counted generously; the exact size does not matter.
+fn chunks(rows: &Range<u64>, maker: &RowMaker<'_>) -> impl Iterator<Item = Range<u64>> {
+    let step = (CHUNK_BYTES / maker.row_bytes()).max(1);
+    let end = rows.end;
+    rows.clone().step_by(step).map(move |first| first..end.min(first + step as u64))
 }

@@ -1,8 +1,19 @@
 //! Makes the rows of a table: what a row holds depends on the seed and on its number alone.
+//!
+//! How a value is written is the business of the way that it travels: [`Cells`].
 
 use dbdyno_model::{ColumnType, Generator, LoadColumn, Purpose, Stream};
-use dbdyno_wire::postgres::copy::{Block, Row};
 use std::fmt::Write;
+
+/// Takes the values of one row, in the order of its columns.
+pub(super) trait Cells {
+    fn null(&mut self);
+    fn int4(&mut self, number: i32);
+    fn int8(&mut self, number: i64);
+    fn text(&mut self, text: &str);
+    /// Microseconds since the start of the year 2000.
+    fn timestamp(&mut self, micros: i64);
+}
 
 /// Makes rows of one table.
 pub(super) struct RowMaker<'a> {
@@ -27,18 +38,22 @@ impl<'a> RowMaker<'a> {
         2 + self.columns.iter().map(|column| 4 + value(column)).sum::<usize>()
     }
 
+    /// How many columns a row has.
+    pub(super) fn columns(&self) -> u16 {
+        self.columns.len() as u16
+    }
+
     /// Writes row number `row`.
-    pub(super) fn write(&self, row: u64, block: &mut Block<'_>) {
-        let mut out = block.row(self.columns.len() as u16);
+    pub(super) fn write(&self, row: u64, out: &mut impl Cells) {
         for (place, column) in self.columns.iter().enumerate() {
-            self.value(row, place as u64, column, &mut out);
+            self.value(row, place as u64, column, out);
         }
     }
 
-    fn value(&self, row: u64, place: u64, column: &LoadColumn, out: &mut Row<'_>) {
+    fn value(&self, row: u64, place: u64, column: &LoadColumn, out: &mut impl Cells) {
         let kind = column.kind;
         match &column.generator {
-            Generator::Null => drop(out.null()),
+            Generator::Null => out.null(),
             Generator::Sequence { start } => number(kind, start + row as i64, out),
             Generator::Block { start, size } => number(kind, start + (row / size) as i64, out),
             Generator::Number { value } => number(kind, *value, out),
@@ -46,7 +61,7 @@ impl<'a> RowMaker<'a> {
                 let drawn = self.chance(row, place).up_to(high.wrapping_sub(*low) as u64);
                 number(kind, low.wrapping_add(drawn as i64), out);
             }
-            Generator::Constant { text } => drop(out.text(text)),
+            Generator::Constant { text } => out.text(text),
             Generator::Numbered { prefix, start } => {
                 let mut text = String::with_capacity(prefix.len() + 20);
                 let _ = write!(text, "{prefix}{}", start + row as i64);
@@ -74,11 +89,11 @@ fn fill_in(symbol: char, chance: &mut Stream) -> char {
     }
 }
 
-fn number(kind: ColumnType, value: i64, out: &mut Row<'_>) {
+fn number(kind: ColumnType, value: i64, out: &mut impl Cells) {
     match kind {
-        ColumnType::Int4 => drop(out.int4(value as i32)),
-        ColumnType::Int8 => drop(out.int8(value)),
-        ColumnType::Timestamp => drop(out.timestamp(value)),
-        ColumnType::Text => drop(out.text(&value.to_string())),
+        ColumnType::Int4 => out.int4(value as i32),
+        ColumnType::Int8 => out.int8(value),
+        ColumnType::Timestamp => out.timestamp(value),
+        ColumnType::Text => out.text(&value.to_string()),
     }
 }

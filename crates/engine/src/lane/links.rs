@@ -1,41 +1,15 @@
 //! The links of a lane, by slot and by client, and what the worker wants done with them.
 
 use super::Greeting;
-use crate::address::Peer;
 use crate::io::Io;
 use crate::limits;
-use crate::link::{Blueprint, Link, Stage};
+use crate::link::{Blueprint, Link, Route, Stage};
 use dbdyno_hist::Latencies;
 use dbdyno_load::{Port, ShellCall};
 use dbdyno_model::Request;
-use dbdyno_wire::postgres::Version;
 use rustix::fd::OwnedFd;
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-
-/// The way to the server, shared by all lanes.
-#[derive(Debug)]
-pub(crate) struct Route {
-    pub(crate) peer: Peer,
-    oldest_version: AtomicBool,
-}
-
-impl Route {
-    pub(crate) fn new(peer: Peer) -> Self {
-        Self { peer, oldest_version: AtomicBool::new(false) }
-    }
-
-    /// The server, or a pooler before it, does not know the newer version.
-    pub(crate) fn ask_for_oldest_version(&self) {
-        self.oldest_version.store(true, Ordering::Relaxed);
-    }
-
-    /// The version to ask for.
-    pub(crate) fn version(&self) -> Version {
-        if self.oldest_version.load(Ordering::Relaxed) { Version::V3_0 } else { Version::default() }
-    }
-}
 
 /// Something the worker asked for while an event was told to it.
 #[derive(Debug)]
@@ -54,7 +28,7 @@ pub(crate) enum Action {
 
 /// The links of a lane.
 pub(crate) struct Links {
-    blueprint: Arc<Blueprint>,
+    pub(crate) blueprint: Arc<Blueprint>,
     pub(crate) route: Arc<Route>,
     /// `Box`, because a link is large and most slots are free.
     slots: Vec<Option<Box<Link>>>,
@@ -99,7 +73,7 @@ impl Links {
     /// A link for a client; none when every slot is taken.
     pub(crate) fn add(&mut self, client: usize, socket: OwnedFd) -> Option<usize> {
         let slot = self.free.pop()?;
-        let link = Link::new(socket, client, self.route.version(), &self.blueprint);
+        let link = Link::new(socket, client, &self.route, &self.blueprint);
         self.slots[slot] = Some(Box::new(link));
         self.slot_of[client] = Some(slot);
         Some(slot)
@@ -142,12 +116,10 @@ impl Links {
             connects: Latencies::default(),
             server_version: links()
                 .next()
-                .map(|link| link.session().server_version().to_owned())
+                .map(|link| link.server_version().to_owned())
                 .unwrap_or_default(),
             tls: links().next().map(|link| link.tls_description()).unwrap_or_default(),
-            backends: links()
-                .map(|link| (global_id(link.client), link.session().process_id))
-                .collect(),
+            backends: links().map(|link| (global_id(link.client), link.backend())).collect(),
         }
     }
 }

@@ -8,16 +8,14 @@ mod gather;
 
 use crate::address::choose;
 use crate::io::{Alarm, Epoll, Io, Uring, probe_uring};
-use crate::lane::{self, Channels, Ending, Greeting, Message, Report, Route};
-use crate::link::Blueprint;
-use crate::tls::Encryption;
+use crate::lane::{self, Channels, Ending, Greeting, Message, Report};
+use crate::link::{Blueprint, Route};
 use crate::{EngineError, Sink, clock, limits};
 use dbdyno_hist::frame::{Connected, Frame, Hello, Note, Outage, Started, StatementInfo};
 use dbdyno_hist::{Activity, Latencies, Shape};
 use dbdyno_load::{Settings, Timeline};
 use dbdyno_model::{self as model, Arrivals, Nanos, Plan};
 use dbdyno_script::{Problem, Program, Session};
-use dbdyno_wire::postgres;
 use gather::Gather;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -108,19 +106,8 @@ impl Engine {
     }
 
     fn blueprint(&self) -> Result<Blueprint, EngineError> {
-        let endpoint = &self.plan.endpoint;
-        let config = postgres::Config {
-            user: endpoint.user.clone(),
-            database: endpoint.database.clone(),
-            password: endpoint.password.clone(),
-            parameters: endpoint.parameters.clone().into_iter().collect(),
-            query_mode: self.plan.query_mode,
-        };
-        Ok(Blueprint {
-            config: Arc::new(config),
-            statements: self.program.statements().into(),
-            encryption: Encryption::new(&endpoint.tls, &endpoint.address)?,
-        })
+        let statements = self.program.statements().into();
+        Blueprint::for_run(&self.plan.endpoint, self.plan.query_mode, statements)
     }
 
     fn settings(&self, thread: u32) -> Settings {
@@ -242,7 +229,7 @@ impl Conductor<'_> {
                 }
                 Report::Outage(outage) => tell(sink, &Frame::Outage(outage_frame(outage)))?,
                 Report::Over(thread, ending) => {
-                    fail_early(timeline.is_some(), &ending)?;
+                    self.fail_early(timeline.is_some(), &ending)?;
                     if ending.broken.is_some() {
                         self.end_at(clock::now() + NOTICE, timeline.as_mut());
                     }
@@ -298,6 +285,20 @@ impl Conductor<'_> {
         }
     }
 
+    /// Before the load has begun, one lane's failure is everybody's.
+    fn fail_early(&self, begun: bool, ending: &Ending) -> Result<(), EngineError> {
+        if begun {
+            return Ok(());
+        }
+        if let Some(error) = &ending.fatal {
+            return Err(EngineError::cannot_connect(self.engine.plan.endpoint.protocol, error));
+        }
+        match &ending.broken {
+            Some(message) => Err(EngineError::new("io", message.clone(), "")),
+            None => Ok(()),
+        }
+    }
+
     /// Lets the load begin, a moment from now.
     fn begin(&mut self, sink: &mut Sink<'_>) -> Result<Timeline, EngineError> {
         let start = clock::now() + NOTICE;
@@ -347,19 +348,5 @@ fn outage_frame(outage: dbdyno_load::Outage) -> Outage {
         end_ns: outage.end.map(|end| end.0),
         connections_lost: outage.connections_lost,
         message: outage.message,
-    }
-}
-
-/// Before the load has begun, one lane's failure is everybody's.
-fn fail_early(begun: bool, ending: &Ending) -> Result<(), EngineError> {
-    if begun {
-        return Ok(());
-    }
-    if let Some(error) = &ending.fatal {
-        return Err(EngineError::cannot_connect(error));
-    }
-    match &ending.broken {
-        Some(message) => Err(EngineError::new("io", message.clone(), "")),
-        None => Ok(()),
     }
 }

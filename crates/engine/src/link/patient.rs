@@ -1,7 +1,6 @@
 //! A link that is waited for: one thread, one connection, one thing at a time.
 
-use crate::lane::Route;
-use crate::link::{Blueprint, Link, LinkEvent, is_peer_gone};
+use super::{Answer, Blueprint, Link, LinkEvent, Route, is_peer_gone};
 use crate::{address, clock};
 use dbdyno_model::{Flow, Keep, Nanos, Request, ServerError, StatementId};
 use rustix::event::{PollFd, PollFlags, poll};
@@ -9,16 +8,13 @@ use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, recv, send};
 use std::sync::Arc;
 
-/// Loading counts no statements.
-const NO_STATEMENT: StatementId = StatementId(u32::MAX);
-
-/// A connection that loads.
-pub(super) struct Channel {
+/// A connection that loads, or gives an order beside the load.
+pub(crate) struct PatientLink {
     link: Link,
 }
 
-impl Channel {
-    pub(super) fn open(
+impl PatientLink {
+    pub(crate) fn open(
         blueprint: &Arc<Blueprint>,
         route: &Route,
         timeout: Nanos,
@@ -26,58 +22,58 @@ impl Channel {
         loop {
             let deadline = clock::now() + timeout;
             let socket = address::dial_patiently(&route.peer, deadline).map_err(broken)?;
-            let mut channel = Self { link: Link::new(socket, 0, route.version(), blueprint) };
-            channel.link.dialed();
-            match channel.next_event(Some(deadline))? {
+            let mut patient = Self { link: Link::new(socket, 0, route, blueprint) };
+            patient.link.dialed();
+            match patient.next_event(Some(deadline))? {
                 LinkEvent::VersionRefused => route.ask_for_oldest_version(),
-                _ => return Ok(channel),
+                _ => return Ok(patient),
             }
         }
     }
 
-    /// Where rows are written to.
-    pub(super) fn out(&mut self) -> &mut Vec<u8> {
-        self.link.wire().1
-    }
-
-    /// Runs a statement that returns nothing of interest.
-    pub(super) fn execute(&mut self, sql: &str) -> Result<(), ServerError> {
-        self.link.request(&Request::Text { statement: NO_STATEMENT, sql, keep: Keep::None });
+    /// Runs a statement.
+    pub(crate) fn execute(&mut self, sql: &str, keep: Keep) -> Result<Answer, ServerError> {
+        self.link.request(&Request::Text { statement: StatementId::UNCOUNTED, sql, keep });
         self.await_reply()
     }
 
-    /// Begins a COPY; rows may follow.
-    pub(super) fn copy_begin(&mut self, sql: &str) -> Result<(), ServerError> {
+    /// Begins the protocol's bulk way; rows may follow.
+    pub(crate) fn rows_begin(&mut self, sql: &str) -> Result<(), ServerError> {
         let (wire, out) = self.link.wire();
-        wire.copy_begin(NO_STATEMENT, sql, out);
+        wire.rows_begin(sql, out);
         match self.next_event(None)? {
-            LinkEvent::Reply(_, answer) => answer.error.map_or(Ok(()), Err),
+            LinkEvent::Reply(_, answer) => match answer.error {
+                Some(error) => Err(error),
+                None => Err(ServerError::protocol("the statement takes no rows")),
+            },
             _ => Ok(()),
         }
     }
 
-    /// All rows have been written.
-    pub(super) fn copy_done(&mut self) -> Result<(), ServerError> {
+    /// Sends rows, and hears whether the server has had enough.
+    pub(crate) fn rows(&mut self, rows: &[u8]) -> Result<(), ServerError> {
         let (wire, out) = self.link.wire();
-        wire.copy_done(out);
-        self.await_reply()
-    }
-
-    fn await_reply(&mut self) -> Result<(), ServerError> {
-        loop {
-            if let LinkEvent::Reply(Flow::Wait, answer) = self.next_event(None)? {
-                return answer.error.map_or(Ok(()), Err);
-            }
-        }
-    }
-
-    /// Sends what has been written, and hears whether the server has had enough.
-    pub(super) fn push(&mut self) -> Result<(), ServerError> {
+        wire.rows(rows, out);
         self.send_all()?;
         self.receive(Some(Nanos::ZERO))?;
         match self.link.poll()? {
             Some(LinkEvent::Reply(_, answer)) => answer.error.map_or(Ok(()), Err),
             _ => Ok(()),
+        }
+    }
+
+    /// All rows have been written; how many arrived.
+    pub(crate) fn rows_done(&mut self) -> Result<u64, ServerError> {
+        let (wire, out) = self.link.wire();
+        wire.rows_done(out);
+        Ok(self.await_reply()?.rows_affected)
+    }
+
+    fn await_reply(&mut self) -> Result<Answer, ServerError> {
+        loop {
+            if let LinkEvent::Reply(Flow::Wait, answer) = self.next_event(None)? {
+                return answer.error.clone().map_or(Ok(answer), Err);
+            }
         }
     }
 
@@ -135,7 +131,7 @@ impl Channel {
     }
 }
 
-impl Drop for Channel {
+impl Drop for PatientLink {
     fn drop(&mut self) {
         self.link.terminate();
         // Whether the server hears of it makes no difference any more.

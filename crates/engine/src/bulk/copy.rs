@@ -1,0 +1,80 @@
+//! Rows by PostgreSQL's COPY, in its binary format.
+
+use super::rows::{Cells, RowMaker};
+use super::way::Way;
+use crate::link::PatientLink;
+use dbdyno_model::ServerError;
+use dbdyno_wire::postgres::copy::{self, Block, Row};
+use std::ops::Range;
+
+/// A `COPY … FROM STDIN (FORMAT binary)`.
+pub(super) struct Copy<'a> {
+    sql: &'a str,
+    blocks: Vec<u8>,
+}
+
+impl<'a> Copy<'a> {
+    /// With the first block, which needs no rows.
+    pub(super) fn new(sql: &'a str) -> Self {
+        let mut blocks = Vec::new();
+        let header = |block: &mut Block<'_>| block.header();
+        copy::block(&mut blocks, header);
+        Self { sql, blocks }
+    }
+
+    /// Sends the blocks that have been made.
+    fn push(&mut self, link: &mut PatientLink) -> Result<(), ServerError> {
+        let outcome = link.rows(&self.blocks);
+        self.blocks.clear();
+        outcome
+    }
+}
+
+impl Way for Copy<'_> {
+    fn begin(&mut self, link: &mut PatientLink) -> Result<(), ServerError> {
+        link.rows_begin(self.sql)
+    }
+
+    fn rows(
+        &mut self,
+        link: &mut PatientLink,
+        maker: &RowMaker<'_>,
+        rows: Range<u64>,
+    ) -> Result<(), ServerError> {
+        copy::block(&mut self.blocks, |block| {
+            for row in rows {
+                maker.write(row, &mut block.row(maker.columns()));
+            }
+        });
+        self.push(link)
+    }
+
+    fn end(&mut self, link: &mut PatientLink, _rows: u64) -> Result<(), ServerError> {
+        let trailer = |block: &mut Block<'_>| block.trailer();
+        copy::block(&mut self.blocks, trailer);
+        self.push(link)?;
+        link.rows_done().map(drop) // it is all or nothing
+    }
+}
+
+impl Cells for Row<'_> {
+    fn null(&mut self) {
+        Row::null(self);
+    }
+
+    fn int4(&mut self, number: i32) {
+        Row::int4(self, number);
+    }
+
+    fn int8(&mut self, number: i64) {
+        Row::int8(self, number);
+    }
+
+    fn text(&mut self, text: &str) {
+        Row::text(self, text);
+    }
+
+    fn timestamp(&mut self, micros: i64) {
+        Row::timestamp(self, micros);
+    }
+}

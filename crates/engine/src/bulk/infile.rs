@@ -1,0 +1,125 @@
+//! Rows by MySQL's `LOAD DATA LOCAL INFILE`, in the text format that is its default: a line for
+//! each row, tabs between values, a backslash before what would end either.
+//!
+//! With LOCAL the server turns errors of single rows into warnings and goes on without them:
+//! here a warning is an error, and so is a row that did not arrive.
+
+use super::literals::write_timestamp;
+use super::rows::{Cells, RowMaker};
+use super::way::Way;
+use crate::link::PatientLink;
+use dbdyno_model::{FailureClass, Keep, ServerError};
+use std::io::Write;
+use std::ops::Range;
+
+/// A `LOAD DATA LOCAL INFILE 'dbdyno' INTO TABLE …`; the text is UTF-8.
+pub(super) struct Infile<'a> {
+    sql: &'a str,
+    text: Vec<u8>,
+}
+
+impl<'a> Infile<'a> {
+    pub(super) fn new(sql: &'a str) -> Self {
+        Self { sql, text: Vec::new() }
+    }
+}
+
+impl Way for Infile<'_> {
+    fn begin(&mut self, link: &mut PatientLink) -> Result<(), ServerError> {
+        link.rows_begin(self.sql)
+    }
+
+    fn rows(
+        &mut self,
+        link: &mut PatientLink,
+        maker: &RowMaker<'_>,
+        rows: Range<u64>,
+    ) -> Result<(), ServerError> {
+        self.text.clear();
+        for row in rows {
+            maker.write(row, &mut Line { text: &mut self.text, begun: false });
+            self.text.push(b'\n');
+        }
+        link.rows(&self.text)
+    }
+
+    fn end(&mut self, link: &mut PatientLink, rows: u64) -> Result<(), ServerError> {
+        let arrived = link.rows_done()?;
+        let warnings = link.execute("SHOW WARNINGS LIMIT 1", Keep::AllRows)?;
+        let first = warnings.results.iter().flat_map(|result| &result.rows).next();
+        if let Some([_, Some(code), Some(message)]) = first.map(Vec::as_slice) {
+            return Err(refused(code, message.clone()));
+        }
+        if arrived != rows {
+            return Err(refused("rows", format!("{arrived} of {rows} rows arrived")));
+        }
+        Ok(())
+    }
+}
+
+fn refused(code: &str, message: String) -> ServerError {
+    ServerError { class: FailureClass::Data, code: code.into(), message }
+}
+
+/// A line that is being written.
+struct Line<'a> {
+    text: &'a mut Vec<u8>,
+    begun: bool,
+}
+
+impl Line<'_> {
+    fn next(&mut self) -> &mut Vec<u8> {
+        if std::mem::replace(&mut self.begun, true) {
+            self.text.push(b'\t');
+        }
+        self.text
+    }
+}
+
+impl Cells for Line<'_> {
+    fn null(&mut self) {
+        self.next().extend_from_slice(b"\\N");
+    }
+
+    fn int4(&mut self, number: i32) {
+        self.int8(number.into());
+    }
+
+    fn int8(&mut self, number: i64) {
+        let _ = write!(self.next(), "{number}");
+    }
+
+    fn text(&mut self, text: &str) {
+        let out = self.next();
+        for byte in text.bytes() {
+            match byte {
+                b'\t' => out.extend_from_slice(b"\\t"),
+                b'\n' => out.extend_from_slice(b"\\n"),
+                b'\\' => out.extend_from_slice(b"\\\\"),
+                other => out.push(other),
+            }
+        }
+    }
+
+    fn timestamp(&mut self, micros: i64) {
+        write_timestamp(self.next(), micros);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Cells, Line};
+
+    #[test]
+    fn what_would_end_a_value_or_a_row_is_escaped() {
+        let mut text = Vec::new();
+        let mut line = Line { text: &mut text, begun: false };
+        line.null();
+        line.int4(-7);
+        line.text("a\tb\nc\\d é");
+        line.text("");
+        line.timestamp(1);
+        let expected = "\\N\t-7\ta\\tb\\nc\\\\d é\t\t2000-01-01 00:00:00.000001";
+        assert_eq!(String::from_utf8(text).unwrap(), expected);
+    }
+}

@@ -1,0 +1,210 @@
+//! A lane whose connections are threads: for databases behind ODBC, whose calls wait.
+//!
+//! It drives the same worker. What a connection tells bears the instant at which it happened,
+//! so that the way through the lane is not counted as the server's.
+
+use super::reporting::{Reporter, ending};
+use super::{Channels, Ending, Greeting, Message, SLEEP_LONGEST, is_busy, reply_event, shelling};
+use crate::clock;
+use crate::io::Alarm;
+use crate::odbc::{Blueprint, Connection, Letter, News, Running, Writer};
+use dbdyno_hist::Latencies;
+use dbdyno_load::{Event, Port, Settings, ShellCall, Worker};
+use dbdyno_model::{Nanos, Request, ServerError};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::Duration;
+
+/// How long connections may take to say goodbye when all is over.
+const GOODBYE: Duration = Duration::from_secs(2);
+
+/// One thread of the engine, and those of its connections.
+struct BlockingLane {
+    worker: Worker,
+    connections: Connections,
+    letters: Receiver<Letter>,
+    channels: Channels,
+    reporter: Reporter,
+    server_version: String,
+    /// The instant of the last event: letters of several threads may come out of their order.
+    now: Nanos,
+}
+
+/// The connections of a lane, by client.
+struct Connections {
+    blueprint: Arc<Blueprint>,
+    open: Vec<Option<Connection>>,
+    /// Counts on when a connection is made and when it is closed: what is still told of an
+    /// older life concerns nobody.
+    lives: Vec<u64>,
+    post: Sender<Letter>,
+    alarm: Alarm,
+    messages: Sender<Message>,
+    cancelled: Vec<Arc<Running>>,
+}
+
+/// Runs a lane to its end.
+pub(crate) fn run(settings: Settings, blueprint: Arc<Blueprint>, channels: Channels) {
+    super::watched(&channels.reports.clone(), channels.thread, || {
+        let mut lane = BlockingLane::new(settings, blueprint, channels);
+        lane.run();
+        let ending = ending(&lane.worker);
+        lane.say_goodbye();
+        ending
+    });
+}
+
+impl BlockingLane {
+    fn new(settings: Settings, blueprint: Arc<Blueprint>, channels: Channels) -> Self {
+        let clients = settings.sessions.len();
+        let (post, letters) = channel();
+        let connections = Connections {
+            blueprint,
+            open: (0..clients).map(|_| None).collect(),
+            lives: vec![0; clients],
+            post,
+            alarm: channels.alarm.clone(),
+            messages: channels.sender.clone(),
+            cancelled: Vec::new(),
+        };
+        let reporter = Reporter::new(&channels);
+        Self {
+            worker: Worker::new(settings),
+            connections,
+            letters,
+            channels,
+            reporter,
+            server_version: String::new(),
+            now: Nanos::ZERO,
+        }
+    }
+
+    fn run(&mut self) {
+        self.now = clock::now();
+        self.worker.connect_all(self.now, &mut self.connections);
+        while !self.worker.is_over() && self.worker.fatal().is_none() {
+            let timeout = self.worker.next_wake() - clock::now();
+            self.channels.alarm.wait(timeout.min(SLEEP_LONGEST));
+            while let Ok(letter) = self.letters.try_recv() {
+                self.read(letter);
+            }
+            self.read_messages();
+            self.tell(clock::now(), Event::Wake);
+            self.report();
+        }
+        self.worker.close_last(clock::now());
+        self.report();
+    }
+
+    /// Passes on what a connection tells, unless it is one of those that were closed.
+    fn read(&mut self, letter: Letter) {
+        let Letter { client, life, at, news } = letter;
+        if self.connections.lives[client] != life {
+            return;
+        }
+        match news {
+            News::Connected(version) => {
+                self.server_version = version;
+                self.tell(at, Event::Connected { client, backend: 0 });
+            }
+            News::Answered(flow, answer) => self.tell(at, reply_event(client, flow, &answer)),
+            News::Refused(error) => {
+                self.connections.open[client] = None;
+                let busy = is_busy(&error);
+                self.tell(at, Event::ConnectFailed { client, error: &error, busy });
+            }
+            News::Lost(error) => {
+                self.connections.open[client] = None;
+                self.tell(at, Event::Lost { client, error: &error });
+            }
+        }
+    }
+
+    fn tell(&mut self, at: Nanos, event: Event<'_>) {
+        self.now = self.now.max(at);
+        self.worker.on(self.now, event, &mut self.connections);
+        self.connections.deliver_cancellations();
+    }
+
+    fn read_messages(&mut self) {
+        while let Ok(message) = self.channels.inbox.try_recv() {
+            match message {
+                Message::Start(timeline) => self.worker.start(timeline),
+                Message::Stop(at) => self.tell(clock::now(), Event::Stop { at }),
+                Message::GiveBack(tally) => self.worker.give_back(tally),
+                Message::Shell { client, ticket, output } => {
+                    let output = output.as_deref().map_err(String::as_str);
+                    self.tell(clock::now(), Event::Shell { client, ticket, output });
+                }
+            }
+        }
+    }
+
+    fn report(&mut self) {
+        let greeting = || Greeting {
+            server_version: self.server_version.clone(),
+            tls: String::new(), // the driver does not tell
+            connects: Latencies::default(),
+            backends: Vec::new(),
+        };
+        self.reporter.report(&mut self.worker, greeting);
+    }
+
+    /// Closes all connections, and waits a while for those that are still at work.
+    fn say_goodbye(self) {
+        let Self { connections, letters, .. } = self;
+        drop(connections);
+        let deadline = clock::now() + Nanos(GOODBYE.as_nanos() as u64);
+        // The last connection that ends closes the channel.
+        while clock::now() < deadline && letters.recv_timeout(GOODBYE).is_ok() {}
+    }
+}
+
+impl Connections {
+    /// A driver may make a connection for each, so that waits in a thread of its own.
+    fn deliver_cancellations(&mut self) {
+        if self.cancelled.is_empty() {
+            return;
+        }
+        let round = std::mem::take(&mut self.cancelled);
+        std::thread::spawn(move || round.iter().for_each(|running| running.cancel()));
+    }
+}
+
+impl Port for Connections {
+    fn connect(&mut self, client: usize) {
+        self.lives[client] += 1;
+        let life = self.lives[client];
+        let (lane, alarm) = (self.post.clone(), self.alarm.clone());
+        let writer = Writer { client, life, lane, alarm };
+        match Connection::open(&self.blueprint, writer) {
+            Ok(connection) => self.open[client] = Some(connection),
+            Err(error) => {
+                let message = format!("no thread for a connection: {error}");
+                let news = News::Refused(ServerError::connection_lost(message));
+                // The lane holds the other end itself.
+                let _ = self.post.send(Letter { client, life, at: clock::now(), news });
+                self.alarm.ring();
+            }
+        }
+    }
+
+    fn close(&mut self, client: usize) {
+        self.lives[client] += 1;
+        self.open[client] = None;
+    }
+
+    fn cancel(&mut self, client: usize) {
+        self.cancelled.extend(self.open[client].as_ref().map(Connection::running));
+    }
+
+    fn send(&mut self, client: usize, request: &Request<'_>) {
+        if let Some(connection) = &self.open[client] {
+            connection.send(request);
+        }
+    }
+
+    fn shell(&mut self, call: ShellCall) {
+        shelling::run(call, self.messages.clone(), self.alarm.clone());
+    }
+}

@@ -1,0 +1,63 @@
+//! Cancels from outside what sessions are doing, by a thread of its own for each round.
+//!
+//! Nobody answers a cancellation, so there is nothing to learn from a failure either: the run
+//! waits for the effect, and gives up.
+
+use crate::link::{Blueprint, Cancellation, PatientLink, Route};
+use crate::{address, clock};
+use dbdyno_model::{Keep, Nanos};
+use rustix::net::{SendFlags, send};
+use std::sync::Arc;
+
+/// How long the delivery of one round's cancellations may take.
+const TIMEOUT: Nanos = Nanos::from_secs(4);
+
+/// Delivers a round of cancellations.
+pub(super) fn deliver(route: Arc<Route>, blueprint: &Blueprint, round: Vec<Cancellation>) {
+    let blueprint = Arc::new(blueprint.for_orders());
+    std::thread::spawn(move || {
+        let mut courier =
+            Courier { route, blueprint, session: None, deadline: clock::now() + TIMEOUT };
+        for cancellation in round {
+            if courier.deliver(cancellation).is_none() {
+                return;
+            }
+        }
+    });
+}
+
+/// Who delivers one round.
+struct Courier {
+    route: Arc<Route>,
+    blueprint: Arc<Blueprint>,
+    /// One session gives all orders of the round.
+    session: Option<PatientLink>,
+    deadline: Nanos,
+}
+
+impl Courier {
+    /// None when the server cannot be reached.
+    fn deliver(&mut self, cancellation: Cancellation) -> Option<()> {
+        match cancellation {
+            Cancellation::Message(bytes) => {
+                let socket = address::dial_patiently(&self.route.peer, self.deadline).ok()?;
+                // Only a connection that broke at once takes less than the whole message.
+                let _ = send(&socket, &bytes, SendFlags::NOSIGNAL);
+                Some(())
+            }
+            Cancellation::Statement(sql) => {
+                // The server's refusal means that the session is gone already.
+                let _ = self.session()?.execute(&sql, Keep::None);
+                Some(())
+            }
+        }
+    }
+
+    fn session(&mut self) -> Option<&mut PatientLink> {
+        if self.session.is_none() {
+            let timeout = self.deadline - clock::now();
+            self.session = PatientLink::open(&self.blueprint, &self.route, timeout).ok();
+        }
+        self.session.as_mut()
+    }
+}

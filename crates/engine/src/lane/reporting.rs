@@ -1,0 +1,53 @@
+//! What a lane tells of its worker, whatever kind of lane it is.
+
+use super::{Channels, Ending, Greeting, Report};
+use dbdyno_load::Worker;
+use std::sync::mpsc::Sender;
+
+/// Tells what has come to an end.
+pub(super) struct Reporter {
+    thread: u32,
+    reports: Sender<Report>,
+    greeted: bool,
+}
+
+impl Reporter {
+    pub(super) fn new(channels: &Channels) -> Self {
+        Self { thread: channels.thread, reports: channels.reports.clone(), greeted: false }
+    }
+
+    /// Tells what is new; the greeting once, when all clients are connected.
+    pub(super) fn report(&mut self, worker: &mut Worker, greeting: impl FnOnce() -> Greeting) {
+        for closed in worker.take_closed() {
+            self.tell(Report::Closed(self.thread, closed));
+        }
+        if let Some(activity) = worker.take_activity() {
+            self.tell(Report::Activity(self.thread, activity));
+        }
+        for outage in worker.take_outages() {
+            self.tell(Report::Outage(outage));
+        }
+        if !self.greeted && worker.is_connected() {
+            self.greeted = true;
+            let connects = worker.take_connects();
+            self.tell(Report::Connected(Greeting { connects, ..greeting() }));
+        }
+    }
+
+    fn tell(&self, report: Report) {
+        // The receiver is gone only when the whole run is.
+        let _ = self.reports.send(report);
+    }
+}
+
+/// How a lane ended, as its worker knows it.
+pub(super) fn ending(worker: &Worker) -> Ending {
+    Ending {
+        fatal: worker.fatal().cloned(),
+        stalled: worker.stalled(),
+        faults: worker.faults().to_vec(),
+        unfinished_ages: worker.unfinished_ages().to_vec(),
+        last_end: worker.last_end(),
+        broken: None,
+    }
+}

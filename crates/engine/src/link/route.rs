@@ -1,0 +1,28 @@
+//! The way to the server, shared by all links of a run, and what was learned on it.
+
+use crate::address::Peer;
+use dbdyno_wire::postgres::Version;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// The way to the server.
+#[derive(Debug)]
+pub(crate) struct Route {
+    pub(crate) peer: Peer,
+    oldest_version: AtomicBool,
+}
+
+impl Route {
+    pub(crate) fn new(peer: Peer) -> Self {
+        Self { peer, oldest_version: AtomicBool::new(false) }
+    }
+
+    /// The server, or a pooler before it, does not know the newer version.
+    pub(crate) fn ask_for_oldest_version(&self) {
+        self.oldest_version.store(true, Ordering::Relaxed);
+    }
+
+    /// The version of PostgreSQL's protocol to ask for.
+    pub(crate) fn version(&self) -> Version {
+        if self.oldest_version.load(Ordering::Relaxed) { Version::V3_0 } else { Version::default() }
+    }
+}

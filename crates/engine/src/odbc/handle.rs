@@ -1,0 +1,138 @@
+//! Handles of the driver manager, given back when they are dropped, and what it says of errors.
+
+use super::library::{Code, Library, RawHandle};
+use super::vendor::{Codes, Vendor};
+use dbdyno_model::ServerError;
+use std::ptr::{null_mut, without_provenance_mut};
+
+pub(super) const SUCCESS: Code = 0;
+pub(super) const SUCCESS_WITH_INFO: Code = 1;
+const NO_DATA: Code = 100;
+const VERSION_ATTRIBUTE: i32 = 200;
+const VERSION_3: usize = 3;
+const MESSAGE_UNITS_MAX: usize = 1024;
+
+/// What a handle stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Environment = 1,
+    Connection = 2,
+    Statement = 3,
+}
+
+/// A handle of our own.
+#[derive(Debug)]
+pub(super) struct Handle {
+    pub(super) library: &'static Library,
+    pub(super) raw: RawHandle,
+    kind: Kind,
+}
+
+// SAFETY: ODBC binds no handle to a thread; each of ours is used by one at a time, but for
+// cancelling, which the standard allows from any.
+unsafe impl Send for Handle {}
+
+/// What the driver manager or a driver says of an error.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Complaint {
+    state: String,
+    /// The database's own number of it, or 0.
+    number: i32,
+    message: String,
+}
+
+impl Handle {
+    pub(super) fn environment(library: &'static Library) -> Result<Self, Complaint> {
+        let mut raw = null_mut();
+        // SAFETY: the out parameter is a handle of ours.
+        let code = unsafe {
+            (library.SQLAllocHandle)(Kind::Environment as i16, null_mut(), &raw mut raw)
+        };
+        if code != SUCCESS {
+            return Err(Complaint::ours("the driver manager gives no environment"));
+        }
+        let environment = Self { library, raw, kind: Kind::Environment };
+        // SAFETY: the attribute is a number that travels in the pointer.
+        let code = unsafe {
+            (library.SQLSetEnvAttr)(raw, VERSION_ATTRIBUTE, without_provenance_mut(VERSION_3), 0)
+        };
+        environment.check(code)?;
+        Ok(environment)
+    }
+
+    /// A handle below this one, which must outlive it.
+    pub(super) fn child(&self, kind: Kind) -> Result<Self, Complaint> {
+        let mut raw = null_mut();
+        // SAFETY: this handle is valid, the out parameter one of ours.
+        let code = unsafe { (self.library.SQLAllocHandle)(kind as i16, self.raw, &raw mut raw) };
+        self.check(code)?;
+        Ok(Self { library: self.library, raw, kind })
+    }
+
+    /// What a call with this handle came to: whether there was something.
+    pub(super) fn check(&self, code: Code) -> Result<bool, Complaint> {
+        match code {
+            SUCCESS | SUCCESS_WITH_INFO => Ok(true),
+            NO_DATA => Ok(false),
+            _ => Err(self.complaint(code)),
+        }
+    }
+
+    /// The first thing that was said of the last call. What follows it explains less.
+    fn complaint(&self, code: Code) -> Complaint {
+        let mut state = [0; 6];
+        let mut message = [0; MESSAGE_UNITS_MAX];
+        let (mut number, mut length) = (0, 0);
+        // SAFETY: the buffers are as long as is said.
+        let told = unsafe {
+            (self.library.SQLGetDiagRecW)(
+                self.kind as i16,
+                self.raw,
+                1,
+                state.as_mut_ptr(),
+                &raw mut number,
+                message.as_mut_ptr(),
+                MESSAGE_UNITS_MAX as i16,
+                &raw mut length,
+            )
+        };
+        if !matches!(told, SUCCESS | SUCCESS_WITH_INFO) {
+            return Complaint::ours(format!("the driver failed without a word (code {code})"));
+        }
+        let units = usize::try_from(length).unwrap_or(0).min(MESSAGE_UNITS_MAX - 1);
+        Complaint {
+            state: String::from_utf16_lossy(&state[..5]),
+            number,
+            message: String::from_utf16_lossy(&message[..units]).trim_end().to_owned(),
+        }
+    }
+}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        // SAFETY: nobody uses the handle any more; what was below it is gone.
+        unsafe { (self.library.SQLFreeHandle)(self.kind as i16, self.raw) };
+    }
+}
+
+impl Complaint {
+    pub(super) fn ours(message: impl Into<String>) -> Self {
+        Self { state: "HY000".into(), number: 0, message: message.into() }
+    }
+
+    /// Whether the driver itself could not be had.
+    fn is_of_missing_driver(&self) -> bool {
+        self.state.starts_with("IM") || self.message.contains("Can't open lib")
+    }
+
+    /// As an error of this database.
+    pub(super) fn understood(self, vendor: &Vendor) -> ServerError {
+        let class = vendor.class(self.number, &self.state);
+        let code = match vendor.codes {
+            _ if self.is_of_missing_driver() => super::NO_DRIVER.into(),
+            Codes::Numbers if self.number != 0 => self.number.to_string(),
+            _ => self.state,
+        };
+        ServerError { class, code, message: self.message }
+    }
+}

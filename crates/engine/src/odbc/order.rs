@@ -1,0 +1,45 @@
+//! A request that has left the script that made it, on its way to a connection's thread.
+
+use dbdyno_model::{Flow, Keep, PreparedId, Request, StatementId, Value};
+
+/// What a session is to do. Owns what it needs.
+#[derive(Debug)]
+pub(super) enum Order {
+    Text { sql: String, keep: Keep },
+    /// A statement of the plan's table.
+    Statement { statement: StatementId, parameters: Vec<Value>, keep: Keep },
+    Prepare { prepared: PreparedId, sql: String },
+    Execute { prepared: PreparedId, sql: String, parameters: Vec<Value>, keep: Keep },
+    /// A part of a pipeline, which ODBC does not have.
+    Pipelined(Flow),
+}
+
+impl Order {
+    pub(super) fn of(request: &Request<'_>) -> Self {
+        match *request {
+            Request::Sync { flow, .. }
+            | Request::Parameterised { flow: flow @ Flow::Queue, .. } => Self::Pipelined(flow),
+            Request::Text { sql, keep, .. } => Self::Text { sql: sql.to_owned(), keep },
+            Request::Parameterised { statement, parameters, keep, flow: Flow::Wait } => {
+                Self::Statement { statement, parameters: parameters.to_vec(), keep }
+            }
+            Request::Prepare { prepared, sql, .. } => {
+                Self::Prepare { prepared, sql: sql.to_owned() }
+            }
+            Request::Execute { prepared, sql, parameters, keep, .. } => Self::Execute {
+                prepared,
+                sql: sql.to_owned(),
+                parameters: parameters.to_vec(),
+                keep,
+            },
+        }
+    }
+
+    /// Whether the script waits for the answer.
+    pub(super) fn flow(&self) -> Flow {
+        match self {
+            Self::Pipelined(flow) => *flow,
+            _ => Flow::Wait,
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! Values on their way into a prepared statement.
+//!
+//! A driver keeps pointers to where the values stand, so each has a place of its own that never
+//! moves; it is bound anew only when it takes another shape.
+
+use super::handle::{Complaint, Handle};
+use super::vendor::Integers;
+use dbdyno_model::Value;
+use std::ffi::c_void;
+
+const INPUT: i16 = 1;
+const NULL_LENGTH: isize = -1;
+/// Room for a text's parameter, in UTF-16 units, is made for so many at least.
+const TEXT_UNITS_MIN: usize = 64;
+
+/// A type in memory and the one in SQL that it becomes, by the numbers of the standard.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct TypePair {
+    pub(super) memory: i16,
+    pub(super) sql: i16,
+}
+
+impl TypePair {
+    const BIT: Self = Self { memory: -7, sql: -7 };
+    pub(super) const INTEGER: Self = Self { memory: -25, sql: -5 };
+    const DECIMAL: Self = Self { memory: -8, sql: 3 };
+    const DOUBLE: Self = Self { memory: 8, sql: 8 };
+    /// Not as a text of national characters: a column of ordinary ones would be converted to
+    /// be compared, without its index.
+    pub(super) const TEXT: Self = Self { memory: -8, sql: 12 };
+    pub(super) const TIMESTAMP: Self = Self { memory: 93, sql: 93 };
+}
+
+/// Where one parameter's value stands, and how long it is.
+pub(super) struct Place {
+    pub(super) number: u16,
+    pub(super) types: TypePair,
+    /// In symbols or digits.
+    pub(super) size: usize,
+    pub(super) digits: i16,
+    pub(super) value: *mut c_void,
+    pub(super) bytes: isize,
+    pub(super) lengths: *mut isize,
+}
+
+impl Place {
+    /// Tells the driver.
+    ///
+    /// # Safety
+    /// What is pointed to stays where it is until the statement is gone or bound anew.
+    pub(super) unsafe fn bind(&self, statement: &Handle) -> Result<(), Complaint> {
+        // SAFETY: as the caller promised.
+        let code = unsafe {
+            (statement.library.SQLBindParameter)(
+                statement.raw,
+                self.number,
+                INPUT,
+                self.types.memory,
+                self.types.sql,
+                self.size,
+                self.digits,
+                self.value,
+                self.bytes,
+                self.lengths,
+            )
+        };
+        statement.check(code).map(drop)
+    }
+}
+
+/// One parameter's place.
+#[derive(Debug, Default)]
+struct Cell {
+    /// What the driver was told: the types, and how much text there is room for.
+    bound: Option<(TypePair, usize)>,
+    bit: u8,
+    number: i64,
+    double: f64,
+    text: Vec<u16>,
+    length: isize,
+}
+
+// SAFETY: this is what drivers write lengths to and read values from; no thread owns it.
+unsafe impl Send for Parameters {}
+
+/// The parameters of a statement.
+#[derive(Debug)]
+pub(super) struct Parameters {
+    cells: Box<[Cell]>,
+    integers: Integers,
+}
+
+impl Parameters {
+    pub(super) fn new(count: usize, integers: Integers) -> Self {
+        Self { cells: (0..count).map(|_| Cell::default()).collect(), integers }
+    }
+
+    /// Puts values into their places, in the order of the `?`.
+    pub(super) fn set<'a>(
+        &mut self,
+        statement: &Handle,
+        values: impl Iterator<Item = &'a Value>,
+    ) -> Result<(), Complaint> {
+        for (place, (cell, value)) in self.cells.iter_mut().zip(values).enumerate() {
+            let types = cell.take(value, self.integers);
+            let wanted = (types, cell.text.capacity());
+            if cell.bound != Some(wanted) {
+                // SAFETY: cells are boxed, and a text that moved has another capacity.
+                unsafe { cell.place(place as u16 + 1, types).bind(statement)? };
+                cell.bound = Some(wanted);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Cell {
+    /// Takes a value, and says as what it travels.
+    fn take(&mut self, value: &Value, integers: Integers) -> TypePair {
+        match value {
+            Value::Null => {
+                self.length = NULL_LENGTH;
+                // As whatever it was last: NULL fits all types.
+                self.bound.map_or(TypePair::TEXT, |(types, _)| types)
+            }
+            Value::Bool(truth) => {
+                (self.bit, self.length) = (u8::from(*truth), 0);
+                TypePair::BIT
+            }
+            Value::Int(number) if integers == Integers::Binary => {
+                (self.number, self.length) = (*number, 0);
+                TypePair::INTEGER
+            }
+            Value::Int(number) => {
+                self.take_text(&number.to_string());
+                TypePair::DECIMAL
+            }
+            Value::Double(number) => {
+                (self.double, self.length) = (*number, 0);
+                TypePair::DOUBLE
+            }
+            Value::Text(text) => {
+                self.take_text(text);
+                TypePair::TEXT
+            }
+        }
+    }
+
+    fn take_text(&mut self, text: &str) {
+        self.text.clear();
+        self.text.reserve(text.len().max(TEXT_UNITS_MIN));
+        self.text.extend(text.encode_utf16());
+        self.length = (self.text.len() * 2) as isize;
+    }
+
+    fn place(&mut self, number: u16, types: TypePair) -> Place {
+        let units = self.text.capacity();
+        let (value, size, bytes): (*mut c_void, _, _) = match types {
+            TypePair::BIT => ((&raw mut self.bit).cast(), 1, 1),
+            TypePair::INTEGER => ((&raw mut self.number).cast(), 19, 8),
+            TypePair::DOUBLE => ((&raw mut self.double).cast(), 15, 8),
+            TypePair::DECIMAL => (self.text.as_mut_ptr().cast(), 19, units * 2),
+            _ => (self.text.as_mut_ptr().cast(), units.max(1), units * 2),
+        };
+        let lengths = &raw mut self.length;
+        Place { number, types, size, digits: 0, value, bytes: bytes as isize, lengths }
+    }
+}

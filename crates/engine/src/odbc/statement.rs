@@ -1,0 +1,233 @@
+//! One statement: prepared, executed, and its answer read.
+
+use super::handle::{Complaint, Handle, Kind, SUCCESS, SUCCESS_WITH_INFO};
+use super::parameters::Parameters;
+use super::placeholder::translate;
+use super::running::Running;
+use super::vendor::Integers;
+use crate::link::Answer;
+use dbdyno_model::{Keep, ResultSet, Value};
+
+const CLOSE: u16 = 0;
+const WIDE_TEXT: i16 = -8;
+const NULL_LENGTH: isize = -1;
+const UNKNOWN_LENGTH: isize = -4;
+const NAME_UNITS_MAX: usize = 256;
+const FIELD_UNITS: usize = 1024;
+
+/// A handle that executes statements, one at a time.
+#[derive(Debug)]
+pub(super) struct Statement(pub(super) Handle);
+
+/// A statement that was prepared, with the places of its parameters.
+#[derive(Debug)]
+pub(super) struct Prepared {
+    statement: Statement,
+    parameters: Parameters,
+    order: Vec<usize>,
+}
+
+impl Prepared {
+    pub(super) fn new(
+        connection: &Handle,
+        sql: &str,
+        integers: Integers,
+    ) -> Result<Self, Complaint> {
+        let translated = translate(sql);
+        let statement = Statement::new(connection)?;
+        statement.prepare(&translated.sql)?;
+        let parameters = Parameters::new(translated.order.len(), integers);
+        Ok(Self { statement, parameters, order: translated.order })
+    }
+
+    /// Executes it with these values.
+    pub(super) fn execute(
+        &mut self,
+        values: &[Value],
+        keep: Keep,
+        running: &Running,
+    ) -> Result<Answer, Complaint> {
+        const NULL: &Value = &Value::Null;
+        let values = self.order.iter().map(|&place| values.get(place).unwrap_or(NULL));
+        self.parameters.set(&self.statement.0, values)?;
+        running.during(&self.statement.0, || {
+            self.statement.execute()?;
+            self.statement.answer(keep)
+        })
+    }
+}
+
+impl Statement {
+    pub(super) fn new(connection: &Handle) -> Result<Self, Complaint> {
+        connection.child(Kind::Statement).map(Self)
+    }
+
+    /// Executes a text.
+    pub(super) fn direct(
+        &self,
+        sql: &str,
+        keep: Keep,
+        running: &Running,
+    ) -> Result<Answer, Complaint> {
+        let sql: Vec<u16> = sql.encode_utf16().collect();
+        running.during(&self.0, || {
+            // SAFETY: the text is as long as is said.
+            let code = unsafe {
+                (self.0.library.SQLExecDirectW)(self.0.raw, sql.as_ptr(), sql.len() as i32)
+            };
+            self.0.check(code)?;
+            self.answer(keep)
+        })
+    }
+
+    pub(super) fn prepare(&self, sql: &str) -> Result<(), Complaint> {
+        let sql: Vec<u16> = sql.encode_utf16().collect();
+        // SAFETY: the text is as long as is said.
+        let code =
+            unsafe { (self.0.library.SQLPrepareW)(self.0.raw, sql.as_ptr(), sql.len() as i32) };
+        self.0.check(code).map(drop)
+    }
+
+    /// That nothing was found to change is no error.
+    pub(super) fn execute(&self) -> Result<(), Complaint> {
+        // SAFETY: what is bound stands where it was bound.
+        let code = unsafe { (self.0.library.SQLExecute)(self.0.raw) };
+        self.0.check(code).map(drop)
+    }
+
+    /// Reads all that was answered, and makes the handle ready for the next time.
+    pub(super) fn answer(&self, keep: Keep) -> Result<Answer, Complaint> {
+        let answer = self.results(keep);
+        self.close();
+        answer
+    }
+
+    fn results(&self, keep: Keep) -> Result<Answer, Complaint> {
+        let mut answer = Answer::default();
+        loop {
+            let columns = self.columns()?;
+            let result = if columns == 0 {
+                answer.rows_affected += self.rows_affected()?;
+                ResultSet::default()
+            } else {
+                self.result(columns, keep)?
+            };
+            answer.rows_returned += result.row_count;
+            if keep != Keep::None {
+                answer.results.push(result);
+            }
+            // SAFETY: the handle is valid.
+            let code = unsafe { (self.0.library.SQLMoreResults)(self.0.raw) };
+            if !self.0.check(code)? {
+                return Ok(answer);
+            }
+        }
+    }
+
+    fn close(&self) {
+        // SAFETY: the handle is valid. Without an open cursor there is nothing to do.
+        unsafe { (self.0.library.SQLFreeStmt)(self.0.raw, CLOSE) };
+    }
+
+    fn columns(&self) -> Result<u16, Complaint> {
+        let mut columns = 0;
+        // SAFETY: the out parameter is ours.
+        let code = unsafe { (self.0.library.SQLNumResultCols)(self.0.raw, &raw mut columns) };
+        self.0.check(code)?;
+        Ok(columns.max(0) as u16)
+    }
+
+    fn rows_affected(&self) -> Result<u64, Complaint> {
+        let mut rows = 0;
+        // SAFETY: the out parameter is ours.
+        let code = unsafe { (self.0.library.SQLRowCount)(self.0.raw, &raw mut rows) };
+        self.0.check(code)?;
+        Ok(rows.max(0) as u64) // a driver that does not know says -1
+    }
+
+    fn result(&self, columns: u16, keep: Keep) -> Result<ResultSet, Complaint> {
+        let mut result = ResultSet::default();
+        if keep != Keep::None {
+            result.columns =
+                (1..=columns).map(|column| self.name(column)).collect::<Result<_, _>>()?;
+        }
+        while self.fetch()? {
+            result.row_count += 1;
+            if keep == Keep::LastRow {
+                result.rows.clear();
+            }
+            if keep != Keep::None {
+                let row = (1..=columns).map(|column| self.field(column));
+                result.rows.push(row.collect::<Result<_, _>>()?);
+            }
+        }
+        Ok(result)
+    }
+
+    fn fetch(&self) -> Result<bool, Complaint> {
+        // SAFETY: nothing is bound to columns.
+        let code = unsafe { (self.0.library.SQLFetch)(self.0.raw) };
+        self.0.check(code)
+    }
+
+    /// The column's name. One in capitals is a name that was not quoted, in a database that
+    /// makes capitals of those: scripts know it as they wrote it.
+    fn name(&self, column: u16) -> Result<String, Complaint> {
+        let mut name = [0; NAME_UNITS_MAX];
+        let (mut length, mut kind, mut size, mut digits, mut nullable) = (0, 0, 0, 0, 0);
+        // SAFETY: the name's room is as long as is said, the other out parameters are ours.
+        let code = unsafe {
+            (self.0.library.SQLDescribeColW)(
+                self.0.raw,
+                column,
+                name.as_mut_ptr(),
+                NAME_UNITS_MAX as i16,
+                &raw mut length,
+                &raw mut kind,
+                &raw mut size,
+                &raw mut digits,
+                &raw mut nullable,
+            )
+        };
+        self.0.check(code)?;
+        let units = usize::try_from(length).unwrap_or(0).min(NAME_UNITS_MAX - 1);
+        let name = String::from_utf16_lossy(&name[..units]);
+        let in_capitals = !name.chars().any(char::is_lowercase);
+        Ok(if in_capitals { name.to_lowercase() } else { name })
+    }
+
+    /// A field of the row as text, in as many pieces as it takes.
+    fn field(&self, column: u16) -> Result<Option<String>, Complaint> {
+        let mut text = Vec::new();
+        loop {
+            let mut piece = [0_u16; FIELD_UNITS];
+            let mut left = 0;
+            // SAFETY: the room is as long as is said.
+            let code = unsafe {
+                (self.0.library.SQLGetData)(
+                    self.0.raw,
+                    column,
+                    WIDE_TEXT,
+                    piece.as_mut_ptr().cast(),
+                    (FIELD_UNITS * 2) as isize,
+                    &raw mut left,
+                )
+            };
+            if !self.0.check(code)? {
+                break;
+            }
+            if left == NULL_LENGTH {
+                return Ok(None);
+            }
+            let room = FIELD_UNITS - 1; // the last one is a zero
+            let is_cut = code == SUCCESS_WITH_INFO
+                && (left == UNKNOWN_LENGTH || left as usize > room * 2);
+            let units = if is_cut { room } else { (left as usize / 2).min(room) };
+            text.extend_from_slice(&piece[..units]);
+            if code == SUCCESS || !is_cut {
+                break;
+            }
+        }
+        Ok(Some(String::from_utf16_lossy(&text)))
+    }
+}
