@@ -2,7 +2,10 @@
 
 mod common;
 
-use common::{chance, compiled, fault, program, reply, row, serialization_failure, text, texts};
+use common::{
+    OPTIONS, chance, compiled, fault, problems, program, reply, row, serialization_failure, text,
+    texts,
+};
 use dbdyno_model::{
     Flow, Keep, Nanos, QueryMode, Reply, Request, ResultSet, Scalar, StatementId, Value,
 };
@@ -359,4 +362,30 @@ fn statements_are_numbered_over_all_scripts() {
     let Step::Ask(request) = session.resume(Resume::Continue).unwrap() else { panic!() };
     assert_eq!(request.statement(), StatementId(2));
     assert_eq!((program.statements()[2].script, program.statements()[2].index), (1, 0));
+}
+
+const TEXT: &str = "\\settext c ##-@@\ninsert into t (c, n) values (:c, ':c');\n";
+
+#[test]
+fn text_by_a_pattern_is_a_parameter_or_a_string() {
+    let program = program(&[TEXT], QueryMode::Prepared);
+    assert_eq!(program.statements()[0].sql, "insert into t (c, n) values ($1, ':c')");
+    let mut session = program.session(0);
+    session.begin(0, chance(1));
+    let drawn = parameters(&mut session, Resume::Continue);
+    let [Value::Text(drawn)] = &drawn[..] else { panic!("{drawn:?}") };
+
+    let program = compiled(&[TEXT], &BTreeMap::new(), QueryMode::Simple).unwrap();
+    let sent = texts(&mut program.session(0), 0, 1);
+    assert_eq!(sent, [format!("insert into t (c, n) values ('{drawn}', '{drawn}')")]);
+}
+
+#[test]
+fn a_pattern_cannot_break_out_of_its_string() {
+    for (script, place) in
+        [("\\settext c '##", "s0:1:12"), ("\\settext c", "s0:1:11"), ("\\settext c # #", "s0:1:14")]
+    {
+        let found = problems(&[&format!("{script}\nselect :c;")], QueryMode::Simple, OPTIONS);
+        assert!(found[0].contains(place), "{found:?}");
+    }
 }

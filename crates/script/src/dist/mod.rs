@@ -7,6 +7,7 @@ mod exponential;
 mod gaussian;
 mod hash;
 mod permute;
+mod text;
 mod uniform;
 mod zipfian;
 
@@ -14,6 +15,7 @@ pub(crate) use exponential::exponential;
 pub(crate) use gaussian::gaussian;
 pub(crate) use hash::{fnv1a, murmur2};
 pub(crate) use permute::permute;
+pub(crate) use text::text;
 pub(crate) use uniform::uniform;
 pub(crate) use zipfian::zipfian;
 

@@ -112,6 +112,9 @@ impl Lowering<'_, '_, '_> {
             Action::Meta(Meta::Set(slot, expression)) => {
                 self.emit(Operation::Set(slot, expression));
             }
+            Action::Meta(Meta::SetText(slot, pattern)) => {
+                self.emit(Operation::SetText(slot, pattern));
+            }
             Action::Meta(Meta::If(condition)) => {
                 self.open_block();
                 self.emit(Operation::Unless(condition, 0));

@@ -17,6 +17,8 @@ use std::ops::Range;
 #[derive(Debug, PartialEq)]
 pub(super) enum Meta {
     Set(Slot, Expression),
+    /// Text by a pattern.
+    SetText(Slot, String),
     If(Expression),
     Elif(Expression),
     Else,
@@ -87,6 +89,7 @@ impl Reader<'_> {
         let (first, arguments) = words.split_first()?;
         let result = match self.text[first.clone()].to_ascii_lowercase().as_str() {
             "set" => self.set(arguments, span.end),
+            "settext" => self.set_text(first, arguments),
             "setrandom" => self.set_random(first, arguments),
             "if" => Ok(Meta::If(self.condition(first.end..span.end))),
             "elif" => Ok(Meta::Elif(self.condition(first.end..span.end))),
@@ -143,6 +146,23 @@ impl Reader<'_> {
         };
         let slot = self.target(name)?;
         Ok(Meta::Set(slot, self.expression(name.end..end)?))
+    }
+
+    /// `\settext name pattern`, which pgbench has not: `#` is a digit, `@` a letter.
+    fn set_text(&mut self, first: &Range<usize>, arguments: &[Range<usize>]) -> Result<Meta, Flaw> {
+        let [name, pattern, rest @ ..] = arguments else {
+            return missing(first, arguments, "a name and a pattern are expected");
+        };
+        if let Some(extra) = rest.first() {
+            return Err(Flaw::new(extra.clone(), "nothing more is expected here"));
+        }
+        if self.word(pattern).contains(['\'', '\\']) {
+            let message = "a pattern has neither quotes nor backslashes";
+            return Err(Flaw::new(pattern.clone(), message));
+        }
+        self.target(name)?;
+        let slot = self.names.text_slot(&self.text[name.clone()]);
+        Ok(Meta::SetText(slot, self.word(pattern).into()))
     }
 
     /// `\setrandom name low high [uniform | gaussian parameter | exponential parameter]`.

@@ -20,6 +20,7 @@ pub(super) struct Names {
     slots: HashMap<String, Slot>,
     by_slot: Vec<String>,
     settable: Vec<bool>,
+    is_text: Vec<bool>,
     row_prefixes: Vec<String>,
 }
 
@@ -33,6 +34,7 @@ impl Names {
         self.slots.insert(name.into(), slot);
         self.by_slot.push(name.into());
         self.settable.push(false);
+        self.is_text.push(false);
         slot
     }
 
@@ -41,6 +43,18 @@ impl Names {
         let slot = self.slot(name);
         self.settable[slot.0 as usize] = true;
         slot
+    }
+
+    /// The slot of a name that a command sets to text.
+    pub(super) fn text_slot(&mut self, name: &str) -> Slot {
+        let slot = self.settable_slot(name);
+        self.is_text[slot.0 as usize] = true;
+        slot
+    }
+
+    /// Whether the variable is text that stands for a string wherever SQL has it.
+    pub(super) fn is_text(&self, slot: Slot) -> bool {
+        self.is_text[slot.0 as usize]
     }
 
     /// Rows may set any name that begins so: what their columns are called is known only when

@@ -57,6 +57,7 @@ pub(super) struct Instruction {
 #[derive(Debug)]
 pub(super) enum Operation {
     Set(Slot, Expression),
+    SetText(Slot, String),
     /// Goes on elsewhere unless the condition holds.
     Unless(Expression, usize),
     Jump(usize),
@@ -90,4 +91,6 @@ pub(super) enum Body {
 pub(super) enum Chunk {
     Literal(String),
     Variable(Slot),
+    /// A variable that stands as a string.
+    Quoted(Slot),
 }

@@ -55,6 +55,11 @@ impl Room {
             match chunk {
                 Chunk::Literal(text) => self.text.push_str(text),
                 Chunk::Variable(slot) => self.write_variable(*slot, memory, names),
+                Chunk::Quoted(slot) => {
+                    self.text.push('\'');
+                    self.write_variable(*slot, memory, names);
+                    self.text.push('\'');
+                }
             }
         }
         &self.text

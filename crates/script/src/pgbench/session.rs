@@ -11,6 +11,7 @@ use super::meta::StoreRows;
 use super::names::Slot;
 use super::program::{Instruction, Operation, Program, Query};
 use super::room::{Room, pause};
+use crate::dist;
 use crate::{Fault, Resume, Session, Step};
 use dbdyno_model::{Purpose, Reply, Request, ResultSet, Stream, Value};
 use std::sync::Arc;
@@ -171,6 +172,10 @@ impl Client {
                     let datum = self.evaluate(program, instruction, expression)?;
                     self.memory.set(*slot, datum.into());
                 }
+                Operation::SetText(slot, pattern) => {
+                    let text = dist::text(&mut self.chance, pattern);
+                    self.memory.set(*slot, Value::Text(text));
+                }
                 Operation::Unless(condition, target) => {
                     if !self.evaluate(program, instruction, condition)?.holds() {
                         self.next = *target;
@@ -224,7 +229,10 @@ impl Client {
                 let command = room.command(words, memory).map_err(fault)?;
                 Ok(Step::Shell { command, output: target.is_some() })
             }
-            Operation::Set(..) | Operation::Unless(..) | Operation::Jump(_) => {
+            Operation::Set(..)
+            | Operation::SetText(..)
+            | Operation::Unless(..)
+            | Operation::Jump(_) => {
                 unreachable!("advancing does not stop here")
             }
         }

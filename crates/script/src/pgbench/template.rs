@@ -53,7 +53,10 @@ impl Builder<'_> {
         for span in mentions(self.text, piece.span.clone()) {
             let Some(slot) = self.variable(&span, piece.kind) else { continue };
             self.literal(literal_start..span.start);
-            self.chunks.push(Chunk::Variable(slot));
+            self.chunks.push(match piece.kind {
+                Kind::Code if self.names.is_text(slot) => Chunk::Quoted(slot),
+                _ => Chunk::Variable(slot),
+            });
             literal_start = span.end;
         }
         self.literal(literal_start..piece.span.end);
@@ -95,7 +98,7 @@ pub(super) fn numbered(chunks: Vec<Chunk>) -> (String, Vec<Slot>) {
     for chunk in chunks {
         match chunk {
             Chunk::Literal(text) => sql.push_str(&text),
-            Chunk::Variable(slot) => {
+            Chunk::Variable(slot) | Chunk::Quoted(slot) => {
                 slots.push(slot);
                 sql.push('$');
                 sql.push_str(&slots.len().to_string());
