@@ -83,7 +83,11 @@ def value_of(column: LoadColumn, row: int) -> int | str | None:
         case "constant":
             return str(options["text"])
         case "template":
-            return str(options["pattern"]).replace("@", "abcdefgh"[row % 8])
+            letter, digit = "abcdefgh"[row % 8], str(row % 10)
+            return str(options["pattern"]).replace("@", letter).replace("#", digit)
+        case "random":
+            low, high = int(options["low"]), int(options["high"])
+            return low + row * 7919 % (high - low + 1)
         case _:
             raise AssertionError(f"no workload uses {law} yet")
 

@@ -41,10 +41,10 @@ def judge(
     workload = find_workload(name)
     values = workload.complete(given)
     (script,) = workload.scripts(values, "postgresql")
-    before = workload.snapshot(TARGET, connection)
+    before = workload.snapshot(TARGET, connection, values)
     run_script(connection, workload, **given)
     connection.execute(damage)  # type: ignore[call-overload]
-    after = workload.snapshot(TARGET, connection)
+    after = workload.snapshot(TARGET, connection, values)
     return workload.verify(values, before, after, {script.name: committed})
 
 

@@ -43,7 +43,7 @@ def check(
         status = data_status(work.workload, scene.target, scene.control, work.given)
         if status.state != "compatible":
             raise DbdynoError("no_data", f"no data of {workload} to check", status.why)
-        values = work.workload.complete({**work.given, "scale": status.scale or 1})
+        values = work.workload.complete({**work.given, work.workload.scale_name: status.scale or 1})
         with scene.target.understood("check the invariants"):
             violations = work.workload.check(scene.target, scene.control, values)
     if json:

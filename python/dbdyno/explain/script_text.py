@@ -16,7 +16,7 @@ _TOKEN = re.compile(
 _META = re.compile(r"\\(?:[^\n]*\\\n)*[^\n]*")
 _QUIET = re.compile(r"(?:\s+|--[^\n]*\n?|/\*.*?\*/)+", re.DOTALL)
 _USED = re.compile(r"(?<![:\w]):([A-Za-z_]\w*)")
-_SET = re.compile(r"\s*\\set\s+(\w+)")
+_SET = re.compile(r"\s*\\set(?:text)?\s+(\w+)")
 _RESULT = re.compile(r"\\[ga]set\b")
 
 
@@ -43,7 +43,7 @@ class Command(Struct, frozen=True):
 
     @property
     def assigned(self) -> set[str]:
-        r"""The variables that a ``\set`` sets; those of ``\gset`` only the answer names."""
+        r"""The variables that ``\set`` and ``\settext`` set; those of ``\gset`` only the answer names."""
         found = _SET.match(self.text)
         return {found[1]} if found else set()
 

@@ -25,7 +25,7 @@ class Watch:
         """What the run broke. A server that cannot be asked any more is a doubt."""
         try:
             with scene.server.connect() as control, scene.target.understood("check invariants"):
-                after = self.workload.snapshot(scene.target, control)
+                after = self.workload.snapshot(scene.target, control, self.values)
         except DbdynoError as error:
             self.doubts.append(f"the invariants could not be checked: {error.message}")
             return []
@@ -37,7 +37,7 @@ class Watch:
 def begin_watch(scene: Scene, workload: Workload, values: Values) -> Watch:
     """Reads the numbers before the run."""
     with scene.target.understood("read what the invariants are about"):
-        before = workload.snapshot(scene.target, scene.control)
+        before = workload.snapshot(scene.target, scene.control, values)
     protocol = scene.server.endpoint().protocol
     scripts = [script.name for script in workload.scripts(values, protocol)]
     return Watch(workload, values, CommitCounter(scripts), before)

@@ -69,7 +69,7 @@ def _plan(options: RunOptions, work: Work, values: Values, endpoint: Endpoint, s
         options,
         endpoint=endpoint,
         scripts=work.scripts(values, endpoint.protocol),
-        variables=work.all_variables(values),
+        variables=work.all_variables(values, client_count(options)),
         seed=seed,
     )
 

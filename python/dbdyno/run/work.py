@@ -47,9 +47,9 @@ class Work:
         own = self.workload.scripts(values, protocol) if self.weight else []
         return [*(replace(s, weight=s.weight * self.weight) for s in own), *self.files]
 
-    def all_variables(self, values: Values) -> dict[str, Scalar]:
+    def all_variables(self, values: Values, clients: int) -> dict[str, Scalar]:
         """What the scripts' variables begin with."""
-        own = self.workload.variables(values) if self.workload else {}
+        own = self.workload.variables(values, clients) if self.workload else {}
         return {**own, **self.variables}
 
     @property

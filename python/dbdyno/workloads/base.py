@@ -28,6 +28,11 @@ def script_file(folder: Path, name: str, protocol: Protocol) -> Script:
     return Script(name=name, text=path.read_text(encoding="utf-8"))
 
 
+def scale_alone(values: Values, _clients: int) -> dict[str, Scalar]:
+    """The one variable that most scripts begin with."""
+    return {"scale": values["scale"]}
+
+
 @dataclass(frozen=True, kw_only=True)
 class Workload:
     """Schema, data, scripts, parameters and invariants under one name.
@@ -36,8 +41,10 @@ class Workload:
     the tables' family: workloads that share it run on each other's data.
     ``other_maker`` is whose tables are used as they are, beside our own: a table that merely
     has a workload's name and columns may be somebody's data.
-    ``measures`` are queries of one number each. ``laws`` hold over their changes in a run of
-    this workload alone; ``balances`` hold from loading on, whichever of the family has run.
+    ``scale_name`` is the parameter that says how much data there is. ``measures`` are queries of
+    one number each. ``laws`` hold over their changes in a run of this workload alone;
+    ``balances`` hold from loading on, whichever of the family has run. ``variables`` are what
+    the scripts' variables begin with, given the values and the number of clients.
     """
 
     name: str
@@ -46,9 +53,11 @@ class Workload:
     data: str
     tables: Callable[[Values], tuple[Table, ...]]
     scripts: Callable[[Values, Protocol], list[Script]]
-    measures: Mapping[str, str]
+    measures: Callable[[Values], Mapping[str, str]]
     laws: Callable[[Values], tuple[Law, ...]]
     balances: tuple[Law, ...]
+    variables: Callable[[Values, int], dict[str, Scalar]] = scale_alone
+    scale_name: str = "scale"
     other_maker: OtherMaker | None = None
 
     def read(self, given: Mapping[str, Value]) -> dict[str, Value]:
@@ -59,16 +68,12 @@ class Workload:
         """A value for every parameter."""
         return with_defaults(self.parameters, read)
 
-    def variables(self, values: Values) -> dict[str, Scalar]:
-        """What the scripts' variables begin with."""
-        return {"scale": values["scale"]}
-
-    def snapshot(self, target: Target, connection: Connection) -> Snapshot:
+    def snapshot(self, target: Target, connection: Connection, values: Values) -> Snapshot:
         """The measures now, all of one instant."""
         with target.one_instant(connection):
             return {
                 name: int(connection.execute(query).fetchone()[0])
-                for name, query in self.measures.items()
+                for name, query in self.measures(values).items()
             }
 
     def verify(
@@ -83,11 +88,12 @@ class Workload:
 
     def check(self, target: Target, connection: Connection, values: Values) -> list[Violation]:
         """What is wrong with the data as it stands, against data just loaded."""
-        now = self.snapshot(target, connection)
+        now = self.snapshot(target, connection, values)
         loaded = dict.fromkeys(now, 0) | self.loaded_counts(values)
         return verify(self.balances, loaded, now, {})
 
     def loaded_counts(self, values: Values) -> Snapshot:
         """The rows of each table as loaded, under the name of its measure."""
         counts = {f"rows of {table.name}": table.rows for table in self.tables(values)}
-        return {name: rows for name, rows in counts.items() if name in self.measures}
+        measured = self.measures(values)
+        return {name: rows for name, rows in counts.items() if name in measured}

@@ -103,6 +103,31 @@ class OnePerTransaction(Struct, frozen=True):
         )
 
 
+class Bounded(Struct, frozen=True):
+    """A number changes by ``least`` to ``most`` with each committed transaction of a script.
+
+    For transactions that may find nothing to change.
+    """
+
+    name: str
+    script: str
+    least: int
+    most: int
+
+    def broken(
+        self, change: Mapping[str, int], committed: Mapping[str, Committed]
+    ) -> Violation | None:
+        """More than all that may have been committed can have done."""
+        transactions = committed[self.script].at_most
+        if self.least * transactions <= change[self.name] <= self.most * transactions:
+            return None
+        return Violation(
+            "bounded",
+            f"{self.name} changed by {change[self.name]:+}, which {transactions} transactions of "
+            f"{self.script} cannot have done",
+        )
+
+
 def verify(
     laws: tuple[Law, ...],
     before: Snapshot,

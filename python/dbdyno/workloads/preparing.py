@@ -62,7 +62,7 @@ def prepare_data(  # noqa: PLR0913 (each is another thing)
     _refuse_unknown_storage(place.target, read)
     status = data_status(workload, place.target, place.connection, read)
     if status.state == "compatible" and not options.replace:
-        values = workload.complete({**read, "scale": status.scale or 1})
+        values = workload.complete({**read, workload.scale_name: status.scale or 1})
         return Prepared(values=values, made_by=status.made_by or "")
     if status.state == "incompatible" and not options.replace:
         raise _in_the_way(workload, status)
@@ -88,7 +88,7 @@ def _order(
 ) -> LoadOrder:
     return LoadOrder(
         tables=workload.tables(values),
-        mark=Mark(data=workload.data, scale=int(values["scale"]), loaded=False),
+        mark=Mark(data=workload.data, scale=int(values.get(workload.scale_name, 1)), loaded=False),
         seed=options.seed,
         jobs=options.jobs,
         replace=replace,

@@ -1,9 +1,13 @@
-"""Finds the workloads: every folder here whose ``workload.py`` ends in ``WORKLOAD = …``."""
+"""Finds the workloads: every folder here has a ``workload.py`` that ends in one or several.
+
+One is called ``WORKLOAD``; a family that differs in its scripts alone ends in ``WORKLOADS``.
+"""
 
 import difflib
 import importlib
 import pkgutil
 from functools import cache
+from types import ModuleType
 
 from dbdyno import workloads
 from dbdyno.errors import DbdynoError
@@ -15,7 +19,13 @@ def all_workloads() -> dict[str, Workload]:
     """The workloads by name."""
     folders = [module.name for module in pkgutil.iter_modules(workloads.__path__) if module.ispkg]
     modules = [importlib.import_module(f"{workloads.__name__}.{name}.workload") for name in folders]
-    return {module.WORKLOAD.name: module.WORKLOAD for module in modules}
+    found = [workload for module in modules for workload in _of(module)]
+    return {workload.name: workload for workload in found}
+
+
+def _of(module: ModuleType) -> tuple[Workload, ...]:
+    family: tuple[Workload, ...] = getattr(module, "WORKLOADS", ())
+    return family or (module.WORKLOAD,)
 
 
 def find_workload(name: str) -> Workload:

@@ -42,8 +42,10 @@ def _status(
     if obstacle:
         return DataStatus(state="incompatible", why=obstacle)
     scale = mark.scale if mark else _measured_scale(workload, connection)
-    actual = workload.tables(workload.complete({**given, "scale": max(scale, 1)}))
-    obstacle = _other_scale(scale, given) or _other_storage(actual, found, given)
+    actual = workload.tables(workload.complete({**given, workload.scale_name: max(scale, 1)}))
+    obstacle = _other_scale(scale, workload.scale_name, given) or _other_storage(
+        actual, found, given
+    )
     if obstacle:
         return DataStatus(state="incompatible", scale=scale, why=obstacle)
     return DataStatus(state="compatible", scale=scale, made_by=_maker(workload, mark))
@@ -101,11 +103,12 @@ def _width(sql_type: str) -> str:
     return "int" if sql_type in ("bigint", "serial") else sql_type
 
 
-def _other_scale(scale: int, given: Mapping[str, Value]) -> str:
+def _other_scale(workload: Workload, scale: int, given: Mapping[str, Value]) -> str:
     if scale < 1:
         return "it is empty"
-    asked = given.get("scale", scale)
-    return "" if asked == scale else f"its scale is {scale}, but {asked} was asked for"
+    name = workload.scale_name
+    asked = given.get(name, scale)
+    return "" if asked == scale else f"its {name} is {scale}, but {asked} was asked for"
 
 
 def _same_fillfactor(table: Table, there: FoundTable) -> bool:

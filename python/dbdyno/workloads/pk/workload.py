@@ -63,7 +63,7 @@ WORKLOAD = Workload(
     data="pk",
     tables=_tables,
     scripts=_scripts,
-    measures={ROWS: "select count(*) from tbl"},
+    measures=lambda _values: {ROWS: "select count(*) from tbl"},
     laws=_laws,
     balances=(NotFewer(ROWS),),
 )

@@ -1,0 +1,1 @@
+"""Rows by many at once."""

@@ -1,0 +1,68 @@
+"""``bulk_insert``: many rows by one insert, into a table that few clients share.
+
+sysbench gives each thread a table; here ``tables`` says how many there are. Rows number
+themselves, so that one run goes on where the last one ended.
+"""
+
+from dbdyno.model.plan import Protocol, Scalar, Script
+from dbdyno.targets.schema import Column, Table
+from dbdyno.workloads.base import Workload
+from dbdyno.workloads.invariants import Bounded, Law
+from dbdyno.workloads.oltp.data import TABLES
+from dbdyno.workloads.oltp.scripts import Group, text_on
+from dbdyno.workloads.parameters import Parameter, Values
+
+NAME = "bulk_insert"
+ROWS = "rows"
+
+ROWS_PER_INSERT = Parameter(
+    name="rows_per_insert",
+    kind="int",
+    default=100,
+    least=1,
+    most=10_000,
+    description="rows of one insert",
+)
+
+
+def _tables(values: Values) -> tuple[Table, ...]:
+    columns = (
+        Column("id", "serial", {"sequence": {"start": 1}}, not_null=True),
+        Column("k", "int", not_null=True, default="0"),
+    )
+    names = [f"sbtest{number}" for number in range(1, int(values["tables"]) + 1)]
+    return tuple(Table(name=name, columns=columns, rows=0, primary_key="id") for name in names)
+
+
+def _scripts(values: Values, _protocol: Protocol) -> list[Script]:
+    rows = ", ".join(["(:k)"] * int(values["rows_per_insert"]))
+    draws = ["\\set k :k + 1", "\\set table 1 + mod(:client_id, :tables)"]
+    group = Group(draws, [f"INSERT INTO {{table}} (k) VALUES {rows};"])
+    return [Script(name=NAME, text=text_on(":table", group, int(values["tables"])))]
+
+
+def _variables(values: Values, _clients: int) -> dict[str, Scalar]:
+    return {"tables": values["tables"], "k": 0}
+
+
+def _measures(values: Values) -> dict[str, str]:
+    parts = (f"(select count(*) from {table.name})" for table in _tables(values))
+    return {ROWS: f"select {' + '.join(parts)}"}
+
+
+def _laws(values: Values) -> tuple[Law, ...]:
+    return (Bounded(ROWS, NAME, 0, int(values["rows_per_insert"])),)
+
+
+WORKLOAD = Workload(
+    name=NAME,
+    summary="a hundred rows by one insert",
+    parameters=(TABLES, ROWS_PER_INSERT),
+    data=NAME,
+    tables=_tables,
+    scripts=_scripts,
+    measures=_measures,
+    laws=_laws,
+    balances=(),
+    variables=_variables,
+)

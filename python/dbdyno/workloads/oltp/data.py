@@ -1,0 +1,89 @@
+"""The tables ``sbtest1``, ``sbtest2`` …, as sysbench makes them: each tool runs on the other's."""
+
+from collections.abc import Mapping
+
+from dbdyno.model.plan import Scalar
+from dbdyno.targets.schema import Column, Index, Table
+from dbdyno.workloads.base import OtherMaker
+from dbdyno.workloads.parameters import Parameter, Values
+
+DATA = "oltp"
+GROUP = "#" * 11
+C_PATTERN = "-".join([GROUP] * 10)
+PAD_PATTERN = "-".join([GROUP] * 5)
+ROWS = "rows"
+SUM_OF_K = "sum of k"
+
+# Ids are numbered from 1 without gaps, so the largest tells how many there were.
+SYSBENCH = OtherMaker(name="sysbench", scale_query="select coalesce(max(id), 0) from sbtest1")
+
+TABLES = Parameter(
+    name="tables", kind="int", default=1, least=1, most=1000, description="how many tables"
+)
+TABLE_SIZE = Parameter(
+    name="table_size",
+    kind="int",
+    default=10_000,
+    least=1,
+    most=2**31 - 1,
+    description="rows of each table",
+)
+PARAMETERS = (
+    TABLES,
+    TABLE_SIZE,
+    Parameter(
+        name="auto_inc",
+        kind="bool",
+        default=True,
+        description="loading lets the server number new rows",
+    ),
+    Parameter(
+        name="create_secondary",
+        kind="bool",
+        default=True,
+        description="loading makes an index over k",
+    ),
+)
+
+
+def tables(values: Values) -> tuple[Table, ...]:
+    """All of them alike."""
+    return tuple(_table(number, values) for number in range(1, int(values["tables"]) + 1))
+
+
+def _table(number: int, values: Values) -> Table:
+    rows = int(values["table_size"])
+    id_type = "serial" if values["auto_inc"] else "int"
+    keys = {"random": {"low": 1, "high": rows}}
+    indexes = (Index(f"k_{number}", "k"),) if values["create_secondary"] else ()
+    return Table(
+        name=f"sbtest{number}",
+        columns=(
+            Column("id", id_type, {"sequence": {"start": 1}}, not_null=True),
+            Column("k", "int", keys, not_null=True, default="0"),
+            Column("c", "char(120)", {"template": {"pattern": C_PATTERN}}, True, "''"),
+            Column("pad", "char(60)", {"template": {"pattern": PAD_PATTERN}}, True, "''"),
+        ),
+        rows=rows,
+        primary_key="id",
+        indexes=indexes,
+    )
+
+
+def measures(values: Values) -> Mapping[str, str]:
+    """Over all tables together."""
+    return {ROWS: _over_all("count(*)", values), SUM_OF_K: _over_all("coalesce(sum(k), 0)", values)}
+
+
+def _over_all(expression: str, values: Values) -> str:
+    parts = (f"(select {expression} from {table.name})" for table in tables(values))
+    return f"select {' + '.join(parts)}"
+
+
+def variables(values: Values, clients: int) -> dict[str, Scalar]:
+    """What the scripts count with; ``inserted`` is each client's own counter."""
+    return {
+        "table_size": values["table_size"],
+        "clients": clients,
+        "inserted": 0,
+    }

@@ -1,0 +1,152 @@
+"""The family ``oltp_*``, ``select_random_points`` and ``select_random_ranges``.
+
+They share their tables and differ in what a transaction is made of. Keys are uniform.
+"""
+
+from collections.abc import Callable
+
+from msgspec import Struct
+
+from dbdyno.model.plan import Protocol, Script
+from dbdyno.workloads.base import Workload
+from dbdyno.workloads.invariants import Bounded, Law, NotFewer, OnePerTransaction, Unchanged
+from dbdyno.workloads.oltp import data, parameters, scripts
+from dbdyno.workloads.oltp.scripts import Group
+from dbdyno.workloads.parameters import Parameter, Values
+
+NOTHING_CHANGES = (Unchanged((data.ROWS, data.SUM_OF_K)),)
+ROWS_STAY = Unchanged((data.ROWS,))
+
+
+class Member(Struct, frozen=True, kw_only=True):
+    """One workload of the family: the groups of its transaction, its laws."""
+
+    name: str
+    summary: str
+    groups: Callable[[Values, Protocol], list[Group]]
+    laws: Callable[[Values], tuple[Law, ...]] = lambda _values: NOTHING_CHANGES
+    parameters: tuple[Parameter, ...] = ()
+    in_transaction: bool = False
+
+    def workload(self) -> Workload:
+        """With the tables that all of them have."""
+        return Workload(
+            name=self.name,
+            summary=self.summary,
+            parameters=(*data.PARAMETERS, *self.parameters),
+            data=data.DATA,
+            tables=data.tables,
+            scripts=self.scripts,
+            measures=data.measures,
+            laws=self.laws,
+            balances=(),
+            variables=data.variables,
+            scale_name="table_size",
+            other_maker=data.SYSBENCH,
+        )
+
+    def scripts(self, values: Values, protocol: Protocol) -> list[Script]:
+        """One script, bearing the workload's name."""
+        groups = self.groups(values, protocol)
+        text = scripts.text_of(groups, values, in_transaction=self.in_transaction)
+        return [Script(name=self.name, text=text)]
+
+
+def _reads(values: Values) -> list[Group]:
+    return [scripts.point_selects(values), *scripts.ranges(values)]
+
+
+def _writes(values: Values) -> list[Group]:
+    return [
+        scripts.index_updates(values),
+        scripts.non_index_updates(values),
+        scripts.delete_inserts(values),
+    ]
+
+
+def _rows_are_replaced(values: Values) -> tuple[Law, ...]:
+    """A row that goes comes again, unless what lies between may fail on its own."""
+    return () if values["skip_trx"] else (NotFewer(data.ROWS),)
+
+
+def _insert(_values: Values, protocol: Protocol) -> list[Group]:
+    """As sysbench does: numbered by MySQL, scattered below zero elsewhere."""
+    return [scripts.numbered_insert() if protocol == "mysql" else scripts.scattered_insert()]
+
+
+def _one(values: Values, name: str) -> Values:
+    return {**values, name: 1}
+
+
+MEMBERS = (
+    Member(
+        name="oltp_point_select",
+        summary="one row by its id",
+        groups=lambda values, _: [scripts.point_selects(_one(values, "point_selects"))],
+    ),
+    Member(
+        name="oltp_read_only",
+        summary="ten rows by id and four ranges in a transaction",
+        groups=lambda values, _: _reads(values),
+        parameters=(*parameters.READS, parameters.SKIP_TRX),
+        in_transaction=True,
+    ),
+    Member(
+        name="oltp_read_write",
+        summary="the reads of oltp_read_only and the writes of oltp_write_only in a transaction",
+        groups=lambda values, _: [*_reads(values), *_writes(values)],
+        laws=_rows_are_replaced,
+        parameters=(*parameters.READS, *parameters.WRITES, parameters.SKIP_TRX),
+        in_transaction=True,
+    ),
+    Member(
+        name="oltp_write_only",
+        summary="two updates, a delete and an insert in a transaction",
+        groups=lambda values, _: _writes(values),
+        laws=_rows_are_replaced,
+        parameters=(*parameters.WRITES, parameters.SKIP_TRX),
+        in_transaction=True,
+    ),
+    Member(
+        name="oltp_update_index",
+        summary="one update of an indexed column",
+        groups=lambda values, _: [scripts.index_updates(values)],
+        laws=lambda values: (
+            ROWS_STAY,
+            Bounded(data.SUM_OF_K, "oltp_update_index", 0, int(values["index_updates"])),
+        ),
+        parameters=(parameters.INDEX_UPDATES, parameters.COLLISIONS),
+    ),
+    Member(
+        name="oltp_update_non_index",
+        summary="one update of a column without an index",
+        groups=lambda values, _: [scripts.non_index_updates(values)],
+        parameters=(parameters.NON_INDEX_UPDATES, parameters.COLLISIONS),
+    ),
+    Member(
+        name="oltp_insert",
+        summary="one row more",
+        groups=_insert,
+        laws=lambda _values: (OnePerTransaction(data.ROWS, "oltp_insert"),),
+    ),
+    Member(
+        name="oltp_delete",
+        summary="one row less, if it is there: the tables become empty",
+        groups=lambda _values, _: [scripts.deletes()],
+        laws=lambda _values: (Bounded(data.ROWS, "oltp_delete", -1, 0),),
+    ),
+    Member(
+        name="select_random_points",
+        summary="the rows of ten keys by one select",
+        groups=lambda values, _: [scripts.random_points(values)],
+        parameters=(parameters.RANDOM_POINTS,),
+    ),
+    Member(
+        name="select_random_ranges",
+        summary="the rows of ten short ranges of keys, counted by one select",
+        groups=lambda values, _: [scripts.random_ranges(values)],
+        parameters=(parameters.NUMBER_OF_RANGES, parameters.DELTA),
+    ),
+)
+
+WORKLOADS = tuple(member.workload() for member in MEMBERS)
