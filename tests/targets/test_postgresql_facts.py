@@ -8,7 +8,7 @@ from dbdyno.model.telemetry import PlanFacts, ServerFacts, TableFacts
 from dbdyno.servers.base import Server
 from dbdyno.targets.postgresql import TARGET
 from dbdyno.targets.postgresql.facts.examples import compared_columns
-from dbdyno.targets.postgresql.facts.script_text import Prepared, names, pieces, prepared
+from dbdyno.targets.script_text import Prepared, names, pieces, prepared
 from dbdyno.targets.telemetry import ScriptStatement
 
 SCHEMA = """

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from psycopg import Connection
 
-from dbdyno.targets.postgresql.facts.script_text import Prepared
+from dbdyno.targets.script_text import Prepared
 
 OPERATOR = r"(?:=|<=|>=|<|>|\bin\s*\()"
 COMPARED = re.compile(rf"([\w.]+)\s*{OPERATOR}\s*\$(\d+)|\$(\d+)\s*{OPERATOR}\s*([\w.]+)", re.I)

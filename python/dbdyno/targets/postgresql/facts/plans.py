@@ -14,8 +14,8 @@ from psycopg import Connection, sql
 
 from dbdyno.model.telemetry import PlanFacts
 from dbdyno.targets.postgresql.facts.examples import example
-from dbdyno.targets.postgresql.facts.script_text import Prepared, first_word, prepared
 from dbdyno.targets.postgresql.facts.used import used_tables
+from dbdyno.targets.script_text import Prepared, first_word, prepared
 from dbdyno.targets.telemetry import ScriptStatement
 
 NAME = "dbdyno_explained"

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 from psycopg import Connection
 
-from dbdyno.targets.postgresql.facts.script_text import names
+from dbdyno.targets.script_text import names
 from dbdyno.targets.telemetry import ScriptStatement
 
 NAMED = """

@@ -13,9 +13,9 @@ from collections.abc import Iterable, Mapping
 from psycopg import Connection
 
 from dbdyno.model.source import Numbers, Source
-from dbdyno.targets.postgresql.facts.script_text import with_marks
 from dbdyno.targets.postgresql.telemetry.place import Here, NotHereError
 from dbdyno.targets.postgresql.telemetry.views import read_numbers
+from dbdyno.targets.script_text import with_marks
 from dbdyno.targets.telemetry import ScriptStatement
 
 EVERY_S = 5.0
