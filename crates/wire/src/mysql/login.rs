@@ -147,9 +147,7 @@ impl Login {
                 self.stage = Stage::AwaitingTls(greeting);
                 Ok(Some(Outcome::StartTls))
             }
-            Channel::WantsTls { required: true } => {
-                Ok(Some(refused("the server does not support TLS, but it was required")))
-            }
+            Channel::WantsTls { required: true } => Ok(Some(Outcome::Fatal(no_tls()))),
             _ => self.log_in(&greeting, config, out),
         }
     }
@@ -253,6 +251,12 @@ fn unknown_method(name: &[u8]) -> Outcome {
         "the server asks for the authentication method {}, which is not supported",
         String::from_utf8_lossy(name)
     ))
+}
+
+/// The code is that of every disagreement on encryption.
+fn no_tls() -> ServerError {
+    let message = "the server does not support TLS, but it was required";
+    ServerError { code: "tls".into(), ..ServerError::connection_lost(message) }
 }
 
 fn refused(message: &str) -> Outcome {

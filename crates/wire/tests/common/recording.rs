@@ -113,6 +113,10 @@ impl Peer for Recorder<'_> {
         self.recording.note(Side::Server, &bytes);
         bytes
     }
+
+    fn encrypt(&mut self) {
+        self.peer.encrypt();
+    }
 }
 
 #[test]

@@ -1,0 +1,1 @@
+//! Exchanges that are legal but rare, or not legal at all, written by hand.

@@ -1,0 +1,1 @@
+//! Our client against our own server side: the two must agree on the protocol.
