@@ -1,0 +1,217 @@
+"""How runs on MariaDB end, and what they make of a server that dies, returns or falls silent."""
+
+import socket
+import struct
+import threading
+import time
+
+import pytest
+
+from dbdyno.model.frame import Outage
+from tests.engine.mariadb import MariaDB
+from tests.engine.postgres import wait_until
+from tests.engine.proxies import forward_to, listening
+from tests.engine.running import SECOND, plan_for, times
+
+
+@pytest.fixture(scope="module")
+def server():
+    server = MariaDB()
+    yield server
+    server.remove()
+
+
+@pytest.fixture
+def mortal(server):
+    """A server that may be killed or frozen."""
+    yield server
+    server.recover()
+
+
+def test_what_is_under_way_gets_its_grace(mariadb, checked, io):
+    counts = checked(
+        plan_for(mariadb.endpoint(), "select sleep(0.9);", seconds=0.3, io=io)
+    ).counters
+    assert (counts.ok, counts.unfinished) == (2, 0)
+
+
+@pytest.mark.parametrize("mode", ["simple", "prepared"])
+def test_beyond_the_grace_it_is_cancelled(mariadb, checked, io, mode):
+    began = time.monotonic()
+    script = "select sleep(30);"
+    plan = plan_for(mariadb.endpoint(), script, seconds=0.3, io=io, query_mode=mode)
+    told = checked(plan)
+    assert told.done.end == "complete"
+    assert (told.counters.ok, told.counters.failed, told.counters.unfinished) == (0, 0, 2)
+    for age in told.done.unfinished_ages_ns:
+        assert 1.2 * SECOND < age < 3 * SECOND
+    assert time.monotonic() - began < 6
+    wait_until(lambda: mariadb.backends() == [], "the backends' end", 3)
+
+
+def test_a_hundred_are_cancelled_by_one(mariadb, checked, io):
+    """By one session, that is: all of them wait for a row."""
+    mariadb.execute("create or replace table held (id int primary key)")
+    mariadb.execute("insert into held values (1)")
+    script = "select * from held for update;"
+    with mariadb.connect(database="load_test") as holder, holder.cursor() as cursor:
+        cursor.execute("begin")
+        cursor.execute(script)
+        before = connections_so_far(mariadb)
+        plan = plan_for(mariadb.endpoint(), script, seconds=0.2, clients=100, threads=1, io=io)
+        told = checked(plan)
+        after = connections_so_far(mariadb)
+    assert (told.done.end, told.counters.unfinished) == ("complete", 100)
+    assert after - before == 100 + len(["who looks for the server", "who cancels", "who counts"])
+    mariadb.execute("drop table held")
+
+
+def connections_so_far(server) -> int:
+    return int(server.execute("show global status like 'Connections'")[0][1])
+
+
+@pytest.mark.parametrize("mode", ["simple", "prepared"])
+def test_no_connection_remains(mariadb, checked, io, mode):
+    aborted = mariadb.execute("show global status like 'Aborted_clients'")
+    checked(plan_for(mariadb.endpoint(), "select 1;", clients=8, query_mode=mode, io=io))
+    wait_until(lambda: mariadb.backends() == [], "the connections' end", 3)
+    # They were told, not just left.
+    assert mariadb.execute("show global status like 'Aborted_clients'") == aborted
+
+
+def test_killed_and_restarted(mortal, checked, io):
+    def kill_and_restart(_) -> None:
+        time.sleep(0.5)
+        mortal.kill()
+        time.sleep(0.2)
+        mortal.start()
+
+    plan = plan_for(mortal.endpoint(), "select 1;", rate_tps=100, clients=4, seconds=4, io=io)
+    told = checked(plan, kill_and_restart)
+    assert sum(outage.connections_lost for outage in told.all(Outage)) == 4
+    assert told.done.end == "complete"
+    assert {each.failure_class for each in told.done.failures} <= {"connection"}
+    # Arrivals of the outage waited for its end.
+    assert told.counters.ok > 350
+
+
+def test_silent_in_the_middle(mortal, checked, io):
+    def freeze(_) -> None:
+        time.sleep(0.3)
+        mortal.freeze()
+
+    plan = plan_for(mortal.endpoint(), "select 1;", seconds=60, stall_limit_ns=SECOND, io=io)
+    told = checked(plan, freeze)
+    assert (told.done.end, told.done.reason) == ("stalled", "the server stopped answering")
+    assert told.counters.unfinished == 2
+
+
+def test_silent_at_the_end(mortal, checked):
+    """The order to kill is not heard either: the drain gives up."""
+
+    def freeze(_) -> None:
+        time.sleep(0.3)
+        mortal.freeze()
+
+    began = time.monotonic()
+    told = checked(plan_for(mortal.endpoint(), "select 1;", seconds=0.6), freeze)
+    reason = "the server did not answer a cancellation"
+    assert (told.done.end, told.done.reason) == ("stalled", reason)
+    assert told.counters.unfinished == 2
+    assert time.monotonic() - began < 12
+
+
+@pytest.mark.parametrize("script", ["select sleep(0.02);", "select 1;\n\\sleep 20 ms"])
+def test_one_connection_is_killed(mariadb, checked, io, script):
+    def kill(_) -> None:
+        time.sleep(0.3)
+        (victim, *_others) = mariadb.backends()
+        mariadb.execute(f"kill {victim}")
+
+    told = checked(plan_for(mariadb.endpoint(), script, seconds=1, io=io), kill)
+    assert {each.failure_class for each in told.done.failures} <= {"connection", "cancelled"}
+    assert sum(each.count for each in told.done.failures) <= 1
+    (outage,) = told.all(Outage)
+    assert outage.connections_lost == 1
+    assert outage.end_ns - outage.begin_ns < 0.5 * SECOND
+    assert told.done.end == "complete"
+
+
+def test_one_query_is_killed(mariadb, checked, io):
+    def kill(_) -> None:
+        time.sleep(0.3)
+        (victim, *_others) = mariadb.backends()
+        mariadb.execute(f"kill query {victim}")
+
+    script = "select sum(a.seq * b.seq) from seq_1_to_100000 a, seq_1_to_100000 b;"
+    told = checked(plan_for(mariadb.endpoint(), script, seconds=0.8, io=io), kill)
+    assert told.codes == {"1317": ("cancelled", 1)}
+    assert told.all(Outage) == []
+
+
+ROWS = "select seq, repeat('x', 100) from seq_1_to_20000;"
+
+
+def test_a_connection_cut_in_the_middle_of_a_result(mariadb, checked, io, tmp_path):
+    door = Cutter(after=1_000_000)
+    behaviour = forward_to(mariadb.socket_path, door.spoil)
+    with listening(tmp_path / "s", behaviour) as address:
+        plan = plan_for(mariadb.endpoint(address=address), ROWS, clients=1, threads=1, io=io)
+        told = checked(plan)
+    assert told.counters.failed >= 1
+    assert {each.failure_class for each in told.done.failures} == {"connection"}
+    assert told.all(Outage)
+
+
+class Cutter:
+    """Lets so many bytes pass, and breaks whatever would be the next; then begins anew."""
+
+    def __init__(self, after: int) -> None:
+        self.after = after
+        self.left = after
+        self.lock = threading.Lock()
+
+    def spoil(self, data: bytes) -> bytes:
+        with self.lock:
+            self.left -= len(data)
+            if self.left > 0:
+                return data
+            self.left = self.after
+            raise ConnectionError("cut")
+
+
+def a_lying_length(visitor: socket.socket) -> None:
+    visitor.sendall(b"\xff\xff\xff\x00" + bytes(1000))
+    visitor.recv(1)
+
+
+def a_wrong_number(visitor: socket.socket) -> None:
+    visitor.sendall(b"\x01\x00\x00\x07\x0a")
+    visitor.recv(1)
+
+
+def silence(visitor: socket.socket) -> None:
+    visitor.recv(1)
+
+
+def an_old_protocol(visitor: socket.socket) -> None:
+    visitor.sendall(struct.pack("<I", 10)[:3] + b"\x00\x09" + b"3.20.0\x00\x00\x00")
+    visitor.recv(1)
+
+
+@pytest.mark.parametrize("behaviour", [a_lying_length, a_wrong_number, silence, an_old_protocol])
+def test_a_server_that_is_none(mariadb, refused, io, tmp_path, behaviour):
+    began = time.monotonic()
+    with listening(tmp_path / "s", behaviour) as address:
+        endpoint = mariadb.endpoint(address=address, connect_timeout_ns=SECOND)
+        failed = refused(plan_for(endpoint, "select 1;", io=io))
+    assert failed.code == "cannot_connect"
+    assert time.monotonic() - began < 5
+
+
+def test_a_backlog_of_one(mariadb, tmp_path, checked, io):
+    behaviour = forward_to(mariadb.socket_path)
+    with listening(tmp_path / "s", behaviour, backlog=1, pause_s=0.02) as address:
+        endpoint = mariadb.endpoint(address=address)
+        told = checked(plan_for(endpoint, "select 1;", clients=30, io=io, **times(1)))
+    assert told.counters.ok == 30

@@ -1,0 +1,97 @@
+"""Encryption as ``ssl-mode`` means it: the server speaks first, then both encrypt."""
+
+import pytest
+
+from dbdyno.model.frame import Connected
+from dbdyno.model.plan import Tls
+from tests.engine.certificates import make_certificates
+from tests.engine.mariadb import MariaDB
+from tests.engine.running import plan_for, times
+
+HINT = "check ssl-mode, ssl-ca, ssl-cert and ssl-key"
+
+
+@pytest.fixture(scope="module")
+def certificates(tmp_path_factory):
+    return make_certificates(tmp_path_factory.mktemp("certificates"))
+
+
+@pytest.fixture(scope="module")
+def server(certificates):
+    server = MariaDB()
+    server.execute(
+        "create user certified require x509",
+        "create user covered require ssl",
+        "grant all on *.* to certified, covered",
+    )
+    server.encrypt(certificates, "server")
+    yield server
+    server.remove()
+
+
+@pytest.fixture
+def greeting(checked):
+    """What the engine says of its encryption, after a run that went well."""
+
+    def go(endpoint, **changes) -> str:
+        told = checked(plan_for(endpoint, "select 1;", **times(3), **changes))
+        assert told.counters.ok == 6
+        return told.one(Connected).tls
+
+    return go
+
+
+def tls(certificates, mode, root="root", client=None):
+    file = lambda name: str(certificates / name) if name else None  # noqa: E731
+    return Tls(
+        mode=mode,
+        root_certificates=file(root and f"{root}.crt"),
+        certificate=file(client and f"{client}.crt"),
+        key=file(client and f"{client}.key"),
+    )
+
+
+@pytest.mark.parametrize("mode", ["prefer", "require", "verify-ca", "verify-full"])
+def test_with(server, certificates, greeting, io, mode):
+    wanted = tls(certificates, mode, root="root" if "verify" in mode else None)
+    assert greeting(server.endpoint("localhost", tls=wanted), io=io).startswith("TLSv1.3")
+
+
+def test_statements_travel_inside(server, certificates, greeting):
+    endpoint = server.endpoint("127.0.0.1", tls=tls(certificates, "require", root=None))
+    assert greeting(endpoint, query_mode="simple", reconnect_each_transaction=True)
+
+
+def test_a_user_who_must_be_covered(server, certificates, greeting, refused):
+    endpoint = server.endpoint("127.0.0.1", user="covered")
+    assert "Access denied" in refused(plan_for(endpoint, "select 1;")).message
+    wanted = tls(certificates, "prefer", root=None)
+    assert greeting(server.endpoint("127.0.0.1", user="covered", tls=wanted))
+
+
+def test_a_client_certificate_logs_in(server, certificates, greeting, refused):
+    known = {"host": "127.0.0.1", "user": "certified"}
+    assert greeting(server.endpoint(**known, tls=tls(certificates, "verify-full", client="client")))
+    without = server.endpoint(**known, tls=tls(certificates, "verify-full"))
+    assert "Access denied" in refused(plan_for(without, "select 1;")).message
+
+
+def test_an_unknown_authority_is_refused(server, certificates, refused, io):
+    wanted = tls(certificates, "verify-ca", root="stranger")
+    failed = refused(plan_for(server.endpoint("localhost", tls=wanted), "select 1;", io=io))
+    assert failed.message.startswith("TLS: invalid peer certificate")
+    assert failed.hint == HINT
+
+
+def test_no_roots_to_verify_by(server, certificates, refused):
+    wanted = tls(certificates, "verify-ca", root=None)
+    failed = refused(plan_for(server.endpoint("localhost", tls=wanted), "select 1;"))
+    assert (failed.code, failed.hint) == ("bad_tls", HINT)
+
+
+def test_a_server_without_tls(mariadb, certificates, greeting, refused):
+    assert greeting(mariadb.endpoint("127.0.0.1", tls=tls(certificates, "prefer", None))) == ""
+    wanted = tls(certificates, "require", root=None)
+    failed = refused(plan_for(mariadb.endpoint("127.0.0.1", tls=wanted), "select 1;"))
+    assert failed.code == "cannot_connect"
+    assert failed.hint == HINT
