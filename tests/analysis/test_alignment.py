@@ -13,7 +13,8 @@ def intervals():
 
 def reading(time_s, delta, seconds=1.0):
     times = np.asarray(time_s, dtype=float)
-    return Growth(times, np.full(len(times), seconds), np.asarray(delta, dtype=float))
+    lengths = np.broadcast_to(np.asarray(seconds), times.shape)
+    return Growth(times, lengths, np.asarray(delta, dtype=float))
 
 
 def test_only_measured_intervals_count_and_none_that_was_cut_short(intervals):
@@ -34,6 +35,13 @@ def test_intervals_that_readings_do_not_cover_are_unknown(intervals):
     known = ~np.isnan(over_intervals(with_gap, intervals))
     assert np.flatnonzero(known).tolist() == [0, 1, 2, 5, 6]
     assert np.isnan(over_intervals(reading([], []), intervals)).all()
+
+
+def test_a_last_reading_a_little_before_the_end_stands_for_the_whole_interval(intervals):
+    just_before = reading([*range(1, 10), 9.95], [*[1] * 9, 1.9], [*[1.0] * 9, 0.95])
+    assert over_intervals(just_before, intervals)[-2:].tolist() == pytest.approx([1, 2])
+    too_soon = reading([*range(1, 10), 9.85], [*[1] * 9, 1.7], [*[1.0] * 9, 0.85])
+    assert np.isnan(over_intervals(too_soon, intervals)[-1])
 
 
 def test_what_was_read_after_the_load_is_left_out(intervals):

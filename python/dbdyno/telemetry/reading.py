@@ -2,7 +2,8 @@
 
 A source that fails is said to lack, and tried again at its next time. All times stand on one
 grid of whole seconds from the end of the warm-up, so that readings fall on the ends of the
-run's intervals; and every source is read where the measuring ends, wherever that is.
+run's intervals; and every source is read just before the measuring ends, wherever that is:
+once sessions leave, what they publish late would all fall into the last second.
 """
 
 import time
@@ -20,6 +21,8 @@ Origin = TypeVar("Origin")
 Origin_co = TypeVar("Origin_co", covariant=True)
 
 GRID_NS = 1_000_000_000
+BEFORE_END_NS = 25_000_000
+"""Long enough for a reading of all sources while the load is still on."""
 
 
 class Way(Protocol[Origin_co]):
@@ -66,8 +69,8 @@ class Reader(Generic[Origin]):
         self.read_all()
         now_ns = time.monotonic_ns()
         while ticker.sleep_until(at_ns := _next_instant(now_ns, started)):
-            is_end = at_ns == started.measure_end_ns
-            self._read(its for its in self._followed if is_end or its.due_ns <= at_ns)
+            is_last = at_ns == _last_instant(started)
+            self._read(its for its in self._followed if is_last or its.due_ns <= at_ns)
             now_ns = max(time.monotonic_ns(), at_ns)
 
     def read_all(self) -> None:
@@ -98,7 +101,12 @@ class Reader(Generic[Origin]):
 
 
 def _next_instant(now_ns: int, started: Started) -> int:
-    """The next on the grid, or the end of the measuring if that comes before."""
-    begin_ns, end_ns = started.measure_begin_ns, started.measure_end_ns
+    """The next on the grid, or the last under load if that comes before."""
+    begin_ns, last_ns = started.measure_begin_ns, _last_instant(started)
     on_grid = begin_ns + ((now_ns - begin_ns) // GRID_NS + 1) * GRID_NS
-    return end_ns if end_ns is not None and now_ns < end_ns < on_grid else on_grid
+    return last_ns if last_ns is not None and now_ns < last_ns < on_grid else on_grid
+
+
+def _last_instant(started: Started) -> int | None:
+    end_ns = started.measure_end_ns
+    return None if end_ns is None else end_ns - BEFORE_END_NS
