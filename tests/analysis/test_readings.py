@@ -39,6 +39,22 @@ def test_what_was_read_and_did_not_grow_is_zero(recording):
     assert len(growth(recording, "pg_stat_wal", "wal_fpi").delta) == 12
 
 
+def test_a_counter_that_the_source_does_not_have_is_not_zero():
+    """Its first reading tells which it has."""
+    made = MadeRun(seconds=10, warmup=0).counters("io", {"writes": 5.0}, of="heap")
+    assert total(made.recording(), "io", "fsyncs") == 0
+    recording = made.recording()
+    begin_s = recording.tables["samples"]["time_s"].min()
+    for name in ("reads", "writes"):
+        zero = {"time_s": begin_s, "source": "io", "object": "heap", "name": name, "delta": 0.0}
+        counters = recording.tables["counters"]
+        counters.update({key: np.append(counters[key], value) for key, value in zero.items()})
+    assert total(recording, "io", "fsyncs") is None
+    assert total(recording, "io", "reads") == 0
+    assert total(recording, "io", "reads", of="index") == 0
+    assert total(recording, "io", "writes") == 50
+
+
 def test_objects_are_summed_or_taken_one_by_one(recording):
     assert objects(recording, TABLES) == ["accounts", "history"]
     of_one = growth(recording, TABLES, "n_tup_upd", of="history")

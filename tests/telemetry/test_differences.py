@@ -10,9 +10,9 @@ def follow(*readings, levels=()):
     return [differences.take(n * SECOND_NS, reading, 7) for n, reading in enumerate(readings)]
 
 
-def test_the_first_reading_has_levels_and_no_growth():
+def test_the_first_reading_has_levels_and_tells_which_counters_there_are():
     (first,) = follow({"": {"hits": 100, "sessions": 3}}, levels=["sessions"])
-    assert (first.deltas, first.levels) == ([], [("", "sessions", 3)])
+    assert (first.deltas, first.levels) == ([("", "hits", 0)], [("", "sessions", 3)])
     assert (first.seconds, first.was_reset, first.cost_us) == (0.0, False, 7)
 
 
@@ -44,8 +44,12 @@ def test_a_level_is_told_when_it_changes_and_as_nothing_once_it_is_gone():
 
 
 def test_an_object_seen_for_the_first_time_has_no_growth():
-    _, second, third = follow({}, {"new": {"reads": 100}}, {"new": {"reads": 103}})
-    assert second.deltas == []
+    _, second, third = follow(
+        {"old": {"reads": 1}},
+        {"old": {"reads": 1}, "new": {"reads": 100, "hits": 2}},
+        {"old": {"reads": 1}, "new": {"reads": 103, "hits": 2}},
+    )
+    assert second.deltas == [("new", "hits", 0)]
     assert third.deltas == [("new", "reads", 3)]
 
 

@@ -2,8 +2,8 @@
 
 A reading that is absent from the tables is 0 for a counter and unchanged for a level, as
 long as the source was read then: the table ``samples`` tells. What was never read is None
-here, never 0. A column that a server does not have looks like one that never grew: who asks
-for a column of some versions only must know that.
+here, never 0; so is a counter that the source did not have, which its first reading tells. (In
+folders whose first readings tell nothing, such a counter looks like one that never grew.)
 """
 
 from weakref import WeakKeyDictionary
@@ -63,10 +63,10 @@ def objects(recording: Recording, source: str) -> list[str]:
 
 
 def growth(recording: Recording, source: str, name: str, of: str | None = None) -> Growth | None:
-    """A counter over time, of one object or summed over all; None if the source was not read."""
+    """A counter over time, of one object or summed over all; None if it was not read."""
     index = _index(recording)
     readings = index.readings.get(source)
-    if readings is None:
+    if readings is None or not _has(index, source, name):
         return None
     delta = np.zeros(len(readings.time_s))
     for told in _told(index.counters, source, name, of):
@@ -134,6 +134,7 @@ class _Index(Struct, frozen=True):
     readings: dict[str, _Readings]
     counters: _BySource
     levels: _BySource
+    listed: set[str]
 
 
 # Kept for as long as the recording lives: a report asks for a hundred series of it.
@@ -147,8 +148,25 @@ def _index(recording: Recording) -> _Index:
             _readings(tables["samples"]),
             _by_source(tables["counters"], "delta"),
             _by_source(tables["levels"], "value"),
+            _listed(tables["samples"], tables["counters"]),
         )
     return _indexes[recording]
+
+
+def _has(index: _Index, source: str, name: str) -> bool:
+    """Whether the source has a counter of this name, or never told which it has."""
+    told = index.counters.get(source, {})
+    return name in told or source not in index.listed
+
+
+def _listed(samples: Columns, counters: Columns) -> set[str]:
+    """The sources that told at once which counters they have."""
+    begins: dict[str, float] = {}
+    for source, time_s in zip(samples["source"].tolist(), samples["time_s"].tolist(), strict=True):
+        begins.setdefault(source, time_s)
+    zero = counters["delta"] == 0
+    rows = zip(counters["source"][zero].tolist(), counters["time_s"][zero].tolist(), strict=True)
+    return {source for source, time_s in rows if begins.get(source) == time_s}
 
 
 def _readings(samples: Columns) -> dict[str, _Readings]:

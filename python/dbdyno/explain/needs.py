@@ -42,15 +42,14 @@ def grown(case: Case, source: str, name: str, of: str | None = None) -> float:
     and a growth over the transactions is not too large.
     """
     measured = Span(end_s=case.record.duration_s)
-    return needed(total(case.recording, source, name, of, measured), _unread(case, source))
+    found = total(case.recording, source, name, of, measured)
+    return needed(found, _untold(case, source, name))
 
 
 def levels(case: Case, source: str, name: str, of: str | None = None) -> LevelSeries:
     """A level over time, with one reading at least."""
     series = level(case.recording, source, name, of)
-    if series is None and was_read(case.recording, source):
-        raise LackingError(f"{source} tells no {name}")
-    return needed(series, _unread(case, source))
+    return needed(series, _untold(case, source, name))
 
 
 def known_objects(case: Case, source: str) -> list[str]:
@@ -78,6 +77,12 @@ def committed(case: Case) -> int:
     """Transactions that succeeded in the measured part, one at least."""
     counts = case.record.transactions
     return needed(counts.ok if counts and counts.ok else None, "no transaction succeeded")
+
+
+def _untold(case: Case, source: str, name: str) -> str:
+    if was_read(case.recording, source):
+        return f"{source} tells no {name}"
+    return _unread(case, source)
 
 
 def _unread(case: Case, source: str) -> str:

@@ -34,7 +34,8 @@ class Counts(Struct, frozen=True, tag="counts", tag_field="kind"):
 
     ``deltas`` are what counters grew by in the ``seconds`` before ``at_ns`` (0 for the first
     reading, which has none), ``levels`` what was at that instant: each (object, name, value),
-    with an empty object where the source has one row. Deltas that are 0 and levels that
+    with an empty object where the source has one row. Deltas that are 0 are left out, but for
+    one when a counter of this name is seen first, which says that the source has it. Levels that
     did not change are left out; what is not there any more has the level 0. ``was_reset``
     says that counters were set back since the last reading, or that the source was lost in
     between, so that the growth over these seconds is not known and not given.

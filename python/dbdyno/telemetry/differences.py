@@ -1,7 +1,9 @@
 """From readings of cumulative numbers to what they grew by. Pure.
 
 What cannot be known is not told: the first reading of a counter has no growth, nor has one
-after which its source was set back. It never guesses how much there was in between.
+after which its source was set back. It never guesses how much there was in between. That a
+source has a counter is told once, as a growth of 0, so that one that never grows differs from
+one that this server does not have.
 """
 
 from collections.abc import Iterator, Mapping
@@ -23,6 +25,7 @@ class Differences:
         self._before: Reading | None = None
         self._before_ns = 0
         self._levels: dict[tuple[str, str], float] = {}
+        self._names: set[str] = set()
         self._is_broken = False
 
     def forget(self) -> None:
@@ -38,7 +41,7 @@ class Differences:
             source=self._source,
             seconds=0.0 if is_first else (at_ns - self._before_ns) / 1e9,
             cost_us=cost_us,
-            deltas=[] if was_reset else self._grown(reading),
+            deltas=self._new(reading) + ([] if was_reset else self._grown(reading)),
             levels=self._changed(reading),
             was_reset=was_reset,
         )
@@ -62,6 +65,12 @@ class Differences:
         )
         shrunk = (past is not None and now < past for _, _, now, past in self._counters(reading))
         return moved or any(shrunk)
+
+    def _new(self, reading: Reading) -> Told:
+        """Counters that no reading had before, each with the first object that has it."""
+        new = {name: of for of, name, _, _ in self._counters(reading) if name not in self._names}
+        self._names |= new.keys()
+        return [(of, name, 0.0) for name, of in new.items()]
 
     def _grown(self, reading: Reading) -> Told:
         return [
