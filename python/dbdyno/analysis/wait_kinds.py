@@ -33,6 +33,12 @@ KINDS: Mapping[str, WaitKinds] = {
         ("LWLock", "buffer_io", "io"),  # until 13: somebody else reads the page one waits for
         ("LWLock", "bufferio", "io"),
         ("IPC", "bufferio", "io"),
+        ("LWLock", "aio", "io"),  # since 18: somebody else submits or completes one's reads
+        # The sessions that one leads through the list of transactions, or the commit log.
+        ("IPC", "procarraygroup", "lwlock"),
+        ("IPC", "xactgroup", "lwlock"),
+        ("IPC", "cloggroup", "lwlock"),
+        ("Timeout", "spindelay", "lwlock"),
         ("Lock", "", "lock"),
         ("LWLock", "", "lwlock"),
         ("IO", "", "io"),
