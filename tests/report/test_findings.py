@@ -50,6 +50,12 @@ def test_a_clean_run_says_so(ordinary):
     assert "3\u202f% is accounted for by no finding" in shown
 
 
+def test_a_remainder_that_rounds_to_nothing_is_said_in_words(ordinary):
+    shown = section_of(ordinary, "findings", unexplained=0.004)
+    assert "account for all of the clients’ time; their shares may overlap" in shown
+    assert "by no finding" not in shown
+
+
 def test_a_run_that_was_never_explained_claims_nothing(unwatched):
     assert section_of(unwatched, "findings") == ""
     assert section_of(unwatched, "costs") == ""

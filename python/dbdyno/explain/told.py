@@ -13,6 +13,8 @@ from dbdyno.words import THIN_SPACE, percent
 _WIDTH = 100
 _TOP = 3
 _NOTHING = "nothing found above a note"
+_NO_REMAINDER = 0.005
+_ALL_EXPLAINED = "Unexplained: nothing; the findings' shares of the clients' time may overlap."
 _WHOLES = {"client time": "the clients' time", "lost throughput": "the lost throughput"}
 
 
@@ -72,6 +74,8 @@ def _share(finding: Finding) -> str:
 def _remainder(unexplained: float | None) -> str:
     if unexplained is None:
         return "Unexplained: not known, since the server's sessions were not looked at."
+    if unexplained < _NO_REMAINDER:
+        return _ALL_EXPLAINED
     return f"Unexplained: {percent(unexplained)} of the clients' time; no finding accounts for it."
 
 

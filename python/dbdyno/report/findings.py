@@ -9,6 +9,9 @@ _CERTAINTY = {
     "hint": "a hint",
 }
 _SHOWN_REMAINDER = 0.1
+_NO_REMAINDER = 0.005
+
+ALL_EXPLAINED = "The findings account for all of the clients’ time; their shares may overlap."
 
 
 def is_grave(finding: Finding) -> bool:
@@ -41,6 +44,8 @@ def unexplained_words(record: RunRecord) -> str:
     """The remainder, when it is large enough to matter; nothing when it is not known."""
     if record.unexplained is None:
         return ""
+    if record.unexplained < _NO_REMAINDER:
+        return ALL_EXPLAINED if record.findings else ""
     share = percent(record.unexplained)
     if record.unexplained < _SHOWN_REMAINDER:
         return f"Of the clients’ time {share} is accounted for by no finding."
