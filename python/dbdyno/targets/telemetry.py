@@ -31,6 +31,8 @@ class Sessions(Struct, frozen=True):
     wait_event: str
     text: str
     """The beginning of the statement they run, or ran last."""
+    tasks: Sequence[int] = ()
+    """The kernel's number of each, where sessions are threads of one process and it is told."""
 
 
 class Locks(Struct, frozen=True):
@@ -77,7 +79,8 @@ class Telemetry:
     and, when one of them waits for a lock, the locks that have to do with waiting.
     ``conflicts`` tells whether two modes of a lock exclude each other. ``facts`` describes
     tables, indexes, plans and settings as they matter to these statements. ``log_path`` is
-    where the server says its log is, if it says so.
+    where the server says its log is, if it says so. Looks at the sessions must be
+    ``looks_apart_s`` apart, where a server shows old ones to who asks more often.
     """
 
     begin: Callable[[Connection], None]
@@ -90,4 +93,7 @@ class Telemetry:
     log_reader: Callable[[], LogReader]
     log_path: Callable[[Connection], Path | None]
     pid: Callable[[Connection], int]
-    """The server's process of this connection."""
+    """The server's number of this connection, as its sessions and locks have it."""
+    looks_apart_s: float = 0.0
+    sessions_are_processes: bool = True
+    """Whether that is a process of the kernel's, too."""

@@ -27,8 +27,8 @@ class Pace(Struct, frozen=True, kw_only=True):
 
 
 PACES: dict[Level, Pace] = {
-    "basic": Pace(interval_ns=500_000_000, steps_max=1, share=0.01),
-    "full": Pace(interval_ns=20_000_000, steps_max=5, share=0.02),
+    "basic": Pace(interval_ns=500_000_000, steps_max=10, share=0.01),
+    "full": Pace(interval_ns=20_000_000, steps_max=250, share=0.02),
 }
 
 
@@ -38,12 +38,13 @@ def activity_interval_ns(level: Level) -> int | None:
 
 
 class Stride:
-    """Chooses which of the evenly spaced instants to use."""
+    """Chooses which of the evenly spaced instants to use: ``apart_s`` from each other at least."""
 
-    def __init__(self, pace: Pace, cores: int) -> None:
+    def __init__(self, pace: Pace, cores: int, apart_s: float = 0.0) -> None:
         self._pace = pace
         self.interval_ns = pace.interval_ns
         self._bound_ns = pace.share * cores * pace.interval_ns
+        self._steps_min = max(ceil(apart_s * 1e9 / pace.interval_ns), 1)
         self._costs_ns: deque[int] = deque(maxlen=_REMEMBERED)
 
     def learn(self, cost_ns: int) -> None:
@@ -54,7 +55,7 @@ class Stride:
     def steps(self) -> int:
         """Which instants are used: all with 1, every second one with 2, and so on."""
         wanted = ceil(min(self._costs_ns, default=0) / self._bound_ns)
-        return min(max(wanted, 1), self._pace.steps_max)
+        return max(min(wanted, self._pace.steps_max), self._steps_min)
 
     def after(self, number: int, passed: int) -> int:
         """The instant after this one; those until ``passed`` are over."""

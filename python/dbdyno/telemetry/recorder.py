@@ -9,7 +9,7 @@ log, and the machine. The runner's thread only passes on what the engine says.
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Protocol, Self
@@ -24,6 +24,7 @@ from dbdyno.model.telemetry import Level, ServerFacts, TelemetryCost
 from dbdyno.targets.connection import Connection
 from dbdyno.targets.telemetry import ScriptStatement, Telemetry
 from dbdyno.telemetry.joining import Joiner, backends_of
+from dbdyno.telemetry.kernel_waits import KernelWaits
 from dbdyno.telemetry.line import Line
 from dbdyno.telemetry.log_follower import LogFollower
 from dbdyno.telemetry.machine_task import MachineTask
@@ -141,7 +142,7 @@ class Recorder:
         return backends_of(self._last_activity) if self._last_activity else []
 
     def _watching(self, statements: list[ScriptStatement]) -> Task:
-        telemetry = self._watched.telemetry
+        telemetry = self._with_kernel(self._watched.telemetry)
         texts = StatementTexts({its.statement: its.sql for its in statements})
         self._watcher = Watcher(
             self._line(),
@@ -149,10 +150,17 @@ class Recorder:
             self._room,
             Joiner(texts, telemetry.conflicts),
             self._ours,
-            Stride(PACES[self._watched.level], self._watched.cores),
+            Stride(PACES[self._watched.level], self._watched.cores, telemetry.looks_apart_s),
             self._teller,
         )
         return self._watcher
+
+    def _with_kernel(self, telemetry: Telemetry) -> Telemetry:
+        """Looks are completed by what the kernel knows of a server on this machine."""
+        process = self._watched.process_id
+        if process is None or telemetry.sessions_are_processes:
+            return telemetry
+        return replace(telemetry, look=KernelWaits(ROOT, process).added_to(telemetry.look))
 
     def _machine_task(self, engine: int) -> Task:
         data, log = self._watched.data_directory, self._watched.log_path
@@ -177,8 +185,8 @@ class Recorder:
         self._folder.write_facts(self._facts)
 
     def _server_cpu_us(self) -> dict[int, int]:
-        """Of each of our sessions there, so far; nothing when the server is elsewhere."""
-        if self._watched.process_id is None:
+        """Of each of our sessions there, so far; nothing where it is no process of this machine."""
+        if self._watched.process_id is None or not self._watched.telemetry.sessions_are_processes:
             return {}
         found = (read_process(ROOT, pid) for pid in self._ours.copy())
         return {process.pid: process.used.cpu_us for process in found if process}

@@ -7,6 +7,7 @@ from dbdyno.targets.mysql.describe import describe
 from dbdyno.targets.mysql.dialect import MysqlDialect
 from dbdyno.targets.mysql.maintenance import checkpoint, one_instant, settle
 from dbdyno.targets.mysql.tables import find_tables
+from dbdyno.targets.mysql.telemetry import TELEMETRY
 
 TARGET = Target(
     name="mysql",
@@ -20,5 +21,5 @@ TARGET = Target(
     free_connections=free_connections,
     one_instant=one_instant,
     understood=understood,
-    telemetry=None,
+    telemetry=TELEMETRY,
 )

@@ -1,0 +1,27 @@
+"""What a MariaDB or MySQL server is, as far as it decides how the statements of a load fare.
+
+Reads and plans; nothing is carried out, changed or left behind.
+"""
+
+from collections.abc import Sequence
+
+from dbdyno.model.telemetry import ServerFacts
+from dbdyno.targets.connection import Connection
+from dbdyno.targets.mysql.telemetry.facts.plans import plan_facts
+from dbdyno.targets.mysql.telemetry.facts.settings import UNITS, settings
+from dbdyno.targets.mysql.telemetry.facts.tables import table_facts, used_tables
+from dbdyno.targets.telemetry import ScriptStatement
+
+DEBUG_SIGN = "-debug"
+
+
+def facts(connection: Connection, statements: Sequence[ScriptStatement]) -> ServerFacts:
+    """Settings, tables, indexes and plans that matter to these statements."""
+    values = settings(connection)
+    return ServerFacts(
+        settings=values,
+        tables=table_facts(connection, used_tables(connection, statements)),
+        plans=plan_facts(connection, statements),
+        is_debug_build=DEBUG_SIGN in values.get("version", ""),
+        details={"units": {name: unit for name, unit in UNITS.items() if name in values}},
+    )

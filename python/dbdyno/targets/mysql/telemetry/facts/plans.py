@@ -1,0 +1,132 @@
+"""How the server means to carry out each statement, asked without ever carrying one out.
+
+The explanation is prepared with marks for the script's variables and given values that the
+columns really hold: the first that the table shows. What the server refuses to explain is
+left out.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import pymysql
+
+from dbdyno.model.telemetry import PlanFacts
+from dbdyno.targets.connection import Connection
+from dbdyno.targets.mysql.telemetry.facts.tables import used_tables
+from dbdyno.targets.script_text import first_word, pieces
+from dbdyno.targets.telemetry import ScriptStatement
+
+NAME = "dbdyno_explained"
+PLANNED = ("select", "insert", "update", "delete", "with", "replace")
+VARIANT = "custom"
+VARIABLES = ("variable", "parameter")
+MARK = r"([:$]\w+)"
+COMPARED = re.compile(rf"`?(\w+)`?\s*(?:=|<=|>=|<|>|\bin\s*\()\s*{MARK}", re.IGNORECASE)
+BETWEEN = re.compile(rf"`?(\w+)`?\s+between\s+{MARK}\s+and\s+{MARK}", re.IGNORECASE)
+VALUE = "select {column} from {table} where {column} is not null limit 1"
+OWNER = """
+    select concat('`', table_name, '`') from information_schema.columns
+    where table_schema = database() and table_name in %s and column_name = %s limit 1"""
+ANY_VALUE = 1
+
+
+def plan_facts(
+    connection: Connection, statements: Sequence[ScriptStatement]
+) -> tuple[PlanFacts, ...]:
+    """The plans of those that can be explained."""
+    connection.execute("set session transaction read write")  # else no UPDATE is explained
+    try:
+        found = [_plan(connection, statement) for statement in statements]
+    finally:
+        connection.execute("set session transaction read only")
+    return tuple(plan for plan in found if plan)
+
+
+def _plan(connection: Connection, statement: ScriptStatement) -> PlanFacts | None:
+    text = with_marks(statement.sql)
+    if text is None or first_word(statement.sql) not in PLANNED:
+        return None
+    try:
+        explained = _explained(connection, text, _examples(connection, statement))
+    except pymysql.Error:
+        if connection.closed:
+            raise
+        return None
+    plan = json.loads(explained)
+    return PlanFacts(
+        statement=statement.statement,
+        variant=VARIANT,
+        cost=_cost(plan),
+        nodes=tuple(_nodes(plan)),
+        text=explained,
+    )
+
+
+def with_marks(text: str) -> str | None:
+    """With a question mark for each variable; None for several statements in one."""
+    parts = [
+        "?" if piece.kind in VARIABLES else piece.text for piece in pieces(text.strip().rstrip(";"))
+    ]
+    return None if ";" in parts else "".join(parts)
+
+
+def _examples(connection: Connection, statement: ScriptStatement) -> list[Any]:
+    """A value for each variable, in the order of their places."""
+    columns = compared_columns(statement.sql)
+    tables = used_tables(connection, [statement])
+    return [
+        _value(connection, tables, columns[piece.text]) if piece.text in columns else ANY_VALUE
+        for piece in pieces(statement.sql)
+        if piece.kind in VARIABLES
+    ]
+
+
+def compared_columns(text: str) -> dict[str, str]:
+    """The column that each variable is compared with, as far as that is plain."""
+    found = {variable: column for column, variable in COMPARED.findall(text)}
+    for column, *ends in BETWEEN.findall(text):
+        found |= dict.fromkeys(ends, column)
+    return found
+
+
+def _value(connection: Connection, tables: Sequence[str], column: str) -> Any:
+    """The first value of the column that there is."""
+    owner = connection.execute(OWNER, [tables, column]).fetchone() if tables else None
+    query = VALUE.format(column=f"`{column}`", table=owner[0]) if owner else ""
+    row = connection.execute(query).fetchone() if query else None
+    return row[0] if row else ANY_VALUE
+
+
+def _explained(connection: Connection, text: str, values: Sequence[Any]) -> str:
+    """The plan as JSON; the prepared statement is forgotten again."""
+    connection.execute(f"prepare {NAME} from %s", [f"explain format=json {text}"])
+    try:
+        for number, value in enumerate(values):
+            connection.execute(f"set @{NAME}_{number} = %s", [value])
+        given = ", ".join(f"@{NAME}_{number}" for number in range(len(values)))
+        (plan,) = connection.execute(
+            f"execute {NAME}{' using ' if given else ''}{given}"
+        ).fetchone()
+        return str(plan)
+    finally:
+        connection.execute(f"deallocate prepare {NAME}")
+
+
+def _cost(plan: dict[str, Any]) -> float:
+    """As MySQL estimates it; 0 for MariaDB, which does not tell."""
+    block = plan.get("query_block", {})
+    return float(str(block.get("cost_info", {}).get("query_cost", 0)))
+
+
+def _nodes(plan: Any) -> Iterator[tuple[str, str, float]]:
+    """The tables in the order in which they are read, with the way each is."""
+    if isinstance(plan, dict):
+        if "access_type" in plan and "table_name" in plan:
+            rows = plan.get("rows", plan.get("rows_examined_per_scan", 0))
+            yield plan["access_type"], plan["table_name"], float(str(rows))
+        plan = list(plan.values())
+    if isinstance(plan, list):
+        for part in plan:
+            yield from _nodes(part)

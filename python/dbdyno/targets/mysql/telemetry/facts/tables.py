@@ -1,0 +1,83 @@
+"""Tables that statements use: size, rows, and indexes, as the server's statistics have them.
+
+InnoDB keeps the rows in the primary key: its bytes are the table's, and are not counted twice.
+Those of the other indexes the server tells together; each gets an equal part.
+"""
+
+from collections.abc import Sequence
+
+from dbdyno.model.telemetry import IndexFacts, TableFacts
+from dbdyno.targets.connection import Connection
+from dbdyno.targets.script_text import names
+from dbdyno.targets.telemetry import ScriptStatement
+
+TABLES_MAX = 100
+PRIMARY = "PRIMARY"
+FILLFACTOR = 100
+
+NAMED = """
+    select table_name from information_schema.tables
+    where table_schema = database() and table_type = 'BASE TABLE' and table_name in %s
+    order by data_length + index_length desc limit %s"""
+TABLES = """
+    select table_name, coalesce(table_rows, 0), coalesce(data_length, 0),
+        coalesce(index_length, 0), coalesce(avg_row_length, 0), @@innodb_page_size
+    from information_schema.tables
+    where table_schema = database() and table_name in %s order by table_name"""
+COLUMNS = """
+    select table_name, column_name from information_schema.columns
+    where table_schema = database() and table_name in %s order by ordinal_position"""
+INDEXES = """
+    select table_name, index_name, column_name, not non_unique from information_schema.statistics
+    where table_schema = database() and table_name in %s and column_name is not null
+    order by index_name, seq_in_index"""
+
+
+def used_tables(connection: Connection, statements: Sequence[ScriptStatement]) -> list[str]:
+    """The tables of this database that statements name."""
+    words = {name.strip("`").strip('"') for one in statements for name in names(one.sql)}
+    if not words:
+        return []
+    return [name for (name,) in connection.execute(NAMED, [sorted(words), TABLES_MAX]).fetchall()]
+
+
+def table_facts(connection: Connection, tables: Sequence[str]) -> tuple[TableFacts, ...]:
+    """In the order of their names."""
+    if not tables:
+        return ()
+    columns, indexes, found = (
+        connection.execute(query, [list(tables)]).fetchall() for query in (COLUMNS, INDEXES, TABLES)
+    )
+    return tuple(
+        TableFacts(
+            name=name,
+            rows=float(rows),
+            bytes=int(size),
+            pages=int(size) // page_bytes,
+            fillfactor=FILLFACTOR,
+            row_bytes=float(width) or None,
+            columns=tuple(column for of, column in columns if of == name),
+            indexes=_indexes([row[1:] for row in indexes if row[0] == name], int(index_bytes)),
+        )
+        for name, rows, size, index_bytes, width, page_bytes in found
+    )
+
+
+def _indexes(parts: Sequence[tuple[str, str, int]], bytes_together: int) -> tuple[IndexFacts, ...]:
+    """From one row for each column of each index."""
+    columns: dict[str, list[str]] = {}
+    unique: dict[str, bool] = {}
+    for index, column, is_unique in parts:
+        columns.setdefault(index, []).append(column)
+        unique[index] = bool(is_unique)
+    others = max(len(columns.keys() - {PRIMARY}), 1)
+    return tuple(
+        IndexFacts(
+            name=index,
+            columns=tuple(named),
+            is_unique=unique[index],
+            is_primary=index == PRIMARY,
+            bytes=0 if index == PRIMARY else bytes_together // others,
+        )
+        for index, named in columns.items()
+    )

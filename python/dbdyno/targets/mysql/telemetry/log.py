@@ -1,0 +1,103 @@
+"""The error log as it grows: pieces of text in, entries that matter to a run out.
+
+Nothing is opened or followed here. MariaDB writes local time, MySQL what ``log_timestamps``
+says, with a letter for UTC. What is not understood gives nothing: of a deadlock's many lines
+only the first is an entry.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from dbdyno.model.telemetry import LogEntry
+
+LINE_MAX = 1 << 16
+MESSAGE_MAX = 300
+
+HEAD = re.compile(
+    r"(?P<moment>\d{4}-\d\d-\d\d[T ] ?\d?\d:\d\d:\d\d(?:\.\d+)?)(?P<zone>Z|[+-]\d\d:\d\d)?"
+    r" +\d+ \[(?P<severity>\w+)\] (?P<message>.*)"
+)
+LABELS = re.compile(r"^(?:\[[^\]]*\] )*(?:InnoDB: )?")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Topic:
+    """A kind of message: how it begins, what it says, and what is always true of it."""
+
+    name: str
+    begins: str
+    words: Mapping[str, str] = field(default_factory=dict)
+    fixed: Mapping[str, str] = field(default_factory=dict)
+
+    def values(self, message: str) -> dict[str, float | str]:
+        """What could be read."""
+        searched = {name: re.search(pattern, message) for name, pattern in self.words.items()}
+        return {name: found[1] for name, found in searched.items() if found} | dict(self.fixed)
+
+
+TOPICS = (
+    Topic(name="start", begins=r".*: ready for connections"),
+    Topic(
+        name="start",
+        begins=r"Starting crash recovery|Database was not shutdown normally",
+        fixed={"reason": "recovery"},
+    ),
+    Topic(
+        name="stop",
+        begins=r".*(?:Normal shutdown|Received SHUTDOWN)",
+        fixed={"reason": "shutdown"},
+    ),
+    Topic(name="stop", begins=r".*got signal \d+", fixed={"reason": "crash"}),
+    Topic(name="deadlock", begins=r"Transactions? deadlock detected"),
+    Topic(
+        name="aborted_connection",
+        begins=r"Aborted connection",
+        words={"reason": r"\(([^()]*)\)\s*$", "user": r"user: '([^']*)'"},
+    ),
+)
+ERROR = Topic(name="error", begins="")
+
+
+class MysqlLog:
+    """Reads one log from any point on."""
+
+    def __init__(self) -> None:
+        self._rest = ""
+
+    def feed(self, text: str) -> list[LogEntry]:
+        """The entries of the lines that are complete with this piece."""
+        *lines, rest = (self._rest + text).split("\n")
+        self._rest = rest[:LINE_MAX]
+        return [entry for line in lines if (entry := _entry(line.rstrip("\r")))]
+
+
+def _entry(line: str) -> LogEntry | None:
+    head = HEAD.match(line)
+    if head is None:
+        return None
+    message = LABELS.sub("", head["message"])
+    severity = head["severity"].upper()
+    topic = _topic_of(message, severity)
+    if topic is None:
+        return None
+    return LogEntry(
+        at_ns=_moment_ns(head["moment"], head["zone"] or ""),
+        topic=topic.name,
+        severity=severity,
+        message=message[:MESSAGE_MAX],
+        values=topic.values(message),
+    )
+
+
+def _topic_of(message: str, severity: str) -> Topic | None:
+    known = next((topic for topic in TOPICS if re.match(topic.begins, message)), None)
+    return known or (ERROR if severity == "ERROR" else None)
+
+
+def _moment_ns(text: str, zone: str) -> int:
+    """Local time, unless a zone is written."""
+    day, clock = text[:10], text[10:].strip("T ")
+    moment = datetime.fromisoformat(f"{day}T{clock:0>8}{zone}")
+    return round(moment.timestamp() * 1e6) * 1000

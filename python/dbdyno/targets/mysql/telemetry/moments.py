@@ -1,0 +1,142 @@
+"""Sources that are one query each: InnoDB's metrics, files, sizes, replication, sessions in sum."""
+
+from collections.abc import Iterable, Sequence
+
+from dbdyno.model.source import Numbers, Source
+from dbdyno.targets.connection import Connection
+from dbdyno.targets.mysql.telemetry.facts.tables import used_tables
+from dbdyno.targets.mysql.telemetry.names import table_name
+from dbdyno.targets.mysql.telemetry.place import Here, NotHereError
+from dbdyno.targets.mysql.telemetry.transactions import is_queue_long
+from dbdyno.targets.telemetry import ScriptStatement
+
+SIZES_EVERY_S = 5.0
+
+METRICS = "select name, count from information_schema.innodb_metrics where {is_on}"
+METRIC_LEVELS = METRICS + " and (type = 'value' or name like 'os\\_pending\\_%%')"
+IS_ON_MARIADB = "enabled = 1"
+IS_ON_MYSQL = "status = 'enabled'"
+
+# By kind of file; times in picoseconds. What is neither read nor written is nearly all syncs.
+FILES = """
+    select substring_index(event_name, '/', -1) as object,
+        count_read as `reads`, sum_timer_read / 1e6 as `read_us`,
+        sum_number_of_bytes_read as `read_bytes`, count_write as `writes`,
+        sum_timer_write / 1e6 as `write_us`, sum_number_of_bytes_write as `write_bytes`,
+        count_misc as `syncs`, sum_timer_misc / 1e6 as `sync_us`
+    from performance_schema.file_summary_by_event_name
+    where count_star > 0 and (event_name like 'wait/io/file/innodb/%'
+        or event_name like 'wait/io/file/sql/binlog')"""
+
+SIZES = """
+    select name, {size} as bytes from information_schema.{tablespaces}
+    where name in %s"""
+
+SESSIONS = """
+    select count(*) as clients, coalesce(sum(command <> 'Sleep'), 0) as active
+    from information_schema.processlist
+    where id <> connection_id() and command not in ('Daemon', 'Binlog Dump')"""
+TRANSACTIONS = """
+    select coalesce(max(age), 0) as oldest_transaction_s,
+        coalesce(max(if(command = 'Sleep', age, 0)), 0) as oldest_idle_in_transaction_s,
+        coalesce(sum(command = 'Sleep'), 0) as idle_in_transaction
+    from (
+        select timestampdiff(second, trx_started, now()) as age, command
+        from information_schema.innodb_trx
+        join information_schema.processlist on id = trx_mysql_thread_id) as open_ones"""
+
+
+def metrics(connection: Connection, here: Here) -> Source[Connection]:
+    """Those that are enabled; the server itself says which of them are levels."""
+    is_on = IS_ON_MARIADB if here.is_mariadb else IS_ON_MYSQL
+    levels = connection.execute(METRIC_LEVELS.replace("%%", "%").format(is_on=is_on)).fetchall()
+    query = METRICS.format(is_on=is_on)
+    return Source(
+        name="innodb_metrics",
+        read=lambda connection: {
+            "": {name: float(count) for name, count in connection.execute(query).fetchall()}
+        },
+        levels=frozenset(name for name, _ in levels),
+    )
+
+
+def files(_connection: Connection, here: Here) -> Source[Connection]:
+    """Reads, writes and syncs with their times, by kind of file."""
+    if not here.has_schema:
+        raise NotHereError(here.schema_lack)
+    return Source(name="file_io", read=lambda connection: _rows(connection, FILES))
+
+
+def sizes(
+    connection: Connection, here: Here, statements: Sequence[ScriptStatement]
+) -> Source[Connection]:
+    """Of the files of the tables that the statements name, each with its indexes."""
+    if not here.sees_all:
+        raise NotHereError(here.hidden)
+    tablespaces = "innodb_sys_tablespaces" if here.is_mariadb else "innodb_tablespaces"
+    query = SIZES.format(size="file_size", tablespaces=tablespaces)
+    names = [f"{here.database}/{table}" for table in used_tables(connection, statements)]
+
+    def read(connection: Connection) -> dict[str, Numbers]:
+        if not names:
+            return {}
+        found = connection.execute(query, [names]).fetchall()
+        return {
+            table_name(here.database, name.replace("/", ".", 1)): {"bytes": float(size)}
+            for name, size in found
+        }
+
+    return Source(name="sizes", read=read, levels=frozenset({"bytes"}), every_s=SIZES_EVERY_S)
+
+
+def replication(connection: Connection, here: Here) -> Source[Connection]:
+    """How far this server is behind those that it follows."""
+    query = "show all slaves status" if here.is_mariadb else "show replica status"
+    connection.execute(query)
+
+    def read(connection: Connection) -> dict[str, Numbers]:
+        cursor = connection.execute(query)
+        names = [column[0] for column in cursor.description]
+        followed = [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+        return {_channel(one): {"replay_lag_s": lag} for one in followed for lag in _lag(one)}
+
+    return Source(name="replication", read=read, levels=frozenset({"replay_lag_s"}))
+
+
+def _channel(status: dict[str, object]) -> str:
+    return str(status.get("Connection_name") or status.get("Channel_Name") or "source")
+
+
+def _lag(status: dict[str, object]) -> Iterable[float]:
+    """Nothing while it is not known."""
+    for name in ("Seconds_Behind_Master", "Seconds_Behind_Source"):
+        if status.get(name) is not None:
+            yield float(str(status[name]))
+
+
+def sessions_in_sum(_connection: Connection, here: Here) -> Source[Connection]:
+    """How many there are, and the oldest transaction while the list of these is not too dear."""
+
+    def read(connection: Connection) -> dict[str, Numbers]:
+        (counted,) = _rows(connection, f"select '', s.* from ({SESSIONS}) s").values()
+        if not here.sees_all or is_queue_long(connection):
+            return {"": counted}
+        (oldest,) = _rows(connection, f"select '', t.* from ({TRANSACTIONS}) t").values()
+        return {"": {**counted, **oldest}}
+
+    names = "clients active idle_in_transaction oldest_transaction_s oldest_idle_in_transaction_s"
+    return Source(name="sessions", read=read, levels=frozenset(names.split()))
+
+
+def _rows(connection: Connection, query: str) -> dict[str, Numbers]:
+    """The rows of a query whose first column is the object."""
+    cursor = connection.execute(query)
+    names = [column[0] for column in cursor.description][1:]
+    return {
+        row[0]: {
+            name: float(value)
+            for name, value in zip(names, row[1:], strict=True)
+            if value is not None
+        }
+        for row in cursor.fetchall()
+    }

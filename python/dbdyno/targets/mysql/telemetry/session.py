@@ -1,0 +1,38 @@
+"""The connection that telemetry has to itself: made quiet, so that it stands in nobody's way."""
+
+from pathlib import Path
+
+from dbdyno.targets.connection import Connection
+from dbdyno.targets.mysql.telemetry.place import here
+
+QUIET = (
+    "set session transaction read only",
+    "set session transaction isolation level read committed",
+    "set session lock_wait_timeout = 1",
+    "set session innodb_lock_wait_timeout = 1",
+)
+# Either ends our own question after a second.
+PATIENCE_MARIADB = "set session max_statement_time = 1"
+PATIENCE_MYSQL = "set session max_execution_time = 1000"
+
+LOG = "select @@global.log_error, @@global.datadir"
+NOT_A_FILE = ("", "stderr")
+
+
+def begin(connection: Connection) -> None:
+    """Readies a connection of telemetry's own."""
+    patience = PATIENCE_MARIADB if here(connection).is_mariadb else PATIENCE_MYSQL
+    for setting in (*QUIET, patience):
+        connection.execute(setting)
+
+
+def pid(connection: Connection) -> int:
+    """The number of this connection, which the server gives it."""
+    (number,) = connection.execute("select connection_id()").fetchone()
+    return int(number)
+
+
+def log_path(connection: Connection) -> Path | None:
+    """The error log; None where the server writes to where it was started from."""
+    name, folder = connection.execute(LOG).fetchone()
+    return None if (name or "") in NOT_A_FILE else Path(folder, name)

@@ -1,0 +1,77 @@
+"""All that a MariaDB or MySQL server counts, as far as this server and this user give it.
+
+Each source is made and read once before it is offered. What fails becomes ``Missing`` with
+what the server said.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import TypeAlias
+
+import pymysql
+
+from dbdyno.model.source import Missing, Source
+from dbdyno.targets.connection import Connection
+from dbdyno.targets.mysql.telemetry import moments
+from dbdyno.targets.mysql.telemetry.place import PROCESS, Here, NotHereError, here
+from dbdyno.targets.mysql.telemetry.redo import wal_position
+from dbdyno.targets.mysql.telemetry.status import global_status
+from dbdyno.targets.telemetry import ScriptStatement
+
+Maker: TypeAlias = Callable[[Connection, Here], Source[Connection]]
+
+NO_RIGHT = frozenset({1044, 1142, 1143, 1227})
+
+
+def sources(
+    connection: Connection, statements: Sequence[ScriptStatement]
+) -> tuple[list[Source[Connection]], list[Missing]]:
+    """What there is, and what there is not."""
+    place = here(connection)
+    given: list[Source[Connection]] = []
+    missing = list(_hidden(place))
+    for name, make in _makers(statements).items():
+        made = _tried(connection, place, name, make)
+        if isinstance(made, Missing):
+            missing.append(made)
+        else:
+            given.append(made)
+    return given, missing
+
+
+def _makers(statements: Sequence[ScriptStatement]) -> dict[str, Maker]:
+    return {
+        "global_status": global_status,
+        "wal_position": wal_position,
+        "innodb_metrics": moments.metrics,
+        "file_io": moments.files,
+        "sizes": partial(moments.sizes, statements=statements),
+        "replication": moments.replication,
+        "sessions": moments.sessions_in_sum,
+    }
+
+
+def _tried(
+    connection: Connection, place: Here, name: str, make: Maker
+) -> Source[Connection] | Missing:
+    try:
+        source = make(connection, place)
+        source.read(connection)
+    except NotHereError as absent:
+        return Missing(name, str(absent))
+    except pymysql.Error as error:
+        if connection.closed:
+            raise
+        return Missing(name, _said(error))
+    return source
+
+
+def _hidden(place: Here) -> Iterator[Missing]:
+    """What is read, but not in full."""
+    if not place.sees_all:
+        yield Missing("sessions", place.hidden)
+
+
+def _said(error: pymysql.Error) -> str:
+    number, text = (*error.args, "")[:2] if error.args else (0, "")
+    return f"{text}: {PROCESS}" if number in NO_RIGHT else str(text)
