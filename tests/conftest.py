@@ -6,16 +6,20 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 from psycopg import Connection
 from psycopg.conninfo import make_conninfo
 
 from dbdyno.servers.base import Server
 from dbdyno.servers.connecting import endpoint_at
+from dbdyno.servers.mysql.login import login_of
+from dbdyno.servers.mysql.url import login_url
 from dbdyno.servers.postgresql.binaries import embedded_binaries, local_binaries
 from dbdyno.servers.private import start_private
 from dbdyno.servers.spec import ServerSpec
 
 SMALL = {"shared_buffers": "64MB", "max_wal_size": "256MB", "maintenance_work_mem": "64MB"}
+SMALL_INNODB = {"innodb_buffer_pool_size": "64M", "innodb_log_file_size": "64M"}
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -24,6 +28,8 @@ def _session_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("DBDYNO_HOME", str(tmp_path_factory.mktemp("home")))
         for name in ("PGHOST", "PGPORT", "PGUSER", "PGDATABASE", "PGPASSWORD", "PGSERVICE"):
+            patch.delenv(name, raising=False)
+        for name in ("MYSQL_HOST", "MYSQL_TCP_PORT", "MYSQL_UNIX_PORT", "MYSQL_PWD", "MYSQL_HOME"):
             patch.delenv(name, raising=False)
         yield
 
@@ -51,6 +57,13 @@ def embedded_server() -> Iterator[Server]:
         yield server
 
 
+@pytest.fixture(scope="session")
+def mariadb_server() -> Iterator[Server]:
+    """The MariaDB of this machine."""
+    with start_private(ServerSpec("mariadb", settings=SMALL_INNODB), connections=8) as server:
+        yield server
+
+
 @pytest.fixture(params=["local", "embedded"])
 def any_server(request: pytest.FixtureRequest) -> Server:
     """Each server in turn."""
@@ -72,13 +85,21 @@ def new_database() -> Iterator[Callable[[Server], Server]]:
         with server.connect() as connection:
             connection.execute(f"create database {name}")
         made.append((server, name))
-        conninfo = make_conninfo(server.conninfo, dbname=name)
+        conninfo = _in_database(server, name)
         return replace(server, conninfo=conninfo, resolved=endpoint_at(conninfo))
 
     yield make
     for server, name in made:
+        force = " with (force)" if server.endpoint().protocol == "postgresql" else ""
         with server.connect() as connection:
-            connection.execute(f"drop database {name} with (force)")
+            connection.execute(f"drop database {name}{force}")
+
+
+def _in_database(server: Server, name: str) -> str:
+    if server.endpoint().protocol == "postgresql":
+        return make_conninfo(server.conninfo, dbname=name)
+    login = login_of(server.conninfo)
+    return login_url(structs.replace(login, database=name))
 
 
 @pytest.fixture

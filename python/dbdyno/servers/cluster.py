@@ -75,19 +75,14 @@ def remove(folders: list[Path]) -> None:
 def not_started(cluster: Cluster) -> DbdynoError:
     """The error for a server that ended before it was ready."""
     blueprint = cluster.blueprint
-    reason = _failure_reason(cluster.log, blueprint.product.complaint_signs)
+    log = cluster.log.read_text(errors="replace") if cluster.log.exists() else ""
+    lines = log.splitlines() or ["it left no word in its log"]
+    reason = blueprint.product.failure_reason(lines) or lines[-1]
     return DbdynoError(
         "server_failed",
         f"{blueprint.product.title} {blueprint.binaries.version} did not start: {reason}",
         "the reason above is from the server's own log",
     )
-
-
-def _failure_reason(log: Path, signs: tuple[str, ...]) -> str:
-    """The reason in the server's own words: its last complaint, else its last line."""
-    lines = log.read_text(errors="replace").splitlines() if log.exists() else []
-    complaints = [line for line in lines if any(sign in line for sign in signs)]
-    return (complaints or lines or ["it left no word in its log"])[-1]
 
 
 def _socket_folder(folder: Path, name: str) -> Path:

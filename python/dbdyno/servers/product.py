@@ -100,7 +100,8 @@ class Product:
     """A server that dbdyno can start, and what differs from one such to the next.
 
     ``name`` stands after ``--server``. ``settings`` suit a machine and so many connections.
-    ``configure`` writes the files that the commands name. ``stop_signal`` is the quickest way
+    ``configure`` writes the files that the commands name. ``failure_reason`` is the line of a log
+    that says best why the server did not start. ``stop_signal`` is the quickest way
     to end it for good; nothing in its folder is read again.
     """
 
@@ -116,4 +117,4 @@ class Product:
     commands: Callable[[Cluster], list[list[object]]]
     target: Callable[[Cluster], str]
     is_ready: Callable[[Cluster, int], bool]
-    complaint_signs: tuple[str, ...]
+    failure_reason: Callable[[Sequence[str]], str | None]

@@ -30,22 +30,25 @@ TLS_MODES: dict[TlsWord, TlsMode] = {
 def open_connection(target: str) -> MysqlConnection:
     """A control connection to ``target``, a URL that option files and environment complete."""
     login = login_of(target)
-    tls = None if _is_open(login) else _tls_context(login)
+    driver = pymysql.Connection(
+        **_address(login),
+        user=login.user,
+        password=login.password.encode(),  # the driver would take Latin-1
+        database=login.database or None,
+        autocommit=True,
+        connect_timeout=login.connect_timeout_s,
+        program_name=APPLICATION_NAME,
+        ssl=None if _is_open(login) else _tls_context(login),
+        ssl_disabled=_is_open(login),
+        defer_connect=True,
+    )
+    connection = MysqlConnection(driver, login)
     try:
-        driver = pymysql.connect(
-            **_address(login),
-            user=login.user,
-            password=login.password.encode(),  # the driver would take Latin-1
-            database=login.database or None,
-            autocommit=True,
-            connect_timeout=login.connect_timeout_s,
-            program_name=APPLICATION_NAME,
-            ssl=tls,
-            ssl_disabled=_is_open(login),
-        )
+        driver.connect()
     except pymysql.Error as error:
+        connection.close()  # after a refusal the driver leaves its socket open
         raise refusal(error, login) from None
-    return MysqlConnection(driver, login)
+    return connection
 
 
 def _is_open(login: Login) -> bool:

@@ -1,5 +1,7 @@
 """The folder of a private MariaDB or MySQL: its files, its socket, and when it is ready."""
 
+from collections.abc import Sequence
+
 from dbdyno.model.plan import Address, TcpAddress, UnixSocket
 from dbdyno.servers.cluster import LOOPBACK, write_private
 from dbdyno.servers.mysql.binaries import base_folder
@@ -72,3 +74,8 @@ def target(cluster: Cluster) -> str:
 def is_ready(cluster: Cluster, _pid: int) -> bool:
     """The server says so in its log, once the first statements have run."""
     return "ready for connections" in cluster.log.read_text(errors="replace")
+
+
+def failure_reason(lines: Sequence[str]) -> str | None:
+    """The first complaint: what follows from it comes after it."""
+    return next((line for line in lines if any(sign in line for sign in COMPLAINT_SIGNS)), None)

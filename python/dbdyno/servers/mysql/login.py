@@ -87,9 +87,7 @@ def _given(target: str) -> dict[str, str]:
     try:
         parts = urlsplit(target)
         port = parts.port
-        query = dict(
-            parse_qsl(parts.query, keep_blank_values=True, strict_parsing=bool(parts.query))
-        )
+        query = dict(parse_qsl(parts.query, keep_blank_values=True))
     except ValueError:
         raise DbdynoError("bad_target", "cannot read the target: it is no URL", HINT) from None
     _refuse_unknown(query)

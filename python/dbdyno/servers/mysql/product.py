@@ -57,5 +57,5 @@ PRODUCT = Product(
     commands=_commands,
     target=folder.target,
     is_ready=folder.is_ready,
-    complaint_signs=folder.COMPLAINT_SIGNS,
+    failure_reason=folder.failure_reason,
 )

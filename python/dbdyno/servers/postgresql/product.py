@@ -2,6 +2,7 @@
 
 import locale
 import signal
+from collections.abc import Sequence
 
 from psycopg import conninfo
 
@@ -17,6 +18,7 @@ from dbdyno.servers.product import Cluster, Product
 
 USER = "postgres"
 UNIX_PORT = 5432  # only a part of the socket's name: each server has a folder to itself
+COMPLAINT_SIGNS = ("FATAL:", "PANIC:", "error:", "ERROR:")
 STATUS_LINE = 7  # of postmaster.pid, counted from 0
 
 
@@ -81,6 +83,12 @@ def _is_ready(cluster: Cluster, pid: int) -> bool:
     )
 
 
+def _failure_reason(lines: Sequence[str]) -> str | None:
+    """The last complaint: after it the server gave up."""
+    complaints = [line for line in lines if any(sign in line for sign in COMPLAINT_SIGNS)]
+    return complaints[-1] if complaints else None
+
+
 def _locale() -> str:
     """Order by code point, on machines with and without UTF-8 locales."""
     before = locale.setlocale(locale.LC_CTYPE)
@@ -105,5 +113,5 @@ PRODUCT = Product(
     commands=_commands,
     target=_target,
     is_ready=_is_ready,
-    complaint_signs=("FATAL:", "PANIC:", "error:", "ERROR:"),
+    failure_reason=_failure_reason,
 )

@@ -1,0 +1,197 @@
+"""A private MariaDB: made, reached, told about, and gone."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from dbdyno.errors import DbdynoError
+from dbdyno.servers import kept
+from dbdyno.servers.base import Server
+from dbdyno.servers.mysql.binaries import Brand
+from dbdyno.servers.mysql.mariadb import BRAND, PRODUCT
+from dbdyno.servers.mysql.product import BRAND as MYSQL
+from dbdyno.servers.mysql.settings import known_settings
+from dbdyno.servers.private import start_private
+from dbdyno.servers.processes import is_running, mark_of
+from dbdyno.servers.settings import GIB, Machine, Setting
+from dbdyno.servers.spec import ServerSpec
+from tests.conftest import SMALL_INNODB
+
+OWNER = """
+import sys
+from dbdyno.servers.private import start_private
+from dbdyno.servers.spec import ServerSpec
+settings = {"innodb_buffer_pool_size": "64M", "innodb_log_file_size": "64M"}
+server = start_private(ServerSpec("mariadb", settings=settings), connections=1)
+print(server.process_id, server.data_directory.parent, flush=True)
+sys.stdin.read()
+"""
+
+
+def spec(**settings: str) -> ServerSpec:
+    return ServerSpec("mariadb", settings={**SMALL_INNODB, **settings})
+
+
+def test_it_answers_and_leaves_nothing(home: Path) -> None:
+    with start_private(spec(), connections=200) as server:
+        assert server.process_id is not None
+        process = mark_of(server.process_id)
+        with server.connect() as connection:
+            found = connection.execute("select @@max_connections, database(), @@skip_networking")
+            assert found.fetchone() == (220, "dbdyno", 1)
+        assert server.data_directory is not None
+        assert server.data_directory.parent.stat().st_mode & 0o777 == 0o700
+        assert server.endpoint().protocol == "mysql"
+    assert not is_running(process)
+    assert [path.name for path in (home / "private").iterdir()] == ["lock"]
+
+
+def test_option_files_of_a_person_do_not_reach_it(
+    mariadb_server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / ".my.cnf").write_text("[client]\npassword=of-another-server\n")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    with mariadb_server.connect() as connection:
+        assert connection.execute("select 1").fetchone() == (1,)
+
+
+def test_tcp_is_loopback_with_a_password(home: Path) -> None:
+    with start_private(spec(), connections=8, tcp=True) as server:
+        endpoint = server.endpoint()
+        assert endpoint.address.tcp
+        assert endpoint.address.tcp.host == "127.0.0.1"
+        assert endpoint.password
+        assert endpoint.password not in server.url
+        assert endpoint.password not in repr(server)
+        with server.connect() as connection:
+            accounts = connection.execute(
+                "select host from mysql.global_priv where user = 'root' and host in "
+                "('127.0.0.1', '::1') and json_value(priv, '$.authentication_string') = ''"
+            )
+            assert accounts.fetchall() == ()
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_it_dies_with_dbdyno(home: Path, number: signal.Signals) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", OWNER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as owner:
+        assert owner.stdout is not None
+        pid, _, folder = owner.stdout.readline().strip().partition(" ")
+        process = mark_of(int(pid))
+        owner.send_signal(number)
+    deadline = time.monotonic() + 10
+    while Path(folder).exists() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert not is_running(process)
+    assert not Path(folder).exists()
+
+
+def test_it_can_be_kept(home: Path) -> None:
+    server = kept.start_kept("bench", spec(), connections=8)
+    assert server.process_id is not None
+    process = mark_of(server.process_id)
+    try:
+        (line,) = kept.list_kept()
+        assert (line.product, line.running) == ("MariaDB", True)
+        assert kept.product_of_kept("bench") is PRODUCT
+        with kept.find_kept("bench").connect() as connection:
+            assert connection.execute("select 1").fetchone() == (1,)
+        assert "ready for connections" in kept.log_of_kept("bench").read_text()
+    finally:
+        kept.stop_kept("bench")
+    assert not is_running(process)
+
+
+def test_a_failed_start_gives_the_servers_own_reason(home: Path) -> None:
+    with pytest.raises(DbdynoError, match=r"MariaDB .* did not start: .*no_such_plugin") as caught:
+        start_private(spec(plugin_load_add="no_such_plugin"), connections=8)
+    assert caught.value.code == "server_failed"
+    assert [path.name for path in (home / "private").iterdir()] == ["lock"]
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "code", "words"),
+    [
+        ("innodb_bufer_pool_size", "1G", "unknown_setting", "innodb_buffer_pool_size"),
+        ("innodb_buffer_pool_size", "banana", "bad_setting", "banana"),
+        ("max_connections", "0", "bad_setting", "adjusted to 10"),
+        ("character_set_server", "utf9", "bad_setting", "utf9"),
+    ],
+)
+def test_settings_are_judged_by_the_server_itself(
+    home: Path, name: str, value: str, code: str, words: str
+) -> None:
+    with pytest.raises(DbdynoError) as caught:
+        start_private(spec(**{name: value}), connections=8)
+    assert caught.value.code == code
+    assert words in str(caught.value)
+    assert list((home / "private").iterdir()) == []
+
+
+def test_settings_follow_the_machine() -> None:
+    machine = Machine(memory_bytes=32 * GIB, disk_free_bytes=500 * GIB)
+    binaries = BRAND.find(ServerSpec("mariadb"))
+    chosen = {s.name: s.value for s in PRODUCT.settings(machine, 500, binaries)}
+    assert chosen["innodb_buffer_pool_size"] == "8192M"
+    assert chosen["innodb_log_file_size"] == "2048M"
+    assert chosen["max_connections"] == "520"
+    assert not {"innodb_flush_log_at_trx_commit", "performance_schema"} & chosen.keys()
+
+
+def test_every_setting_of_ours_is_known_to_it() -> None:
+    machine = Machine(memory_bytes=GIB, disk_free_bytes=GIB)
+    binaries = BRAND.find(ServerSpec("mariadb"))
+    settings = PRODUCT.settings(machine, 8, binaries)
+    PRODUCT.check(binaries, settings)
+    assert {setting.name for setting in settings} <= set(known_settings(binaries.server))
+
+
+def test_values_cannot_break_out_of_the_configuration(home: Path) -> None:
+    value = 'it\'s "so"\nskip_grant_tables=1 \\ # no comment'
+    with start_private(spec(init_connect=value), connections=8) as server, server.connect() as one:
+        found = one.execute("select @@global.init_connect, current_user()").fetchone()
+    assert found == (value, "root@localhost")
+
+
+def test_absent_programs_name_the_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(DbdynoError) as caught:
+        MYSQL.find(ServerSpec("mysql"))
+    assert "apt-get install mysql-server" in caught.value.hint
+    with pytest.raises(DbdynoError, match="MariaDB 5 is not installed here"):
+        BRAND.find(ServerSpec("mariadb", major=5))
+    with pytest.raises(DbdynoError, match="does not hold MariaDB's programs"):
+        BRAND.find(ServerSpec("mariadb", path=tmp_path))
+
+
+def test_a_mysqld_of_the_other_kind_is_not_taken(tmp_path: Path) -> None:
+    server = BRAND.find(ServerSpec("mariadb")).server
+    (tmp_path / "mysqld").symlink_to(server)
+    with pytest.raises(DbdynoError, match="does not hold MySQL's programs"):
+        MYSQL.find(ServerSpec("mysql", path=tmp_path))
+
+
+def test_a_program_that_does_not_run_is_told(tmp_path: Path) -> None:
+    brand = Brand("MariaDB", is_mariadb=True, servers=("it",), installers=("it",), package="p")
+    (tmp_path / "it").write_text("#!/bin/sh\necho no such library >&2; exit 127\n")
+    (tmp_path / "it").chmod(0o755)
+    assert os.access(tmp_path / "it", os.X_OK)
+    with pytest.raises(DbdynoError, match="does not run: no such library"):
+        brand.find(ServerSpec("mariadb", path=tmp_path))
+
+
+@pytest.mark.parametrize("promise", ["full", "relaxed", "none"])
+def test_the_promise_reaches_the_server(home: Path, promise: str) -> None:
+    wanted = spec().with_durability(promise)  # type: ignore[arg-type]
+    with start_private(wanted, connections=8) as server, server.connect() as connection:
+        query = "select @@innodb_flush_log_at_trx_commit, @@innodb_doublewrite"
+        flush = {"full": (1, 1), "relaxed": (2, 1), "none": (0, 0)}
+        assert connection.execute(query).fetchone() == flush[promise]
+        assert Setting(
+            "sync_binlog", "1" if promise == "full" else "0", f"durability {promise}"
+        ) in (server.settings)

@@ -1,0 +1,173 @@
+"""MySQL and MariaDB servers that are there, and refusals that say what to do."""
+
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from dbdyno.errors import DbdynoError
+from dbdyno.servers.base import Server
+from dbdyno.servers.existing import use_existing
+from dbdyno.servers.private import start_private
+from dbdyno.servers.spec import ServerSpec
+from tests.conftest import SMALL_INNODB
+
+SECRET = "s3cret wörd"
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("tls")
+    command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2"]
+    files = ["-keyout", folder / "server.key", "-out", folder / "server.crt"]
+    names = ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"]
+    subprocess.run([*command, *files, *names], check=True, capture_output=True)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def tcp_server(certificate: Path) -> Iterator[Server]:
+    settings = {
+        **SMALL_INNODB,
+        "ssl_cert": str(certificate / "server.crt"),
+        "ssl_key": str(certificate / "server.key"),
+        "extra_max_connections": "1",
+    }
+    spec = ServerSpec("mariadb", settings=settings)
+    with start_private(spec, connections=8, tcp=True) as server:
+        with server.connect() as connection:
+            for account, needs in (("clerk", "require none"), ("guarded", "require ssl")):
+                connection.execute(f"create user {account}@'%' identified by '{SECRET}' {needs}")
+                connection.execute(f"grant all on dbdyno.* to {account}@'%'")
+            connection.execute("create user busy@'%' with max_user_connections 1")
+            connection.execute("create user closed@'%' account lock")
+        yield server
+
+
+def port_of(server: Server) -> int:
+    address = server.endpoint().address.tcp
+    assert address
+    return address.port
+
+
+@pytest.fixture
+def url(tcp_server: Server, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The way there, with the password in the environment."""
+    monkeypatch.setenv("MYSQL_PWD", SECRET)
+    return f"127.0.0.1:{port_of(tcp_server)}"
+
+
+def test_a_socket_leads_to_the_same_server(mariadb_server: Server) -> None:
+    server = use_existing(mariadb_server.url)
+    assert not server.is_private
+    assert server.url == mariadb_server.url
+    assert server.process_id == mariadb_server.process_id
+    assert server.data_directory == mariadb_server.data_directory
+    with server.connect() as connection:
+        assert connection.execute("select database()").fetchone() == ("dbdyno",)
+
+
+def test_tcp_with_a_password_beyond_latin(tcp_server: Server, url: str) -> None:
+    server = use_existing(f"mysql://clerk@{url}/dbdyno")
+    endpoint = server.endpoint()
+    assert (endpoint.user, endpoint.password, endpoint.database) == ("clerk", SECRET, "dbdyno")
+    assert server.process_id == tcp_server.process_id
+    assert SECRET not in server.url
+    assert SECRET not in repr(server)
+
+
+def test_later_connections_need_no_environment(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    server = use_existing(f"mysql://clerk@{url}/dbdyno")
+    monkeypatch.delenv("MYSQL_PWD")
+    with server.connect() as connection:
+        assert connection.execute("select 1").fetchone() == (1,)
+
+
+@pytest.mark.parametrize(
+    ("asked", "agreed"),
+    [
+        ("DISABLED", "disable"),
+        ("PREFERRED", "require"),
+        ("REQUIRED", "require"),
+        ("VERIFY_CA", "verify-ca"),
+        ("VERIFY_IDENTITY", "verify-full"),
+    ],
+)
+def test_the_tls_mode_is_the_one_agreed(
+    url: str, certificate: Path, asked: str, agreed: str
+) -> None:
+    roots = certificate / "server.crt"
+    tls = use_existing(f"mysql://clerk@{url}/?ssl-mode={asked}&ssl-ca={roots}").endpoint().tls
+    assert tls.mode == agreed
+    assert tls.root_certificates == (str(roots) if agreed.startswith("verify") else None)
+
+
+@pytest.mark.parametrize(
+    ("who", "rest", "code", "words"),
+    [
+        ("clerk:wrong", "/dbdyno", "wrong_password", "clerk"),
+        ("nobody", "/dbdyno", "wrong_password", "nobody"),
+        ("guarded", "/dbdyno?ssl-mode=DISABLED", "wrong_password", "guarded"),
+        ("clerk", "/none_such", "no_rights", "none_such"),
+        ("closed:", "/?no-defaults", "no_rights", "locked"),
+        ("clerk", "/dbdyno?ssl-mode=VERIFY_CA&no-defaults", "tls_failed", "certificate"),
+        ("clerk", "/dbdyno?ssl-ca=/nowhere.pem", "tls_failed", "/nowhere.pem"),
+    ],
+)
+def test_a_refusal_says_what_and_what_next(
+    url: str, who: str, rest: str, code: str, words: str
+) -> None:
+    with pytest.raises(DbdynoError) as caught:
+        use_existing(f"mysql://{who}@{url}{rest}")
+    assert (caught.value.code, words in caught.value.message) == (code, True), caught.value
+    assert caught.value.hint
+    assert SECRET not in str(caught.value)
+
+
+def test_what_requires_tls_gets_it(url: str) -> None:
+    assert use_existing(f"mysql://guarded@{url}/dbdyno").endpoint().tls.mode == "require"
+
+
+@pytest.mark.parametrize(
+    ("target", "words"),
+    [
+        ("mysql://u@127.0.0.1:1/d", "refused"),
+        ("mysql://u@name.invalid/d", "name.invalid"),
+        ("mysql://u@localhost/d?socket=/nowhere/mysql.sock", "socket /nowhere/mysql.sock: "),
+    ],
+)
+def test_a_server_that_is_not_there(target: str, words: str) -> None:
+    with pytest.raises(DbdynoError) as caught:
+        use_existing(target)
+    assert caught.value.code == "unreachable"
+    assert words in caught.value.message
+    assert caught.value.hint
+
+
+def test_a_database_that_is_not_there(mariadb_server: Server) -> None:
+    with pytest.raises(DbdynoError) as caught:
+        use_existing(mariadb_server.url.replace("/dbdyno", "/none_such"))
+    assert caught.value.code == "missing_database"
+
+
+def test_a_user_who_has_all_their_connections(tcp_server: Server) -> None:
+    target = f"mysql://busy@127.0.0.1:{port_of(tcp_server)}/?no-defaults"
+    server = use_existing(target)
+    with server.connect(), pytest.raises(DbdynoError) as caught:
+        server.connect()
+    assert caught.value.code == "too_many_connections"
+
+
+def test_transport_that_must_be_secure(mariadb_server: Server, tcp_server: Server) -> None:
+    with tcp_server.connect() as connection:
+        connection.execute("set global require_secure_transport = on")
+        try:
+            with pytest.raises(DbdynoError) as caught:
+                use_existing(
+                    f"mysql://busy@127.0.0.1:{port_of(tcp_server)}/?no-defaults&ssl-mode=DISABLED"
+                )
+        finally:
+            connection.execute("set global require_secure_transport = off")
+    assert caught.value.code == "tls_required"
+    assert "ssl-mode=REQUIRED" in caught.value.hint

@@ -1,0 +1,138 @@
+"""Where a ``mysql://`` target leads, with option files and environments as people have them."""
+
+from pathlib import Path
+
+import pytest
+
+from dbdyno.errors import DbdynoError
+from dbdyno.model.plan import Address, TcpAddress, UnixSocket
+from dbdyno.servers.mysql import login as logins, option_files
+from dbdyno.servers.mysql.login import login_of
+from dbdyno.servers.mysql.url import login_url
+
+SECRET = "s3cret # word"
+
+
+@pytest.fixture(autouse=True)
+def _own_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No option file of the machine that runs the tests has a say."""
+    monkeypatch.setattr(option_files, "SYSTEM_FILES", (tmp_path / "etc.cnf",))
+    monkeypatch.setattr(logins, "SOCKETS", (str(tmp_path / "usual.sock"),))
+    monkeypatch.setenv("HOME", str(tmp_path))
+
+
+def tcp(host: str, port: int) -> Address:
+    return Address(tcp=TcpAddress(host=host, port=port))
+
+
+def unix(path: str | Path) -> Address:
+    return Address(unix=UnixSocket(path=str(path)))
+
+
+@pytest.mark.parametrize(
+    ("target", "address"),
+    [
+        ("mysql://u@db.example:3307/d", tcp("db.example", 3307)),
+        ("mariadb://u@db.example/d", tcp("db.example", 3306)),
+        ("mysql://u@[::1]:3307/d", tcp("::1", 3307)),
+        ("mysql://u@localhost:3307/d", tcp("localhost", 3307)),
+        ("mysql://u@127.0.0.1/d", tcp("127.0.0.1", 3306)),
+        ("mysql://u@localhost/d?socket=/run/x.sock", unix("/run/x.sock")),
+        ("mysql://u@/d?socket=/run/x%20y.sock", unix("/run/x y.sock")),
+    ],
+)
+def test_host_port_and_socket(target: str, address: Address) -> None:
+    assert login_of(target, {}).address == address
+
+
+def test_this_machine_means_its_socket(tmp_path: Path) -> None:
+    assert login_of("mysql://u@localhost/d", {}).address == unix(tmp_path / "usual.sock")
+    told = {"MYSQL_UNIX_PORT": "/run/told.sock"}
+    assert login_of("mysql://", told).address == unix("/run/told.sock")
+
+
+def test_words_are_decoded() -> None:
+    login = login_of("mysql://some%40one:p%2Fw%3A%25@h/d%20b", {})
+    assert (login.user, login.password, login.database) == ("some@one", "p/w:%", "d b")
+
+
+def test_option_files_complete_what_the_target_leaves_open(tmp_path: Path) -> None:
+    (tmp_path / "etc.cnf").write_text("[client]\nuser=system\nhost=far\nport = 3310\n")
+    (tmp_path / ".my.cnf").write_text(
+        "# mine\n[mysqld]\nuser=mysql\n\n[client]\nuser = 'clerk'\n"
+        f'password = "{SECRET}"\nssl-mode=required # always\n[mysql]\nuser=other\n'
+    )
+    login = login_of("mysql:///bench", {})
+    assert (login.user, login.password, login.tls) == ("clerk", SECRET, "REQUIRED")
+    assert login.address == tcp("far", 3310)
+    assert login_of("mysql://me:mine@near:1/d", {}).password == "mine"
+    assert login_of("mysql://me@near/d?no-defaults", {}).password == ""
+
+
+def test_files_include_others(tmp_path: Path) -> None:
+    folder = tmp_path / "conf.d"
+    folder.mkdir()
+    (folder / "b.cnf").write_text("[client-server]\nport=2\nhost=h\n")
+    (folder / "a.cnf").write_text(f"[client]\nport=1\nuser=included\n!include {tmp_path}/.my.cnf\n")
+    (folder / "c.txt").write_text("[client]\nport=3\n")
+    (tmp_path / ".my.cnf").write_text(f"!includedir {folder}\n!include {tmp_path}/missing.cnf\n")
+    login = login_of("mysql://", {})
+    assert (login.user, login.address) == ("included", tcp("h", 2))
+
+
+def test_a_file_that_others_may_write_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / ".my.cnf").write_text("[client]\nuser=planted\n")
+    (tmp_path / ".my.cnf").chmod(0o666)
+    assert login_of("mysql://", {}).user != "planted"
+
+
+def test_files_come_before_the_environment(tmp_path: Path) -> None:
+    told = {"MYSQL_HOST": "told", "MYSQL_TCP_PORT": "3311", "MYSQL_PWD": "word"}
+    assert login_of("mysql://u@/d", told).address == tcp("told", 3311)
+    (tmp_path / ".my.cnf").write_text("[client]\nhost=filed\n")
+    login = login_of("mysql://u@/d", told)
+    assert (login.address, login.password) == (tcp("filed", 3311), "word")
+
+
+@pytest.mark.parametrize(
+    ("options", "word"),
+    [
+        ("", "PREFERRED"),
+        ("skip-ssl", "DISABLED"),
+        ("ssl", "REQUIRED"),
+        ("ssl_ca=/ca.pem", "VERIFY_CA"),
+        ("ssl-verify-server-cert\nssl-ca=/ca.pem", "VERIFY_IDENTITY"),
+        ("ssl-mode=verify_ca", "VERIFY_CA"),
+    ],
+)
+def test_tls_in_the_words_of_both(tmp_path: Path, options: str, word: str) -> None:
+    (tmp_path / ".my.cnf").write_text(f"[client]\n{options}\n")
+    assert login_of("mysql://", {}).tls == word
+
+
+def test_a_login_is_written_down_whole() -> None:
+    target = "mysql://u:p%40w@h:1/d?ssl-mode=VERIFY_CA&ssl-ca=/a%20b.pem&connect-timeout=3"
+    login = login_of(target, {})
+    assert login_of(login_url(login), {"MYSQL_PWD": "other"}) == login
+
+
+@pytest.mark.parametrize(
+    ("target", "words"),
+    [
+        ("mysql://clerk:hush@host:port/db", "it is no URL"),
+        ("mysql://clerk:hu/sh@host/db", "it is no URL"),
+        ("mysql://clerk:hush@[::1/db", "it is no URL"),
+        ("mysql://clerk:hush@host/db?soket=/x", "'soket'"),
+        ("mysql://clerk:hush@host/db?ssl-mode=MAYBE", "ssl-mode cannot be MAYBE"),
+        ("mysql://clerk:hush@host/db?connect-timeout=soon", "connect-timeout must be a number"),
+    ],
+)
+def test_a_target_that_cannot_be_read_says_why_without_the_password(
+    target: str, words: str
+) -> None:
+    with pytest.raises(DbdynoError) as caught:
+        login_of(target, {})
+    assert caught.value.code == "bad_target"
+    assert words in caught.value.message
+    assert caught.value.hint
+    assert not {"hush", "hu"} & set(f"{caught.value.message} {caught.value.hint}".split())
