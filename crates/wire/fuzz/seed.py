@@ -6,7 +6,7 @@ A fuzzer that starts from nothing spends its time on length fields.
 from pathlib import Path
 
 FUZZ = Path(__file__).parent
-RECORDINGS = FUZZ.parent / "tests" / "postgres" / "recordings"
+TESTS = FUZZ.parent / "tests"
 
 
 def side(recording: str, mark: str) -> bytes:
@@ -17,13 +17,15 @@ def side(recording: str, mark: str) -> bytes:
 
 def main() -> None:
     """Writes the corpus of each target."""
-    for target, mark, prefixes in [
-        ("postgres_client", "<", [b"\x00", b"\xfe", b"\xff"]),
-        ("postgres_server", ">", [b""]),
+    for protocol, role, mark, prefixes in [
+        ("postgres", "client", "<", [b"\x00", b"\xfe", b"\xff"]),
+        ("postgres", "server", ">", [b""]),
+        ("mysql", "client", "<", [b"\x06", b"\xfd", b"\xfe", b"\xff"]),
+        ("mysql", "server", ">", [b""]),
     ]:
-        corpus = FUZZ / "corpus" / target
+        corpus = FUZZ / "corpus" / f"{protocol}_{role}"
         corpus.mkdir(parents=True, exist_ok=True)
-        for path in RECORDINGS.glob("*/*.txt"):
+        for path in (TESTS / protocol / "recordings").glob("*/*.txt"):
             received = side(path.read_text(), mark)
             for number, prefix in enumerate(prefixes):
                 (corpus / f"{path.parent.name}-{path.stem}-{number}").write_bytes(prefix + received)

@@ -7,24 +7,24 @@
 //! commands and sent by `request` (with `command`, `parameter` and `placeholder`), and `exchange`
 //! walks what comes back; `rows` and `column` read what is kept.
 
-mod capability;
+pub(crate) mod capability;
 mod column;
-mod command;
+pub(crate) mod command;
 mod config;
 mod connection;
 mod error_packet;
 mod event;
 mod exchange;
-mod fields;
+pub(crate) mod fields;
 mod greeting;
 mod login;
 mod method;
-mod packet;
+pub(crate) mod packet;
 mod parameter;
 mod password;
 mod placeholder;
 mod request;
-mod rows;
+pub(crate) mod rows;
 mod rsa;
 mod session;
 mod statements;

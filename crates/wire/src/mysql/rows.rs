@@ -13,7 +13,7 @@ const NULL_MAP_OFFSET: usize = 2;
 
 /// How the values of a row are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Format {
+pub(crate) enum Format {
     Text,
     Binary,
 }

@@ -16,8 +16,6 @@ pub(crate) trait Peer {
     fn send(&mut self, bytes: &[u8]);
     /// What the server sends next; empty at its end.
     fn receive(&mut self) -> Vec<u8>;
-    /// Encrypts what follows, where there is something to encrypt.
-    fn encrypt(&mut self) {}
 }
 
 /// Says one thing, whatever it hears.

@@ -113,10 +113,6 @@ impl Peer for Recorder<'_> {
         self.recording.note(Side::Server, &bytes);
         bytes
     }
-
-    fn encrypt(&mut self) {
-        self.peer.encrypt();
-    }
 }
 
 #[test]

@@ -160,34 +160,40 @@ impl Player<'_> {
     fn settle(&mut self) -> Result<bool, ProtocolError> {
         let mut out = Vec::new();
         loop {
-            while let Some(event) = self.connection.poll(&mut out)? {
-                let turn = turn(&event);
-                self.events.push(describe(&event));
-                match turn {
-                    Turn::Server => {}
-                    Turn::Client => return Ok(true),
-                    Turn::Encryption => self.encrypt(&mut out),
-                    Turn::Nobody => return Ok(false),
+            let turn = match self.connection.poll(&mut out)? {
+                Some(event) => {
+                    self.events.push(describe(&event));
+                    turn(&event)
                 }
+                None => Turn::Network,
+            };
+            self.peer.send(&out);
+            out.clear();
+            match turn {
+                Turn::Server => {}
+                Turn::Client => return Ok(true),
+                Turn::Encryption => self.go_on_encrypted(),
+                Turn::Network if self.receive() => {}
+                Turn::Network | Turn::Nobody => return Ok(false),
             }
-            if !out.is_empty() {
-                self.peer.send(&out);
-                out.clear();
-            }
-            let received = self.peer.receive();
-            if received.is_empty() {
-                self.events.push("end of the connection".into());
-                return Ok(false);
-            }
-            assert_eq!(self.connection.feed(&received), received.len());
         }
     }
 
-    fn encrypt(&mut self, out: &mut Vec<u8>) {
-        self.peer.send(out);
-        out.clear();
-        self.peer.encrypt();
-        self.connection.encrypted(out);
+    /// False at the end of the connection.
+    fn receive(&mut self) -> bool {
+        let received = self.peer.receive();
+        if received.is_empty() {
+            self.events.push("end of the connection".into());
+        }
+        assert_eq!(self.connection.feed(&received), received.len());
+        !received.is_empty()
+    }
+
+    /// A recording has in the clear what went encrypted.
+    fn go_on_encrypted(&mut self) {
+        let mut out = Vec::new();
+        self.connection.encrypted(&mut out);
+        self.peer.send(&out);
     }
 }
 
@@ -198,6 +204,8 @@ fn parameterised(id: u32, parameters: &[Value], keep: Keep, flow: Flow) -> Reque
 /// Who must act after an event.
 enum Turn {
     Server,
+    /// Nothing has happened.
+    Network,
     Client,
     Encryption,
     Nobody,

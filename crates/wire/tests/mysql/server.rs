@@ -23,7 +23,7 @@ impl Server {
     /// The distribution's MariaDB.
     pub(crate) fn mariadb() -> Self {
         let program = Path::new("/usr/sbin/mariadbd");
-        assert!(program.exists(), "{program:?} is missing: install the package mariadb-server");
+        assert!(program.exists(), "no MariaDB found: install the package mariadb-server");
         let folder = new_folder();
         run(as_somebody_else(Path::new("mariadb-install-db"))
             .args(["--no-defaults", "--auth-root-authentication-method=normal", "--skip-test-db"])

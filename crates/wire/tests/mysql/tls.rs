@@ -11,6 +11,9 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::sync::Arc;
 
+/// What the request for encryption begins with: 32 bytes, as the first packet of a client.
+const TLS_REQUEST: &[u8] = b"\x20\0\0\x01";
+
 /// In the clear first.
 pub(crate) enum Transport {
     Clear(TcpStream),
@@ -24,6 +27,9 @@ impl Peer for Transport {
             Self::Encrypted(stream) => stream.write_all(bytes),
         }
         .expect("the server reads");
+        if bytes.starts_with(TLS_REQUEST) {
+            self.encrypt();
+        }
     }
 
     fn receive(&mut self) -> Vec<u8> {
@@ -37,7 +43,9 @@ impl Peer for Transport {
         bytes.truncate(count);
         bytes
     }
+}
 
+impl Transport {
     fn encrypt(&mut self) {
         let Self::Clear(stream) = self else { return };
         let stream = stream.try_clone().expect("a socket can be shared");

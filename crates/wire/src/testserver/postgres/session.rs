@@ -4,6 +4,7 @@ use super::{Answer, Database};
 use crate::ProtocolError;
 use crate::postgres::encode;
 use crate::postgres::message::{Fields, Message};
+use crate::testserver::begins_with_one_of;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -164,14 +165,6 @@ impl Session {
             self.block = Block::Failed;
         }
     }
-}
-
-fn begins_with_one_of(sql: &str, words: &[&str]) -> bool {
-    let sql = sql.as_bytes().trim_ascii_start();
-    let begins = |word: &str| {
-        sql.get(..word.len()).is_some_and(|start| start.eq_ignore_ascii_case(word.as_bytes()))
-    };
-    words.iter().any(|word| begins(word))
 }
 
 fn describe_parameters(sql: &str, out: &mut Vec<u8>) {

@@ -1,0 +1,104 @@
+//! A server of the MySQL family without a database and without sockets.
+//!
+//! Everybody may log in. Knows transactions, texts and prepared statements; does not know
+//! encryption, LOAD DATA, clients that want an EOF behind their columns, commands of more than
+//! one packet, or texts of several statements (a text gets one answer, whatever is in it).
+
+mod answer;
+mod session;
+
+use crate::mysql::packet;
+use crate::{ProtocolError, ReceiveBuffer};
+pub use answer::Answer;
+use session::Session;
+
+/// What stands behind a server.
+pub trait Database {
+    /// The answer to a statement: asked when it is executed, and for its columns when it is
+    /// prepared.
+    fn execute(&mut self, sql: &str) -> &Answer;
+}
+
+/// The same answer to everything.
+impl Database for Answer {
+    fn execute(&mut self, _sql: &str) -> &Answer {
+        self
+    }
+}
+
+/// One connection, seen from the server.
+#[derive(Debug)]
+pub struct Server {
+    buffer: ReceiveBuffer,
+    phase: Phase,
+    session: Session,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    /// The client's answer to the greeting has not come.
+    Greeted,
+    /// Logged in.
+    Serving,
+    /// The client has left.
+    Closed,
+}
+
+impl Server {
+    /// A new connection: the server speaks first.
+    pub fn greet(out: &mut Vec<u8>) -> Self {
+        packet::write(out, 0, |out| out.extend_from_slice(GREETING));
+        Self {
+            buffer: ReceiveBuffer::default(),
+            phase: Phase::Greeted,
+            session: Session::default(),
+        }
+    }
+
+    /// Takes what the client has sent; what the server says is appended to `out`.
+    pub fn receive(
+        &mut self,
+        mut bytes: &[u8],
+        database: &mut impl Database,
+        out: &mut Vec<u8>,
+    ) -> Result<(), ProtocolError> {
+        while !bytes.is_empty() && self.phase != Phase::Closed {
+            let taken = self.buffer.feed(bytes);
+            bytes = &bytes[taken..];
+            while self.step(database, out)? {}
+        }
+        Ok(())
+    }
+
+    /// Whether the client has said that it leaves.
+    pub fn is_closed(&self) -> bool {
+        self.phase == Phase::Closed
+    }
+
+    /// Handles one packet; false if there is no complete one.
+    fn step(
+        &mut self,
+        database: &mut impl Database,
+        out: &mut Vec<u8>,
+    ) -> Result<bool, ProtocolError> {
+        // The greeting was number 0 of the login; each command begins to count anew.
+        let mut sequence = u8::from(self.phase == Phase::Greeted);
+        let Some(body) = packet::next(&mut self.buffer, &mut sequence)? else { return Ok(false) };
+        match self.phase {
+            Phase::Greeted => {
+                self.phase = Phase::Serving;
+                packet::write(out, sequence, |out| out.extend_from_slice(LOGGED_IN));
+            }
+            Phase::Serving if self.session.on_command(body, database, out)? => {}
+            _ => self.phase = Phase::Closed,
+        }
+        Ok(self.phase != Phase::Closed)
+    }
+}
+
+/// Version 10 of the protocol, connection 1, a challenge, all capabilities that are needed,
+/// and a favourite method.
+const GREETING: &[u8] = b"\x0a8.0.0-null\0\x01\0\0\0challeng\0\
+    \x08\xa2\x2d\x02\0\x3f\x01\x15\0\0\0\0\0\0\0\0\0\0e of bytes\x21\x21\0mysql_native_password\0";
+
+const LOGGED_IN: &[u8] = &[0, 0, 0, 2, 0, 0, 0];
