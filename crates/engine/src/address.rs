@@ -45,6 +45,7 @@ pub(crate) fn resolve(address: &Address) -> Result<Vec<Peer>, EngineError> {
             })?;
             Ok(found.map(Peer::Tcp).collect())
         }
+        Address::Odbc { .. } => Ok(Vec::new()), // its driver knows the way
     }
 }
 
@@ -61,6 +62,7 @@ pub(crate) fn choose(address: &Address, timeout: Nanos) -> Result<Peer, EngineEr
     let place = match address {
         Address::Unix { path } => path.clone(),
         Address::Tcp { host, port } => format!("{host}, port {port}"),
+        Address::Odbc { attributes } => attributes.clone(),
     };
     let cause = std::io::Error::from(last);
     let hint = "check that the server runs and listens there";

@@ -1,5 +1,6 @@
 //! Why nothing (more) could be done.
 
+use crate::odbc;
 use dbdyno_hist::frame::Failed;
 use dbdyno_model::{FailureClass, Protocol, ServerError};
 use std::fmt;
@@ -29,10 +30,14 @@ impl EngineError {
             }
             (_, "3D000" | "1049") => "create the database, or name another",
             (_, "tls") => tls_hint(protocol),
+            (_, odbc::NO_DRIVER) => {
+                "install the database's ODBC driver; odbcinst -q -d names those that are there"
+            }
             (FailureClass::Permission, _) => "check user and password, or the client's certificate",
             (FailureClass::Protocol, _) => match protocol {
                 Protocol::Postgresql => "check that a PostgreSQL server listens there",
                 Protocol::Mysql => "check that a MySQL or MariaDB server listens there",
+                Protocol::Odbc => "",
             },
             (FailureClass::Connection, _) => "check that the server runs and listens there",
             _ => "",
@@ -51,6 +56,7 @@ pub(crate) fn tls_hint(protocol: Protocol) -> &'static str {
     match protocol {
         Protocol::Postgresql => "check sslmode, sslrootcert, sslcert and sslkey",
         Protocol::Mysql => "check ssl-mode, ssl-ca, ssl-cert and ssl-key",
+        Protocol::Odbc => "check what the driver wants to know of encryption",
     }
 }
 

@@ -1,7 +1,9 @@
 //! One thread of the engine: a worker, the links of its clients, and the kernel between them.
 
+pub(crate) mod blocking;
 mod cancelling;
 mod links;
+mod reporting;
 mod shelling;
 
 use crate::clock;
@@ -12,6 +14,7 @@ use dbdyno_load::{ClosedInterval, Event, Outage, Settings, Timeline, Worker};
 use dbdyno_model::{FailureClass, Flow, Nanos, Reply, ServerError};
 use dbdyno_script::Fault;
 use links::{Action, Links};
+use reporting::{Reporter, ending};
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -90,7 +93,7 @@ pub(crate) struct Lane<I: Io> {
     links: Links,
     io: I,
     channels: Channels,
-    greeted: bool,
+    reporter: Reporter,
     threads: u32,
     /// Since they were last told to the worker.
     bytes_sent: u64,
@@ -108,10 +111,15 @@ pub(crate) fn run<I: Io>(
     route: Arc<Route>,
     channels: Channels,
 ) {
-    let (thread, reports) = (channels.thread, channels.reports.clone());
-    let live = AssertUnwindSafe(|| live::<I>(settings, blueprint, route, channels));
+    watched(&channels.reports.clone(), channels.thread, || {
+        live::<I>(settings, blueprint, route, channels)
+    });
+}
+
+/// Lets a lane live, and reports how it ended, however that was.
+fn watched(reports: &Sender<Report>, thread: u32, live: impl FnOnce() -> Ending) {
     // The panic itself has been told to the log; the others must not wait for this lane.
-    let ending = catch_unwind(live).unwrap_or_else(|_| Ending {
+    let ending = catch_unwind(AssertUnwindSafe(live)).unwrap_or_else(|_| Ending {
         broken: Some("a thread of the engine panicked: this is a defect of dbdyno".into()),
         ..Ending::default()
     });
@@ -128,7 +136,7 @@ fn live<I: Io>(
     match Lane::<I>::new(settings, blueprint, route, channels) {
         Ok(mut lane) => {
             let broken = lane.run().err().map(|error| error.to_string());
-            Ending { broken, ..lane.ending() }
+            Ending { broken, ..ending(&lane.worker) }
         }
         Err(error) => Ending { broken: Some(error.to_string()), ..Ending::default() },
     }
@@ -155,8 +163,8 @@ impl<I: Io> Lane<I> {
             worker: Worker::new(settings),
             links: Links::new(clients, blueprint, route),
             io: I::new(slots, &channels.alarm)?,
+            reporter: Reporter::new(&channels),
             channels,
-            greeted: false,
             threads,
             bytes_sent: 0,
             bytes_received: 0,
@@ -388,35 +396,10 @@ impl<I: Io> Lane<I> {
 
     /// Tells what has come to an end.
     fn report(&mut self) {
-        let reports = &self.channels.reports;
         let (sent, received) = (&mut self.bytes_sent, &mut self.bytes_received);
         self.worker.count_bytes(std::mem::take(sent), std::mem::take(received));
-        for closed in self.worker.take_closed() {
-            let _ = reports.send(Report::Closed(self.channels.thread, closed));
-        }
-        if let Some(activity) = self.worker.take_activity() {
-            let _ = reports.send(Report::Activity(self.channels.thread, activity));
-        }
-        for outage in self.worker.take_outages() {
-            let _ = reports.send(Report::Outage(outage));
-        }
-        if !self.greeted && self.worker.is_connected() {
-            self.greeted = true;
-            let mut greeting = self.links.greeting(self.channels.thread, self.threads);
-            greeting.connects = self.worker.take_connects();
-            let _ = reports.send(Report::Connected(greeting));
-        }
-    }
-
-    fn ending(&self) -> Ending {
-        Ending {
-            fatal: self.worker.fatal().cloned(),
-            stalled: self.worker.stalled(),
-            faults: self.worker.faults().to_vec(),
-            unfinished_ages: self.worker.unfinished_ages().to_vec(),
-            last_end: self.worker.last_end(),
-            broken: None,
-        }
+        let greeting = || self.links.greeting(self.channels.thread, self.threads);
+        self.reporter.report(&mut self.worker, greeting);
     }
 }
 

@@ -12,6 +12,7 @@ mod io;
 mod lane;
 mod limits;
 mod link;
+mod odbc;
 mod run;
 mod selfcheck;
 mod tls;

@@ -56,7 +56,7 @@ pub(crate) enum LinkEvent {
 }
 
 /// An answer that owns what it holds: in the common case, nothing.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Answer {
     pub(crate) error: Option<ServerError>,
     pub(crate) results: Vec<ResultSet>,

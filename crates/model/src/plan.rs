@@ -112,6 +112,8 @@ pub enum Protocol {
     Postgresql,
     /// MySQL's and MariaDB's, version 4.1.
     Mysql,
+    /// None of ours: whatever an ODBC driver speaks.
+    Odbc,
 }
 
 /// Where a server listens.
@@ -129,6 +131,12 @@ pub enum Address {
         host: String,
         /// The port.
         port: u16,
+    },
+    /// Behind an ODBC driver.
+    Odbc {
+        /// Attributes of a connection string: the driver or the data source, and where it
+        /// leads; not who logs in.
+        attributes: String,
     },
 }
 

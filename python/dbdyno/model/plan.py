@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 from msgspec import UNSET, Struct, UnsetType
 
 Scalar: TypeAlias = bool | int | float | str | None
-Protocol: TypeAlias = Literal["postgresql", "mysql"]
+Protocol: TypeAlias = Literal["postgresql", "mysql", "odbc"]
 QueryMode: TypeAlias = Literal["simple", "extended", "prepared"]
 Io: TypeAlias = Literal["auto", "uring", "epoll"]
 TlsMode: TypeAlias = Literal["disable", "allow", "prefer", "require", "verify-ca", "verify-full"]
@@ -28,11 +28,18 @@ class TcpAddress(Struct, frozen=True, kw_only=True):
     port: int
 
 
+class OdbcAddress(Struct, frozen=True, kw_only=True):
+    """Attributes of an ODBC connection string: where it leads, not who logs in."""
+
+    attributes: str
+
+
 class Address(Struct, frozen=True, kw_only=True):
-    """Where a server listens: exactly one of the two is set."""
+    """Where a server listens: exactly one of them is set."""
 
     unix: UnixSocket | UnsetType = UNSET
     tcp: TcpAddress | UnsetType = UNSET
+    odbc: OdbcAddress | UnsetType = UNSET
 
 
 class Tls(Struct, frozen=True, kw_only=True):

@@ -1,27 +1,27 @@
 //! Fills tables: rows are made here and sent by the protocol's bulk way, on several
 //! connections at once.
 
+mod arrays;
+mod carrier;
 mod copy;
 mod infile;
 mod literals;
 mod rows;
+mod timestamp;
 mod way;
 
-use crate::address::choose;
-use crate::link::{Blueprint, PatientLink, Route};
 use crate::{EngineError, Sink};
+use carrier::{Carrier, Door, Freight};
 use dbdyno_hist::frame::{Frame, Loaded, Progress};
-use dbdyno_model::{Keep, LoadPlan, LoadTable, ServerError};
+use dbdyno_model::{LoadPlan, LoadTable, ServerError};
 use rows::RowMaker;
 use std::collections::VecDeque;
 use std::ops::Range;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-/// Rows go to the socket in chunks of about this size.
-const CHUNK_BYTES: usize = 128 << 10;
 /// A piece is never smaller than this: each is a transaction of its own.
 const PIECE_ROWS_MIN: u64 = 50_000;
 /// Pieces for each job, so that none waits long for the last one.
@@ -42,20 +42,17 @@ struct Shared<'a> {
     pieces: Mutex<VecDeque<Piece>>,
     /// Rows sent, by table.
     sent: Vec<AtomicU64>,
-    blueprint: Arc<Blueprint>,
-    route: Route,
+    door: Door,
 }
 
 /// Fills the tables of a plan, telling its progress to `sink`.
 pub fn load(plan: &LoadPlan, sink: &mut Sink<'_>) -> Result<(), EngineError> {
-    let endpoint = &plan.endpoint;
     let begin = Instant::now();
     let shared = Shared {
         plan,
         pieces: Mutex::new(pieces(plan)),
         sent: plan.tables.iter().map(|_| AtomicU64::new(0)).collect(),
-        blueprint: Arc::new(Blueprint::for_loading(endpoint)?),
-        route: Route::new(choose(&endpoint.address, endpoint.connect_timeout_ns)?),
+        door: Door::to(&plan.endpoint)?,
     };
     std::thread::scope(|scope| {
         let (sender, ended) = channel();
@@ -135,11 +132,13 @@ fn take_all(shared: &Shared<'_>) {
 fn work(shared: &Shared<'_>) -> Result<(), EngineError> {
     let Some(mut piece) = take_piece(shared) else { return Ok(()) };
     let endpoint = &shared.plan.endpoint;
-    let mut link = PatientLink::open(&shared.blueprint, &shared.route, endpoint.connect_timeout_ns)
+    let mut carrier = shared
+        .door
+        .open()
         .map_err(|error| EngineError::cannot_connect(endpoint.protocol, &error))?;
     loop {
         let table = &shared.plan.tables[piece.table];
-        send_piece(shared, &mut link, &piece).map_err(|error| not_loaded(table, &error))?;
+        send_piece(shared, &mut *carrier, &piece).map_err(|error| not_loaded(table, &error))?;
         match take_piece(shared) {
             Some(next) => piece = next,
             None => return Ok(()),
@@ -160,29 +159,19 @@ fn not_loaded(table: &LoadTable, error: &ServerError) -> EngineError {
 
 fn send_piece(
     shared: &Shared<'_>,
-    link: &mut PatientLink,
+    carrier: &mut dyn Carrier,
     piece: &Piece,
 ) -> Result<(), ServerError> {
     let table = &shared.plan.tables[piece.table];
-    let run = |link: &mut PatientLink, sql: &str| link.execute(sql, Keep::None).map(drop);
-    run(link, "BEGIN")?;
+    carrier.run("BEGIN")?;
     for statement in &table.before {
-        run(link, statement)?;
+        carrier.run(statement)?;
     }
-    let maker = RowMaker::new(shared.plan.seed, piece.table as u64, &table.columns);
-    let mut way = way::choose(shared.plan.endpoint.protocol, &table.copy);
-    way.begin(link)?;
-    for rows in chunks(&piece.rows, &maker) {
-        way.rows(link, &maker, rows.clone())?;
-        shared.sent[piece.table].fetch_add(rows.end - rows.start, Ordering::Relaxed);
-    }
-    way.end(link, piece.rows.end - piece.rows.start)?;
-    run(link, "COMMIT")
-}
-
-/// The rows in parts of about a chunk, counted generously; the exact size does not matter.
-fn chunks(rows: &Range<u64>, maker: &RowMaker<'_>) -> impl Iterator<Item = Range<u64>> {
-    let step = (CHUNK_BYTES / maker.row_bytes()).max(1);
-    let end = rows.end;
-    rows.clone().step_by(step).map(move |first| first..end.min(first + step as u64))
+    carrier.carry(&Freight {
+        table,
+        maker: RowMaker::new(shared.plan.seed, piece.table as u64, &table.columns),
+        rows: piece.rows.clone(),
+        sent: &shared.sent[piece.table],
+    })?;
+    carrier.run("COMMIT")
 }

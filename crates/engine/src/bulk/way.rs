@@ -29,8 +29,8 @@ pub(super) trait Way {
 pub(super) fn choose(protocol: Protocol, sql: &str) -> Box<dyn Way + '_> {
     match protocol {
         Protocol::Postgresql => Box::new(Copy::new(sql)),
-        Protocol::Mysql if is_insert(sql) => Box::new(Literals::new(sql)),
-        Protocol::Mysql => Box::new(Infile::new(sql)),
+        _ if is_insert(sql) => Box::new(Literals::new(sql)),
+        _ => Box::new(Infile::new(sql)),
     }
 }
 

@@ -7,9 +7,10 @@ mod buffers;
 mod epoll;
 mod uring;
 
+use crate::clock;
 use crate::link::Link;
 use dbdyno_model::Nanos;
-use rustix::event::{EventfdFlags, eventfd};
+use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
 use rustix::fd::OwnedFd;
 use std::io;
 use std::sync::Arc;
@@ -85,6 +86,14 @@ impl Alarm {
     pub(crate) fn ring(&self) {
         // It can fail only when the counter is full: then the thread is being woken already.
         let _ = rustix::io::write(&*self.0, &1_u64.to_ne_bytes());
+    }
+
+    /// Waits for the ring, at most so long, where there is nothing else to wait for.
+    pub(crate) fn wait(&self, timeout: Nanos) {
+        let mut files = [PollFd::new(self.file(), PollFlags::IN)];
+        // Whoever wakes early looks around and waits again.
+        let _ = poll(&mut files, Some(&clock::timespec(timeout)));
+        self.silence();
     }
 
     /// The thread is awake.

@@ -56,6 +56,9 @@ impl Blueprint {
                 let config = Arc::new(mysql_config(endpoint, query_mode, loads)?);
                 Dialect::Mysql(config, mysql_channel(endpoint, encryption.as_ref()))
             }
+            Protocol::Odbc => {
+                return Err(EngineError::new("bad_plan", "ODBC needs an address of its own", ""));
+            }
         };
         Ok(Self { dialect, statements, encryption })
     }

@@ -23,8 +23,9 @@ pub(crate) struct Blueprint {
 pub(super) struct ConnectionString(Vec<u16>);
 
 impl Blueprint {
-    /// The address' attributes, completed by who logs in.
-    pub(crate) fn new(
+    /// For clients that run these statements. The address' attributes are completed by who
+    /// logs in.
+    pub(crate) fn for_run(
         endpoint: &Endpoint,
         attributes: &str,
         query_mode: QueryMode,
@@ -38,6 +39,11 @@ impl Blueprint {
             statements,
         })
     }
+
+    /// For sessions that fill tables.
+    pub(crate) fn for_loading(endpoint: &Endpoint, attributes: &str) -> Result<Self, EngineError> {
+        Self::for_run(endpoint, attributes, QueryMode::Simple, Arc::new([]))
+    }
 }
 
 impl ConnectionString {
@@ -46,7 +52,7 @@ impl ConnectionString {
         let user = Some(&endpoint.user).filter(|user| !user.is_empty());
         for (name, value) in [("UID", user), ("PWD", endpoint.password.as_ref())] {
             if let Some(value) = value {
-                text.push_str(&format!(";{name}={}", quoted(value)));
+                text.extend([";", name, "=", &quoted(value)]);
             }
         }
         let units: Vec<u16> = text.encode_utf16().collect();

@@ -45,9 +45,8 @@ impl Handle {
     pub(super) fn environment(library: &'static Library) -> Result<Self, Complaint> {
         let mut raw = null_mut();
         // SAFETY: the out parameter is a handle of ours.
-        let code = unsafe {
-            (library.SQLAllocHandle)(Kind::Environment as i16, null_mut(), &raw mut raw)
-        };
+        let code =
+            unsafe { (library.SQLAllocHandle)(Kind::Environment as i16, null_mut(), &raw mut raw) };
         if code != SUCCESS {
             return Err(Complaint::ours("the driver manager gives no environment"));
         }

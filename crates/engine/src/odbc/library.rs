@@ -20,14 +20,13 @@ macro_rules! functions {
     ($($name:ident($($argument:ty),*);)*) => {
         /// The functions of the driver manager.
         #[derive(Debug)]
-        #[allow(non_snake_case)]
-        pub(super) struct Library {
-            $(pub(super) $name: unsafe extern "system" fn($($argument),*) -> Code,)*
+        pub(in crate::odbc) struct Library {
+            $(pub(in crate::odbc) $name: unsafe extern "system" fn($($argument),*) -> Code,)*
         }
 
         impl Library {
             /// Finds the functions in a library that was loaded.
-            fn of(loaded: *mut c_void) -> Result<Self, String> {
+            pub(super) fn of(loaded: *mut c_void) -> Result<Self, String> {
                 $(
                     let found = symbol(loaded, stringify!($name))?;
                     // SAFETY: the ODBC standard gives the function of this name this type.

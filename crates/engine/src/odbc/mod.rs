@@ -19,10 +19,11 @@ mod session;
 mod statement;
 mod vendor;
 
-pub(crate) use batch::Filler;
+pub(crate) use batch::Batch;
 pub(crate) use blueprint::Blueprint;
 pub(crate) use connection::{Connection, Letter, News, Writer};
 pub(crate) use running::Running;
+pub(crate) use session::Session;
 
 /// Our code for a driver that cannot be had.
 pub(crate) const NO_DRIVER: &str = "no_odbc_driver";

@@ -5,11 +5,26 @@ use dbdyno_model::{Flow, Keep, PreparedId, Request, StatementId, Value};
 /// What a session is to do. Owns what it needs.
 #[derive(Debug)]
 pub(super) enum Order {
-    Text { sql: String, keep: Keep },
+    Text {
+        sql: String,
+        keep: Keep,
+    },
     /// A statement of the plan's table.
-    Statement { statement: StatementId, parameters: Vec<Value>, keep: Keep },
-    Prepare { prepared: PreparedId, sql: String },
-    Execute { prepared: PreparedId, sql: String, parameters: Vec<Value>, keep: Keep },
+    Statement {
+        statement: StatementId,
+        parameters: Vec<Value>,
+        keep: Keep,
+    },
+    Prepare {
+        prepared: PreparedId,
+        sql: String,
+    },
+    Execute {
+        prepared: PreparedId,
+        sql: String,
+        parameters: Vec<Value>,
+        keep: Keep,
+    },
     /// A part of a pipeline, which ODBC does not have.
     Pipelined(Flow),
 }

@@ -23,12 +23,12 @@ pub(super) struct TypePair {
 impl TypePair {
     const BIT: Self = Self { memory: -7, sql: -7 };
     pub(super) const INTEGER: Self = Self { memory: -25, sql: -5 };
-    const DECIMAL: Self = Self { memory: -8, sql: 3 };
+    pub(super) const DECIMAL: Self = Self { memory: -8, sql: 3 };
     const DOUBLE: Self = Self { memory: 8, sql: 8 };
     /// Not as a text of national characters: a column of ordinary ones would be converted to
     /// be compared, without its index.
     pub(super) const TEXT: Self = Self { memory: -8, sql: 12 };
-    pub(super) const TIMESTAMP: Self = Self { memory: 93, sql: 93 };
+    pub(super) const TIMESTAMP: Self = Self { memory: -8, sql: 93 };
 }
 
 /// Where one parameter's value stands, and how long it is.

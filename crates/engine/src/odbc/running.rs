@@ -6,7 +6,7 @@ use std::sync::Mutex;
 
 /// The statement that is executing, if one is.
 #[derive(Debug)]
-pub(super) struct Running {
+pub(crate) struct Running {
     library: &'static Library,
     statement: Mutex<Option<Shared>>,
 }
@@ -38,7 +38,7 @@ impl Running {
 
     /// Cancels what is executing. The driver may make a connection of its own for that; the
     /// statement's handle stays until it has come back.
-    pub(super) fn cancel(&self) {
+    pub(crate) fn cancel(&self) {
         let statement = self.statement.lock();
         if let Ok(Some(Shared(raw))) = statement.as_deref() {
             // SAFETY: the handle is valid while the lock is held.

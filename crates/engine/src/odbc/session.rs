@@ -7,11 +7,9 @@ use super::handle::{Complaint, Handle, Kind};
 use super::order::Order;
 use super::running::Running;
 use super::statement::{Prepared, Statement};
-use super::vendor::{Transactions, Vendor};
+use super::vendor::{Integers, Transactions, Vendor};
 use crate::link::Answer;
-use dbdyno_model::{
-    FailureClass, Flow, Keep, PreparedId, QueryMode, ServerError, StatementId, Value,
-};
+use dbdyno_model::{FailureClass, Keep, PreparedId, QueryMode, ServerError, StatementId, Value};
 use std::collections::HashMap;
 use std::ptr::{null_mut, without_provenance_mut};
 use std::sync::Arc;
@@ -48,6 +46,11 @@ struct Login {
 }
 
 impl Session {
+    /// A session that nobody cancels.
+    pub(crate) fn alone(blueprint: &Arc<Blueprint>) -> Result<Self, ServerError> {
+        Self::open(blueprint, &Arc::new(Running::new(blueprint.library)))
+    }
+
     /// Logs in, and prepares what the plan wants prepared.
     pub(super) fn open(
         blueprint: &Arc<Blueprint>,
@@ -121,14 +124,10 @@ impl Session {
     }
 
     fn refusal(&self, error: ServerError) -> Answer {
-        Answer {
-            error: Some(error),
-            in_transaction: self.in_transaction,
-            ..Answer::default()
-        }
+        Answer { error: Some(error), in_transaction: self.in_transaction, ..Answer::default() }
     }
 
-    pub(super) fn text(&mut self, sql: &str, keep: Keep) -> Result<Answer, Complaint> {
+    fn text(&mut self, sql: &str, keep: Keep) -> Result<Answer, Complaint> {
         match Control::of(sql) {
             Some(control) => self.control(control).map(|()| Answer::default()),
             None => self.direct.direct(sql, keep, &self.running),
@@ -199,7 +198,17 @@ impl Session {
         Ok(())
     }
 
-    /// The connection's handle and what its integers are, for who prepares on its own.
+    /// Runs a text that answers nothing of interest.
+    pub(crate) fn run(&mut self, sql: &str) -> Result<(), ServerError> {
+        self.text(sql, Keep::None).map(drop).map_err(|error| self.understood(error))
+    }
+
+    /// How whole numbers travel here.
+    pub(super) fn integers(&self) -> Integers {
+        self.vendor.integers
+    }
+
+    /// A statement for who prepares on its own.
     pub(super) fn new_statement(&self) -> Result<Statement, Complaint> {
         Statement::new(&self.connection.handle)
     }

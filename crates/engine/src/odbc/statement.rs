@@ -220,8 +220,8 @@ impl Statement {
                 return Ok(None);
             }
             let room = FIELD_UNITS - 1; // the last one is a zero
-            let is_cut = code == SUCCESS_WITH_INFO
-                && (left == UNKNOWN_LENGTH || left as usize > room * 2);
+            let is_cut =
+                code == SUCCESS_WITH_INFO && (left == UNKNOWN_LENGTH || left as usize > room * 2);
             let units = if is_cut { room } else { (left as usize / 2).min(room) };
             text.extend_from_slice(&piece[..units]);
             if code == SUCCESS || !is_cut {

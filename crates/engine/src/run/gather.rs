@@ -7,7 +7,7 @@ use crate::{EngineError, usage};
 use dbdyno_hist::frame::{self, Done, Frame};
 use dbdyno_hist::{Activity, Collector, Counters, EngineUse, Shape, Tally};
 use dbdyno_load::{ClosedInterval, Phase, Timeline};
-use dbdyno_model::{Arrivals, Nanos, Plan};
+use dbdyno_model::{Arrivals, Nanos, Plan, Protocol};
 use std::collections::BTreeMap;
 
 /// Intervals in the order of time; an empty one stands before the one that begins with it.
@@ -128,7 +128,7 @@ impl Gather {
         let mut done = self.collector.done(end, reason, measured, ages);
         done.invalid_reasons = invalid_reasons(&OwnWork {
             open_loop: matches!(plan.arrivals, Arrivals::Open { .. }),
-            threads: plan.threads,
+            threads: threads_at_work(plan),
             measured,
             cpu_us: self.collector.cpu_us(),
             lateness: self.collector.lateness(),
@@ -171,4 +171,14 @@ impl Gather {
             _ => ("complete", String::new()),
         }
     }
+}
+
+/// Threads that do the engine's work; behind ODBC each client has one, for as many as there
+/// are processors.
+fn threads_at_work(plan: &Plan) -> u32 {
+    if plan.endpoint.protocol != Protocol::Odbc {
+        return plan.threads;
+    }
+    let processors = std::thread::available_parallelism().map_or(1, usize::from);
+    plan.clients.min(processors as u32)
 }

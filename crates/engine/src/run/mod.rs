@@ -5,22 +5,20 @@
 
 mod activity;
 mod gather;
+mod lanes;
 
-use crate::address::choose;
-use crate::io::{Alarm, Epoll, Io, Uring, probe_uring};
-use crate::lane::{self, Channels, Ending, Greeting, Message, Report};
-use crate::link::{Blueprint, Route};
+use crate::lane::{Ending, Greeting, Message, Report};
 use crate::{EngineError, Sink, clock, limits};
 use dbdyno_hist::frame::{Connected, Frame, Hello, Note, Outage, Started, StatementInfo};
 use dbdyno_hist::{Activity, Latencies, Shape};
 use dbdyno_load::{Settings, Timeline};
-use dbdyno_model::{self as model, Arrivals, Nanos, Plan};
+use dbdyno_model::{Arrivals, Nanos, Plan};
 use dbdyno_script::{Problem, Program, Session};
 use gather::Gather;
+use lanes::{LaneHandle, Way};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::thread::JoinHandle;
 
 /// Between the decision to begin or to stop and the instant of it: long enough that every
 /// lane has heard.
@@ -47,21 +45,6 @@ impl StopHandle {
     }
 }
 
-/// A lane from outside.
-struct LaneHandle {
-    sender: Sender<Message>,
-    alarm: Alarm,
-    thread: JoinHandle<()>,
-}
-
-impl LaneHandle {
-    fn tell(&self, message: Message) {
-        // A lane that is over listens no more.
-        let _ = self.sender.send(message);
-        self.alarm.ring();
-    }
-}
-
 impl Engine {
     /// Compiles the scripts of a plan; all problems, when there is an error among them.
     pub fn new(plan: Plan) -> Result<Self, Vec<Problem>> {
@@ -85,14 +68,10 @@ impl Engine {
             return Err(EngineError::new("bad_plan", message, "use at most one thread a client"));
         }
         limits::make_room(plan.clients, plan.threads)?;
-        let blueprint = Arc::new(self.blueprint()?);
-        let peer = choose(&plan.endpoint.address, plan.endpoint.connect_timeout_ns)?;
-        let route = Arc::new(Route::new(peer));
-        let (io, io_reason) = choose_io(plan.io)?;
-        tell(sink, &Frame::Hello(self.hello(io, io_reason)))?;
-        let spawn = if io == "uring" { spawn_lane::<Uring> } else { spawn_lane::<Epoll> };
+        let way = Way::to(plan, self.program.statements().into())?;
+        tell(sink, &Frame::Hello(self.hello(&way)))?;
         let lanes = (0..plan.threads)
-            .map(|thread| spawn(self.settings(thread), &blueprint, &route, self.reports.0.clone()))
+            .map(|thread| way.spawn_lane(self.settings(thread), self.reports.0.clone()))
             .collect::<Result<Vec<_>, _>>()?;
         let result =
             Conductor { engine: &self, lanes: &lanes, gather: self.gather() }.conduct(sink);
@@ -103,11 +82,6 @@ impl Engine {
             let _ = lane.thread.join();
         }
         result
-    }
-
-    fn blueprint(&self) -> Result<Blueprint, EngineError> {
-        let statements = self.program.statements().into();
-        Blueprint::for_run(&self.plan.endpoint, self.plan.query_mode, statements)
     }
 
     fn settings(&self, thread: u32) -> Settings {
@@ -135,12 +109,12 @@ impl Engine {
         Gather::new(self.shape(), &self.plan)
     }
 
-    fn hello(&self, io: &'static str, io_reason: String) -> Hello {
+    fn hello(&self, way: &Way) -> Hello {
         let statements = self.program.statements().iter();
         Hello {
             pid: std::process::id(),
-            io,
-            io_reason,
+            io: way.io(),
+            io_reason: way.io_reason().to_owned(),
             threads: self.plan.threads,
             statements: statements
                 .map(|statement| StatementInfo {
@@ -165,36 +139,6 @@ pub fn compile(plan: &Plan) -> dbdyno_script::Compilation {
 
 fn tell(sink: &mut Sink<'_>, frame: &Frame) -> Result<(), EngineError> {
     Ok(sink(&frame.encode())?)
-}
-
-/// Which kernel interface runs, and why if that needs saying.
-fn choose_io(wanted: model::Io) -> Result<(&'static str, String), EngineError> {
-    match (wanted, probe_uring()) {
-        (model::Io::Epoll, _) => Ok(("epoll", String::new())),
-        (model::Io::Auto | model::Io::Uring, Ok(())) => Ok(("uring", String::new())),
-        (model::Io::Auto, Err(reason)) => Ok(("epoll", reason)),
-        (model::Io::Uring, Err(reason)) => {
-            Err(EngineError::new("no_uring", reason, "use --io auto or --io epoll"))
-        }
-    }
-}
-
-fn spawn_lane<I: Io>(
-    settings: Settings,
-    blueprint: &Arc<Blueprint>,
-    route: &Arc<Route>,
-    reports: Sender<Report>,
-) -> Result<LaneHandle, EngineError> {
-    let (sender, inbox) = channel();
-    let alarm = Alarm::new()?;
-    let thread = settings.thread;
-    let channels =
-        Channels { thread, inbox, sender: sender.clone(), reports, alarm: alarm.clone() };
-    let (blueprint, route) = (Arc::clone(blueprint), Arc::clone(route));
-    let thread = std::thread::Builder::new()
-        .name(format!("load-{thread}"))
-        .spawn(move || lane::run::<I>(settings, blueprint, route, channels))?;
-    Ok(LaneHandle { sender, alarm, thread })
 }
 
 /// Leads the lanes through a run.

@@ -1,0 +1,76 @@
+//! Rows through ODBC, as arrays of a prepared INSERT's parameters.
+
+use super::carrier::{Carrier, Freight};
+use super::rows::Cells;
+use super::timestamp::write_timestamp;
+use crate::odbc::{Batch, Blueprint, Session};
+use dbdyno_model::ServerError;
+use std::sync::Arc;
+
+/// Rows of one execution: more gain nothing, and some drivers hold them all twice.
+const ROWS_AT_ONCE: u64 = 1_000;
+
+/// A session that fills tables.
+pub(super) fn carrier(blueprint: &Arc<Blueprint>) -> Result<impl Carrier + use<>, ServerError> {
+    Session::alone(blueprint)
+}
+
+impl Carrier for Session {
+    fn run(&mut self, sql: &str) -> Result<(), ServerError> {
+        Session::run(self, sql)
+    }
+
+    fn carry(&mut self, freight: &Freight<'_>) -> Result<(), ServerError> {
+        let kinds = freight.table.columns.iter().map(|column| column.kind);
+        let mut batch = Batch::new(self, &freight.table.copy, kinds)?;
+        for rows in freight.parts(ROWS_AT_ONCE) {
+            for row in rows.clone() {
+                freight.maker.write(row, &mut Row { batch: &mut batch, column: 0 });
+            }
+            batch.send(self, (rows.end - rows.start) as usize)?;
+            freight.count(&rows);
+        }
+        Ok(())
+    }
+}
+
+/// A row that is being written.
+struct Row<'a> {
+    batch: &'a mut Batch,
+    column: usize,
+}
+
+impl Row<'_> {
+    /// The place of the next value.
+    fn next(&mut self) -> (&mut Batch, usize) {
+        self.column += 1;
+        (self.batch, self.column - 1)
+    }
+}
+
+impl Cells for Row<'_> {
+    fn null(&mut self) {
+        let (batch, column) = self.next();
+        batch.null(column);
+    }
+
+    fn int4(&mut self, number: i32) {
+        self.int8(number.into());
+    }
+
+    fn int8(&mut self, number: i64) {
+        let (batch, column) = self.next();
+        batch.number(column, number);
+    }
+
+    fn text(&mut self, text: &str) {
+        let (batch, column) = self.next();
+        batch.text(column, text);
+    }
+
+    fn timestamp(&mut self, micros: i64) {
+        let mut text = Vec::new();
+        write_timestamp(&mut text, micros);
+        self.text(&String::from_utf8_lossy(&text));
+    }
+}

@@ -1,0 +1,163 @@
+//! Many rows by one execution of a prepared statement: each parameter is an array.
+
+use super::handle::{Complaint, Handle};
+use super::parameters::{Place, TypePair};
+use super::placeholder::translate;
+use super::session::Session;
+use super::statement::Statement;
+use super::vendor::Integers;
+use dbdyno_model::{ColumnType, Keep, ServerError};
+use std::ffi::c_void;
+use std::ptr::without_provenance_mut;
+
+const ATTRIBUTE_STATUS: i32 = 20;
+const ATTRIBUTE_ROWS: i32 = 22;
+const ROW_FAILED: u16 = 5;
+const NULL_LENGTH: isize = -1;
+const TIMESTAMP_DIGITS: i16 = 6;
+
+/// Rows that wait to be sent.
+#[derive(Debug)]
+pub(crate) struct Batch {
+    statement: Statement,
+    columns: Vec<Column>,
+    /// What became of each row; the driver writes it.
+    statuses: Vec<u16>,
+}
+
+/// One parameter of all rows.
+#[derive(Debug)]
+struct Column {
+    types: TypePair,
+    numbers: Vec<i64>,
+    /// The texts one after the other, as they come.
+    texts: Vec<u16>,
+    /// The same texts, each with as much room as the longest.
+    table: Vec<u16>,
+    lengths: Vec<isize>,
+}
+
+impl Batch {
+    pub(crate) fn new(
+        session: &Session,
+        sql: &str,
+        kinds: impl Iterator<Item = ColumnType>,
+    ) -> Result<Self, ServerError> {
+        let prepared = session.new_statement().and_then(|statement| {
+            statement.prepare(&translate(sql).sql)?;
+            Ok(statement)
+        });
+        let statement = prepared.map_err(|error| session.understood(error))?;
+        let integers = session.integers();
+        let columns = kinds.map(|kind| Column::new(types_of(kind, integers))).collect();
+        Ok(Self { statement, columns, statuses: Vec::new() })
+    }
+
+    pub(crate) fn null(&mut self, column: usize) {
+        let column = &mut self.columns[column];
+        column.lengths.push(NULL_LENGTH);
+        column.numbers.push(0);
+    }
+
+    pub(crate) fn number(&mut self, column: usize, number: i64) {
+        let column = &mut self.columns[column];
+        if column.types == TypePair::INTEGER {
+            column.numbers.push(number);
+            column.lengths.push(0);
+        } else {
+            column.text(&number.to_string());
+        }
+    }
+
+    pub(crate) fn text(&mut self, column: usize, text: &str) {
+        self.columns[column].text(text);
+    }
+
+    /// Sends the rows, so many.
+    pub(crate) fn send(&mut self, session: &Session, rows: usize) -> Result<(), ServerError> {
+        let sent = self.execute(rows);
+        self.columns.iter_mut().for_each(Column::clear);
+        sent.map_err(|error| session.understood(error))
+    }
+
+    fn execute(&mut self, rows: usize) -> Result<(), Complaint> {
+        let Self { statement: Statement(handle), columns, statuses } = self;
+        statuses.clear();
+        statuses.resize(rows, 0);
+        set(handle, ATTRIBUTE_STATUS, statuses.as_mut_ptr().cast())?;
+        set(handle, ATTRIBUTE_ROWS, without_provenance_mut(rows))?;
+        for (place, column) in columns.iter_mut().enumerate() {
+            // SAFETY: the arrays stay as they are until the rows have been sent.
+            unsafe { column.place(place as u16 + 1, rows).bind(handle)? };
+        }
+        self.statement.execute()?;
+        self.statement.answer(Keep::None)?;
+        match self.statuses.iter().position(|&status| status == ROW_FAILED) {
+            Some(row) => Err(Complaint::ours(format!("row {row} of a batch was refused"))),
+            None => Ok(()),
+        }
+    }
+}
+
+fn types_of(kind: ColumnType, integers: Integers) -> TypePair {
+    match (kind, integers) {
+        (ColumnType::Int4 | ColumnType::Int8, Integers::Binary) => TypePair::INTEGER,
+        (ColumnType::Int4 | ColumnType::Int8, Integers::Decimal) => TypePair::DECIMAL,
+        (ColumnType::Text, _) => TypePair::TEXT,
+        (ColumnType::Timestamp, _) => TypePair::TIMESTAMP,
+    }
+}
+
+impl Column {
+    fn new(types: TypePair) -> Self {
+        let (texts, table) = (Vec::new(), Vec::new());
+        Self { types, numbers: Vec::new(), texts, table, lengths: Vec::new() }
+    }
+
+    fn text(&mut self, text: &str) {
+        let before = self.texts.len();
+        self.texts.extend(text.encode_utf16());
+        self.lengths.push(((self.texts.len() - before) * 2) as isize);
+    }
+
+    fn clear(&mut self) {
+        self.numbers.clear();
+        self.texts.clear();
+        self.lengths.clear();
+    }
+
+    /// Where the first row's value stands; the others follow it.
+    fn place(&mut self, number: u16, rows: usize) -> Place {
+        let units = if self.types == TypePair::INTEGER { 4 } else { self.lay_out(rows) };
+        let value: *mut c_void = match self.types {
+            TypePair::INTEGER => self.numbers.as_mut_ptr().cast(),
+            _ => self.table.as_mut_ptr().cast(),
+        };
+        let digits = if self.types == TypePair::TIMESTAMP { TIMESTAMP_DIGITS } else { 0 };
+        let size = if self.types == TypePair::INTEGER { 19 } else { units };
+        let (bytes, lengths) = ((units * 2) as isize, self.lengths.as_mut_ptr());
+        Place { number, types: self.types, size, digits, value, bytes, lengths }
+    }
+
+    /// Gives each text the room of the longest, and says how much that is.
+    fn lay_out(&mut self, rows: usize) -> usize {
+        let units = |length: isize| length.max(0) as usize / 2;
+        let room = self.lengths.iter().map(|&length| units(length)).max().unwrap_or(0).max(1);
+        self.table.clear();
+        self.table.resize(room * rows, 0);
+        let mut rest = &self.texts[..];
+        for (&length, place) in self.lengths.iter().zip(self.table.chunks_mut(room)) {
+            let (text, after) = rest.split_at(units(length));
+            place[..text.len()].copy_from_slice(text);
+            rest = after;
+        }
+        room
+    }
+}
+
+/// Sets an attribute of a statement: a number in the pointer, or where the driver may write.
+fn set(statement: &Handle, attribute: i32, value: *mut c_void) -> Result<(), Complaint> {
+    // SAFETY: what is pointed to lives as long as the batch, and is as long as it has rows.
+    let code = unsafe { (statement.library.SQLSetStmtAttrW)(statement.raw, attribute, value, 0) };
+    statement.check(code).map(drop)
+}

@@ -1,0 +1,114 @@
+//! How the lanes of a run come to be: on a wire of ours, or on threads that call a driver.
+
+use crate::address::choose;
+use crate::io::{Alarm, Epoll, Uring, probe_uring};
+use crate::lane::{self, Channels, Message, Report};
+use crate::link::{Blueprint, Route};
+use crate::{EngineError, odbc};
+use dbdyno_load::Settings;
+use dbdyno_model::{self as model, Address, Plan, Statement};
+use std::sync::Arc;
+use std::sync::mpsc::{Sender, channel};
+use std::thread::JoinHandle;
+
+/// A lane from outside.
+pub(super) struct LaneHandle {
+    sender: Sender<Message>,
+    alarm: Alarm,
+    pub(super) thread: JoinHandle<()>,
+}
+
+impl LaneHandle {
+    pub(super) fn tell(&self, message: Message) {
+        // A lane that is over listens no more.
+        let _ = self.sender.send(message);
+        self.alarm.ring();
+    }
+}
+
+/// The way to the server.
+pub(super) enum Way {
+    Wire { blueprint: Arc<Blueprint>, route: Arc<Route>, io: &'static str, io_reason: String },
+    Odbc(Arc<odbc::Blueprint>),
+}
+
+impl Way {
+    pub(super) fn to(plan: &Plan, statements: Arc<[Statement]>) -> Result<Self, EngineError> {
+        let (endpoint, mode) = (&plan.endpoint, plan.query_mode);
+        if let Address::Odbc { attributes } = &endpoint.address {
+            let blueprint = odbc::Blueprint::for_run(endpoint, attributes, mode, statements)?;
+            return Ok(Self::Odbc(Arc::new(blueprint)));
+        }
+        let blueprint = Arc::new(Blueprint::for_run(endpoint, mode, statements)?);
+        let peer = choose(&endpoint.address, endpoint.connect_timeout_ns)?;
+        let (io, io_reason) = choose_io(plan.io)?;
+        Ok(Self::Wire { blueprint, route: Arc::new(Route::new(peer)), io, io_reason })
+    }
+
+    /// What moves the bytes.
+    pub(super) fn io(&self) -> &'static str {
+        match self {
+            Self::Wire { io, .. } => io,
+            Self::Odbc(_) => "odbc",
+        }
+    }
+
+    /// Why nothing better does, if that needs saying.
+    pub(super) fn io_reason(&self) -> &str {
+        match self {
+            Self::Wire { io_reason, .. } => io_reason,
+            Self::Odbc(_) => "calls of an ODBC driver wait: each client has a thread",
+        }
+    }
+
+    pub(super) fn spawn_lane(
+        &self,
+        settings: Settings,
+        reports: Sender<Report>,
+    ) -> Result<LaneHandle, EngineError> {
+        match self {
+            Self::Wire { blueprint, route, io, .. } => {
+                let (blueprint, route) = (Arc::clone(blueprint), Arc::clone(route));
+                let run = if *io == "uring" { lane::run::<Uring> } else { lane::run::<Epoll> };
+                spawn(settings, reports, move |settings, channels| {
+                    run(settings, blueprint, route, channels);
+                })
+            }
+            Self::Odbc(blueprint) => {
+                let blueprint = Arc::clone(blueprint);
+                spawn(settings, reports, move |settings, channels| {
+                    lane::blocking::run(settings, blueprint, channels);
+                })
+            }
+        }
+    }
+}
+
+/// Starts the thread of a lane.
+fn spawn(
+    settings: Settings,
+    reports: Sender<Report>,
+    run: impl FnOnce(Settings, Channels) + Send + 'static,
+) -> Result<LaneHandle, EngineError> {
+    let (sender, inbox) = channel();
+    let alarm = Alarm::new()?;
+    let thread = settings.thread;
+    let channels =
+        Channels { thread, inbox, sender: sender.clone(), reports, alarm: alarm.clone() };
+    let thread = std::thread::Builder::new()
+        .name(format!("load-{thread}"))
+        .spawn(move || run(settings, channels))?;
+    Ok(LaneHandle { sender, alarm, thread })
+}
+
+/// Which kernel interface runs, and why if that needs saying.
+fn choose_io(wanted: model::Io) -> Result<(&'static str, String), EngineError> {
+    match (wanted, probe_uring()) {
+        (model::Io::Epoll, _) => Ok(("epoll", String::new())),
+        (model::Io::Auto | model::Io::Uring, Ok(())) => Ok(("uring", String::new())),
+        (model::Io::Auto, Err(reason)) => Ok(("epoll", reason)),
+        (model::Io::Uring, Err(reason)) => {
+            Err(EngineError::new("no_uring", reason, "use --io auto or --io epoll"))
+        }
+    }
+}

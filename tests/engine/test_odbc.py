@@ -1,0 +1,262 @@
+"""Databases behind ODBC, proven with psqlODBC and MariaDB's driver against real servers."""
+
+import time
+
+import pytest
+
+from dbdyno.engine import load
+from dbdyno.model.frame import Connected, Hello, Interval, Outage
+from dbdyno.model.plan import LoadColumn, LoadPlan, LoadTable, Retry, Stage
+from tests.engine.odbc import Behind, behind, behind_psqlodbc
+from tests.engine.postgres import wait_until
+from tests.engine.running import MS, SECOND, plan_for, times
+
+__all__ = ["behind"]  # a fixture
+
+MODES = ["simple", "extended", "prepared"]
+DEPOSIT = """begin;
+update one set n = n + :delta where id = :client_id + 1;
+select n from one where id = :client_id + 1 \\gset got_
+insert into written (client, n) values (:client_id, :got_n);
+end;
+"""
+
+
+@pytest.fixture
+def table(behind: Behind):
+    """Two rows to meet on."""
+    behind.execute(
+        "create table one (id int primary key, n int not null)",
+        "insert into one values (1, 0), (2, 0)",
+        "create table written (client int, n int)",
+    )
+    yield lambda: [row[0] for row in behind.execute("select n from one order by id")]
+    behind.execute("drop table one", "drop table written")
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_transaction_is_one_and_each_statement_is_timed(behind, table, checked, mode):
+    plan = plan_for(behind.endpoint(), DEPOSIT, query_mode=mode, variables={"delta": 3}, **times(7))
+    told = checked(plan)
+
+    assert told.counters.ok == 14, told.done.failures
+    assert table() == [21, 21]
+    assert behind.execute("select count(*), max(n) from written") == [(14, 21)]
+    hello = told.one(Hello)
+    assert (hello.io, len(hello.statements)) == ("odbc", 5)
+    connected = told.one(Connected)
+    assert connected.server_version.startswith(behind.product)
+    assert connected.connect.count == 2
+
+
+@pytest.mark.parametrize("mode", ["extended", "prepared"])
+def test_parameters_arrive_in_the_types_of_their_columns(behind, checked, mode):
+    behind.execute(
+        "create table seen (b bigint, n numeric(10, 2), d double precision, t varchar(2000), "
+        "s timestamp(6), i int, x varchar(9))"
+    )
+    script = """\\set b 9007199254740993
+\\set n -12.5
+\\set i 7
+insert into seen values (:b, :n, :d, :t, :s, :i, :x);
+select t as text from seen where i = :i and t = :t \\gset
+insert into seen (t) values (:text);
+"""
+    long = "l'été ☃ " * 200
+    variables = {"d": 0.1, "t": long, "s": "2024-02-29 12:00:00", "x": None}
+    one = {"clients": 1, "threads": 1, **times(1)}
+    told = checked(plan_for(behind.endpoint(), script, query_mode=mode, variables=variables, **one))
+    assert told.counters.ok == 1, told.done.failures
+    first, second = behind.execute("select * from seen order by coalesce(i, 9)")
+    behind.execute("drop table seen")
+    b, n, d, t, s, i, x = first
+    assert (b, float(n), d, t, i, x) == (9007199254740993, -12.5, 0.1, long, 7, None)
+    assert s.isoformat() == "2024-02-29T12:00:00"
+    assert second[3] == long
+
+
+def test_a_parameter_may_change_its_shape(behind, checked):
+    behind.execute("create table shapes (client int, t varchar(2000))")
+    script = """\\if :client_id = 0
+\\set x 1
+\\else
+\\set x null
+\\endif
+insert into shapes values (:x, :t);
+select 'a much longer text than before, of more than sixty-four units, to be sent' as t \\gset
+insert into shapes values (:client_id, :t);
+"""
+    plan = plan_for(behind.endpoint(), script, variables={"t": "short"}, **times(2))
+    told = checked(plan)
+    assert told.counters.ok == 4, told.done.failures
+    rows = behind.execute("select client, length(t) from shapes")
+    behind.execute("drop table shapes")
+    first = [(1, 5), (0, 73), (None, 5), (1, 73)]
+    second = [(1, 73), (0, 73), (None, 73), (1, 73)]
+    assert sorted(rows, key=str) == sorted(first + second, key=str)
+
+
+FAILING = {
+    "insert into one values (1, 0);": ("duplicate_key", "23505", "1062"),
+    "insert into one values (3, null);": ("constraint", "23502", "1048"),
+    "select * from nowhere;": ("statement", "42P01", "1146"),
+    "selekt 1;": ("statement", "42601", "1064"),
+}
+
+
+@pytest.mark.parametrize("mode", ["simple", "prepared"])
+@pytest.mark.parametrize(("script", "expected"), FAILING.items())
+@pytest.mark.usefixtures("table")
+def test_each_class_of_failure(behind, checked, script, expected, mode):
+    one = {"clients": 1, "threads": 1, **times(3)}
+    told = checked(plan_for(behind.endpoint(), script, query_mode=mode, **one))
+    failure_class, state, number = expected
+    code = state if behind.product == "PostgreSQL" else number
+    assert told.codes == {code: (failure_class, 3)}
+    assert told.done.failures[0].message
+
+
+def test_after_a_failure_the_open_block_is_left(behind, table, checked):
+    script = "begin;\nupdate one set n = n + 1 where id = 1;\nselect nothing;\ncommit;"
+    told = checked(plan_for(behind.endpoint(), script, "select 1;", **times(10)))
+    assert told.counters.ok + told.counters.failed == 20
+    assert told.counters.ok > 0
+    assert table() == [0, 0]
+
+
+def test_deadlocks_are_tried_again(behind, table, checked):
+    meet = """begin;
+update one set n = n + 1 where id = 1 + :client_id;
+\\sleep 20 ms
+update one set n = n + 1 where id = 2 - :client_id;
+end;
+"""
+    plan = plan_for(behind.endpoint(), meet, retry=Retry(tries_max=0), **times(2))
+    told = checked(plan)
+    assert told.counters.ok == 4
+    assert told.counters.retries > 0
+    assert table() == [4, 4]
+
+
+def test_connections_wait_for_each_other_no_more_than_on_a_wire(behind, checked):
+    sleep = "pg_sleep(0.1)" if behind.product == "PostgreSQL" else "sleep(0.1)"
+    began = time.monotonic()
+    checked(plan_for(behind.endpoint(), f"select {sleep};", clients=8, **times(5)))
+    assert time.monotonic() - began < 2.5, "one after the other it takes 4 s"
+
+
+def test_what_lasts_too_long_is_cancelled(behind, checked):
+    sleep = "pg_sleep(30)" if behind.product == "PostgreSQL" else "sleep(30)"
+    plan = plan_for(behind.endpoint(), f"select {sleep};", seconds=0.2)
+    began = time.monotonic()
+    told = checked(plan)
+    assert time.monotonic() - began < 5
+    assert told.counters.unfinished == 2
+    assert told.done.end == "complete"
+
+
+def test_an_open_loop_connects_anew_each_time(behind, checked):
+    plan = plan_for(
+        behind.endpoint(), "select 1;", rate_tps=40, seconds=0.5, reconnect_each_transaction=True
+    )
+    assert checked(plan).counters.ok == 19
+
+
+def test_pipelines_are_refused(behind, checked):
+    script = "\\startpipeline\nselect 1;\nselect 2;\n\\endpipeline\n"
+    told = checked(plan_for(behind.endpoint(), script, **times(1)))
+    assert told.codes == {"no_pipelines": ("script", 2)}
+
+
+def test_a_server_that_comes_back_is_connected_to_again(local, checked):
+    behind = behind_psqlodbc(local)
+
+    def restart(_engine) -> None:
+        local.kill()
+        local.start()
+
+    plan = plan_for(behind.endpoint(), "select 1;", seconds=3)
+    told = checked(plan, restart)
+    assert told.all(Outage)
+    assert told.done.end == "complete"
+    assert told.all(Interval)[-2].counters.ok > told.all(Interval)[5].counters.ok
+
+
+def test_a_killed_session_fails_its_transaction_alone(local, checked):
+    behind = behind_psqlodbc(local)
+    kill = (
+        "select pg_terminate_backend(pid) from pg_stat_activity "
+        "where query like 'select 1%' limit 1"
+    )
+
+    def one(_engine) -> None:
+        wait_until(lambda: behind.execute(kill), "a session of the load")
+
+    told = checked(plan_for(behind.endpoint(), "select 1;", query_mode="simple"), one)
+    assert told.counters.failed == 1
+    assert [each.failure_class for each in told.done.failures] == ["connection"]
+
+
+def test_what_keeps_it_from_connecting_is_told(behind, refused):
+    def refusal(**changes):
+        return refused(plan_for(behind.endpoint(**changes), "select 1;"))
+
+    missing = behind.attributes.replace(" Unicode}", " of Nobody}")
+    changed = Behind(behind.server, missing, behind.user, behind.product)
+    told = refused(plan_for(changed.endpoint(), "select 1;"))
+    assert told.code == "cannot_connect"
+    assert "install the database's ODBC driver" in told.hint
+
+    told = refusal(user="nobody_at_all", password="secret;})")
+    assert told.code == "cannot_connect"
+    assert "secret" not in told.message + told.hint
+
+
+def test_rows_are_loaded_as_arrays(behind):
+    behind.execute("create table bulk (id int, big bigint, t varchar(40), s timestamp(6))")
+    columns = [
+        LoadColumn(kind="int4", generator={"sequence": {"start": 1}}),
+        LoadColumn(kind="int8", generator={"number": {"value": 5_000_000_000}}),
+        LoadColumn(kind="text", generator={"numbered": {"prefix": "é", "start": 1}}),
+        LoadColumn(kind="timestamp", generator={"number": {"value": 1_500_000}}),
+    ]
+    rows = LoadTable(
+        name="bulk",
+        before=["delete from bulk where 1 = 0"],
+        copy="insert into bulk (id, big, t, s) values (?, ?, ?, ?)",
+        rows=2_500,
+        pieces_max=1,
+        columns=columns,
+    )
+    list(load(LoadPlan(endpoint=behind.endpoint(), seed=1, jobs=2, tables=[rows])))
+    found = behind.execute(
+        "select count(*), sum(id), min(big), max(big), min(t), max(length(t)), max(s) from bulk"
+    )
+    behind.execute("drop table bulk")
+    ((count, total, low, high, text, length, stamp),) = found
+    assert (count, int(total)) == (2_500, 2_500 * 2_501 // 2)
+    assert (low, high) == (5_000_000_000, 5_000_000_000)
+    assert text == "é1"
+    assert stamp.isoformat() == "2000-01-01T00:00:01.500000"
+
+
+def test_a_load_that_is_refused_leaves_nothing(behind):
+    behind.execute("create table bulk (id int primary key)")
+    column = LoadColumn(kind="int4", generator={"block": {"start": 1, "size": 1_200}})
+    table = LoadTable(
+        name="bulk",
+        copy="insert into bulk (id) values (?)",
+        rows=1_500,
+        pieces_max=1,
+        columns=[column],
+    )
+    with pytest.raises(Exception, match="loading bulk failed"):
+        list(load(LoadPlan(endpoint=behind.endpoint(), seed=1, jobs=1, tables=[table])))
+    assert behind.execute("select count(*) from bulk") == [(0,)]
+    behind.execute("drop table bulk")
+
+
+def test_a_run_of_stages(behind, checked):
+    stages = [Stage(duration_ns=SECOND // 4, clients=1), Stage(duration_ns=SECOND // 4)]
+    plan = plan_for(behind.endpoint(), "select 1;", stages=stages, warmup_ns=100 * MS)
+    assert checked(plan).counters.ok > 100
