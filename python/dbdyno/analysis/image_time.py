@@ -11,8 +11,8 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from dbdyno.analysis.alignment import measured_intervals
-from dbdyno.analysis.estimate import Series, autocorrelation_time, student_quantile
-from dbdyno.analysis.ratios import folded
+from dbdyno.analysis.estimate import Series
+from dbdyno.analysis.least_squares import fit
 from dbdyno.analysis.wal import wal
 from dbdyno.model.recording import Recording
 
@@ -40,15 +40,9 @@ def image_time(recording: Recording) -> ImageTime | None:
 
 def _share_of_second(causes: NDArray[np.float64], spent: Series) -> ImageTime | None:
     """What of all that was spent goes with the second cause."""
-    samples, unknowns = causes.shape
-    if samples < _SAMPLES_MIN or np.linalg.matrix_rank(causes) < unknowns:
+    fitted = fit(spent, causes) if len(spent) >= _SAMPLES_MIN else None
+    if fitted is None:
         return None
-    fitted = np.linalg.lstsq(causes, spent)[0]
-    rest = spent - causes @ fitted
-    time = autocorrelation_time(folded(rest), means=unknowns)
-    noise = float(rest @ rest) / (samples - unknowns) * time
-    error = float(np.sqrt(noise * np.linalg.inv(causes.T @ causes)[1, 1]))
-    half = student_quantile(samples / time - unknowns) * error
     weight = float(causes[:, 1].sum() / spent.sum())
-    value = float(fitted[1])
+    value, half = float(fitted.value[1]), float(fitted.half[1])
     return ImageTime(value * weight, (value - half) * weight, (value + half) * weight)

@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dbdyno.analysis.alignment import Intervals, as_if_read, over_intervals
-from dbdyno.analysis.estimate import Series, autocorrelation_time, student_quantile
-from dbdyno.analysis.ratios import Ratio, folded, ratio
+from dbdyno.analysis.estimate import Series
+from dbdyno.analysis.least_squares import fit
+from dbdyno.analysis.ratios import Ratio, ratio
 from dbdyno.analysis.readings import growth, objects
 from dbdyno.analysis.spending import Paid
 from dbdyno.model.record import CostRecord
@@ -90,21 +91,10 @@ def _by_mix(amount: Series, ended: NDArray[np.float64]) -> list[Ratio | None]:
     known = ~np.isnan(amount) & ~np.isnan(ended).any(axis=1)
     spent, causes = amount[known], np.column_stack([ended[known], np.ones(int(known.sum()))])
     samples, unknowns = causes.shape
-    if samples < _INTERVALS_A_SCRIPT_MIN * unknowns or np.linalg.matrix_rank(causes) < unknowns:
+    fitted = fit(spent, causes) if samples >= _INTERVALS_A_SCRIPT_MIN * unknowns else None
+    if fitted is None:
         return []
-    fitted = np.linalg.lstsq(causes, spent)[0]
-    reach = _reach(spent - causes @ fitted, causes)
-    found = list(zip(fitted[:-1].tolist(), reach[:-1].tolist(), strict=True))
+    found = list(zip(fitted.value[:-1].tolist(), fitted.half[:-1].tolist(), strict=True))
     if any(half >= _REACH_MAX * value for value, half in found):
         return []
     return [Ratio(value, value - half, value + half) for value, half in found]
-
-
-def _reach(rest: Series, causes: NDArray[np.float64]) -> Series:
-    """Half the 95 % interval of each coefficient, autocorrelation of the rest counted."""
-    samples, unknowns = causes.shape
-    time = autocorrelation_time(folded(rest), means=unknowns)
-    noise = float(rest @ rest) / (samples - unknowns) * time
-    errors = np.sqrt(noise * np.diag(np.linalg.inv(causes.T @ causes)))
-    half: Series = student_quantile(samples / time - unknowns) * errors
-    return half

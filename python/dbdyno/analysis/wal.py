@@ -10,8 +10,8 @@ import numpy as np
 from msgspec import Struct
 
 from dbdyno.analysis.alignment import Intervals, over_intervals
-from dbdyno.analysis.estimate import Series, autocorrelation_time
-from dbdyno.analysis.ratios import folded
+from dbdyno.analysis.estimate import Series
+from dbdyno.analysis.least_squares import fit
 from dbdyno.analysis.readings import growth
 from dbdyno.model.recording import Recording
 
@@ -54,18 +54,11 @@ def image_size(written: Series, records: Series, images: Series) -> float:
     """
     known = ~np.isnan(written + records + images)
     at_most = min(PAGE_BYTES, float(written[known].sum() / images[known].sum()))
-    written = folded(written[known])
-    causes = np.stack([folded(records[known]), folded(images[known])], axis=1)
-    scatter = causes.T @ causes
-    freedom = len(written) - 2
-    if freedom < 1 or np.linalg.cond(scatter) > 1e12:
+    found = fit(written[known], np.stack([records[known], images[known]], axis=1))
+    if found is None:
         return at_most
-    inverse = np.linalg.inv(scatter)
-    fitted = inverse @ (causes.T @ written)
-    rest = written - causes @ fitted
-    noise = float(rest @ rest) / freedom * autocorrelation_time(rest)
-    size, error = float(fitted[1]), float(np.sqrt(noise * inverse[1, 1]))
-    is_known = fitted[0] > 0 and 0 < size <= at_most and error <= _ERROR_MAX * size
+    of_record, size = found.value.tolist()
+    is_known = of_record > 0 and 0 < size <= at_most and found.error[1] <= _ERROR_MAX * size
     return size if is_known else at_most
 
 

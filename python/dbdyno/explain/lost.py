@@ -4,14 +4,12 @@ A loss is taken for real when few random placements of the events lose as much; 
 came once is an anecdote, and at most a hint.
 """
 
-from dbdyno.analysis.losses import Loss
+from dbdyno.analysis.losses import CHANCE_MAX, Loss
 from dbdyno.explain.case import Case
 from dbdyno.explain.needs import losses_of
 from dbdyno.explain.rule import NOTICED
 from dbdyno.model.record import Certainty
 from dbdyno.words import count, percent
-
-CHANCE_MAX = 0.05
 
 
 def loss_to(case: Case, kind: str) -> Loss | None:

@@ -1,0 +1,32 @@
+import numpy as np
+import pytest
+
+from dbdyno.analysis.least_squares import fit
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(8)
+
+
+def test_what_each_cause_costs_is_found_within_its_interval(rng):
+    """In 95 of 100 cases; of 200 at least 180 are."""
+    within = 0
+    for _ in range(200):
+        causes = rng.uniform(0, 10, (60, 2))
+        found = fit(causes @ [3.0, 50.0] + rng.standard_normal(60), causes)
+        within += bool(abs(found.value[1] - 50.0) <= found.half[1])
+    assert 180 <= within <= 199
+
+
+def test_noise_that_lasts_makes_intervals_wider(rng):
+    causes = np.stack([np.ones(200), np.linspace(0, 1, 200)], axis=1)
+    brief = rng.standard_normal(200)
+    lasting = np.repeat(rng.standard_normal(20), 10)
+    assert fit(lasting, causes).error[1] > 2 * fit(brief, causes).error[1]
+
+
+def test_causes_that_cannot_be_told_apart_are_not():
+    alike = np.ones((50, 2))
+    assert fit(np.arange(50.0), alike) is None
+    assert fit(np.arange(2.0), np.eye(2)) is None
