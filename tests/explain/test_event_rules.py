@@ -107,6 +107,7 @@ def test_images_that_cost_time_after_checkpoints():
     assert "of the WAL are images of whole pages" in found.summary
     assert "after 4 checkpoints" in found.summary
     assert any("goes with images" in one for one in found.seen)
+    assert any("before a checkpoint began" in one for one in found.seen)
     assert "checkpoint_timeout" in found.advice[0]
 
 

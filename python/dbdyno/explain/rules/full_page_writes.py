@@ -18,6 +18,8 @@ time than their share. A run shorter than the time between checkpoints sees the 
 after the checkpoint before it, and so more images than a long run does.
 """
 
+from statistics import mean
+
 from msgspec import Struct
 
 from dbdyno.analysis.checkpoints import CheckpointEffect, checkpoint_effects
@@ -58,6 +60,19 @@ class _Images(Struct, frozen=True, kw_only=True):
     def expected(self) -> float:
         """First changes of pages expected meanwhile."""
         return sum(one.first_changes or 0.0 for one in self.checkpoints)
+
+    @property
+    def wal_around(self) -> tuple[float, float] | None:
+        """Mean WAL of a transaction in the seconds before a checkpoint began and after."""
+        pairs = [
+            (one.bytes_before, one.bytes_after)
+            for one in self.checkpoints
+            if one.bytes_before is not None and one.bytes_after is not None
+        ]
+        if not pairs:
+            return None
+        before, after = zip(*pairs, strict=True)
+        return mean(before), mean(after)
 
     @property
     def share(self) -> float:
@@ -144,6 +159,12 @@ def _seen(images: _Images) -> list[str]:
         told.append(
             f"{count(images.counted)} images since the first checkpoint of the run; "
             f"{count(images.expected)} pages were expected to be changed for the first time."
+        )
+    if images.wal_around:
+        before, after = images.wal_around
+        told.append(
+            f"A transaction wrote {size(before)} of WAL in the last 10 s or less before a checkpoint "
+            f"began, {size(after)} in as long after."
         )
     timed = images.with_images
     if timed is not None and timed.low > 0:
