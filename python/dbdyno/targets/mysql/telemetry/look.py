@@ -1,14 +1,21 @@
 """One look at a MariaDB or MySQL server: its sessions and, when one of them waits, the locks.
 
-A handful of statements, one right after the other: what is seen by the first may be over by the
-last, so that now and then a session waits for a row whose lock nobody is seen to hold.
+MariaDB's locks are of the same copy as its transactions and come along; those of MySQL, and
+those of a table's definition, are asked for when somebody waits.
 """
 
 from dbdyno.targets.connection import Connection
-from dbdyno.targets.mysql.telemetry.locks import locks
-from dbdyno.targets.mysql.telemetry.place import here
-from dbdyno.targets.mysql.telemetry.sessions import sessions
-from dbdyno.targets.mysql.telemetry.transactions import NOT_SHOWN, transactions
+from dbdyno.targets.mysql.telemetry.asking import Part, asked
+from dbdyno.targets.mysql.telemetry.locks import DEFINITIONS, LOCKS_MARIADB, LOCKS_MYSQL, locks_of
+from dbdyno.targets.mysql.telemetry.place import Here, here
+from dbdyno.targets.mysql.telemetry.sessions import (
+    LISTED,
+    LISTED_BY_SCHEMA,
+    LISTED_WITH_TASKS,
+    WAITS,
+    sessions_of,
+)
+from dbdyno.targets.mysql.telemetry.transactions import TRANSACTIONS
 from dbdyno.targets.telemetry import Locks, Sessions
 
 LOCK = "Lock"
@@ -17,7 +24,32 @@ LOCK = "Lock"
 def look(connection: Connection) -> tuple[list[Sessions], list[Locks]]:
     """All sessions but our own; the locks that have to do with waiting."""
     place = here(connection)
-    of = transactions(connection) if place.sees_all else NOT_SHOWN
-    seen = sessions(connection, place, of)
-    somebody_waits = any(its.wait_type == LOCK for its in seen)
-    return seen, locks(connection, place) if place.sees_all and somebody_waits else []
+    rows = asked(connection, _parts(place))
+    sessions = sessions_of(rows["session"], rows["transaction"], rows["wait"])
+    if not any(its.wait_type == LOCK for its in sessions):
+        return sessions, []
+    more = asked(connection, _lock_parts(place))
+    return sessions, locks_of(place.database, [*rows["lock"], *more["lock"]], more["definition"])
+
+
+def _parts(place: Here) -> dict[str, Part]:
+    """What is asked each time."""
+    by_list = LISTED_WITH_TASKS if place.is_mariadb else LISTED
+    parts = {"session": LISTED_BY_SCHEMA if place.has_schema else by_list}
+    if place.has_waits:
+        parts["wait"] = WAITS
+    if place.sees_all:
+        parts["transaction"] = TRANSACTIONS
+        if place.is_mariadb:
+            parts["lock"] = LOCKS_MARIADB
+    return parts
+
+
+def _lock_parts(place: Here) -> dict[str, Part]:
+    """What is asked besides once somebody waits."""
+    parts = {}
+    if place.has_schema and not place.is_mariadb:
+        parts["lock"] = LOCKS_MYSQL
+    if place.has_definitions:
+        parts["definition"] = DEFINITIONS
+    return parts

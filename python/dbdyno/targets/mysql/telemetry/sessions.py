@@ -6,42 +6,48 @@ these tables have no indexes, and a join took four times as long with 500 sessio
 """
 
 from collections import defaultdict
-from collections.abc import Mapping
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
-from dbdyno.targets.connection import Connection
-from dbdyno.targets.mysql.telemetry.place import Here
+from dbdyno.targets.mysql.telemetry.asking import Part
 from dbdyno.targets.mysql.telemetry.stages import NONE, Wait, wait_of_stage
-from dbdyno.targets.mysql.telemetry.transactions import Transactions
+from dbdyno.targets.mysql.telemetry.transactions import Transactions, transactions_of
 from dbdyno.targets.telemetry import Sessions
 
 TEXT_LENGTH = 100
 
-# Of this database. A session's number in the kernel tells whether it has a processor.
-LIST_MARIADB = f"""
-    select id, command, coalesce(state, ''), coalesce(left(info, {TEXT_LENGTH}), ''), tid, 0
-    from information_schema.processlist
-    where id <> connection_id() and (db = database() or db is null)"""
-LIST_MYSQL = f"""
-    select id, command, coalesce(state, ''), coalesce(left(info, {TEXT_LENGTH}), ''), 0, 0
-    from information_schema.processlist
-    where id <> connection_id() and (db = database() or db is null)"""
-LIST_SCHEMA = f"""
-    select processlist_id, processlist_command, coalesce(processlist_state, ''),
-        coalesce(left(processlist_info, {TEXT_LENGTH}), ''), ifnull(thread_os_id, 0), thread_id
-    from performance_schema.threads
+# Of this database, and the server's own, which have none.
+LISTED = Part(
+    ("id", "command", "coalesce(state, '')", f"coalesce(left(info, {TEXT_LENGTH}), '')"),
+    """from information_schema.processlist
+    where id <> connection_id() and (db = database() or db is null)""",
+)
+LISTED_WITH_TASKS = Part((*LISTED.columns, "tid"), LISTED.of)
+LISTED_BY_SCHEMA = Part(
+    (
+        "processlist_id",
+        "processlist_command",
+        "coalesce(processlist_state, '')",
+        f"coalesce(left(processlist_info, {TEXT_LENGTH}), '')",
+        "coalesce(thread_os_id, 0)",
+        "thread_id",
+    ),
+    """from performance_schema.threads
     where processlist_id <> connection_id() and type = 'FOREGROUND'
-        and (processlist_db = database() or processlist_db is null)"""
+        and (processlist_db = database() or processlist_db is null)""",
+)
 
 # Waits within waits: the innermost began last. The handler's own is the work on a row.
-WAITS = """
-    select thread_id, event_id, event_name, operation
-    from performance_schema.events_waits_current
+WAITS = Part(
+    ("thread_id", "event_id", "event_name", "operation"),
+    """from performance_schema.events_waits_current
     where end_event_id is null and event_name not in ('idle', 'wait/io/table/sql/handler',
-        'wait/lock/table/sql/handler', 'wait/io/socket/sql/client_connection')"""
+        'wait/lock/table/sql/handler', 'wait/io/socket/sql/client_connection')""",
+)
 
 IDLE = "Sleep"
 ACTIVE = "active"
+CLIENT = "client"
 # Sessions that are no client's, by their command.
 OWN = {
     "Daemon": "daemon",
@@ -51,19 +57,18 @@ OWN = {
     "Slave_SQL": "replica SQL",
     "Slave_worker": "replica worker",
 }
-CLIENT = "client"
 ROW_WAIT = Wait("Lock", "record")
 
 
 class _Listed(NamedTuple):
-    """A row of the list; ``task`` is the kernel's number, ``thread`` the performance schema's."""
+    """A session; ``task`` is the kernel's number, ``thread`` the performance schema's."""
 
-    number: int
+    number: str
     command: str
     stage: str
     text: str
-    task: int
-    thread: int
+    task: str = "0"
+    thread: str = "0"
 
 
 class _Words(NamedTuple):
@@ -76,16 +81,20 @@ class _Words(NamedTuple):
     text: str
 
 
-def sessions(connection: Connection, place: Here, of: Transactions) -> list[Sessions]:
-    """All sessions but our own, those alike together."""
-    waits = _waits(connection) if place.has_waits else {}
-    listed = map(_Listed._make, connection.execute(_list(place)).fetchall())
+def sessions_of(
+    listed: Sequence[Sequence[Any]],
+    transactions: Sequence[Sequence[Any]],
+    waits: Sequence[Sequence[Any]],
+) -> list[Sessions]:
+    """Those alike together."""
+    of = transactions_of(transactions)
+    seen = _waits(waits)
     alike: dict[_Words, list[_Listed]] = defaultdict(list)
-    for one in listed:
-        alike[_words(one, of, waits.get(one.thread, NONE))].append(one)
+    for one in (_Listed(*row) for row in listed):
+        alike[_words(one, of, seen.get(int(one.thread), NONE))].append(one)
     return [
         Sessions(
-            pids=[one.number for one in ones],
+            pids=[int(one.number) for one in ones],
             tasks=[int(one.task) for one in ones],
             **words._asdict(),
         )
@@ -93,26 +102,20 @@ def sessions(connection: Connection, place: Here, of: Transactions) -> list[Sess
     ]
 
 
-def _list(place: Here) -> str:
-    if place.has_schema:
-        return LIST_SCHEMA
-    return LIST_MARIADB if place.is_mariadb else LIST_MYSQL
-
-
-def _waits(connection: Connection) -> Mapping[int, Wait]:
+def _waits(rows: Sequence[Sequence[Any]]) -> dict[int, Wait]:
     """What each thread waits for at this moment."""
-    rows = sorted(connection.execute(WAITS).fetchall())
-    return {thread: _event(name, operation) for thread, _, name, operation in rows}
+    begun = sorted((int(event), int(thread), *names) for thread, event, *names in rows)
+    return {thread: _wait_of_event(*names) for _, thread, *names in begun}
 
 
-def _event(name: str, operation: str) -> Wait:
+def _wait_of_event(name: str, operation: str) -> Wait:
     """``wait/io/file/innodb/innodb_log_file`` and ``sync``: as its kind and its name."""
     _, kind, family, what = name.split("/", 3)
     return Wait(f"{kind}/{family}", f"{what} {operation}" if kind == "io" else what)
 
 
 def _words(its: _Listed, of: Transactions, seen: Wait) -> _Words:
-    state = _state(its.command, is_open=its.number in of.open)
+    state = _state(its.command, is_open=int(its.number) in of.open)
     wait = _wait(its, of, seen) if state == ACTIVE else NONE
     return _Words(OWN.get(its.command, CLIENT), state, *wait, its.text)
 
@@ -126,6 +129,6 @@ def _state(command: str, *, is_open: bool) -> str:
 
 def _wait(its: _Listed, of: Transactions, seen: Wait) -> Wait:
     """A wait for a row is known best; then what was measured; then what the stage says."""
-    if its.number in of.waiting:
+    if int(its.number) in of.waiting:
         return ROW_WAIT
     return seen if seen.kind else wait_of_stage(its.stage)

@@ -6,15 +6,19 @@ nobody waiting, 1 ms with 64 in a queue, and 80 ms with 500, with all locking st
 So it is read once a look, and who wants it for less turns back from a long queue.
 """
 
+from collections.abc import Sequence
+from typing import Any
+
 from msgspec import Struct
 
 from dbdyno.targets.connection import Connection
+from dbdyno.targets.mysql.telemetry.asking import Part
 
 REFRESHED_AFTER_S = 0.12
 QUEUE_MAX = 100
 
 WAITING = "LOCK WAIT"
-LOOK = "select trx_mysql_thread_id, trx_state from information_schema.innodb_trx"
+TRANSACTIONS = Part(("trx_mysql_thread_id", "trx_state"), "from information_schema.innodb_trx")
 QUEUE = "show global status like 'Innodb_row_lock_current_waits'"
 
 
@@ -25,15 +29,11 @@ class Transactions(Struct, frozen=True):
     waiting: frozenset[int]
 
 
-NOT_SHOWN = Transactions(frozenset(), frozenset())
-
-
-def transactions(connection: Connection) -> Transactions:
-    """As they are now."""
-    rows = connection.execute(LOOK).fetchall()
+def transactions_of(rows: Sequence[Sequence[Any]]) -> Transactions:
+    """As the rows of a look tell them."""
     return Transactions(
-        frozenset(number for number, _ in rows),
-        frozenset(number for number, state in rows if state == WAITING),
+        frozenset(int(number) for number, _ in rows),
+        frozenset(int(number) for number, state in rows if state == WAITING),
     )
 
 
