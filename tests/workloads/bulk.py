@@ -83,11 +83,7 @@ def value_of(column: LoadColumn, row: int) -> int | str | None:
         case "constant":
             return str(options["text"])
         case "template":
-            letter, digit = "abcdefgh"[row % 8], str(row % 10)
-            return str(options["pattern"]).replace("@", letter).replace("#", digit)
-        case "random":
-            low, high = int(options["low"]), int(options["high"])
-            return low + row * 7919 % (high - low + 1)
+            return str(options["pattern"]).replace("@", "abcdefgh"[row % 8])
         case _:
             raise AssertionError(f"no workload uses {law} yet")
 

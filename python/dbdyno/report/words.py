@@ -1,5 +1,6 @@
 """The words of the report: numbers as :mod:`dbdyno.words` writes them, and names of servers."""
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -28,7 +29,7 @@ __all__ = [
     "where",
 ]
 
-DATABASES = {"postgresql": "PostgreSQL"}
+PRODUCTS = {"postgres": "PostgreSQL", "mariadb": "MariaDB", "mysql": "MySQL"}
 
 
 def where(target: str, server: Mapping[str, Any]) -> str:
@@ -36,8 +37,8 @@ def where(target: str, server: Mapping[str, Any]) -> str:
 
     The address of a private server is a socket that is gone when the report is read.
     """
-    database = DATABASES.get(target.partition("://")[0])
-    kind, version = server.get("kind"), str(server.get("version", "")).partition(" ")[0]
-    if database is None or kind not in ("private", "kept"):
+    product = PRODUCTS.get(server.get("product", "postgres"))
+    kind, version = server.get("kind"), re.split("[ -]", str(server.get("version", "")))[0]
+    if product is None or kind not in ("private", "kept"):
         return target
-    return f"{database} {version}, {kind}"
+    return f"{product} {version}, {kind}"

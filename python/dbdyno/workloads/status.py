@@ -43,9 +43,7 @@ def _status(
         return DataStatus(state="incompatible", why=obstacle)
     scale = mark.scale if mark else _measured_scale(workload, connection)
     actual = workload.tables(workload.complete({**given, workload.scale_name: max(scale, 1)}))
-    obstacle = _other_scale(scale, workload.scale_name, given) or _other_storage(
-        actual, found, given
-    )
+    obstacle = _other_scale(workload, scale, given) or _other_storage(actual, found, given)
     if obstacle:
         return DataStatus(state="incompatible", scale=scale, why=obstacle)
     return DataStatus(state="compatible", scale=scale, made_by=_maker(workload, mark))

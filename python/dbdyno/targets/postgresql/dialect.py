@@ -66,11 +66,11 @@ class PostgresqlDialect:
         )
 
     def continue_numbering(self, table: Table) -> list[str]:
-        """Sets the sequences of serial columns."""
+        """Sets the sequences of serial columns; those of an empty table are right as they are."""
         return [
             f"select setval(pg_get_serial_sequence('{table.name}', '{column.name}'), {table.rows})"
             for column in table.columns
-            if column.sql_type == "serial"
+            if column.sql_type == "serial" and table.rows
         ]
 
     def tidy(self, tables: Sequence[Table]) -> list[str]:

@@ -1,0 +1,200 @@
+"""What every target keeps: the same questions to each database, about tables made from data."""
+
+import contextlib
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from dbdyno.errors import DbdynoError
+from dbdyno.servers.base import Server
+from dbdyno.targets.base import Target
+from dbdyno.targets.durability import SETTINGS, promise_of
+from dbdyno.targets.registry import all_targets, find_target
+from dbdyno.targets.schema import Column, ForeignKey, Index, Partitioning, Table
+
+PARENT = Table(
+    name="parent",
+    columns=(
+        Column("parent", "serial", not_null=True),
+        Column("note", "char(7)"),
+        Column("k", "int", not_null=True, default="0"),
+    ),
+    rows=10,
+    primary_key="parent",
+    indexes=(Index("k_1", "k"),),
+)
+CHILD = Table(
+    name="child",
+    columns=(
+        Column("id", "bigint", not_null=True),
+        Column("parent", "int", {"number": {"value": 7}}),
+        Column("at", "timestamptz", default="now()"),
+        Column("until", "timestamp"),
+        Column("info", "text"),
+    ),
+    rows=100,
+    primary_key="id",
+)
+
+
+@pytest.fixture(params=["postgres_server", "mariadb_server"])
+def server(request: pytest.FixtureRequest, new_database: Callable[[Server], Server]) -> Server:
+    return new_database(request.getfixturevalue(request.param))
+
+
+@pytest.fixture
+def target(server: Server) -> Target:
+    return find_target(server.endpoint().protocol)
+
+
+@pytest.fixture
+def connection(server: Server) -> Iterator[Any]:
+    with server.connect() as opened:
+        yield opened
+
+
+def make(target: Target, connection: Any, *tables: Table) -> None:
+    for table in tables:
+        keys = target.dialect.add_primary_key(table)
+        indexes = [target.dialect.add_index(table, index) for index in table.indexes]
+        filled = target.dialect.filled(table)
+        for statement in (*target.dialect.create(table), *filled, *keys, *indexes):
+            connection.execute(statement)
+
+
+def test_each_is_found_under_its_protocol() -> None:
+    for name, target in all_targets().items():
+        assert target.name == name
+        assert find_target(name) is target
+        assert SETTINGS[name].keys() == {"full", "relaxed", "none"}
+
+
+def test_what_is_made_is_found(target: Target, connection: Any) -> None:
+    make(target, connection, PARENT, CHILD)
+    connection.execute(target.dialect.add_foreign_key(CHILD, ForeignKey("parent", "parent")))
+    connection.execute(target.dialect.comment("parent", "it's {ours} \\ and %s"))
+    found = target.find_tables(connection, ["parent", "child", "stranger"])
+    assert found.keys() == {"parent", "child"}
+    parent, child = found["parent"], found["child"]
+    columns = [(column.name, column.sql_type) for column in parent.columns]
+    assert columns == [("parent", "int"), ("note", "char(7)"), ("k", "int")]
+    assert (parent.primary_key, parent.is_table) == (("parent",), True)
+    assert parent.comment == "it's {ours} \\ and %s"
+    assert child.foreign_keys == {ForeignKey("parent", "parent")}
+    words = ["bigint", "int", "timestamptz", "timestamp", "text"]
+    assert [column.sql_type for column in child.columns] == words
+
+
+def test_defaults_for_filling_go_and_others_stay(target: Target, connection: Any) -> None:
+    make(target, connection, PARENT, CHILD)
+    connection.execute("insert into child (id) values (1)")
+    query = "select parent, at > '2020-01-01', until from child"
+    assert connection.execute(query).fetchone() == (None, True, None)
+
+
+def test_numbering_goes_on_after_the_rows(target: Target, connection: Any) -> None:
+    make(target, connection, PARENT)
+    for number in range(1, PARENT.rows + 1):
+        connection.execute(f"insert into parent (parent) values ({number})")
+    for statement in target.dialect.continue_numbering(PARENT):
+        connection.execute(statement)
+    connection.execute("insert into parent (note) values ('more')")
+    assert connection.execute("select max(parent) from parent").fetchone() == (11,)
+
+
+@pytest.mark.parametrize("method", ["range", "hash"])
+def test_parts_are_made_and_found(target: Target, connection: Any, method: Any) -> None:
+    partitioning = Partitioning(method, 3)
+    table = Table(
+        name="cut", columns=CHILD.columns, rows=100, primary_key="id", partitioning=partitioning
+    )
+    make(target, connection, table)
+    for number in (-5, 1, 34, 67, 100, 5000):
+        connection.execute(f"insert into cut (id) values ({number})")
+    assert target.find_tables(connection, ["cut"])["cut"].partitioning == partitioning
+
+
+def test_dropping_takes_all_of_them_and_no_more(target: Target, connection: Any) -> None:
+    make(target, connection, PARENT, CHILD)
+    connection.execute(target.dialect.add_foreign_key(CHILD, ForeignKey("parent", "parent")))
+    with pytest.raises(DbdynoError) as caught, target.understood("drop"):
+        connection.execute(target.dialect.drop(["parent"]))
+    assert caught.value.code == "table_needed"
+    connection.execute(target.dialect.drop(["parent", "child", "missing"]))
+    assert target.find_tables(connection, ["parent", "child"]) == {}
+
+
+def test_a_view_is_no_table(target: Target, connection: Any) -> None:
+    connection.execute("create view seen as select 1 as id")
+    assert not target.find_tables(connection, ["seen"])["seen"].is_table
+
+
+def test_settling_leaves_what_it_found(target: Target, connection: Any) -> None:
+    make(target, connection, PARENT)
+    connection.execute("insert into parent (note) values ('kept')")
+    before = {one.name: one.value for one in target.describe(connection).settings}
+    target.settle(connection, ["parent"])
+    after = {one.name: one.value for one in target.describe(connection).settings}
+    assert before.items() <= after.items()
+    assert connection.execute("select note from parent").fetchone()[0].rstrip() == "kept"
+
+
+def test_one_instant_sees_no_other_session(target: Target, connection: Any, server: Server) -> None:
+    make(target, connection, PARENT)
+    with target.one_instant(connection), server.connect() as other:
+        assert connection.execute("select count(*) from parent").fetchone() == (0,)
+        other.execute("insert into parent (note) values ('late')")
+        assert connection.execute("select count(*) from parent").fetchone() == (0,)
+    assert connection.execute("select count(*) from parent").fetchone() == (1,)
+
+
+def test_free_connections_are_those_that_can_be_opened(
+    target: Target, connection: Any, server: Server
+) -> None:
+    free = target.free_connections(connection).count
+    with contextlib.ExitStack() as opened:
+        for _ in range(3):
+            opened.enter_context(server.connect())
+        assert target.free_connections(connection).count == free - 3
+
+
+def test_a_server_of_ours_promises_all(target: Target, connection: Any) -> None:
+    found = target.describe(connection)
+    assert promise_of(target.name, found.durability) == "full"
+    assert found.cache_bytes == 64 * 2**20
+    assert found.version.startswith(str(found.version_number // 10_000))
+    assert not found.is_in_recovery
+    assert found.settings
+
+
+@pytest.mark.parametrize(
+    ("statement", "code"),
+    [
+        ("select * from nowhere", "missing_table"),
+        ("create table parent (id int)", "table_exists"),
+        ("select from from", "server_error"),
+    ],
+)
+def test_errors_are_understood(target: Target, connection: Any, statement: str, code: str) -> None:
+    make(target, connection, PARENT)
+    with pytest.raises(DbdynoError) as caught, target.understood("try it"):
+        connection.execute(statement)
+    assert caught.value.code == code
+    assert caught.value.message.startswith("cannot try it: ")
+    assert caught.value.__cause__ is not None
+
+
+def test_a_session_that_was_ended_is_lost(target: Target, connection: Any, server: Server) -> None:
+    ending = {
+        "postgresql": ("select pg_backend_pid()", "select pg_terminate_backend({})"),
+        "mysql": ("select connection_id()", "kill {}"),
+    }
+    ask, end = ending[target.name]
+    with server.connect() as victim:
+        (number,) = victim.execute(ask).fetchone()
+        connection.execute(end.format(number))
+        with pytest.raises(DbdynoError) as caught, target.understood("go on"):
+            victim.execute("select 1")
+    assert caught.value.code == "server_lost"
+    assert victim.closed

@@ -1,0 +1,73 @@
+"""What only MariaDB and MySQL have."""
+
+import pytest
+
+from dbdyno.servers.base import Server
+from dbdyno.targets.base import ServerSetting
+from dbdyno.targets.durability import promise_of
+from dbdyno.targets.mysql import TARGET
+from dbdyno.targets.mysql.column_types import word_of
+from dbdyno.targets.mysql.describe import capabilities, version_number
+
+
+def test_a_server_is_described(mariadb_server: Server) -> None:
+    with mariadb_server.connect() as connection:
+        found = TARGET.describe(connection)
+    assert (found.product, found.encoding) == ("mariadb", "utf8mb4")
+    assert found.durability["innodb_flush_log_at_trx_commit"] == "1"
+    assert "sync_binlog" not in found.durability  # there is no such log
+    size = ServerSetting("innodb_buffer_pool_size", str(64 * 2**20), "", "config")
+    assert size in found.settings
+    assert "innodb_flush_log_at_trx_commit" not in {setting.name for setting in found.settings}
+
+
+@pytest.mark.parametrize(
+    ("version", "number"),
+    [("10.11.19-MariaDB-0+deb12u1", 101119), ("8.0.33", 80033), ("8.4.0-log", 80400)],
+)
+def test_versions_are_compared_by_number(version: str, number: int) -> None:
+    assert version_number(version) == number
+
+
+def test_capabilities_are_those_of_the_brand() -> None:
+    assert "performance_schema.data_lock_waits" in capabilities(80033, is_mariadb=False)
+    assert "performance_schema.data_lock_waits" not in capabilities(101119, is_mariadb=True)
+    assert "information_schema.innodb_lock_waits" in capabilities(101119, is_mariadb=True)
+
+
+@pytest.mark.parametrize(
+    ("written", "word"),
+    [
+        ("int(11)", "int"),
+        ("INT", "int"),
+        ("bigint(20)", "bigint"),
+        ("char(120)", "char(120)"),
+        ("timestamp(6)", "timestamptz"),
+        ("int(10) unsigned", "int unsigned"),
+    ],
+)
+def test_widths_of_integers_mean_nothing(written: str, word: str) -> None:
+    assert word_of(written) == word
+
+
+@pytest.mark.parametrize(
+    ("settings", "promise"),
+    [
+        ({"innodb_flush_log_at_trx_commit": "1", "innodb_doublewrite": "ON"}, "full"),
+        ({"innodb_flush_log_at_trx_commit": "2", "innodb_doublewrite": "on"}, "relaxed"),
+        ({"innodb_flush_log_at_trx_commit": "1", "sync_binlog": "0"}, None),
+        ({"innodb_flush_log_at_trx_commit": "0", "innodb_doublewrite": "ON"}, None),
+    ],
+)
+def test_a_promise_is_read_from_the_settings(settings: dict[str, str], promise: str) -> None:
+    assert promise_of("mysql", settings) == promise
+
+
+def test_a_checkpoint_leaves_few_dirty_pages(mariadb_server: Server) -> None:
+    with mariadb_server.connect() as connection:
+        connection.execute("create table filler (id int primary key, t char(200))")
+        connection.execute("insert into filler select seq, repeat('x', 200) from seq_1_to_30000")
+        TARGET.checkpoint(connection)
+        query = "show global status like 'Innodb_buffer_pool_pages_dirty'"
+        assert int(connection.execute(query).fetchone()[1]) <= 100
+        connection.execute("drop table filler")
