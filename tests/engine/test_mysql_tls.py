@@ -62,6 +62,15 @@ def test_statements_travel_inside(server, certificates, greeting):
     assert greeting(endpoint, query_mode="simple", reconnect_each_transaction=True)
 
 
+def test_cancelled_inside(server, certificates, checked, io):
+    """The session that cancels is encrypted like all others."""
+    endpoint = server.endpoint("127.0.0.1", tls=tls(certificates, "require", root=None))
+    server.execute("alter user loader require ssl")
+    told = checked(plan_for(endpoint, "select sleep(30);", seconds=0.1, io=io))
+    assert (told.done.end, told.counters.unfinished) == ("complete", 2)
+    server.execute("alter user loader require none")
+
+
 def test_a_user_who_must_be_covered(server, certificates, greeting, refused):
     endpoint = server.endpoint("127.0.0.1", user="covered")
     assert "Access denied" in refused(plan_for(endpoint, "select 1;")).message

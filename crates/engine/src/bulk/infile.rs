@@ -4,8 +4,8 @@
 //! With LOCAL the server turns errors of single rows into warnings and goes on without them:
 //! here a warning is an error, and so is a row that did not arrive.
 
-use super::literals::write_timestamp;
 use super::rows::{Cells, RowMaker};
+use super::timestamp::write_timestamp;
 use super::way::Way;
 use crate::link::PatientLink;
 use dbdyno_model::{FailureClass, Keep, ServerError};

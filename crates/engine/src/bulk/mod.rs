@@ -8,6 +8,7 @@ mod infile;
 mod literals;
 mod rows;
 mod timestamp;
+mod timestamp;
 mod way;
 
 use crate::{EngineError, Sink};
