@@ -108,6 +108,7 @@ fn main() {
     for (name, request) in [("prepared", PREPARED), ("text", TEXT)] {
         bench.ask(&request);
         bench.serve();
+        bench.listen();
         report(&format!("client, {name}: encode, walk the answer"), || {
             bench.ask(&request);
             bench.sent.clear();

@@ -15,9 +15,6 @@ pub(crate) const PREPARE: u8 = 0x16;
 pub(crate) const EXECUTE: u8 = 0x17;
 pub(crate) const CLOSE: u8 = 0x19;
 
-/// No cursor; executed once.
-const WITHOUT_CURSOR: [u8; 5] = [0, 1, 0, 0, 0];
-
 /// What one request comes to. Owned where it has to wait for its turn.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Command<'a> {
@@ -75,9 +72,9 @@ pub(super) fn prepare(sql: &[u8], out: &mut Vec<u8>) {
 pub(super) fn execute(prepared: &mut Prepared, parameters: &[Value], out: &mut Vec<u8>) {
     let with_types = parameter::bind(&mut prepared.slots, parameters);
     packet::write(out, 0, |out| {
-        out.push(EXECUTE);
-        out.extend_from_slice(&prepared.number.to_le_bytes());
-        out.extend_from_slice(&WITHOUT_CURSOR);
+        let [a, b, c, d] = prepared.number.to_le_bytes();
+        // Without a cursor, once.
+        out.extend_from_slice(&[EXECUTE, a, b, c, d, 0, 1, 0, 0, 0]);
         if !prepared.slots.is_empty() {
             parameter::write(&prepared.slots, parameters, with_types, out);
         }

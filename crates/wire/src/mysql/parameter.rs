@@ -71,8 +71,11 @@ pub(super) fn write(slots: &[Slot], parameters: &[Value], with_types: bool, out:
     }
     for (number, slot) in slots.iter().enumerate() {
         let value = slot.value(parameters);
-        out[nulls + number / 8] |= u8::from(*value == Value::Null) << (number % 8);
-        write_value(value, out);
+        if *value == Value::Null {
+            out[nulls + number / 8] |= 1 << (number % 8);
+        } else {
+            write_value(value, out);
+        }
     }
 }
 

@@ -17,4 +17,5 @@ mod login;
 mod null_server;
 mod replay;
 mod scenarios;
+mod scripted;
 mod server;
