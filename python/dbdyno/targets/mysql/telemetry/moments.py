@@ -1,13 +1,14 @@
 """Sources that are one query each: InnoDB's metrics, files, sizes, replication, sessions in sum."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from dbdyno.model.source import Numbers, Source
 from dbdyno.targets.connection import Connection
+from dbdyno.targets.mysql.telemetry.engine_report import engine_report, transaction_ages_s
 from dbdyno.targets.mysql.telemetry.facts.tables import used_tables
 from dbdyno.targets.mysql.telemetry.names import table_name
 from dbdyno.targets.mysql.telemetry.place import Here, NotHereError
-from dbdyno.targets.mysql.telemetry.transactions import is_queue_long
+from dbdyno.targets.mysql.telemetry.sessions import IDLE, OWN
 from dbdyno.targets.telemetry import ScriptStatement
 
 SIZES_EVERY_S = 5.0
@@ -32,18 +33,7 @@ SIZES = """
     select name, {size} as bytes from information_schema.{tablespaces}
     where name in %s"""
 
-SESSIONS = """
-    select count(*) as clients, coalesce(sum(command <> 'Sleep'), 0) as active
-    from information_schema.processlist
-    where id <> connection_id() and command not in ('Daemon', 'Binlog Dump')"""
-TRANSACTIONS = """
-    select coalesce(max(age), 0) as oldest_transaction_s,
-        coalesce(max(if(command = 'Sleep', age, 0)), 0) as oldest_idle_in_transaction_s,
-        coalesce(sum(command = 'Sleep'), 0) as idle_in_transaction
-    from (
-        select timestampdiff(second, trx_started, now()) as age, command
-        from information_schema.innodb_trx
-        join information_schema.processlist on id = trx_mysql_thread_id) as open_ones"""
+SESSIONS = "select id, command from information_schema.processlist where id <> connection_id()"
 
 
 def metrics(connection: Connection, here: Here) -> Source[Connection]:
@@ -115,17 +105,32 @@ def _lag(status: dict[str, object]) -> Iterable[float]:
 
 
 def sessions_in_sum(_connection: Connection, here: Here) -> Source[Connection]:
-    """How many there are, and the oldest transaction while the list of these is not too dear."""
+    """How many there are, and how old their transactions."""
+    names = "clients active idle_in_transaction oldest_transaction_s oldest_idle_in_transaction_s"
 
     def read(connection: Connection) -> dict[str, Numbers]:
-        (counted,) = _rows(connection, f"select '', s.* from ({SESSIONS}) s").values()
-        if not here.sees_all or is_queue_long(connection):
-            return {"": counted}
-        (oldest,) = _rows(connection, f"select '', t.* from ({TRANSACTIONS}) t").values()
-        return {"": {**counted, **oldest}}
+        listed = connection.execute(SESSIONS).fetchall()
+        clients = {int(number): command for number, command in listed if command not in OWN}
+        report = engine_report(connection) if here.sees_all else ""
+        told = _counted(clients) | (_ages(clients, report) if report else {})
+        return {"": told}
 
-    names = "clients active idle_in_transaction oldest_transaction_s oldest_idle_in_transaction_s"
     return Source(name="sessions", read=read, levels=frozenset(names.split()))
+
+
+def _counted(clients: Mapping[int, str]) -> dict[str, float]:
+    active = sum(command != IDLE for command in clients.values())
+    return {"clients": len(clients), "active": active}
+
+
+def _ages(clients: Mapping[int, str], report: str) -> dict[str, float]:
+    ages_s = transaction_ages_s(report)
+    idle_s = [age_s for number, age_s in ages_s.items() if clients.get(number) == IDLE]
+    return {
+        "idle_in_transaction": len(idle_s),
+        "oldest_transaction_s": max(ages_s.values(), default=0),
+        "oldest_idle_in_transaction_s": max(idle_s, default=0),
+    }
 
 
 def _rows(connection: Connection, query: str) -> dict[str, Numbers]:

@@ -6,10 +6,9 @@ as fast as it can and lets the load wait. Where the counters do not tell, the re
 storage engine does.
 """
 
-import re
-
 from dbdyno.model.source import Numbers, Source
 from dbdyno.targets.connection import Connection
+from dbdyno.targets.mysql.telemetry.engine_report import engine_report, log_positions
 from dbdyno.targets.mysql.telemetry.place import Here, NotHereError
 from dbdyno.targets.mysql.telemetry.status import status
 
@@ -20,9 +19,6 @@ MYSQL = (
     "Innodb_redo_log_checkpoint_lsn",
     "Innodb_redo_log_capacity_resized",
 )
-REPORT = "show engine innodb status"
-WRITTEN = re.compile(r"^Log sequence number\s+(\d+)", re.MULTILINE)
-CHECKPOINT = re.compile(r"^Last checkpoint at\s+(\d+)", re.MULTILINE)
 
 
 def wal_position(connection: Connection, here: Here) -> Source[Connection]:
@@ -46,7 +42,5 @@ def _from_counters(connection: Connection, names: tuple[str, ...]) -> Numbers:
 
 def _from_report(connection: Connection, _names: tuple[str, ...]) -> Numbers:
     """Which does not tell the bound."""
-    *_, text = connection.execute(REPORT).fetchone()
-    found = WRITTEN.search(text), CHECKPOINT.search(text)
-    written, checkpoint = (float(each[1]) for each in found if each)
+    written, checkpoint = log_positions(engine_report(connection))
     return {"bytes": written, "age_bytes": written - checkpoint}

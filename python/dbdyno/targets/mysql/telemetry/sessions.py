@@ -131,4 +131,4 @@ def _wait(its: _Listed, of: Transactions, seen: Wait) -> Wait:
     """A wait for a row is known best; then what was measured; then what the stage says."""
     if int(its.number) in of.waiting:
         return ROW_WAIT
-    return seen if seen.kind else wait_of_stage(its.stage)
+    return seen if seen.kind else wait_of_stage(its.stage, its.text)

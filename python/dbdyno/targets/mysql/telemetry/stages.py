@@ -18,6 +18,7 @@ class Wait(NamedTuple):
 
 NONE = Wait("", "")
 LOCK = re.compile(r"Waiting for (.+) lock$|^(User) lock$")
+COMMITS = re.compile(r"\s*(commit|end)\b", re.IGNORECASE)
 COMMIT = "Commit"
 STAGES = {
     "Commit": Wait(COMMIT, "commit"),
@@ -34,9 +35,11 @@ STAGES = {
 }
 
 
-def wait_of_stage(stage: str) -> Wait:
-    """None of it for a stage of work."""
+def wait_of_stage(stage: str, text: str) -> Wait:
+    """None for a stage of work. Of a COMMIT all stages are one."""
     lock = LOCK.search(stage)
     if lock:
         return Wait("Lock", lock[1] or "user")
+    if COMMITS.match(text):
+        return STAGES["Commit"]
     return STAGES.get(stage, NONE)
