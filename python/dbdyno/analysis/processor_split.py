@@ -12,14 +12,18 @@ With the processor time C and the time in the queue Q of all the server's proces
 the first kind of time: C goes to A first, what A has beyond C is queue; what C and Q have
 beyond A was in the second kind, at most all of it. Sessions woken from other waits (locks, I/O)
 are in Q as well, so of the second kind the queue is an upper bound.
+
+Some servers do not tell of every wait: then A beyond C is queue only as far as Q reaches, and
+the rest is a wait without a name.
 """
 
 from collections.abc import Iterator
 
 from msgspec import Struct
 
+from dbdyno.analysis.protocol import protocol_of
 from dbdyno.analysis.readings import total
-from dbdyno.analysis.wait_kinds import PartKind
+from dbdyno.analysis.wait_kinds import NAMES_ALL_WAITS, PartKind
 from dbdyno.model.recording import Recording
 
 
@@ -27,6 +31,7 @@ class ProcessorSplit(Struct, frozen=True, kw_only=True):
     """Shares of the time that looks like ``cpu``, and of that which looks like the way."""
 
     running_of_active: float = 1.0
+    untold_of_active: float = 0.0
     running_of_way: float = 0.0
     queued_of_way: float = 0.0
     is_known: bool = False
@@ -35,8 +40,8 @@ class ProcessorSplit(Struct, frozen=True, kw_only=True):
         """What a kind really was, each with its share."""
         shares: dict[PartKind, float] = {seen_as: 1.0}
         if seen_as == "cpu":
-            running = self.running_of_active
-            shares = {"cpu": running, "cpu_queue": 1 - running}
+            running, untold = self.running_of_active, self.untold_of_active
+            shares = {"cpu": running, "cpu_queue": 1 - running - untold, "other_wait": untold}
         elif seen_as == "client_or_network":
             running, queued = self.running_of_way, self.queued_of_way
             shares = {"cpu": running, "cpu_queue": queued, seen_as: 1 - running - queued}
@@ -50,10 +55,14 @@ def processor_split(recording: Recording, active_s: float, on_the_way_s: float) 
     if used_s is None or queued_s is None:
         return ProcessorSplit()
     running_s = min(used_s, active_s)
+    beyond_s = active_s - running_s
+    tells_all = protocol_of(recording.plan) in NAMES_ALL_WAITS
+    untold_s = 0.0 if tells_all else max(beyond_s - queued_s, 0.0)
     hidden_running_s = min(used_s - running_s, on_the_way_s)
-    hidden_queued_s = max(queued_s - (active_s - running_s), 0.0)
+    hidden_queued_s = max(queued_s - beyond_s, 0.0)
     return ProcessorSplit(
         running_of_active=running_s / active_s if active_s else 1.0,
+        untold_of_active=untold_s / active_s if active_s else 0.0,
         running_of_way=hidden_running_s / on_the_way_s if on_the_way_s else 0.0,
         queued_of_way=min(hidden_queued_s, on_the_way_s - hidden_running_s) / on_the_way_s
         if on_the_way_s

@@ -11,7 +11,7 @@ from typing import TypeAlias
 import msgspec
 import numpy as np
 
-from dbdyno.analysis.readings import growth, level, objects
+from dbdyno.analysis.readings import Growth, growth, level, objects
 from dbdyno.analysis.run_event import Entry, RunEvent, entries, joined
 from dbdyno.model.recording import Recording, rows
 
@@ -20,6 +20,12 @@ Values: TypeAlias = dict[str, float | str]
 _TABLES = "pg_stat_user_tables"
 _PROGRESS = "progress"
 _VACUUM = "VACUUM/"
+# PostgreSQL, MariaDB, MySQL.
+DEADLOCKS = (
+    ("pg_stat_database", "deadlocks"),
+    ("global_status", "Innodb_deadlocks"),
+    ("innodb_metrics", "lock_deadlocks"),
+)
 # Deadlocks and vacuums that follow each other so closely are one event.
 _GAP_S = 1.0
 
@@ -86,8 +92,14 @@ def _deadlock(begin_s: float, end_s: float, count: float) -> RunEvent:
     )
 
 
+def deadlocks_counted(recording: Recording) -> Growth | None:
+    """As the server counts them, under whichever name; None where it does not."""
+    told = (growth(recording, source, name, "") for source, name in DEADLOCKS)
+    return next((growth for growth in told if growth is not None), None)
+
+
 def _counted_deadlocks(recording: Recording) -> Iterator[RunEvent]:
-    counted = growth(recording, "pg_stat_database", "deadlocks", "")
+    counted = deadlocks_counted(recording)
     if counted is None:
         return
     for place in np.flatnonzero(counted.delta).tolist():

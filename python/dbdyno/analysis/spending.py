@@ -12,11 +12,15 @@ from msgspec import Struct
 
 from dbdyno.analysis.alignment import Intervals, over_intervals
 from dbdyno.analysis.estimate import Series
+from dbdyno.analysis.protocol import MYSQL, protocol_of
 from dbdyno.analysis.ratios import Ratio
 from dbdyno.analysis.readings import Growth, growth, objects, was_read
 from dbdyno.analysis.wal import PAGE_BYTES, wal
 from dbdyno.model.record import CostRecord
 from dbdyno.model.recording import Recording
+
+STATUS = "global_status"
+LOG_TITLES = {MYSQL: "Redo log"}
 
 Side: TypeAlias = Literal["server", "client", "network"]
 
@@ -49,7 +53,7 @@ class Paid(Struct, frozen=True):
 
 
 class _Counted(Struct, frozen=True):
-    """A cost that is the sum of some counters of one object."""
+    """A cost that is the sum of some counters of one object, less those in ``without``."""
 
     id: str
     title: str
@@ -57,9 +61,15 @@ class _Counted(Struct, frozen=True):
     source: str
     names: tuple[str, ...]
     of: str = ""
+    without: tuple[str, ...] = ()
 
+
+# Counters that are true at the instant they are read.
+_PROMPT = frozenset({"processes", STATUS})
 
 _WRITTEN_ROWS = ("tup_inserted", "tup_updated", "tup_deleted")
+_POOL_READS = "Innodb_buffer_pool_reads"
+_ROWS_READ = ("first", "key", "last", "next", "prev", "rnd", "rnd_next")
 
 _SERVER = (
     _Counted("server_cpu_us", "Server CPU", "µs", "processes", ("user_us", "system_us"), "server"),
@@ -89,6 +99,37 @@ _SERVER = (
     ),
 )
 
+# The same things under the names of MariaDB and MySQL, and what only they have.
+_SERVER_MYSQL = (
+    _Counted(
+        "buffers_hit",
+        "Buffers hit",
+        "",
+        STATUS,
+        ("Innodb_buffer_pool_read_requests",),
+        without=(_POOL_READS,),
+    ),
+    _Counted("buffers_read", "Buffers read", "", STATUS, ("Innodb_pages_read",)),
+    _Counted("buffers_written", "Buffers written", "", STATUS, ("Innodb_pages_written",)),
+    _Counted("doublewrite_pages", "Doublewrite pages", "", STATUS, ("Innodb_dblwr_pages_written",)),
+    _Counted(
+        "rows_scanned",
+        "Rows scanned",
+        "",
+        STATUS,
+        tuple(f"Handler_read_{how}" for how in _ROWS_READ),
+    ),
+    _Counted(
+        "rows_written",
+        "Rows written",
+        "",
+        STATUS,
+        ("Handler_write", "Handler_update", "Handler_delete"),
+    ),
+    _Counted("binlog_bytes", "Binary log", "bytes", STATUS, ("Binlog_bytes_written",)),
+    _Counted("fsyncs", "fsyncs", "", STATUS, ("Innodb_data_fsyncs",)),
+)
+
 # What the engine counts of itself, by the names of the table ``intervals``.
 _ENGINE: tuple[tuple[str, str, str, Side, str], ...] = (
     ("engine_cpu_us", "Engine CPU", "µs", "client", "cpu_us"),
@@ -104,7 +145,7 @@ def spending(recording: Recording, intervals: Intervals) -> list[Paid]:
     """All that was counted, the server's first."""
     buffers_written = _buffers_written(recording, intervals)
     found = [
-        *(_counted(recording, intervals, each) for each in _SERVER),
+        *(_counted(recording, intervals, each) for each in (*_SERVER, *_SERVER_MYSQL)),
         *_wal(recording, intervals),
         Paid("buffers_written", "Buffers written", "", "server", buffers_written),
         Paid("fsyncs", "fsyncs", "", "server", _fsyncs(recording, intervals)),
@@ -114,14 +155,17 @@ def spending(recording: Recording, intervals: Intervals) -> list[Paid]:
 
 
 def _counted(recording: Recording, intervals: Intervals, of: _Counted) -> Paid:
+    amount, without = (
+        _sum(recording, intervals, of.source, names, of.of) for names in (of.names, of.without)
+    )
     return Paid(
         of.id,
         of.title,
         of.unit,
         "server",
-        _sum(recording, intervals, of.source, of.names, of.of),
+        amount - without,
         readings=growth(recording, of.source, of.names[0], of.of),
-        is_prompt=of.source == "processes",
+        is_prompt=of.source in _PROMPT,
     )
 
 
@@ -133,10 +177,11 @@ def _wal(recording: Recording, intervals: Intervals) -> Iterator[Paid]:
     written = wal(recording, intervals)
     position = growth(recording, "wal_position", "bytes")
     note = " (estimated)" if written.is_estimated else ""
+    log = LOG_TITLES.get(protocol_of(recording.plan), "WAL")
     records = written.bytes - written.image_bytes
     whole = written.bytes if np.isnan(records).all() else records + written.image_bytes
     for cost, title, amount in (
-        ("wal_bytes", "WAL", whole),
+        ("wal_bytes", log, whole),
         ("wal_record_bytes", f"WAL of records{note}", records),
         ("wal_full_page_bytes", f"WAL of full-page images{note}", written.image_bytes),
     ):

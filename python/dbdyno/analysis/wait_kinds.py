@@ -8,6 +8,8 @@ event that no line knows is ``other_wait``: it is counted, and shown under its o
 from collections.abc import Mapping
 from typing import Any, Literal, TypeAlias
 
+from dbdyno.analysis.protocol import MYSQL, POSTGRESQL, protocol_of
+
 PartKind: TypeAlias = Literal[
     "cpu",  # active, waiting for nothing the server knows of, and on a processor
     "cpu_queue",  # the same, and waiting for a processor
@@ -26,7 +28,7 @@ WaitKinds: TypeAlias = tuple[tuple[str, str, PartKind], ...]
 """Lines of (type of wait, how the event begins, kind)."""
 
 KINDS: Mapping[str, WaitKinds] = {
-    "postgresql": (
+    POSTGRESQL: (
         ("", "", "cpu"),
         ("LWLock", "wal", "wal"),  # WALWrite, WALInsert; before 13 WALWriteLock, wal_insert
         ("IO", "wal", "wal"),  # WALSync, WALWrite; since 17 WalSync, WalWrite
@@ -44,12 +46,34 @@ KINDS: Mapping[str, WaitKinds] = {
         ("IO", "", "io"),
         ("Client", "", "client_or_network"),
     ),
+    MYSQL: (
+        ("", "", "cpu"),
+        ("Lock", "", "lock"),  # of a row, or a table's definition
+        ("Commit", "", "wal"),  # the stage of a commit; who has a processor in it is not seen so
+        ("Kernel", "fsync", "wal"),
+        ("Kernel", "fdatasync", "wal"),
+        ("Kernel", "pread", "io"),
+        ("Kernel", "pwrite", "io"),
+        ("Kernel", "io_", "io"),
+        ("io/file", "innodb/innodb_log_file", "wal"),
+        ("io/file", "sql/binlog", "wal"),
+        ("io/file", "", "io"),
+        ("io/socket", "", "client_or_network"),
+        ("synch/cond", "", "other_wait"),
+        ("synch/mutex", "", "lwlock"),
+        ("synch/rwlock", "", "lwlock"),
+        ("synch/sxlock", "", "lwlock"),
+        ("Client", "", "client_or_network"),
+    ),
 }
+NAMES_ALL_WAITS = frozenset({POSTGRESQL})
+"""Databases that tell of each wait: who is active there and waits for nothing is on a processor
+or in line for one. Elsewhere it may be in a wait that nobody told of."""
 
 
 def wait_kinds(plan: Mapping[str, Any]) -> WaitKinds:
-    """The table of the database that a plan loads."""
-    return KINDS[plan.get("endpoint", {}).get("protocol", "postgresql")]
+    """The table of the database that a plan loads; none where nobody looks at its sessions."""
+    return KINDS.get(protocol_of(plan), ())
 
 
 def kind_of(kinds: WaitKinds, wait_type: str, wait_event: str) -> PartKind:
