@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Sees to the programs that the tests use and that no package registry carries: a PostgreSQL of
-# the distribution (the tests run on real servers) and a browser (reports are looked at).
+# Sees to the programs that the tests use and that no package registry carries: PostgreSQL and
+# MariaDB of the distribution (the tests run on real servers), their ODBC drivers, sysbench (it runs
+# on our tables, and we on its), and a browser (reports are looked at).
 # As root it installs what is missing; as an ordinary user it says which command would.
 set -euo pipefail
 
@@ -14,6 +15,11 @@ need() { # package, command that tells whether it is there
 
 need postgresql 'compgen -G "/usr/lib/postgresql/*/bin/postgres" || command -v postgres'
 need postgresql-contrib 'compgen -G "/usr/lib/postgresql/*/bin/pgbench" || command -v pgbench'
+need mariadb-server 'command -v mariadbd && command -v mariadb-install-db'
+need sysbench 'command -v sysbench'
+need unixodbc 'ldconfig -p | grep -F libodbc.so.2'
+need odbc-postgresql 'grep -F "[PostgreSQL Unicode]" /etc/odbcinst.ini'
+need odbc-mariadb 'grep -F "[MariaDB Unicode]" /etc/odbcinst.ini'
 need chromium 'command -v chromium'
 need openssl 'command -v openssl'
 
@@ -29,5 +35,12 @@ export DEBIAN_FRONTEND=noninteractive
 mkdir -p /etc/postgresql-common
 [ -e /etc/postgresql-common/createcluster.conf ] ||
     echo 'create_main_cluster = false' >/etc/postgresql-common/createcluster.conf
+# MariaDB's package starts its server at once, unless told that nothing may be started.
+policy=/usr/sbin/policy-rc.d
+if [ ! -e "$policy" ]; then
+    printf '#!/bin/sh\nexit 101\n' >"$policy"
+    chmod +x "$policy"
+    trap 'rm -f "$policy"' EXIT
+fi
 apt-get update -qq </dev/null
 apt-get install -y -qq --no-install-recommends "${missing[@]}" </dev/null

@@ -233,7 +233,7 @@ def test_rows_are_loaded_as_arrays(behind):
         "select count(*), sum(id), min(big), max(big), min(t), max(length(t)), max(s) from bulk"
     )
     behind.execute("drop table bulk")
-    ((count, total, low, high, text, length, stamp),) = found
+    ((count, total, low, high, text, _, stamp),) = found
     assert (count, int(total)) == (2_500, 2_500 * 2_501 // 2)
     assert (low, high) == (5_000_000_000, 5_000_000_000)
     assert text == "é1"

@@ -38,6 +38,5 @@ def begin_watch(scene: Scene, workload: Workload, values: Values) -> Watch:
     """Reads the numbers before the run."""
     with scene.target.understood("read what the invariants are about"):
         before = workload.snapshot(scene.target, scene.control, values)
-    protocol = scene.server.endpoint().protocol
-    scripts = [script.name for script in workload.scripts(values, protocol)]
+    scripts = [script.name for script in workload.scripts(values, scene.target.words)]
     return Watch(workload, values, CommitCounter(scripts), before)

@@ -51,7 +51,7 @@ def run(
     seed = secrets.randbits(SEED_BITS) if options.seed is None else options.seed
     protocol = protocol_of(options)
     refuse_unknown_mode(options.query_mode, protocol)
-    draft = _plan(options, work, work.complete(), _nowhere(protocol), seed)
+    draft = _plan(options, work, work.complete(), _nowhere(protocol), words=protocol, seed=seed)
     refuse_problems(tools.check_plan(draft), observer.say)
     make_room_for(draft.clients)
     with open_server(options, client_count(options)) as server, closing(enter(server)) as scene:
@@ -64,11 +64,13 @@ def _nowhere(protocol: Protocol) -> Endpoint:
     return Endpoint(protocol=protocol, address=address, user="", database="")
 
 
-def _plan(options: RunOptions, work: Work, values: Values, endpoint: Endpoint, seed: int) -> Plan:
+def _plan(  # noqa: PLR0913 - each is another thing
+    options: RunOptions, work: Work, values: Values, endpoint: Endpoint, *, words: str, seed: int
+) -> Plan:
     return make_plan(
         options,
         endpoint=endpoint,
-        scripts=work.scripts(values, endpoint.protocol),
+        scripts=work.scripts(values, words),
         variables=work.all_variables(values, client_count(options)),
         seed=seed,
     )
@@ -92,7 +94,8 @@ class _Run:
             client_count(self.options), self.scene.target.free_connections(self.scene.control)
         )
         values, watch = self._prepared()
-        plan = _plan(self.options, self.work, values, self.scene.server.endpoint(), self.seed)
+        endpoint, words = self.scene.server.endpoint(), self.scene.target.words
+        plan = _plan(self.options, self.work, values, endpoint, words=words, seed=self.seed)
         description = self.scene.target.describe(self.scene.control)
         record = first_record(plan, self.work.name, self.scene.server, description, self.options)
         with RunWriter(record, plan) as writer:

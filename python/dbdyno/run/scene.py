@@ -30,7 +30,8 @@ class Scene:
 
 def enter(server: Server) -> Scene:
     """Connects to a server that answers."""
-    return Scene(server, server.connect(), find_target(server.endpoint().protocol))
+    control = server.connect()
+    return Scene(server, control, find_target(server.target_name(control)))
 
 
 def prepare(  # noqa: PLR0913 - each is another thing

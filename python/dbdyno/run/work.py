@@ -11,7 +11,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from dbdyno.errors import DbdynoError
-from dbdyno.model.plan import Protocol, Scalar, Script
+from dbdyno.model.plan import Scalar, Script
 from dbdyno.run.grammar import WeightedName, scalar
 from dbdyno.run.options import DataOptions
 from dbdyno.workloads.base import Workload
@@ -40,11 +40,11 @@ class Work:
         """A value for each of the workload's parameters."""
         return self.workload.complete(self.given) if self.workload else {}
 
-    def scripts(self, values: Values, protocol: Protocol) -> list[Script]:
-        """All scripts with their weights, the workload's in the words of this protocol."""
+    def scripts(self, values: Values, words: str) -> list[Script]:
+        """All scripts with their weights, the workload's in these words."""
         if self.workload is None:
             return list(self.files)
-        own = self.workload.scripts(values, protocol) if self.weight else []
+        own = self.workload.scripts(values, words) if self.weight else []
         return [*(replace(s, weight=s.weight * self.weight) for s in own), *self.files]
 
     def all_variables(self, values: Values, clients: int) -> dict[str, Scalar]:

@@ -7,7 +7,7 @@ from types import TracebackType
 from typing import Literal, Self
 
 from dbdyno.model.plan import Endpoint
-from dbdyno.servers.connecting import open_connection, url_of
+from dbdyno.servers.connecting import driver_of, open_connection, url_of
 from dbdyno.servers.settings import Setting
 from dbdyno.targets.connection import Connection
 
@@ -53,6 +53,10 @@ class Server:
     def connect(self) -> Connection:
         """A new control connection, in autocommit mode."""
         return open_connection(self.conninfo)
+
+    def target_name(self, connection: Connection) -> str:
+        """The target that describes the server at the other end of a control connection."""
+        return driver_of(self.resolved.protocol).target_name(connection)
 
     def stop(self) -> None:
         """Ends a private server and removes its folder; leaves any other as it is."""

@@ -13,6 +13,7 @@ from dbdyno.model.plan import Endpoint, Protocol
 from dbdyno.targets.connection import Connection
 
 SCHEMES: dict[str, Protocol] = {"mysql": "mysql", "mariadb": "mysql"}
+ODBC = "odbc:"  # before a connection string, which is no URL
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,7 +22,7 @@ class Driver:
 
     ``open`` gives a connection in autocommit mode. ``pinned`` is the target narrowed to the
     server that answered there. ``process_id`` and ``data_directory`` are None where the server
-    is elsewhere, or does not tell.
+    is elsewhere, or does not tell. ``target_name`` is of the target that describes the server.
     """
 
     open: Callable[[str], Connection]
@@ -30,10 +31,13 @@ class Driver:
     pinned: Callable[[str, Connection], str]
     process_id: Callable[[Connection], int | None]
     data_directory: Callable[[Connection], Path | None]
+    target_name: Callable[[Connection], str]
 
 
 def protocol_of(target: str) -> Protocol:
     """The protocol that a target speaks; whatever has no scheme is libpq's to read."""
+    if target[: len(ODBC)].lower() == ODBC:
+        return "odbc"
     return SCHEMES.get(target.partition("://")[0].lower(), "postgresql")
 
 

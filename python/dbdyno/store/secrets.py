@@ -10,7 +10,8 @@ from dbdyno.model.plan import Plan
 MASK = "***"
 _IN_URL = re.compile(r"(?P<before>://[^/?#@:\s]*:)[^/?#\s]*(?=@)")
 _AS_PARAMETER = re.compile(
-    r"(?P<before>\b(?:password|passwd|sslpassword)\s*=\s*)('(?:[^'\\]|\\.)*'|[^\s&]+)",
+    r"(?P<before>\b(?:password|passwd|pwd|sslpassword)\s*=\s*)"
+    r"('(?:[^'\\]|\\.)*'|\{(?:[^}]|\}\})*\}|[^\s&;]+)",
     re.IGNORECASE,
 )
 

@@ -112,3 +112,8 @@ class Target:
     one_instant: Callable[[Connection], AbstractContextManager[None]]
     understood: Callable[[str], AbstractContextManager[None]]
     telemetry: Telemetry | None
+
+    @property
+    def words(self) -> str:
+        """Whose words its statements are in, whichever way leads to it."""
+        return self.name.removeprefix("odbc_")

@@ -50,9 +50,10 @@ def settings_of(protocol: str, promise: Promise) -> dict[str, str]:
 def promise_of(protocol: str, settings: Mapping[str, str]) -> Promise | None:
     """The promise that a server with these settings keeps; None for a mixture.
 
+    A database whose settings are not known here keeps none that we could name.
     A setting that is not among them has no say there (that of a log which is not written).
     """
-    for promise, wanted in SETTINGS[protocol].items():
+    for promise, wanted in SETTINGS.get(protocol, {}).items():
         if all(
             settings.get(name, value).lower() == value.lower() for name, value in wanted.items()
         ):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from dbdyno.model.plan import Protocol, Scalar, Script
+from dbdyno.model.plan import Scalar, Script
 from dbdyno.targets.base import Target
 from dbdyno.targets.connection import Connection
 from dbdyno.targets.schema import Table
@@ -21,9 +21,9 @@ class OtherMaker(Struct, frozen=True, kw_only=True):
     scale_query: str
 
 
-def script_file(folder: Path, name: str, protocol: Protocol) -> Script:
-    """``NAME.sql``, or ``NAME.PROTOCOL.sql`` where a protocol's servers want other words."""
-    own = folder / f"{name}.{protocol}.sql"
+def script_file(folder: Path, name: str, words: str) -> Script:
+    """``NAME.sql``, or ``NAME.WORDS.sql`` where a target's words are others."""
+    own = folder / f"{name}.{words}.sql"
     path = own if own.exists() else folder / f"{name}.sql"
     return Script(name=name, text=path.read_text(encoding="utf-8"))
 
@@ -37,7 +37,7 @@ def scale_alone(values: Values, _clients: int) -> dict[str, Scalar]:
 class Workload:
     """Schema, data, scripts, parameters and invariants under one name.
 
-    ``scripts`` are what its clients run, in the words of the server's protocol. ``data`` names
+    ``scripts`` are what its clients run, in the words of a target. ``data`` names
     the tables' family: workloads that share it run on each other's data.
     ``other_maker`` is whose tables are used as they are, beside our own: a table that merely
     has a workload's name and columns may be somebody's data.
@@ -52,7 +52,7 @@ class Workload:
     parameters: tuple[Parameter, ...]
     data: str
     tables: Callable[[Values], tuple[Table, ...]]
-    scripts: Callable[[Values, Protocol], list[Script]]
+    scripts: Callable[[Values, str], list[Script]]
     measures: Callable[[Values], Mapping[str, str]]
     laws: Callable[[Values], tuple[Law, ...]]
     balances: tuple[Law, ...]

@@ -12,4 +12,5 @@ DRIVER = Driver(
     pinned=pinned,
     process_id=process_id,
     data_directory=data_directory,
+    target_name=lambda _connection: "mysql",
 )

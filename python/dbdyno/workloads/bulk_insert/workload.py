@@ -4,7 +4,7 @@ sysbench gives each thread a table; here ``tables`` says how many there are. Row
 themselves, so that one run goes on where the last one ended.
 """
 
-from dbdyno.model.plan import Protocol, Scalar, Script
+from dbdyno.model.plan import Scalar, Script
 from dbdyno.targets.schema import Column, Table
 from dbdyno.workloads.base import Workload
 from dbdyno.workloads.invariants import Bounded, Law
@@ -34,7 +34,7 @@ def _tables(values: Values) -> tuple[Table, ...]:
     return tuple(Table(name=name, columns=columns, rows=0, primary_key="id") for name in names)
 
 
-def _scripts(values: Values, _protocol: Protocol) -> list[Script]:
+def _scripts(values: Values, _words: str) -> list[Script]:
     rows = ", ".join(["(:k)"] * int(values["rows_per_insert"]))
     draws = ["\\set k :k + 1", "\\set table 1 + mod(:client_id, :tables)"]
     group = Group(draws, [f"INSERT INTO {{table}} (k) VALUES {rows};"])

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from msgspec import Struct
 
-from dbdyno.model.plan import Protocol, Script
+from dbdyno.model.plan import Script
 from dbdyno.workloads.base import Workload
 from dbdyno.workloads.invariants import Bounded, Law, NotFewer, OnePerTransaction, Unchanged
 from dbdyno.workloads.oltp import data, parameters, scripts
@@ -23,7 +23,7 @@ class Member(Struct, frozen=True, kw_only=True):
 
     name: str
     summary: str
-    groups: Callable[[Values, Protocol], list[Group]]
+    groups: Callable[[Values, str], list[Group]]
     laws: Callable[[Values], tuple[Law, ...]] = lambda _values: NOTHING_CHANGES
     parameters: tuple[Parameter, ...] = ()
     in_transaction: bool = False
@@ -45,9 +45,9 @@ class Member(Struct, frozen=True, kw_only=True):
             other_maker=data.SYSBENCH,
         )
 
-    def scripts(self, values: Values, protocol: Protocol) -> list[Script]:
+    def scripts(self, values: Values, words: str) -> list[Script]:
         """One script, bearing the workload's name."""
-        groups = self.groups(values, protocol)
+        groups = self.groups(values, words)
         text = scripts.text_of(groups, values, in_transaction=self.in_transaction)
         return [Script(name=self.name, text=text)]
 
@@ -69,9 +69,9 @@ def _rows_are_replaced(values: Values) -> tuple[Law, ...]:
     return () if values["skip_trx"] else (NotFewer(data.ROWS),)
 
 
-def _insert(_values: Values, protocol: Protocol) -> list[Group]:
+def _insert(_values: Values, words: str) -> list[Group]:
     """As sysbench does: numbered by MySQL, scattered below zero elsewhere."""
-    return [scripts.numbered_insert() if protocol == "mysql" else scripts.scattered_insert()]
+    return [scripts.numbered_insert() if words == "mysql" else scripts.scattered_insert()]
 
 
 def _one(values: Values, name: str) -> Values:

@@ -7,7 +7,7 @@ unasked.
 import time
 from pathlib import Path
 
-from dbdyno.model.plan import Protocol, Script
+from dbdyno.model.plan import Script
 from dbdyno.targets.schema import Column, Table
 from dbdyno.workloads.base import Workload, script_file
 from dbdyno.workloads.invariants import Law, NotFewer, OnePerTransaction, Unchanged
@@ -46,8 +46,8 @@ def _tables(values: Values) -> tuple[Table, ...]:
     return (table,)
 
 
-def _scripts(values: Values, protocol: Protocol) -> list[Script]:
-    return [script_file(FOLDER, str(values["operation"]), protocol)]
+def _scripts(values: Values, words: str) -> list[Script]:
+    return [script_file(FOLDER, str(values["operation"]), words)]
 
 
 def _laws(values: Values) -> tuple[Law, ...]:

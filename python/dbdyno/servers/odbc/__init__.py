@@ -1,0 +1,20 @@
+"""How databases behind ODBC are reached: whatever has a driver on this machine."""
+
+from dbdyno.servers.connecting import Driver
+from dbdyno.servers.odbc.connecting import (
+    endpoint_of,
+    open_connection,
+    pinned,
+    target_name,
+    url_of,
+)
+
+DRIVER = Driver(
+    open=open_connection,
+    endpoint_of=endpoint_of,
+    url_of=url_of,
+    pinned=pinned,
+    process_id=lambda _connection: None,  # the standard does not tell
+    data_directory=lambda _connection: None,
+    target_name=target_name,
+)

@@ -1,0 +1,86 @@
+"""ODBC connection strings: taken apart, so that who logs in and by which password stand alone."""
+
+import re
+
+from msgspec import Struct
+
+from dbdyno.errors import DbdynoError
+
+SCHEME = "odbc:"
+USER_NAMES = ("uid", "user", "username", "user id")
+PASSWORD_NAMES = ("pwd", "password")
+# Attributes of this kind belong where nobody records them.
+SECRET = re.compile(r"pwd|password|secret|token|passphrase", re.IGNORECASE)
+_ATTRIBUTE = re.compile(r"\s*(?P<name>[^=;{}]+?)\s*=(?P<value>\{(?:[^}]|\}\})*\}|[^;]*)\s*(?:;|$)")
+
+
+class Attributes(Struct, frozen=True, kw_only=True):
+    """A connection string: ``place`` is what is left without the login."""
+
+    place: str
+    user: str = ""
+    password: str | None = None
+
+
+def read_target(target: str) -> Attributes:
+    """The parts of ``odbc:…``."""
+    text = target[len(SCHEME) :]
+    place: list[str] = []
+    user, password = "", None
+    position = 0
+    while text[position:].strip(" ;"):
+        found = _ATTRIBUTE.match(text, position)
+        if found is None:
+            raise _malformed()
+        position = found.end()
+        name, value = found["name"].lower(), _unbraced(found["value"])
+        if name in USER_NAMES:
+            user = value
+        elif name in PASSWORD_NAMES:
+            password = value
+        elif SECRET.search(name):
+            raise _secret(found["name"])
+        else:
+            place.append(f"{found['name']}={found['value'].strip()}")
+    if not place:
+        raise _malformed()
+    return Attributes(place=";".join(place), user=user, password=password)
+
+
+def login_words(attributes: Attributes) -> str:
+    """The whole connection string again. Holds the password, if there is one."""
+    login = {"UID": attributes.user or None, "PWD": attributes.password}
+    words = [f"{name}={_braced(value)}" for name, value in login.items() if value is not None]
+    return ";".join([attributes.place, *words])
+
+
+def shown(place: str, user: str) -> str:
+    """A target that may be shown and kept."""
+    return f"{SCHEME}{place};UID={user}" if user else f"{SCHEME}{place}"
+
+
+def _unbraced(value: str) -> str:
+    value = value.strip()
+    return value[1:-1].replace("}}", "}") if value.startswith("{") else value
+
+
+def _braced(value: str) -> str:
+    """Only where it must be: not all drivers take the braces off again."""
+    is_plain = value == value.strip() and not set(value) & set(";{}")
+    return value if is_plain else "{" + value.replace("}", "}}") + "}"
+
+
+def _malformed() -> DbdynoError:
+    return DbdynoError(
+        "bad_target",
+        "this is no ODBC connection string",
+        "write --target 'odbc:Driver={…};Server=…;UID=…', with what the driver wants to know",
+    )
+
+
+def _secret(name: str) -> DbdynoError:
+    return DbdynoError(
+        "bad_target",
+        f"{name} looks like a secret, which a command line and a record would show",
+        "give it to the data source in odbc.ini, and name that: odbc:DSN=…",
+    )

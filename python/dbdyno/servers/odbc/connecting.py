@@ -1,0 +1,68 @@
+"""Control connections to databases behind ODBC, and the way there for the engine.
+
+Nothing here prints a password: drivers do not repeat it, and what is shown is made anew.
+"""
+
+from dbdyno.errors import DbdynoError
+from dbdyno.model.plan import Address, Endpoint, OdbcAddress
+from dbdyno.servers.odbc.attributes import read_target, shown
+from dbdyno.servers.odbc.connection import OdbcConnection
+from dbdyno.targets.odbc.complaints import OdbcError
+
+CONNECT_TIMEOUT_S = 10
+# Targets by the beginning of the product's own name; any other is taken by the standard's word.
+TARGETS = {
+    "postgresql": "odbc_postgresql",
+    "mariadb": "odbc_mysql",
+    "mysql": "odbc_mysql",
+    "oracle": "odbc_oracle",
+}
+
+
+def open_connection(target: str) -> OdbcConnection:
+    """A control connection to ``odbc:…``."""
+    attributes = read_target(target)
+    try:
+        return OdbcConnection(attributes, CONNECT_TIMEOUT_S)
+    except OdbcError as error:
+        raise _refusal(error, attributes.password) from None
+
+
+def _refusal(error: OdbcError, password: str | None) -> DbdynoError:
+    message = error.message.replace(password, "***") if password else error.message
+    hint = "check the attributes of the connection string, and that the server runs"
+    if error.is_of_missing_driver:
+        hint = "install the database's ODBC driver; odbcinst -q -d names those that are there"
+    elif error.state.startswith("28"):
+        hint = "check user (UID) and password (PWD)"
+    return DbdynoError("cannot_connect", f"cannot connect: {message}", hint)
+
+
+def endpoint_of(connection: OdbcConnection) -> Endpoint:
+    """Where this connection leads, for the engine to follow."""
+    attributes = connection.attributes
+    return Endpoint(
+        protocol="odbc",
+        address=Address(odbc=OdbcAddress(attributes=attributes.place)),
+        user=attributes.user,
+        password=attributes.password,
+        database="",
+        connect_timeout_ns=connection.timeout_s * 1_000_000_000,
+    )
+
+
+def url_of(endpoint: Endpoint) -> str:
+    """The endpoint as a target that may be shown and kept: without the password."""
+    assert endpoint.address.odbc  # no other way leads through ODBC
+    return shown(endpoint.address.odbc.attributes, endpoint.user)
+
+
+def pinned(target: str, _connection: OdbcConnection) -> str:
+    """As it is: which server answers is the driver's business."""
+    return target
+
+
+def target_name(connection: OdbcConnection) -> str:
+    """Which of our targets answers there."""
+    product = connection.product.lower()
+    return next((ours for name, ours in TARGETS.items() if product.startswith(name)), "odbc")

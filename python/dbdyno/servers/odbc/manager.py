@@ -1,0 +1,147 @@
+"""The ODBC driver manager, called for control connections: a statement now and then.
+
+Everything is read as text. The load itself goes through the engine's own calls.
+"""
+
+import ctypes
+from ctypes import byref, c_int16, c_int32, c_ssize_t, c_void_p
+from functools import cache
+
+from dbdyno.errors import DbdynoError
+from dbdyno.targets.odbc.complaints import OdbcError
+
+NAMES = ("libodbc.so.2", "libodbc.so")
+ENVIRONMENT, CONNECTION, STATEMENT = 1, 2, 3
+SUCCESS, SUCCESS_WITH_INFO, NO_DATA = 0, 1, 100
+VERSION_ATTRIBUTE, VERSION_3 = 200, 3
+LOGIN_TIMEOUT_ATTRIBUTE = 103
+WIDE_TEXT = -8
+NULL_LENGTH, UNKNOWN_LENGTH = -1, -4
+TEXT_BYTES = 4096
+MESSAGE_UNITS = 1024
+
+
+@cache
+def library() -> ctypes.CDLL:
+    """The driver manager of this machine."""
+    for name in NAMES:
+        try:
+            return ctypes.CDLL(name)
+        except OSError as error:
+            reason = str(error)
+    raise DbdynoError(
+        "no_odbc",
+        f"there is no ODBC driver manager: {reason}",
+        "install unixODBC (apt-get install unixodbc, dnf install unixODBC) "
+        "and the database's ODBC driver",
+    )
+
+
+def wide(text: str) -> bytes:
+    """Text as the driver manager has it."""
+    return text.encode("utf-16-le")
+
+
+class Handle:
+    """A handle, given back by ``free``."""
+
+    def __init__(self, kind: int, above: "Handle | None" = None) -> None:
+        self.kind = kind
+        self.raw = c_void_p()
+        code = library().SQLAllocHandle(c_int16(kind), above and above.raw, byref(self.raw))
+        if code not in (SUCCESS, SUCCESS_WITH_INFO):
+            raise above.complaint() if above else OdbcError("HY000", 0, "no ODBC environment")
+
+    def check(self, code: int) -> bool:
+        """What a call came to: whether there was something."""
+        code = c_int16(code).value
+        if code in (SUCCESS, SUCCESS_WITH_INFO):
+            return True
+        if code == NO_DATA:
+            return False
+        raise self.complaint()
+
+    def complaint(self) -> OdbcError:
+        """What was said of the last call."""
+        state = ctypes.create_string_buffer(12)
+        message = ctypes.create_string_buffer(MESSAGE_UNITS * 2)
+        number, units = c_int32(), c_int16()
+        code = library().SQLGetDiagRecW(
+            c_int16(self.kind), self.raw, c_int16(1), state, byref(number),
+            message, c_int16(MESSAGE_UNITS), byref(units),
+        )  # fmt: skip
+        if c_int16(code).value not in (SUCCESS, SUCCESS_WITH_INFO):
+            return OdbcError("HY000", 0, "the driver failed without a word")
+        text = message.raw[: min(units.value, MESSAGE_UNITS - 1) * 2].decode("utf-16-le", "replace")
+        return OdbcError(state.raw[:10].decode("utf-16-le"), number.value, text.strip())
+
+    def free(self) -> None:
+        """Gives it back."""
+        library().SQLFreeHandle(c_int16(self.kind), self.raw)
+
+
+def environment() -> Handle:
+    """What connections are made in."""
+    handle = Handle(ENVIRONMENT)
+    set_version = library().SQLSetEnvAttr
+    handle.check(set_version(handle.raw, c_int32(VERSION_ATTRIBUTE), c_void_p(VERSION_3), 0))
+    return handle
+
+
+def connected(environment: Handle, words: str, timeout_s: int) -> Handle:
+    """A connection that is logged in."""
+    handle = Handle(CONNECTION, environment)
+    text = wide(words)
+    try:
+        set_attribute = library().SQLSetConnectAttr
+        handle.check(
+            set_attribute(handle.raw, c_int32(LOGIN_TIMEOUT_ATTRIBUTE), c_void_p(timeout_s), 0)
+        )
+        connect = library().SQLDriverConnectW
+        handle.check(connect(handle.raw, None, text, c_int16(len(text) // 2), None, 0, None, 0))
+    except OdbcError:
+        handle.free()
+        raise
+    return handle
+
+
+def information(connection: Handle, kind: int) -> str:
+    """Something that the driver tells of the database."""
+    text = ctypes.create_string_buffer(512)
+    ask = library().SQLGetInfoW
+    connection.check(ask(connection.raw, c_int16(kind), text, c_int16(512), byref(c_int16())))
+    return text.raw.decode("utf-16-le", "replace").partition("\0")[0]
+
+
+def rows_of(statement: Handle, sql: str) -> list[tuple[str | None, ...]]:
+    """Executes a statement and reads its first result."""
+    text = wide(sql)
+    statement.check(library().SQLExecDirectW(statement.raw, text, c_int32(len(text) // 2)))
+    columns = c_int16()
+    statement.check(library().SQLNumResultCols(statement.raw, byref(columns)))
+    rows = []
+    while columns.value and statement.check(library().SQLFetch(statement.raw)):
+        rows.append(tuple(_field(statement, place + 1) for place in range(columns.value)))
+    return rows
+
+
+def _field(statement: Handle, column: int) -> str | None:
+    """A field as text, in as many pieces as it takes."""
+    pieces = []
+    while True:
+        piece = ctypes.create_string_buffer(TEXT_BYTES)
+        left = c_ssize_t()
+        code = library().SQLGetData(
+            statement.raw, c_int16(column), c_int16(WIDE_TEXT),
+            piece, c_ssize_t(TEXT_BYTES), byref(left),
+        )  # fmt: skip
+        if not statement.check(code):
+            break
+        if left.value == NULL_LENGTH:
+            return None
+        room = TEXT_BYTES - 2
+        is_cut = left.value == UNKNOWN_LENGTH or left.value > room
+        pieces.append(piece.raw[: room if is_cut else left.value])
+        if not is_cut:
+            break
+    return b"".join(pieces).decode("utf-16-le", "replace")

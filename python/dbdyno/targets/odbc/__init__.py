@@ -1,0 +1,27 @@
+"""Any database with an ODBC driver, in the words of the SQL standard. Only scripts of one's own.
+
+What tables there are cannot be asked in one way of all databases: a workload's data is loaded
+where dbdyno has a target for the product.
+"""
+
+from collections.abc import Sequence
+
+from dbdyno.errors import DbdynoError
+from dbdyno.targets.connection import Connection
+from dbdyno.targets.odbc.dialect import StandardDialect
+from dbdyno.targets.odbc.target import behind_odbc
+from dbdyno.targets.schema import FoundTable
+
+
+def find_tables(connection: Connection, _names: Sequence[str]) -> dict[str, FoundTable]:
+    """Refuses: a table that is not found would be created, or taken for ours."""
+    raise DbdynoError(
+        "unknown_product",
+        f"dbdyno has no words for the tables of {connection.product}",
+        "run scripts of your own (-f), on tables that are there",
+    )
+
+
+TARGET = behind_odbc(
+    "odbc", "any database by ODBC", dialect=StandardDialect(), find_tables=find_tables
+)

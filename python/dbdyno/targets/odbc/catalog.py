@@ -1,0 +1,56 @@
+"""What tables exist, asked by three queries of a database's own and told in our words."""
+
+from collections.abc import Callable, Mapping, Sequence
+
+from msgspec import Struct
+
+from dbdyno.targets.connection import Connection
+from dbdyno.targets.odbc.dialect import literal
+from dbdyno.targets.schema import FoundColumn, FoundTable
+
+
+class Catalog(Struct, frozen=True):
+    """Queries with ``{names}`` for the tables asked for; names come in lower case.
+
+    ``tables`` gives name and comment, ``columns`` name, column and type in order, ``keys`` name
+    and column of primary keys. ``types`` are our words for those of the database.
+    """
+
+    tables: str
+    columns: str
+    keys: str
+    types: Mapping[str, str]
+
+    def finder(self) -> Callable[[Connection, Sequence[str]], dict[str, FoundTable]]:
+        """What finds those of the names that exist."""
+        return self._find
+
+    def _find(self, connection: Connection, names: Sequence[str]) -> dict[str, FoundTable]:
+        among = ", ".join(literal(name) for name in names)
+
+        def asked(query: str) -> list[list[str]]:
+            rows = connection.execute(query.replace("{names}", among)).fetchall()
+            return [[value or "" for value in row] for row in rows]
+
+        columns, keys = asked(self.columns), asked(self.keys)
+        return {
+            name: FoundTable(
+                name=name,
+                is_table=True,
+                columns=tuple(
+                    FoundColumn(column, self._word(written))
+                    for table, column, written in columns
+                    if table == name
+                ),
+                primary_key=tuple(column for table, column in keys if table == name),
+                foreign_keys=frozenset(),
+                fillfactor=None,
+                unlogged=False,
+                partitioning=None,
+                comment=comment,
+            )
+            for name, comment in asked(self.tables)
+        }
+
+    def _word(self, written: str) -> str:
+        return self.types.get(written, written.replace("character(", "char("))

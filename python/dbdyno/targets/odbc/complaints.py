@@ -1,0 +1,49 @@
+"""What ODBC drivers say of errors, and the errors of our own work in words for a person."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from dbdyno.errors import DbdynoError
+
+# By the beginning of the SQLSTATE; the first that fits wins.
+CAUSES = (
+    ("42S02", "missing_table", "load the data first: dbdyno load WORKLOAD"),
+    ("42P01", "missing_table", "load the data first: dbdyno load WORKLOAD"),
+    ("42S01", "table_exists", "--replace drops it first"),
+    ("42501", "no_rights", "grant the right, or connect as another user"),
+    ("28", "no_rights", "grant the right, or connect as another user"),
+    ("53", "server_resources", "make room on the server, or load a smaller scale"),
+    ("08", "server_lost", "the server's log may say why"),
+)
+
+
+class OdbcError(Exception):
+    """A call that failed: SQLSTATE, the database's own number (or 0), and the message."""
+
+    def __init__(self, state: str, number: int, message: str) -> None:
+        super().__init__(message)
+        self.state = state
+        self.number = number
+        self.message = message
+
+    @property
+    def is_of_missing_driver(self) -> bool:
+        """Whether the driver itself could not be had."""
+        return self.state.startswith("IM") or "Can't open lib" in self.message
+
+
+@contextmanager
+def understood(doing: str) -> Iterator[None]:
+    """Turns the driver's errors inside the block into ours."""
+    try:
+        yield
+    except OdbcError as error:
+        code, hint = _cause(error)
+        raise DbdynoError(code, f"cannot {doing}: {error.message}", hint) from error
+
+
+def _cause(error: OdbcError) -> tuple[str, str]:
+    for beginning, code, hint in CAUSES:
+        if error.state.startswith(beginning):
+            return code, hint
+    return "server_error", f"SQLSTATE {error.state}, number {error.number}"

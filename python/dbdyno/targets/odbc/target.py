@@ -1,0 +1,78 @@
+"""What all targets behind ODBC have in common: little is asked, nothing is set or watched."""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+
+from dbdyno.targets.base import Dialect, FreeConnections, ServerDescription, Target
+from dbdyno.targets.connection import Connection
+from dbdyno.targets.odbc.complaints import understood
+from dbdyno.targets.schema import FoundTable
+
+# A driver does not tell how many sessions its server admits.
+ADMITTED = 2**31
+
+
+def behind_odbc(
+    name: str,
+    title: str,
+    *,
+    dialect: Dialect,
+    find_tables: Callable[[Connection, Sequence[str]], dict[str, FoundTable]],
+    snapshot: str = "",
+) -> Target:
+    """A target; ``snapshot`` begins a transaction whose reads are all of one instant."""
+    return Target(
+        name=name,
+        title=title,
+        dialect=dialect,
+        storage=frozenset({"foreign_keys"}),
+        describe=lambda connection: _describe(name, connection),
+        find_tables=find_tables,
+        settle=lambda _connection, _tables: None,
+        checkpoint=lambda _connection: None,
+        free_connections=_free_connections,
+        one_instant=lambda connection: _one_instant(connection, snapshot),
+        understood=understood,
+        telemetry=None,
+    )
+
+
+def _describe(name: str, connection: Connection) -> ServerDescription:
+    """Product and version: what the standard lets every driver tell."""
+    numbers = [int(number) for number in re.findall(r"\d+", connection.version)[:3]]
+    major, minor, patch = [*numbers, 0, 0, 0][:3]
+    return ServerDescription(
+        target=name,
+        product=connection.product,
+        version=connection.version,
+        version_number=major * 10_000 + minor * 100 + patch,
+        settings=(),
+        durability={},
+        encoding="",
+        collation="",
+        is_in_recovery=False,
+        database_bytes=0,
+        cache_bytes=0,
+        capabilities=frozenset(),
+    )
+
+
+def _free_connections(_connection: Connection) -> FreeConnections:
+    return FreeConnections(ADMITTED, "ODBC does not tell", "")
+
+
+def _one_instant(connection: Connection, snapshot: str) -> AbstractContextManager[None]:
+    return _transaction(connection, [snapshot] if snapshot else [])
+
+
+@contextmanager
+def _transaction(connection: Connection, begin: Sequence[str]) -> Iterator[None]:
+    """Without a statement that begins one, each read is of its own instant."""
+    for statement in begin:
+        connection.execute(statement)
+    try:
+        yield
+    finally:
+        if begin and not connection.closed:
+            connection.execute("rollback")  # nothing was written

@@ -1,0 +1,45 @@
+"""MariaDB and MySQL by ODBC: a way to try it; on their own wire they are faster, and watched."""
+
+from dbdyno.targets.mysql.column_types import WORDS
+from dbdyno.targets.mysql.dialect import MysqlDialect
+from dbdyno.targets.odbc.catalog import Catalog
+from dbdyno.targets.odbc.dialect import insert
+from dbdyno.targets.odbc.target import behind_odbc
+from dbdyno.targets.schema import Table
+
+CATALOG = Catalog(
+    tables="""
+        select table_name, table_comment from information_schema.tables
+        where table_schema = database() and table_type = 'BASE TABLE'
+            and table_name in ({names})""",
+    # Some versions add a width to integers that means nothing.
+    columns="""
+        select table_name, column_name,
+            case when data_type like '%int' then data_type else lower(column_type) end
+        from information_schema.columns
+        where table_schema = database() and table_name in ({names}) order by ordinal_position""",
+    keys="""
+        select table_name, column_name from information_schema.key_column_usage
+        where table_schema = database() and constraint_name = 'PRIMARY'
+            and table_name in ({names})
+        order by ordinal_position""",
+    types=WORDS,
+)
+
+
+class Dialect(MysqlDialect):
+    """Their own, but for how rows come."""
+
+    def fill(self, table: Table, *, frozen: bool) -> str:
+        """Arrays of parameters."""
+        assert not frozen
+        return insert(table)
+
+
+TARGET = behind_odbc(
+    "odbc_mysql",
+    "MariaDB and MySQL by ODBC",
+    dialect=Dialect(),
+    find_tables=CATALOG.finder(),
+    snapshot="start transaction with consistent snapshot, read only",
+)

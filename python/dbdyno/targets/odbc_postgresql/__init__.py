@@ -1,0 +1,50 @@
+"""PostgreSQL by psqlODBC: a way to try ODBC; on its own wire it is faster, and watched."""
+
+from dbdyno.targets.odbc.catalog import Catalog
+from dbdyno.targets.odbc.dialect import insert
+from dbdyno.targets.odbc.target import behind_odbc
+from dbdyno.targets.postgresql.dialect import PostgresqlDialect
+from dbdyno.targets.schema import Table
+
+CATALOG = Catalog(
+    tables="""
+        select relname, obj_description(oid, 'pg_class') from pg_class
+        where relkind = 'r' and relname in ({names}) and pg_table_is_visible(oid)""",
+    columns="""
+        select relname, attname, format_type(atttypid, atttypmod)
+        from pg_attribute join pg_class c on c.oid = attrelid
+        where relname in ({names}) and pg_table_is_visible(c.oid)
+            and attnum > 0 and not attisdropped
+        order by attnum""",
+    keys="""
+        select relname, attname from pg_index i join pg_class c on c.oid = indrelid
+        join pg_attribute a on a.attrelid = c.oid and a.attnum = any(i.indkey)
+        where indisprimary and relname in ({names}) and pg_table_is_visible(c.oid)""",
+    types={
+        "integer": "int",
+        "timestamp without time zone": "timestamp",
+        "timestamp with time zone": "timestamptz",
+    },
+)
+
+
+class Dialect(PostgresqlDialect):
+    """PostgreSQL's own, but for how rows come."""
+
+    def fill(self, table: Table, *, frozen: bool) -> str:
+        """Arrays of parameters."""
+        assert not frozen
+        return insert(table)
+
+    def can_fill_frozen(self, _table: Table) -> bool:
+        """Only COPY can."""
+        return False
+
+
+TARGET = behind_odbc(
+    "odbc_postgresql",
+    "PostgreSQL by ODBC",
+    dialect=Dialect(),
+    find_tables=CATALOG.finder(),
+    snapshot="begin isolation level repeatable read, read only",
+)
