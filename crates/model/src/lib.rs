@@ -20,6 +20,6 @@ pub use plan::{
     LoadTable, Plan, Protocol, QueryMode, Retry, Scalar, Script, Stage, Think, ThinkLaw, Tls,
     TlsMode,
 };
-pub use request::{Flow, Keep, Reply, Request, ResultSet, Statement, StatementId};
+pub use request::{Flow, Keep, PreparedId, Reply, Request, ResultSet, Statement, StatementId};
 pub use seed::{Purpose, Stream};
 pub use value::Value;

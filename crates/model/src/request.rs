@@ -7,6 +7,16 @@ use crate::{ServerError, Value};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct StatementId(pub u32);
 
+impl StatementId {
+    /// Stands for what no statistics count.
+    pub const UNCOUNTED: Self = Self(u32::MAX);
+}
+
+/// A statement that a script prepared while running: one of its client's numbers, small and
+/// used again once the script has closed the statement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct PreparedId(pub u32);
+
 /// One SQL command of a script, known before the run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Statement {
@@ -79,6 +89,30 @@ pub enum Request<'a> {
         /// Whether the script waits for all that is outstanding.
         flow: Flow,
     },
+    /// This text becomes the prepared statement of that number on the client's connection; if
+    /// the number had another text there, that one is closed first.
+    Prepare {
+        /// Which statement it is, for the statistics.
+        statement: StatementId,
+        /// The number.
+        prepared: PreparedId,
+        /// The text, with parameters as the server writes them (`$1` or `?`).
+        sql: &'a str,
+    },
+    /// A statement that was prepared by [`Request::Prepare`]. A connection that does not know
+    /// it (any more: it is a new one, or preparing failed) prepares it first.
+    Execute {
+        /// Which statement it is, for the statistics.
+        statement: StatementId,
+        /// Its number.
+        prepared: PreparedId,
+        /// Its text.
+        sql: &'a str,
+        /// Its parameters, in order.
+        parameters: &'a [Value],
+        /// What to keep of the answer.
+        keep: Keep,
+    },
 }
 
 impl Request<'_> {
@@ -87,14 +121,16 @@ impl Request<'_> {
         match self {
             Self::Text { statement, .. }
             | Self::Parameterised { statement, .. }
-            | Self::Sync { statement, .. } => *statement,
+            | Self::Sync { statement, .. }
+            | Self::Prepare { statement, .. }
+            | Self::Execute { statement, .. } => *statement,
         }
     }
 
     /// Whether the script waits for its reply.
     pub fn flow(&self) -> Flow {
         match self {
-            Self::Text { .. } => Flow::Wait,
+            Self::Text { .. } | Self::Prepare { .. } | Self::Execute { .. } => Flow::Wait,
             Self::Parameterised { flow, .. } | Self::Sync { flow, .. } => *flow,
         }
     }

@@ -11,7 +11,7 @@ use super::diagnostic::Diagnostic;
 use super::event::Outcome;
 use super::message::{self, Message};
 use super::pending::{Pending, Purpose};
-use super::prepared::{Preparation, Preparations};
+use super::prepared::{Preparation, Preparations, Slot};
 use super::session::Session;
 use super::stage::Stage;
 use super::{encode, event};
@@ -130,7 +130,7 @@ impl Exchange {
             b'I' if !oldest.ends_synchronised() => return Ok(self.finish()),
             b'Z' => return self.on_ready(oldest, before, message.body),
             b'T' => self.answer.begin_rows(oldest.keep, message.body)?,
-            b't' => self.preparations.learn(oldest.statement, message.body)?,
+            b't' => self.learn(oldest, message.body)?,
             b'E' => return self.on_error(oldest, message.body),
             b'G' | b'H' | b'W' => return Ok(self.on_copy(oldest, message.tag, out)),
             _ => {}
@@ -151,7 +151,7 @@ impl Exchange {
         before: Stage,
         body: &[u8],
     ) -> Result<Option<Outcome>, ProtocolError> {
-        let too_early = before == Stage::Planned && oldest.purpose != Purpose::Preparation;
+        let too_early = before == Stage::Planned && oldest.executes();
         if too_early || !oldest.ends_synchronised() {
             return Err(unexpected(b'Z', before));
         }
@@ -172,8 +172,8 @@ impl Exchange {
         if diagnostic.ends_connection() {
             return Ok(Some(Outcome::Fatal(diagnostic.into())));
         }
-        if statement_is_stale(&diagnostic.code) {
-            self.preparations.set(oldest.statement, Preparation::Stale);
+        if let (true, Some(slot)) = (statement_is_stale(&diagnostic.code), oldest.slot) {
+            self.preparations.set(slot, Preparation::Stale);
         }
         self.answer.fail(diagnostic.into());
         if oldest.ends_synchronised() {
@@ -239,8 +239,8 @@ impl Exchange {
         let finished = self.queue.pop_front()?;
         self.begin_oldest();
         self.delivered = true;
-        if finished.prepares {
-            self.forget_unfinished_preparation(finished.statement);
+        if let (true, Some(slot)) = (finished.prepares, finished.slot) {
+            self.forget_unfinished_preparation(slot);
         }
         if finished.purpose == Purpose::Preparation {
             return self.finish_preparation(finished.statement);
@@ -258,9 +258,16 @@ impl Exchange {
         };
     }
 
-    fn forget_unfinished_preparation(&mut self, statement: StatementId) {
-        if *self.preparations.of_statement(statement) == Preparation::Underway {
-            self.preparations.set(statement, Preparation::Stale);
+    fn learn(&mut self, oldest: Pending, body: &[u8]) -> Result<(), ProtocolError> {
+        match oldest.slot {
+            Some(slot) => self.preparations.learn(slot, body),
+            None => Err(unexpected(b't', self.stage)),
+        }
+    }
+
+    fn forget_unfinished_preparation(&mut self, slot: Slot) {
+        if *self.preparations.at(slot) == Preparation::Underway {
+            self.preparations.set(slot, Preparation::Stale);
         }
     }
 

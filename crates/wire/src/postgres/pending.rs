@@ -1,5 +1,6 @@
 //! What is remembered of a request until its answer is complete.
 
+use super::prepared::Slot;
 use super::stage::Stage;
 use dbdyno_model::{Flow, Keep, StatementId};
 
@@ -12,6 +13,8 @@ pub(super) enum Purpose {
     Sync,
     /// Preparing ahead of the run.
     Preparation,
+    /// Preparing what a script asks to prepare.
+    Prepare,
     /// Loading rows.
     CopyIn,
 }
@@ -20,6 +23,8 @@ pub(super) enum Purpose {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pending {
     pub(super) statement: StatementId,
+    /// The prepared statement that it makes or uses.
+    pub(super) slot: Option<Slot>,
     pub(super) purpose: Purpose,
     pub(super) keep: Keep,
     pub(super) flow: Flow,
@@ -30,6 +35,12 @@ pub(super) struct Pending {
 }
 
 impl Pending {
+    /// Whether more than a preparation was asked for.
+    #[inline]
+    pub(super) fn executes(&self) -> bool {
+        !matches!(self.purpose, Purpose::Preparation | Purpose::Prepare)
+    }
+
     /// Whether its answer ends with `ReadyForQuery`.
     #[inline]
     pub(super) fn ends_synchronised(&self) -> bool {

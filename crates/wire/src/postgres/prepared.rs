@@ -5,7 +5,7 @@
 
 use super::message::Fields;
 use crate::ProtocolError;
-use dbdyno_model::StatementId;
+use dbdyno_model::{PreparedId, StatementId};
 
 /// How far a statement is on this connection.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -22,40 +22,65 @@ pub(crate) enum Preparation {
     Ready(Box<[u32]>),
 }
 
-/// The statements of a plan, as far as they are prepared on one connection.
+/// A prepared statement's place on its connection, and its name there: the statements of the
+/// plan come first, behind them those that the script prepares while running.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Slot(pub(crate) u32);
+
+/// The statements of one connection, as far as they are prepared.
 #[derive(Debug)]
-pub(crate) struct Preparations(Box<[Preparation]>);
+pub(crate) struct Preparations {
+    places: Vec<Preparation>,
+    /// How many of them are the plan's.
+    planned: usize,
+}
 
 impl Preparations {
     pub(crate) fn of(statements: usize) -> Self {
-        Self(vec![Preparation::Absent; statements].into_boxed_slice())
+        Self { places: vec![Preparation::Absent; statements], planned: statements }
     }
 
     /// A new session begins: the server has forgotten them.
     pub(crate) fn forget_all(&mut self) {
-        self.0.fill(Preparation::Absent);
+        self.places.truncate(self.planned);
+        self.places.fill(Preparation::Absent);
     }
 
-    pub(crate) fn of_statement(&self, statement: StatementId) -> &Preparation {
-        self.0.get(statement.0 as usize).unwrap_or(&Preparation::Absent)
+    /// The place of a statement of the plan.
+    pub(crate) fn planned(statement: StatementId) -> Slot {
+        Slot(statement.0)
     }
 
-    pub(crate) fn set(&mut self, statement: StatementId, preparation: Preparation) {
-        if let Some(place) = self.0.get_mut(statement.0 as usize) {
-            *place = preparation;
+    /// The place of a statement that the script prepares.
+    pub(crate) fn scripted(&self, prepared: PreparedId) -> Slot {
+        Slot(self.planned as u32 + prepared.0)
+    }
+
+    pub(crate) fn at(&self, slot: Slot) -> &Preparation {
+        self.places.get(slot.0 as usize).unwrap_or(&Preparation::Absent)
+    }
+
+    pub(crate) fn set(&mut self, slot: Slot, preparation: Preparation) {
+        let place = slot.0 as usize;
+        if place >= self.places.len() {
+            self.places.resize(place + 1, Preparation::Absent);
+        }
+        self.places[place] = preparation;
+    }
+
+    /// Another text shall take the place: what stands there is closed first.
+    pub(crate) fn retire(&mut self, slot: Slot) {
+        if *self.at(slot) != Preparation::Absent {
+            self.set(slot, Preparation::Stale);
         }
     }
 
     /// Reads a `ParameterDescription`.
-    pub(crate) fn learn(
-        &mut self,
-        statement: StatementId,
-        body: &[u8],
-    ) -> Result<(), ProtocolError> {
+    pub(crate) fn learn(&mut self, slot: Slot, body: &[u8]) -> Result<(), ProtocolError> {
         let mut fields = Fields(body);
         let count = fields.u16()?;
         let types = (0..count).map(|_| fields.u32()).collect::<Result<Box<[u32]>, _>>()?;
-        self.set(statement, Preparation::Ready(types));
+        self.set(slot, Preparation::Ready(types));
         Ok(())
     }
 }

@@ -3,14 +3,15 @@
 use super::encode::{self, Name};
 use super::exchange::Exchange;
 use super::pending::{Pending, Purpose};
-use super::prepared::Preparation;
+use super::prepared::{Preparation, Preparations, Slot};
 use super::stage::Stage;
 use dbdyno_model::{Flow, Keep, QueryMode, Request, Statement, StatementId, Value};
 
-/// The parts of a parameterised request.
+/// The parts of a request that carries parameters.
 #[derive(Clone, Copy)]
 struct Parameterised<'a> {
     statement: StatementId,
+    sql: &'a str,
     parameters: &'a [Value],
     keep: Keep,
     flow: Flow,
@@ -28,12 +29,23 @@ impl Exchange {
     ) {
         match *request {
             Request::Parameterised { statement, parameters, keep, flow } => {
-                let request = Parameterised { statement, parameters, keep, flow };
+                let sql = sql_of(statements, statement);
+                let request = Parameterised { statement, sql, parameters, keep, flow };
                 if query_mode == QueryMode::Prepared {
-                    self.prepared(request, statements, out);
+                    self.prepared(request, Preparations::planned(statement), out);
                 } else {
-                    self.unnamed(request, statements, out);
+                    self.unnamed(request, out);
                 }
+            }
+            Request::Execute { statement, prepared, sql, parameters, keep } => {
+                let flow = Flow::Wait;
+                let request = Parameterised { statement, sql, parameters, keep, flow };
+                self.prepared(request, self.preparations.scripted(prepared), out);
+            }
+            Request::Prepare { statement, prepared, sql } => {
+                let slot = self.preparations.scripted(prepared);
+                self.preparations.retire(slot);
+                self.prepare(statement, slot, Purpose::Prepare, sql, out);
             }
             Request::Text { statement, sql, keep } => {
                 self.text(statement, Purpose::Statement, sql, keep, out);
@@ -47,17 +59,30 @@ impl Exchange {
     pub(super) fn prepare_all(&mut self, statements: &[Statement], out: &mut Vec<u8>) {
         for (number, statement) in (0..).zip(statements) {
             let id = StatementId(number);
-            self.parse_and_describe(id, &statement.sql, out);
-            encode::sync(out);
-            self.push(Pending {
-                statement: id,
-                purpose: Purpose::Preparation,
-                keep: Keep::None,
-                flow: Flow::Wait,
-                first: Stage::Parsing,
-                prepares: true,
-            });
+            let slot = Preparations::planned(id);
+            self.prepare(id, slot, Purpose::Preparation, &statement.sql, out);
         }
+    }
+
+    fn prepare(
+        &mut self,
+        statement: StatementId,
+        slot: Slot,
+        purpose: Purpose,
+        sql: &str,
+        out: &mut Vec<u8>,
+    ) {
+        self.parse_and_describe(slot, sql, out);
+        encode::sync(out);
+        self.push(Pending {
+            statement,
+            slot: Some(slot),
+            purpose,
+            keep: Keep::None,
+            flow: Flow::Wait,
+            first: Stage::Parsing,
+            prepares: true,
+        });
     }
 
     /// Sends a text, a script's or a COPY.
@@ -70,14 +95,22 @@ impl Exchange {
         out: &mut Vec<u8>,
     ) {
         encode::query(sql, out);
-        let first = Stage::Text;
-        self.push(Pending { statement, purpose, keep, flow: Flow::Wait, first, prepares: false });
+        self.push(Pending {
+            statement,
+            slot: None,
+            purpose,
+            keep,
+            flow: Flow::Wait,
+            first: Stage::Text,
+            prepares: false,
+        });
     }
 
     fn sync(&mut self, statement: StatementId, flow: Flow, out: &mut Vec<u8>) {
         encode::sync(out);
         self.push(Pending {
             statement,
+            slot: None,
             purpose: Purpose::Sync,
             keep: Keep::None,
             flow,
@@ -87,43 +120,37 @@ impl Exchange {
     }
 
     #[inline]
-    fn prepared(
-        &mut self,
-        request: Parameterised<'_>,
-        statements: &[Statement],
-        out: &mut Vec<u8>,
-    ) {
-        let id = request.statement;
-        let mut first = Stage::Parsed;
-        let preparation = self.preparations.of_statement(id);
+    fn prepared(&mut self, request: Parameterised<'_>, slot: Slot, out: &mut Vec<u8>) {
+        let preparation = self.preparations.at(slot);
         let prepares = matches!(preparation, Preparation::Absent | Preparation::Stale);
         if prepares {
-            self.parse_and_describe(id, sql_of(statements, id), out);
-            first = Stage::Parsing;
+            self.parse_and_describe(slot, request.sql, out);
         }
-        let types = match self.preparations.of_statement(id) {
+        let types = match self.preparations.at(slot) {
             Preparation::Ready(types) => types,
             _ => &[][..],
         };
-        encode::bind(Name::Numbered(id.0), types, request.parameters, out);
-        self.execute(request, first, prepares, out);
+        encode::bind(Name::Numbered(slot.0), types, request.parameters, out);
+        self.execute(request, Some(slot), prepares, out);
     }
 
-    fn unnamed(&mut self, request: Parameterised<'_>, statements: &[Statement], out: &mut Vec<u8>) {
-        encode::parse(Name::Unnamed, sql_of(statements, request.statement), out);
+    fn unnamed(&mut self, request: Parameterised<'_>, out: &mut Vec<u8>) {
+        encode::parse(Name::Unnamed, request.sql, out);
         encode::bind(Name::Unnamed, &[], request.parameters, out);
-        self.execute(request, Stage::Parsing, false, out);
+        self.execute(request, None, false, out);
     }
 
     #[inline]
     fn execute(
         &mut self,
         request: Parameterised<'_>,
-        first: Stage,
+        slot: Option<Slot>,
         prepares: bool,
         out: &mut Vec<u8>,
     ) {
         let Parameterised { statement, keep, flow, .. } = request;
+        let parses = prepares || slot.is_none();
+        let first = if parses { Stage::Parsing } else { Stage::Parsed };
         if keep != Keep::None {
             encode::describe_portal(out); // the names of the columns are wanted
         }
@@ -132,17 +159,17 @@ impl Exchange {
             Flow::Queue => encode::execute(out),
         }
         let purpose = Purpose::Statement;
-        self.push(Pending { statement, purpose, keep, flow, first, prepares });
+        self.push(Pending { statement, slot, purpose, keep, flow, first, prepares });
     }
 
-    fn parse_and_describe(&mut self, id: StatementId, sql: &str, out: &mut Vec<u8>) {
-        let name = Name::Numbered(id.0);
-        if *self.preparations.of_statement(id) == Preparation::Stale {
+    fn parse_and_describe(&mut self, slot: Slot, sql: &str, out: &mut Vec<u8>) {
+        let name = Name::Numbered(slot.0);
+        if *self.preparations.at(slot) == Preparation::Stale {
             encode::close_statement(name, out);
         }
         encode::parse(name, sql, out);
         encode::describe_statement(name, out);
-        self.preparations.set(id, Preparation::Underway);
+        self.preparations.set(slot, Preparation::Underway);
     }
 }
 

@@ -8,7 +8,7 @@ const LOGGED_IN: &[u8] = b"R\0\0\0\x08\0\0\0\0Z\0\0\0\x05I";
 /// Parsed, one parameter of type int4, no columns, synchronised.
 const PREPARED: &[u8] = b"1\0\0\0\x04t\0\0\0\x0a\0\x01\0\0\0\x17n\0\0\0\x04Z\0\0\0\x05I";
 const CLOSED: &[u8] = b"3\0\0\0\x04";
-const REFUSED: &[u8] = b"E\0\0\0\x14SERROR\0C42P01\0\0Z\0\0\0\x05I";
+const REFUSED: &[u8] = b"E\0\0\0\x13SERROR\0C42P01\0\0Z\0\0\0\x05I";
 const EXECUTED: &[u8] = b"2\0\0\0\x04C\0\0\0\x0dUPDATE 1\0Z\0\0\0\x05I";
 
 fn established() -> Connection {
