@@ -8,7 +8,6 @@ mod infile;
 mod literals;
 mod rows;
 mod timestamp;
-mod timestamp;
 mod way;
 
 use crate::{EngineError, Sink};
