@@ -7,9 +7,10 @@
 use super::command::{self, Command};
 use super::config::{Config, Opening};
 use super::event::{Event, Outcome};
-use super::exchange::{Exchange, Purpose};
+use super::exchange::Exchange;
 use super::login::Login;
 use super::packet;
+use super::pending::Purpose;
 use super::request::Meta;
 use super::session::Session;
 use crate::{ProtocolError, ReceiveBuffer};

@@ -6,17 +6,16 @@
 
 use super::capability::status;
 use super::column::Column;
-use super::command::Command;
 use super::error_packet;
 use super::event::{Outcome, PrepareFailure};
 use super::fields::Fields;
 use super::packet::{self, BODY_BYTES_MAX, ERROR};
-use super::parameter::Slot;
+use super::pending::{Pending, Purpose, Stage};
 use super::rows::Format;
-use super::statements::{Place, Preparation, Preparations, Prepared};
+use super::statements::{Preparation, Preparations};
 use crate::answer::Answer;
 use crate::{ProtocolError, ReceiveBuffer};
-use dbdyno_model::{FailureClass, Flow, Keep, Reply, ServerError, StatementId};
+use dbdyno_model::{Flow, Keep, Reply, ServerError, StatementId};
 use std::collections::VecDeque;
 
 /// The first bytes of what may come: in an answer, a command without rows that is done.
@@ -29,70 +28,8 @@ const FILE_REQUEST: u8 = 0xfb;
 /// More columns than this no server has.
 const COLUMNS_MAX: u64 = 1 << 16;
 
-/// The server does not prepare statements of this kind.
-const NOT_PREPARABLE: &str = "1295";
 /// The server does not know the prepared statement.
 const UNKNOWN_PREPARED: &str = "1243";
-
-/// How far the answer to the oldest request is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Stage {
-    /// Nothing is outstanding.
-    Idle,
-    /// Sent: a command without rows is done, a result set begins, or a file is asked for.
-    /// More results lead back to here.
-    Sent,
-    /// A result set begins: so many definitions of columns come, and what closes them.
-    Columns { left: u64 },
-    /// Rows, up to what closes them. They are counted; few are kept.
-    Rows,
-    /// A statement is to be prepared.
-    Preparing,
-    /// Prepared: so many definitions of parameters and columns come, and are of no interest.
-    Definitions { left: u64 },
-    /// The owner sends rows to load.
-    Loading,
-}
-
-impl Stage {
-    fn name(self) -> &'static str {
-        match self {
-            Self::Idle => "Idle",
-            Self::Sent => "Sent",
-            Self::Columns { .. } => "Columns",
-            Self::Rows => "Rows",
-            Self::Preparing => "Preparing",
-            Self::Definitions { .. } => "Definitions",
-            Self::Loading => "Loading",
-        }
-    }
-}
-
-/// What a request is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Purpose {
-    /// A script's statement.
-    Statement,
-    /// Preparing ahead of the run.
-    Preparation,
-    /// A statement that the session begins with.
-    SessionCommand,
-    /// Loading rows.
-    Infile,
-}
-
-/// A request that has not been answered to the end.
-#[derive(Clone, Debug)]
-pub(super) struct Pending {
-    pub(super) statement: StatementId,
-    /// The prepared statement that it makes or uses.
-    pub(super) place: Option<Place>,
-    pub(super) purpose: Purpose,
-    pub(super) keep: Keep,
-    pub(super) flow: Flow,
-    /// What is to be sent when its turn comes, or once more.
-    pub(super) command: Option<Command<'static>>,
-}
 
 /// All that is outstanding on one connection.
 #[derive(Debug)]
@@ -102,7 +39,7 @@ pub(super) struct Exchange {
     /// The number of the next packet.
     pub(super) sequence: u8,
     /// Whether rows are closed by a packet that both sides have agreed to do without.
-    deprecates_eof: bool,
+    pub(super) deprecates_eof: bool,
     /// How the values of rows are written.
     pub(super) format: Format,
     /// Columns of the result set, when its rows are kept.
@@ -111,7 +48,7 @@ pub(super) struct Exchange {
     pub(super) order: Vec<u16>,
     /// The answer has been handed out and is cleared before the next one.
     delivered: bool,
-    answer: Answer,
+    pub(super) answer: Answer,
     answered: (StatementId, Flow),
     in_transaction: bool,
     pub(super) preparations: Preparations,
@@ -278,80 +215,6 @@ impl Exchange {
         self.finish(out)
     }
 
-    /// A file is asked for. What the owner has begun to load is sent by it; anything else is
-    /// a server's attempt to read our files, and gets an empty one.
-    fn on_file_request(&mut self, out: &mut Vec<u8>) -> Option<Outcome> {
-        if self.queue.front().is_some_and(|oldest| oldest.purpose == Purpose::Infile) {
-            self.stage = Stage::Loading;
-            return Some(Outcome::InfileReady);
-        }
-        self.answer.fail(infile_refused());
-        self.end_of_file(out);
-        None
-    }
-
-    /// Rows to load; none are said by saying nothing, since an empty packet is their end.
-    pub(super) fn rows(&mut self, rows: &[u8], out: &mut Vec<u8>) {
-        /// Servers take packets of 16 MiB at least.
-        const PART_BYTES: usize = 1 << 20;
-        for part in rows.chunks(PART_BYTES) {
-            packet::write(out, self.sequence, |out| out.extend_from_slice(part));
-            self.sequence = self.sequence.wrapping_add(1);
-        }
-    }
-
-    pub(super) fn end_of_file(&mut self, out: &mut Vec<u8>) {
-        packet::write(out, self.sequence, |_| {});
-        self.sequence = self.sequence.wrapping_add(1);
-        self.stage = Stage::Sent;
-    }
-
-    /// A statement is prepared. Its definitions follow, each kind closed on its own.
-    fn on_prepared(
-        &mut self,
-        body: &[u8],
-        out: &mut Vec<u8>,
-    ) -> Result<Option<Outcome>, ProtocolError> {
-        let mut fields = Fields(&body[1..]);
-        let number = fields.u32()?;
-        let (columns, parameters) = (fields.u16()?, fields.u16()?);
-        if usize::from(parameters) == self.order.len() {
-            let slots = self.order.iter().map(|&parameter| Slot::new(parameter)).collect();
-            self.note(Preparation::Ready(Prepared { number, slots }));
-        } else {
-            self.answer.fail(miscounted(parameters, self.order.len()));
-        }
-        let closing = |count: u16| u64::from(count > 0 && !self.deprecates_eof);
-        let left =
-            u64::from(columns) + u64::from(parameters) + closing(columns) + closing(parameters);
-        self.stage = Stage::Definitions { left };
-        Ok(if left == 0 { self.after_preparing(out) } else { None })
-    }
-
-    fn on_definition(&mut self, left: u64, out: &mut Vec<u8>) -> Option<Outcome> {
-        self.stage = Stage::Definitions { left: left - 1 };
-        if left > 1 { None } else { self.after_preparing(out) }
-    }
-
-    /// Notes how far the oldest request's prepared statement is.
-    fn note(&mut self, preparation: Preparation) {
-        if let Some(place) = self.queue.front().and_then(|oldest| oldest.place) {
-            self.preparations.set(place, preparation);
-        }
-    }
-
-    /// Whether the statement can be prepared is known. If it was to be executed, it is now.
-    fn after_preparing(&mut self, out: &mut Vec<u8>) -> Option<Outcome> {
-        let waiting = self.queue.front_mut().and_then(|oldest| oldest.command.take());
-        match waiting {
-            Some(command) if self.answer.error.is_none() => {
-                self.send(&command, out);
-                None
-            }
-            _ => self.finish(out),
-        }
-    }
-
     fn on_error(
         &mut self,
         body: &[u8],
@@ -370,15 +233,6 @@ impl Exchange {
         Ok(self.finish(out))
     }
 
-    fn on_preparing_failed(&mut self, error: ServerError, out: &mut Vec<u8>) -> Option<Outcome> {
-        if error.code == NOT_PREPARABLE && self.order.is_empty() {
-            self.note(Preparation::Textual);
-        } else {
-            self.answer.fail(error);
-        }
-        self.after_preparing(out)
-    }
-
     /// What a failed execution makes doubtful: the statement itself, or the types of its
     /// parameters.
     fn forget(&mut self, error: &ServerError) {
@@ -392,7 +246,7 @@ impl Exchange {
 
     /// The oldest request has its whole answer; the next one is sent.
     #[inline]
-    fn finish(&mut self, out: &mut Vec<u8>) -> Option<Outcome> {
+    pub(super) fn finish(&mut self, out: &mut Vec<u8>) -> Option<Outcome> {
         let finished = self.queue.pop_front()?;
         self.delivered = true;
         self.stage = Stage::Idle;
@@ -432,20 +286,4 @@ impl Exchange {
 #[inline]
 fn oldest_keep(queue: &VecDeque<Pending>) -> Keep {
     queue.front().map_or(Keep::None, |oldest| oldest.keep)
-}
-
-fn infile_refused() -> ServerError {
-    ServerError {
-        class: FailureClass::Statement,
-        code: "infile_refused".into(),
-        message: "the server asked for a file; LOAD DATA LOCAL has no place in a script".into(),
-    }
-}
-
-fn miscounted(server: u16, own: usize) -> ServerError {
-    ServerError {
-        class: FailureClass::Statement,
-        code: "parameters".into(),
-        message: format!("the server counts {server} parameters in the statement, not {own}"),
-    }
 }

@@ -5,7 +5,8 @@
 //! Inside, `login` brings a connection to the server's consent: `greeting` reads what the server
 //! says first, `method` and `password` prove who we are. From then on requests are turned into
 //! commands and sent by `request` (with `command`, `parameter` and `placeholder`), and `exchange`
-//! walks what comes back; `rows` and `column` read what is kept.
+//! walks what comes back, with `preparing` and `infile` for what is not rows; `rows` and `column`
+//! read what is kept.
 
 pub(crate) mod capability;
 mod column;
@@ -17,12 +18,15 @@ mod event;
 mod exchange;
 pub(crate) mod fields;
 mod greeting;
+mod infile;
 mod login;
 mod method;
 pub(crate) mod packet;
 mod parameter;
 mod password;
+mod pending;
 mod placeholder;
+mod preparing;
 mod request;
 pub(crate) mod rows;
 mod rsa;

@@ -1,8 +1,9 @@
 //! Turns requests into commands and sends them: the way out of an [`Exchange`].
 
 use super::command::{self, Command};
-use super::exchange::{Exchange, Pending, Purpose, Stage};
+use super::exchange::Exchange;
 use super::packet;
+use super::pending::{Pending, Purpose, Stage};
 use super::placeholder;
 use super::rows::Format;
 use super::statements::{Place, Preparation, Preparations};
