@@ -81,7 +81,7 @@ def _contradictions(options: RunOptions) -> Iterator[str]:
         if both:
             yield f"{one} and {other} exclude each other"
     if options.target and options.durability:
-        yield "--durability is for servers of dbdyno's own: what others promise is left as it is"
+        yield "--durability is for dbdyno's own servers: what others promise is left as it is"
     if options.arrivals and not is_open(options):
         yield "--arrivals needs --rate, or --stages with rates"
     if options.clients and options.clients < _stage_clients_max(options):

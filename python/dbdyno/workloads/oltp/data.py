@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from dbdyno.model.plan import Scalar
+from dbdyno.model.plan import Generator, Scalar
 from dbdyno.targets.schema import Column, Index, Table
 from dbdyno.workloads.base import OtherMaker
 from dbdyno.workloads.parameters import Parameter, Values
@@ -54,7 +54,7 @@ def tables(values: Values) -> tuple[Table, ...]:
 def _table(number: int, values: Values) -> Table:
     rows = int(values["table_size"])
     id_type = "serial" if values["auto_inc"] else "int"
-    keys = {"random": {"low": 1, "high": rows}}
+    keys: Generator = {"random": {"low": 1, "high": rows}}
     indexes = (Index(f"k_{number}", "k"),) if values["create_secondary"] else ()
     return Table(
         name=f"sbtest{number}",

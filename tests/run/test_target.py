@@ -1,0 +1,52 @@
+"""Which server a command gets, told before there is one."""
+
+import pytest
+
+from dbdyno.errors import DbdynoError
+from dbdyno.run.options import RunOptions, TargetOptions
+from dbdyno.run.plan import refuse_contradictions
+from dbdyno.run.refusals import refuse_unknown_mode
+from dbdyno.run.target import is_passing, open_server, protocol_of
+
+
+@pytest.mark.parametrize(
+    ("options", "protocol"),
+    [
+        (TargetOptions(), "postgresql"),
+        (TargetOptions(server="postgres:17,jit=off"), "postgresql"),
+        (TargetOptions(server="mariadb"), "mysql"),
+        (TargetOptions(server="mysql:/opt/mysql"), "mysql"),
+        (TargetOptions(target="mysql://u@h/d"), "mysql"),
+        (TargetOptions(target="MariaDB://u@h/d"), "mysql"),
+        (TargetOptions(target="postgres://u@h/d"), "postgresql"),
+        (TargetOptions(target="host=h user=u"), "postgresql"),
+    ],
+)
+def test_the_protocol_is_known_beforehand(options: TargetOptions, protocol: str) -> None:
+    assert protocol_of(options) == protocol
+    assert is_passing(options) == (options.target is None)
+
+
+def test_a_kept_server_must_be_there(home) -> None:
+    with pytest.raises(DbdynoError, match="no server is named 'bench'"):
+        protocol_of(TargetOptions(server="bench"))
+
+
+@pytest.mark.parametrize(
+    "given", [{"durability": "none"}, {"settings": (("fsync", "off"),)}], ids=["promise", "setting"]
+)
+def test_a_running_server_is_not_set(given) -> None:
+    with pytest.raises(DbdynoError, match="which is running already"):
+        open_server(TargetOptions(server="bench", **given), clients=1)
+
+
+def test_what_others_promise_is_left_alone() -> None:
+    with pytest.raises(DbdynoError, match="what others promise is left as it is"):
+        refuse_contradictions(RunOptions(target="postgresql://h/d", durability="none"))
+
+
+def test_the_extended_protocol_is_postgresqls() -> None:
+    refuse_unknown_mode("extended", "postgresql")
+    refuse_unknown_mode("prepared", "mysql")
+    with pytest.raises(DbdynoError, match="no -M extended"):
+        refuse_unknown_mode("extended", "mysql")
