@@ -102,6 +102,17 @@ def test_those_who_wait_alike_are_told_together(
         assert set(session_of(watcher, others[1]).pids) == set(others[1:])
 
 
+def test_looks_while_a_queue_comes_and_goes(
+    any_database: Server, watcher: Connection, table
+) -> None:
+    """The short look must find the queue, and the long one that it has gone."""
+    for _ in range(2):
+        assert locks_now(watcher) == []
+        with queue_for(any_database, watcher, UPDATE, UPDATE) as (holder, others, _):
+            assert pids_of(locks_now(watcher), granted=False) == set(others)
+            assert holder in {pid for alike in sessions_now(watcher) for pid in alike.pids}
+
+
 def test_a_queue_behind_a_prepared_transaction() -> None:
     """It has no session: the number 0 stands for it."""
     spec = ServerSpec(settings={**SMALL, "max_prepared_transactions": "1"})

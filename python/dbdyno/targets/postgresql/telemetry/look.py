@@ -1,12 +1,16 @@
 """One look at a PostgreSQL server: sessions and, when one of them waits for a lock, locks.
 
-One statement, so that both are of nearly the same instant, and nothing is asked for twice.
+One statement, so that both are of nearly the same instant. Even without locks to tell it takes
+the server twice as long as one of sessions alone, so that one is asked while nobody waits.
 
 With 500 sessions queueing for one row on PostgreSQL 15 (28 rows of sessions, 33 of 1000 locks), a
 look took 1.5 ms of the server's processor and 0.2 of ours: the server's own lists alone are 0.25
-and 0.7, and to tell sessions and locks one by one was 2.2 and 0.5. When nobody waits for a lock,
-0.4 and 0.1.
+and 0.7, and to tell sessions and locks one by one was 2.2 and 0.5. With 8 sessions of which none
+waits a look takes 0.03 and 0.02 ms, several times as much where others have used the caches.
 """
+
+from typing import TypeAlias
+from weakref import WeakSet
 
 from psycopg import Connection
 
@@ -20,6 +24,7 @@ from dbdyno.targets.postgresql.telemetry.locks import (
     locks_of,
 )
 from dbdyno.targets.postgresql.telemetry.sessions import (
+    LOCK_WAIT,
     SESSION_WORDS,
     SESSIONS,
     SOMEBODY_WAITS,
@@ -28,18 +33,41 @@ from dbdyno.targets.postgresql.telemetry.sessions import (
 from dbdyno.targets.telemetry import Locks, Sessions
 
 # A row of a lock says whether that is granted; a row of sessions has nothing there.
-LOOK = f"""
+SESSION_ROWS = f"select pids, null::float4[], null::bool, null, {SESSION_WORDS} from session"
+SHORT = f"with session as ({SESSIONS}) {SESSION_ROWS}"
+FULL = f"""
     with session as materialized ({SESSIONS}),
     lock as materialized ({LOCKS})
-    select pids, null::float4[], null::bool, null, {SESSION_WORDS} from session
+    {SESSION_ROWS}
     union all
     select pids, waited_s, granted, transactions, {LOCK_WORDS} from lock where {CONCERNED}"""
 
+Look: TypeAlias = tuple[list[Sessions], list[Locks]]
 
-def look(connection: Connection) -> tuple[list[Sessions], list[Locks]]:
-    """All sessions but those of telemetry itself; the locks that have to do with waiting."""
+# Where somebody waited at the last look.
+_waiting: WeakSet[Connection] = WeakSet()
+
+
+def look(connection: Connection) -> Look:
+    """All sessions but those of telemetry itself; the locks that have to do with waiting.
+
+    Where nobody waited at the last look and nobody does now, the short statement is all.
+    """
+    if connection not in _waiting:
+        sessions, _ = _ask(connection, SHORT)
+        if not any(alike.wait_type == LOCK_WAIT for alike in sessions):
+            return sessions, []
+    sessions, locks = _ask(connection, _full(connection))
+    (_waiting.add if locks else _waiting.discard)(connection)
+    return sessions, locks
+
+
+def _full(connection: Connection) -> str:
     waited = WAITED if connection.info.server_version >= WAITED_SINCE else "null"
-    query = LOOK.format(waited=waited, somebody_waits=SOMEBODY_WAITS)
-    rows = [LockRow(*row) for row in connection.execute(query.encode(), binary=True)]
+    return FULL.format(waited=waited, somebody_waits=SOMEBODY_WAITS)
+
+
+def _ask(connection: Connection, statement: str) -> Look:
+    rows = [LockRow(*row) for row in connection.execute(statement.encode(), binary=True)]
     sessions = [sessions_of(row.pids, row.words) for row in rows if row.granted is None]
     return sessions, locks_of([row for row in rows if row.granted is not None])

@@ -23,7 +23,8 @@ SESSIONS = f"""
     group by backend_type, state, wait_event_type, wait_event, query"""
 SESSION_WORDS = f"""array[
         backend_type, state, wait_event_type, wait_event, left(query, {TEXT_LENGTH})]"""
-SOMEBODY_WAITS = "exists (select from session where wait_event_type = 'Lock')"
+LOCK_WAIT = "Lock"
+SOMEBODY_WAITS = f"exists (select from session where wait_event_type = '{LOCK_WAIT}')"
 
 
 def sessions_of(pids: Sequence[int], words: Sequence[str | None]) -> Sessions:
