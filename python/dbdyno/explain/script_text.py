@@ -43,7 +43,7 @@ class Command(Struct, frozen=True):
 
     @property
     def assigned(self) -> set[str]:
-        r"""The variables that ``\set`` and ``\settext`` set; those of ``\gset`` only the answer names."""
+        r"""What ``\set`` and ``\settext`` set; the variables of ``\gset`` only the answer names."""
         found = _SET.match(self.text)
         return {found[1]} if found else set()
 

@@ -6,8 +6,8 @@ For servers of our own; what another server promises is not ours to change.
 from collections.abc import Iterator
 
 from dbdyno.servers.settings import Setting
-from dbdyno.targets.durability import MEANING, Promise, settings_of
-from dbdyno.targets.registry import all_targets
+from dbdyno.targets.durability import MEANING, SETTINGS, Promise, settings_of
+from dbdyno.targets.registry import find_target
 
 
 def promised_settings(protocol: str, promise: Promise | None) -> list[Setting]:
@@ -24,7 +24,7 @@ def told_side_by_side(promise: Promise) -> list[str]:
 
 
 def _lines(promise: Promise) -> Iterator[str]:
-    titles = {name: target.title for name, target in all_targets().items()}
+    titles = {protocol: find_target(protocol).title for protocol in SETTINGS}
     width = max(map(len, titles.values()))
     for protocol, title in titles.items():
         settings = settings_of(protocol, promise)

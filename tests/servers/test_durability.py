@@ -1,0 +1,21 @@
+"""One promise on every kind of server, told side by side."""
+
+from inline_snapshot import snapshot
+
+from dbdyno.servers.durability import promised_settings, told_side_by_side
+from dbdyno.servers.settings import Setting
+
+
+def test_the_promise_is_told_for_every_kind() -> None:
+    assert "\n".join(told_side_by_side("relaxed")) == snapshot(
+        """\
+durability relaxed: a crash of the machine may cost the last second of commits, and damages nothing
+  PostgreSQL         fsync=on, synchronous_commit=off, full_page_writes=on
+  MariaDB and MySQL  innodb_flush_log_at_trx_commit=2, sync_binlog=0, innodb_doublewrite=ON\
+"""
+    )
+
+
+def test_nothing_is_set_unasked() -> None:
+    assert promised_settings("postgresql", None) == []
+    assert Setting("fsync", "off", "durability none") in promised_settings("postgresql", "none")
