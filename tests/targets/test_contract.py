@@ -67,7 +67,8 @@ def test_each_is_found_under_its_protocol() -> None:
     for name, target in all_targets().items():
         assert target.name == name
         assert find_target(name) is target
-        assert SETTINGS[name].keys() == {"full", "relaxed", "none"}
+        if not name.startswith("odbc"):  # there dbdyno knows no settings
+            assert SETTINGS[name].keys() == {"full", "relaxed", "none"}
 
 
 def test_what_is_made_is_found(target: Target, connection: Any) -> None:

@@ -69,7 +69,8 @@ class TargetOptions:
     """Which database."""
 
     target: Annotated[str | None, _flag("--target", group=_TARGET, metavar="URL")] = None
-    """A database that exists: postgresql://user@host/db as libpq writes it, or mysql://…."""
+    """A database that exists: postgresql://user@host/db as libpq writes it, mysql://…, or
+    odbc:Driver={…};Server=… for whatever has an ODBC driver."""
 
     server: Annotated[str | None, _flag("--server", group=_TARGET, metavar="SPEC")] = None
     """A new private server, KIND[:VERSION|PATH][,setting=value…], or the name of a kept one.

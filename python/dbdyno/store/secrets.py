@@ -11,7 +11,7 @@ MASK = "***"
 _IN_URL = re.compile(r"(?P<before>://[^/?#@:\s]*:)[^/?#\s]*(?=@)")
 _AS_PARAMETER = re.compile(
     r"(?P<before>\b(?:password|passwd|pwd|sslpassword)\s*=\s*)"
-    r"('(?:[^'\\]|\\.)*'|\{(?:[^}]|\}\})*\}|[^\s&;]+)",
+    r"('(?:[^'\\]|\\.)*'|\{(?:[^}]|\}\})*\}|[^\s&]+)",
     re.IGNORECASE,
 )
 

@@ -21,12 +21,15 @@ def behind_odbc(
     find_tables: Callable[[Connection, Sequence[str]], dict[str, FoundTable]],
     snapshot: str = "",
 ) -> Target:
-    """A target; ``snapshot`` begins a transaction whose reads are all of one instant."""
+    """A target; ``snapshot`` begins a transaction whose reads are all of one instant.
+
+    How tables are stored is left as the database has it.
+    """
     return Target(
         name=name,
         title=title,
         dialect=dialect,
-        storage=frozenset({"foreign_keys"}),
+        storage=frozenset(),
         describe=lambda connection: _describe(name, connection),
         find_tables=find_tables,
         settle=lambda _connection, _tables: None,

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from dbdyno.targets.odbc.dialect import StandardDialect, literal
-from dbdyno.targets.schema import Table
+from dbdyno.targets.schema import Column, Table
 
 TYPES = {
     "int": "number(10)",
@@ -16,10 +16,14 @@ TYPES = {
 
 
 class OracleDialect(StandardDialect):
-    """Where Oracle has words of its own; the empty text, which it takes for NULL, is not used."""
+    """Where Oracle has words of its own."""
 
     types = TYPES
     now = "systimestamp"
+
+    def _default(self, column: Column) -> str:
+        """The empty text is NULL here: a blank fills the column as wide as elsewhere."""
+        return "' '" if column.fixed_value == "" else super()._default(column)
 
     def drop(self, names: Sequence[str]) -> str:
         """One block, since a statement drops one table; before 23ai none asks whether it is there.
