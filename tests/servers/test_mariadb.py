@@ -109,8 +109,8 @@ def test_it_can_be_kept(home: Path) -> None:
 
 
 def test_a_failed_start_gives_the_servers_own_reason(home: Path) -> None:
-    with pytest.raises(DbdynoError, match=r"MariaDB .* did not start: .*no_such_plugin") as caught:
-        start_private(spec(plugin_load_add="no_such_plugin"), connections=8)
+    with pytest.raises(DbdynoError, match=r"MariaDB .* did not start: .*/nowhere/log") as caught:
+        start_private(spec(log_bin="/nowhere/log"), connections=8)
     assert caught.value.code == "server_failed"
     assert [path.name for path in (home / "private").iterdir()] == ["lock"]
 

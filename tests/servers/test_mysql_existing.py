@@ -5,10 +5,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from pymysql import OperationalError
 
 from dbdyno.errors import DbdynoError
 from dbdyno.servers.base import Server
 from dbdyno.servers.existing import use_existing
+from dbdyno.servers.mysql.login import login_of
+from dbdyno.servers.mysql.refusals import refusal
 from dbdyno.servers.private import start_private
 from dbdyno.servers.spec import ServerSpec
 from tests.conftest import SMALL_INNODB
@@ -159,15 +162,21 @@ def test_a_user_who_has_all_their_connections(tcp_server: Server) -> None:
     assert caught.value.code == "too_many_connections"
 
 
-def test_transport_that_must_be_secure(mariadb_server: Server, tcp_server: Server) -> None:
+def test_mariadb_does_not_say_that_it_wants_tls(tcp_server: Server) -> None:
+    target = f"mysql://busy@127.0.0.1:{port_of(tcp_server)}/?no-defaults&ssl-mode=DISABLED"
     with tcp_server.connect() as connection:
         connection.execute("set global require_secure_transport = on")
         try:
             with pytest.raises(DbdynoError) as caught:
-                use_existing(
-                    f"mysql://busy@127.0.0.1:{port_of(tcp_server)}/?no-defaults&ssl-mode=DISABLED"
-                )
+                use_existing(target)
         finally:
             connection.execute("set global require_secure_transport = off")
-    assert caught.value.code == "tls_required"
+    assert caught.value.code == "wrong_password"
     assert "ssl-mode=REQUIRED" in caught.value.hint
+
+
+def test_mysql_says_that_it_wants_tls() -> None:
+    words = "Connections using insecure transport are prohibited"
+    told = refusal(OperationalError(3159, words), login_of("mysql://u:hush@h/d?no-defaults"))
+    assert told.code == "tls_required"
+    assert "ssl-mode=REQUIRED" in told.hint
