@@ -4,6 +4,7 @@ Nothing here prints a password.
 """
 
 import ssl
+from pathlib import Path
 from typing import Any
 
 import pymysql
@@ -30,6 +31,7 @@ TLS_MODES: dict[TlsWord, TlsMode] = {
 def open_connection(target: str) -> MysqlConnection:
     """A control connection to ``target``, a URL that option files and environment complete."""
     login = login_of(target)
+    _refuse_missing_socket(login)
     driver = pymysql.Connection(
         **_address(login),
         user=login.user,
@@ -46,9 +48,16 @@ def open_connection(target: str) -> MysqlConnection:
     try:
         driver.connect()
     except pymysql.Error as error:
-        connection.close()  # after a refusal the driver leaves its socket open
+        connection.close()  # the driver leaves it open after some refusals
         raise refusal(error, login) from None
     return connection
+
+
+def _refuse_missing_socket(login: Login) -> None:
+    """Said before the driver tries, which would leave a socket of its own open."""
+    unix = login.address.unix
+    if unix and not Path(unix.path).exists():
+        raise refusal(pymysql.OperationalError(2002, "No such file or directory"), login)
 
 
 def _is_open(login: Login) -> bool:
