@@ -55,6 +55,7 @@ KINDS: Mapping[str, WaitKinds] = {
         ("Kernel", "pread", "io"),
         ("Kernel", "pwrite", "io"),
         ("Kernel", "io_", "io"),
+        ("Kernel", "futex", "lwlock"),  # a latch, most often; what it guards is not known
         ("io/file", "innodb/innodb_log_file", "wal"),
         ("io/file", "sql/binlog", "wal"),
         ("io/file", "", "io"),

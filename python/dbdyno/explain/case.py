@@ -9,6 +9,7 @@ from dbdyno.analysis.costs import costs
 from dbdyno.analysis.events import RunEvent, events
 from dbdyno.analysis.lock_queue import LockQueue, lock_queue
 from dbdyno.analysis.losses import Losses, losses
+from dbdyno.analysis.protocol import protocol_of
 from dbdyno.analysis.summarize import full_record
 from dbdyno.analysis.timeline import Timeline, timeline
 from dbdyno.model.record import CostRecord, RunRecord
@@ -22,6 +23,11 @@ class Case:
     def __init__(self, recording: Recording, histograms: Histograms) -> None:
         self.recording = recording
         self.histograms = histograms
+
+    @property
+    def protocol(self) -> str:
+        """What the engine spoke with the database."""
+        return protocol_of(self.recording.plan)
 
     @cached_property
     def record(self) -> RunRecord:

@@ -9,17 +9,24 @@ import math
 
 from dbdyno.analysis.looks import measured_s
 from dbdyno.analysis.readings import total
+from dbdyno.analysis.server_events import DEADLOCKS
 from dbdyno.explain.case import Case
 from dbdyno.explain.needs import LackingError, server_facts
 from dbdyno.explain.settings import span_s
 
-CODE = "40P01"
+CODES = frozenset({"40P01", "1213"})
 
 
 def deadlocks_seen(case: Case) -> float:
     """As the engine was told, or as the server counted them, whichever is more."""
-    told = sum(failure.count for failure in case.record.failures if failure.code == CODE)
-    return max(told, total(case.recording, "pg_stat_database", "deadlocks") or 0.0)
+    told = sum(failure.count for failure in case.record.failures if failure.code in CODES)
+    return max(told, deadlocks_counted_in(case) or 0.0)
+
+
+def deadlocks_counted_in(case: Case) -> float | None:
+    """As the server counted them; None where it does not."""
+    told = (total(case.recording, source, name, "") for source, name in DEADLOCKS)
+    return next((count for count in told if count is not None), None)
 
 
 def pending_share(case: Case) -> float:

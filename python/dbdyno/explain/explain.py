@@ -35,9 +35,12 @@ class Explanation(Struct, frozen=True):
 
 
 def explain(recording: Recording, histograms: Histograms) -> Explanation:
-    """Asks every rule. One that fails is a defect of ours, and takes no other with it."""
+    """Asks every rule that is for this database.
+
+    One that fails is a defect of ours, and takes no other with it.
+    """
     case = Case(recording, histograms)
-    rules = all_rules()
+    rules = {name: rule for name, rule in all_rules().items() if rule.is_for(case.protocol)}
     outcomes = {name: _guarded(rule, case) for name, rule in rules.items()}
     findings = [found for found in outcomes.values() if isinstance(found, Finding)]
     shown = sorted(uncovered(findings, rules), key=_weight, reverse=True)

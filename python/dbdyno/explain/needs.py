@@ -18,6 +18,7 @@ from dbdyno.analysis.readings import (
     total,
     was_read,
 )
+from dbdyno.analysis.wait_kinds import NAMES_ALL_WAITS
 from dbdyno.explain.case import Case
 from dbdyno.model.telemetry import ServerFacts
 
@@ -66,6 +67,20 @@ def server_facts(case: Case) -> ServerFacts:
 def client_time(case: Case) -> Budget:
     """Where the clients' time went."""
     return needed(case.budget, "the server's sessions were not looked at")
+
+
+def told_waits(case: Case) -> Budget | None:
+    """Where the clients' time went, if somebody named the waits within their statements.
+
+    The server itself, or the kernel of this machine; None where neither did.
+    """
+    facts = case.before or case.after
+    by_server = case.protocol in NAMES_ALL_WAITS or (
+        facts is not None and facts.details.get("waits_are_told", False)
+    )
+    if case.budget is None or not (by_server or case.budget.knows_cpu_queue):
+        return None
+    return case.budget
 
 
 def losses_of(case: Case) -> Losses:

@@ -24,7 +24,7 @@ from dbdyno.explain.statements import table_of
 from dbdyno.model.recording import rows
 from dbdyno.model.telemetry import NO_STATEMENT
 
-ROW_LOCKS = frozenset({"transactionid", "tuple"})
+ROW_LOCKS = frozenset({"transactionid", "tuple", "record"})
 UNKNOWN = "a table that is not known"
 _SLIP = 0.01
 """A smaller part of the waits for rows is an error of the looks, which take no single instant."""

@@ -36,7 +36,8 @@ class Rule(Struct, frozen=True, kw_only=True):
 
     ``covers`` are ids of rules that see the same cause from farther away: when this rule
     finds something as grave, their findings are not shown. ``accounts_for`` are the kinds of
-    the clients' time that a finding with a share of it explains.
+    the clients' time that a finding with a share of it explains. A rule about what only some
+    databases have names their ``protocols``: of others it is not asked.
     """
 
     id: str
@@ -44,6 +45,11 @@ class Rule(Struct, frozen=True, kw_only=True):
     look: Callable[[Case], Outcome]
     covers: frozenset[str] = frozenset()
     accounts_for: frozenset[PartKind] = frozenset()
+    protocols: frozenset[str] | None = None
+
+    def is_for(self, protocol: str) -> bool:
+        """Whether it has something to say of databases that speak this protocol."""
+        return self.protocols is None or protocol in self.protocols
 
 
 NOTICED = 0.03

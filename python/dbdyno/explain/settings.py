@@ -29,12 +29,12 @@ def plain(facts: ServerFacts, name: str) -> float:
 
 def is_off(facts: ServerFacts, name: str) -> bool:
     """Whether it is known to be off."""
-    return facts.settings.get(name) == "off"
+    return facts.settings.get(name, "").lower() == "off"
 
 
 def is_on(facts: ServerFacts, name: str) -> bool:
     """Whether it is known to be on."""
-    return facts.settings.get(name) == "on"
+    return facts.settings.get(name, "").lower() == "on"
 
 
 def _unit(facts: ServerFacts, name: str, units: Mapping[str, float]) -> float:

@@ -15,6 +15,7 @@ autovacuum has been at the table.
 
 from msgspec import Struct
 
+from dbdyno.analysis.protocol import POSTGRESQL
 from dbdyno.explain.case import Case
 from dbdyno.explain.growth import Course, course, time_to_double_s
 from dbdyno.explain.needs import grown, known_objects, levels, server_facts
@@ -121,4 +122,5 @@ RULE = Rule(
     title="Autovacuum falls behind the dead rows",
     look=look,
     covers=frozenset({"table_growth"}),
+    protocols=frozenset({POSTGRESQL}),
 )

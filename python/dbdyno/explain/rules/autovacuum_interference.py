@@ -12,6 +12,7 @@ misplacing is one of randomization (Edgington and Onghena, Randomization Tests, 
 Wrong when: autovacuum came because of what also slows the load, such as a burst of updates.
 """
 
+from dbdyno.analysis.protocol import POSTGRESQL
 from dbdyno.explain.case import Case
 from dbdyno.explain.lost import certainty_of, loss_evidence, loss_to, loss_words
 from dbdyno.explain.needs import known_objects
@@ -52,4 +53,9 @@ def look(case: Case) -> Outcome:
     )
 
 
-RULE = Rule(id="autovacuum_interference", title="Autovacuum takes from the load", look=look)
+RULE = Rule(
+    id="autovacuum_interference",
+    title="Autovacuum takes from the load",
+    look=look,
+    protocols=frozenset({POSTGRESQL}),
+)

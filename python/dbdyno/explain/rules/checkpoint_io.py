@@ -14,6 +14,7 @@ its writes; then full-page writes are named, too, and go first.
 """
 
 from dbdyno.analysis.events import RunEvent
+from dbdyno.analysis.protocol import POSTGRESQL
 from dbdyno.explain.case import Case
 from dbdyno.explain.lost import certainty_of, loss_evidence, loss_to, loss_words
 from dbdyno.explain.needs import grown
@@ -62,4 +63,6 @@ def _phase_s(checkpoints: list[RunEvent], wanted: str) -> float:
     )
 
 
-RULE = Rule(id="checkpoint_io", title="Checkpoint I/O", look=look)
+RULE = Rule(
+    id="checkpoint_io", title="Checkpoint I/O", look=look, protocols=frozenset({POSTGRESQL})
+)

@@ -4,8 +4,8 @@ Looks for: connections opened while the run was measured, by a connection for ea
 (-C) or again after a loss, and the time they took.
 
 Arithmetic: connections × mean time to connect, over N·T client-seconds. Each costs the server a
-new process, a login and cold caches of its own, which the first statements pay besides: the
-share is a lower bound.
+new process or thread, a login and cold caches of its own, which the first statements pay
+besides: the share is a lower bound.
 
 Source: the engine's own timing of each connection, from the socket to ready for a query.
 
@@ -16,6 +16,7 @@ server sees few of them.
 from dbdyno.analysis.looks import measured_s
 from dbdyno.analysis.readings import total
 from dbdyno.explain.case import Case
+from dbdyno.explain.databases import database_of
 from dbdyno.explain.needs import committed, needed
 from dbdyno.explain.rule import NOTICED, NotFound, Outcome, Rule, found
 from dbdyno.explain.words import gain_words
@@ -30,6 +31,7 @@ def look(case: Case) -> Outcome:
     share = min(spent_s / (clients * seconds), 1.0)
     if share < NOTICED:
         return NotFound(f"clients spent {percent(share)} of their time connecting")
+    database = database_of(case)
     each_ms = spent_s / opened * 1e3
     per_transaction = opened / committed(case)
     return found(
@@ -46,11 +48,11 @@ def look(case: Case) -> Outcome:
             "forks": total(case.recording, "machine", "forks"),
         },
         seen=[f"Connections per transaction: {significant(per_transaction)}.", *_server(case)],
-        why="A connection is a new process, a login and empty caches: dearer than a short "
-        "transaction by far.",
+        why=f"A connection is a new {database.session}, a login and empty caches: dearer than a "
+        "short transaction by far.",
         advice=[
-            "Keep connections open: a pool in the application, or a pooler (PgBouncer) before "
-            "the server.",
+            "Keep connections open: a pool in the application, or a pooler "
+            f"({database.pooler}) before the server.",
             *_of_the_run(case),
         ],
         gain=gain_words(share),
@@ -68,8 +70,8 @@ def _connects(case: Case) -> tuple[int, float]:
 
 
 def _server_sessions(case: Case) -> float | None:
-    """What the server itself counted; it does from version 14 on."""
-    return total(case.recording, "pg_stat_database", "sessions") or None
+    """What the server itself counted; PostgreSQL does from version 14 on."""
+    return total(case.recording, *database_of(case).sessions_opened) or None
 
 
 def _server(case: Case) -> list[str]:

@@ -4,14 +4,15 @@ Looks for: clients' time in which the server read data files.
 
 Arithmetic: two accounts of the same time. The looks at the sessions saw so much of it in waits
 for data files; and the server counted so many buffers read, times the mean time of a read
-(track_io_timing), over the clients' time. The working set is at most the tables and indexes of
-the statements; shared_buffers over it bounds the share of hits for keys that are all alike.
+(track_io_timing, performance_schema), over the clients' time. The working set is at most the
+tables and indexes of the statements; the cache over it bounds the share of hits for keys that
+are all alike.
 
-Source: PostgreSQL manual, pg_stat_database (blks_read, blk_read_time); for the bound King,
-Proc. IFIP 1971.
+Source: PostgreSQL manual, pg_stat_database (blks_read, blk_read_time); MySQL manual, InnoDB
+buffer pool; for the bound King, Proc. IFIP 1971.
 
 Wrong when: the operating system's page cache served the reads (then a read takes
-microseconds, and more shared_buffers save little), or the cache was still filling: a longer
+microseconds, and a larger cache saves little), or the cache was still filling: a longer
 warm-up would tell.
 """
 
@@ -19,8 +20,11 @@ from msgspec import Struct
 
 from dbdyno.analysis.bounds import cached_share
 from dbdyno.analysis.budget import Budget
+from dbdyno.analysis.protocol import MYSQL
+from dbdyno.analysis.readings import total
 from dbdyno.explain.case import Case
-from dbdyno.explain.needs import LackingError, committed, grown, server_facts
+from dbdyno.explain.databases import database_of
+from dbdyno.explain.needs import LackingError, committed, grown, server_facts, told_waits
 from dbdyno.explain.rule import NOTICED, NotFound, Outcome, Rule, found
 from dbdyno.explain.settings import size_bytes
 from dbdyno.explain.words import gain_words
@@ -28,8 +32,17 @@ from dbdyno.model.record import Finding
 from dbdyno.words import milliseconds, percent, significant, size
 
 # Beginnings of the waits of who reads, and of who waits for the same page to be read.
-_READ_EVENTS = ("datafileread", "bufferio", "buffer_io", "aioio")
+_READ_EVENTS = (
+    "datafileread",
+    "bufferio",
+    "buffer_io",
+    "aioio",
+    "innodb/innodb_data_file read",
+    "pread",  # as the kernel of the server's machine tells it
+)
 _DATABASE = "pg_stat_database"
+_STATUS = "global_status"
+_POOL_READS, _POOL_REQUESTS = "Innodb_buffer_pool_reads", "Innodb_buffer_pool_read_requests"
 
 
 class _Reads(Struct, frozen=True):
@@ -52,7 +65,8 @@ def look(case: Case) -> Outcome:
     """Both accounts, where there are two."""
     reads = _reads(case)
     if reads.seen_share is None and reads.counted_share is None:
-        raise LackingError("neither waits nor read times were recorded (track_io_timing is off)")
+        timing = database_of(case).read_timing
+        raise LackingError(f"neither waits nor read times were recorded ({timing} is off)")
     if reads.share < NOTICED:
         return NotFound(
             f"{percent(reads.hit_share)} of buffers were in the cache, and reading the others "
@@ -62,16 +76,31 @@ def look(case: Case) -> Outcome:
 
 
 def _reads(case: Case) -> _Reads:
-    read, hit = grown(case, _DATABASE, "blks_read"), grown(case, _DATABASE, "blks_hit")
-    read_ms = grown(case, _DATABASE, "blk_read_time")
+    read, hit, read_ms = _of_innodb(case) if case.protocol == MYSQL else _of_database(case)
+    budget = told_waits(case)
     client_ms = case.recording.plan["clients"] * (case.record.duration_s or 0.0) * 1e3
     return _Reads(
         per_transaction=read / committed(case),
         hit_share=hit / max(hit + read, 1.0),
         mean_ms=read_ms / max(read, 1.0),
         counted_share=read_ms / client_ms if read_ms and client_ms else None,
-        seen_share=_seen_share(case.budget) if case.budget else None,
+        seen_share=_seen_share(budget) if budget else None,
     )
+
+
+def _of_database(case: Case) -> tuple[float, float, float]:
+    """Pages read and found, and the milliseconds of the reads."""
+    read, hit, read_ms = (
+        grown(case, _DATABASE, name) for name in ("blks_read", "blks_hit", "blk_read_time")
+    )
+    return read, hit, read_ms
+
+
+def _of_innodb(case: Case) -> tuple[float, float, float]:
+    """The same; timed where the performance schema is on."""
+    read, asked = (grown(case, _STATUS, name) for name in (_POOL_READS, _POOL_REQUESTS))
+    read_us = total(case.recording, "file_io", "read_us", "innodb_data_file") or 0.0
+    return read, max(asked - read, 0.0), read_us / 1e3
 
 
 def _seen_share(budget: Budget) -> float:
@@ -80,7 +109,7 @@ def _seen_share(budget: Budget) -> float:
 
 
 def _finding(case: Case, reads: _Reads) -> Finding:
-    cache = _cache_words(case)
+    cache, cache_setting = _cache_words(case), database_of(case).cache_setting
     agree = reads.counted_share is not None and reads.seen_share is not None
     return found(
         f"Each transaction waits for {significant(reads.per_transaction)} pages from storage, "
@@ -96,18 +125,18 @@ def _finding(case: Case, reads: _Reads) -> Finding:
             "share_seen": reads.seen_share,
         },
         seen=[
-            f"{percent(reads.hit_share)} of buffers were in shared_buffers.",
+            f"{percent(reads.hit_share)} of buffers were in {cache_setting}.",
             *([f"A read took {milliseconds(reads.mean_ms)} on average."] * bool(reads.mean_ms)),
             *cache,
         ],
         why="A client that waits for storage keeps its locks and its connection all the while.",
         advice=[
-            "Raise shared_buffers towards the size of what the statements touch, or use faster "
-            "storage.",
+            f"Raise {cache_setting} towards the size of what the statements touch, or use "
+            "faster storage.",
             "Touch fewer pages: narrower rows, an index that covers the query, keys that repeat.",
         ],
         gain=gain_words(reads.share),
-        refute="Run again with shared_buffers above the size of the data: the reads must go.",
+        refute=f"Run again with {cache_setting} above the size of the data: the reads must go.",
     )
 
 
@@ -115,7 +144,8 @@ def _cache_words(case: Case) -> list[str]:
     """The cache against all that the statements could touch, where both are known."""
     try:
         facts = server_facts(case)
-        cache = size_bytes(facts, "shared_buffers")
+        setting = database_of(case).cache_setting
+        cache = size_bytes(facts, setting)
     except LackingError:
         return []
     touched = sum(
@@ -124,7 +154,7 @@ def _cache_words(case: Case) -> list[str]:
     if not touched:
         return []
     return [
-        f"shared_buffers is {size(cache)}, the tables and indexes of the statements "
+        f"{setting} is {size(cache)}, the tables and indexes of the statements "
         f"{size(touched)}: with all keys alike it holds {percent(cached_share(cache, touched))}."
     ]
 

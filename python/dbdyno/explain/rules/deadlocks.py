@@ -1,12 +1,13 @@
 """Deadlocks and serialization failures: transactions that the server threw away.
 
-Looks for: failures and retries of the classes 40P01 (deadlock) and 40001 (serialization), and
-the server's own count of deadlocks.
+Looks for: failures and retries of the classes 40P01 (deadlock; 1213 of MariaDB and MySQL) and
+40001 (serialization), and the server's own count of deadlocks.
 
 Arithmetic: two shares of the clients' time, of which the larger counts. What was thrown away:
 failed tries over all transactions. What stood still: a deadlock is looked for only after
 deadlock_timeout τ, and all who need its rows wait as long; with λ deadlocks a second one is
 pending for 1 − e^(−λτ) of the time, and so much of all waits for locks is put down to them.
+InnoDB looks at once: there only what was thrown away counts.
 
 Source: the PostgreSQL manual on deadlocks (Explicit Locking) and on serialization failure handling.
 
@@ -16,9 +17,9 @@ then to be agreed with it.
 
 from msgspec import Struct
 
-from dbdyno.analysis.readings import total, was_read
+from dbdyno.analysis.protocol import MYSQL
 from dbdyno.explain.case import Case
-from dbdyno.explain.deadlock_time import pending_share
+from dbdyno.explain.deadlock_time import deadlocks_counted_in, pending_share
 from dbdyno.explain.needs import needed
 from dbdyno.explain.rule import NotFound, Outcome, Rule, found, severity_of
 from dbdyno.explain.words import and_so_on
@@ -26,7 +27,7 @@ from dbdyno.model.record import FailureRecord
 from dbdyno.model.recording import rows
 from dbdyno.words import count, percent
 
-CODES = {"40P01": "deadlocks", "40001": "serialization failures"}
+CODES = {"40P01": "deadlocks", "1213": "deadlocks", "40001": "serialization failures"}
 
 
 class _Thrown(Struct, frozen=True, kw_only=True):
@@ -65,23 +66,19 @@ def look(case: Case) -> Outcome:
             "standing_still": thrown.standing_still,
         },
         seen=_seen(case, thrown),
-        why="The work of the loser is done for nothing, and until the server looks for the "
-        "deadlock (deadlock_timeout) all who need its rows stand still.",
-        advice=_advice(thrown),
+        why=_why(case.protocol),
+        advice=_advice(case.protocol, thrown),
         refute="Run each script alone (-f one of them): without an opposite order there is none.",
     )
 
 
 def _thrown(case: Case) -> _Thrown:
     counts = needed(case.record.transactions, "no transaction was counted")
-    server = "pg_stat_database"
     return _Thrown(
         failures=[failure for failure in case.record.failures if failure.code in CODES],
         transactions=counts.ok + counts.failed,
         retried=counts.retried,
-        server_deadlocks=total(case.recording, server, "deadlocks")
-        if was_read(case.recording, server)
-        else None,
+        server_deadlocks=deadlocks_counted_in(case),
         standing_still=_standing_still(case),
     )
 
@@ -121,15 +118,33 @@ def _seen(case: Case, thrown: _Thrown) -> list[str]:
     ]
 
 
-def _advice(thrown: _Thrown) -> list[str]:
+def _why(protocol: str) -> str:
+    lost = "The work of the loser is done for nothing"
+    if protocol == MYSQL:
+        return f"{lost}, and looking for deadlocks costs each who has to wait for a row."
+    return (
+        f"{lost}, and until the server looks for the deadlock (deadlock_timeout) all who need its "
+        "rows stand still."
+    )
+
+
+def _advice(protocol: str, thrown: _Thrown) -> list[str]:
     if {failure.code for failure in thrown.failures} == {"40001"}:
         return [
             "Try again: --max-tries; a serialization failure is part of the bargain.",
             "Make the transactions shorter, or touch fewer of the same rows in each.",
         ]
-    return [
+    said = [
         "Lock the same rows in the same order everywhere: sort the keys, or agree on tables.",
         "Let the loser try again (--max-tries); it will succeed.",
+    ]
+    if protocol == MYSQL:
+        return [
+            *said,
+            "READ COMMITTED locks no gaps: where gaps are in the way, it has fewer deadlocks.",
+        ]
+    return [
+        *said,
         "A lower deadlock_timeout shortens the standstill, at the price of more looking.",
     ]
 

@@ -6,16 +6,17 @@ in use: less durable, slower for everyone, or left as the smallest default.
 Arithmetic: none but sizes: shared_buffers against the tables and indexes of the statements,
 the estimated cost of a plan against the cost from which JIT compiles.
 
-Source: PostgreSQL manual, server configuration.
+Source: PostgreSQL manual, server configuration; MySQL manual, InnoDB startup options.
 
 Wrong when: the server in use has the same settings on purpose.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import TypeAlias
 
 from msgspec import Struct
 
+from dbdyno.analysis.protocol import MYSQL, POSTGRESQL
 from dbdyno.explain.case import Case
 from dbdyno.explain.needs import LackingError, server_facts
 from dbdyno.explain.rule import SEVERITIES, NotFound, Outcome, Rule, found
@@ -45,7 +46,8 @@ _Judge: TypeAlias = Callable[[Case, ServerFacts], Iterator[_Distortion]]
 def look(case: Case) -> Outcome:
     """All of them in one finding."""
     facts = server_facts(case)
-    known = [one for judge in _JUDGES for one in _judged(judge, case, facts)]
+    judges = (_build, *_JUDGES.get(case.protocol, ()))
+    known = [one for judge in judges for one in _judged(judge, case, facts)]
     if not known:
         return NotFound("no setting distorts the numbers")
     return found(
@@ -73,7 +75,7 @@ def _build(_case: Case, facts: ServerFacts) -> Iterator[_Distortion]:
         yield _Distortion(
             "a debug build",
             "every operation checks itself; it is slower by a large and uneven factor.",
-            "Measure a release build (configure without --enable-cassert).",
+            "Measure a release build, one without assertions.",
         )
 
 
@@ -156,6 +158,69 @@ def _is_short(case: Case, statement: int) -> bool:
     return mean_ms is not None and mean_ms < SHORT_MS
 
 
-_JUDGES: tuple[_Judge, ...] = (_build, _durability, _logging, _vacuum, _buffers, _jit)
+def _redo(_case: Case, facts: ServerFacts) -> Iterator[_Distortion]:
+    level = facts.settings.get("innodb_flush_log_at_trx_commit", "1")
+    if level != "1":
+        yield _Distortion(
+            f"innodb_flush_log_at_trx_commit = {level}",
+            "a commit does not wait for its redo; a crash loses the last second of them.",
+            "Compare only with servers that promise as little, or set it to 1.",
+            "note",
+        )
+    if is_off(facts, "innodb_doublewrite"):
+        yield _Distortion(
+            "innodb_doublewrite = OFF",
+            "a crash can leave torn pages behind; pages are written once instead of twice.",
+            "Set innodb_doublewrite = ON, unless the storage writes pages whole.",
+        )
+    if is_on(facts, "log_bin") and facts.settings.get("sync_binlog") != "1":
+        yield _Distortion(
+            f"sync_binlog = {facts.settings.get('sync_binlog')}",
+            "a crash can lose transactions of the binary log that the tables have.",
+            "Set sync_binlog = 1, or compare only with servers that have the same.",
+            "note",
+        )
+
+
+def _statement_logs(_case: Case, facts: ServerFacts) -> Iterator[_Distortion]:
+    if is_on(facts, "general_log"):
+        yield _Distortion(
+            "general_log = ON",
+            "every statement writes a line into the log.",
+            "Set general_log = OFF while you measure.",
+        )
+    if is_on(facts, "slow_query_log") and plain(facts, "long_query_time") == 0:
+        yield _Distortion(
+            "long_query_time = 0",
+            "every statement writes lines into the slow log.",
+            "Set it to what you call slow.",
+        )
+
+
+def _pool(_case: Case, facts: ServerFacts) -> Iterator[_Distortion]:
+    pool = size_bytes(facts, "innodb_buffer_pool_size")
+    data = sum(table.bytes + sum(one.bytes for one in table.indexes) for table in facts.tables)
+    if pool <= BUFFERS_DEFAULT and pool < BUFFERS_TINY * data:
+        yield _Distortion(
+            f"innodb_buffer_pool_size = {size(pool)}",
+            f"it holds {percent(pool / data)} of the statements' tables and indexes.",
+            "Set innodb_buffer_pool_size to half of the memory and more.",
+            "note",
+        )
+
+
+def _query_cache(_case: Case, facts: ServerFacts) -> Iterator[_Distortion]:
+    if is_on(facts, "query_cache_type") and size_bytes(facts, "query_cache_size") > 0:
+        yield _Distortion(
+            "query_cache_type = ON",
+            "a repeated question is answered from memory, behind one lock for all sessions.",
+            "Set query_cache_type = OFF.",
+        )
+
+
+_JUDGES: Mapping[str, tuple[_Judge, ...]] = {
+    POSTGRESQL: (_durability, _logging, _vacuum, _buffers, _jit),
+    MYSQL: (_redo, _statement_logs, _pool, _query_cache),
+}
 
 RULE = Rule(id="distorting_settings", title="Settings that distort", look=look)

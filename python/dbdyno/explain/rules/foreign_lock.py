@@ -19,6 +19,7 @@ from typing import TypeAlias
 
 from dbdyno.analysis.budget import Charge
 from dbdyno.explain.case import Case
+from dbdyno.explain.databases import database_of
 from dbdyno.explain.needs import client_time, needed
 from dbdyno.explain.rule import NOTICED, NotFound, Outcome, Rule, found
 from dbdyno.explain.words import and_so_on, gain_words
@@ -65,10 +66,8 @@ def look(case: Case) -> Outcome:
         why="A lock is held until its transaction ends, whatever its session does meanwhile; "
         "everyone who needs the row or the table stands still.",
         advice=[
-            "Find it (pg_stat_activity with pg_blocking_pids) and end it: commit, or "
-            "pg_terminate_backend.",
-            "Let such transactions end by themselves: idle_in_transaction_session_timeout, "
-            "lock_timeout.",
+            database_of(case).end_session,
+            f"Let such transactions end by themselves: {database_of(case).end_by_itself}.",
         ],
         gain=gain_words(share),
         refute="Run again without the other program: the waits must vanish.",

@@ -26,6 +26,7 @@ from dbdyno.analysis.checkpoints import CheckpointEffect, checkpoint_effects
 from dbdyno.analysis.costs import cost
 from dbdyno.analysis.image_time import ImageTime, image_time
 from dbdyno.analysis.losses import Loss
+from dbdyno.analysis.protocol import POSTGRESQL
 from dbdyno.explain.case import Case
 from dbdyno.explain.lost import loss_evidence, loss_to, loss_words
 from dbdyno.explain.needs import needed
@@ -163,8 +164,8 @@ def _seen(images: _Images) -> list[str]:
     if images.wal_around:
         before, after = images.wal_around
         told.append(
-            f"A transaction wrote {size(before)} of WAL in the last 10 s or less before a checkpoint "
-            f"began, {size(after)} in as long after."
+            f"A transaction wrote {size(before)} of WAL in the last 10 s or less before a "
+            f"checkpoint began, {size(after)} in as long after."
         )
     timed = images.with_images
     if timed is not None and timed.low > 0:
@@ -196,4 +197,5 @@ RULE = Rule(
     look=look,
     covers=frozenset({"checkpoint_io", "no_checkpoint_cycle", "wal_write"}),
     accounts_for=WORKING,
+    protocols=frozenset({POSTGRESQL}),
 )

@@ -20,6 +20,7 @@ from typing import Any
 
 from dbdyno.analysis.bounds import free_row_versions
 from dbdyno.analysis.costs import cost
+from dbdyno.analysis.protocol import POSTGRESQL
 from dbdyno.explain.case import Case
 from dbdyno.explain.hot import Culprit, Misses, culprit_of, misses_of
 from dbdyno.explain.needs import server_facts
@@ -151,4 +152,5 @@ RULE = Rule(
     look=look,
     covers=frozenset({"wal_write", "full_page_writes", "table_growth", "autovacuum_behind"}),
     accounts_for=WORKING,
+    protocols=frozenset({POSTGRESQL}),
 )

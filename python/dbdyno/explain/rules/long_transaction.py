@@ -8,9 +8,11 @@ Arithmetic: it counts when it is older than a second and than twice the slowest 
 the load, and the horizon is behind. What it does to this run is seen in the dead rows that
 remain, against the rows there are, and in the throughput of the last third of the run against
 the first: the share that is lost by then is the finding's, and more dead rows than rows make
-it major in any case.
+it major in any case. InnoDB keeps old versions in the undo log: there the growth of the history
+list counts, which is major when it is of more than one transaction in twenty.
 
-Source: the PostgreSQL manual on routine vacuuming, and src/backend/access/heap/README.HOT.
+Source: the PostgreSQL manual on routine vacuuming, and src/backend/access/heap/README.HOT; the
+MySQL manual on InnoDB multi-versioning and purge configuration.
 
 Wrong when: throughput fell for another reason at the same time, or the old transaction is part of
 what is to be measured (a report that runs beside the load).
@@ -19,14 +21,17 @@ what is to be measured (a report that runs beside the load).
 import numpy as np
 from msgspec import Struct
 
+from dbdyno.analysis.protocol import MYSQL
 from dbdyno.analysis.readings import level, objects
 from dbdyno.explain.case import Case
-from dbdyno.explain.needs import levels
-from dbdyno.explain.rule import MINOR, NotFound, Outcome, Rule, found, severity_of
+from dbdyno.explain.needs import committed, levels
+from dbdyno.explain.purge import history_of
+from dbdyno.explain.rule import MAJOR, MINOR, NotFound, Outcome, Rule, found, severity_of
 from dbdyno.model.record import Finding
 from dbdyno.words import count, percent, seconds
 
 OLD_S = 1.0
+KEPT_MIN = 1000
 _TABLES = "pg_stat_user_tables"
 
 
@@ -45,6 +50,53 @@ class _Dead(Struct, frozen=True):
 
 def look(case: Case) -> Outcome:
     """Old against the load's own transactions, and holding the horizon back."""
+    return _of_history(case) if case.protocol == MYSQL else _of_dead_rows(case)
+
+
+def _of_history(case: Case) -> Outcome:
+    """InnoDB keeps old versions apart from the rows, and counts the transactions of them."""
+    history = history_of(case)
+    if not history.is_held:
+        return NotFound(f"the oldest transaction was {seconds(history.oldest_s)} old")
+    if history.kept < KEPT_MIN or history.kept < MINOR * committed(case):
+        return NotFound(
+            f"a transaction was {seconds(history.oldest_s)} old, but little was kept for it"
+        )
+    lost = _lost_since_the_first_third(case)
+    is_idle = history.oldest_idle_s > history.oldest_s / 2
+    return found(
+        f"A transaction {seconds(history.oldest_s)} old{' that stands idle' if is_idle else ''} "
+        f"keeps the old versions of {count(history.length.last)} transactions from being purged.",
+        title=f"{'Idle' if is_idle else 'Long'} transaction holds back the purge of old versions",
+        share=lost,
+        share_of="lost throughput",
+        severity=severity_of(max(lost, MAJOR)),
+        certainty="sure" if lost >= MINOR else "likely",
+        evidence={
+            "oldest_transaction_s": history.oldest_s,
+            "history_first": history.length.first,
+            "history_last": history.length.last,
+            "lost_throughput": lost,
+        },
+        seen=[
+            f"The history list went from {count(history.length.first)} to "
+            f"{count(history.length.last)} transactions.",
+            f"Throughput of the last third of the run is {percent(lost)} below the first's.",
+        ],
+        why="Who reads a changed row walks back over its versions, the undo log grows, and pages "
+        "of it push others out of the buffer pool.",
+        advice=[
+            "End it: find it in information_schema.innodb_trx by trx_started, then commit or KILL "
+            "its trx_mysql_thread_id.",
+            "Read in short transactions, or by READ COMMITTED, which holds nothing back.",
+        ],
+        gain="What was lost since it began comes back once it has ended and purge has caught up.",
+        refute="Run again without it: the history list must stay short.",
+    )
+
+
+def _of_dead_rows(case: Case) -> Outcome:
+    """PostgreSQL keeps old versions among the rows."""
     oldest_s = _measured_peak(case, "oldest_transaction_s")
     horizon = _measured_peak(case, "horizon_age_transactions")
     slowest_s = case.record.response_ms.max / 1e3 if case.record.response_ms else 0.0
@@ -125,5 +177,5 @@ RULE = Rule(
     id="long_transaction",
     title="A long transaction holds the horizon",
     look=look,
-    covers=frozenset({"hot_updates", "autovacuum_behind", "table_growth"}),
+    covers=frozenset({"hot_updates", "autovacuum_behind", "table_growth", "purge_lag"}),
 )

@@ -1,6 +1,7 @@
 """LWLock contention: sessions wait for the server's own internal locks.
 
-Looks for: waits of type LWLock, by name: each protects something, and says what to change.
+Looks for: waits of type LWLock, in MariaDB and MySQL for mutexes and latches of InnoDB, by name:
+each protects something, and says what to change.
 Those of the WAL are the business of ``wal_write``, those of the lock manager beside a queue for
 rows that of ``row_lock_convoy``.
 
@@ -16,6 +17,7 @@ all others wait, and the cause is the crowd (``too_many_connections``).
 
 from dbdyno.analysis.budget import Budget
 from dbdyno.explain.case import Case
+from dbdyno.explain.databases import database_of
 from dbdyno.explain.needs import client_time
 from dbdyno.explain.rule import NOTICED, NotFound, Outcome, Rule, found
 from dbdyno.explain.words import gain_words
@@ -53,7 +55,41 @@ KNOWN: dict[str, tuple[str, str]] = {
     ),
     "xact": ("the commit log", "End long transactions, and let vacuum freeze."),
 }
-_OF_QUEUES = frozenset({"lockmanager", "lockmanagerlock"})
+# Of MariaDB and MySQL, whose names begin with what has them.
+KNOWN_INNODB: dict[str, tuple[str, str]] = {
+    "innodb/bufpool": (
+        "the lists of the buffer pool",
+        "Raise innodb_buffer_pool_size; in MySQL use several innodb_buffer_pool_instances.",
+    ),
+    "innodb/flushlist": (
+        "the list of pages to be written",
+        "A larger redo log lets pages wait longer before they are written.",
+    ),
+    "innodb/log": (
+        "the end of the redo log",
+        "Write less redo: fewer indexes, larger transactions; raise innodb_log_buffer_size.",
+    ),
+    "innodb/lock": (
+        "the table of row locks",
+        "Lock fewer rows: READ COMMITTED, indexes for what is searched; use fewer connections.",
+    ),
+    "innodb/trx": ("the list of running transactions", FEWER),
+    "innodb/indextree": (
+        "the upper levels of one index",
+        "Partition the table: changes that split pages hold this latch.",
+    ),
+    "innodb/btrsearch": (
+        "the adaptive hash index",
+        "Set innodb_adaptive_hash_index = OFF, and compare.",
+    ),
+    "futex": (
+        "what the kernel cannot say: a latch, or the work of another thread",
+        "Let the server name its waits: performance_schema = ON with the instruments wait/synch/% "
+        "and the consumer events_waits_current, on a test server.",
+    ),
+}
+# Behind a queue for rows, these are a part of it: the kernel sees the queue itself as a futex.
+_OF_QUEUES = frozenset({"lockmanager", "lockmanagerlock", "futex"})
 UNKNOWN = ("something inside the server", FEWER)
 
 
@@ -65,13 +101,15 @@ def look(case: Case) -> Outcome:
         return NotFound(f"waits for internal locks took {percent(share)} of the clients' time")
     worst, of_worst = events[0]
     guards, advice = _known(worst)
+    database = database_of(case)
     return found(
-        f"Sessions wait for the LWLock {worst}, which guards {guards}: {percent(of_worst)} of the "
-        f"clients' time, {percent(share)} with all LWLocks.",
-        title=f"LWLock contention: {worst}",
+        f"Sessions wait for the {database.internal_lock} {worst}, which guards {guards}: "
+        f"{percent(of_worst)} of the clients' time, {percent(share)} with all "
+        f"{database.internal_locks}.",
+        title=f"{database.internal_lock} contention: {worst}",
         share=share,
         share_of="client time",
-        certainty="likely",
+        certainty="hint" if worst == "futex" else "likely",
         evidence={"events": dict(events)},
         seen=[f"{event}: {percent(part)} of the clients' time." for event, part in events],
         why="Internal locks are held for microseconds; that they are waited for at all means that "
@@ -102,7 +140,8 @@ def _plain(event: str) -> str:
 
 
 def _known(event: str) -> tuple[str, str]:
-    fitting = (known for begin, known in KNOWN.items() if _plain(event).startswith(begin))
+    everything = (KNOWN | KNOWN_INNODB).items()
+    fitting = (known for begin, known in everything if _plain(event).startswith(begin))
     return next(fitting, UNKNOWN)
 
 

@@ -7,7 +7,11 @@ Arithmetic: rows read by sequential scans over the number of scans is what each 
 B-tree reads about one page a level. What the statement took of the clients' time is what the
 scans took, but for the rows it needs.
 
-Source: PostgreSQL manual, pg_stat_user_tables (seq_scan, seq_tup_read) and EXPLAIN.
+MariaDB and MySQL count the rows read in order over all tables together (Handler_read_rnd_next,
+Handler_read_next); there the plan of a statement tells of which table they are.
+
+Source: PostgreSQL manual, pg_stat_user_tables (seq_scan, seq_tup_read) and EXPLAIN; MySQL
+manual, server status variables and EXPLAIN output format.
 
 Wrong when: the statement truly wants a good part of the table; a report's scan is not a lookup,
 and an index would make it slower.
@@ -15,7 +19,9 @@ and an index would make it slower.
 
 from msgspec import Struct
 
+from dbdyno.analysis.protocol import MYSQL
 from dbdyno.explain.case import Case
+from dbdyno.explain.databases import database_of
 from dbdyno.explain.needs import committed, grown, known_objects, server_facts
 from dbdyno.explain.rule import NotFound, Outcome, Rule, found
 from dbdyno.explain.sql import equal_columns
@@ -29,6 +35,7 @@ ROWS_MIN = 1000
 """Below this a sequential scan is as good as an index."""
 SCANS_MIN = 0.01
 _SOURCE = "pg_stat_user_tables"
+_STATUS = "global_status"
 
 
 class _Scanned(Struct, frozen=True):
@@ -50,6 +57,23 @@ class _Lookup(Struct, frozen=True):
 
 def look(case: Case) -> Outcome:
     """The table of which sequential scans read most rows."""
+    return _by_plan(case) if case.protocol == MYSQL else _by_table(case)
+
+
+def _by_plan(case: Case) -> Outcome:
+    """Where the server counts rows read in order for all tables together, plans say of which."""
+    read = grown(case, _STATUS, "Handler_read_rnd_next") + grown(case, _STATUS, "Handler_read_next")
+    per_transaction = read / committed(case)
+    for table in sorted(server_facts(case).tables, key=lambda table: table.rows, reverse=True):
+        planned = [one for one in _lookups(case, table) if one.is_planned]
+        if planned and per_transaction >= ROWS_MIN and table.rows >= ROWS_MIN:
+            scans = per_transaction / table.rows
+            return _finding(case, _Scanned(table, scans, table.rows), planned[0])
+    return NotFound("no statement that looks for one value is planned to read a large table")
+
+
+def _by_table(case: Case) -> Outcome:
+    """Where the server counts the scans of each table."""
     known = set(known_objects(case, _SOURCE))
     tables = [table for table in server_facts(case).tables if table.name in known]
     scanned = [one for table in tables if (one := _scanned(case, table)).scans >= SCANS_MIN]
@@ -85,8 +109,9 @@ def _columns(statement: Statement, table: TableFacts) -> list[str]:
 
 def _is_sequential(case: Case, statement: Statement, table: str) -> bool:
     plans = plans_of(server_facts(case), statement.number).values()
+    full_reads = database_of(case).full_reads
     return any(
-        "Seq Scan" in kind and relation == table
+        kind in full_reads and relation == table
         for plan in plans
         for kind, relation, _ in plan.nodes
     )
@@ -116,7 +141,7 @@ def _finding(case: Case, scanned: _Scanned, lookup: _Lookup) -> Finding:
         ],
         why=f"The statement takes {percent(share or 0.0)} of the clients' time, and longer with "
         "every row that is added.",
-        advice=[f"CREATE INDEX CONCURRENTLY ON {table} ({column});"],
+        advice=[database_of(case).create_index.format(table=table, column=column)],
         gain=gain_words(share) if share is not None else "",
         refute=f"CREATE INDEX ON {table} ({column}); and run again: rows read in sequence must "
         "fall to none.",

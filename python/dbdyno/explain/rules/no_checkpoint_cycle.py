@@ -14,6 +14,7 @@ to be measured as such.
 
 from dbdyno.analysis.checkpoint_cycle import MissingCycle, missing_cycle
 from dbdyno.analysis.checkpoint_events import COUNTERS
+from dbdyno.analysis.protocol import POSTGRESQL
 from dbdyno.explain.case import Case
 from dbdyno.explain.needs import grown
 from dbdyno.explain.rule import NotFound, Outcome, Rule, found
@@ -51,4 +52,9 @@ def _advice(missing: MissingCycle) -> str:
     return f"Run for {seconds(missing.needed_s)} at least: -T {missing.needed_s:.0f}."
 
 
-RULE = Rule(id="no_checkpoint_cycle", title="No whole checkpoint cycle in the run", look=look)
+RULE = Rule(
+    id="no_checkpoint_cycle",
+    title="No whole checkpoint cycle in the run",
+    look=look,
+    protocols=frozenset({POSTGRESQL}),
+)

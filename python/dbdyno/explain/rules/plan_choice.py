@@ -13,6 +13,7 @@ Wrong when: estimates are wrong, as they are for skewed or correlated columns: t
 may be the faster. What a plan took is measured per statement, not here.
 """
 
+from dbdyno.analysis.protocol import POSTGRESQL
 from dbdyno.explain.case import Case
 from dbdyno.explain.needs import needed, server_facts
 from dbdyno.explain.rule import NotFound, Outcome, Rule, at_most, found, severity_of
@@ -101,4 +102,9 @@ def _dearer(case: Case, statement: Statement) -> Finding | None:
     )
 
 
-RULE = Rule(id="plan_choice", title="Plan choice: generic against custom", look=look)
+RULE = Rule(
+    id="plan_choice",
+    title="Plan choice: generic against custom",
+    look=look,
+    protocols=frozenset({POSTGRESQL}),
+)

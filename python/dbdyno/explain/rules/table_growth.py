@@ -15,6 +15,7 @@ freed room is used again, and then stands; only a long run tells that size.
 
 from msgspec import Struct
 
+from dbdyno.analysis.protocol import POSTGRESQL
 from dbdyno.explain.case import Case
 from dbdyno.explain.growth import Course, course, time_to_double_s
 from dbdyno.explain.needs import grown, known_objects, levels, server_facts
@@ -108,4 +109,6 @@ def _course_words(one: _Grown) -> str:
     )
 
 
-RULE = Rule(id="table_growth", title="Table and index growth", look=look)
+RULE = Rule(
+    id="table_growth", title="Table and index growth", look=look, protocols=frozenset({POSTGRESQL})
+)

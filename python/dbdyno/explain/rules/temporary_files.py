@@ -5,15 +5,19 @@ Looks for: files that the server wrote beside its tables while the run was measu
 Arithmetic: files and bytes per transaction, as the server counts them. Each byte is written
 and read again; the waits for that are a share of the clients' time, the copying to and from
 the page cache is not seen as a wait. Where one transaction in ten and more writes a file it is
-minor at least.
+minor at least. MariaDB and MySQL count temporary tables on disk and merge passes of sorts
+(Created_tmp_disk_tables, Sort_merge_passes), of which telemetry's own are taken off.
 
-Source: PostgreSQL manual, pg_stat_database (temp_files, temp_bytes), work_mem, log_temp_files.
+Source: PostgreSQL manual, pg_stat_database (temp_files, temp_bytes), work_mem, log_temp_files;
+MySQL manual, internal temporary table use.
 
 Wrong when: somebody else's query in the same database wrote them.
 """
 
+import numpy as np
 from msgspec import Struct, structs
 
+from dbdyno.analysis.protocol import MYSQL
 from dbdyno.explain.case import Case
 from dbdyno.explain.needs import committed, grown, server_facts
 from dbdyno.explain.rule import SEVERITIES, NotFound, Outcome, Rule, found, severity_of
@@ -24,6 +28,8 @@ from dbdyno.model.record import Finding, Severity
 from dbdyno.words import percent, significant, size
 
 OFTEN = 0.1
+RARE = 0.01
+_STATUS = "global_status"
 _DATABASE = "pg_stat_database"
 _EVENTS = ("BufFileRead", "BufFileWrite")
 
@@ -44,6 +50,46 @@ class _Spilled(Struct, frozen=True):
 
 def look(case: Case) -> Outcome:
     """The files, and the statements that could have sorted."""
+    return _tables_on_disk(case) if case.protocol == MYSQL else _files(case)
+
+
+def _tables_on_disk(case: Case) -> Outcome:
+    """MariaDB and MySQL count tables and sorts that went to disk, and no bytes."""
+    done = committed(case)
+    tables = max(grown(case, _STATUS, "Created_tmp_disk_tables") - _our_own(case), 0.0) / done
+    merges = grown(case, _STATUS, "Sort_merge_passes") / done
+    if tables + merges < RARE:
+        return NotFound("hardly a temporary table or sort went to disk")
+    suspects = [one.words for one in statements_of(case) if _may_sort(one)]
+    return found(
+        f"Results in between do not stay in memory: {amount(tables, 'table', 'tables')} on disk "
+        f"and {amount(merges, 'merge pass', 'merge passes')} of sorts a transaction.",
+        title="Temporary tables and sorts on disk",
+        severity="minor" if tables + merges >= OFTEN else "note",
+        certainty="likely",
+        evidence={"disk_tables": tables, "merge_passes": merges, "statements": suspects},
+        seen=[f"Statements that may sort or group: {and_so_on(suspects)}"] if suspects else [],
+        why="What does not fit, or has a column of unbounded length, is written out and read in "
+        "again.",
+        advice=[
+            "Raise tmp_table_size and max_heap_table_size for tables, sort_buffer_size for sorts.",
+            "Or give the statement an index that has the order already, and leave TEXT and BLOB "
+            "columns out of what is grouped or sorted.",
+        ],
+        refute="Raise them for one run: both numbers must go.",
+    )
+
+
+def _our_own(case: Case) -> int:
+    """Each list of sessions that telemetry asks for is such a table."""
+    samples = case.recording.tables["samples"]
+    is_list = np.isin(samples["source"], ("waits", "sessions"))
+    measured = (samples["time_s"] > 0) & (samples["time_s"] <= (case.record.duration_s or 0.0))
+    return int((is_list & measured).sum())
+
+
+def _files(case: Case) -> Outcome:
+    """Files and bytes, as PostgreSQL counts them."""
     files = grown(case, _DATABASE, "temp_files") / committed(case)
     if not files:
         return NotFound("no temporary file was written")

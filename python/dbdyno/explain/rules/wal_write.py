@@ -11,8 +11,10 @@ anybody waited, over the number of flushes. Storage that answers within a millis
 cause of anything: that wait is the price of durable commits, how a closed loop of short
 transactions ends, and never more than a note.
 
-Source: the PostgreSQL manual on WAL configuration and asynchronous commit; bounds as in the
-time budget of a closed loop.
+MariaDB and MySQL write a redo log; there the stage of a commit counts as such a wait, too.
+
+Source: the PostgreSQL manual on WAL configuration and asynchronous commit; the MySQL manual on
+innodb_flush_log_at_trx_commit; bounds as in the time budget of a closed loop.
 
 Wrong when: storage is shared with checkpoints or others and slow only for that (see the rules on
 checkpoints, and the disk's latency).
@@ -23,8 +25,10 @@ from msgspec import Struct
 from dbdyno.analysis.bounds import commit_bound_tps
 from dbdyno.analysis.budget import Budget
 from dbdyno.analysis.looks import measured_s
+from dbdyno.analysis.protocol import MYSQL
 from dbdyno.analysis.readings import objects, total, was_read
 from dbdyno.explain.case import Case
+from dbdyno.explain.databases import database_of
 from dbdyno.explain.needs import client_time, committed
 from dbdyno.explain.rule import NOTICED, NotFound, Outcome, Rule, found, severity_of
 from dbdyno.explain.words import gain_words
@@ -54,13 +58,16 @@ def look(case: Case) -> Outcome:
     spent = client_time(case)
     share, own = spent.charged("wal"), spent.share("wal")
     if share < NOTICED:
-        return NotFound(f"clients waited for the WAL for {percent(share)} of their time")
+        return NotFound(f"clients waited for the log for {percent(share)} of their time")
+    database = database_of(case)
     flushes = _flushes(case, own * spent.total)
     worst = _worst_event(spent)
     is_normal = flushes is not None and flushes.are_prompt
     return found(
-        f"Transactions wait for the WAL to be on storage: {percent(share)} of the clients' time"
+        f"Transactions wait for the {database.log} to be on storage: {percent(share)} of the "
+        "clients' time"
         f"{', most of it in ' + worst if worst else ''}.",
+        title=f"{database.log[0].upper()}{database.log[1:]} write and flush bound",
         share=share,
         severity="note" if is_normal else severity_of(share),
         share_of="client time",
@@ -78,10 +85,12 @@ def look(case: Case) -> Outcome:
             "whose holders do.",
             *(_flushes_told(flushes) if flushes else []),
         ],
-        why="A commit is answered when its WAL is on storage, and its locks are held until then.",
+        why=f"A commit is answered when its {database.log} is on storage, and its locks are held "
+        "until then.",
         advice=_advice(case),
         gain=gain_words(share),
-        refute="Run again with synchronous_commit=off on a test server: this share must vanish.",
+        refute=f"Run again with {database.commit_setting}={database.commit_relaxed} on a test "
+        "server: this share must vanish.",
     )
 
 
@@ -107,7 +116,23 @@ def _flushes(case: Case, waited_s: float) -> _Flushes | None:
 
 
 def _counted(case: Case) -> tuple[float, float] | None:
-    """Flushes and their milliseconds: of pg_stat_wal until 17, then of pg_stat_io."""
+    """Flushes and their milliseconds."""
+    return _of_redo(case) if case.protocol == MYSQL else _of_wal(case)
+
+
+def _of_redo(case: Case) -> tuple[float, float] | None:
+    """Timed where the performance schema is on; else each write of the log has its flush."""
+    recording = case.recording
+    if was_read(recording, "file_io"):
+        names = ("syncs", "sync_us")
+        syncs, sync_us = (_grown(case, "file_io", name, "innodb_log_file") for name in names)
+        return syncs, sync_us / 1e3
+    writes = total(recording, "global_status", "Innodb_log_writes")
+    return None if writes is None else (writes, 0.0)
+
+
+def _of_wal(case: Case) -> tuple[float, float] | None:
+    """Of pg_stat_wal until 17, then of pg_stat_io."""
     recording = case.recording
     if total(recording, "pg_stat_wal", "wal_sync"):
         return _grown(case, "pg_stat_wal", "wal_sync"), _grown(case, "pg_stat_wal", "wal_sync_time")
@@ -142,17 +167,19 @@ def _flushes_told(flushes: _Flushes) -> list[str]:
 
 
 def _advice(case: Case) -> list[str]:
+    database = database_of(case)
     facts = case.before or case.after
-    level = facts.settings.get("synchronous_commit", "") if facts else ""
+    level = facts.settings.get(database.commit_setting, "") if facts else ""
     said = [
-        "Put the WAL on faster storage, one whose flushes are short (power-loss protected cache).",
+        f"Put the {database.log} on faster storage, one whose flushes are short (power-loss "
+        "protected cache).",
         "Commit less often: more work in a transaction, or more clients that share a flush.",
     ]
-    if level != "off":
+    if level != database.commit_relaxed:
         said.append(
             "Where losing the last moments in a crash is allowed (never consistency): "
-            f"synchronous_commit=off{f' instead of {level}' if level else ''}, per transaction "
-            "where you can."
+            f"{database.commit_setting}={database.commit_relaxed}"
+            f"{f' instead of {level}' if level else ''}, per transaction where you can."
         )
     return said
 

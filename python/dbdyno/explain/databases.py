@@ -1,0 +1,80 @@
+"""What rules call things, by database: settings, commands and counters that mean the same.
+
+A rule whose arithmetic is the same everywhere takes its words from here. What only one kind of
+database has is a matter of that rule.
+"""
+
+from msgspec import Struct
+
+from dbdyno.analysis.protocol import MYSQL, POSTGRESQL
+from dbdyno.explain.case import Case
+
+
+class Database(Struct, frozen=True, kw_only=True):
+    """The words of one kind of database; counters are (source, name)."""
+
+    log: str
+    """What is written before a commit is answered."""
+    commit_setting: str
+    commit_relaxed: str
+    """The value at which a commit does not wait for its log."""
+    cache_setting: str
+    read_timing: str
+    """The setting under which reads are timed."""
+    internal_lock: str
+    internal_locks: str
+    session: str
+    """What the server makes for each connection."""
+    sessions_opened: tuple[str, str]
+    pooler: str
+    end_session: str
+    """How to find and end a session that holds locks."""
+    end_by_itself: str
+    """The settings that end such transactions."""
+    create_index: str
+    full_reads: frozenset[str]
+    """Steps of plans that read a whole table."""
+
+
+DATABASES = {
+    POSTGRESQL: Database(
+        log="WAL",
+        commit_setting="synchronous_commit",
+        commit_relaxed="off",
+        cache_setting="shared_buffers",
+        read_timing="track_io_timing",
+        internal_lock="LWLock",
+        internal_locks="LWLocks",
+        session="process",
+        sessions_opened=("pg_stat_database", "sessions"),
+        pooler="PgBouncer",
+        end_session="Find it (pg_stat_activity with pg_blocking_pids) and end it: commit, or "
+        "pg_terminate_backend.",
+        end_by_itself="idle_in_transaction_session_timeout, lock_timeout",
+        create_index="CREATE INDEX CONCURRENTLY ON {table} ({column});",
+        full_reads=frozenset({"Seq Scan", "Parallel Seq Scan"}),
+    ),
+    MYSQL: Database(
+        log="redo log",
+        commit_setting="innodb_flush_log_at_trx_commit",
+        commit_relaxed="2",
+        cache_setting="innodb_buffer_pool_size",
+        read_timing="performance_schema",
+        internal_lock="InnoDB latch",
+        internal_locks="InnoDB latches",
+        session="thread",
+        sessions_opened=("global_status", "Connections"),
+        pooler="ProxySQL, MaxScale",
+        end_session="Find it (information_schema.innodb_trx, by trx_started) and end it: commit, "
+        "or KILL its trx_mysql_thread_id.",
+        end_by_itself="innodb_lock_wait_timeout for those who wait, in MariaDB "
+        "idle_transaction_timeout",
+        create_index="CREATE INDEX {table}_{column} ON {table} ({column});",
+        full_reads=frozenset({"ALL", "index"}),
+    ),
+}
+
+
+def database_of(case: Case) -> Database:
+    """Of a database that is not known here, the words of the first."""
+    return DATABASES.get(case.protocol, DATABASES[POSTGRESQL])

@@ -1,0 +1,61 @@
+"""The history that InnoDB keeps: old versions of rows, for transactions that may still need them.
+
+The history list counts transactions whose old versions have not been purged. Told is how it went
+over the run, and how old the oldest transaction was; what that means is for the rules to say.
+"""
+
+import numpy as np
+from msgspec import Struct
+
+from dbdyno.analysis.readings import LevelSeries, level
+from dbdyno.explain.case import Case
+from dbdyno.explain.growth import Course, course
+from dbdyno.explain.needs import levels, needed
+
+OLD_S = 2.0
+"""The server tells ages in whole seconds."""
+SOURCES = (
+    ("global_status", "Innodb_history_list_length"),
+    ("innodb_metrics", "trx_rseg_history_len"),
+)
+
+
+class History(Struct, frozen=True):
+    """The list's length over the run, and the ages of transactions while it was measured."""
+
+    length: Course
+    oldest_s: float
+    oldest_idle_s: float
+    slowest_s: float
+    """Of the load's own transactions."""
+
+    @property
+    def is_held(self) -> bool:
+        """Whether a transaction was much older than the load's own."""
+        return self.oldest_s >= max(OLD_S, 2 * self.slowest_s)
+
+    @property
+    def kept(self) -> float:
+        """By how many transactions the list grew."""
+        return max(self.length.last - self.length.first, 0.0)
+
+
+def history_of(case: Case) -> History:
+    """As telemetry read it; the list under whichever name the server has it."""
+    told = (level(case.recording, source, name, "") for source, name in SOURCES)
+    series = needed(
+        next((one for one in told if one is not None), None), "the history list was not read"
+    )
+    return History(
+        length=course(series),
+        oldest_s=_peak(case, levels(case, "sessions", "oldest_transaction_s")),
+        oldest_idle_s=_peak(case, levels(case, "sessions", "oldest_idle_in_transaction_s")),
+        slowest_s=case.record.response_ms.max / 1e3 if case.record.response_ms else 0.0,
+    )
+
+
+def _peak(case: Case, series: LevelSeries) -> float:
+    """The largest of the readings of the measured part."""
+    end_s = case.record.duration_s or 0.0
+    measured = series.value[(series.time_s > 0) & (series.time_s <= end_s)]
+    return float(np.max(measured)) if len(measured) else 0.0

@@ -1,0 +1,160 @@
+"""Furious flushing: the redo log is full, and the load waits until pages are written.
+
+Looks for: a checkpoint age near the most that the redo log holds, at which the server writes
+pages as fast as it can and lets changes wait; and for sessions that had to wait for a free page
+of the buffer pool.
+
+Arithmetic: the age of the last checkpoint is the redo that a crash now would have to go over.
+From four fifths of the bound on the server flushes without regard to the load. The finding's
+share is the part of the measured time in which the age was there, times the part of throughput
+that is missing then against the other seconds; where it always was, redo written a second over
+the log's size says how often the whole log is gone through.
+
+Source: MySQL manual, configuring the redo log and the buffer pool's flushing; the MariaDB manual,
+InnoDB redo log. The name is of the field.
+
+Wrong when: the storage is slow only now (a neighbour, a snapshot): a larger log puts it off.
+"""
+
+import numpy as np
+from msgspec import Struct, structs
+
+from dbdyno.analysis.estimate import Series
+from dbdyno.analysis.protocol import MYSQL
+from dbdyno.analysis.readings import LevelSeries, total
+from dbdyno.explain.case import Case
+from dbdyno.explain.needs import grown, levels, needed
+from dbdyno.explain.rule import MINOR, NOTICED, NotFound, Outcome, Rule, found, severity_of
+from dbdyno.model.record import Finding
+from dbdyno.words import count, percent, seconds, size
+
+NEAR = 0.8
+OFTEN_S = 60.0
+"""A log that is gone through in less is small for the load."""
+_LOG = "wal_position"
+
+
+class _Log(Struct, frozen=True, kw_only=True):
+    """The redo log under load: how full it was, and what was missing when it was near full."""
+
+    near: float
+    """The part of the measured time in which the age was near its bound."""
+    lost: float
+    peak_share: float
+    bound_bytes: float
+    bytes_per_s: float
+    free_waits: float
+
+    @property
+    def turn_s(self) -> float:
+        """How long the load takes to go through the whole log."""
+        return self.bound_bytes / max(self.bytes_per_s, 1.0)
+
+
+def look(case: Case) -> Outcome:
+    """Near the bound, or waiting for free pages."""
+    log = _log(case)
+    if log.near < NOTICED and not log.free_waits:
+        return NotFound(f"the redo log was never more than {percent(log.peak_share)} full")
+    if log.near < NOTICED:
+        return _for_free_pages(log)
+    return _finding(log)
+
+
+def _log(case: Case) -> _Log:
+    age, bound = levels(case, _LOG, "age_bytes"), levels(case, _LOG, "age_max_bytes")
+    filled = _measured(case, age) / needed(float(bound.value[-1]) or None, "the log has no size")
+    duration_s = needed(case.record.duration_s, "nothing was measured")
+    return _Log(
+        near=float(np.mean(filled >= NEAR)),
+        lost=_lost(case, age, NEAR * float(bound.value[-1])),
+        peak_share=float(filled.max()),
+        bound_bytes=float(bound.value[-1]),
+        bytes_per_s=grown(case, _LOG, "bytes") / duration_s,
+        free_waits=total(case.recording, "global_status", "Innodb_buffer_pool_wait_free") or 0.0,
+    )
+
+
+def _measured(case: Case, series: LevelSeries) -> Series:
+    """The readings of the measured part, one at least."""
+    end_s = case.record.duration_s or 0.0
+    inside = series.value[(series.time_s > 0) & (series.time_s <= end_s)]
+    return needed(inside if len(inside) else None, "the redo log was not read under load")
+
+
+def _lost(case: Case, age: LevelSeries, near_bytes: float) -> float:
+    """What the seconds near the bound lack to the others; 0 where there are only one kind."""
+    timeline = case.timeline
+    at = np.searchsorted(age.time_s, timeline.time_s + timeline.seconds).clip(0, len(age.value) - 1)
+    is_near = age.value[at] >= near_bytes
+    measured = timeline.time_s >= 0
+    near, others = (timeline.tps[measured & which] for which in (is_near, ~is_near))
+    if not len(near) or not len(others) or not others.mean():
+        return 0.0
+    missing = max(1.0 - float(near.mean() / others.mean()), 0.0)
+    return missing * len(near) / (len(near) + len(others))
+
+
+def _finding(log: _Log) -> Finding:
+    is_small = log.turn_s < OFTEN_S
+    return found(
+        f"The redo log was nearly full for {percent(log.near)} of the time: changes wait until "
+        f"pages are written. At {size(log.bytes_per_s)} a second the load goes through its "
+        f"{size(log.bound_bytes)} every {seconds(log.turn_s)}.",
+        share=log.lost if log.lost >= NOTICED else None,
+        share_of="lost throughput" if log.lost >= NOTICED else "",
+        severity=severity_of(max(log.lost, log.near / 2 if is_small else MINOR)),
+        certainty="sure" if is_small and log.lost >= MINOR else "likely",
+        evidence=structs.asdict(log) | {"turn_s": log.turn_s},
+        seen=[
+            f"Checkpoint age: {percent(log.peak_share)} of the most at its peak.",
+            *_lost_told(log),
+            *_free_told(log),
+        ],
+        why="Pages that are written in a hurry are written again and again, each through the "
+        "doublewrite buffer, and whoever wants to change something meanwhile stands still.",
+        advice=[
+            f"Raise innodb_log_file_size (MySQL: innodb_redo_log_capacity): an hour of redo is "
+            f"{size(log.bytes_per_s * 3600)}.",
+            "Let pages be written evenly before: innodb_io_capacity as the storage can, "
+            "innodb_max_dirty_pages_pct_lwm above 0.",
+        ],
+        refute="Run again with a redo log of eight times the size: the age must stay far from its "
+        "bound, and throughput be even.",
+    )
+
+
+def _lost_told(log: _Log) -> list[str]:
+    return [f"{percent(log.lost)} of the run was lost to it."] if log.lost >= NOTICED else []
+
+
+def _free_told(log: _Log) -> list[str]:
+    times = count(log.free_waits)
+    return [f"Sessions waited for a free page {times} times."] if log.free_waits else []
+
+
+def _for_free_pages(log: _Log) -> Finding:
+    return found(
+        f"Sessions had to wait for a free page of the buffer pool {count(log.free_waits)} times: "
+        "it is full of changed pages that are not written out soon enough.",
+        title="No free pages: the buffer pool is full of changed ones",
+        severity="minor",
+        certainty="likely",
+        evidence={"free_waits": log.free_waits},
+        seen=_free_told(log),
+        why="Whoever reads a page then writes another first.",
+        advice=[
+            "Raise innodb_buffer_pool_size, or write pages out sooner: innodb_io_capacity, "
+            "innodb_lru_scan_depth, innodb_max_dirty_pages_pct.",
+        ],
+        refute="Run with twice the buffer pool: the waits must go.",
+    )
+
+
+RULE = Rule(
+    id="furious_flushing",
+    title="Furious flushing: the redo log is full",
+    look=look,
+    covers=frozenset({"wal_write"}),
+    protocols=frozenset({MYSQL}),
+)
