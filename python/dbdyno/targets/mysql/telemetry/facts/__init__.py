@@ -10,6 +10,7 @@ from dbdyno.targets.connection import Connection
 from dbdyno.targets.mysql.telemetry.facts.plans import plan_facts
 from dbdyno.targets.mysql.telemetry.facts.settings import UNITS, settings
 from dbdyno.targets.mysql.telemetry.facts.tables import table_facts, used_tables
+from dbdyno.targets.mysql.telemetry.place import here
 from dbdyno.targets.telemetry import ScriptStatement
 
 DEBUG_SIGN = "-debug"
@@ -23,5 +24,8 @@ def facts(connection: Connection, statements: Sequence[ScriptStatement]) -> Serv
         tables=table_facts(connection, used_tables(connection, statements)),
         plans=plan_facts(connection, statements),
         is_debug_build=DEBUG_SIGN in values.get("version", ""),
-        details={"units": {name: unit for name, unit in UNITS.items() if name in values}},
+        details={
+            "units": {name: unit for name, unit in UNITS.items() if name in values},
+            "waits_are_told": here(connection).has_waits,
+        },
     )
