@@ -2,50 +2,77 @@
 
 import argparse
 import sys
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 
 from bench import ceiling, footprint, loading, telemetry
-from bench.cases import cases
-from bench.compare import compare, prepare, verdict
-from bench.server import bench_server
+from bench.cases import Case, cases
+from bench.compare import compare_all
+from bench.server import BenchServer, bench_server
+from bench.tally import Tally
+from dbdyno.errors import DbdynoError
+from dbdyno.servers.spec import Kind
+
+SERVERS: tuple[Kind, ...] = ("postgres", "mariadb")
+
+Part = Callable[[BenchServer], None]
 
 
 def main() -> int:
     """Everything, or what ``--only`` names; exit code 1 when a bound is not kept."""
     options = _options()
-    kept: list[bool] = []
-
-    def told(name: str, words: str, good: bool) -> None:
-        kept.append(good)
-        print(f"{'ok  ' if good else 'MISS'} {name:42} {words}", flush=True)
+    tally = Tally()
 
     def wanted(name: str) -> bool:
         return options.only is None or options.only in name
 
     if any(wanted(part) for part in ("ceiling", "recording")):
-        ceiling.measure(told, options.pairs, options.io)
-    with bench_server() as (server, unix, tcp):
-        if wanted("loading"):
-            loading.measure(told, server, unix, options.pairs)
-        if wanted("footprint"):
-            footprint.measure(told, server, options.io)
-        if wanted("telemetry"):
-            telemetry.measure(told, server, unix, options.pairs, options.seconds)
+        with tally.attempt("ceiling", "recording"):
+            ceiling.measure(tally.told, options.pairs, options.io)
+    for kind in SERVERS:
+        parts = {name: part for name, part in _parts(kind, tally, options).items() if wanted(name)}
         chosen = [
-            case for case in cases(options.seconds) if wanted(f"{case.name} {_way(case.over_tcp)}")
+            case
+            for case in cases(options.seconds)
+            if case.server == kind and wanted(f"{case.peer.name}: {case.title}")
         ]
-        if chosen:
-            prepare(server, unix)
-        for case in chosen:
-            tps, cpu = compare(
-                case, server, tcp if case.over_tcp else unix, options.pairs, options.io
-            )
-            name = f"{case.name}, {_way(case.over_tcp)}"
-            told(name, f"TPS {tps}   client CPU {cpu}   of pgbench", verdict(case, tps, cpu))
-    return 0 if all(kept) else 1
+        if parts or chosen:
+            _measure_on(kind, parts, chosen, tally, options)
+    return 0 if tally.all_kept else 1
 
 
-def _way(over_tcp: bool) -> str:
-    return "TCP" if over_tcp else "Unix socket"
+def _parts(kind: Kind, tally: Tally, options: argparse.Namespace) -> Mapping[str, Part]:
+    """What is measured on PostgreSQL alone, beside the loads of two tools."""
+    if kind != "postgres":
+        return {}
+    told, pairs = tally.told, options.pairs
+    return {
+        "loading": lambda at: loading.measure(told, at.server, at.socket, pairs),
+        "footprint": lambda at: footprint.measure(told, at.server, options.io),
+        "telemetry": lambda at: telemetry.measure(
+            told, at.server, at.socket, pairs, options.seconds
+        ),
+    }
+
+
+def _measure_on(
+    kind: Kind,
+    parts: Mapping[str, Part],
+    chosen: Sequence[Case],
+    tally: Tally,
+    options: argparse.Namespace,
+) -> None:
+    """On a fresh server, if there can be one."""
+    with ExitStack() as stack:
+        try:
+            at = stack.enter_context(bench_server(kind))
+        except DbdynoError as error:
+            tally.not_measured([*parts, *(case.title for case in chosen)], error)
+            return
+        for name, part in parts.items():
+            with tally.attempt(name):
+                part(at)
+        compare_all(tally, at, chosen, options.pairs, options.io)
 
 
 def _options() -> argparse.Namespace:

@@ -1,45 +1,87 @@
 """What is compared, and what is to be reached."""
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from bench.peer import Peer
+from bench.pgbench import PGBENCH, SCALE
+from bench.server import Way
+from bench.sysbench import SYSBENCH, TABLE_ROWS, TABLES
 from bench.tools import Load
+from dbdyno.servers.products import product_of
+from dbdyno.servers.spec import Kind
 
 SCRIPTS = Path(__file__).parent / "scripts"
-SCALE = 50
 THREADS = 2
 
 
 @dataclass(frozen=True)
 class Case:
-    """A load, and the bounds of its ratios (ours over pgbench's)."""
+    """A load on a server, and the bounds of its ratios (ours over the peer's)."""
 
     name: str
+    peer: Peer
+    server: Kind
+    way: Way
     load: Load
-    over_tcp: bool
     tps_at_least: float | None
     """Of the ratio itself; None: the interval must not lie below 1."""
     cpu_at_most: float
 
+    @property
+    def title(self) -> str:
+        """As it is printed and looked for."""
+        where = f"{product_of(self.server).title}, {self.way}"
+        return f"{self.name}, {self.load.clients} clients, {where}"
+
 
 def cases(seconds: int) -> list[Case]:
     """All comparisons, each run lasting so long."""
+    return [*_with_pgbench(seconds), *_with_sysbench(seconds)]
 
-    def load(workload: str, builtin: str, script: str | None, clients: int) -> Load:
-        path = SCRIPTS / script if script else None
-        return Load(workload, path, builtin, SCALE, clients, THREADS, seconds)
 
-    select = load("select-only", "select-only", None, 8)
-    crowd = load("select-only", "select-only", None, 500)
-    tpcb = load("tpcb", "tpcb-like", None, 8)
-    update = load("pk", "", "pk-update.sql", 8)
-    return [
-        Case("select-only, 8 clients", select, False, 1.2, 0.60),
-        Case("select-only, 500 clients", crowd, False, 1.25, 0.75),
-        Case("tpcb, 8 clients", tpcb, False, None, 0.75),
-        Case("pk update, 8 clients", update, False, None, 0.75),
-        Case("select-only, 8 clients", select, True, None, 0.75),
-        Case("select-only, 500 clients", crowd, True, None, 0.75),
-        Case("tpcb, 8 clients", tpcb, True, None, 0.75),
-        Case("pk update, 8 clients", update, True, None, 0.75),
-    ]
+def _with_pgbench(seconds: int) -> Iterator[Case]:
+    def case(name: str, way: Way, clients: int, tps: float | None, cpu: float) -> Case:
+        ours, theirs = PGBENCH_LOADS[name]
+        size = ("-s", str(SCALE))
+        load = Load((*ours, *size), theirs, clients, THREADS, seconds)
+        return Case(name, PGBENCH, "postgres", way, load, tps, cpu)
+
+    yield case("select-only", "socket", 8, 1.2, 0.60)
+    yield case("select-only", "socket", 500, 1.25, 0.75)
+    yield case("tpcb", "socket", 8, None, 0.75)
+    yield case("pk update", "socket", 8, None, 0.75)
+    yield case("select-only", "TCP", 8, None, 0.75)
+    yield case("select-only", "TCP", 500, None, 0.75)
+    yield case("tpcb", "TCP", 8, None, 0.75)
+    yield case("pk update", "TCP", 8, None, 0.75)
+
+
+PK_UPDATE = str(SCRIPTS / "pk-update.sql")
+PGBENCH_LOADS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "select-only": (("select-only",), ("-b", "select-only")),
+    "tpcb": (("tpcb",), ("-b", "tpcb-like")),
+    "pk update": ((PK_UPDATE,), ("-f", PK_UPDATE, "-s", str(SCALE))),
+}
+
+
+def _with_sysbench(seconds: int) -> Iterator[Case]:
+    """Nothing watches the server, and failures are let pass: both as sysbench does."""
+    ours = (
+        *("-D", f"tables={TABLES}", "-D", f"table_size={TABLE_ROWS}"),
+        *("--telemetry", "off", "--max-failures", "100%"),
+    )
+    theirs = (f"--tables={TABLES}", f"--table-size={TABLE_ROWS}")
+
+    def case(name: str, server: Kind, clients: int, tps: float, cpu: float) -> Case:
+        load = Load((name, *ours), (name, *theirs), clients, THREADS, seconds)
+        return Case(name, SYSBENCH, server, "socket", load, tps, cpu)
+
+    servers: tuple[Kind, ...] = ("mariadb", "postgres")
+    for server in servers:
+        yield case("oltp_point_select", server, 8, 1.1, 0.65)
+        yield case("oltp_point_select", server, 64, 1.2, 0.65)
+        yield case("oltp_point_select", server, 900, 1.25, 0.35)
+        yield case("oltp_read_write", server, 8, 1.1, 0.65)
+        yield case("oltp_read_write", server, 64, 1.2, 0.65)

@@ -13,8 +13,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from bench.cases import SCRIPTS
+from bench.pgbench import PGBENCH
 from bench.ratio import ratio_of_pairs
-from bench.tools import Load, Place, run_pgbench
+from bench.tools import Load
 from dbdyno.engine import EngineProcess
 from dbdyno.model.frame import Done
 from dbdyno.model.plan import (
@@ -43,11 +44,11 @@ Told = Callable[[str, str, bool], None]
 def measure(told: Told, pairs: int, io: Io) -> None:
     """Both ceilings in turn, and the share of it that recording takes."""
     ours, theirs, cpu_us = [], [], 0.0
-    with _null_server() as place:
+    with _null_server() as endpoint:
         for _ in range(pairs):
-            tps, cpu_us = _ours(place, io)
+            tps, cpu_us = _ours(endpoint, io)
             ours.append(tps)
-            theirs.append(_theirs(place))
+            theirs.append(_theirs(endpoint))
     ratio = ratio_of_pairs(ours, theirs)
     best = max(ours)
     words = f"{best:,.0f} TPS on a core at best, pgbench {max(theirs):,.0f}; ratio {ratio}"
@@ -65,11 +66,10 @@ def measure(told: Told, pairs: int, io: Io) -> None:
     )
 
 
-def _ours(place: Place, io: Io) -> tuple[float, float]:
+def _ours(endpoint: Endpoint, io: Io) -> tuple[float, float]:
     """(TPS, engine CPU in µs a transaction) of the engine with one thread."""
-    address = Address(unix=UnixSocket(path=f"{place.host}/.s.PGSQL.{place.port}"))
     plan = Plan(
-        endpoint=Endpoint(address=address, user=place.user, database=place.database),
+        endpoint=endpoint,
         scripts=[Script(name=SCRIPT.name, text=SCRIPT.read_text())],
         variables={"scale": 1},
         seed=1,
@@ -87,9 +87,9 @@ def _ours(place: Place, io: Io) -> tuple[float, float]:
     return transactions / (done.measured_ns / 1e9), done.cpu_us / transactions
 
 
-def _theirs(place: Place) -> float:
-    load = Load("", SCRIPT, "", 1, CLIENTS, 1, SECONDS)
-    return run_pgbench(load, place, cpus=str(TOOL_CPU)).tps
+def _theirs(endpoint: Endpoint) -> float:
+    load = Load((), ("-f", str(SCRIPT), "-s", "1"), CLIENTS, 1, SECONDS)
+    return PGBENCH.run(load, endpoint, cpus=str(TOOL_CPU)).tps
 
 
 @contextmanager
@@ -104,7 +104,7 @@ def _pinned(cpu: int) -> Iterator[None]:
 
 
 @contextmanager
-def _null_server() -> Iterator[Place]:
+def _null_server() -> Iterator[Endpoint]:
     binary = _built_example("dbdyno-engine", "null_server")
     with tempfile.TemporaryDirectory(prefix="dbdyno-null-") as folder:
         socket = Path(folder) / ".s.PGSQL.5432"
@@ -113,7 +113,8 @@ def _null_server() -> Iterator[Place]:
         try:
             while not socket.exists():
                 time.sleep(0.01)
-            yield Place(folder, 5432)
+            address = Address(unix=UnixSocket(path=str(socket)))
+            yield Endpoint(address=address, user="postgres", database="postgres")
         finally:
             server.communicate()  # its input ends, and so does it
 

@@ -1,61 +1,94 @@
-"""pgbench and dbdyno in turn, on one server and the same data."""
+"""A peer and dbdyno in turn, on one server and the same data."""
 
-import subprocess
 import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from statistics import mean
 
-from bench.cases import SCALE, Case
+from bench.cases import Case
+from bench.peer import Peer
 from bench.ratio import Ratio, ratio_of_pairs
-from bench.tools import Place, Sample, dbdyno_path, pgbench_path, run_dbdyno, run_pgbench
-from dbdyno.servers.base import Server
+from bench.server import BenchServer
+from bench.tally import Tally
+from bench.tools import Sample, run_dbdyno
+from dbdyno.errors import DbdynoError
 
 
-def prepare(server: Server, place: Place) -> None:
-    """Loads what the cases need: pgbench its tables, dbdyno the others."""
-    subprocess.run(
-        [pgbench_path(), "-i", "-q", "-s", str(SCALE), *place.flags],
-        check=True,
-        stderr=subprocess.DEVNULL,
-    )
-    command = [dbdyno_path(), "load", "pk", "--target", place.url, "-s", str(SCALE)]
-    subprocess.run(command, check=True, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
-    _settle(server)
+@dataclass(frozen=True)
+class Comparison:
+    """Ratios of ours over theirs, and the shares of transactions that failed."""
+
+    tps: Ratio
+    cpu: Ratio
+    failed: tuple[float, float]
+
+    def keeps(self, case: Case) -> bool:
+        """Whether the case's bounds are kept."""
+        least = case.tps_at_least
+        fast = self.tps.high >= 1.0 if least is None else self.tps.value >= least
+        return fast and self.cpu.value <= case.cpu_at_most
+
+    def told(self, peer: Peer) -> str:
+        """In words; failures only where there were any."""
+        words = f"TPS {self.tps}   client CPU {self.cpu}   of {peer.name}"
+        ours, theirs = self.failed
+        return f"{words}   failed {ours:.2%}, its {theirs:.2%}" if ours or theirs else words
 
 
-def _settle(server: Server) -> None:
-    """Starts each run from the same state: no dead rows in the small tables, no dirty pages."""
-    with server.connect() as connection:
-        connection.execute("vacuum pgbench_branches, pgbench_tellers")
-        connection.execute("truncate pgbench_history")
-        connection.execute("checkpoint")
+def compare_all(
+    tally: Tally, bench: BenchServer, chosen: Sequence[Case], pairs: int, io: str
+) -> None:
+    """Every case on this server, one peer after the other."""
+    for peer in dict.fromkeys(case.peer for case in chosen):
+        with_peer = [case for case in chosen if case.peer == peer]
+        try:
+            _prepare(peer, bench)
+        except DbdynoError as error:
+            tally.not_measured([case.title for case in with_peer], error)
+            continue
+        for case in with_peer:
+            found = _compare(case, bench, pairs, io)
+            tally.told(case.title, found.told(peer), found.keeps(case))
 
 
-def compare(case: Case, server: Server, place: Place, pairs: int, io: str) -> tuple[Ratio, Ratio]:
-    """Ratios (TPS, client CPU per transaction) of ours over theirs; the order alternates."""
+def _prepare(peer: Peer, bench: BenchServer) -> None:
+    """Nothing is loaded for a peer that is not there."""
+    peer.find()
+    peer.prepare(bench.socket)
+
+
+def _compare(case: Case, bench: BenchServer, pairs: int, io: str) -> Comparison:
+    """Runs both so many times; the order alternates."""
+    endpoint = bench.ways[case.way]
     ours: list[Sample] = []
     theirs: list[Sample] = []
     for pair in range(pairs):
-        turns = [
-            lambda: ours.append(run_dbdyno(case.load, place, io=io)),
-            lambda: theirs.append(run_pgbench(case.load, place)),
+        turns: list[Callable[[], None]] = [
+            lambda: ours.append(run_dbdyno(case.load, endpoint, io)),
+            lambda: theirs.append(case.peer.run(case.load, endpoint)),
         ]
         for turn in turns if pair % 2 else reversed(turns):
-            _settle(server)
+            case.peer.settle(bench.server)
             turn()
-        print(
-            f"    {ours[-1].tps:9,.0f} TPS {ours[-1].cpu_us_per_transaction:6.2f} µs | pgbench "
-            f"{theirs[-1].tps:9,.0f} TPS {theirs[-1].cpu_us_per_transaction:6.2f} µs",
-            file=sys.stderr,
-            flush=True,
-        )
-    tps = ratio_of_pairs([sample.tps for sample in ours], [sample.tps for sample in theirs])
-    cpu = ratio_of_pairs(
-        [sample.cpu_us_per_transaction for sample in ours],
-        [sample.cpu_us_per_transaction for sample in theirs],
+        shown = f"    {_shown(ours[-1])} | {case.peer.name} {_shown(theirs[-1])}"
+        print(shown, file=sys.stderr, flush=True)
+    return _comparison(ours, theirs)
+
+
+def _shown(sample: Sample) -> str:
+    failed = f" {sample.failed_share:.2%} failed" if sample.failed_share else ""
+    return f"{sample.tps:9,.0f} TPS {sample.cpu_us_per_transaction:6.2f} µs{failed}"
+
+
+def _comparison(ours: Sequence[Sample], theirs: Sequence[Sample]) -> Comparison:
+    return Comparison(
+        ratio_of_pairs([sample.tps for sample in ours], [sample.tps for sample in theirs]),
+        ratio_of_pairs(
+            [sample.cpu_us_per_transaction for sample in ours],
+            [sample.cpu_us_per_transaction for sample in theirs],
+        ),
+        (
+            mean(sample.failed_share for sample in ours),
+            mean(sample.failed_share for sample in theirs),
+        ),
     )
-    return tps, cpu
-
-
-def verdict(case: Case, tps: Ratio, cpu: Ratio) -> bool:
-    """Whether the case's bounds are kept."""
-    fast = tps.high >= 1.0 if case.tps_at_least is None else tps.value >= case.tps_at_least
-    return fast and cpu.value <= case.cpu_at_most

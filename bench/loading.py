@@ -1,24 +1,26 @@
 """Loading pgbench's tables: rows a second against ``pgbench -i``, both to the same end state."""
 
 from bench.ceiling import Told
+from bench.pgbench import initialise
 from bench.ratio import ratio_of_pairs
-from bench.tools import Place, dbdyno_path, pgbench_path, tree_cpu_s
+from bench.tools import dbdyno_path, tree_cpu_s
+from dbdyno.model.plan import Endpoint
 from dbdyno.servers.base import Server
+from dbdyno.servers.connecting import url_of
 
 SCALE = 100
 RATIO_AT_LEAST = 1.3
 
 
-def measure(told: Told, server: Server, place: Place, pairs: int) -> None:
+def measure(told: Told, server: Server, endpoint: Endpoint, pairs: int) -> None:
     """Loads in turn, each after the tables of the other were dropped."""
     rows = 100_011 * SCALE
     ours, theirs = [], []
     for _ in range(pairs):
         _clear(server)
-        initialise = [pgbench_path(), "-i", "-q", "-s", str(SCALE), *place.flags]
-        theirs.append(rows / tree_cpu_s(initialise)[2])
+        theirs.append(rows / initialise(endpoint, SCALE))
         _clear(server)
-        load = [dbdyno_path(), "load", "tpcb", "--target", place.url, "-s", str(SCALE)]
+        load = [dbdyno_path(), "load", "tpcb", "--target", url_of(endpoint), "-s", str(SCALE)]
         ours.append(rows / tree_cpu_s(load)[2])
     _clear(server)
     ratio = ratio_of_pairs(ours, theirs)

@@ -21,9 +21,14 @@ class Ratio:
 
 
 def ratio_of_pairs(ours: list[float], theirs: list[float]) -> Ratio:
-    """Geometric mean of ours/theirs; Student's t on the log ratios, one for each pair."""
+    """Geometric mean of ours/theirs; Student's t on the log ratios, one for each pair.
+
+    Of a single pair nothing is known but its ratio.
+    """
     logs = np.log(np.array(ours) / np.array(theirs))
     mean = float(logs.mean())
+    if len(logs) == 1:
+        return Ratio(math.exp(mean), 0.0, math.inf)
     error = float(logs.std(ddof=1) / math.sqrt(len(logs)))
     margin = float(stats.t.ppf(0.975, len(logs) - 1)) * error
     return Ratio(math.exp(mean), math.exp(mean - margin), math.exp(mean + margin))

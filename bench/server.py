@@ -1,38 +1,62 @@
-"""The server that both tools are measured on."""
+"""The servers that both tools are measured on."""
 
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Literal
 
 import pytest
+from msgspec.structs import replace
 
-from bench.tools import Place
+from dbdyno.model.plan import Address, Endpoint, UnixSocket
 from dbdyno.servers.base import Server
 from dbdyno.servers.private import start_private
-from dbdyno.servers.spec import ServerSpec
+from dbdyno.servers.spec import Kind, ServerSpec
 
-CONNECTIONS = 2100
+CONNECTIONS: Mapping[Kind, int] = {"postgres": 2100, "mariadb": 920}
+
+Way = Literal["socket", "TCP"]
+
+
+@dataclass(frozen=True)
+class BenchServer:
+    """A private server of this machine, and the ways to it."""
+
+    server: Server
+    ways: Mapping[Way, Endpoint]
+
+    @property
+    def socket(self) -> Endpoint:
+        """The way that each kind has."""
+        return self.ways["socket"]
 
 
 @contextmanager
-def bench_server() -> Iterator[tuple[Server, Place, Place]]:
-    """A private server of this machine, by Unix socket and by TCP."""
+def bench_server(kind: Kind) -> Iterator[BenchServer]:
+    """A server with room for every case, and a home of dbdyno's own for the runs on it."""
     with (
         tempfile.TemporaryDirectory(prefix="dbdyno-bench-") as home,
         pytest.MonkeyPatch.context() as patch,
     ):
         patch.setenv("DBDYNO_HOME", home)
-        with start_private(ServerSpec(), connections=CONNECTIONS, tcp=True) as server:
-            # Both tools find it where libpq looks.
-            patch.setenv("PGPASSWORD", server.endpoint().password or "")
-            yield server, *_places(server)
+        by_tcp = kind == "postgres"
+        with start_private(ServerSpec(kind), CONNECTIONS[kind], tcp=by_tcp) as server:
+            endpoint = server.endpoint()
+            if by_tcp:
+                # Both tools find it where libpq looks.
+                patch.setenv("PGPASSWORD", endpoint.password or "")
+                yield BenchServer(server, {"socket": _by_socket(server), "TCP": endpoint})
+            else:
+                yield BenchServer(server, {"socket": endpoint})
 
 
-def _places(server: Server) -> tuple[Place, Place]:
-    """Its Unix socket and its TCP port, as it tells them itself."""
+def _by_socket(server: Server) -> Endpoint:
+    """Where a PostgreSQL that is reached by TCP listens besides, as it tells itself."""
     with server.connect() as connection:
         row = connection.execute(
             "select current_setting('unix_socket_directories'), current_setting('port')"
         ).fetchone()
     assert row is not None
-    return Place(row[0], int(row[1])), Place("127.0.0.1", int(row[1]))
+    address = Address(unix=UnixSocket(path=f"{row[0]}/.s.PGSQL.{row[1]}"))
+    return replace(server.endpoint(), address=address)

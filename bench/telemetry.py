@@ -7,15 +7,17 @@ and on a machine whose processors are the limit TPS falls by its share.
 """
 
 import os
-import subprocess
 import sys
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass
 from statistics import mean
+
+from msgspec import structs
 
 from bench.ceiling import Told
 from bench.ratio import ratio_of_pairs
-from bench.tools import Load, Place, Sample, dbdyno_path, run_dbdyno
+from bench.tools import Load, Sample, load_data, run_dbdyno
+from dbdyno.model.plan import Endpoint
 from dbdyno.model.telemetry import Level
 from dbdyno.servers.base import Server
 
@@ -23,29 +25,48 @@ TPS_AT_LEAST: Mapping[Level, float] = {"basic": 0.99, "full": 0.97}
 LEVELS: tuple[Level, ...] = ("off", *TPS_AT_LEAST)
 
 PROCESSORS = len(os.sched_getaffinity(0))
-SELECT_SCALE = 10
 DATABASE = "telemetry"
 
 
-def measure(told: Told, server: Server, place: Place, rounds: int, seconds: int) -> None:
+@dataclass(frozen=True)
+class Watched:
+    """A load that is watched at each level."""
+
+    name: str
+    workload: str
+    scale: int
+    clients: int
+
+    def load(self, level: Level, seconds: int) -> Load:
+        """In dbdyno's words; there is no peer."""
+        ours = (self.workload, "-s", str(self.scale), "--telemetry", level)
+        return Load(ours, (), self.clients, 2, seconds)
+
+
+LOADS = (
+    Watched("select-only, 8 clients", "select-only", 10, 8),
+    Watched("tpcb on one row, 500 clients", "tpcb", 1, 500),
+)
+
+
+def measure(told: Told, server: Server, endpoint: Endpoint, rounds: int, seconds: int) -> None:
     """Both loads, in a database of their own."""
-    own = replace(place, database=DATABASE)
+    own = structs.replace(endpoint, database=DATABASE)
     with server.connect() as connection:
         connection.execute(f"create database {DATABASE}")
-    select = Load("select-only", None, "", SELECT_SCALE, 8, 2, seconds)
-    queue = Load("tpcb", None, "", 1, 500, 2, seconds)
-    _compare(told, "select-only, 8 clients", select, own, rounds)
-    _compare(told, "tpcb on one row, 500 clients", queue, own, rounds)
+    for watched in LOADS:
+        _compare(told, watched, own, rounds, seconds)
 
 
-def _compare(told: Told, name: str, load: Load, place: Place, rounds: int) -> None:
+def _compare(told: Told, watched: Watched, endpoint: Endpoint, rounds: int, seconds: int) -> None:
     """Runs all levels in each round, another one first each time."""
     samples: dict[Level, list[Sample]] = {level: [] for level in LEVELS}
     for number in range(rounds):
         first = number % len(LEVELS)
         for level in (*LEVELS[first:], *LEVELS[:first]):
-            _load(load, place)
-            samples[level].append(run_dbdyno(load, place, telemetry=level))
+            # The same fresh data, without what the run before has left.
+            load_data(endpoint, "tpcb", "--replace", "-s", str(watched.scale))
+            samples[level].append(run_dbdyno(watched.load(level, seconds), endpoint))
         shown = "   ".join(f"{level} {samples[level][-1].tps:9,.0f} TPS" for level in LEVELS)
         print(f"    {shown}", file=sys.stderr, flush=True)
     tps = {level: [sample.tps for sample in samples[level]] for level in LEVELS}
@@ -53,15 +74,4 @@ def _compare(told: Told, name: str, load: Load, place: Place, rounds: int) -> No
         ratio = ratio_of_pairs(tps[level], tps["off"])
         share = mean(sample.telemetry_cores for sample in samples[level]) / PROCESSORS
         words = f"TPS {ratio} of that without; took {share:.1%} of the processors"
-        told(f"telemetry {level}: {name}", words, ratio.value >= at_least)
-
-
-def _load(load: Load, place: Place) -> None:
-    """The same fresh data, without what the run before has left."""
-    command = [dbdyno_path(), "load", "tpcb", "--replace", "--target", place.url]
-    subprocess.run(
-        [*command, "-s", str(load.scale)],
-        check=True,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
+        told(f"telemetry {level}: {watched.name}", words, ratio.value >= at_least)

@@ -2,39 +2,37 @@
 
 import json
 import os
-import re
-import shutil
 import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-from urllib.parse import quote
+from typing import Any, Self
 
-from dbdyno.model.telemetry import Level
+from dbdyno.model.plan import Endpoint
+from dbdyno.servers.connecting import url_of
 
 
 @dataclass(frozen=True)
-class Place:
-    """Where a server listens."""
+class Load:
+    """The same load in the words of both tools, beside the numbers that both have."""
 
-    host: str
-    port: int
-    user: str = "postgres"
-    database: str = "postgres"
+    ours: tuple[str, ...]
+    """What ``dbdyno run`` is told: the workload or a script, its size, and what else differs."""
+    theirs: tuple[str, ...]
+    clients: int
+    threads: int
+    seconds: int
 
-    @property
-    def url(self) -> str:
-        """As dbdyno takes it."""
-        host = quote(self.host, safe="")
-        return f"postgresql://{self.user}@/{self.database}?host={host}&port={self.port}"
 
-    @property
-    def flags(self) -> list[str]:
-        """As pgbench takes it."""
-        return ["-h", self.host, "-p", str(self.port), "-U", self.user, self.database]
+@dataclass(frozen=True)
+class Outcome:
+    """What a tool says of its own run."""
+
+    tps: float
+    transactions: int
+    failed: int
 
 
 @dataclass(frozen=True)
@@ -43,22 +41,19 @@ class Sample:
 
     tps: float
     cpu_us_per_transaction: float
+    failed_share: float
     telemetry_cores: float = 0.0
     """Processors that dbdyno's telemetry took, on both sides of its connections."""
 
-
-@dataclass(frozen=True)
-class Load:
-    """The same load in the words of both tools."""
-
-    workload: str
-    script: Path | None
-    """None: pgbench's built-in of the workload's meaning."""
-    builtin: str
-    scale: int
-    clients: int
-    threads: int
-    seconds: int
+    @classmethod
+    def of(cls, outcome: Outcome, cpu_s: float, telemetry_cores: float = 0.0) -> Self:
+        """The tool's own counts over the processor time that was seen from outside."""
+        return cls(
+            outcome.tps,
+            cpu_s * 1e6 / outcome.transactions,
+            outcome.failed / (outcome.transactions + outcome.failed),
+            telemetry_cores,
+        )
 
 
 def tree_cpu_s(command: Sequence[str], cpus: str | None = None) -> tuple[str, float, float]:
@@ -78,18 +73,11 @@ def tree_cpu_s(command: Sequence[str], cpus: str | None = None) -> tuple[str, fl
         out.seek(0)
         if code != 0:
             complaints.seek(0)
-            sys.exit(f"{' '.join(pinned)} ended with {code}:\n{complaints.read()}")
+            said = out.read() + complaints.read()  # sysbench complains on its standard output
+            sys.exit(f"{' '.join(pinned)} ended with {code}:\n{said}")
         cpu_s = end.children_user + end.children_system
         cpu_s -= begin.children_user + begin.children_system
         return out.read(), cpu_s, end.elapsed - begin.elapsed
-
-
-def pgbench_path() -> str:
-    """The pgbench to compare with."""
-    path = shutil.which("pgbench")
-    if path is None:
-        sys.exit("the bench needs pgbench on PATH: apt-get install postgresql-contrib")
-    return path
 
 
 def dbdyno_path() -> str:
@@ -97,40 +85,20 @@ def dbdyno_path() -> str:
     return str(Path(sys.executable).with_name("dbdyno"))
 
 
-def run_pgbench(load: Load, place: Place, cpus: str | None = None) -> Sample:
-    """One run of pgbench."""
-    what = ["-f", str(load.script)] if load.script else ["-b", load.builtin]
-    clients = ["-c", str(load.clients), "-j", str(load.threads), "-T", str(load.seconds)]
-    scale = ["-s", str(load.scale)] if load.script else []
-    command = [pgbench_path(), "-n", "-M", "prepared", *what, *clients, *scale, *place.flags]
-    out, cpu_s, _ = tree_cpu_s(command, cpus)
-    tps = re.search(r"^tps = ([\d.]+)", out, re.MULTILINE)
-    count = re.search(r"actually processed: (\d+)", out)
-    assert tps, out
-    assert count, out
-    return Sample(float(tps[1]), cpu_s * 1e6 / int(count[1]))
+def load_data(endpoint: Endpoint, *words: str) -> None:
+    """``dbdyno load``, without a word when all is well."""
+    tree_cpu_s([dbdyno_path(), "load", *words, "--target", url_of(endpoint)])
 
 
-def run_dbdyno(
-    load: Load,
-    place: Place,
-    cpus: str | None = None,
-    *,
-    io: str = "auto",
-    telemetry: Level = "basic",
-) -> Sample:
+def run_dbdyno(load: Load, endpoint: Endpoint, io: str = "auto") -> Sample:
     """One run of dbdyno; all it does is counted, from its start to the finished record."""
-    what = [str(load.script)] if load.script else [load.workload]
-    clients = ["-c", str(load.clients), "-j", str(load.threads), "-T", str(load.seconds)]
-    target = ["--target", place.url, "-s", str(load.scale), "--warmup", "0s", "--io", io]
-    watched = ["--telemetry", telemetry, "--json"]
-    out, cpu_s, _ = tree_cpu_s([dbdyno_path(), "run", *what, *clients, *target, *watched], cpus)
+    numbers = ["-c", str(load.clients), "-j", str(load.threads), "-T", str(load.seconds)]
+    common = [*numbers, "--target", url_of(endpoint), "--warmup", "0s", "--io", io, "--json"]
+    out, cpu_s, _ = tree_cpu_s([dbdyno_path(), "run", *common, *load.ours])
     told = json.loads(out)
-    return Sample(
-        told["throughput_tps"]["value"],
-        cpu_s * 1e6 / told["transactions"]["ok"],
-        _telemetry_cores(told["telemetry"]),
-    )
+    counts = told["transactions"]
+    outcome = Outcome(told["throughput_tps"]["value"], counts["ok"], counts["failed"])
+    return Sample.of(outcome, cpu_s, _telemetry_cores(told["telemetry"]))
 
 
 def _telemetry_cores(cost: dict[str, Any]) -> float:

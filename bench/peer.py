@@ -1,0 +1,40 @@
+"""What a tool to compare with is to the bench. Each is declared in a file of its own."""
+
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from bench.tools import Load, Outcome, Sample, tree_cpu_s
+from dbdyno.errors import DbdynoError
+from dbdyno.model.plan import Endpoint
+from dbdyno.servers.base import Server
+
+
+@dataclass(frozen=True, kw_only=True)
+class Peer:
+    """A tool, and the data that it and dbdyno share.
+
+    ``prepare`` loads the data once; ``settle`` brings it to the state that every run starts from.
+    ``words`` are the arguments of a run, and ``read`` understands what it printed.
+    """
+
+    name: str
+    package: str
+    prepare: Callable[[Endpoint], None]
+    settle: Callable[[Server], None]
+    words: Callable[[Load, Endpoint], list[str]]
+    read: Callable[[str], Outcome]
+
+    def find(self) -> str:
+        """Where it is installed; an error that names the package when it is not."""
+        path = shutil.which(self.name)
+        if path is None:
+            raise DbdynoError(
+                "no_peer", f"{self.name} is not on PATH", f"apt-get install {self.package}"
+            )
+        return path
+
+    def run(self, load: Load, endpoint: Endpoint, cpus: str | None = None) -> Sample:
+        """One run of it."""
+        out, cpu_s, _ = tree_cpu_s([self.find(), *self.words(load, endpoint)], cpus)
+        return Sample.of(self.read(out), cpu_s)

@@ -1,0 +1,65 @@
+"""sysbench, on tables that dbdyno has loaded.
+
+Both tools draw uniform keys (sysbench 1.0 would not) and prepare their statements on the server.
+"""
+
+import re
+
+from bench.peer import Peer
+from bench.tools import Load, Outcome, load_data
+from dbdyno.model.plan import Endpoint
+from dbdyno.servers.base import Server
+from dbdyno.targets.registry import find_target
+
+TABLES = 4
+TABLE_ROWS = 100_000
+
+
+def _prepare(endpoint: Endpoint) -> None:
+    size = ("-D", f"tables={TABLES}", "-D", f"table_size={TABLE_ROWS}")
+    load_data(endpoint, "oltp_read_write", *size)
+
+
+def _settle(server: Server) -> None:
+    """As dbdyno settles a server of its own before a run."""
+    names = [f"sbtest{number}" for number in range(1, TABLES + 1)]
+    with server.connect() as connection:
+        find_target(server.target_name(connection)).settle(connection, names)
+
+
+def _words(load: Load, endpoint: Endpoint) -> list[str]:
+    numbers = [f"--threads={load.clients}", f"--time={load.seconds}"]
+    alike = ["--rand-type=uniform", "--db-ps-mode=auto"]
+    return [*load.theirs, *numbers, *alike, *_login(endpoint), "run"]
+
+
+def _login(endpoint: Endpoint) -> list[str]:
+    """By Unix socket, where neither server asks for a password."""
+    unix = endpoint.address.unix
+    assert unix
+    if endpoint.protocol == "mysql":
+        driver, place = "mysql", [f"--mysql-socket={unix.path}"]
+    else:
+        folder, _, socket = unix.path.rpartition("/")
+        port = socket.rpartition(".")[2]
+        driver, place = "pgsql", [f"--pgsql-host={folder}", f"--pgsql-port={port}"]
+    who = [f"--{driver}-user={endpoint.user}", f"--{driver}-db={endpoint.database}"]
+    return [f"--db-driver={driver}", *place, *who]
+
+
+def _read(out: str) -> Outcome:
+    done = re.search(r"transactions: +(\d+) +\(([\d.]+) per sec", out)
+    ignored = re.search(r"ignored errors: +(\d+)", out)
+    assert done, out
+    assert ignored, out
+    return Outcome(float(done[2]), int(done[1]), int(ignored[1]))
+
+
+SYSBENCH = Peer(
+    name="sysbench",
+    package="sysbench",
+    prepare=_prepare,
+    settle=_settle,
+    words=_words,
+    read=_read,
+)

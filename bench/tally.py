@@ -1,0 +1,34 @@
+"""What the bench prints of each thing it measures, and whether all bounds were kept."""
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+
+from dbdyno.errors import DbdynoError
+
+
+class Tally:
+    """A line for each thing; what could not be measured is not kept either."""
+
+    def __init__(self) -> None:
+        self.all_kept = True
+
+    def told(self, name: str, words: str, kept: bool) -> None:
+        """A figure and whether it keeps its bound."""
+        self._line("ok" if kept else "MISS", name, words, kept)
+
+    def not_measured(self, names: Iterable[str], error: DbdynoError) -> None:
+        """What had to be left out, and what would help."""
+        for name in names:
+            self._line("NONE", name, f"not measured: {error.message} ({error.hint})", False)
+
+    @contextmanager
+    def attempt(self, *names: str) -> Iterator[None]:
+        """A block that measures these; an error of ours in it is told, and ends nothing else."""
+        try:
+            yield
+        except DbdynoError as error:
+            self.not_measured(names, error)
+
+    def _line(self, word: str, name: str, words: str, kept: bool) -> None:
+        self.all_kept = self.all_kept and kept
+        print(f"{word:4} {name:48} {words}", flush=True)
