@@ -62,6 +62,15 @@ def test_other_programs_do_no_harm_where_processors_are_idle():
     )
 
 
+def test_others_without_a_name_are_a_hint_and_minor():
+    """The kernel's own work for the load, or compilers that last a moment each."""
+    run = with_processors(made_run(), server=0.4, engine=0.2, others=1.2)
+    run.counters("busiest", {"cpu_us": 0.1 * CORE_S}, of="rustc/4711")
+    found = said("cpu_others", run)
+    assert (found.severity, found.certainty) == ("minor", "hint")
+    assert "has no name" in found.seen[-1]
+
+
 def test_what_was_stolen_slows_what_wanted_to_run():
     run = with_processors(made_run("select 1", clients=4), server=0.7, engine=0.1, stolen=0.2)
     found = said("cpu_steal", with_looks(run, (0, "", "", 2), (-1, "idle", "", 2)))

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from dbdyno.servers.spec import Kind
 from tests.planted import disturbances
 from tests.planted.disturbances import Disturbance
 
@@ -40,6 +41,7 @@ class Cause:
     disturb: Disturbance = disturbances.nothing
     seconds: int = 5
     clients_max: int = 20
+    kind: Kind = "postgres"
 
 
 def script(name: str) -> str:
@@ -74,7 +76,7 @@ def _writing() -> list[Cause]:
         Cause(
             name="no-room",
             title="fillfactor 100 with long rows",
-            run=(script("update_value"), "-c", "4"),
+            run=(script("update_long_rows"), "-c", "4"),
             sql=UPDATED.format(fillfactor=100, width=1800, rows=100_000),
             expected=frozenset({"hot_updates"}),
         ),

@@ -11,10 +11,17 @@ from typing import Any
 
 from dbdyno.servers.base import Server
 from dbdyno.servers.kept import start_kept, stop_kept
-from dbdyno.servers.spec import ServerSpec
+from dbdyno.servers.spec import Kind, ServerSpec
 from tests.planted.causes import Cause
 
-SMALL = {"shared_buffers": "128MB", "max_wal_size": "1GB", "max_parallel_workers": "2"}
+SMALL: dict[Kind, dict[str, str]] = {
+    "postgres": {
+        "shared_buffers": "128MB",
+        "max_wal_size": "1GB",
+        "max_parallel_workers": "2",
+    },
+    "mariadb": {"innodb_buffer_pool_size": "128M", "innodb_log_file_size": "256M"},
+}
 DBDYNO = (sys.executable, "-m", "dbdyno")
 NAME = "planted"
 PATIENCE_S = 120
@@ -44,7 +51,7 @@ def _measured(cause: Cause) -> dict[str, Any]:
 
 @contextmanager
 def _server(cause: Cause, workplace: Path) -> Iterator[Server]:
-    spec = ServerSpec(settings={**SMALL, **cause.settings})
+    spec = ServerSpec(kind=cause.kind, settings={**SMALL[cause.kind], **cause.settings})
     with _environment(_slow_storage(cause, workplace)):
         server = start_kept(NAME, spec, connections=cause.clients_max + 10)
     try:

@@ -7,7 +7,9 @@ Arithmetic: with the processors full, taking the share w away from others gives 
 factor of up to 1 / (1 − w), as far as the clients' time went into processors, the line for
 them, or the way to the server (the load generator waits for processors, too). Others are what
 the kernel counts for the machine and for none of the server's, the load generator's or
-dbdyno's own processes.
+dbdyno's own processes. Where less than half of that can be named, the rest are programs too
+short-lived to be seen, or the kernel's own work, which the load itself may have caused: the
+finding is then a hint and minor at most.
 
 Source: utilization law, U = X · S (Denning and Buzen, Computing Surveys 10, 1978).
 
@@ -16,10 +18,16 @@ kernel's threads for storage and network): then they are part of what a transact
 """
 
 from dbdyno.explain.case import Case
-from dbdyno.explain.processors import SATURATED, busiest_others, processor_time
-from dbdyno.explain.rule import NOTICED, NotFound, Outcome, Rule, found
+from dbdyno.explain.processors import SATURATED, ProcessorTime, busiest_others, processor_time
+from dbdyno.explain.rule import NOTICED, NotFound, Outcome, Rule, at_most, found, severity_of
 from dbdyno.explain.words import gain_words
 from dbdyno.words import percent, seconds
+
+_KNOWN_MIN = 0.5
+_UNKNOWN_TOLD = (
+    "Most of it has no name: programs too short-lived to be seen, or the kernel's own work for "
+    "storage and network."
+)
 
 
 def look(case: Case) -> Outcome:
@@ -30,13 +38,15 @@ def look(case: Case) -> Outcome:
     if used.in_use < SATURATED:
         return NotFound(f"the processors were idle for {percent(used.idle)} of the time")
     names = busiest_others(case)
+    is_known = _named_share(case, names, used) >= _KNOWN_MIN
     share = min(used.others, _waiting_or_working(case))
     return found(
         f"Other programs took {percent(used.others)} of processors that are all in use"
         f"{_who(names)}.",
         share=share,
         share_of="client time",
-        certainty="likely",
+        severity=severity_of(share) if is_known else at_most("minor", severity_of(share)),
+        certainty="likely" if is_known else "hint",
         evidence={
             "others_share": used.others,
             "server_share": used.server,
@@ -45,6 +55,7 @@ def look(case: Case) -> Outcome:
         seen=[
             f"Processors in use: {percent(used.in_use)}, by the server {percent(used.server)}.",
             *(f"{name} took {seconds(taken)} of processor time." for name, taken in names),
+            *([] if is_known else [_UNKNOWN_TOLD]),
         ],
         why="The server's processes queue behind them: every statement takes longer, and none "
         "is to blame.",
@@ -52,6 +63,12 @@ def look(case: Case) -> Outcome:
         gain=gain_words(share),
         refute="Run again without them: throughput must rise by about that factor.",
     )
+
+
+def _named_share(case: Case, names: list[tuple[str, float]], used: ProcessorTime) -> float:
+    """The part of the others' time that was taken by programs with a name."""
+    others_s = used.others * used.cores * (case.record.duration_s or 0.0)
+    return sum(taken for _, taken in names) / others_s if others_s else 0.0
 
 
 def _waiting_or_working(case: Case) -> float:
