@@ -1,12 +1,22 @@
 """Databases behind ODBC, proven with psqlODBC and MariaDB's driver against real servers."""
 
+import sqlite3
 import time
 
 import pytest
 
 from dbdyno.engine import load
 from dbdyno.model.frame import Connected, Hello, Interval, Outage
-from dbdyno.model.plan import LoadColumn, LoadPlan, LoadTable, Retry, Stage
+from dbdyno.model.plan import (
+    Address,
+    Endpoint,
+    LoadColumn,
+    LoadPlan,
+    LoadTable,
+    OdbcAddress,
+    Retry,
+    Stage,
+)
 from tests.engine.odbc import Behind, behind, behind_psqlodbc
 from tests.engine.postgres import wait_until
 from tests.engine.running import MS, SECOND, plan_for, times
@@ -260,3 +270,48 @@ def test_a_run_of_stages(behind, checked):
     stages = [Stage(duration_ns=SECOND // 4, clients=1), Stage(duration_ns=SECOND // 4)]
     plan = plan_for(behind.endpoint(), "select 1;", stages=stages, warmup_ns=100 * MS)
     assert checked(plan).counters.ok > 100
+
+
+def test_a_server_that_answers_no_more_ends_the_run(local, checked):
+    behind = behind_psqlodbc(local)
+    plan = plan_for(behind.endpoint(), "select 1;", seconds=30, stall_limit_ns=SECOND)
+    began = time.monotonic()
+    try:
+        told = checked(plan, lambda _engine: local.freeze())
+    finally:
+        local.thaw()
+    assert told.done.end == "stalled"
+    assert time.monotonic() - began < 15
+
+
+@pytest.fixture
+def sqlite(tmp_path):
+    """A database that dbdyno knows nothing of: the standard's calls must do."""
+    path = tmp_path / "data.db"
+    connection = sqlite3.connect(path, isolation_level=None)
+    connection.execute("create table one (id int primary key, n int not null)")
+    connection.execute("insert into one values (1, 0)")
+    address = Address(odbc=OdbcAddress(attributes=f"Driver={{SQLite3}};Database={path}"))
+    yield connection, Endpoint(protocol="odbc", address=address, user="", database="")
+    connection.close()
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_transactions_of_an_unknown_database_begin_and_end_by_calls(sqlite, checked, mode):
+    connection, endpoint = sqlite
+    script = """begin;
+update one set n = n + :delta where id = 1;
+insert into one (id, n) select 100 + count(*), 0 from one;
+select nothing from nowhere where :client_id < :broken;
+end;
+"""
+    one = {"clients": 1, "threads": 1, "query_mode": mode, **times(4)}
+    kept = script.replace("select nothing from nowhere where :client_id < :broken;\n", "")
+    told = checked(plan_for(endpoint, kept, variables={"delta": 2}, **one))
+    assert told.counters.ok == 4, told.done.failures
+    state = "select sum(n), count(*) from one"
+    assert connection.execute(state).fetchall() == [(8, 5)]
+
+    told = checked(plan_for(endpoint, script, variables={"delta": 2, "broken": 1}, **one))
+    assert told.counters.failed == 4
+    assert connection.execute(state).fetchall() == [(8, 5)], "what failed was not rolled back"

@@ -11,6 +11,7 @@ mod connection;
 mod control;
 mod handle;
 mod library;
+mod login;
 mod order;
 mod parameters;
 mod placeholder;

@@ -3,7 +3,8 @@
 
 use super::blueprint::Blueprint;
 use super::control::Control;
-use super::handle::{Complaint, Handle, Kind};
+use super::handle::Complaint;
+use super::login::Login;
 use super::order::Order;
 use super::running::Running;
 use super::statement::{Prepared, Statement};
@@ -11,17 +12,7 @@ use super::vendor::{Integers, Transactions, Vendor};
 use crate::link::Answer;
 use dbdyno_model::{FailureClass, Keep, PreparedId, QueryMode, ServerError, StatementId, Value};
 use std::collections::HashMap;
-use std::ptr::{null_mut, without_provenance_mut};
 use std::sync::Arc;
-
-const ATTRIBUTE_AUTOCOMMIT: i32 = 102;
-const ATTRIBUTE_LOGIN_TIMEOUT: i32 = 103;
-const INFO_PRODUCT: u16 = 17;
-const INFO_VERSION: u16 = 18;
-const INFO_UNITS_MAX: usize = 256;
-const WITHOUT_PROMPT: u16 = 0;
-const COMMIT: i16 = 0;
-const ROLLBACK: i16 = 1;
 
 /// A session. Its parts are given back in this order: statements before their connection.
 #[derive(Debug)]
@@ -38,13 +29,6 @@ pub(crate) struct Session {
     in_transaction: bool,
 }
 
-/// A connection that is logged in.
-#[derive(Debug)]
-struct Login {
-    handle: Handle,
-    _environment: Handle,
-}
-
 impl Session {
     /// A session that nobody cancels.
     pub(crate) fn alone(blueprint: &Arc<Blueprint>) -> Result<Self, ServerError> {
@@ -58,7 +42,7 @@ impl Session {
     ) -> Result<Self, ServerError> {
         let nobody = Vendor::of("");
         let connection = Login::new(blueprint).map_err(|error| error.understood(nobody))?;
-        let product = connection.info(INFO_PRODUCT).map_err(|error| error.understood(nobody))?;
+        let product = connection.product().map_err(|error| error.understood(nobody))?;
         let vendor = Vendor::of(&product);
         let direct =
             Statement::new(&connection.handle).map_err(|error| error.understood(vendor))?;
@@ -97,8 +81,8 @@ impl Session {
 
     /// Product and version, as they word it.
     pub(super) fn server_version(&self) -> String {
-        [INFO_PRODUCT, INFO_VERSION]
-            .map(|kind| self.connection.info(kind).unwrap_or_default())
+        [self.connection.product(), self.connection.version()]
+            .map(Result::unwrap_or_default)
             .join(" ")
     }
 
@@ -190,7 +174,7 @@ impl Session {
                 self.connection.set_autocommit(false)?;
             }
             Transactions::Calls => {
-                self.connection.end(if control == Control::Commit { COMMIT } else { ROLLBACK })?;
+                self.connection.end(control == Control::Commit)?;
                 self.connection.set_autocommit(true)?;
             }
         }
@@ -225,83 +209,4 @@ fn no_pipelines() -> ServerError {
         code: "no_pipelines".into(),
         message: "ODBC has no pipelines: take \\startpipeline out of the script".into(),
     }
-}
-
-impl Login {
-    /// With an environment of its own: driver managers lock within one.
-    fn new(blueprint: &Blueprint) -> Result<Self, Complaint> {
-        let environment = Handle::environment(blueprint.library)?;
-        let handle = environment.child(Kind::Connection)?;
-        set(&handle, ATTRIBUTE_LOGIN_TIMEOUT, blueprint.login_timeout_s)?;
-        let words = blueprint.connection_string.units();
-        // SAFETY: the text is as long as is said; nothing is asked to be written.
-        let code = unsafe {
-            (handle.library.SQLDriverConnectW)(
-                handle.raw,
-                null_mut(),
-                words.as_ptr(),
-                words.len() as i16,
-                null_mut(),
-                0,
-                null_mut(),
-                WITHOUT_PROMPT,
-            )
-        };
-        handle.check(code)?;
-        Ok(Self { handle, _environment: environment })
-    }
-
-    /// Something that the driver tells of the database, as text.
-    fn info(&self, kind: u16) -> Result<String, Complaint> {
-        let mut text = [0_u16; INFO_UNITS_MAX];
-        let mut bytes = 0;
-        // SAFETY: the room is as long as is said.
-        let code = unsafe {
-            (self.handle.library.SQLGetInfoW)(
-                self.handle.raw,
-                kind,
-                text.as_mut_ptr().cast(),
-                (INFO_UNITS_MAX * 2) as i16,
-                &raw mut bytes,
-            )
-        };
-        self.handle.check(code)?;
-        let units = text.iter().position(|&unit| unit == 0).unwrap_or(INFO_UNITS_MAX);
-        Ok(String::from_utf16_lossy(&text[..units]))
-    }
-
-    fn set_autocommit(&self, on: bool) -> Result<(), Complaint> {
-        set(&self.handle, ATTRIBUTE_AUTOCOMMIT, usize::from(on))
-    }
-
-    fn end(&self, how: i16) -> Result<(), Complaint> {
-        // SAFETY: the handle is valid.
-        let code = unsafe {
-            (self.handle.library.SQLEndTran)(Kind::Connection as i16, self.handle.raw, how)
-        };
-        self.handle.check(code).map(drop)
-    }
-}
-
-impl Drop for Login {
-    fn drop(&mut self) {
-        // What is still open is nobody's any more; without it the driver may disconnect.
-        let _ = self.end(ROLLBACK);
-        // SAFETY: the statements of the connection are gone.
-        unsafe { (self.handle.library.SQLDisconnect)(self.handle.raw) };
-    }
-}
-
-/// Sets an attribute of a connection: a number, which travels in the pointer.
-fn set(connection: &Handle, attribute: i32, value: usize) -> Result<(), Complaint> {
-    // SAFETY: the attribute is a number, so that nothing is pointed to.
-    let code = unsafe {
-        (connection.library.SQLSetConnectAttr)(
-            connection.raw,
-            attribute,
-            without_provenance_mut(value),
-            0,
-        )
-    };
-    connection.check(code).map(drop)
 }

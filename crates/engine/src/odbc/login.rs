@@ -1,0 +1,111 @@
+//! A connection that is logged in: what can be asked of it and set for it as a whole.
+
+use super::blueprint::Blueprint;
+use super::handle::{Complaint, Handle, Kind};
+use std::ptr::{null_mut, without_provenance_mut};
+
+const ATTRIBUTE_AUTOCOMMIT: i32 = 102;
+const ATTRIBUTE_LOGIN_TIMEOUT: i32 = 103;
+const INFO_PRODUCT: u16 = 17;
+const INFO_VERSION: u16 = 18;
+const INFO_UNITS_MAX: usize = 256;
+const WITHOUT_PROMPT: u16 = 0;
+const COMMIT: i16 = 0;
+const ROLLBACK: i16 = 1;
+
+/// A connection that is logged in.
+#[derive(Debug)]
+pub(super) struct Login {
+    pub(super) handle: Handle,
+    _environment: Handle,
+}
+
+impl Login {
+    /// With an environment of its own: driver managers lock within one.
+    pub(super) fn new(blueprint: &Blueprint) -> Result<Self, Complaint> {
+        let environment = Handle::environment(blueprint.library)?;
+        let handle = environment.child(Kind::Connection)?;
+        set(&handle, ATTRIBUTE_LOGIN_TIMEOUT, blueprint.login_timeout_s)?;
+        let words = blueprint.connection_string.units();
+        // SAFETY: the text is as long as is said; nothing is asked to be written.
+        let code = unsafe {
+            (handle.library.SQLDriverConnectW)(
+                handle.raw,
+                null_mut(),
+                words.as_ptr(),
+                words.len() as i16,
+                null_mut(),
+                0,
+                null_mut(),
+                WITHOUT_PROMPT,
+            )
+        };
+        handle.check(code)?;
+        Ok(Self { handle, _environment: environment })
+    }
+
+    pub(super) fn product(&self) -> Result<String, Complaint> {
+        self.info(INFO_PRODUCT)
+    }
+
+    pub(super) fn version(&self) -> Result<String, Complaint> {
+        self.info(INFO_VERSION)
+    }
+
+    /// Something that the driver tells of the database, as text.
+    fn info(&self, kind: u16) -> Result<String, Complaint> {
+        let mut text = [0_u16; INFO_UNITS_MAX];
+        let mut bytes = 0;
+        // SAFETY: the room is as long as is said.
+        let code = unsafe {
+            (self.handle.library.SQLGetInfoW)(
+                self.handle.raw,
+                kind,
+                text.as_mut_ptr().cast(),
+                (INFO_UNITS_MAX * 2) as i16,
+                &raw mut bytes,
+            )
+        };
+        self.handle.check(code)?;
+        let units = text.iter().position(|&unit| unit == 0).unwrap_or(INFO_UNITS_MAX);
+        Ok(String::from_utf16_lossy(&text[..units]))
+    }
+
+    /// Whether each statement is a transaction of its own.
+    pub(super) fn set_autocommit(&self, on: bool) -> Result<(), Complaint> {
+        set(&self.handle, ATTRIBUTE_AUTOCOMMIT, usize::from(on))
+    }
+
+    /// Ends the transaction: commits it, or rolls it back.
+    pub(super) fn end(&self, commits: bool) -> Result<(), Complaint> {
+        let how = if commits { COMMIT } else { ROLLBACK };
+        // SAFETY: the handle is valid.
+        let code = unsafe {
+            (self.handle.library.SQLEndTran)(Kind::Connection as i16, self.handle.raw, how)
+        };
+        self.handle.check(code).map(drop)
+    }
+}
+
+impl Drop for Login {
+    fn drop(&mut self) {
+        // What is still open is nobody's any more; without it the driver may disconnect.
+        let _ = self.end(false);
+        // SAFETY: the statements of the connection are gone.
+        unsafe { (self.handle.library.SQLDisconnect)(self.handle.raw) };
+    }
+}
+
+/// Sets an attribute of a connection: a number, which travels in the pointer.
+fn set(connection: &Handle, attribute: i32, value: usize) -> Result<(), Complaint> {
+    // SAFETY: the attribute is a number, so that nothing is pointed to.
+    let code = unsafe {
+        (connection.library.SQLSetConnectAttr)(
+            connection.raw,
+            attribute,
+            without_provenance_mut(value),
+            0,
+        )
+    };
+    connection.check(code).map(drop)
+}
