@@ -13,7 +13,7 @@ REPORT = "show engine innodb status"
 WRITTEN = re.compile(r"^Log sequence number\s+(\d+)", re.MULTILINE)
 CHECKPOINT = re.compile(r"^Last checkpoint at\s+(\d+)", re.MULTILINE)
 TRANSACTION = "\n---TRANSACTION "
-AGE = re.compile(r"\d+, ACTIVE (?:\([^)]*\) )?(\d+) sec")
+AGE = re.compile(r"[^,\n]+, ACTIVE (?:\([^)]*\) )?(\d+) sec")
 THREAD = re.compile(r"\b(?:MariaDB|MySQL) thread id (\d+)")
 
 
