@@ -6,7 +6,7 @@ Counts and names only; what they cost, and what to say of it, is the rule's.
 from msgspec import Struct
 
 from dbdyno.explain.case import Case
-from dbdyno.explain.needs import committed, grown, known_objects
+from dbdyno.explain.needs import committed, grown, grown_if_told, known_objects
 from dbdyno.explain.sql import assigned_columns, is_update, written_table
 from dbdyno.explain.statements import statements_of
 from dbdyno.model.telemetry import IndexFacts, TableFacts
@@ -48,8 +48,10 @@ def misses_of(case: Case, table: TableFacts) -> Misses:
     """What the server counted of the table's updates."""
     if table.name not in known_objects(case, _SOURCE):
         return Misses(table)
-    names = ("n_tup_upd", "n_tup_hot_upd", "n_tup_newpage_upd")
-    updates, hot, to_new_page = (grown(case, _SOURCE, name, table.name) for name in names)
+    updates, hot = (
+        grown(case, _SOURCE, name, table.name) for name in ("n_tup_upd", "n_tup_hot_upd")
+    )
+    to_new_page = grown_if_told(case, _SOURCE, "n_tup_newpage_upd", table.name) or 0.0
     done = committed(case)
     return Misses(table, updates / done, max(updates - hot, 0.0) / done, to_new_page / done)
 
