@@ -113,7 +113,8 @@ class LogEntry(Struct, frozen=True, tag="log_entry", tag_field="kind"):
     """A line of the server's log that says something about the run.
 
     ``topic`` is ``checkpoint_start``, ``checkpoint_end``, ``autovacuum``, ``autoanalyze``,
-    ``deadlock``, ``lock_wait``, ``temporary_file``, ``start``, ``stop`` or ``error``;
+    ``deadlock``, ``lock_wait``, ``temporary_file``, ``aborted_connection``, ``start``, ``stop``
+    or ``error``;
     ``values`` what could be read from it, with units in the names.
     """
 

@@ -97,7 +97,10 @@ def _topic_of(message: str, severity: str) -> Topic | None:
 
 
 def _moment_ns(text: str, zone: str) -> int:
-    """Local time, unless a zone is written."""
+    """Local time, unless a zone is written; 0 for what is no time."""
     day, clock = text[:10], text[10:].strip("T ")
-    moment = datetime.fromisoformat(f"{day}T{clock:0>8}{zone}")
+    try:
+        moment = datetime.fromisoformat(f"{day}T{clock:0>8}{zone}")
+    except ValueError:
+        return 0
     return round(moment.timestamp() * 1e6) * 1000

@@ -1,0 +1,35 @@
+"""Servers that do not tell of each wait: what no processor accounts for has no name."""
+
+import pytest
+
+from dbdyno.analysis.budget import budget
+from tests.explain.made import made_run, with_looks, with_processors
+
+SQL = "update accounts set balance = 1 where id = 2"
+MYSQL = {"endpoint": {"protocol": "mysql"}}
+
+
+def shares(plan_change: dict, *, queue: float) -> dict[str, float]:
+    """Eight clients at work that wait for nothing told, while one processor is used."""
+    run = with_processors(made_run(SQL), server=1.0)
+    run = with_looks(run, (0, "", "", 8))
+    run.counters("processes", {"run_queue_us": queue * 1e6}, of="server")
+    recording = run.recording()
+    recording.plan.update(plan_change)
+    spent = budget(recording)
+    return {kind: spent.share(kind) for kind in ("cpu", "cpu_queue", "other_wait")}
+
+
+def test_postgresql_names_its_waits():
+    told = {"cpu": 1 / 8, "cpu_queue": 7 / 8, "other_wait": 0}
+    assert shares({}, queue=2.0) == pytest.approx(told)
+
+
+def test_of_mysql_only_what_the_kernel_counted_is_queue():
+    told = {"cpu": 1 / 8, "cpu_queue": 2 / 8, "other_wait": 5 / 8}
+    assert shares(MYSQL, queue=2.0) == pytest.approx(told)
+
+
+def test_a_queue_that_is_longer_than_what_is_left_takes_all_of_it():
+    told = {"cpu": 1 / 8, "cpu_queue": 7 / 8, "other_wait": 0}
+    assert shares(MYSQL, queue=9.0) == pytest.approx(told)

@@ -1,0 +1,189 @@
+"""Rules about MariaDB and MySQL, and those that mean the same there as everywhere."""
+
+import numpy as np
+import pytest
+
+from dbdyno.explain.explain import explain
+from dbdyno.explain.registry import all_rules
+from dbdyno.explain.rule import CouldNotLook, NotFound
+from dbdyno.model.record import Finding
+from dbdyno.model.telemetry import PlanFacts, ServerFacts
+from tests.explain.asking import said
+from tests.explain.made import facts, index, made_run, table, with_looks
+from tests.store.hdr import HISTOGRAMS
+
+UPDATE = "update accounts set balance = 1 where id = :id"
+LOOKUP = "select balance from accounts where owner = :owner"
+MIB = 1 << 20
+STATUS = "global_status"
+
+
+def innodb(run):
+    """The recording of a run that loaded MariaDB."""
+    recording = run.recording()
+    recording.plan["endpoint"] = {"protocol": "mysql"}
+    return recording
+
+
+def with_redo(run, *, filled, bound=64 * MIB, per_s=2 * MIB):
+    """A redo log of which so much was in use at each second."""
+    run.counters("wal_position", {"bytes": per_s})
+    ages = np.asarray(filled) * bound
+    return run.levels("wal_position", {"age_bytes": ages, "age_max_bytes": bound})
+
+
+def with_history(run, length, *, oldest_s=0.0, idle=True):
+    ages = {
+        "oldest_transaction_s": oldest_s,
+        "oldest_idle_in_transaction_s": oldest_s if idle else 0.0,
+    }
+    run.levels("sessions", ages)
+    return run.levels(STATUS, {"Innodb_history_list_length": length})
+
+
+def test_rules_of_one_database_are_not_asked_about_another():
+    told = explain(innodb(made_run(UPDATE)), HISTOGRAMS)
+    not_asked = {"hot_updates", "full_page_writes", "autovacuum_behind"}
+    assert not_asked.isdisjoint(one.id for one in told.not_looked)
+    assert "furious_flushing" in {one.id for one in told.not_looked}
+    on_postgresql = explain(made_run(UPDATE).recording(), HISTOGRAMS)
+    assert {"furious_flushing", "purge_lag"}.isdisjoint(one.id for one in on_postgresql.not_looked)
+
+
+def test_a_redo_log_that_is_nearly_full():
+    found = said("furious_flushing", innodb(with_redo(made_run(UPDATE), filled=0.9)))
+    assert isinstance(found, Finding)
+    assert found.severity == "critical"  # half of all the time, and gone through every 32 s
+    assert found.evidence["turn_s"] == pytest.approx(32)
+    assert found.summary.endswith("every 32\u202fs.")
+
+
+def test_a_large_redo_log_that_is_full_now_and_then():
+    filled = np.where(np.arange(63) % 10 == 0, 0.9, 0.3)
+    run = with_redo(made_run(UPDATE), filled=filled, bound=4096 * MIB)
+    found = said("furious_flushing", innodb(run))
+    assert found.severity == "minor"
+    assert found.evidence["near"] == pytest.approx(0.1)
+
+
+def test_a_redo_log_with_room():
+    assert isinstance(
+        said("furious_flushing", innodb(with_redo(made_run(UPDATE), filled=0.6))), NotFound
+    )
+
+
+def test_waits_for_free_pages():
+    run = with_redo(made_run(UPDATE), filled=0.1)
+    run.counters(STATUS, {"Innodb_buffer_pool_wait_free": 5})
+    found = said("furious_flushing", innodb(run))
+    assert found.title.startswith("No free pages")
+    assert found.evidence == {"free_waits": 300}
+
+
+def test_an_idle_transaction_holds_back_the_purge():
+    length = np.linspace(0, 60_000, 63)
+    found = said("long_transaction", innodb(with_history(made_run(UPDATE), length, oldest_s=50)))
+    assert found.title == "Idle transaction holds back the purge of old versions"
+    assert found.severity == "major"
+    assert isinstance(
+        said("purge_lag", innodb(with_history(made_run(UPDATE), length, oldest_s=50))), NotFound
+    )
+
+
+def test_an_old_transaction_that_keeps_little():
+    run = with_history(made_run(UPDATE), 100, oldest_s=50)
+    assert "little was kept" in said("long_transaction", innodb(run)).reason
+
+
+def test_purge_lags_behind_by_itself():
+    length = np.linspace(0, 30_000, 63)
+    found = said("purge_lag", innodb(with_history(made_run(UPDATE), length)))
+    assert found.severity == "minor"
+    assert found.evidence["put_off"] == pytest.approx(0.48, abs=0.02)
+    assert isinstance(
+        said("long_transaction", innodb(with_history(made_run(UPDATE), length))), NotFound
+    )
+
+
+def test_a_lookup_without_an_index():
+    plan = PlanFacts(
+        statement=0, variant="custom", cost=0.0, nodes=(("ALL", "accounts", 5e4),), text=""
+    )
+    of = table(rows=50_000, columns=("id", "owner"), indexes=(index("PRIMARY", "id"),))
+    run = made_run(LOOKUP, ok=10).counters(
+        STATUS, {"Handler_read_rnd_next": 500_000, "Handler_read_next": 0}
+    )
+    run.facts(ServerFacts(tables=(of,), plans=(plan,)))
+    found = said("missing_index", innodb(run))
+    assert found.advice == ["CREATE INDEX accounts_owner ON accounts (owner);"]
+    assert found.certainty == "sure"
+
+
+def test_deadlocks_that_innodb_counted():
+    found = said("deadlocks", innodb(made_run(UPDATE).counters(STATUS, {"Innodb_deadlocks": 10})))
+    assert found.evidence["server_deadlocks"] == 600
+    assert any("READ COMMITTED" in advice for advice in found.advice)
+
+
+def test_reads_that_the_server_timed():
+    run = with_looks(made_run(LOOKUP), (0, "io/file", "innodb/innodb_data_file read", 4))
+    reads = {"Innodb_buffer_pool_reads": 2000, "Innodb_buffer_pool_read_requests": 10_000}
+    run.counters(STATUS, reads).counters("file_io", {"read_us": 4e6}, of="innodb_data_file")
+    run.facts(ServerFacts(details={"waits_are_told": True}))
+    found = said("data_read", innodb(run))
+    assert found.share == pytest.approx(0.5)
+    assert found.certainty == "sure"
+    assert found.evidence["read_ms"] == pytest.approx(2)
+
+
+def test_reads_that_nobody_could_see():
+    run = with_looks(made_run(LOOKUP), (0, "", "", 4))
+    run.counters(
+        STATUS, {"Innodb_buffer_pool_reads": 2000, "Innodb_buffer_pool_read_requests": 10_000}
+    )
+    reason = "neither waits nor read times were recorded (performance_schema is off)"
+    assert said("data_read", innodb(run)) == CouldNotLook(reason)
+
+
+def test_commits_that_wait_for_the_redo_log():
+    run = with_looks(made_run(UPDATE), (0, "Commit", "commit", 6))
+    run.counters(STATUS, {"Innodb_log_writes": 100})
+    run.facts(facts(innodb_flush_log_at_trx_commit="1"))
+    found = said("wal_write", innodb(run))
+    assert found.title == "Redo log write and flush bound"
+    assert found.severity == "critical"
+    assert "innodb_flush_log_at_trx_commit=2 instead of 1" in found.advice[-1]
+
+
+def test_tables_on_disk_without_those_of_telemetry():
+    run = with_looks(made_run(LOOKUP, ok=100), (0, "", "", 1))  # two looks a second
+    run.counters(STATUS, {"Created_tmp_disk_tables": 2, "Sort_merge_passes": 0})
+    assert isinstance(said("temporary_files", innodb(run)), NotFound)
+    run.counters(STATUS, {"Sort_merge_passes": 20})
+    found = said("temporary_files", innodb(run))
+    assert found.severity == "minor"
+    assert found.evidence["merge_passes"] == pytest.approx(0.2)
+
+
+def test_a_latch_by_its_name():
+    run = with_looks(made_run(UPDATE), (0, "synch/mutex", "innodb/buf_pool_mutex", 4))
+    found = said("lwlock", innodb(run))
+    assert found.title == "InnoDB latch contention: innodb/buf_pool_mutex"
+    assert found.summary.startswith("Sessions wait for the InnoDB latch innodb/buf_pool_mutex,")
+
+
+def test_settings_that_promise_less():
+    run = made_run(UPDATE).facts(
+        facts(innodb_flush_log_at_trx_commit="0", innodb_doublewrite="OFF", general_log="ON")
+    )
+    found = said("distorting_settings", innodb(run))
+    assert found.evidence["settings"] == [
+        "innodb_flush_log_at_trx_commit = 0",
+        "innodb_doublewrite = OFF",
+        "general_log = ON",
+    ]
+
+
+@pytest.mark.parametrize("rule", all_rules().values(), ids=lambda rule: rule.id)
+def test_rules_name_databases_that_there_are(rule):
+    assert rule.protocols is None or rule.protocols <= {"postgresql", "mysql"}

@@ -1,0 +1,254 @@
+"""MariaDB watched: sources, sessions, locks and facts as a real server tells them."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+import pytest
+from msgspec import structs
+
+from dbdyno.model.source import Source
+from dbdyno.servers.base import Server
+from dbdyno.servers.mysql.login import login_of
+from dbdyno.servers.mysql.url import login_url
+from dbdyno.servers.private import start_private
+from dbdyno.servers.spec import ServerSpec
+from dbdyno.targets.connection import Connection
+from dbdyno.targets.mysql.telemetry import TELEMETRY
+from dbdyno.targets.telemetry import ScriptStatement
+from dbdyno.telemetry.blocking import find_waits
+from tests.conftest import SMALL_INNODB
+from tests.targets.mariadb import TABLE, UPDATE, later_look, queue_for
+
+LOOKUP = ScriptStatement(0, "select v from `t` where id = :id")
+SCAN = ScriptStatement(1, "update t set v = 1 where filler = :text")
+RANGE = ScriptStatement(2, "select count(*) from t where id between :low and :high")
+RIGHTS = "grant process on *.* to it"
+
+
+@pytest.fixture
+def watched(mariadb_server: Server, new_database: Callable[[Server], Server]) -> Server:
+    database = new_database(mariadb_server)
+    with database.connect() as connection:
+        for statement in TABLE.split(";"):
+            connection.execute(statement)
+    return database
+
+
+@pytest.fixture
+def watcher(watched: Server) -> Iterator[Connection]:
+    with watched.connect() as connection:
+        TELEMETRY.begin(connection)
+        yield connection
+
+
+@pytest.fixture
+def plain_watcher(watched: Server) -> Iterator[Connection]:
+    """The same with the rights of a user that may use tables, and nothing else."""
+    with watched.connect() as connection:
+        connection.execute("create user plain")
+        (name,) = connection.execute("select database()").fetchone()
+        connection.execute(f"grant all on `{name}`.* to plain")
+        try:
+            with connect_as(watched, "plain") as plain:
+                TELEMETRY.begin(plain)
+                yield plain
+        finally:
+            connection.execute("drop user plain")
+
+
+def connect_as(server: Server, user: str) -> Connection:
+    login = structs.replace(login_of(server.conninfo), user=user, password="")
+    return replace(server, conninfo=login_url(login)).connect()
+
+
+def found(connection: Connection) -> tuple[dict[str, Source[Connection]], dict[str, str]]:
+    given, missing = TELEMETRY.sources(connection, [LOOKUP])
+    return {source.name: source for source in given}, {one.source: one.reason for one in missing}
+
+
+def read(connection: Connection, source: str) -> dict[str, float]:
+    """The numbers of a source of one row."""
+    return dict(found(connection)[0][source].read(connection)[""])
+
+
+def test_what_there_is_and_what_not(watcher: Connection):
+    given, missing = found(watcher)
+    assert given.keys() == {
+        "global_status",
+        "wal_position",
+        "innodb_metrics",
+        "sizes",
+        "replication",
+        "sessions",
+    }
+    assert missing == {"file_io": "performance_schema is off (it is set when the server starts)"}
+
+
+def test_a_user_without_rights_sees_counters_and_is_told_what_helps(plain_watcher: Connection):
+    given, missing = found(plain_watcher)
+    assert given.keys() == {"global_status", "wal_position", "sessions"}
+    assert missing["sessions"].endswith(f"nor transactions: {RIGHTS}")
+    assert missing["innodb_metrics"].endswith(f"for this operation: {RIGHTS}")
+    assert "oldest_transaction_s" not in read(plain_watcher, "sessions")
+    assert TELEMETRY.look(plain_watcher) == ([], [])
+
+
+def test_counters_count_what_is_done(watcher: Connection, watched: Server):
+    before, log = read(watcher, "global_status"), read(watcher, "wal_position")
+    with watched.connect() as worker:
+        for _ in range(3):
+            worker.execute(UPDATE)
+    after = read(watcher, "global_status")
+    assert after["Handler_update"] - before["Handler_update"] == 3
+    assert after["Innodb_history_list_length"] >= 0
+    grown = read(watcher, "wal_position")
+    assert grown["bytes"] > log["bytes"]
+    assert 0 <= grown["age_bytes"] < grown["age_max_bytes"]
+
+
+def test_levels_are_told_from_counters(watcher: Connection):
+    given, _ = found(watcher)
+    for source in given.values():
+        told = set(source.read(watcher).get("", {}))
+        assert source.levels <= told | {"bytes", "replay_lag_s"}, source.name
+    assert "Threads_connected" in given["global_status"].levels
+    assert "Innodb_data_fsyncs" not in given["global_status"].levels
+
+
+def test_sizes_are_of_the_tables_that_statements_name(watcher: Connection):
+    source = found(watcher)[0]["sizes"]
+    assert source.read(watcher)["t"]["bytes"] >= 4 * 16_384
+
+
+def test_the_age_of_transactions(watcher: Connection, watched: Server):
+    with watched.connect() as idle:
+        idle.execute("start transaction with consistent snapshot")
+        sums = read(watcher, "sessions")
+        idle.execute("rollback")
+    assert sums["idle_in_transaction"] == 1
+    assert 0 <= sums["oldest_idle_in_transaction_s"] <= sums["oldest_transaction_s"] < 60
+
+
+def test_sessions_and_their_states(watcher: Connection, watched: Server):
+    with watched.connect() as idle, watched.connect() as holder:
+        holder.execute("begin")
+        holder.execute(UPDATE)
+        states = {pid: its.state for its in later_look(watcher)[0] for pid in its.pids}
+        assert states[TELEMETRY.pid(idle)] == "idle"
+        assert states[TELEMETRY.pid(holder)] == "idle in transaction"
+        assert TELEMETRY.pid(watcher) not in states
+        holder.execute("rollback")
+
+
+def test_sessions_have_their_threads(watcher: Connection, watched: Server):
+    with watched.connect() as idle:
+        number = TELEMETRY.pid(idle)
+        tasks = {
+            pid: task
+            for its in later_look(watcher)[0]
+            for pid, task in zip(its.pids, its.tasks, strict=True)
+        }
+        assert tasks[number] > 0
+
+
+def test_a_queue_for_a_row(watched: Server, watcher: Connection):
+    with queue_for(watched, watcher, UPDATE, UPDATE, UPDATE) as queue:
+        lock = queue.waited_for(queue.others[0])
+        assert sorted(lock.pids) == sorted(queue.others)
+        assert (lock.kind, lock.mode, lock.relation, lock.row) == (
+            "record",
+            "X",
+            "t",
+            "PRIMARY (1)",
+        )
+        assert lock.waited_s == [None, None]
+        assert queue.holders(lock) == {queue.holder}
+        texts = {its.text for its in queue.sessions if its.wait_type == "Lock"}
+        assert texts == {UPDATE}
+        waits = find_waits(queue.locks, TELEMETRY.conflicts)
+        assert {(wait.blocker, wait.root) for wait in waits} == {(queue.holder, queue.holder)}
+
+
+def test_an_insert_waits_for_a_gap(watched: Server, watcher: Connection):
+    gap = "select * from t where id = 4 for update"
+    with queue_for(watched, watcher, gap, "insert into t (id) values (3)") as queue:
+        lock = queue.waited_for(queue.others[0])
+        assert lock.mode == "X,GAP,INSERT_INTENTION"
+        assert queue.holders(lock) == {queue.holder}
+
+
+def test_a_queue_for_a_table_has_no_holder_that_is_told(watched: Server, watcher: Connection):
+    with queue_for(watched, watcher, UPDATE, "alter table t add column w int") as queue:
+        (its,) = [one for one in queue.sessions if queue.others[0] in one.pids]
+        assert (its.wait_type, its.wait_event) == ("Lock", "table metadata")
+        assert queue.locks == []
+
+
+@pytest.mark.parametrize(
+    ("held", "wanted", "excludes"),
+    [
+        ("X", "X", True),
+        ("S", "S", False),
+        ("S", "X", True),
+        ("IX", "IS", False),
+        ("IX", "IX", False),
+        ("IX", "S", True),
+        ("X,GAP", "X", False),
+        ("X,GAP", "X,GAP,INSERT_INTENTION", True),
+        ("S,GAP", "X,GAP,INSERT_INTENTION", True),
+        ("X", "X,GAP,INSERT_INTENTION", True),
+        ("X,REC_NOT_GAP", "X,GAP,INSERT_INTENTION", False),
+        ("X,GAP,INSERT_INTENTION", "X,GAP,INSERT_INTENTION", False),
+        ("SHARED_WRITE", "EXCLUSIVE", True),
+        ("SHARED_READ", "SHARED_WRITE", False),
+        ("SHARED_WRITE", "SHARED_NO_WRITE", True),
+    ],
+)
+def test_modes_of_locks(held: str, wanted: str, excludes: bool):
+    assert TELEMETRY.conflicts(held, wanted) is excludes
+
+
+def test_facts_of_tables_and_settings(watcher: Connection):
+    facts = TELEMETRY.facts(watcher, [LOOKUP])
+    (table,) = facts.tables
+    assert (table.name, table.columns) == ("t", ("id", "v", "filler"))
+    assert {(one.name, one.columns, one.is_primary) for one in table.indexes} == {
+        ("PRIMARY", ("id",), True),
+        ("t_v", ("v",), False),
+    }
+    assert facts.settings["innodb_buffer_pool_size"] == str(64 << 20)
+    assert facts.details["units"]["innodb_buffer_pool_size"] == "B"
+    assert facts.details["waits_are_told"] is False
+
+
+def test_plans_say_how_tables_are_read(watcher: Connection):
+    plans = TELEMETRY.facts(watcher, [LOOKUP, SCAN, RANGE]).plans
+    told = {plan.statement: plan.nodes[0][:2] for plan in plans}
+    assert told[0] == ("const", "t")
+    assert told[1] in {("ALL", "t"), ("index", "t")}
+    assert told.keys() == {0, 1, 2}
+    assert watcher.execute("select count(*) from t where v <> 0").fetchone() == (0,)
+
+
+def test_what_cannot_be_planned_is_left_out(watcher: Connection):
+    wrong = [ScriptStatement(0, "select nothing from t"), ScriptStatement(1, "begin")]
+    assert TELEMETRY.facts(watcher, wrong).plans == ()
+
+
+def test_the_performance_schema_names_waits_and_times_files():
+    told = {
+        "performance_schema": "ON",
+        "performance_schema_consumer_events_waits_current": "ON",
+    }
+    spec = ServerSpec("mariadb", settings={**SMALL_INNODB, **told})
+    with start_private(spec, connections=4) as server, server.connect() as watcher:
+        TELEMETRY.begin(watcher)
+        given, missing = TELEMETRY.sources(watcher, [])
+        assert missing == []
+        (files,) = [source for source in given if source.name == "file_io"]
+        assert files.read(watcher)["innodb_data_file"]["reads"] > 0
+        assert TELEMETRY.facts(watcher, []).details["waits_are_told"] is True
+        with server.connect() as other:
+            (its,) = [one for one in TELEMETRY.look(watcher)[0] if one.kind == "client"]
+            assert list(its.pids) == [TELEMETRY.pid(other)]
+            assert all(task > 0 for task in its.tasks)
