@@ -47,8 +47,9 @@ def compare_all(
             tally.not_measured([case.title for case in with_peer], error)
             continue
         for case in with_peer:
-            found = _compare(case, bench, pairs, io)
-            tally.told(case.title, found.told(peer), found.keeps(case))
+            with tally.attempt(case.title):
+                found = _compare(case, bench, pairs, io)
+                tally.told(case.title, found.told(peer), found.keeps(case))
 
 
 def _prepare(peer: Peer, bench: BenchServer) -> None:

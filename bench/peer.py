@@ -1,5 +1,6 @@
 """What a tool to compare with is to the bench. Each is declared in a file of its own."""
 
+import re
 import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -38,3 +39,11 @@ class Peer:
         """One run of it."""
         out, cpu_s, _ = tree_cpu_s([self.find(), *self.words(load, endpoint)], cpus)
         return Sample.of(self.read(out), cpu_s)
+
+
+def said(pattern: str, out: str) -> re.Match[str]:
+    """Where a tool says it; an error that quotes all it said, when it does not."""
+    found = re.search(pattern, out, re.MULTILINE)
+    if found is None:
+        raise DbdynoError("peer_unclear", f"it did not print {pattern}", out.strip())
+    return found

@@ -3,9 +3,7 @@
 Both tools draw uniform keys (sysbench 1.0 would not) and prepare their statements on the server.
 """
 
-import re
-
-from bench.peer import Peer
+from bench.peer import Peer, said
 from bench.tools import Load, Outcome, load_data
 from dbdyno.model.plan import Endpoint
 from dbdyno.servers.base import Server
@@ -48,10 +46,8 @@ def _login(endpoint: Endpoint) -> list[str]:
 
 
 def _read(out: str) -> Outcome:
-    done = re.search(r"transactions: +(\d+) +\(([\d.]+) per sec", out)
-    ignored = re.search(r"ignored errors: +(\d+)", out)
-    assert done, out
-    assert ignored, out
+    done = said(r"transactions: +(\d+) +\(([\d.]+) per sec", out)
+    ignored = said(r"ignored errors: +(\d+)", out)
     return Outcome(float(done[2]), int(done[1]), int(ignored[1]))
 
 

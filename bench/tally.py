@@ -31,4 +31,4 @@ class Tally:
 
     def _line(self, word: str, name: str, words: str, kept: bool) -> None:
         self.all_kept = self.all_kept and kept
-        print(f"{word:4} {name:48} {words}", flush=True)
+        print(f"{word:4} {name:52} {words}", flush=True)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
+from dbdyno.errors import DbdynoError
 from dbdyno.model.plan import Endpoint
 from dbdyno.servers.connecting import url_of
 
@@ -57,7 +58,10 @@ class Sample:
 
 
 def tree_cpu_s(command: Sequence[str], cpus: str | None = None) -> tuple[str, float, float]:
-    """Run a command; its standard output, CPU seconds of its whole tree, wall seconds."""
+    """Run a command; its standard output, CPU seconds of its whole tree, wall seconds.
+
+    An error of ours, with all that it said, when it does not end well.
+    """
     pinned = ["taskset", "-c", cpus, *command] if cpus else list(command)
     # As on anybody's machine, where Python keeps what it has compiled.
     environment = {
@@ -74,7 +78,8 @@ def tree_cpu_s(command: Sequence[str], cpus: str | None = None) -> tuple[str, fl
         if code != 0:
             complaints.seek(0)
             said = out.read() + complaints.read()  # sysbench complains on its standard output
-            sys.exit(f"{' '.join(pinned)} ended with {code}:\n{said}")
+            command_line = " ".join(pinned)
+            raise DbdynoError("tool_failed", f"{command_line} ended with {code}", said.strip())
         cpu_s = end.children_user + end.children_system
         cpu_s -= begin.children_user + begin.children_system
         return out.read(), cpu_s, end.elapsed - begin.elapsed
