@@ -65,13 +65,15 @@ fn sent(request: &Request<'_>, statements: &[Statement]) -> Option<Sent> {
             Some((sql, parameters.iter().map(logged).collect()))
         }
         Request::Sync { .. } => None,
+        // What comes up while a script runs is of other languages.
+        Request::Prepare { .. } | Request::Execute { .. } => unreachable!("{request:?}"),
     }
 }
 
 fn keep(request: &Request<'_>) -> Keep {
     match request {
         Request::Text { keep, .. } | Request::Parameterised { keep, .. } => *keep,
-        Request::Sync { .. } => Keep::None,
+        _ => Keep::None,
     }
 }
 
