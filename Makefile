@@ -48,7 +48,7 @@ format: build ## Formats the sources of both languages.
 	$(BIN)/ruff format .
 	cargo fmt
 
-bench: build ## Measures dbdyno against pgbench on this machine.
+bench: build ## Measures dbdyno against pgbench and sysbench on this machine.
 	$(BIN)/python -m bench
 
 docs: build $(STAMPS)/docs ## Builds the manual into site/.
