@@ -37,6 +37,21 @@ pub(crate) enum State {
     Finished,
 }
 
+/// How far a client is with what its script does around all its transactions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Course {
+    /// It has not entered. Leaves to `Entering` with its first connection, or to `Inside` when
+    /// its script has nothing to do there.
+    Outside,
+    /// The script prepares what its transactions need. Leaves to `Inside`, or back to `Outside`
+    /// with the connection.
+    Entering,
+    /// Transactions follow each other.
+    Inside,
+    /// The last one is over, and the script takes leave. The client is finished then.
+    Leaving,
+}
+
 /// The transaction a client is in.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Transaction {
@@ -55,6 +70,7 @@ pub(crate) struct Transaction {
 pub(crate) struct Client {
     pub(crate) session: Box<dyn Session>,
     pub(crate) state: State,
+    pub(crate) course: Course,
     /// Whether it has a connection that can be used.
     pub(crate) connected: bool,
     /// The server's process at the other end of its latest connection; 0 where it is not told.
@@ -84,6 +100,7 @@ impl Client {
         Self {
             session,
             state: State::Unconnected,
+            course: Course::Outside,
             connected: false,
             backend: 0,
             generation: 0,
@@ -103,6 +120,11 @@ impl Client {
     pub(crate) fn enter(&mut self, state: State) {
         self.state = state;
         self.generation = self.generation.wrapping_add(1);
+    }
+
+    /// Whether it can have transactions.
+    pub(crate) fn is_inside(&self) -> bool {
+        self.connected && matches!(self.course, Course::Inside | Course::Leaving)
     }
 
     /// Whether the server owes it an answer.

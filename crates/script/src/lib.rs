@@ -5,6 +5,7 @@
 //! given, so the same session runs against sockets and in the simulator.
 
 mod dist;
+pub mod lua;
 mod pgbench;
 mod problem;
 
@@ -23,10 +24,28 @@ pub trait Session: Send {
     /// the chance it began with.
     fn restart(&mut self);
 
+    /// Whether the script answers for its own errors and transaction blocks: it is then told of
+    /// a statement's error by its reply, and says itself when its transaction begins anew.
+    fn governs_itself(&self) -> bool {
+        false
+    }
+
+    /// Begins what the script does once on its client's first connection, before any
+    /// transaction: resumed until [`Step::Done`]. False when there is nothing to do.
+    fn enter(&mut self, _chance: Stream) -> bool {
+        false
+    }
+
+    /// Begins what the script does at the end of the run, in the same way.
+    fn leave(&mut self, _chance: Stream) -> bool {
+        false
+    }
+
     /// Goes on until the script needs something again.
     ///
     /// After `Begin` the first step; after `Ask` with [`dbdyno_model::Flow::Wait`] the reply;
-    /// after a queued ask and after a sleep, `Continue`; after `Shell` its output.
+    /// after a queued ask, a sleep, a restart and a new connection, `Continue`; after `Shell`
+    /// its output.
     fn resume(&mut self, input: Resume<'_>) -> Result<Step<'_>, Fault>;
 }
 
@@ -55,8 +74,15 @@ pub enum Step<'a> {
         /// Whether the session reads the output.
         output: bool,
     },
+    /// The try has failed, and the script has cleaned up after it: the same transaction
+    /// begins anew when the session is resumed.
+    Restart,
+    /// A new connection in place of the present one.
+    Reconnect,
     /// The transaction's script is at its end.
     Done,
+    /// The same, and the client wants no further transaction.
+    Stop,
 }
 
 /// The script itself went wrong while running: the client cannot go on.

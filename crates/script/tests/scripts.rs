@@ -96,6 +96,7 @@ fn run(session: &mut PgbenchSession, statements: &[Statement], case: &Json) -> V
             }
             Step::Sleep(_) => {}
             Step::Shell { .. } => return shell(session, statements, found),
+            other => unreachable!("not of this language: {other:?}"),
         }
     }
 }

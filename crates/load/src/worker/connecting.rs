@@ -4,7 +4,7 @@
 //! refused. After a failure a client pauses before its next attempt, twice as long each time.
 
 use super::{Outage, Port, Worker};
-use crate::client::State;
+use crate::client::{Course, State};
 use dbdyno_model::{FailureClass, Nanos, Purpose, ServerError, Stream};
 use dbdyno_script::Resume;
 
@@ -55,7 +55,7 @@ impl Worker {
         if self.clients[client].transaction.is_some() {
             self.run(now, client, Resume::Continue, port);
         } else {
-            self.ready(now, client, port);
+            self.enter(now, client, port);
         }
         self.connect_from_queue(now, port);
     }
@@ -107,6 +107,9 @@ impl Worker {
         self.idle.retain(|&other| other != client);
         self.begin_outage(now, error);
         self.clients[client].enter(State::Unconnected);
+        if self.clients[client].course == Course::Entering {
+            self.clients[client].course = Course::Outside;
+        }
         if self.clients[client].transaction.is_some() {
             self.fail_transaction(now, client, error);
         }

@@ -36,7 +36,7 @@ impl Worker {
         }
         for client in 0..self.clients.len() {
             if self.clients[client].transaction.is_none() && !self.clients[client].awaits_server() {
-                self.finish(client, port);
+                self.leave(now, client, port);
             }
         }
     }

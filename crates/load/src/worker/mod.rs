@@ -6,6 +6,7 @@
 //! `intervals` closes the books, `activity` looks at the clients now and then.
 
 mod activity;
+mod around;
 mod connecting;
 mod ending;
 mod intervals;
@@ -253,9 +254,9 @@ impl Worker {
         self.clients.len()
     }
 
-    /// Whether every client has its first connection.
+    /// Whether every client has its first connection, and its script is ready to run.
     pub fn is_connected(&self) -> bool {
-        self.clients.iter().all(|client| client.connected)
+        self.clients.iter().all(Client::is_inside)
     }
 
     /// Times of the connects so far, taken out of the tally.

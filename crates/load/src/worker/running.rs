@@ -24,7 +24,7 @@ impl Worker {
     /// can go on at once.
     fn follow<P: Port>(&mut self, now: Nanos, client: usize, port: &mut P) -> bool {
         if self.ending.is_some() || self.has_done_its_share(client) {
-            self.finish(client, port);
+            self.leave(now, client, port);
             return false;
         }
         let thought = self.clients[client].state == State::Thinking;
@@ -100,6 +100,7 @@ impl Worker {
         own.measured += u64::from(measured);
         own.session.begin(script, chance);
         own.timings.clear();
+        own.error = None;
         own.transaction = Some(Transaction { script, number, due, sent: None, tries: 1, measured });
         if !own.connected {
             self.connect(now, client, port);
@@ -175,7 +176,22 @@ impl Worker {
                     port.shell(ShellCall { client, ticket, command, output });
                     return false;
                 }
+                Ok(Step::Restart) => {
+                    if !self.begins_anew(now, client) {
+                        return true;
+                    }
+                    input = Resume::Continue;
+                }
+                Ok(Step::Reconnect) => {
+                    self.connect_anew(now, client, port);
+                    return false;
+                }
                 Ok(Step::Done) => return self.script_ended(now, client, port),
+                Ok(Step::Stop) => {
+                    self.script_ended(now, client, port);
+                    self.leave(now, client, port);
+                    return false;
+                }
                 Err(fault) => return self.script_went_wrong(now, client, fault, port),
             }
         }
@@ -193,7 +209,8 @@ impl Worker {
         match self.clients[client].state {
             State::Asking => {
                 self.part_answered(now, client, reply.error);
-                if self.clients[client].error.is_none() {
+                let own = &self.clients[client];
+                if own.error.is_none() || own.session.governs_itself() {
                     self.run(now, client, Resume::Reply(reply), port);
                 } else {
                     self.clean_up(now, client, port);
@@ -253,14 +270,17 @@ impl Worker {
     }
 
     fn may_retry(&self, now: Nanos, client: usize) -> bool {
-        let client = &self.clients[client];
-        let (Some(transaction), Some(error)) = (client.transaction, &client.error) else {
-            return false;
-        };
+        let error = &self.clients[client].error;
+        error.as_ref().is_some_and(|error| error.class.is_retryable())
+            && self.has_tries_left(now, client)
+    }
+
+    /// Whether there is room for another try of the client's transaction.
+    pub(super) fn has_tries_left(&self, now: Nanos, client: usize) -> bool {
+        let Some(transaction) = self.clients[client].transaction else { return false };
         let retry = self.plan.retry;
         let age = now - transaction.due;
         self.ending.is_none()
-            && error.class.is_retryable()
             && (retry.tries_max == 0 || transaction.tries < retry.tries_max)
             && retry.time_max_ns.is_none_or(|longest| age < longest)
             && self.plan.latency_limit_ns.is_none_or(|limit| age < limit)
@@ -285,8 +305,11 @@ impl Worker {
 
     /// The script reached its end; true when the transaction ended well.
     fn script_ended<P: Port>(&mut self, now: Nanos, client: usize, port: &mut P) -> bool {
-        let Some(transaction) = self.clients[client].transaction else { return false };
-        if self.clients[client].in_transaction {
+        let Some(transaction) = self.clients[client].transaction else {
+            return self.has_come_through(client, port);
+        };
+        let own = &self.clients[client];
+        if own.in_transaction && !own.session.governs_itself() {
             let message = "the script ended without ending its transaction block".to_owned();
             let script = transaction.script as u32;
             let fault = Fault { script, command: 0, line: 0, message };
@@ -394,6 +417,9 @@ impl Worker {
         };
         self.fail_transaction(now, client, &error);
         self.faults.push((self.global_id(client), fault));
+        if self.timeline.is_none() {
+            self.fatal.get_or_insert(error); // the others would wait for it for ever
+        }
         self.finish(client, port);
         false
     }
@@ -414,18 +440,18 @@ impl Worker {
                 self.run(now, client, Resume::Continue, port);
             }
         }
-        self.finish_if_exhausted(port);
+        self.finish_if_exhausted(now, port);
     }
 
     /// A run that counts transactions is over when the last arrival has been served.
-    fn finish_if_exhausted<P: Port>(&mut self, port: &mut P) {
+    fn finish_if_exhausted<P: Port>(&mut self, now: Nanos, port: &mut P) {
         let exhausted = self.plan.transactions_per_client.is_some()
             && self
                 .pending
                 .as_ref()
                 .is_some_and(|pending| pending.upcoming.is_none() && pending.waiting.is_empty());
         while exhausted && let Some(client) = self.idle.pop_front() {
-            self.finish(client, port);
+            self.leave(now, client, port);
         }
     }
 

@@ -1,22 +1,33 @@
-//! The laws that scripts draw numbers from, one file each, with pgbench's definitions.
+//! The laws that scripts draw numbers from, one file each, with the definitions of pgbench and
+//! of sysbench.
 //!
 //! The laws are the same, not the numbers: pgbench seeds a generator per client, we seed a
 //! stream per transaction. What is not chance at all (`hash`, `permute`) gives the same bits.
 
+mod bates;
 mod exponential;
 mod gaussian;
 mod hash;
+mod pareto;
 mod permute;
+mod special;
 mod text;
 mod uniform;
+mod unique;
+mod zipf;
 mod zipfian;
 
+pub(crate) use bates::bates;
 pub(crate) use exponential::exponential;
 pub(crate) use gaussian::gaussian;
 pub(crate) use hash::{fnv1a, murmur2};
+pub(crate) use pareto::Pareto;
 pub(crate) use permute::permute;
+pub(crate) use special::Special;
 pub(crate) use text::text;
 pub(crate) use uniform::uniform;
+pub(crate) use unique::Unique;
+pub(crate) use zipf::Zipf;
 pub(crate) use zipfian::zipfian;
 
 /// A range of whole numbers, both ends included, whose size fits in 63 bits.

@@ -1,0 +1,116 @@
+//! What came of an exchange, as the library takes it: results, or nothing and a failure.
+
+use super::settings::Driver;
+use dbdyno_model::{Reply, ResultSet, ServerError};
+use mlua::{Lua, MultiValue, Table, Value};
+
+/// What PostgreSQL's driver of sysbench restarts an event for: deadlock, duplicate key and
+/// serialization failure.
+const IGNORABLE_POSTGRES: [&str; 3] = ["40P01", "23505", "40001"];
+
+/// The errors that restart the event instead of ending the run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Ignorable {
+    All,
+    Codes(Vec<String>),
+}
+
+impl Ignorable {
+    /// Those of a driver, or of `--mysql-ignore-errors`.
+    pub(super) fn new(driver: Driver, given: Option<&str>) -> Self {
+        let codes =
+            |list: &str| Self::Codes(list.split(',').map(|code| code.trim().into()).collect());
+        match (driver, given) {
+            (Driver::Pgsql, _) => Self::Codes(IGNORABLE_POSTGRES.map(String::from).into()),
+            (Driver::Mysql, Some("all")) => Self::All,
+            (Driver::Mysql, given) => codes(given.unwrap_or("1213,1020,1205")),
+        }
+    }
+
+    pub(super) fn has(&self, code: &str) -> bool {
+        match self {
+            Self::All => true,
+            Self::Codes(codes) => codes.iter().any(|known| known == code),
+        }
+    }
+}
+
+/// The values that a coroutine is resumed with after an exchange.
+pub(super) fn values(
+    lua: &Lua,
+    reply: &Reply<'_>,
+    ignorable: &Ignorable,
+) -> mlua::Result<MultiValue> {
+    if let Some(error) = reply.error {
+        return refusal(lua, error, ignorable);
+    }
+    let with_rows = reply.results.iter().filter(|result| !result.columns.is_empty());
+    let mut results = with_rows.map(|result| rows(lua, result)).peekable();
+    if results.peek().is_none() {
+        return Ok(MultiValue::new());
+    }
+    let list = lua.create_table()?;
+    for result in results {
+        list.push(result?)?;
+    }
+    Ok([Value::Table(list)].into_iter().collect())
+}
+
+/// Nothing, and what the server said.
+pub(super) fn refusal(
+    lua: &Lua,
+    error: &ServerError,
+    ignorable: &Ignorable,
+) -> mlua::Result<MultiValue> {
+    let failure = lua.create_table()?;
+    let number: u32 = error.code.parse().unwrap_or(0);
+    // A code of five digits is PostgreSQL's state as well as a number.
+    let (number, state) = match error.code.len() {
+        4 => (number, state_of(number)),
+        _ => (0, error.code.as_str()),
+    };
+    failure.set("number", number)?;
+    failure.set("state", state)?;
+    failure.set("message", error.message.as_str())?;
+    failure.set("ignorable", ignorable.has(&error.code))?;
+    Ok([Value::Nil, Value::Table(failure)].into_iter().collect())
+}
+
+/// The states that belong to the errors of MySQL that load scripts meet.
+fn state_of(number: u32) -> &'static str {
+    match number {
+        1213 => "40001",
+        1022 | 1048 | 1062 | 1451 | 1452 | 1586 => "23000",
+        1044 | 1064 | 1142 | 1149 => "42000",
+        1050 => "42S01",
+        1051 | 1146 => "42S02",
+        1054 => "42S22",
+        1264 | 1690 => "22003",
+        1406 => "22001",
+        _ => "HY000",
+    }
+}
+
+fn rows(lua: &Lua, result: &ResultSet) -> mlua::Result<Table> {
+    let rows = lua.create_table_with_capacity(result.rows.len(), 0)?;
+    for (place, values) in (1_i64..).zip(&result.rows) {
+        rows.raw_set(place, row(lua, values)?)?;
+    }
+    let table = lua.create_table()?;
+    table.raw_set("nrows", result.row_count)?;
+    table.raw_set("nfields", result.columns.len())?;
+    table.raw_set("rows", rows)?;
+    table.raw_set("at", 0)?;
+    Ok(table)
+}
+
+/// A row as an array in which NULL leaves a gap.
+fn row(lua: &Lua, values: &[Option<String>]) -> mlua::Result<Table> {
+    let row = lua.create_table_with_capacity(values.len(), 0)?;
+    for (place, value) in (1_i64..).zip(values) {
+        if let Some(text) = value {
+            row.raw_set(place, text.as_str())?;
+        }
+    }
+    Ok(row)
+}

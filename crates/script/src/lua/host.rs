@@ -1,0 +1,202 @@
+//! What the library calls in Rust: chance, printing, counting, and the texts of modules.
+//!
+//! All clients of a lane share one set of these functions. They act for the client that is
+//! running, whose chance its session lends them for as long as it runs.
+
+use super::counters::{Counter, Counters};
+use super::laws::{Law, Laws};
+use super::printer::Printer;
+use super::{ask, program::Source};
+use crate::dist::{Span, Unique, text, uniform};
+use dbdyno_model::{Purpose, Stream};
+use mlua::{Error, Function, Lua, Table};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// The client that is running: what it lends.
+#[derive(Debug)]
+pub(super) struct Running {
+    pub(super) chance: Stream,
+    pub(super) unique: Unique,
+}
+
+/// The running client, shared by the functions of a lane.
+#[derive(Clone, Debug)]
+pub(super) struct Seat(Arc<Mutex<Running>>);
+
+impl Seat {
+    pub(super) fn new() -> Self {
+        let chance = Stream::keyed(0, Purpose::Script, 0, 0);
+        Self(Arc::new(Mutex::new(Running { chance, unique: Unique::new(0, 1, 0) })))
+    }
+
+    pub(super) fn running(&self) -> MutexGuard<'_, Running> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The table of everything that the library needs of us.
+pub(super) fn table(
+    lua: &Lua,
+    source: &Arc<Source>,
+    seat: &Seat,
+    counters: &Arc<Counters>,
+) -> mlua::Result<Table> {
+    let host = lua.create_table()?;
+    host.set("ask", ask::words(lua)?)?;
+    add_facts(lua, &host, source)?;
+    add_laws(lua, &host, source, seat)?;
+    add_chance(lua, &host, seat)?;
+    host.set("write", writer(lua, source)?)?;
+    host.set("count", counter(lua, Arc::clone(counters))?)?;
+    add_chunks(lua, &host, source)?;
+    Ok(host)
+}
+
+fn add_facts(lua: &Lua, host: &Table, source: &Source) -> mlua::Result<()> {
+    let settings = &source.settings;
+    host.set("driver", settings.driver.name())?;
+    host.set("unsafe", settings.allow_unsafe)?;
+    host.set("threads", settings.clients)?;
+    host.set("command", settings.command.as_str())?;
+    host.set("script_path", settings.path.as_str())?;
+    host.set("script_name", source.name.as_str())?;
+    let arguments = settings.arguments.iter();
+    let arguments: BTreeMap<String, &str> =
+        arguments.map(|(name, text)| (name.replace('-', "_"), text.as_str())).collect();
+    let argv = settings.arguments.iter().map(|(name, text)| argument(name, text));
+    host.set("argv", lua.create_sequence_from(argv)?)?;
+    host.set("arguments", lua.create_table_from(arguments)?)?;
+    host.set("path", "./?.lua")
+}
+
+fn argument(name: &str, text: &str) -> String {
+    if text.is_empty() { format!("--{name}") } else { format!("--{name}={text}") }
+}
+
+fn add_laws(lua: &Lua, host: &Table, source: &Source, seat: &Seat) -> mlua::Result<()> {
+    let default = source.laws.default_law();
+    for (name, law) in [
+        ("default", default),
+        ("uniform", Law::Uniform),
+        ("gaussian", Law::Gaussian),
+        ("special", Law::Special),
+        ("pareto", Law::Pareto),
+        ("zipfian", Law::Zipfian),
+    ] {
+        host.set(name, range_function(lua, law, source.laws.clone(), seat.clone())?)?;
+    }
+    Ok(())
+}
+
+fn range_function(lua: &Lua, law: Law, laws: Laws, seat: Seat) -> mlua::Result<Function> {
+    lua.create_function(move |_, (low, high): (f64, f64)| {
+        let drawn = laws.draw(law, &mut seat.running().chance, low, high);
+        drawn.map(|number| number as f64).map_err(Error::runtime)
+    })
+}
+
+fn add_chance(lua: &Lua, host: &Table, seat: &Seat) -> mlua::Result<()> {
+    let seat = || seat.clone();
+    host.set("uniform_double", draw(lua, seat(), |running| running.chance.next_f64())?)?;
+    host.set("unique", draw(lua, seat(), |running| running.unique.next())?)?;
+    host.set("uniform_halves", halves(lua, seat())?)?;
+    host.set("string", text_function(lua, seat())?)?;
+    host.set("varstring", varied_text(lua, seat())?)?;
+    host.set("random", lua_random(lua, seat())?)
+}
+
+fn draw<T: mlua::IntoLua>(
+    lua: &Lua,
+    seat: Seat,
+    law: impl Fn(&mut Running) -> T + Send + 'static,
+) -> mlua::Result<Function> {
+    lua.create_function(move |_, ()| Ok(law(&mut seat.running())))
+}
+
+/// Lua's numbers hold 53 bits: a number of 64 goes over in two.
+fn halves(lua: &Lua, seat: Seat) -> mlua::Result<Function> {
+    lua.create_function(move |_, ()| {
+        let drawn = seat.running().chance.next_u64();
+        Ok(((drawn >> 32) as f64, f64::from(drawn as u32)))
+    })
+}
+
+fn text_function(lua: &Lua, seat: Seat) -> mlua::Result<Function> {
+    lua.create_function(move |_, pattern: mlua::LuaString| {
+        let pattern = pattern.to_string_lossy();
+        Ok(text(&mut seat.running().chance, &pattern))
+    })
+}
+
+/// Text of a drawn length, of the characters from `0` to `z`; without a longest length, none.
+fn varied_text(lua: &Lua, seat: Seat) -> mlua::Result<Function> {
+    lua.create_function(move |_, (least, most): (u32, u32)| {
+        let chance = &mut seat.running().chance;
+        let least = if least > most { 1 } else { least };
+        let Ok(span) = Span::new(least.into(), most.into()) else { return Ok(String::new()) };
+        let length = uniform(chance, span);
+        Ok((0..length)
+            .map(|_| char::from(b'0' + chance.up_to(u64::from(b'z' - b'0')) as u8))
+            .collect())
+    })
+}
+
+/// `math.random`: a fraction, or a whole number of a range.
+fn lua_random(lua: &Lua, seat: Seat) -> mlua::Result<Function> {
+    lua.create_function(move |_, (first, second): (Option<f64>, Option<f64>)| {
+        let chance = &mut seat.running().chance;
+        let (low, high) = match (first, second) {
+            (None, _) => return Ok(chance.next_f64()),
+            (Some(high), None) => (1.0, high),
+            (Some(low), Some(high)) => (low, high),
+        };
+        let span = Span::new(low as i64, high as i64).map_err(Error::runtime)?;
+        Ok(uniform(chance, span) as f64)
+    })
+}
+
+fn writer(lua: &Lua, source: &Source) -> mlua::Result<Function> {
+    let printer = Mutex::new(Printer::new(source.settings.print));
+    lua.create_function(move |_, words: mlua::LuaString| {
+        let mut printer = printer.lock().unwrap_or_else(PoisonError::into_inner);
+        printer.write(&words.to_string_lossy());
+        Ok(())
+    })
+}
+
+fn counter(lua: &Lua, counters: Arc<Counters>) -> mlua::Result<Function> {
+    lua.create_function(move |_, number: usize| {
+        if let Some(counter) = Counter::ALL.get(number) {
+            counters.add(*counter);
+        }
+        Ok(())
+    })
+}
+
+/// The script, and the modules that it may require: each is compiled once in a lane.
+fn add_chunks(lua: &Lua, host: &Table, source: &Arc<Source>) -> mlua::Result<()> {
+    host.set("script", chunk(lua, &source.name, &source.text)?)?;
+    let compiled = lua.create_table()?;
+    let source = Arc::clone(source);
+    let find = lua.create_function(move |lua, name: String| {
+        if let Some(found) = compiled.get::<Option<Function>>(name.as_str())? {
+            return Ok(Some(found));
+        }
+        let Some(text) = source.settings.modules.get(&name) else { return Ok(None) };
+        let found = chunk(lua, &format!("{}.lua", name.replace('.', "/")), text)?;
+        compiled.set(name, &found)?;
+        Ok(Some(found))
+    })?;
+    host.set("chunk", find)
+}
+
+fn chunk(lua: &Lua, name: &str, text: &str) -> mlua::Result<Function> {
+    // A first line that tells a shell what to run is no Lua; its line stays, for the numbers.
+    let text =
+        if text.starts_with('#') { &text[text.find('\n').unwrap_or(text.len())..] } else { text };
+    lua.load(text)
+        .set_name(format!("@{name}"))
+        .set_mode(mlua::chunk::ChunkMode::Text)
+        .into_function()
+}

@@ -1,0 +1,108 @@
+//! One Lua state: the library, the compiled script, and the clients of one thread.
+//!
+//! A state of its own for each client would cost 900 times the library and the compiler's
+//! traces. Clients of one lane share both; each has its own globals, its own coroutine and its
+//! own chance. Whoever holds a session may send it anywhere: the lane lets one client run at a
+//! time.
+
+use super::ask::Ask;
+use super::counters::Counters;
+use super::fault::message_of;
+use super::host::{self, Running, Seat};
+use super::program::Source;
+use super::statements::Places;
+use mlua::{Function, IntoLuaMulti, Lua, LuaOptions, StdLib, Table, Thread};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// The library, in the order in which its parts need each other.
+const LIBRARY: [&str; 7] = [
+    include_str!("library/guard.lua"),
+    include_str!("library/rand.lua"),
+    include_str!("library/sql.lua"),
+    include_str!("library/cmdline.lua"),
+    include_str!("library/report.lua"),
+    include_str!("library/legacy.lua"),
+    include_str!("library/client.lua"),
+];
+
+/// What the library's chunks are called in tracebacks: those lines are not shown.
+pub(super) const LIBRARY_NAME: &str = "dbdyno";
+
+/// A Lua state with the clients of one thread.
+pub(super) struct Lane {
+    pub(super) lua: Lua,
+    pub(super) source: Arc<Source>,
+    pub(super) counters: Arc<Counters>,
+    library: Table,
+    seat: Seat,
+    places: Mutex<Places>,
+    turn: Mutex<()>,
+}
+
+impl Lane {
+    /// A lane without clients.
+    pub(super) fn new(source: &Arc<Source>, counters: Arc<Counters>) -> mlua::Result<Self> {
+        // Safety: `ffi` and `debug` are for the library alone, which uses them for 64-bit
+        // numbers and for the environments of coroutines. Scripts run in environments that
+        // hold neither, unless their author was trusted with everything.
+        let options = LuaOptions::new().catch_rust_panics(true);
+        let lua = unsafe { Lua::unsafe_new_with(StdLib::ALL, options) };
+        let seat = Seat::new();
+        let library = lua.create_table()?;
+        let host = host::table(&lua, source, &seat, &counters)?;
+        for text in LIBRARY {
+            let chunk = lua.load(text).set_name(format!("={LIBRARY_NAME}"));
+            chunk.call::<()>((&host, &library))?;
+        }
+        let (source, places) = (Arc::clone(source), Mutex::default());
+        Ok(Self { lua, source, counters, library, seat, places, turn: Mutex::default() })
+    }
+
+    /// Loads the script for a client; an error is the script's.
+    pub(super) fn client(&self, number: u32, running: &mut Running) -> Result<Table, String> {
+        let load = || self.function("client")?.call::<(Option<Table>, Option<String>)>(number);
+        let (client, problem) = self.lend(running, load).map_err(|error| message_of(&error))?;
+        client.ok_or_else(|| problem.unwrap_or_default())
+    }
+
+    /// A coroutine that runs the script for a client.
+    pub(super) fn thread(&self, client: &Table) -> mlua::Result<Thread> {
+        self.function("thread")?.call(client)
+    }
+
+    /// What there is to know of the script, as the library gathers it.
+    pub(super) fn survey(&self, client: &Table) -> mlua::Result<Table> {
+        self.function("survey")?.call(client)
+    }
+
+    /// Lets a coroutine run until it wants something.
+    pub(super) fn resume(
+        &self,
+        thread: &Thread,
+        values: impl IntoLuaMulti,
+        running: &mut Running,
+    ) -> Result<Ask, String> {
+        let yielded = self.lend(running, || thread.resume(values));
+        let yielded = yielded.map_err(|error| message_of(&error))?;
+        Ask::read(yielded).ok_or_else(|| "the script yielded outside of its coroutines".into())
+    }
+
+    /// The places of statements, for this lane's clients.
+    pub(super) fn places(&self) -> MutexGuard<'_, Places> {
+        self.places.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Runs something in the name of one client, with its chance.
+    fn lend<T>(&self, running: &mut Running, act: impl FnOnce() -> T) -> T {
+        let turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
+        std::mem::swap(running, &mut self.seat.running());
+        let result = act();
+        std::mem::swap(running, &mut self.seat.running());
+        drop(turn);
+        result
+    }
+
+    fn function(&self, name: &str) -> mlua::Result<Function> {
+        self.library.get(name)
+    }
+}

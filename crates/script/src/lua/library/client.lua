@@ -1,0 +1,205 @@
+-- A client: its environment, and the coroutine that runs the script in its name.
+local host, library = ...
+local ask = host.ask
+local yield = coroutine.yield
+
+library.errors = {NONE = 0, RESTART_EVENT = 1}
+
+local function new_sysbench(client, tid)
+   local sysbench = {
+      tid = tid, version = "1.0.20", version_string = "sysbench 1.0.20 (dbdyno)",
+      opt = {}, error = library.errors, hooks = {}, rand = library.rand,
+      histogram = library.histogram, sql = library.sql(client),
+   }
+   sysbench.cmdline = library.cmdline(sysbench)
+   client.sysbench = sysbench
+   library.reports(sysbench)
+   return sysbench
+end
+
+-- Everything that a client has of its own, with nothing of the script in it yet.
+local function new_environment(client, tid)
+   local environment = setmetatable({}, library.base)
+   environment._G = environment
+   environment.sysbench = new_sysbench(client, tid)
+   library.loaders(environment)
+   library.legacy(environment, environment.sysbench)
+   environment.sysbench.db = setmetatable({}, {__index = function(_, name)
+      return environment["db_" .. name] or environment[name]
+   end})
+   return environment
+end
+
+-- Messages of errors carry where they come from; the error that restarts an event does not.
+local function traced(problem)
+   if type(problem) == "table" then
+      return problem
+   end
+   return debug.traceback(tostring(problem), 2)
+end
+
+local function restarts(problem)
+   return type(problem) == "table" and problem.errcode == library.errors.RESTART_EVENT
+end
+
+-- Runs the event until it comes to its end, and gives what it returns.
+local function attempt(client)
+   local environment, sysbench = client.environment, client.sysbench
+   while true do
+      local done, result = xpcall(environment.event, traced, sysbench.tid)
+      if done then
+         return result
+      elseif not restarts(result) then
+         error(result, 0)
+      end
+      local hook = sysbench.hooks.before_restart_event
+      if hook then
+         hook(result)
+      end
+      yield(ask.RESTART)
+   end
+end
+
+local function loop(client)
+   repeat
+      client.connected_between = client.connected
+      yield(ask.NEXT)
+   until attempt(client)
+end
+
+-- The entries of a client's coroutine, by name.
+local entries = {}
+
+function entries.enter(client)
+   local environment = client.environment
+   client.connected = false
+   if environment.thread_init then
+      environment.thread_init(client.sysbench.tid)
+   end
+   entries.run(client)
+end
+
+-- Goes on with the events after one that was interrupted: what it had opened is void.
+function entries.again(client)
+   if client.connected_between ~= nil then
+      client.connected = client.connected_between
+   end
+   entries.run(client)
+end
+
+function entries.run(client)
+   local environment = client.environment
+   if environment.thread_run then
+      environment.thread_run(client.sysbench.tid)
+   else
+      loop(client)
+   end
+   yield(ask.STOP)
+end
+
+function entries.leave(client)
+   local environment = client.environment
+   if environment.thread_done then
+      environment.thread_done(client.sysbench.tid)
+   end
+end
+
+-- The script's own words before and after a run; sysbench runs them once, outside the clients.
+function entries.init(client)
+   if client.environment.init then
+      client.environment.init()
+   end
+end
+
+function entries.done(client)
+   if client.environment.done then
+      client.environment.done()
+   end
+   client.sysbench.end_reports()
+end
+
+-- Whether the script reports by itself.
+function entries.report(client, name, statistics)
+   local hook = client.sysbench.hooks[name]
+   if hook then
+      hook(statistics)
+   end
+   return hook ~= nil
+end
+
+-- A command: of the script's own table, or the function of that name.
+function entries.command(client)
+   local environment, name = client.environment, host.command
+   local cmdline = environment.sysbench.cmdline
+   client.connected = false
+   if cmdline.command_defined(name) then
+      if not cmdline.call_command(name) then
+         error("the command '" .. name .. "' reported a failure", 0)
+      end
+   elseif type(environment[name]) == "function" then
+      environment[name]()
+   elseif name == "help" then
+      cmdline.print_test_options()
+   else
+      error("the script has no command '" .. name .. "'", 0)
+   end
+end
+
+local function message_of(problem)
+   return type(problem) == "table" and tostring(problem.sql_errmsg or "an error value")
+      or tostring(problem)
+end
+
+-- The body of a coroutine: nothing but its last request says how it ended.
+local function body(client, entry, ...)
+   local done, result = xpcall(entries[entry], traced, client, ...)
+   if not done then
+      return ask.FAULT, message_of(result)
+   end
+   return ask.END, result
+end
+
+function library.thread(client)
+   local thread = coroutine.create(body)
+   debug.setfenv(thread, client.environment)
+   return thread
+end
+
+-- A client with the script loaded and its options set; or nothing, and what went wrong.
+function library.client(tid)
+   local client = {connected = false}
+   client.environment = new_environment(client, tid)
+   local function load()
+      setfenv(host.script, client.environment)()
+      library.export_options(client.environment)
+   end
+   local thread = coroutine.create(function() return xpcall(load, traced) end)
+   debug.setfenv(thread, client.environment)
+   local _, done, problem = coroutine.resume(thread)
+   if coroutine.status(thread) ~= "dead" then
+      return nil, "the script talks to the server before it is asked to run"
+   elseif done ~= true then
+      return nil, message_of(problem)
+   end
+   return client
+end
+
+-- What there is to know of a script before it runs.
+function library.survey(client)
+   local environment, commands = client.environment, {}
+   local cmdline = environment.sysbench.cmdline
+   for name in pairs(cmdline.commands or {}) do
+      commands[#commands + 1] = name
+   end
+   for _, name in ipairs {"prepare", "cleanup", "help"} do
+      if type(environment[name]) == "function" and not cmdline.command_defined(name) then
+         commands[#commands + 1] = name
+      end
+   end
+   table.sort(commands)
+   return {
+      commands = commands, options = library.described_options(cmdline),
+      has_event = type(environment.event) == "function",
+      parallel = cmdline.command_parallel(host.command),
+   }
+end

@@ -1,0 +1,312 @@
+-- Connections, statements, parameters and results, as scripts see them.
+--
+-- Nothing here talks to a server: each exchange is a request that the client's coroutine
+-- yields, and the answer is what it is resumed with: a result, or nil and a failure.
+local host, library = ...
+local ask = host.ask
+local yield = coroutine.yield
+local floor, ceil = math.floor, math.ceil
+
+-- The most that one INSERT of many rows holds, as in sysbench: 512 KiB.
+local BULK_BYTES_MAX = 524288
+
+local types = {
+   NONE = 0, TINYINT = 1, SMALLINT = 2, INT = 3, BIGINT = 4, FLOAT = 5, DOUBLE = 6, TIME = 7,
+   DATE = 8, DATETIME = 9, TIMESTAMP = 10, CHAR = 11, VARCHAR = 12,
+}
+local errors = {NONE = 0, IGNORABLE = 1, FATAL = 2}
+
+-- How values of a type travel: i whole numbers, d doubles, s text; the others not at all.
+local kinds = {
+   [types.TINYINT] = "i", [types.SMALLINT] = "i", [types.INT] = "i", [types.BIGINT] = "i",
+   [types.FLOAT] = "d", [types.DOUBLE] = "d", [types.CHAR] = "s", [types.VARCHAR] = "s",
+}
+
+local result = {}
+result.__index = result
+result.__tostring = function() return "<sql_result>" end
+
+function result:fetch_row()
+   local rows = self.rows
+   if not rows then
+      error("the rows were not kept: nothing in the script was seen to look at them", 2)
+   end
+   self.at = self.at + 1
+   return rows[self.at]
+end
+
+function result:free()
+   return true
+end
+
+-- The results of one answer; the first is handed out, the others wait for `next_result`.
+local function first_of(connection, results)
+   connection.results, connection.at = results, 1
+   local first = results[1]
+   return first and setmetatable(first, result)
+end
+
+local connection = {}
+connection.__index = connection
+connection.__tostring = function() return "<sql_connection>" end
+
+local function must_be_open(self, level)
+   if not self.open then
+      error("attempt to use an already closed connection", level + 1)
+   end
+end
+
+local function answered(self, query, results, failure)
+   if failure then
+      self.error = failure.ignorable and errors.IGNORABLE or errors.FATAL
+      self.sql_errno, self.sql_state = failure.number, failure.state
+      self.sql_errmsg = failure.message
+      -- PostgreSQL's block is void now, and the event begins anew.
+      if failure.ignorable and host.driver == "pgsql" then
+         yield(ask.QUERY, "ROLLBACK")
+      end
+      return self:check_error(nil, query)
+   end
+   self.error = errors.NONE
+   return results and first_of(self, results)
+end
+
+function connection:check_error(found, query)
+   if found ~= nil or self.error == errors.NONE then
+      return found
+   end
+   local description = {
+      connection = self, query = query, sql_errno = self.sql_errno,
+      sql_state = self.sql_state, sql_errmsg = self.sql_errmsg,
+   }
+   local hook = self.client.sysbench.hooks.sql_error_ignorable
+   local fatal = self.error == errors.FATAL
+   if not fatal or type(hook) == "function" and hook(description) then
+      description.errcode = library.errors.RESTART_EVENT
+      error(description, 2)
+   end
+   error(string.format("SQL error, errno = %d, state = '%s': %s",
+                       self.sql_errno, self.sql_state, self.sql_errmsg), 2)
+end
+
+function connection:query(query)
+   must_be_open(self, 2)
+   return answered(self, query, yield(ask.QUERY, query))
+end
+
+function connection:query_row(query)
+   local found = self:query(query)
+   local row = found and found:fetch_row()
+   if not row then
+      return nil
+   end
+   return unpack(row, 1, found.nfields)
+end
+
+function connection:more_results()
+   local results = self.results
+   return results ~= nil and results[self.at + 1] ~= nil
+end
+
+function connection:next_result()
+   self.at = (self.at or 0) + 1
+   local found = self.results and self.results[self.at]
+   return found and setmetatable(found, result)
+end
+
+function connection:disconnect()
+   must_be_open(self, 2)
+   self.open = false
+   self.client.connected = false
+   return true
+end
+
+function connection:reconnect()
+   self.open, self.client.connected = true, true
+   yield(ask.RECONNECT)
+   return true
+end
+
+function connection:bulk_insert_init(query)
+   must_be_open(self, 2)
+   if #query + 1 > BULK_BYTES_MAX then
+      error("the statement is longer than " .. BULK_BYTES_MAX .. " bytes", 2)
+   end
+   self.bulk = {head = query, bytes = #query, rows = {}, count = 0}
+end
+
+local function flush(self)
+   local bulk = self.bulk
+   if bulk.count == 0 then
+      return
+   end
+   local query = bulk.head .. table.concat(bulk.rows, ",", 1, bulk.count)
+   bulk.count, bulk.bytes = 0, #bulk.head
+   answered(self, query, yield(ask.QUERY, query))
+end
+
+function connection:bulk_insert_next(row)
+   local bulk = self.bulk
+   if not bulk then
+      error("attempt to call bulk_insert_next() before bulk_insert_init()", 2)
+   end
+   local comma = bulk.count > 0 and 1 or 0
+   if bulk.bytes + #row + 1 + comma > BULK_BYTES_MAX then
+      if bulk.count == 0 then
+         error("a row is longer than " .. BULK_BYTES_MAX .. " bytes", 2)
+      end
+      flush(self)
+      comma = 0
+   end
+   bulk.count = bulk.count + 1
+   bulk.rows[bulk.count] = row
+   bulk.bytes = bulk.bytes + #row + comma
+end
+
+function connection:bulk_insert_done()
+   if self.bulk then
+      flush(self)
+      self.bulk = nil
+   end
+end
+
+local parameter = {}
+parameter.__index = parameter
+parameter.__tostring = function() return "<sql_param>" end
+
+local function whole(value)
+   local number = tonumber(value)
+   if not number or type(value) == "string" then
+      error("cannot convert '" .. type(value) .. "' to a whole number", 3)
+   end
+   return number < 0 and ceil(number) or floor(number)
+end
+
+function parameter:set(value)
+   local kind = self.kind
+   if value == nil then
+      self.value = nil
+   elseif kind == "i" then
+      self.value = whole(value)
+   elseif kind == "d" then
+      if type(value) ~= "number" then
+         error("cannot convert '" .. type(value) .. "' to a double", 2)
+      end
+      self.value = value
+   else
+      if type(value) ~= "string" then
+         error("cannot convert '" .. type(value) .. "' to text", 2)
+      end
+      self.value = #value > self.length and value:sub(1, self.length) or value
+   end
+end
+
+function parameter:set_rand_str(template)
+   self:set(host.string(template))
+end
+
+local statement = {}
+statement.__index = statement
+statement.__tostring = function() return "<sql_statement>" end
+
+function connection:prepare(query)
+   must_be_open(self, 2)
+   local number, failure = yield(ask.PREPARE, query)
+   if failure then
+      return answered(self, query, nil, failure)
+   end
+   return setmetatable({connection = self, number = number, count = 0}, statement)
+end
+
+function statement:bind_create(kind_of, length)
+   local kind = kinds[kind_of]
+   if not kind then
+      error("Unsupported argument type: " .. tostring(kind_of), 2)
+   end
+   if kind == "s" and type(length) ~= "number" then
+      error("the longest length of a text is missing", 2)
+   end
+   return setmetatable({type = kind_of, kind = kind, length = length}, parameter)
+end
+
+function statement:bind_param(...)
+   local parameters, letters = {...}, {}
+   for place, bound in ipairs(parameters) do
+      letters[place] = bound.kind
+   end
+   self.parameters, self.count = parameters, #parameters
+   yield(ask.BIND, self.number, table.concat(letters))
+end
+
+-- The values of a statement's parameters. Most have few, and need no table on the way.
+local function values(parameters, count)
+   if count == 1 then
+      return parameters[1].value
+   elseif count == 2 then
+      return parameters[1].value, parameters[2].value
+   elseif count == 4 then
+      return parameters[1].value, parameters[2].value, parameters[3].value, parameters[4].value
+   end
+   local all = {}
+   for place = 1, count do
+      all[place] = parameters[place].value
+   end
+   return unpack(all, 1, count)
+end
+
+function statement:execute()
+   local number, count = self.number, self.count
+   if not number then
+      error("attempt to use a closed statement", 2)
+   end
+   if count == 0 then
+      return answered(self.connection, "<prepared statement>", yield(ask.EXECUTE, number))
+   end
+   return answered(self.connection, "<prepared statement>",
+                   yield(ask.EXECUTE, number, values(self.parameters, count)))
+end
+
+function statement:next_result()
+   return self.connection:next_result()
+end
+
+function statement:close()
+   if self.number then
+      yield(ask.CLOSE, self.number)
+      self.number = nil
+   end
+   return true
+end
+
+local driver = {}
+driver.__index = driver
+driver.__tostring = function() return "<sql_driver>" end
+
+function driver:name()
+   return host.driver
+end
+
+function driver:connect()
+   local client = self.client
+   if client.connected then
+      error("a second connection: one connection a client is supported", 2)
+   end
+   client.connected = true
+   return setmetatable({
+      client = client, driver = self, open = true, error = errors.NONE, sql_errno = 0,
+      sql_state = "", sql_errmsg = "",
+   }, connection)
+end
+
+-- `sysbench.sql` of one client.
+function library.sql(client)
+   local sql = {type = types, error = errors}
+   function sql.driver(name)
+      if name ~= nil and name ~= host.driver then
+         error("failed to initialize the DB driver '" .. tostring(name)
+            .. "': the target's is '" .. host.driver .. "'", 2)
+      end
+      return setmetatable({client = client, sname = host.driver}, driver)
+   end
+   return sql
+end

@@ -1,0 +1,29 @@
+//! The language of sysbench: Lua, with its library of connections, chance and options.
+//!
+//! Scripts run unmodified, in LuaJIT. Each client is a coroutine with globals of its own; all
+//! clients of a thread share one Lua state, the compiled script and the library, which is
+//! written anew here (`library/`). What a script asks of a server, it asks by yielding. Of Lua's
+//! own `os`, `io` and `ffi` scripts get what load scripts need, and no more unless they are
+//! trusted.
+
+mod answer;
+mod ask;
+mod counters;
+mod fault;
+mod host;
+mod lane;
+mod laws;
+mod normal;
+mod placeholders;
+mod prepared;
+mod printer;
+mod program;
+mod session;
+mod settings;
+mod statements;
+mod usage;
+
+pub use counters::Counter;
+pub use program::{Program, ScriptOption, compile};
+pub use settings::{Driver, Settings};
+pub use statements::{STATEMENTS_MAX, Statements};

@@ -1,0 +1,93 @@
+//! Parameters in the text of a statement: `?` in scripts, `$1` for PostgreSQL, or the values
+//! themselves where nothing is prepared.
+
+use dbdyno_model::{Value, write_double};
+use std::fmt::Write;
+
+/// Writes the text with each `?` outside of quotes and comments replaced.
+pub(super) fn replaced(sql: &str, mut replace: impl FnMut(usize, &mut String)) -> String {
+    let mut out = String::with_capacity(sql.len() + 16);
+    let mut rest = sql;
+    let mut count = 0;
+    while let Some(symbol) = rest.chars().next() {
+        let skipped = inert_bytes(rest);
+        if skipped > 0 {
+            out.push_str(&rest[..skipped]);
+            rest = &rest[skipped..];
+            continue;
+        }
+        if symbol == '?' {
+            replace(count, &mut out);
+            count += 1;
+        } else {
+            out.push(symbol);
+        }
+        rest = &rest[symbol.len_utf8()..];
+    }
+    out
+}
+
+/// Length of the quotation or comment that begins here; 0 when none does.
+pub(super) fn inert_bytes(rest: &str) -> usize {
+    let quoted = |quote: char| rest[1..].find(quote).map_or(rest.len(), |end| end + 2);
+    match rest.as_bytes() {
+        [b'\'', ..] => quoted('\''),
+        [b'"', ..] => quoted('"'),
+        [b'`', ..] => quoted('`'),
+        [b'-', b'-', ..] => rest.find('\n').unwrap_or(rest.len()),
+        [b'/', b'*', ..] => rest.find("*/").map_or(rest.len(), |end| end + 2),
+        _ => 0,
+    }
+}
+
+/// The text as PostgreSQL prepares it.
+pub(super) fn numbered(sql: &str) -> String {
+    replaced(sql, |place, out| {
+        let _ = write!(out, "${}", place + 1); // a String takes everything
+    })
+}
+
+/// The text with its values in it, in the words of sysbench.
+pub(super) fn filled(sql: &str, values: &[Value]) -> String {
+    replaced(sql, |place, out| write_value(values.get(place).unwrap_or(&Value::Null), out))
+}
+
+fn write_value(value: &Value, out: &mut String) {
+    match value {
+        Value::Null => out.push_str("NULL"),
+        Value::Bool(truth) => out.push_str(if *truth { "true" } else { "false" }),
+        Value::Int(number) => {
+            let _ = write!(out, "{number}");
+        }
+        Value::Double(number) => write_double(out, *number),
+        Value::Text(text) => {
+            out.push('\'');
+            out.push_str(&text.replace('\'', "''"));
+            out.push('\'');
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{filled, numbered};
+    use dbdyno_model::Value;
+
+    #[test]
+    fn question_marks_are_numbered_outside_of_quotes_and_comments() {
+        assert_eq!(numbered("a = ? and b = ?"), "a = $1 and b = $2");
+        assert_eq!(
+            numbered("'?' \"?\" `?` /* ? */ ? -- ?\n?"),
+            "'?' \"?\" `?` /* ? */ $1 -- ?\n$2"
+        );
+        assert_eq!(numbered("'it''s ?' ?"), "'it''s ?' $1");
+        assert_eq!(numbered("ü ? '"), "ü $1 '");
+    }
+
+    #[test]
+    fn values_take_the_place_of_question_marks() {
+        let values = [Value::Int(-1), Value::Text("it's".into()), Value::Null, Value::Double(0.5)];
+        assert_eq!(filled("(?, ?, ?, ?)", &values), "(-1, 'it''s', NULL, 0.5)");
+        assert_eq!(filled("? ?", &[Value::Int(1)]), "1 NULL");
+    }
+}

@@ -1,0 +1,95 @@
+//! The statements that one client has prepared, by their numbers.
+//!
+//! A number that was closed is used again by the next statement: the connection closes the one
+//! under it then, so that a script that prepares and closes for ever fills no memory.
+
+use super::placeholders::filled;
+use dbdyno_model::{StatementId, Value};
+use mlua::{MultiValue, Value as LuaValue};
+
+/// A statement, with the text that is sent.
+#[derive(Debug)]
+pub(super) struct Prepared {
+    pub(super) statement: StatementId,
+    pub(super) sql: String,
+    /// How its values travel, a letter each: as `i`ntegers, `d`oubles or text.
+    kinds: Vec<u8>,
+}
+
+/// All statements of a client.
+#[derive(Debug, Default)]
+pub(super) struct Numbers {
+    taken: Vec<Option<Prepared>>,
+}
+
+impl Numbers {
+    /// Takes the lowest free number for a statement.
+    pub(super) fn take(&mut self, statement: StatementId, sql: String) -> u32 {
+        let prepared = Some(Prepared { statement, sql, kinds: Vec::new() });
+        let free = self.taken.iter().position(Option::is_none);
+        let place = free.unwrap_or(self.taken.len());
+        if place == self.taken.len() {
+            self.taken.push(prepared);
+        } else {
+            self.taken[place] = prepared;
+        }
+        place as u32
+    }
+
+    pub(super) fn close(&mut self, number: u32) {
+        if let Some(place) = self.taken.get_mut(number as usize) {
+            *place = None;
+        }
+    }
+
+    pub(super) fn bind(&mut self, number: u32, kinds: &[u8]) {
+        if let Some(Some(prepared)) = self.taken.get_mut(number as usize) {
+            prepared.kinds = kinds.to_vec();
+        }
+    }
+
+    pub(super) fn get(&self, number: u32) -> Option<&Prepared> {
+        self.taken.get(number as usize)?.as_ref()
+    }
+}
+
+impl Prepared {
+    /// Writes the values that the script gave into `out`, in the types they were bound with.
+    pub(super) fn read_values(&self, given: MultiValue, out: &mut Vec<Value>) {
+        out.clear();
+        let values = given.into_iter().zip(&self.kinds);
+        out.extend(values.map(|(value, kind)| read_value(value, *kind)));
+    }
+
+    /// The text with values in it, where nothing is prepared.
+    pub(super) fn with_values(&self, values: &[Value]) -> String {
+        filled(&self.sql, values)
+    }
+}
+
+fn read_value(value: LuaValue, kind: u8) -> Value {
+    match value {
+        LuaValue::Integer(number) if kind == b'd' => Value::Double(number as f64),
+        LuaValue::Integer(number) => Value::Int(number),
+        LuaValue::Number(number) if kind == b'i' => Value::Int(number as i64),
+        LuaValue::Number(number) => Value::Double(number),
+        LuaValue::String(text) => Value::Text(text.to_string_lossy()),
+        _ => Value::Null,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Numbers;
+    use dbdyno_model::StatementId;
+
+    #[test]
+    fn the_lowest_free_number_is_taken() {
+        let mut numbers = Numbers::default();
+        let take = |numbers: &mut Numbers| numbers.take(StatementId(0), String::new());
+        assert_eq!([take(&mut numbers), take(&mut numbers), take(&mut numbers)], [0, 1, 2]);
+        numbers.close(1);
+        assert!(numbers.get(1).is_none());
+        assert_eq!([take(&mut numbers), take(&mut numbers)], [1, 3]);
+    }
+}

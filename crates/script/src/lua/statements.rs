@@ -1,0 +1,130 @@
+//! The statements of a script, as they come up: nobody knows them before the run.
+//!
+//! Statistics are kept in places that are there from the start, so their number is bounded;
+//! what comes up when all are taken is counted under the last one.
+
+use super::normal::normalise;
+use dbdyno_model::{Statement, StatementId};
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+
+/// How many statements are told apart, the last place for all others included.
+pub const STATEMENTS_MAX: usize = 256;
+
+/// What stands for the statements that found no place.
+const OTHERS: &str = "(other statements)";
+
+/// The statements of a run, shared by all lanes.
+#[derive(Debug, Default)]
+pub struct Statements(Mutex<Known>);
+
+#[derive(Debug, Default)]
+struct Known {
+    places: HashMap<String, StatementId>,
+    list: Vec<Statement>,
+    overflowed: bool,
+}
+
+impl Statements {
+    /// Those that came up so far, from place `from` on: a statement keeps its place, and the
+    /// list only grows.
+    pub fn since(&self, from: usize) -> Vec<Statement> {
+        self.known().list.get(from..).unwrap_or_default().to_vec()
+    }
+
+    /// Whether some are counted together in the last place.
+    pub fn has_overflowed(&self) -> bool {
+        self.known().overflowed
+    }
+
+    /// The words under which the last place is told, once it is needed.
+    pub fn others() -> &'static str {
+        OTHERS
+    }
+
+    fn place_of(&self, normal: &str) -> StatementId {
+        let mut known = self.known();
+        if let Some(place) = known.places.get(normal) {
+            return *place;
+        }
+        if known.list.len() == STATEMENTS_MAX - 1 {
+            known.overflowed = true;
+            return StatementId(STATEMENTS_MAX as u32 - 1);
+        }
+        known.add(normal)
+    }
+
+    fn known(&self) -> std::sync::MutexGuard<'_, Known> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Known {
+    fn add(&mut self, normal: &str) -> StatementId {
+        let place = StatementId(self.list.len() as u32);
+        self.places.insert(normal.to_owned(), place);
+        self.list.push(Statement {
+            script: 0,
+            index: place.0,
+            line: 0,
+            source: normal.to_owned(),
+            sql: normal.to_owned(),
+            parameters: 0,
+        });
+        place
+    }
+}
+
+/// One lane's memory of the statements, so that lanes meet only over new ones.
+#[derive(Debug, Default)]
+pub(super) struct Places {
+    places: HashMap<String, StatementId>,
+    normal: String,
+}
+
+impl Places {
+    /// The place of a text.
+    pub(super) fn of(&mut self, sql: &str, statements: &Statements) -> StatementId {
+        normalise(sql, &mut self.normal);
+        if let Some(place) = self.places.get(self.normal.as_str()) {
+            return *place;
+        }
+        let place = statements.place_of(&self.normal);
+        if self.places.len() < STATEMENTS_MAX {
+            self.places.insert(self.normal.clone(), place);
+        }
+        place
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Places, STATEMENTS_MAX, Statements};
+    use dbdyno_model::StatementId;
+
+    #[test]
+    fn a_statement_has_one_place_in_all_lanes() {
+        let statements = Statements::default();
+        let (mut first, mut second) = (Places::default(), Places::default());
+        assert_eq!(first.of("select 1", &statements), StatementId(0));
+        assert_eq!(first.of("commit", &statements), StatementId(1));
+        assert_eq!(second.of("commit", &statements), StatementId(1));
+        assert_eq!(second.of("select 2", &statements), StatementId(0));
+        let texts: Vec<String> = statements.since(1).into_iter().map(|found| found.sql).collect();
+        assert_eq!(texts, ["commit"]);
+    }
+
+    #[test]
+    fn what_finds_no_place_is_counted_together() {
+        let (statements, mut places) = (Statements::default(), Places::default());
+        for number in 0..STATEMENTS_MAX - 1 {
+            places.of(&format!("select {}", "x".repeat(number)), &statements);
+        }
+        assert!(!statements.has_overflowed());
+        for text in ["one more", "and one", "one more"] {
+            assert_eq!(places.of(text, &statements), StatementId(STATEMENTS_MAX as u32 - 1));
+        }
+        assert!(statements.has_overflowed());
+        assert_eq!(statements.since(0).len(), STATEMENTS_MAX - 1);
+    }
+}

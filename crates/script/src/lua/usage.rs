@@ -1,0 +1,210 @@
+//! Whether a script looks at what its statements give.
+//!
+//! Most load scripts only send. Rows that nobody looks at need not be kept, which is most of
+//! what a client's CPU would do with them. What a text says is read conservatively: rows are
+//! not kept only when each mention of the function is a call whose value is dropped.
+
+/// Whether all mentions of `name` in these texts are calls that stand alone as statements.
+pub(super) fn values_are_dropped<'a>(name: &str, mut texts: impl Iterator<Item = &'a str>) -> bool {
+    texts.all(|text| {
+        let tokens = tokens(text);
+        (0..tokens.len()).all(|place| match tokens[place] {
+            Token::Name(found) if found == name => stands_alone(&tokens, place),
+            Token::Text(text) => !text.contains(name),
+            _ => true,
+        })
+    })
+}
+
+/// A word, a symbol or a text of the language; comments and blanks are none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Token<'a> {
+    Name(&'a str),
+    Text(&'a str),
+    Symbol(char),
+}
+
+/// Words after which an expression stands, so that a call's value is used.
+const BEFORE_VALUES: [&str; 9] =
+    ["return", "and", "or", "not", "if", "elseif", "while", "until", "in"];
+
+/// Whether the method at this place is called, and the call is a statement.
+fn stands_alone(tokens: &[Token<'_>], place: usize) -> bool {
+    let called = tokens.get(place + 1) == Some(&Token::Symbol('('));
+    let method = place > 0 && matches!(tokens[place - 1], Token::Symbol(':' | '.'));
+    called
+        && method
+        && match end_of_brackets(tokens, place + 1) {
+            Some(end) => drops_value_after(tokens, end) && drops_value_before(tokens, place),
+            None => false,
+        }
+}
+
+/// The token after the bracket that closes the one at `open`.
+fn end_of_brackets(tokens: &[Token<'_>], open: usize) -> Option<usize> {
+    let mut depth = 0;
+    for (place, token) in tokens.iter().enumerate().skip(open) {
+        match token {
+            Token::Symbol('(' | '[' | '{') => depth += 1,
+            Token::Symbol(')' | ']' | '}') => depth -= 1,
+            _ => {}
+        }
+        if depth == 0 {
+            return Some(place + 1);
+        }
+    }
+    None
+}
+
+/// The call must be followed by the begin of another statement, or by the end of a block.
+fn drops_value_after(tokens: &[Token<'_>], end: usize) -> bool {
+    match tokens.get(end) {
+        None | Some(Token::Symbol(';')) => true,
+        Some(Token::Name(word)) => !matches!(*word, "and" | "or" | "then"),
+        Some(_) => false,
+    }
+}
+
+/// What the method is called on must be the begin of a statement.
+fn drops_value_before(tokens: &[Token<'_>], method: usize) -> bool {
+    match begin_of_prefix(tokens, method).checked_sub(1).map(|before| tokens[before]) {
+        None | Some(Token::Symbol(';' | ')') | Token::Text(_)) => true,
+        Some(Token::Name(word)) => !BEFORE_VALUES.contains(&word),
+        Some(Token::Symbol(symbol)) => symbol == ']' || symbol == '}',
+    }
+}
+
+/// Where `a.b[c]:method` begins: back over names, dots, colons and brackets.
+fn begin_of_prefix(tokens: &[Token<'_>], method: usize) -> usize {
+    let mut place = method;
+    while place >= 2 && matches!(tokens[place - 1], Token::Symbol(':' | '.')) {
+        place -= 2;
+        while matches!(tokens[place], Token::Symbol(']' | ')')) {
+            let Some(open) = begin_of_brackets(tokens, place) else { return place };
+            let Some(before) = open.checked_sub(1) else { return open };
+            place = before;
+        }
+    }
+    place
+}
+
+/// The bracket that the one at `close` closes.
+fn begin_of_brackets(tokens: &[Token<'_>], close: usize) -> Option<usize> {
+    let mut depth = 0;
+    for place in (0..=close).rev() {
+        match tokens[place] {
+            Token::Symbol(')' | ']' | '}') => depth += 1,
+            Token::Symbol('(' | '[' | '{') => depth -= 1,
+            _ => {}
+        }
+        if depth == 0 {
+            return Some(place);
+        }
+    }
+    None
+}
+
+fn tokens(text: &str) -> Vec<Token<'_>> {
+    let mut found = Vec::new();
+    let mut rest = text;
+    while let Some(symbol) = rest.chars().next() {
+        let (token, length) = next_token(rest, symbol);
+        found.extend(token);
+        rest = &rest[length..];
+    }
+    found
+}
+
+fn next_token(rest: &str, symbol: char) -> (Option<Token<'_>>, usize) {
+    if let Some(comment) = rest.strip_prefix("--") {
+        let length = long_bracket(comment)
+            .map_or_else(|| comment.find('\n').unwrap_or(comment.len()), |(_, end)| end);
+        return (None, 2 + length);
+    }
+    if let Some((begin, end)) = long_bracket(rest) {
+        return (Some(Token::Text(&rest[begin..end])), end);
+    }
+    match symbol {
+        '\'' | '"' => {
+            let end = quoted_bytes(rest, symbol);
+            (Some(Token::Text(&rest[..end])), end)
+        }
+        _ if symbol.is_ascii_alphanumeric() || symbol == '_' => {
+            let is_part = |next: char| next.is_ascii_alphanumeric() || next == '_';
+            let end = rest.find(|next| !is_part(next)).unwrap_or(rest.len());
+            (Some(Token::Name(&rest[..end])), end)
+        }
+        _ if symbol.is_whitespace() => (None, symbol.len_utf8()),
+        _ => (Some(Token::Symbol(symbol)), symbol.len_utf8()),
+    }
+}
+
+/// Begin and end of the contents of `[[…]]` or `[==[…]==]`.
+fn long_bracket(rest: &str) -> Option<(usize, usize)> {
+    let level = rest.strip_prefix('[')?.find(|symbol| symbol != '=')?;
+    let contents = rest[1 + level..].strip_prefix('[')?;
+    let closing = format!("]{}]", "=".repeat(level));
+    let begin = 2 + level;
+    let end = contents.find(&closing).map_or(rest.len(), |end| begin + end + closing.len());
+    Some((begin, end))
+}
+
+fn quoted_bytes(rest: &str, quote: char) -> usize {
+    let mut escaped = false;
+    for (place, symbol) in rest.char_indices().skip(1) {
+        if !escaped && symbol == quote {
+            return place + 1;
+        }
+        escaped = !escaped && symbol == '\\';
+    }
+    rest.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::values_are_dropped;
+
+    #[test]
+    fn a_call_that_stands_alone_drops_its_value() {
+        for text in [
+            "",
+            "stmt:execute()",
+            "stmt[t].begin:execute() stmt[t][key]:execute()",
+            "if x then stmt:execute() else stmt:execute() end",
+            "for i = 1, 2 do stmt:execute(f(i)) end",
+            "x = f(1)\nstmt:execute()\nlocal y = 2",
+            "x = t[1] stmt:execute(); y = \"a\" stmt:execute()",
+            "function event() stmt:execute() end",
+            "-- rs = stmt:execute()\n--[[ return stmt:execute() ]] stmt:execute()",
+            "os.execute(\"sleep 1\")",
+        ] {
+            assert!(values_are_dropped("execute", [text].into_iter()), "{text}");
+        }
+    }
+
+    #[test]
+    fn any_other_mention_may_use_it() {
+        for text in [
+            "rs = stmt:execute()",
+            "local rs = stmt[t].point:execute()",
+            "return stmt:execute()",
+            "f(stmt:execute())",
+            "f(1, stmt:execute())",
+            "t = {stmt:execute()}",
+            "t[stmt:execute()] = 1",
+            "if stmt:execute() then end",
+            "x = a and stmt:execute()",
+            "x = a and b[1]:execute()",
+            "stmt:execute():fetch_row()",
+            "x = 1 + stmt:execute()",
+            "local run = stmt.execute",
+            "stmt[\"execute\"](stmt)",
+            "loadstring([[rs = stmt:execute()]])()",
+            "stmt:execute(",
+            "while stmt:execute() do end",
+            "stmt:execute() .. ''",
+        ] {
+            assert!(!values_are_dropped("execute", [text].into_iter()), "{text}");
+        }
+    }
+}

@@ -1,0 +1,233 @@
+//! A made-up server: takes what a session asks for, answers it, and writes it down.
+
+use dbdyno_model::{
+    FailureClass, Nanos, PreparedId, Purpose, Reply, Request, ResultSet, Script, ServerError,
+    Stream, Value,
+};
+use dbdyno_script::lua::{Driver, Program, Settings, compile};
+use dbdyno_script::{Fault, Problem, Resume, Session, Step};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
+thread_local! {
+    static PRINTED: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
+}
+
+fn remember(line: &str) {
+    PRINTED.with_borrow_mut(|lines| lines.push(line.to_owned()));
+}
+
+/// What scripts have printed on this thread since the last call.
+pub(crate) fn printed() -> Vec<String> {
+    PRINTED.take()
+}
+
+pub(crate) fn settings() -> Settings {
+    Settings {
+        command: "run".into(),
+        path: "test.lua".into(),
+        arguments: BTreeMap::new(),
+        modules: BTreeMap::new(),
+        driver: Driver::Mysql,
+        prepares: true,
+        clients: 1,
+        seed: 7,
+        allow_unsafe: false,
+        print: remember,
+    }
+}
+
+/// The same with options, given as `name=text`.
+pub(crate) fn with_options(options: &[&str]) -> Settings {
+    let parsed = options.iter().map(|option| match option.split_once('=') {
+        Some((name, text)) => (name.into(), text.into()),
+        None => ((*option).into(), String::new()),
+    });
+    Settings { arguments: parsed.collect(), ..settings() }
+}
+
+pub(crate) fn program_with(text: &str, settings: Settings) -> Result<Program, Vec<Problem>> {
+    let script = Script { name: "test.lua".into(), weight: 1, text: text.into() };
+    compile(&script, settings)
+}
+
+pub(crate) fn program(text: &str) -> Program {
+    program_with(text, settings()).expect("a script without problems")
+}
+
+/// The one problem of a script.
+pub(crate) fn problem_of(text: &str, settings: Settings) -> String {
+    let problems = program_with(text, settings).expect_err("a problem");
+    assert_eq!(problems.len(), 1);
+    problems[0].to_string()
+}
+
+/// What the server answers to a request.
+pub(crate) enum Answer {
+    /// So many rows affected.
+    Affected(u64),
+    /// Rows of text.
+    Rows(Vec<Vec<Option<&'static str>>>),
+    /// Several results of rows.
+    Results(Vec<Vec<Vec<Option<&'static str>>>>),
+    /// An error with this code.
+    Error(&'static str),
+}
+
+/// Answers every request alike.
+pub(crate) fn nothing(_: &str) -> Answer {
+    Answer::Affected(0)
+}
+
+/// A client and its server.
+pub(crate) struct Client<'a> {
+    pub(crate) session: Box<dyn Session>,
+    server: Box<dyn FnMut(&str) -> Answer + 'a>,
+    /// Everything that was asked for, as text.
+    pub(crate) asked: Vec<String>,
+    /// The same, as it goes into [`stop_at`](Self::stop_at).
+    number: u64,
+}
+
+impl<'a> Client<'a> {
+    pub(crate) fn new(program: &Program, server: impl FnMut(&str) -> Answer + 'a) -> Self {
+        let session = program.sessions([0].into_iter()).expect("a lane").remove(0);
+        Self::of(session, server)
+    }
+
+    pub(crate) fn of(session: Box<dyn Session>, server: impl FnMut(&str) -> Answer + 'a) -> Self {
+        Self { session, server: Box::new(server), asked: Vec::new(), number: 0 }
+    }
+
+    /// Enters, runs so many events and leaves; gives what was asked for.
+    pub(crate) fn live(mut self, events: u64) -> Result<Vec<String>, Fault> {
+        self.enter()?;
+        for _ in 0..events {
+            self.event()?;
+        }
+        self.leave()?;
+        Ok(self.asked)
+    }
+
+    pub(crate) fn enter(&mut self) -> Result<(), Fault> {
+        assert!(self.session.enter(chance(u64::MAX)));
+        self.to_the_end()
+    }
+
+    pub(crate) fn event(&mut self) -> Result<(), Fault> {
+        self.begin();
+        self.to_the_end()
+    }
+
+    pub(crate) fn begin(&mut self) {
+        self.session.begin(0, chance(self.number));
+        self.number += 1;
+    }
+
+    pub(crate) fn leave(&mut self) -> Result<(), Fault> {
+        assert!(self.session.leave(chance(u64::MAX - 1)));
+        self.to_the_end()
+    }
+
+    /// Takes the session on until it says that it is done.
+    pub(crate) fn to_the_end(&mut self) -> Result<(), Fault> {
+        let mut answer = None;
+        while let Some(next) = self.step(answer)? {
+            answer = next;
+        }
+        Ok(())
+    }
+
+    /// One step; none at the end, else the answer that the next step needs, if any.
+    fn step(&mut self, answer: Option<Answer>) -> Result<Option<Option<Answer>>, Fault> {
+        let step = resume(&mut *self.session, answer)?;
+        let Step::Ask(request) = step else {
+            let ends = matches!(step, Step::Done | Step::Stop);
+            match step {
+                Step::Done => {}
+                Step::Sleep(Nanos(pause)) => self.asked.push(format!("sleep {pause} ns")),
+                other => self.asked.push(format!("{other:?}").to_lowercase()),
+            }
+            return Ok((!ends).then_some(None));
+        };
+        let told = describe(&request);
+        let answer = match request {
+            Request::Prepare { sql, .. } | Request::Execute { sql, .. } => (self.server)(sql),
+            Request::Text { sql, .. } => (self.server)(sql),
+            _ => unreachable!("no pipelines here"),
+        };
+        self.asked.push(told);
+        Ok(Some(Some(answer)))
+    }
+
+    /// The first request of a transaction that is then given up.
+    pub(crate) fn first_request(&mut self) -> String {
+        match self.session.resume(Resume::Continue).expect("no fault") {
+            Step::Ask(request) => describe(&request),
+            other => format!("{other:?}"),
+        }
+    }
+}
+
+fn resume(session: &mut dyn Session, answer: Option<Answer>) -> Result<Step<'_>, Fault> {
+    let Some(answer) = answer else { return session.resume(Resume::Continue) };
+    let error = match &answer {
+        Answer::Error(code) => Some(ServerError {
+            class: FailureClass::Other,
+            code: (*code).into(),
+            message: format!("error {code}"),
+        }),
+        _ => None,
+    };
+    let results = match &answer {
+        Answer::Rows(rows) => vec![result_set(rows)],
+        Answer::Results(results) => results.iter().map(|rows| result_set(rows)).collect(),
+        Answer::Affected(_) | Answer::Error(_) => Vec::new(),
+    };
+    let rows_affected = if let Answer::Affected(count) = answer { count } else { 0 };
+    session.resume(Resume::Reply(&Reply {
+        error: error.as_ref(),
+        rows_returned: results.iter().map(|result| result.row_count).sum(),
+        results: &results,
+        rows_affected,
+        in_transaction: false,
+    }))
+}
+
+fn result_set(rows: &[Vec<Option<&str>>]) -> ResultSet {
+    let width = rows.first().map_or(1, Vec::len);
+    let own = |value: &Option<&str>| value.map(str::to_owned);
+    ResultSet {
+        columns: (0..width).map(|column| format!("c{column}")).collect(),
+        row_count: rows.len() as u64,
+        rows: rows.iter().map(|row| row.iter().map(own).collect()).collect(),
+    }
+}
+
+pub(crate) fn chance(number: u64) -> Stream {
+    Stream::keyed(7, Purpose::Script, 0, number)
+}
+
+fn describe(request: &Request<'_>) -> String {
+    match request {
+        Request::Text { sql, .. } => (*sql).to_owned(),
+        Request::Prepare { prepared: PreparedId(number), sql, .. } => {
+            format!("prepare {number}: {sql}")
+        }
+        Request::Execute { prepared: PreparedId(number), parameters, .. } => {
+            let values: Vec<String> = parameters.iter().map(describe_value).collect();
+            format!("execute {number} ({})", values.join(", "))
+        }
+        other => format!("{other:?}"),
+    }
+}
+
+fn describe_value(value: &Value) -> String {
+    match value {
+        Value::Null => "NULL".into(),
+        Value::Bool(truth) => truth.to_string(),
+        Value::Int(number) => number.to_string(),
+        Value::Double(number) => format!("{number:?}"),
+        Value::Text(text) => format!("'{text}'"),
+    }
+}

@@ -1,0 +1,87 @@
+//! What a script may reach beyond the library, and what only a trusted one may.
+
+use crate::driver::{Client, nothing, printed, program, program_with, settings};
+use dbdyno_script::lua::Settings;
+
+/// What one event of a script prints.
+fn told(body: &str, settings: Settings) -> Vec<String> {
+    let text = format!("ffi = require('ffi')\nfunction event() {body} end");
+    let program = program_with(&text, settings).expect("no problem");
+    Client::new(&program, nothing).live(1).expect("no fault");
+    printed()
+}
+
+#[test]
+fn what_reaches_the_machine_is_refused_by_name() {
+    for (body, what) in [
+        ("io.open('/etc/passwd')", "io.open"),
+        ("os.remove('/tmp/x')", "os.remove"),
+        ("os.exit()", "os.exit"),
+        ("ffi.new('int[1]')", "ffi.new"),
+        ("ffi.C.system('id')", "ffi.C.system"),
+        ("os.execute('id')", "os.execute"),
+    ] {
+        let told = told(&format!("print(pcall(function() {body} end))"), settings());
+        assert!(told[0].contains(what) && told[0].contains("--allow-unsafe-lua"), "{told:?}");
+    }
+}
+
+#[test]
+fn harmless_parts_are_there() {
+    let body = "print(os.getenv('HOME'), type(os.time()), type(os.clock()), #os.date('%Y'), \
+                os.difftime(2, 1), bit.band(7, 2), jit.os ~= nil)";
+    assert_eq!(told(body, settings()), ["nil\tnumber\tnumber\t4\t1\t2\ttrue"]);
+}
+
+#[test]
+fn the_states_own_globals_cannot_be_had() {
+    let body = "for _, f in ipairs{print, math.random, sysbench.rand.uniform, 1, 0, string.rep} do \
+                local env = getfenv(f) print(env.ffi ~= nil and env.io == io, env.debug ~= nil and env.debug.getregistry) end \
+                print(debug.getregistry, package.loadlib, loadfile)";
+    let lines = told(body, settings());
+    assert!(lines[..6].iter().all(|line| !line.contains("function")), "{lines:?}");
+    assert_eq!(lines[6], "nil\tnil\tnil");
+}
+
+#[test]
+fn byte_code_is_not_loaded() {
+    let body = "print(loadstring(string.dump(function() end))) print(load(string.dump(event)))";
+    assert_eq!(told(body, settings()), ["nil\tbyte code is not loaded"; 2]);
+}
+
+#[test]
+fn text_is_loaded_into_the_scripts_own_globals() {
+    let body =
+        "x = 5 print(loadstring('y = x + 1 return y')(), y, load(function() return nil end))";
+    assert!(told(body, settings())[0].starts_with("6\t6\tfunction"));
+}
+
+#[test]
+fn trusted_scripts_have_everything() {
+    let trusted = Settings { allow_unsafe: true, ..settings() };
+    let body = "local f = io.open('/proc/self/status') print(f:read('*l') ~= nil) f:close() \
+                print(ffi.new('int[2]')[1], type(os.getenv('PATH')), type(debug.getinfo)) \
+                ffi.cdef[[int getpid(void);]] print(ffi.C.getpid() > 0, ffi.C.SB_CNT_ERROR)";
+    assert_eq!(told(body, trusted), ["true", "0\tstring\tfunction", "true\t4"]);
+}
+
+#[test]
+fn modules_come_from_the_settings_alone() {
+    let module = "function helper() return 'helped' end return {answer = 42}";
+    let modules = [("lib.util", module), ("common", "common = true")];
+    let modules = modules.map(|(name, text)| (name.to_owned(), text.to_owned())).into();
+    let text = "local m = require('lib.util') local again = require('lib.util') dofile('some/where/common.lua') \
+                function event() print(m.answer, m == again, helper(), common, package.loaded['lib.util'] == m) end";
+    let program = program_with(text, Settings { modules, ..settings() }).expect("no problem");
+    Client::new(&program, nothing).live(1).expect("no fault");
+    assert_eq!(printed(), ["42\ttrue\thelped\ttrue\ttrue"]);
+    let missing = crate::driver::problem_of("require('nowhere')", settings());
+    assert!(missing.contains("module 'nowhere' not found: no file 'nowhere.lua'"), "{missing}");
+}
+
+#[test]
+fn a_first_line_for_the_shell_is_passed_over() {
+    let text = "#!/usr/bin/env sysbench\nfunction event() error('here') end";
+    let fault = Client::new(&program(text), nothing).live(1).expect_err("a fault");
+    assert_eq!(fault.line, 2);
+}

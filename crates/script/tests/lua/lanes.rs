@@ -1,0 +1,41 @@
+//! Many clients of one lane: apart where they must be, together where memory counts.
+
+use crate::driver::{Client, nothing, printed, program_with, settings};
+use dbdyno_script::lua::Settings;
+
+#[test]
+fn globals_of_clients_are_apart() {
+    let text = "count = 0 \
+                function thread_init(tid) mine = tid end \
+                function event() count = count + 1 print(mine, sysbench.tid, count, _G.count) end";
+    let program = program_with(text, Settings { clients: 2, ..settings() }).expect("no problem");
+    let mut clients: Vec<Client<'_>> = program
+        .sessions(0..2)
+        .expect("a lane")
+        .into_iter()
+        .map(|session| Client::of(session, nothing))
+        .collect();
+    for client in &mut clients {
+        client.enter().expect("no fault");
+    }
+    for client in [0, 1, 1, 0] {
+        clients[client].event().expect("no fault");
+    }
+    assert_eq!(printed(), ["0\t0\t1\t1", "1\t1\t1\t1", "1\t1\t2\t2", "0\t0\t2\t2"]);
+}
+
+#[test]
+fn sessions_may_be_sent_to_any_thread() {
+    let text = "function event() con = con or sysbench.sql.driver():connect() con:query('x') end";
+    let program = program_with(text, Settings { clients: 4, ..settings() }).expect("no problem");
+    let sessions = program.sessions(0..4).expect("a lane");
+    let threads: Vec<_> = sessions
+        .into_iter()
+        .map(|session| {
+            std::thread::spawn(move || Client::of(session, nothing).live(500).expect("no fault"))
+        })
+        .collect();
+    for thread in threads {
+        assert_eq!(thread.join().expect("no panic").len(), 500);
+    }
+}

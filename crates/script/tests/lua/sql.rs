@@ -1,0 +1,276 @@
+//! Connections, statements, parameters, results and errors.
+
+use crate::driver::{Answer, Client, nothing, printed, program, program_with, settings};
+use dbdyno_script::lua::{Counter, Driver, Settings};
+
+fn server(sql: &str) -> Answer {
+    match sql {
+        "two rows" => Answer::Rows(vec![vec![Some("1"), None], vec![Some("2"), Some("b")]]),
+        "no rows" => Answer::Rows(vec![]),
+        "two results" => Answer::Results(vec![vec![vec![Some("1")]], vec![vec![Some("2")]]]),
+        "update" => Answer::Affected(3),
+        _ => Answer::Affected(0),
+    }
+}
+
+/// What one event prints, with a connection `con` at hand.
+fn event(body: &str) -> Vec<String> {
+    let text = format!(
+        "function thread_init() con = sysbench.sql.driver():connect() end\n\
+         function event() {body} end"
+    );
+    Client::new(&program(&text), server).live(1).expect("no fault");
+    printed()
+}
+
+#[test]
+fn rows_are_fetched_one_by_one() {
+    let lines = event(
+        "local rs = con:query('two rows') print(rs.nrows, rs.nfields) \
+         local row = rs:fetch_row() print(row[1], row[2]) row = rs:fetch_row() print(unpack(row)) \
+         print(rs:fetch_row()) rs:free()",
+    );
+    assert_eq!(lines, ["2\t2", "1\tnil", "2\tb", "nil"]);
+}
+
+#[test]
+fn a_query_without_rows_gives_none() {
+    assert_eq!(event("print(con:query('update'), con:query('no rows').nrows)"), ["nil\t0"]);
+}
+
+#[test]
+fn the_first_row_comes_at_once() {
+    assert_eq!(event("print(con:query_row('two rows'))"), ["1\tnil"]);
+    assert_eq!(event("print(con:query_row('no rows'), con:query_row('update'))"), ["nil\tnil"]);
+}
+
+#[test]
+fn further_results_wait_for_their_turn() {
+    let lines = event(
+        "local rs = con:query('two results') print(rs:fetch_row()[1], con:more_results()) \
+         rs = con:next_result() print(rs:fetch_row()[1], con:more_results(), con:next_result())",
+    );
+    assert_eq!(lines, ["1\ttrue", "2\tfalse\tnil"]);
+}
+
+#[test]
+fn a_prepared_statement_sends_what_its_parameters_hold() {
+    let program = program(
+        "function thread_init() \
+           con = sysbench.sql.driver():connect() local t = sysbench.sql.type \
+           stmt = con:prepare('update t set a = ?, b = ?, c = ? where id = ?') \
+           a, b = stmt:bind_create(t.INT), stmt:bind_create(t.CHAR, 3) \
+           c, d = stmt:bind_create(t.DOUBLE), stmt:bind_create(t.BIGINT) \
+           stmt:bind_param(a, b, c, d) end \
+         function event() a:set(1.9) b:set('text') c:set(2) d:set(nil) stmt:execute() \
+           b:set_rand_str('x-x') a:set(-1.9) d:set(5) stmt:execute() end \
+         function thread_done() stmt:close() con:disconnect() end",
+    );
+    let asked = Client::new(&program, nothing).live(1).expect("no fault");
+    assert_eq!(
+        asked,
+        [
+            "prepare 0: update t set a = ?, b = ?, c = ? where id = ?",
+            "execute 0 (1, 'tex', 2.0, NULL)",
+            "execute 0 (-1, 'x-x', 2.0, 5)",
+        ]
+    );
+}
+
+#[test]
+fn postgresql_numbers_its_parameters() {
+    let postgres = Settings { driver: Driver::Pgsql, ..settings() };
+    let text = "function event() local drv = sysbench.sql.driver('pgsql') print(drv:name()) \
+                local con = drv:connect() con:prepare('select ?, ?') con:disconnect() end";
+    let program = program_with(text, postgres).expect("no problem");
+    let asked = Client::new(&program, nothing).live(1).expect("no fault");
+    assert_eq!(asked, ["prepare 0: select $1, $2"]);
+    assert_eq!(printed(), ["pgsql"]);
+}
+
+#[test]
+fn without_preparing_values_stand_in_the_text() {
+    let text = "function event() local con = sysbench.sql.driver():connect() \
+                local stmt = con:prepare('select ?, ?') local t = sysbench.sql.type \
+                local a, b = stmt:bind_create(t.INT), stmt:bind_create(t.VARCHAR, 10) \
+                stmt:bind_param(a, b) a:set(1) b:set('it') stmt:execute() con:disconnect() end";
+    let program = program_with(text, Settings { prepares: false, ..settings() }).unwrap();
+    let asked = Client::new(&program, nothing).live(1).expect("no fault");
+    assert_eq!(asked, ["select 1, 'it'"]);
+}
+
+#[test]
+fn the_number_of_a_closed_statement_is_used_again() {
+    let text = "function event() con = con or sysbench.sql.driver():connect() \
+                local a, b = con:prepare('a'), con:prepare('b') a:close() con:prepare('c') end";
+    let asked = Client::new(&program(text), nothing).live(1).expect("no fault");
+    assert_eq!(asked, ["prepare 0: a", "prepare 1: b", "prepare 0: c"]);
+}
+
+#[test]
+fn many_rows_travel_together() {
+    let lines = event(
+        "con:bulk_insert_init('insert into t values') \
+         for i = 1, 3 do con:bulk_insert_next('(' .. i .. ')') end con:bulk_insert_done() \
+         con:bulk_insert_done() print(pcall(con.bulk_insert_next, con, '(1)'))",
+    );
+    assert!(lines[0].contains("before bulk_insert_init()"), "{lines:?}");
+    let text = "function event() local con = sysbench.sql.driver():connect() \
+                con:bulk_insert_init('insert into t values') \
+                local row = '(\\'' .. string.rep('x', 200000) .. '\\')' \
+                for i = 1, 5 do con:bulk_insert_next(row) end con:bulk_insert_done() end";
+    let asked = Client::new(&program(text), nothing).live(1).expect("no fault");
+    let lengths: Vec<usize> = asked.iter().map(String::len).collect();
+    assert_eq!(lengths, [400_029, 400_029, 200_024]);
+}
+
+#[test]
+fn an_ignorable_error_begins_the_event_anew() {
+    let text = "function sysbench.hooks.before_restart_event(e) \
+                  print(e.sql_errno, e.sql_state, e.sql_errmsg, e.query, e.connection == con) end \
+                function thread_init() con = sysbench.sql.driver():connect() end \
+                function event() con:query('begin') con:query('update') end";
+    let mut tries = 0;
+    let deadlock_twice = |sql: &str| {
+        tries += u32::from(sql == "update");
+        if sql == "update" && tries < 3 { Answer::Error("1213") } else { Answer::Affected(1) }
+    };
+    let program = program(text);
+    let asked = Client::new(&program, deadlock_twice).live(1).expect("no fault");
+    let again = ["begin", "update", "restart"];
+    assert_eq!(asked, [&again[..], &again, &again[..2]].concat());
+    assert_eq!(printed(), ["1213\t40001\terror 1213\tupdate\ttrue"; 2]);
+    let counts = [Counter::Error, Counter::Write, Counter::Other, Counter::Read];
+    assert_eq!(counts.map(|counter| program.count(counter)), [2, 4, 0, 0]);
+}
+
+#[test]
+fn on_postgresql_the_block_is_rolled_back_first() {
+    let text = "function event() con = con or sysbench.sql.driver():connect() con:query('x') end";
+    let postgres = Settings { driver: Driver::Pgsql, ..settings() };
+    let mut first = true;
+    let once = |sql: &str| {
+        let fails = sql == "x" && std::mem::take(&mut first);
+        if fails { Answer::Error("23505") } else { Answer::Affected(0) }
+    };
+    let program = program_with(text, postgres).unwrap();
+    let asked = Client::new(&program, once).live(1).expect("no fault");
+    assert_eq!(asked, ["x", "ROLLBACK", "restart", "x"]);
+}
+
+#[test]
+fn a_hook_can_make_an_error_ignorable() {
+    let text = "function sysbench.hooks.sql_error_ignorable(e) return e.sql_errno == 1062 end \
+                function event() con = con or sysbench.sql.driver():connect() con:query('x') end";
+    let mut codes = vec!["1062", "1146"];
+    let fails = |_: &str| codes.pop().map_or(Answer::Affected(0), Answer::Error);
+    let fault = Client::new(&program(text), fails).live(1).expect_err("a fault");
+    assert_eq!(
+        fault.message,
+        "test.lua:1: SQL error, errno = 1146, state = '42S02': error 1146\n\
+                               \ttest.lua:1: in function <test.lua:1>"
+    );
+    let mut codes = vec!["1062"];
+    let fails = |_: &str| codes.pop().map_or(Answer::Affected(0), Answer::Error);
+    assert_eq!(Client::new(&program(text), fails).live(1).unwrap(), ["x", "restart", "x"]);
+}
+
+#[test]
+fn a_script_may_catch_errors_itself() {
+    let text = "function event() con = con or sysbench.sql.driver():connect() \
+                while not pcall(function() con:query('x') end) do con:query('rollback') end end";
+    let mut fails = vec!["1062", "1213"];
+    let server = |sql: &str| match sql {
+        "x" => fails.pop().map_or(Answer::Affected(0), Answer::Error),
+        _ => Answer::Affected(0),
+    };
+    let asked = Client::new(&program(text), server).live(1).expect("no fault");
+    assert_eq!(asked, ["x", "rollback", "x", "rollback", "x"]);
+}
+
+#[test]
+fn what_cannot_be_prepared_is_an_error_where_it_is_prepared() {
+    let text = "function event() con = con or sysbench.sql.driver():connect() \
+                print(pcall(con.prepare, con, 'nonsense')) con:prepare('sense') end";
+    let server = |sql: &str| match sql {
+        "nonsense" => Answer::Error("1064"),
+        _ => Answer::Affected(0),
+    };
+    let asked = Client::new(&program(text), server).live(1).expect("no fault");
+    assert_eq!(asked, ["prepare 0: nonsense", "prepare 0: sense"]);
+    assert!(printed()[0].contains("errno = 1064, state = '42000'"));
+}
+
+#[test]
+fn values_of_a_wrong_type_are_refused() {
+    let lines = event(
+        "local stmt = con:prepare('x') local t = sysbench.sql.type \
+         local function try(...) local ok, message = pcall(...) print((message:gsub('^test.lua:1: ', ''))) end \
+         try(stmt.bind_create, stmt, t.DATE) try(stmt.bind_create, stmt, t.CHAR) \
+         local int, text = stmt:bind_create(t.INT), stmt:bind_create(t.CHAR, 2) \
+         try(int.set, int, 'x') try(int.set, int, {}) try(text.set, text, 5)",
+    );
+    assert_eq!(
+        lines,
+        [
+            "Unsupported argument type: 8",
+            "the longest length of a text is missing",
+            "cannot convert 'string' to a whole number",
+            "cannot convert 'table' to a whole number",
+            "cannot convert 'number' to text",
+        ]
+    );
+}
+
+#[test]
+fn a_client_has_one_connection_at_a_time() {
+    let lines = event(
+        "local drv = sysbench.sql.driver() print(pcall(drv.connect, drv)) con:disconnect() \
+         print(pcall(con.query, con, 'x')) con = drv:connect() con:query('y') con:reconnect()",
+    );
+    assert!(lines[0].contains("one connection a client is supported"), "{lines:?}");
+    assert!(lines[1].contains("already closed connection"), "{lines:?}");
+}
+
+#[test]
+fn an_event_that_was_given_up_does_not_stand_in_the_way() {
+    let text = "function event() local con = sysbench.sql.driver():connect() \
+                con:query('a') con:query('b') con:disconnect() end";
+    let program = program(text);
+    let mut client = Client::new(&program, nothing);
+    client.enter().unwrap();
+    client.begin();
+    assert_eq!(client.first_request(), "a");
+    client.event().expect("the connection of the lost event is void");
+    assert_eq!(client.asked, ["a", "b"]);
+}
+
+#[test]
+fn rows_that_nobody_looks_at_are_not_asked_for() {
+    use dbdyno_model::{Keep, Request};
+    use dbdyno_script::{Resume, Step};
+    for (text, expected) in [("con:query('x')", Keep::None), ("rs = con:query('x')", Keep::AllRows)]
+    {
+        let text =
+            format!("function event() con = con or sysbench.sql.driver():connect() {text} end");
+        let mut client = Client::new(&program(&text), nothing);
+        client.enter().unwrap();
+        client.begin();
+        match client.session.resume(Resume::Continue) {
+            Ok(Step::Ask(Request::Text { keep, .. })) => assert_eq!(keep, expected),
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+#[test]
+fn statements_are_counted_under_their_form() {
+    let text = "function event() con = con or sysbench.sql.driver():connect() \
+                for i = 1, 3 do con:query('select ' .. i .. ' from t' .. i) end \
+                con:prepare('select ? from t7'):close() con:query('commit') end";
+    let program = program(text);
+    Client::new(&program, nothing).live(2).expect("no fault");
+    let known = program.statements().since(0);
+    let texts: Vec<&str> = known.iter().map(|statement| statement.source.as_str()).collect();
+    assert_eq!(texts, ["select ? from t#", "commit"]);
+}
