@@ -37,8 +37,8 @@ def test_more_clients_than_tellers_tellers_shield_branches():
     assert words(finding) == snapshot("""\
 critical: Row-lock convoy: pgbench_tellers shields pgbench_branches
 The 10 rows of pgbench_tellers let at most 10 of 16 clients past to the 1 row of
-pgbench_branches (held for 400 µs each time: at most 2 500 TPS, measured 2 000):
-clients wait for each other's rows for 87.5 % of their time.
+pgbench_branches (held for 400 µs each time, which lets about 2 500 TPS through;
+measured 2 000): clients wait for each other's rows for 87.5 % of their time.
 On average 6 wait for the 10 rows of pgbench_tellers at “UPDATE pgbench_tellers
 SET tbalance = tbalance + :delta WHERE tid = :tid;”: 37.5 % of all their time.
 On average 8 wait for the 1 row of pgbench_branches at “UPDATE pgbench_branches
@@ -53,9 +53,9 @@ def test_as_many_clients_as_tellers_the_queue_is_at_branches():
     assert finding.evidence["shield_relation"] is None
     assert words(finding) == snapshot("""\
 critical: Row-lock convoy on pgbench_branches
-Clients queue for the 1 row of pgbench_branches (held for 400 µs each time: at
-most 2 500 TPS, measured 2 000): they wait for each other's rows for 80 % of
-their time.
+Clients queue for the 1 row of pgbench_branches (held for 400 µs each time,
+which lets about 2 500 TPS through; measured 2 000): they wait for each other's
+rows for 80 % of their time.
 On average 1 wait for the 10 rows of pgbench_tellers at “UPDATE pgbench_tellers
 SET tbalance = tbalance + :delta WHERE tid = :tid;”: 10 % of all their time.
 On average 7 wait for the 1 row of pgbench_branches at “UPDATE pgbench_branches

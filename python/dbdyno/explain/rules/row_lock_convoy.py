@@ -87,8 +87,8 @@ def _bound(convoy: Convoy) -> str:
         return ""
     held = milliseconds((convoy.hot.hold_s or 0.0) * 1e3)
     return (
-        f" (held for {held} each time: at most {tps(convoy.bound_tps)} TPS, measured "
-        f"{tps(convoy.measured_tps)})"
+        f" (held for {held} each time, which lets about {tps(convoy.bound_tps)} TPS through; "
+        f"measured {tps(convoy.measured_tps)})"
     )
 
 
