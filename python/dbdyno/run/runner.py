@@ -6,7 +6,7 @@ be refused is refused before a server is started or a table touched.
 
 import secrets
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, nullcontext
 from dataclasses import dataclass
 
 import msgspec
@@ -33,6 +33,7 @@ from dbdyno.run.target import open_server, protocol_of
 from dbdyno.run.tools import Tools
 from dbdyno.run.watching import Follower, watching
 from dbdyno.run.work import Work, find_work
+from dbdyno.servers.base import Server
 from dbdyno.servers.durability import told_side_by_side
 from dbdyno.store import Run, RunWriter, remove_run
 from dbdyno.store.writer import LOG
@@ -43,18 +44,27 @@ SEED_BITS = 32
 
 
 def run(
-    items: Sequence[WeightedName], options: RunOptions, tools: Tools, observer: Observer
+    items: Sequence[WeightedName],
+    options: RunOptions,
+    tools: Tools,
+    observer: Observer,
+    server: Server | None = None,
 ) -> Recording:
-    """Measures; the recording holds the final record."""
+    """Measures; the recording holds the final record.
+
+    With a ``server`` the load goes there, whatever the options say of one, and it is left
+    running; what was chosen for it is described as ever.
+    """
     refuse_contradictions(options)
     work = find_work(items, options.script_files, options)
     seed = secrets.randbits(SEED_BITS) if options.seed is None else options.seed
-    protocol = protocol_of(options)
+    protocol = server.endpoint().protocol if server else protocol_of(options)
     refuse_unknown_mode(options.query_mode, protocol)
     draft = _plan(options, work, work.complete(), _nowhere(protocol), words=protocol, seed=seed)
     refuse_problems(tools.check_plan(draft), observer.say)
     make_room_for(draft.clients)
-    with open_server(options, client_count(options)) as server, closing(enter(server)) as scene:
+    opened = nullcontext(server) if server else open_server(options, client_count(options))
+    with opened as reached, closing(enter(reached)) as scene:
         return _Run(options, work, seed, tools, observer, scene).measured()
 
 

@@ -1,0 +1,163 @@
+"""What an answer is given and what it gives: plain data, nothing read and nothing drawn."""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from typing import Any, Literal, TypeAlias
+
+from msgspec import Struct
+
+from dbdyno.analysis.timeline import Timeline
+from dbdyno.explain.case import Case
+from dbdyno.model.comparison import Comparison
+from dbdyno.model.record import RunRecord
+from dbdyno.model.study import StudyRecord, StudySpec
+
+Axis: TypeAlias = Literal["linear", "log"]
+
+
+class Trial:
+    """One finished run of a study. ``case`` loads its recording when first asked for."""
+
+    def __init__(
+        self, point: Mapping[str, str], block: int, record: RunRecord, load: Callable[[], Case]
+    ) -> None:
+        self.point = point
+        self.block = block
+        self.record = record
+        self._load = load
+
+    @cached_property
+    def case(self) -> Case:
+        """Everything that was recorded of it."""
+        return self._load()
+
+    @property
+    def timeline(self) -> Timeline:
+        """What happened in each interval."""
+        return self.case.timeline
+
+
+class Trials(Struct, frozen=True, kw_only=True):
+    """All runs of a study that ended well enough to count, in the order they were made."""
+
+    study: StudyRecord
+    trials: Sequence[Trial]
+    comparisons: Sequence[Comparison] = ()
+
+    @property
+    def spec(self) -> StudySpec:
+        """What was asked."""
+        return self.study.spec
+
+    def at(self, **levels: str) -> list[Trial]:
+        """The trials at these levels of these factors (``_`` stands for ``-``)."""
+        wanted = {name.replace("_", "-"): level for name, level in levels.items()}
+        return [
+            trial
+            for trial in self.trials
+            if all(
+                trial.point.get(name, trial.point.get(name.replace("-", "_"))) == level
+                for name, level in wanted.items()
+            )
+        ]
+
+
+class Claim(Struct, frozen=True, kw_only=True):
+    """A sentence with its effect, and what speaks against taking it for more than it is.
+
+    ``told`` is whether the data decides it; a claim that is not told says what would.
+    """
+
+    sentence: str
+    told: bool
+    effect: float | None = None
+    low: float | None = None
+    high: float | None = None
+    doubt: str = ""
+    evidence: dict[str, Any] = {}
+
+
+class TableOf(Struct, frozen=True, kw_only=True):
+    """A table of words; ``numeric`` are columns that stand flush right."""
+
+    title: str
+    columns: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    numeric: frozenset[int] = frozenset()
+    note: str = ""
+
+
+class CurveSeries(Struct, frozen=True, kw_only=True):
+    """Points of one variant; ``low`` and ``high`` are their intervals where there are any.
+
+    ``fitted`` lines have no points of their own: they are what a law makes of the points.
+    """
+
+    label: str
+    x: Sequence[float]
+    y: Sequence[float]
+    low: Sequence[float | None] = ()
+    high: Sequence[float | None] = ()
+    fitted: bool = False
+
+
+class CurveOf(Struct, frozen=True, kw_only=True):
+    """A picture of one number against another."""
+
+    title: str
+    summary: str
+    """What it shows, for those who do not see it."""
+    x_title: str
+    y_title: str
+    series: Sequence[CurveSeries]
+    x_axis: Axis = "linear"
+    y_axis: Axis = "linear"
+    marks: Sequence[tuple[float, str]] = ()
+    """Places of the x axis with their words: a knee, a peak."""
+
+
+class SpanOf(Struct, frozen=True, kw_only=True):
+    """When something was going on: a checkpoint, an autovacuum."""
+
+    kind: str
+    begin_s: float
+    end_s: float
+
+
+class ScatterOf(Struct, frozen=True, kw_only=True):
+    """A number of each interval of some runs over time, with the events drawn in."""
+
+    title: str
+    summary: str
+    y_title: str
+    series: Sequence[CurveSeries]
+    spans: Sequence[SpanOf] = ()
+
+
+class QueueOf(Struct, frozen=True, kw_only=True):
+    """The queue of one run as a picture: who waits for whom (drawn from its case)."""
+
+    title: str
+    trial: Trial
+
+
+Shown: TypeAlias = TableOf | CurveOf | ScatterOf | QueueOf
+
+
+class Answered(Struct, frozen=True, kw_only=True):
+    """What an answer came to. The first claim of a study's first answer is its verdict."""
+
+    claims: Sequence[Claim]
+    shown: Sequence[Shown] = ()
+    missing: str = ""
+    """Why it could not be answered, where the runs lack what it takes."""
+
+
+class Answer(Struct, frozen=True, kw_only=True):
+    """One kind of answer. ``answer`` gets the runs and the options of the study's file."""
+
+    id: str
+    title: str
+    options: Mapping[str, str] = {}
+    """Options with their meaning; others are refused when the file is read."""
+    answer: Callable[[Trials, Mapping[str, Any]], Answered]

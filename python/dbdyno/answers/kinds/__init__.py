@@ -1,0 +1,1 @@
+"""The answers, one file each."""

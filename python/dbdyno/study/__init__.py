@@ -1,0 +1,1 @@
+"""Factors, repeats, order: many runs, and what they come to."""
