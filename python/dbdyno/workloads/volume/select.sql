@@ -1,0 +1,3 @@
+-- One row by its key, of all.
+\set id random(1, :rows)
+select * from test where id = :id;

@@ -1,0 +1,88 @@
+"""``volume``: one row by its primary key in a table of any size, to see what its size costs.
+
+Its table bears a name that anybody's may have, so an unmarked one is never used or replaced
+unasked. ``hot_rows`` keeps the updates to a part of the table, as traffic on large tables does.
+"""
+
+import time
+from pathlib import Path
+
+from dbdyno.model.plan import Scalar, Script
+from dbdyno.targets.schema import Column, Table
+from dbdyno.workloads.base import Workload, script_file
+from dbdyno.workloads.invariants import NotFewer, Unchanged
+from dbdyno.workloads.parameters import FILLFACTOR, UNLOGGED, Parameter, Values
+
+FOLDER = Path(__file__).parent
+
+INFO = "@" * 32
+MICROSECONDS_TO_2000 = 946_684_800 * 1_000_000
+ROWS_OF_TEST = "rows of test"
+ROWS_MAX = 2**31 - 1  # of a key of four bytes
+
+ROWS = Parameter(
+    name="rows",
+    kind="int",
+    default=100_000,
+    least=1,
+    most=ROWS_MAX,
+    description="rows of the table",
+)
+OPERATION = Parameter(
+    name="operation",
+    kind="choice",
+    default="select",
+    choices=("select", "update"),
+    description="what each transaction does",
+)
+HOT_ROWS = Parameter(
+    name="hot_rows",
+    kind="int",
+    default=0,
+    least=0,
+    most=ROWS_MAX,
+    description="updates keep to so many first rows, each with a read of any row; 0 for all rows",
+)
+
+
+def _tables(values: Values) -> tuple[Table, ...]:
+    now = time.time_ns() // 1_000 - MICROSECONDS_TO_2000
+    table = Table(
+        name="test",
+        columns=(
+            Column("id", "int", {"sequence": {"start": 1}}, not_null=True),
+            Column("info", "text", {"template": {"pattern": INFO}}),
+            Column("crt_time", "timestamptz", {"number": {"value": now}}, default="now()"),
+        ),
+        rows=int(values["rows"]),
+        primary_key="id",
+        fillfactor=int(values["fillfactor"]),
+        unlogged=bool(values["unlogged"]),
+    )
+    return (table,)
+
+
+def _scripts(values: Values, words: str) -> list[Script]:
+    is_hot = values["operation"] == "update" and int(values["hot_rows"]) > 0
+    return [script_file(FOLDER, "update-hot" if is_hot else str(values["operation"]), words)]
+
+
+def _variables(values: Values, _clients: int) -> dict[str, Scalar]:
+    """No more rows are hot than there are."""
+    rows = int(values["rows"])
+    return {"rows": rows, "hot_rows": min(int(values["hot_rows"]), rows)}
+
+
+WORKLOAD = Workload(
+    name="volume",
+    summary="one row by primary key in a table of any size: a select or an update",
+    parameters=(ROWS, FILLFACTOR, UNLOGGED, OPERATION, HOT_ROWS),
+    data="volume",
+    tables=_tables,
+    scripts=_scripts,
+    measures=lambda _values: {ROWS_OF_TEST: "select count(*) from test"},
+    laws=lambda _values: (Unchanged((ROWS_OF_TEST,)),),
+    balances=(NotFewer(ROWS_OF_TEST),),
+    variables=_variables,
+    scale_name="rows",
+)
