@@ -21,10 +21,12 @@ def test_a_run_is_found_by_path_id_beginning_end_and_last(home):
     assert find_run(tpcb.name[:17], home) == tpcb
     assert find_run(tpcb.name[-4:], home) == tpcb
     assert find_run("last", home) == max(pk, tpcb)
+    assert find_run("last~1", home) == min(pk, tpcb)
 
 
 @pytest.mark.parametrize(
-    ("named", "code"), [("20", "ambiguous_run"), ("nothing", "no_run"), ("", "no_run")]
+    ("named", "code"),
+    [("20", "ambiguous_run"), ("nothing", "no_run"), ("last~2", "no_run"), ("", "no_run")],
 )
 def test_what_is_not_found_is_explained(home, named, code):
     with pytest.raises(StoreError) as caught:

@@ -81,11 +81,12 @@ def test_ids_sort_by_time_and_are_unique(tmp_path, frames):
 
 
 def test_no_password_anywhere(tmp_path, frames):
-    with RunWriter(synthetic.record(), synthetic.plan(), tmp_path) as writer:
+    record = synthetic.record(command=["tpcb", "--target", synthetic.record().target])
+    with RunWriter(record, synthetic.plan(), tmp_path) as writer:
         for frame in frames:
             writer.append_frame(frame)
         writer.log(f"connecting with {synthetic.PASSWORD}")
-        writer.finish(synthetic.record(status="done"))
+        writer.finish(msgspec.structs.replace(record, status="done"))
     for path in writer.folder.iterdir():
         assert synthetic.PASSWORD.encode() not in path.read_bytes(), path
     assert "***" in open_run("last", tmp_path).log

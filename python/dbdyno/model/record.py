@@ -169,6 +169,8 @@ class RunRecord(Struct, frozen=True, kw_only=True):
     target: str
     server: dict[str, Any] = {}
     seed: int
+    command: list[str] = []
+    """The words after ``dbdyno run`` that asked for it, without passwords."""
     tags: dict[str, str] = {}
     valid: bool | None = None
     invalid_reasons: list[str] = []

@@ -11,12 +11,16 @@ _FIRST = ("server_cpu_us", "engine_cpu_us", "wal_bytes", "round_trips")
 
 def cost_words(cost: CostRecord, value: float | None = None) -> str:
     """A value of this cost in its unit; its own unless another is given."""
-    amount = cost.value if value is None else value
-    if cost.unit in ("B", "bytes"):
+    return amount_words(cost.value if value is None else value, cost.unit)
+
+
+def amount_words(amount: float, unit: str) -> str:
+    """A number with its unit; times and sizes in the unit that suits them."""
+    if unit in ("B", "bytes"):
         return size(amount)
-    if cost.unit == "µs":
-        return milliseconds(amount / 1000)
-    return f"{significant(amount)}{THIN_SPACE}{cost.unit}".rstrip(THIN_SPACE)
+    if unit in ("µs", "ms"):
+        return milliseconds(amount / 1000 if unit == "µs" else amount)
+    return f"{significant(amount)}{THIN_SPACE}{unit}".rstrip(THIN_SPACE)
 
 
 def interval_words(cost: CostRecord) -> str:

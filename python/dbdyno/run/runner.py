@@ -19,6 +19,7 @@ from dbdyno.host.file_limit import make_room_for
 from dbdyno.model.frame import Activity, Frame, Interval, Started
 from dbdyno.model.plan import Address, Endpoint, Plan, Protocol, UnixSocket
 from dbdyno.model.recording import Recording
+from dbdyno.run.command_line import words_of
 from dbdyno.run.explaining import explained
 from dbdyno.run.grammar import WeightedName
 from dbdyno.run.invariants import Watch, begin_watch
@@ -65,7 +66,8 @@ def run(
     make_room_for(draft.clients)
     opened = nullcontext(server) if server else open_server(options, client_count(options))
     with opened as reached, closing(enter(reached)) as scene:
-        return _Run(options, work, seed, tools, observer, scene).measured()
+        command = words_of(items, options)
+        return _Run(options, work, command, seed, tools, observer, scene).measured()
 
 
 def _nowhere(protocol: Protocol) -> Endpoint:
@@ -92,6 +94,7 @@ class _Run:
 
     options: RunOptions
     work: Work
+    command: list[str]
     seed: int
     tools: Tools
     observer: Observer
@@ -108,7 +111,7 @@ class _Run:
         plan = _plan(self.options, self.work, values, endpoint, words=words, seed=self.seed)
         description = self.scene.target.describe(self.scene.control)
         record = first_record(plan, self.work.name, self.scene.server, description, self.options)
-        with RunWriter(record, plan) as writer:
+        with RunWriter(replace(record, command=self.command), plan) as writer:
             self._describe(writer, description)
             with _as_failed_run():
                 measured = self._measure(writer, plan, watch)

@@ -9,7 +9,7 @@ from dbdyno.store.listing import find_run, remove_run
 from dbdyno.store.places import runs_folder
 from dbdyno.store.query import sql
 from dbdyno.store.run import Run, open_run
-from dbdyno.store.summary import RunSummary, list_runs
+from dbdyno.store.summary import RunSummary, list_runs, read_records
 from dbdyno.store.writer import RunWriter
 
 __all__ = [
@@ -21,6 +21,7 @@ __all__ = [
     "find_run",
     "list_runs",
     "open_run",
+    "read_records",
     "remove_run",
     "runs_folder",
     "sql",

@@ -1,5 +1,6 @@
 """Finds run folders by name, lists them, and removes them."""
 
+import re
 import shutil
 from pathlib import Path
 
@@ -7,7 +8,7 @@ from dbdyno.store.errors import StoreError, explained
 from dbdyno.store.files import is_locked
 from dbdyno.store.places import runs_folder
 
-LAST = "last"
+LAST = re.compile(r"last(?:~(?P<back>\d{1,9}))?", re.ASCII)
 _RECORD = "run.json"
 
 
@@ -24,7 +25,10 @@ def run_folders(home: Path | None = None) -> list[Path]:
 
 
 def find_run(id_or_path: str | Path, home: Path | None = None) -> Path:
-    """The folder that a person means: a path, an id, a unique beginning or end of one, ``last``."""
+    """The folder that a person means: a path, an id, a unique beginning or end of one, ``last``.
+
+    ``last~1`` is the one before the last.
+    """
     as_path = Path(id_or_path)
     if (as_path / _RECORD).is_file():
         return as_path.resolve()
@@ -34,9 +38,19 @@ def find_run(id_or_path: str | Path, home: Path | None = None) -> Path:
             "no_run", f"There are no runs in {runs_folder(home)}.", "Make one: dbdyno run tpcb"
         )
     named = str(id_or_path)
-    if named == LAST:
-        return folders[-1]
+    if recent := LAST.fullmatch(named):
+        return _from_the_end(folders, int(recent["back"] or 0))
     return _only(named, _matching(named, folders))
+
+
+def _from_the_end(folders: list[Path], back: int) -> Path:
+    if back >= len(folders):
+        raise StoreError(
+            "no_run",
+            f"last~{back} goes too far back: runs kept: {len(folders)}.",
+            "See dbdyno runs.",
+        )
+    return folders[-1 - back]
 
 
 def _matching(named: str, folders: list[Path]) -> list[Path]:

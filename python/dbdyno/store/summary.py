@@ -32,8 +32,13 @@ class RunSummary(Struct, frozen=True, kw_only=True):
 
 def list_runs(home: Path | None = None) -> list[RunSummary]:
     """All runs that can be read, newest first."""
-    records = [_readable(folder) for folder in reversed(run_folders(home))]
-    return [_summary(record) for record in records if record]
+    return [_summary(record) for record in reversed(read_records(home))]
+
+
+def read_records(home: Path | None = None) -> list[RunRecord]:
+    """The records of all runs that can be read, oldest first."""
+    records = [_readable(folder) for folder in run_folders(home)]
+    return [record for record in records if record]
 
 
 def _readable(folder: Path) -> RunRecord | None:

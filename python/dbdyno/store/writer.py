@@ -47,11 +47,10 @@ class RunWriter:
         runs = runs_folder(home)
         with explained("creating a run folder in", runs):
             runs.mkdir(parents=True, exist_ok=True, mode=0o700)
-            self.record = msgspec.structs.replace(
-                record,
-                run_id=_new_run_id(record.workload),
-                status="running",
-                target=without_password(record.target),
+            self.record = _without_passwords(
+                msgspec.structs.replace(
+                    record, run_id=_new_run_id(record.workload), status="running"
+                )
             )
             self.folder = runs / self.record.run_id
             self._fill(plan)
@@ -114,9 +113,7 @@ class RunWriter:
         The record first: when the disk is full the verdict is safe, and the frames stay
         until the tables are whole.
         """
-        same_run = msgspec.structs.replace(
-            record, run_id=self.run_id, target=without_password(record.target)
-        )
+        same_run = _without_passwords(msgspec.structs.replace(record, run_id=self.run_id))
         self._write_json(RECORD, same_run)
         self.record = same_run
         frames = self.folder / FRAMES
@@ -153,3 +150,11 @@ def _new_run_id(workload: str) -> str:
     now = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
     name = re.sub(r"[^a-z0-9]+", "-", workload.lower()).strip("-")[:24].strip("-") or "run"
     return f"{now}-{name}-{secrets.token_hex(2)}"
+
+
+def _without_passwords(record: RunRecord) -> RunRecord:
+    return msgspec.structs.replace(
+        record,
+        target=without_password(record.target),
+        command=[without_password(word) for word in record.command],
+    )

@@ -1,0 +1,88 @@
+"""The command line that asks for a run: from options back to words.
+
+Each option's flag stands in ``run/options.py`` and nowhere else; how a value is written
+follows from its kind, the inverse of ``run/grammar.py``. What is as it is by default is left
+out, and so is what only says where the result goes.
+"""
+
+import shlex
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import fields
+from functools import cache, partial
+from pathlib import Path
+from typing import Any, get_type_hints
+
+from cyclopts import Parameter
+
+from dbdyno.model.plan import Stage, Think
+from dbdyno.run.grammar import WeightedName, span_text
+from dbdyno.run.options import RunOptions
+
+# Of the output alone: another run of the same kind has its own.
+_NOT_OF_THE_RUN = frozenset({"progress_ns", "tags", "report", "json"})
+
+
+def words_of(items: Sequence[WeightedName], options: RunOptions) -> list[str]:
+    """The words after ``dbdyno run`` that ask for this."""
+    return [*map(_text, items), *_option_words(options)]
+
+
+def command_of(words: Sequence[str], *more: str) -> str:
+    """A command to be typed, with further words."""
+    return shlex.join(["dbdyno", "run", *words, *more])
+
+
+def _option_words(options: RunOptions) -> Iterator[str]:
+    for field in fields(RunOptions):
+        value = getattr(options, field.name)
+        if field.name not in _NOT_OF_THE_RUN and value != field.default:
+            yield from _written(flags()[field.name], field.name, value)
+
+
+@cache
+def flags() -> Mapping[str, str]:
+    """The long flag of each field of the options."""
+    hints = get_type_hints(RunOptions, include_extras=True)
+    return {field.name: _long_name(hints[field.name].__metadata__) for field in fields(RunOptions)}
+
+
+def _long_name(metadata: Sequence[object]) -> str:
+    parameter = next(one for one in metadata if isinstance(one, Parameter))
+    return next(name for name in parameter.name or () if name.startswith("--"))
+
+
+def _written(flag: str, field: str, value: Any) -> Iterator[str]:
+    if value is True:
+        yield flag
+    elif isinstance(value, tuple) and not isinstance(value[0], Stage):
+        for one in value:
+            yield from (flag, _text(one))
+    elif field.endswith("_ns"):
+        yield from (flag, span_text(value))
+    else:
+        yield from (flag, _text(value))
+
+
+def _text(value: Any) -> str:
+    """One value as the grammar reads it."""
+    write: Callable[[], str] = {
+        float: lambda: f"{value:.12g}",
+        Path: value.__str__,
+        WeightedName: lambda: value.name if value.weight == 1 else f"{value.name}@{value.weight}",
+        Think: lambda: f"{span_text(value.mean_ns)},{value.law}",
+        tuple: partial(_tuple_text, value),
+    }.get(type(value), lambda: str(value))
+    return write()
+
+
+def _tuple_text(value: tuple[Any, ...]) -> str:
+    """An assignment, or stages."""
+    if isinstance(value[0], Stage):
+        return ",".join(map(_stage_text, value))
+    name, assigned = value
+    return f"{name}={assigned}"
+
+
+def _stage_text(stage: Stage) -> str:
+    load = f"{stage.clients}c" if stage.rate_tps is None else f"{stage.rate_tps:.12g}/s"
+    return f"{span_text(stage.duration_ns or 0)}:{load}"

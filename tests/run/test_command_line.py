@@ -1,0 +1,60 @@
+"""A run's words are written as they are read: what is typed comes back from the options."""
+
+import pytest
+from cyclopts import App
+
+from dbdyno.cli.run import What
+from dbdyno.run.command_line import command_of, flags, words_of
+from dbdyno.run.options import RunOptions
+
+
+def read(*tokens):
+    """What the command line makes of these words."""
+    app = App(result_action="return_value")
+    app.default(_asked)
+    return app(list(tokens), exit_on_error=False, print_error=False)
+
+
+def _asked(*what: What, options: RunOptions = RunOptions()):
+    return what, options
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        "tpcb",
+        "tpcb@3 app.sql@2 other.sql",
+        "tpcb --scale 50 --clients 32 --time 1m --warmup 500ms",
+        "pk --define operation=select --rate 5000.5 --latency-limit 20ms --arrivals constant",
+        "app.sql --target postgresql://db/app --protocol simple --no-vacuum --connect",
+        "tpcb --server postgres:17,fsync=off --set work_mem=64MB --set jit=off --durability full",
+        "select-only --stages 30s:8c,1m:64c",
+        "select-only --stages 30s:100/s,1m:64.5/s --max-failures 0.05",
+        "tpcb --think 10ms,exponential --max-tries 3 --retry-time 2s --telemetry full",
+        "tpcb --file a.sql --file b.sql@4 --transactions 7 --server-log pg.log --interval 250ms",
+    ],
+)
+def test_words_are_read_as_what_was_asked(typed):
+    asked = read(*typed.split())
+    assert read(*words_of(*asked)) == asked
+
+
+def test_what_is_as_it_is_by_default_is_not_written():
+    typed = "tpcb@3 mine.sql --scale 50 --server postgres --clients 32 --time 1m"
+    assert " ".join(words_of(*read(*typed.split(), "--warmup", "3s"))) == typed
+
+
+def test_what_is_of_the_output_alone_is_left_out():
+    typed = ["tpcb", "--tag", "a=1", "--report", "x.html", "--json", "--progress", "5s"]
+    assert words_of(*read(*typed)) == ["tpcb"]
+
+
+def test_a_command_can_be_pasted_into_a_shell():
+    words = words_of(*read("my app.sql", "--target", "postgresql://db/app?a=1&b=2"))
+    assert command_of(words, "--tag", "variant=a") == (
+        "dbdyno run 'my app.sql' --target 'postgresql://db/app?a=1&b=2' --tag variant=a"
+    )
+
+
+def test_every_option_has_a_long_flag():
+    assert all(flag.startswith("--") for flag in flags().values())
