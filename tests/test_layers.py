@@ -26,7 +26,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "servers": {"errors", "home", "model", "targets"},
     "host": {"errors", "home", "model", "servers"},
     "workloads": {"errors", "model", "targets"},
-    "analysis": {"model"},
+    "analysis": {"model", "words"},
     "explain": {"analysis", "model", "words"},
     "answers": {"analysis", "explain", "model", "words"},
     "report": {"analysis", "answers", "errors", "explain", "model", "words"},

@@ -6,7 +6,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from dbdyno.analysis.paired import paired_ratio
+from dbdyno.analysis.effect import paired_ratio
 from dbdyno.cli.verifying import verification_words
 from dbdyno.errors import DbdynoError
 from dbdyno.model.record import Finding, Throughput

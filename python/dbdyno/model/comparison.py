@@ -5,35 +5,46 @@ from typing import Literal, TypeAlias
 from msgspec import Struct
 
 Verdict: TypeAlias = Literal["better", "worse", "same", "cannot tell"]
-Direction: TypeAlias = Literal["higher", "lower", "neither"]
-Method: TypeAlias = Literal["paired t", "paired bootstrap", "Welch t", "single runs", "none"]
+Direction: TypeAlias = Literal["higher", "lower"]
+Method: TypeAlias = Literal[
+    "paired t", "paired bootstrap", "Welch t", "Student t", "single runs", "none"
+]
 
 
 class Metric(Struct, frozen=True, kw_only=True):
-    """A number of a run. ``better`` says which way is good; *neither* is for what is only told."""
+    """A number of a run. ``better`` says which way is good.
+
+    ``low`` and ``high`` are its 95 % interval *within the run*, where there is one.
+    """
 
     id: str
     title: str
     unit: str
     better: Direction
     value: float
+    low: float | None = None
+    high: float | None = None
 
 
 class Repeats(Struct, frozen=True, kw_only=True):
-    """How many more pairs would decide, with the interval of that number itself."""
+    """How many more pairs (or runs of each) would decide, with the interval of that number."""
 
     more: int
     low: int
     high: int | None
-    """None when the pilot bounds it on one side only."""
+    """None when the pilot does not bound it from above."""
+    finds: float
+    """The change, as a share, that so many would find four times in five."""
 
 
 class MetricComparison(Struct, frozen=True, kw_only=True):
     """One metric of two variants. Ratios are after over before; 1.05 is 5 % more.
 
-    ``low`` and ``high`` are the 95 % interval of the ratio between *runs*, None where none can
-    be had. ``p`` is of no difference at all, ``p_adjusted`` after Holm over the metrics shown.
-    ``detectable`` is the smallest ratio that so many runs find four times in five.
+    ``low`` and ``high`` are the 95 % interval of the ratio between *runs* (of single runs
+    within them, which the method says), None where none can be had. The ratio of something
+    to nothing is infinite. ``p`` is of no difference at all, ``p_adjusted`` after Holm over
+    the metrics shown. ``detectable`` is the smallest ratio above 1 that so many runs find four
+    times in five.
     """
 
     id: str
@@ -50,10 +61,11 @@ class MetricComparison(Struct, frozen=True, kw_only=True):
     verdict: Verdict
     margin: float
     pairs: int
+    """Pairs of runs; of runs that are no pairs, those of the smaller side."""
     method: Method
     detectable: float | None
     repeats: Repeats | None
-    """None when the verdict stands."""
+    """None when the verdict stands, and where no noise between runs is known."""
     words: str
     """The verdict as a sentence with its numbers."""
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from dbdyno.analysis.paired import Ratio, paired_ratio
+from dbdyno.analysis.effect import Ratio, paired_ratio
 from dbdyno.errors import DbdynoError
 from dbdyno.model.frame import Interval, Started
 from dbdyno.model.plan import Plan

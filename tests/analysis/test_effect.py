@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dbdyno.analysis.paired import paired_ratio
+from dbdyno.analysis.effect import paired_ratio
 
 
 def test_by_hand():

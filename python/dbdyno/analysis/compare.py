@@ -1,0 +1,178 @@
+"""Two variants compared by their runs: for each metric an effect, its doubt and a verdict.
+
+The run is the unit. Pairs (runs of one block) are told by the differences within them, two
+sets that are no pairs by Welch's test, two single runs by their costs alone: how runs differ
+cannot be seen in one. What else differs between the variants is ``analysis/unequal.py``'s to
+say.
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+
+from msgspec.structs import replace
+
+from dbdyno.analysis.effect import Effect, holm, paired_effect, unpaired_effect
+from dbdyno.analysis.metrics import USUAL, is_cost, metrics_of
+from dbdyno.analysis.power import detectable, more_repeats
+from dbdyno.analysis.samples import Runs, Sample, ratio_of, sample
+from dbdyno.analysis.verdicts import ALPHA, verdict_of, verdict_within, words_of
+from dbdyno.model.comparison import Comparison, Metric, MetricComparison, Repeats, Verdict
+from dbdyno.model.record import RunRecord
+
+MARGIN = 0.03
+
+
+def compare(  # noqa: PLR0913 - what is compared, and how
+    before: Sequence[RunRecord],
+    after: Sequence[RunRecord],
+    metrics: Sequence[str] | None = None,
+    *,
+    labels: tuple[str, str] = ("before", "after"),
+    margin: float = MARGIN,
+    paired: bool = False,
+    unequal: Sequence[str] = (),
+) -> Comparison:
+    """The second variant against the first.
+
+    ``paired``: runs at equal places are of one block. Without ``metrics`` the usual ones are
+    compared, and of single runs every cost. A metric that no run has is left out, and said to
+    be missing if it was asked for.
+    """
+    if paired and len(before) != len(after):
+        raise ValueError("pairs take as many runs of one variant as of the other")
+    first, second = ([metrics_of(record) for record in side] for side in (before, after))
+    wanted = list(metrics) if metrics is not None else _usual(first, second)
+    samples = {name: sample(name, first, second, paired=paired) for name in wanted}
+    missing = [name for name in metrics or () if samples[name] is None]
+    found = [one for one in samples.values() if one is not None]
+    return Comparison(
+        before=labels[0],
+        after=labels[1],
+        metrics=_judged(found, margin),
+        unequal=list(unequal),
+        doubts=[*_missing(missing), *_doubts(found)],
+    )
+
+
+def _usual(before: Runs, after: Runs) -> list[str]:
+    if max(len(before), len(after)) > 1:
+        return list(USUAL)
+    costs = (name for run in (*before, *after) for name in run if is_cost(name))
+    return list(dict.fromkeys([*USUAL, *costs]))
+
+
+def _judged(samples: Sequence[Sample], margin: float) -> list[MetricComparison]:
+    """Each with its p adjusted over all that have one."""
+    effects = [_effect(one) for one in samples]
+    chances = {
+        place: effect.p
+        for place, effect in enumerate(effects)
+        if effect is not None and effect.p is not None
+    }
+    adjusted = dict(zip(chances, holm(list(chances.values())), strict=True))
+    told = sum(p < ALPHA for p in adjusted.values())
+    # Below this the next metric would be told as well.
+    alpha = ALPHA / max(len(adjusted) - told, 1)
+    return [
+        _compared(one, effect, adjusted.get(place), margin, alpha)
+        for place, (one, effect) in enumerate(zip(samples, effects, strict=True))
+    ]
+
+
+def _effect(of: Sample) -> Effect | None:
+    if of.is_single:
+        return _effect_within(of.before[0], of.after[0])
+    before, after = of.on_scale()
+    return paired_effect(after - before) if of.paired else unpaired_effect(before, after)
+
+
+def _effect_within(before: Metric, after: Metric) -> Effect | None:
+    """Of two single runs by their own intervals; of costs only, for the rest moves with noise."""
+    first, second = _reach(before), _reach(after)
+    if first is None or second is None or not is_cost(before.id):
+        return None
+    reach = math.hypot(first, second)
+    return Effect(math.log(after.value / before.value), reach, reach, "single runs")
+
+
+def _reach(metric: Metric) -> float | None:
+    """Half the within-run interval as a logarithm."""
+    if metric.value <= 0 or metric.high is None:
+        return None
+    return math.log(metric.high / metric.value)
+
+
+def _compared(
+    of: Sample, effect: Effect | None, p_adjusted: float | None, margin: float, alpha: float
+) -> MetricComparison:
+    before, after = of.levels()
+    low, high = _interval(of, effect)
+    verdict = _verdict(of.metric, effect, p_adjusted, margin)
+    found = MetricComparison(
+        id=of.metric.id,
+        title=of.metric.title,
+        unit=of.metric.unit,
+        better=of.metric.better,
+        before=before,
+        after=after,
+        ratio=ratio_of(before, after),
+        low=low,
+        high=high,
+        p=effect.p if effect else None,
+        p_adjusted=p_adjusted,
+        verdict=verdict,
+        margin=margin,
+        pairs=of.repeats,
+        method=effect.method if effect else "none",
+        detectable=_detectable(of, effect, alpha),
+        repeats=_repeats(of, effect, margin, alpha) if verdict == "cannot tell" else None,
+        words="",
+    )
+    return replace(found, words=words_of(found, of.runs_words))
+
+
+def _verdict(
+    metric: Metric, effect: Effect | None, p_adjusted: float | None, margin: float
+) -> Verdict:
+    if effect is None:
+        return "cannot tell"
+    if p_adjusted is None:
+        return verdict_within(effect, margin, metric.better)
+    return verdict_of(effect, p_adjusted, margin, metric.better)
+
+
+def _interval(of: Sample, effect: Effect | None) -> tuple[float | None, float | None]:
+    if effect is None or not of.has_ratio:
+        return None, None
+    return math.exp(effect.low), math.exp(effect.high)
+
+
+def _detectable(of: Sample, effect: Effect | None, alpha: float) -> float | None:
+    if effect is None or effect.spread is None or of.repeats < 2 or not of.has_ratio:
+        return None
+    return math.exp(detectable(effect.spread, of.repeats, alpha))
+
+
+def _repeats(of: Sample, effect: Effect | None, margin: float, alpha: float) -> Repeats | None:
+    """Enough to find a change as large as was seen; of a smaller one, as large as matters."""
+    if effect is None or effect.spread is None:
+        return None
+    wanted = max(abs(effect.value), math.log1p(margin))
+    return more_repeats(wanted, effect.spread, of.repeats, alpha)
+
+
+def _missing(names: Sequence[str]) -> Iterator[str]:
+    return (f"{name} was not measured in runs of both variants" for name in names)
+
+
+def _doubts(samples: Sequence[Sample]) -> Iterator[str]:
+    """What the numbers themselves cannot say of how they came about."""
+    if any(one.is_single for one in samples):
+        yield (
+            "one run of each: intervals are those within the runs, which understate how much "
+            "runs differ, and throughput and response times have none"
+        )
+    elif any(not one.paired for one in samples):
+        yield "the runs are not pairs: what drifted on the machine is in the difference"
+    if any(not one.is_single and one.repeats < 2 for one in samples):
+        yield "one variant has a single run: its noise is taken to be that of the other's runs"

@@ -1,0 +1,73 @@
+"""The numbers of a run that runs are compared by: one home for their ids.
+
+Throughput, response times, and what a transaction cost. Costs of single scripts are not
+among them: they are parts of what stands here.
+"""
+
+from collections.abc import Iterator
+
+from dbdyno.model.comparison import Metric
+from dbdyno.model.record import CostRecord, RunRecord
+
+THROUGHPUT = "throughput_tps"
+RESPONSES = {
+    "response_mean_ms": ("mean", "Mean response time"),
+    "response_p50_ms": ("p50", "Median response time"),
+    "response_p95_ms": ("p95", "95th percentile of response times"),
+    "response_p99_ms": ("p99", "99th percentile of response times"),
+}
+
+USUAL = (THROUGHPUT, "response_p95_ms", "response_p99_ms", "server_cpu_us", "wal_bytes")
+"""What is compared when nothing else is asked for. Few, because each further metric makes all
+of them harder to tell (Holm)."""
+
+
+def metrics_of(record: RunRecord) -> dict[str, Metric]:
+    """Every metric that was measured in this run, by its id."""
+    found = [*_throughput(record), *_responses(record), *_costs(record)]
+    return {metric.id: metric for metric in found}
+
+
+def is_cost(name: str) -> bool:
+    """Whether a metric is what a transaction cost, which hardly moves with noise."""
+    return name != THROUGHPUT and name not in RESPONSES
+
+
+def _throughput(record: RunRecord) -> Iterator[Metric]:
+    found = record.throughput_tps
+    if found is not None:
+        yield Metric(
+            id=THROUGHPUT,
+            title="Throughput",
+            unit="TPS",
+            better="higher",
+            value=found.value,
+            low=found.low,
+            high=found.high,
+        )
+
+
+def _responses(record: RunRecord) -> Iterator[Metric]:
+    if record.response_ms is None:
+        return
+    for name, (field, title) in RESPONSES.items():
+        value: float = getattr(record.response_ms, field)
+        yield Metric(id=name, title=title, unit="ms", better="lower", value=value)
+
+
+def _costs(record: RunRecord) -> Iterator[Metric]:
+    return (_of_cost(cost) for cost in record.costs if not cost.script)
+
+
+def _of_cost(cost: CostRecord) -> Metric:
+    """Every cost is better when it is lower: what it is paid for is one transaction."""
+    whose = " of the client" if cost.side == "client" and "Engine" not in cost.title else ""
+    return Metric(
+        id=cost.id,
+        title=f"{cost.title}{whose}",
+        unit=f"{cost.unit} per transaction".strip(),
+        better="lower",
+        value=cost.value,
+        low=cost.low,
+        high=cost.high,
+    )

@@ -1,0 +1,122 @@
+"""The verdict on one metric, and the sentence that says it.
+
+*Better* or *worse* where chance is ruled out and the change may matter; *same* where a change
+beyond the margin is ruled out; else *cannot tell*, with what it would take. A sentence never
+says more than its interval does.
+"""
+
+import math
+
+from dbdyno.analysis.effect import Effect
+from dbdyno.model.comparison import Direction, MetricComparison, Verdict
+from dbdyno.words import THIN_SPACE, percent, significant
+
+ALPHA = 0.05
+_TIMES_FROM = 3.0
+
+
+def verdict_of(effect: Effect, p_adjusted: float, margin: float, better: Direction) -> Verdict:
+    """Of an effect between runs.
+
+    A change that is beyond doubt but wholly inside the margin is no change to who set the
+    margin. Without one, two one-sided tests (Schuirmann, *J. Pharmacokinetics and
+    Biopharmaceutics* 15, 1987): the 90 % interval lies inside the margin. They are not adjusted
+    for the number of metrics: that all are the same is claimed only where each test passes.
+    """
+    bound = math.log1p(margin)
+    if p_adjusted < ALPHA:
+        return "same" if effect.lies_within(bound, effect.reach_95) else _told(effect, better)
+    return "same" if effect.lies_within(bound, effect.reach_90) else "cannot tell"
+
+
+def verdict_within(effect: Effect, margin: float, better: Direction) -> Verdict:
+    """Of two single runs, by their within-run intervals.
+
+    Those know nothing of how runs differ, so only what is beyond the margin as a whole is
+    called a change.
+    """
+    bound = math.log1p(margin)
+    if abs(effect.value) - effect.reach_95 > bound:
+        return _told(effect, better)
+    return "same" if effect.lies_within(bound, effect.reach_95) else "cannot tell"
+
+
+def _told(effect: Effect, better: Direction) -> Verdict:
+    return "better" if (effect.value > 0) == (better == "higher") else "worse"
+
+
+def words_of(found: MetricComparison, runs: str) -> str:
+    """The verdict as a sentence; ``runs`` says how many there were."""
+    if found.verdict == "same":
+        return _same_words(found, runs)
+    if found.verdict == "cannot tell":
+        return _untold_words(found, runs)
+    moved = "rose" if found.after > found.before else "fell"
+    return f"{found.title} {moved}{_by(found)} ({_evidence(found, runs)}): {found.verdict}."
+
+
+def _same_words(found: MetricComparison, runs: str) -> str:
+    told = f"{found.title} is the same within ±{percent(found.margin)}"
+    return f"{told} ({_change_words(found)}; {_evidence(found, runs)})."
+
+
+def _untold_words(found: MetricComparison, runs: str) -> str:
+    change = f"{_change_words(found)}; {_evidence(found, runs)}"
+    if found.method in ("single runs", "none"):
+        return f"{found.title} cannot be told apart by single runs ({change})."
+    return f"{found.title} cannot be told apart at this sample size ({change}){_needed(found)}."
+
+
+def _needed(found: MetricComparison) -> str:
+    repeats = found.repeats
+    if repeats is None:
+        return ""
+    noun = "pairs" if found.method.startswith("paired") else "runs of each"
+    most = "or more" if repeats.high is None else f"to {repeats.high}"
+    return (
+        f"; about {repeats.more} more {noun} ({repeats.low} {most}) would be needed to find "
+        f"{percent(repeats.finds)} four times in five"
+    )
+
+
+def _by(found: MetricComparison) -> str:
+    """`` by 4 %``, `` to 2.4 times``, or from and to where there is no ratio."""
+    if _has_no_ratio(found):
+        return f" from {significant(found.before)} to {significant(found.after)} {found.unit}"
+    if found.ratio >= _TIMES_FROM:
+        return f" to {significant(found.ratio)} times"
+    return f" by {percent(abs(found.ratio - 1))}"
+
+
+def _has_no_ratio(found: MetricComparison) -> bool:
+    return not math.isfinite(found.ratio) or found.ratio == 0
+
+
+def _change_words(found: MetricComparison) -> str:
+    if _has_no_ratio(found):
+        return f"{significant(found.before)} and {significant(found.after)} {found.unit}"
+    return change(found.ratio)
+
+
+def change(ratio: float) -> str:
+    """A ratio as people say it: +4 %, −2 %, 3.1 times."""
+    if ratio >= _TIMES_FROM:
+        return f"{significant(ratio)} times"
+    if ratio == 1:
+        return "no change"
+    sign = "−" if ratio < 1 else "+"
+    return f"{sign}{percent(abs(ratio - 1))}"
+
+
+def _evidence(found: MetricComparison, runs: str) -> str:
+    parts = [runs]
+    if found.low is not None and found.high is not None:
+        within = " within the runs" if found.method == "single runs" else ""
+        parts.insert(0, f"{change(found.low)} to {change(found.high)} at 95{THIN_SPACE}%{within}")
+    if found.p_adjusted is not None and found.verdict in ("better", "worse"):
+        parts.append(f"p = {_chance(found.p_adjusted)}")
+    return ", ".join(parts)
+
+
+def _chance(p: float) -> str:
+    return "less than 0.0001" if p < 1e-4 else f"{p:.2g}"
