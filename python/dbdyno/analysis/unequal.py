@@ -1,0 +1,203 @@
+"""What differs between the runs of two variants, the promise of durability before all else.
+
+A server that does not wait for its disk is faster, and no other number matters before that is
+said. Then what it is, how it was set, the machine, what was run, by how many, on which data,
+and where it was placed. Whether a difference was meant is for those to say who compare.
+"""
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from statistics import median
+from typing import Any, Protocol, TypeAlias
+
+from msgspec import Struct
+
+from dbdyno.model.record import RunRecord
+from dbdyno.words import size
+
+_SIZES_ALIKE = 1.1
+_LENGTH_MAX = 60
+_DEFAULT = "its default"
+_ABSENT = "not set"
+
+Facts: TypeAlias = Mapping[str, str]
+
+
+class Conditions(Protocol):
+    """A run with what is known of its server and machine: a recording, or a run's folder."""
+
+    @property
+    def record(self) -> RunRecord: ...  # noqa: D102
+    @property
+    def plan(self) -> Mapping[str, Any]: ...  # noqa: D102
+    @property
+    def server(self) -> Mapping[str, Any]: ...  # noqa: D102
+    @property
+    def host(self) -> Mapping[str, Any]: ...  # noqa: D102
+
+
+class Aspect(Struct, frozen=True):
+    """One kind of condition: its facts by name, and what stands where one is not known."""
+
+    title: str
+    facts: Callable[[Conditions], Facts]
+    absent: str = _ABSENT
+
+    def value(self, name: str, run: Conditions) -> str:
+        """One fact of a run."""
+        return self.facts(run).get(name, self.absent)
+
+
+class _Sides(Struct, frozen=True):
+    """Both variants' runs, and what they are called."""
+
+    runs: tuple[Sequence[Conditions], Sequence[Conditions]]
+    labels: tuple[str, str]
+
+    def values(self, of: Callable[[Conditions], str]) -> tuple[list[str], list[str]]:
+        """The different values on each side."""
+        before, after = ([*dict.fromkeys(map(of, side))] for side in self.runs)
+        return before, after
+
+    @property
+    def are_of_one_product(self) -> bool:
+        """Whether their settings have the same names."""
+        before, after = self.values(lambda run: run.record.server.get("product", ""))
+        return before == after
+
+
+def unequal(
+    before: Sequence[Conditions],
+    after: Sequence[Conditions],
+    labels: tuple[str, str] = ("before", "after"),
+) -> list[str]:
+    """Every difference as a sentence, the gravest first."""
+    sides = _Sides((before, after), labels)
+    of_aspects = [line for aspect in ASPECTS for line in _differences(aspect, sides)]
+    return [*of_aspects, *_sizes(sides)]
+
+
+def _differences(aspect: Aspect, sides: _Sides) -> Iterator[str]:
+    for name in _names(aspect, sides):
+        before, after = sides.values(partial(aspect.value, name))
+        if sorted(before) != sorted(after):
+            yield f"{aspect.title}: {name} {_told(before, after, sides.labels)}"
+
+
+def _names(aspect: Aspect, sides: _Sides) -> list[str]:
+    """Of two products those alone that both have: the others mean nothing to one of them."""
+    before, after = ({name for run in side for name in aspect.facts(run)} for side in sides.runs)
+    return sorted(before | after if sides.are_of_one_product else before & after)
+
+
+def _told(before: Sequence[str], after: Sequence[str], labels: tuple[str, str]) -> str:
+    """What stands on each side, or that it differs where it is too long to be told."""
+    if max(map(len, [*before, *after])) > _LENGTH_MAX:
+        return "is not the same"
+    first, second = (" or ".join(values) for values in (before, after))
+    return f"is {first} in {labels[0]}, {second} in {labels[1]}"
+
+
+def _durability(run: Conditions) -> Facts:
+    """The promise, in the same words for every database, and the settings that keep it."""
+    settings = {name: str(value) for name, value in run.record.server.get("durability", {}).items()}
+    promise = run.record.server.get("promise")
+    return {"what is promised of a crash": promise, **settings} if promise else settings
+
+
+def _version(run: Conditions) -> Facts:
+    server = run.record.server
+    return {"the version": f"{server.get('product', '')} {server.get('version', '')}".strip()}
+
+
+def _settings(run: Conditions) -> Facts:
+    """Without folders, which are another's for each private server, and the durable ones."""
+    durable = run.record.server.get("durability", {})
+    return {
+        one["name"]: f"{one['value']} {one['unit']}".strip()
+        for one in run.server.get("settings", [])
+        if one["name"] not in durable and not str(one["value"]).startswith("/")
+    }
+
+
+def _host(run: Conditions) -> Facts:
+    host = run.host
+    told = {
+        "its name": host.get("name"),
+        "the processor": host.get("cpu", {}).get("model"),
+        "the number of processors": host.get("cpu", {}).get("cores_available"),
+        "their governor": host.get("cpu", {}).get("governor"),
+        "the memory in bytes": host.get("memory", {}).get("total_bytes"),
+        "the setting of huge pages": host.get("memory", {}).get("transparent_huge_pages"),
+        "the kernel": host.get("kernel", {}).get("release"),
+        "the file system": host.get("disk", {}).get("file_system"),
+        "the disk": host.get("disk", {}).get("device"),
+        "the processor limit": host.get("cgroup", {}).get("cpu_cores"),
+        "the memory limit": host.get("cgroup", {}).get("memory_bytes"),
+    }
+    return {name: str(value) for name, value in told.items() if value is not None}
+
+
+def _work(run: Conditions) -> Facts:
+    """What clients run. Texts are told to differ, not told."""
+    scripts = {
+        f"the text or weight of {script['name']}": f"{script['weight']}: {script['text']}"
+        for script in run.plan.get("scripts", [])
+    }
+    return {
+        "the name": run.record.workload,
+        "the query mode": run.plan.get("query_mode", ""),
+        **scripts,
+    }
+
+
+def _load(run: Conditions) -> Facts:
+    plan = run.plan
+    told = {
+        "the number of clients": plan.get("clients"),
+        "the number of threads": plan.get("threads"),
+        "the law of arrivals": plan.get("arrivals"),
+        "the list of stages": plan.get("stages"),
+        "the warm-up in ns": plan.get("warmup_ns"),
+        "connecting anew for each transaction": plan.get("reconnect_each_transaction"),
+    }
+    return {name: _plain(value) for name, value in told.items() if value is not None}
+
+
+def _data(run: Conditions) -> Facts:
+    return {name: _plain(value) for name, value in run.plan.get("variables", {}).items()}
+
+
+def _placement(run: Conditions) -> Facts:
+    told = run.server.get("placement") or {}
+    return {name: _plain(value) for name, value in told.items() if value is not None}
+
+
+def _plain(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, sort_keys=True)
+
+
+ASPECTS = (
+    Aspect("Unequal durability", _durability),
+    Aspect("Another server", _version),
+    Aspect("Another setting", _settings, _DEFAULT),
+    Aspect("Another machine", _host),
+    Aspect("Another workload", _work),
+    Aspect("Another load", _load),
+    Aspect("Other data", _data),
+    Aspect("Another placement", _placement),
+)
+
+
+def _sizes(sides: _Sides) -> Iterator[str]:
+    """Databases of unlike size; so much as an update's new versions take is no difference."""
+    before, after = map(_database_bytes, sides.runs)
+    if before and after and max(before, after) > _SIZES_ALIKE * min(before, after):
+        told = _told([size(before)], [size(after)], sides.labels)
+        yield f"Other data: the size of the database {told}"
+
+
+def _database_bytes(runs: Sequence[Conditions]) -> float | None:
+    known = [run.server["database_bytes"] for run in runs if run.server.get("database_bytes")]
+    return median(known) if known else None

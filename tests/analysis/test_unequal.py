@@ -1,0 +1,122 @@
+"""What differs between two sides: each kind of condition, the gravest first."""
+
+from typing import Any
+
+import pytest
+from msgspec import Struct
+from msgspec.structs import replace
+
+from dbdyno.analysis.unequal import unequal
+from tests.analysis.records import record
+
+DURABLE = {"fsync": "on", "synchronous_commit": "on"}
+SCRIPT = {"name": "one", "weight": 1, "text": "select 1;\n" * 20}
+
+
+class Conditions(Struct):
+    record: Any
+    plan: Any
+    server: Any
+    host: Any
+
+
+def conditions(*, plan=None, host=None, server=None, size=100, settings=(), **described):
+    known = {"product": "postgres", "version": "15.1", "promise": "full", "durability": DURABLE}
+    return Conditions(
+        record=replace(record(100), server={**known, **described}),
+        plan={"clients": 8, "variables": {"scale": 1}, "scripts": [SCRIPT], **(plan or {})},
+        server={
+            "settings": [{"name": n, "value": v, "unit": ""} for n, v in settings],
+            "database_bytes": size,
+            **(server or {}),
+        },
+        host={"name": "here", "cpu": {"cores_available": 2}, **(host or {})},
+    )
+
+
+def test_the_same_conditions_differ_in_nothing():
+    assert unequal([conditions(), conditions()], [conditions()]) == []
+
+
+@pytest.mark.parametrize(
+    ("other", "said"),
+    [
+        (
+            {"durability": {**DURABLE, "fsync": "off"}},
+            "Unequal durability: fsync is on in before, off in after",
+        ),
+        (
+            {"version": "18.1"},
+            "Another server: the version is postgres 15.1 in before, postgres 18.1 in after",
+        ),
+        (
+            {"settings": [("work_mem", "64MB")]},
+            "Another setting: work_mem is its default in before, 64MB in after",
+        ),
+        (
+            {"host": {"name": "there"}},
+            "Another machine: its name is here in before, there in after",
+        ),
+        (
+            {"plan": {"scripts": [{**SCRIPT, "text": "select 2;"}]}},
+            "Another workload: the text or weight of one is not the same",
+        ),
+        (
+            {"plan": {"clients": 16}},
+            "Another load: the number of clients is 8 in before, 16 in after",
+        ),
+        ({"plan": {"variables": {"scale": 2}}}, "Other data: scale is 1 in before, 2 in after"),
+        (
+            {"size": 10_000},
+            "Other data: the size of the database is 100\u202fB in before, 9.77\u202fKiB in after",
+        ),
+        (
+            {"server": {"placement": {"numa": "interleave"}}},
+            "Another placement: numa is not set in before, interleave in after",
+        ),
+    ],
+)
+def test_each_condition_is_named(other, said):
+    assert unequal([conditions()], [conditions(**other)]) == [said]
+
+
+def test_durability_stands_before_all_else():
+    other = conditions(
+        plan={"clients": 16},
+        version="18.1",
+        promise="relaxed",
+        durability={**DURABLE, "synchronous_commit": "off"},
+    )
+    said = unequal([conditions()], [other], ("A", "B"))
+    assert [line.split(":")[0] for line in said] == [
+        "Unequal durability",
+        "Unequal durability",
+        "Another server",
+        "Another load",
+    ]
+    assert "what is promised of a crash is full in A, relaxed in B" in said[1]
+
+
+def test_of_two_products_only_what_both_have_is_compared():
+    other = conditions(
+        product="mariadb",
+        version="11",
+        durability={"sync_binlog": "1"},
+        settings=[("innodb_buffer_pool_size", "1G"), ("max_connections", "100")],
+    )
+    here = conditions(settings=[("shared_buffers", "1GB"), ("max_connections", "200")])
+    said = unequal([here], [other])
+    assert [line.split(" is ")[0] for line in said] == [
+        "Another server: the version",
+        "Another setting: max_connections",
+    ]
+
+
+def test_folders_of_private_servers_are_no_difference():
+    runs = [conditions(settings=[("data_directory", f"/tmp/{name}")]) for name in "ab"]
+    assert unequal(runs[:1], runs[1:]) == []
+
+
+def test_runs_of_one_side_that_differ_are_told():
+    said = unequal([conditions(), conditions(plan={"clients": 9})], [conditions()])
+    assert said == ["Another load: the number of clients is 8 or 9 in before, 8 in after"]
