@@ -48,7 +48,7 @@ class Factor(Struct, frozen=True, kw_only=True):
             return None
 
 
-class Contrast(Struct, frozen=True, kw_only=True):
+class Contrast(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Two levels of a factor to be compared, at equal levels of all others."""
 
     factor: str
@@ -60,14 +60,14 @@ class Contrast(Struct, frozen=True, kw_only=True):
     """Changes below this share are *the same* for the asker."""
 
 
-class Question(Struct, frozen=True, kw_only=True):
+class Question(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One answer that the study asks for: the id of a module of ``answers`` and its options."""
 
     answer: str
     options: dict[str, Any] = {}
 
 
-class Published(Struct, frozen=True, kw_only=True):
+class Published(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A table of figures that somebody published, shown beside ours as shape alone."""
 
     title: str
@@ -144,6 +144,15 @@ class TurnResult(Struct, frozen=True, kw_only=True):
     """What was verified or seen around it: placement, a clock that jumped."""
 
 
+class DataLoad(Struct, frozen=True, kw_only=True):
+    """What loading a point's data took, when it was loaded: other runs got it as a copy."""
+
+    rows: int
+    rows_per_s: float
+    phases_s: dict[str, float]
+    """Seconds of each phase by its name: fill, keys, vacuum."""
+
+
 class StudyRecord(Struct, frozen=True, kw_only=True):
     """A study's folder as one value: the spec, the order, and what was done so far."""
 
@@ -155,3 +164,13 @@ class StudyRecord(Struct, frozen=True, kw_only=True):
     started_at: str
     status: Literal["running", "done", "interrupted"] = "running"
     results: list[TurnResult] = []
+    source: str = ""
+    """The file that it was read from."""
+    overrides: dict[str, Any] = {}
+    """What the command line said instead of the file: ``repeats``, ``server``."""
+    loads: dict[str, DataLoad] = {}
+    """By the key of the point; nothing for points whose data the study did not prepare."""
+    stopped: dict[str, str] | None = None
+    """Why it ended before its last turn: ``code``, ``message`` and ``hint``."""
+    scripts_folder: str = ""
+    """Where the texts of ``scripts`` lie, so that a point's command line can be repeated."""

@@ -1,0 +1,133 @@
+"""A run's options as words in a table, as studies write them: ``clients = 4``, ``set.jit = "off"``.
+
+The words are those of the command line, read by the same class with the same grammars, so
+whatever ``dbdyno run`` can be asked for can be written in a study, and every point of a study
+is a command line. Knows no study: errors name the word, and whoever has the file adds where.
+"""
+
+import difflib
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from cyclopts import App, CycloptsError, Parameter
+
+from dbdyno.errors import DbdynoError
+from dbdyno.run.grammar import WeightedName, weighted_name
+from dbdyno.run.options import RunOptions
+
+WORKLOAD = "workload"
+SCRIPTS = "scripts"
+TABLES = ("set", "define", SCRIPTS)
+"""Words that hold names and values: these are merged name by name."""
+
+# What whoever makes the run decides: the seed belongs to the order, the rest to the output.
+NOT_TO_BE_CHOSEN = frozenset({"seed", "tag", "report", "json", "progress"})
+
+
+def items_from(words: Mapping[str, Any]) -> list[WeightedName]:
+    """What is run: the workload and script files, as they stand before the options."""
+    named = words.get(WORKLOAD, ())
+    try:
+        return [weighted_name(str(name)) for name in _listed(named)]
+    except ValueError as error:
+        raise DbdynoError("bad_option", f"{WORKLOAD}: {error}") from error
+
+
+def options_from(words: Mapping[str, Any], scripts_folder: Path = Path()) -> RunOptions:
+    """The options; ``scripts_folder`` is where the texts of ``scripts`` lie as files."""
+    try:
+        options: RunOptions = _application()(
+            option_tokens(words, scripts_folder),
+            exit_on_error=False,
+            print_error=False,
+            result_action="return_value",
+        )
+    except CycloptsError as error:
+        raise DbdynoError(
+            "bad_option", " ".join(str(error).split()), "dbdyno run --help says what it takes."
+        ) from error
+    return options
+
+
+def command_line(words: Mapping[str, Any], scripts_folder: Path = Path()) -> str:
+    """The same run as a person would ask for it."""
+    items = [str(name) for name in _listed(words.get(WORKLOAD, ()))]
+    return shlex.join(["dbdyno", "run", *items, *option_tokens(words, scripts_folder)])
+
+
+def option_tokens(words: Mapping[str, Any], scripts_folder: Path) -> list[str]:
+    """The words as they stand on a command line, without what is run."""
+    return [
+        token
+        for name, value in words.items()
+        if name != WORKLOAD
+        for token in _tokens(name, value, scripts_folder)
+    ]
+
+
+def script_path(folder: Path, name: str) -> Path:
+    """Where the text of a script that a study holds lies as a file."""
+    return folder / f"{name}.sql"
+
+
+def spoken(value: object) -> str:
+    """A value as people write it on a command line and settings have it."""
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    return str(value)
+
+
+@cache
+def known_words() -> frozenset[str]:
+    """The long names of options, and what stands for the rest of the command line."""
+    arguments = _application().assemble_argument_collection()
+    names = [name for argument in arguments for name in argument.names]
+    long = {name.removeprefix("--") for name in names if name.startswith("--")}
+    return frozenset((long | {WORKLOAD, SCRIPTS}) - NOT_TO_BE_CHOSEN)
+
+
+def nearest(name: str, known: Sequence[str] | frozenset[str]) -> str:
+    """A hint at what may have been meant by a name that is not known."""
+    near = difflib.get_close_matches(name, sorted(known), n=1, cutoff=0.5)
+    return f"did you mean {near[0]}?" if near else f"there are: {', '.join(sorted(known))}"
+
+
+@cache
+def _application() -> App:
+    """A command that does nothing but read its options."""
+    app = App(
+        name="run",
+        default_parameter=Parameter(negative=()),
+        version_flags=[],
+        help_flags=[],
+    )
+
+    @app.default
+    def read(*, options: RunOptions = RunOptions()) -> RunOptions:
+        return options
+
+    return app
+
+
+def _tokens(name: str, value: object, scripts_folder: Path) -> Iterator[str]:
+    flag = f"--{name}"
+    if name == SCRIPTS and isinstance(value, Mapping):
+        for script, about in value.items():
+            path = script_path(scripts_folder, script)
+            yield from ("--file", f"{path}@{about.get('weight', 1)}")
+    elif isinstance(value, bool):
+        if value:
+            yield flag
+    elif isinstance(value, Mapping):
+        for key, inner in value.items():
+            yield from (flag, f"{key}={spoken(inner)}")
+    else:
+        for one in _listed(value):
+            yield from (flag, spoken(one))
+
+
+def _listed(value: object) -> Sequence[object]:
+    return value if isinstance(value, list | tuple) else (value,)

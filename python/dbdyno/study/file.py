@@ -1,0 +1,146 @@
+"""The shape of a study's file: TOML in, checked structures out, an error for every slip.
+
+An error names the file and the key, and for a name that is not known the nearest that is.
+What the words of a run mean is not looked at here.
+"""
+
+import re
+import tomllib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Annotated, Any, TypeVar, get_args
+
+import msgspec
+from msgspec import Meta, Struct
+
+from dbdyno.errors import DbdynoError
+from dbdyno.model.study import Cache, Contrast, Published, Question, Restore, Size, Words
+from dbdyno.run.words import nearest
+
+_Kind = TypeVar("_Kind")
+
+Scalar = str | int | float | bool
+Repeats = Annotated[int, Meta(ge=1)]
+
+SIZES: tuple[Size, ...] = get_args(Size)
+
+
+class FactorTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One ``[[factor]]``: levels are values of the option of its name, or tables of words."""
+
+    name: str
+    levels: list[Scalar] | dict[str, Words]
+    title: str = ""
+    unit: str = ""
+
+
+class StudyFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """All that a file says, for any size."""
+
+    name: str
+    title: str
+    question: str
+    base: Words
+    factor: tuple[FactorTable, ...]
+    repeats: Repeats = 3
+    cache: Cache = "warm"
+    restore: Restore = "each run"
+    metrics: tuple[str, ...] = ("throughput_tps", "response_p95_ms")
+    budget: str | None = None
+    seed: int = 0
+    exclude: tuple[dict[str, Scalar | list[Scalar]], ...] = ()
+    contrast: tuple[Contrast, ...] = ()
+    answers: tuple[Question, ...] = ()
+    published: tuple[Published, ...] = ()
+    sizes: dict[Size, dict[str, Any]] = {}
+
+
+class SizeTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a size puts in the place of the file's own; its other keys are words of the base."""
+
+    repeats: Repeats | None = None
+    cache: Cache | None = None
+    restore: Restore | None = None
+    metrics: tuple[str, ...] | None = None
+    budget: str | None = None
+    exclude: tuple[dict[str, Scalar | list[Scalar]], ...] | None = None
+    levels: dict[str, list[Scalar] | dict[str, Words]] = {}
+
+
+def read_file(path: Path) -> StudyFile:
+    """Reads a study's file."""
+    return parse_file(text_of(path), path)
+
+
+def text_of(path: Path) -> str:
+    """The file's text."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        why = (error.strerror if isinstance(error, OSError) else None) or "it is not UTF-8 text"
+        raise DbdynoError(
+            "study_unreadable",
+            f"cannot read the study {path}: {why}",
+            "dbdyno study list names those that come with dbdyno.",
+        ) from error
+
+
+def parse_file(text: str, path: Path) -> StudyFile:
+    """Takes a file's text apart; ``path`` is for errors."""
+    try:
+        table = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise bad_study(path, str(error), "It is not TOML.") from error
+    return converted(path, "", table, StudyFile)
+
+
+def size_table(path: Path, file: StudyFile, size: Size) -> tuple[SizeTable, Words]:
+    """What a size replaces, and its words for the base."""
+    given = file.sizes.get(size, {})
+    own = {name: value for name, value in given.items() if name in SizeTable.__struct_fields__}
+    words = {name: value for name, value in given.items() if name not in own}
+    return converted(path, f"sizes.{size}", own, SizeTable), words
+
+
+def converted(path: Path, where: str, table: Mapping[str, Any], kind: type[_Kind]) -> _Kind:
+    """A table as the structure that it is meant to be."""
+    try:
+        return msgspec.convert(table, kind)
+    except msgspec.ValidationError as error:
+        message, _, place = str(error).partition(" - at ")
+        key = ".".join(filter(None, [where, place.strip("`").removeprefix("$").strip(".")]))
+        raise bad_study(path, *_told(key, message)) from error
+
+
+def bad_study(path: Path, message: str, hint: str = "") -> DbdynoError:
+    """The error for a file that cannot be meant."""
+    return DbdynoError("bad_study", f"{path.name}: {message}", hint)
+
+
+def known_or_refused(path: Path, where: str, name: str, known: Iterable[str]) -> None:
+    """An error that names the nearest when ``name`` is none of those known."""
+    names = sorted(known)
+    if name not in names:
+        raise bad_study(path, f"{where}: there is no {name!r} here", nearest(name, names))
+
+
+def _told(key: str, message: str) -> tuple[str, str]:
+    """The reason in a study's words, and a hint."""
+    unknown = re.search(r"unknown field `([^`]+)`", message)
+    if unknown is None:
+        return f"{key}: {message}" if key else message, ""
+    name, place = unknown[1], key or "the file"
+    return f"{place} has no key {name!r}", nearest(name, _fields_at(key))
+
+
+def _fields_at(key: str) -> list[str]:
+    """The keys of the structure at a place of the file."""
+    kinds: dict[str, type[Struct]] = {
+        "factor": FactorTable,
+        "contrast": Contrast,
+        "answers": Question,
+        "published": Published,
+        "sizes": SizeTable,
+    }
+    kind = kinds.get(re.split(r"[.\[]", key)[0], StudyFile)
+    return list(kind.__struct_fields__)

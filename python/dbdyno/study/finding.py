@@ -1,0 +1,29 @@
+"""Where studies are: those that come with dbdyno, by name, and files of one's own."""
+
+from pathlib import Path
+
+from dbdyno.errors import DbdynoError
+from dbdyno.run.words import nearest
+
+CATALOGUE = Path(__file__).parent / "catalog"
+ENDING = ".toml"
+
+
+def catalogue() -> dict[str, Path]:
+    """The studies that come with dbdyno."""
+    return {path.stem: path for path in sorted(CATALOGUE.glob(f"*{ENDING}"))}
+
+
+def find_study(name: str) -> Path:
+    """The file that a person means: a name of the catalogue, or a path."""
+    known = catalogue()
+    if name in known:
+        return known[name]
+    path = Path(name)
+    if name.endswith(ENDING) or path.is_file():
+        return path
+    raise DbdynoError(
+        "unknown_study",
+        f"there is no study {name!r}",
+        f"{nearest(name, frozenset(known))} A file of your own ends in {ENDING}.",
+    )

@@ -1,0 +1,107 @@
+"""Factors multiplied out into points, and contradictions between factors refused.
+
+Pure: a specification in, points out. The order in which they are run is not decided here.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations, product
+from typing import Any
+
+from dbdyno.errors import DbdynoError
+from dbdyno.model.study import Contrast, Factor, Level, Point, StudySpec
+from dbdyno.study.sizes import merged
+
+
+def points_of(spec: StudySpec) -> list[Point]:
+    """Every choice of levels that is not excluded, the last factor changing fastest."""
+    _refuse_shared_options(spec.factors)
+    choices = product(*(factor.levels for factor in spec.factors))
+    points = [_point(spec, levels) for levels in choices if not _is_excluded(spec, levels)]
+    _refuse_idle_factors(spec, points)
+    for contrast in spec.contrasts:
+        _refuse_empty(contrast, points)
+    return points
+
+
+def pairs_of(contrast: Contrast, points: Sequence[Point]) -> Iterator[tuple[Point, Point]]:
+    """The two points of a contrast, at equal levels of all other factors."""
+    by_levels = {tuple(point.levels.items()): point for point in points}
+    for point in points:
+        if point.levels[contrast.factor] == contrast.before:
+            other = {**point.levels, contrast.factor: contrast.after}
+            after = by_levels.get(tuple(other.items()))
+            if after is not None:
+                yield point, after
+
+
+def key_of(levels: Mapping[str, str]) -> str:
+    """A point's name."""
+    return ",".join(f"{factor}={level}" for factor, level in levels.items())
+
+
+def _point(spec: StudySpec, levels: Sequence[Level]) -> Point:
+    named = _named(spec, levels)
+    words = merged(spec.base, *(level.words for level in levels))
+    return Point(key=key_of(named), levels=named, words=words)
+
+
+def _named(spec: StudySpec, levels: Sequence[Level]) -> dict[str, str]:
+    return {factor.name: level.name for factor, level in zip(spec.factors, levels, strict=True)}
+
+
+def _is_excluded(spec: StudySpec, levels: Sequence[Level]) -> bool:
+    named = _named(spec, levels)
+    return any(
+        all(named[factor] in names for factor, names in excluded.items())
+        for excluded in spec.excluded
+    )
+
+
+def _refuse_shared_options(factors: Sequence[Factor]) -> None:
+    """An option that two factors give would be the later one's alone."""
+    for one, other in combinations(factors, 2):
+        shared = _options(one) & _options(other)
+        if shared:
+            raise _contradiction(
+                f"the factors {one.name} and {other.name} both give {min(shared)}",
+                "Put both into one factor, a level for each combination.",
+            )
+
+
+def _options(factor: Factor) -> set[str]:
+    return {option for level in factor.levels for option in options_in(level.words)}
+
+
+def options_in(words: Mapping[str, Any]) -> Iterator[str]:
+    """The options that words give, ``set.jit`` for a name within a table."""
+    for name, value in words.items():
+        if isinstance(value, Mapping):
+            yield from (f"{name}.{inner}" for inner in value)
+        else:
+            yield name
+
+
+def _refuse_idle_factors(spec: StudySpec, points: Sequence[Point]) -> None:
+    """Exclusions may leave nothing, or a factor that stands still."""
+    if not points:
+        raise _contradiction("[[exclude]] leaves no point", "Exclude less.")
+    for factor in spec.factors:
+        left = {point.levels[factor.name] for point in points}
+        if len(factor.levels) > 1 and len(left) == 1:
+            raise _contradiction(
+                f"[[exclude]] leaves only {min(left)!r} of the factor {factor.name}",
+                "Exclude less, or put that level's words into [base].",
+            )
+
+
+def _refuse_empty(contrast: Contrast, points: Sequence[Point]) -> None:
+    if not any(pairs_of(contrast, points)):
+        raise _contradiction(
+            f"[[exclude]] leaves nothing that compares {contrast.before!r} with "
+            f"{contrast.after!r} of {contrast.factor} at equal levels of the other factors",
+            "Exclude less, or leave the contrast out.",
+        )
+
+
+def _contradiction(message: str, hint: str) -> DbdynoError:
+    return DbdynoError("contradiction", message, hint)

@@ -1,0 +1,216 @@
+"""A study's file and a size become a specification; every slip of the pen is an error here.
+
+Names of options, factors, levels, answers and their options are all known before anything is
+started. Server settings are the server's to judge: that is the plan's business.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from dbdyno.answers.registry import all_answers
+from dbdyno.errors import DbdynoError
+from dbdyno.model.study import Contrast, Factor, Question, Size, StudySpec, Words
+from dbdyno.run.grammar import span_ns
+from dbdyno.run.words import SCRIPTS, WORKLOAD, items_from, known_words, options_from, spoken
+from dbdyno.run.work import looks_like_file
+from dbdyno.study.file import (
+    FactorTable,
+    Scalar,
+    SizeTable,
+    StudyFile,
+    bad_study,
+    converted,
+    known_or_refused,
+    read_file,
+    size_table,
+)
+from dbdyno.study.sizes import factor_of, merged
+
+SECOND_NS = 1_000_000_000
+
+
+class Overrides(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What the command line says instead of the file."""
+
+    repeats: int | None = None
+    server: str | None = None
+
+
+class InlineScript(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A script whose text stands in the study's file."""
+
+    text: str
+    weight: int = 1
+
+
+AS_WRITTEN = Overrides()
+
+
+def read_study(path: Path, size: Size, overrides: Overrides = AS_WRITTEN) -> StudySpec:
+    """Reads a study's file and settles it on a size."""
+    return _Reader(path, read_file(path), size, overrides).spec()
+
+
+class _Reader:
+    """One file on its way to a specification."""
+
+    def __init__(self, path: Path, file: StudyFile, size: Size, overrides: Overrides) -> None:
+        self._path = path
+        self._file = file
+        self._size_name: Size = size
+        self._overrides = overrides
+        self._size, self._size_words = size_table(path, file, size)
+        # What the file has at any size: a name that a size leaves out is not a slip of the pen.
+        self._all = [factor_of(path, table, SizeTable()) for table in file.factor]
+
+    def spec(self) -> StudySpec:
+        """The whole, checked."""
+        file, size = self._file, self._size
+        factors = self._factors()
+        budget = size.budget or file.budget
+        return StudySpec(
+            name=file.name,
+            title=file.title,
+            question=file.question,
+            size=self._size_name,
+            factors=factors,
+            base=self._base(factors),
+            excluded=self._excluded(factors),
+            repeats=self._overrides.repeats or size.repeats or file.repeats,
+            cache=size.cache or file.cache,
+            restore=size.restore or file.restore,
+            metrics=size.metrics or file.metrics,
+            contrasts=self._contrasts(factors),
+            answers=tuple(self._answer(question) for question in file.answers),
+            published=file.published,
+            budget_s=None if budget is None else self._seconds(budget),
+            seed=file.seed,
+        )
+
+    def _base(self, factors: Sequence[Factor]) -> Words:
+        words = merged(self._file.base, self._size_words)
+        if self._overrides.server is not None:
+            self._refuse_varied_server(factors)
+            words["server"] = self._overrides.server
+        self._check_words("[base]", self._file.base)
+        self._check_words(f"[sizes.{self._size_name}]", self._size_words)
+        return self._anchored(words)
+
+    def _refuse_varied_server(self, factors: Sequence[Factor]) -> None:
+        for factor in factors:
+            if any("server" in level.words for level in factor.levels):
+                raise bad_study(
+                    self._path,
+                    f"--server contradicts the factor {factor.name}, which varies the server",
+                    "Leave --server out.",
+                )
+
+    def _factors(self) -> tuple[Factor, ...]:
+        tables = self._file.factor
+        names = [table.name for table in tables]
+        for name in self._size.levels:
+            known_or_refused(self._path, f"[sizes.{self._size_name}.levels]", name, names)
+        self._refuse_single_levels(names)
+        return tuple(self._factor(table) for table in tables)
+
+    def _refuse_single_levels(self, names: Sequence[str]) -> None:
+        if not names:
+            raise bad_study(self._path, "nothing is varied", "Add a [[factor]].")
+        for factor in self._all:
+            if names.count(factor.name) > 1:
+                raise bad_study(self._path, f"there are two factors called {factor.name!r}")
+            if len(factor.levels) < 2 and factor.name not in self._size.levels:
+                hint = "Give it two levels at least, or put its words into [base]."
+                raise bad_study(self._path, f"factor {factor.name} varies nothing", hint)
+
+    def _factor(self, table: FactorTable) -> Factor:
+        factor = factor_of(self._path, table, self._size)
+        if not factor.levels:
+            raise bad_study(self._path, f"factor {factor.name} has no levels at this size")
+        for level in factor.levels:
+            self._check_words(f"factor {factor.name}, level {level.name}", level.words)
+        levels = (replace(level, words=self._anchored(level.words)) for level in factor.levels)
+        return replace(factor, levels=tuple(levels))
+
+    def _check_words(self, where: str, words: Words) -> None:
+        """Each name is an option, and each value one that the option takes."""
+        for name in words:
+            known_or_refused(self._path, where, name, known_words())
+        for name, script in dict(words.get(SCRIPTS, {})).items():
+            converted(self._path, f"{where} {SCRIPTS}.{name}", script, InlineScript)
+        try:
+            items_from(words)
+            options_from(words)
+        except DbdynoError as error:
+            raise bad_study(self._path, f"{where}: {error.message}", error.hint) from error
+
+    def _anchored(self, words: Words) -> Words:
+        """Script files are looked for beside the study's own file."""
+        if WORKLOAD not in words:
+            return words
+        given = words[WORKLOAD]
+        names = given if isinstance(given, list) else [given]
+        found = [self._beside(str(name)) for name in names]
+        return {**words, WORKLOAD: found if isinstance(given, list) else found[0]}
+
+    def _beside(self, item: str) -> str:
+        name, at, weight = item.rpartition("@") if "@" in item else (item, "", "")
+        path = self._path.absolute().parent / name
+        return f"{path}{at}{weight}" if looks_like_file(name) and path.is_file() else item
+
+    def _excluded(self, factors: Sequence[Factor]) -> tuple[dict[str, tuple[str, ...]], ...]:
+        given = self._file.exclude if self._size.exclude is None else self._size.exclude
+        return tuple(
+            {name: self._levels_named("[[exclude]]", name, levels, factors)
+             for name, levels in one.items()}
+            for one in given
+        )  # fmt: skip
+
+    def _levels_named(
+        self, where: str, name: str, levels: Scalar | list[Scalar], factors: Sequence[Factor]
+    ) -> tuple[str, ...]:
+        """The names of levels, known at this size or at another."""
+        known_or_refused(self._path, where, name, [factor.name for factor in factors])
+        wanted = levels if isinstance(levels, list) else [levels]
+        names = tuple(spoken(level) for level in wanted)
+        for level in names:
+            known_or_refused(
+                self._path, f"{where} {name}", level, self._known_levels(name, factors)
+            )
+        return names
+
+    def _known_levels(self, name: str, factors: Sequence[Factor]) -> set[str]:
+        of_name = [factor for factor in (*self._all, *factors) if factor.name == name]
+        return {level.name for factor in of_name for level in factor.levels}
+
+    def _contrasts(self, factors: Sequence[Factor]) -> tuple[Contrast, ...]:
+        """Those whose levels this size has."""
+        return tuple(c for c in self._file.contrast if self._is_at_this_size(c, factors))
+
+    def _is_at_this_size(self, contrast: Contrast, factors: Sequence[Factor]) -> bool:
+        where = "[[contrast]]"
+        sides = [contrast.before, contrast.after]
+        self._levels_named(where, contrast.factor, [*sides], factors)
+        if contrast.before == contrast.after:
+            raise bad_study(self._path, f"{where} compares {contrast.before!r} with itself")
+        if not 0 <= contrast.margin < 1:
+            raise bad_study(self._path, f"{where} margin: must be a share, as 0.03 for 3 %")
+        here = next(factor for factor in factors if factor.name == contrast.factor)
+        return {*sides} <= {level.name for level in here.levels}
+
+    def _answer(self, question: Question) -> Question:
+        known = all_answers()
+        known_or_refused(self._path, "[[answers]]", question.answer, known)
+        for option in question.options:
+            where = f"[[answers]] {question.answer}"
+            known_or_refused(self._path, where, option, known[question.answer].options)
+        return question
+
+    def _seconds(self, text: str) -> float:
+        try:
+            return span_ns(text) / SECOND_NS
+        except ValueError as error:
+            raise bad_study(self._path, f"budget: {error}") from error

@@ -1,0 +1,157 @@
+"""What a study's file may say, and what is said of one that cannot be meant."""
+
+import pytest
+
+from dbdyno.errors import DbdynoError
+from dbdyno.study.matrix import points_of
+from dbdyno.study.spec import Overrides
+from tests.study.files import BASE, CLIENTS, HEAD, MINI, MODES, read
+
+ORDER = """
+[[factor]]
+name = "order"
+[factor.levels.as-written]
+workload = "tpcb"
+[factor.levels.turned]
+workload = "tpcb@0"
+scripts.turned.text = "select 1;"
+"""
+
+
+def refusal(tmp_path, text: str, **more) -> str:
+    with pytest.raises(DbdynoError) as caught:
+        points_of(read(tmp_path, text, **more))
+    return str(caught.value)
+
+
+def test_levels_are_values_of_the_option_or_tables_of_words(tmp_path):
+    clients, mode = read(tmp_path).factors
+    assert [level.words for level in clients.levels] == [{"clients": 1}, {"clients": 2}]
+    assert mode.title == "query mode"
+    assert mode.levels[1].words == {"protocol": "prepared", "set": {"jit": False}}
+
+
+def test_a_factor_named_with_a_dot_is_a_name_in_a_table(tmp_path):
+    text = HEAD + BASE + '[[factor]]\nname = "set.jit"\nlevels = [true, false]\n'
+    (factor,) = read(tmp_path, text).factors
+    assert [level.name for level in factor.levels] == ["on", "off"]
+    assert factor.levels[1].words == {"set": {"jit": False}}
+
+
+def test_a_size_replaces_words_levels_and_repeats(tmp_path):
+    sizes = """
+[sizes.tiny]
+repeats = 5
+time = "3s"
+set.work_mem = "8MB"
+[sizes.tiny.levels]
+clients = [7, 8, 9]
+[sizes.tiny.levels.mode.named.set]
+jit = true
+"""
+    spec = read(tmp_path, MINI + sizes)
+    assert spec.repeats == 5
+    assert spec.base["time"] == "3s"
+    assert spec.base["set"] == {"work_mem": "8MB"}
+    assert [level.name for level in spec.factors[0].levels] == ["7", "8", "9"]
+    assert spec.factors[1].levels[1].words["set"] == {"jit": True}
+    assert read(tmp_path, MINI + sizes, size="full").repeats == 2
+
+
+def test_a_size_chooses_among_levels_that_are_tables(tmp_path):
+    spec = read(tmp_path, MINI + '[sizes.tiny.levels]\nmode = ["named"]\n')
+    assert [level.name for level in spec.factors[1].levels] == ["named"]
+
+
+def test_a_contrast_of_levels_that_the_size_leaves_out_is_left_out(tmp_path):
+    contrast = '[[contrast]]\nfactor = "clients"\nbefore = "1"\nafter = "2"\n'
+    text = MINI + contrast + "[sizes.tiny.levels]\nclients = [1, 4]\n"
+    assert read(tmp_path, text).contrasts == ()
+    assert len(read(tmp_path, text, size="small").contrasts) == 1
+
+
+def test_the_command_line_may_say_otherwise(tmp_path):
+    spec = read(tmp_path, overrides=Overrides(repeats=9, server="mariadb"))
+    assert spec.repeats == 9
+    assert spec.base["server"] == "mariadb"
+
+
+def test_script_files_are_looked_for_beside_the_study(tmp_path):
+    (tmp_path / "own.sql").write_text("select 1;")
+    text = HEAD + BASE.replace('"select-only"', '["select-only", "own.sql@2"]') + CLIENTS
+    assert read(tmp_path, text).base["workload"] == ["select-only", f"{tmp_path}/own.sql@2"]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "right", "words"),
+    [
+        ("repeats = 2", "repets = 2", ("no key 'repets'", "did you mean repeats?")),
+        ("repeats = 2", "repeats = 0", ("repeats", ">= 1")),
+        ("repeats = 2", 'restore = "never"', ("restore", "never")),
+        ("repeats = 2", 'budget = "soon"', ("budget", "is not a span of time")),
+        ("repeats = 2", "repeats =", ("line 5",)),
+        ("scale = 1", "scal = 1", ("[base]", "'scal'", "did you mean scale?")),
+        ("scale = 1", "seed = 1", ("[base]", "'seed'")),
+        ("scale = 1", 'scale = "big"', ("[base]", "--scale", "big")),
+        ("levels = [1, 2]", "levels = [1]", ("factor clients varies nothing",)),
+        ("levels = [1, 2]", "levels = [1, 1]", ("the level '1' twice",)),
+        ("levels = [1, 2]", 'levels = ["a=b", "c"]', ("cannot name a level",)),
+        ("levels = [1, 2]", 'levels = [1, "few"]', ("factor clients, level few", "--clients")),
+        ("levels = [1, 2]", "levls = [1, 2]", ("no key 'levls'", "did you mean levels?")),
+        ('name = "clients"', 'name = "cleints"', ("'cleints'", "did you mean clients?")),
+        ('name = "clients"', 'name = "mode"', ("two factors called 'mode'",)),
+    ],
+)
+def test_a_slip_of_the_pen_is_named_with_what_was_meant(tmp_path, wrong, right, words):
+    told = refusal(tmp_path, (HEAD + BASE + CLIENTS + MODES).replace(wrong, right, 1))
+    assert told.startswith("mini.toml: ")
+    for word in words:
+        assert word in told
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        ("[[exclude]]\nclient = 1\n", ("'client'", "did you mean clients?")),
+        ("[[exclude]]\nclients = 9\n", ("[[exclude]] clients", "'9'")),
+        ('[[contrast]]\nfactor = "mode"\nbefore = "plain"\nafter = "nmed"\n', ("named?",)),
+        ('[[contrast]]\nfactor = "mode"\nbefore = "plain"\nafter = "plain"\n', ("itself",)),
+        ('[[answers]]\nanswer = "nothing"\n', ("[[answers]]", "'nothing'")),
+        ("[sizes.huge]\nrepeats = 2\n", ("sizes", "huge")),
+        ("[sizes.tiny]\nrepets = 2\n", ("[sizes.tiny]", "'repets'")),
+        ("[sizes.tiny.levels]\nclient = [1]\n", ("did you mean clients?",)),
+        ('[sizes.tiny.levels]\nmode = ["naemd"]\n', ("did you mean named?",)),
+    ],
+)
+def test_names_between_the_parts_of_a_file_must_agree(tmp_path, more, words):
+    told = refusal(tmp_path, MINI + more)
+    for word in words:
+        assert word in told
+
+
+def test_two_factors_may_not_give_one_option(tmp_path):
+    other = '[[factor]]\nname = "again"\n[factor.levels.a]\nclients = 3\n[factor.levels.b]\n'
+    assert "the factors clients and again both give clients" in refusal(tmp_path, MINI + other)
+
+
+def test_exclusions_may_not_take_what_a_contrast_or_a_factor_needs(tmp_path):
+    contrast = '[[contrast]]\nfactor = "mode"\nbefore = "plain"\nafter = "named"\n'
+    apart = '[[exclude]]\nclients = 1\nmode = "plain"\n[[exclude]]\nclients = 2\nmode = "named"\n'
+    assert "nothing that compares 'plain' with 'named'" in refusal(
+        tmp_path, MINI + contrast + apart
+    )
+    idle = '[[exclude]]\nmode = "plain"\n'
+    assert "leaves only 'named' of the factor mode" in refusal(tmp_path, MINI + idle)
+    assert "leaves no point" in refusal(tmp_path, MINI + "[[exclude]]\nclients = [1, 2]\n")
+
+
+def test_a_server_of_the_command_line_may_not_contradict_a_factor(tmp_path):
+    other = '[[factor]]\nname = "server"\nlevels = ["postgres", "mariadb"]\n'
+    told = refusal(tmp_path, MINI + other, overrides=Overrides(server="postgres:15"))
+    assert "--server contradicts the factor server" in told
+
+
+def test_a_script_in_the_file_is_a_text_and_a_weight(tmp_path):
+    assert "turned" in str(read(tmp_path, HEAD + BASE + ORDER).factors[0].levels[1].words)
+    told = refusal(tmp_path, HEAD + BASE + ORDER.replace("turned.text", "turned.txt"))
+    assert "scripts.turned" in told
