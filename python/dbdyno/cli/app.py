@@ -33,6 +33,7 @@ COMMANDS = {
     "run": "Measure a workload or scripts on a database.",
     "load": "Load a workload's data and measure nothing.",
     "check": "Check a workload's invariants on data that is there.",
+    "compare": "Say which of two variants is better, by their runs.",
     "runs": "List the runs, or remove some.",
     "sql": "Ask all runs a question in SQL.",
     "report": "Write a run's report as one HTML page, or as text.",

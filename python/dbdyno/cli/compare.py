@@ -1,0 +1,158 @@
+"""``dbdyno compare``: two variants by their runs, and whether one is worse than may be."""
+
+import re
+from collections.abc import Sequence
+from typing import Annotated
+
+from cyclopts import Parameter
+from msgspec.structs import asdict, replace
+
+from dbdyno.analysis.compare import MARGIN, compare as compared
+from dbdyno.analysis.metrics import USUAL, metrics_of
+from dbdyno.cli.app import command
+from dbdyno.cli.deciding import deciding_command
+from dbdyno.cli.metric_names import metric_named
+from dbdyno.cli.output import Exit, Json, print_json, print_result
+from dbdyno.cli.sides import Sides, sides_of
+from dbdyno.model.comparison import Comparison
+from dbdyno.report.comparison import render_comparison_markdown, render_comparison_text
+from dbdyno.report.comparison_gates import Gate, Judged, is_broken, judge
+from dbdyno.run.grammar import percentage
+from dbdyno.run.options import each, parsed
+
+app = command(
+    "compare",
+    "dbdyno compare last~1 last                        two runs: what each transaction costs",
+    "dbdyno compare tag:variant=old tag:variant=new    sets of runs, in pairs by the tag pair",
+    "dbdyno compare hot-rows:clients=20,order=as-written hot-rows:clients=20,order=branches-first",
+    "dbdyno compare A1,A2,A3 B1,B2,B3 --metric tps --metric wal_bytes --markdown",
+    "dbdyno compare tag:build=main tag:build=mine --fail-if worse:3% --fail-if p99:worse:10%",
+)
+
+
+def gate(text: str) -> Gate:
+    """``worse:3%`` for any metric, ``p99:worse:5%`` for one."""
+    match = re.fullmatch(r"(?:(?P<metric>[\w-]+):)?worse:(?P<share>[^:]+)", text.strip())
+    if match is None:
+        raise ValueError(f'"{text}" is not a condition: write worse:3% or p99:worse:5%')
+    return Gate(metric=match["metric"] or "", share=percentage(match["share"]))
+
+
+Gates = Annotated[
+    tuple[Gate, ...],
+    Parameter(
+        name="--fail-if",
+        converter=each(gate),
+        n_tokens=1,
+        accepts_keys=False,
+        metavar="[METRIC:]worse:SHARE",
+    ),
+]
+Margin = Annotated[
+    float | None, Parameter(converter=parsed(percentage), n_tokens=1, metavar="SHARE")
+]
+
+
+@app.default
+def compare(  # noqa: PLR0913 - one for each option
+    before: str,
+    after: str,
+    /,
+    *,
+    metric: tuple[str, ...] = (),
+    margin: Margin = None,
+    fail_if: Gates = (),
+    markdown: bool = False,
+    json: Json = False,
+) -> int:
+    """Say which of two variants is better, worse, the same, or that it cannot be told.
+
+    The unit is the run. Runs that a study made in one block are pairs, and so are runs of
+    your own with the same tag pair; others are two sets. Of two single runs only costs per
+    transaction can be compared, and the command is told that would decide the rest.
+
+    Parameters
+    ----------
+    before
+        Runs (names, unique beginnings, paths, last, last~1) with commas between them; or
+        tag:NAME=VALUE[,…]; or a study with the levels of its factors, STUDY:FACTOR=LEVEL[,…].
+    after
+        The other variant, written the same way.
+    metric
+        What to compare: an id or a part of it, as tps, p99 or wal_bytes; repeatable. Each
+        further metric makes all of them harder to tell.
+    margin
+        Changes that do not matter: within it variants are the same. 3% unless given, or
+        the least share of --fail-if.
+    fail_if
+        Exit with 4 when a metric is worse, told apart from chance, by more than this share;
+        repeatable. What cannot be told does not fail, and is said.
+    markdown
+        Print Markdown, for a merge request.
+    """
+    sides = sides_of(before, after)
+    gates = _meant(fail_if, sides)
+    comparison = _comparison(sides, _metrics(metric, gates, sides), _margin(margin, gates))
+    judged = judge(comparison, gates)
+    _show(sides, comparison, judged, markdown=markdown, json=json)
+    return Exit.VERDICT_FAILED if is_broken(judged) else Exit.OK
+
+
+def _known(sides: Sides) -> list[str]:
+    """What was measured in some run of either side."""
+    runs = [*sides.before.runs, *sides.after.runs]
+    return list(dict.fromkeys(name for run in runs for name in metrics_of(run)))
+
+
+def _meant(gates: Sequence[Gate], sides: Sides) -> list[Gate]:
+    """The gates with whole ids."""
+    known = _known(sides)
+    return [
+        Gate(metric=metric_named(one.metric, known), share=one.share) if one.metric else one
+        for one in gates
+    ]
+
+
+def _metrics(names: Sequence[str], gates: Sequence[Gate], sides: Sides) -> list[str] | None:
+    """Those that are asked for, and those that a gate is about; None for the usual ones."""
+    known = _known(sides)
+    gated = [one.metric for one in gates if one.metric]
+    if not names and not gated:
+        return None
+    asked = [metric_named(name, known) for name in names] or [*filter(known.__contains__, USUAL)]
+    return list(dict.fromkeys([*asked, *gated]))
+
+
+def _margin(asked: float | None, gates: Sequence[Gate]) -> float:
+    """What a gate forbids must not pass as the same."""
+    return asked if asked is not None else min((one.share for one in gates), default=MARGIN)
+
+
+def _comparison(sides: Sides, metrics: Sequence[str] | None, margin: float) -> Comparison:
+    """With what was left out among the doubts, and the command that would decide the rest."""
+    before, after = sides.before, sides.after
+    found = compared(
+        before.runs,
+        after.runs,
+        metrics,
+        labels=(before.label, after.label),
+        margin=margin,
+        paired=sides.paired,
+    )
+    return replace(
+        found, doubts=[*sides.notes, *found.doubts], decide_with=deciding_command(sides, found)
+    )
+
+
+def _show(
+    sides: Sides, comparison: Comparison, judged: Sequence[Judged], *, markdown: bool, json: bool
+) -> None:
+    if json:
+        runs = {
+            "before": [run.run_id for run in sides.before.runs],
+            "after": [run.run_id for run in sides.after.runs],
+        }
+        print_json({**asdict(comparison), "runs": runs, "paired": sides.paired, "fail_if": judged})
+    else:
+        render = render_comparison_markdown if markdown else render_comparison_text
+        print_result(render(comparison, judged).rstrip())

@@ -1,0 +1,65 @@
+"""The command that would decide what a comparison could not: more pairs of the same two runs.
+
+It is made of the words that asked for the runs, so it can be pasted into a shell as it is.
+"""
+
+import shlex
+from collections.abc import Mapping
+
+from dbdyno.cli.sides import PAIR_TAGS, STUDY, Side, Sides
+from dbdyno.model.comparison import Comparison
+from dbdyno.model.record import RunRecord
+from dbdyno.run.command_line import command_of
+
+# Where no noise between runs is known yet: what a pilot takes that tells how many are needed.
+PILOT_PAIRS = 5
+_PAIR = PAIR_TAGS[-1]
+_CHANGED_BY_HAND = "  # both are asked for by the same words: change between them what differs"
+
+
+def deciding_command(sides: Sides, comparison: Comparison) -> str:
+    """Empty when everything is told, and of runs that do not say what asked for them."""
+    more = _pairs_needed(comparison)
+    runs = [side.runs[-1] for side in (sides.before, sides.after)]
+    if not more or not all(run.command for run in runs):
+        return ""
+    tags = _tags(sides)
+    first = len(sides.before.runs) + 1 if sides.paired else 1
+    return "\n".join(
+        [
+            f"for {_PAIR} in $(seq {first} {first + more - 1}); do",
+            *([_CHANGED_BY_HAND] if runs[0].command == runs[1].command else []),
+            *(f"  {_run(run, own)}" for run, own in zip(runs, tags, strict=True)),
+            "done",
+            shlex.join(["dbdyno", "compare", *map(_as_side, tags)]),
+        ]
+    )
+
+
+def _pairs_needed(comparison: Comparison) -> int:
+    open_ones = [one for one in comparison.metrics if one.verdict == "cannot tell"]
+    return max((one.repeats.more if one.repeats else PILOT_PAIRS for one in open_ones), default=0)
+
+
+def _tags(sides: Sides) -> list[dict[str, str]]:
+    """The tags that tell the sides apart, those of the runs that are there where they do."""
+    common = [_common_tags(side) for side in (sides.before, sides.after)]
+    if all(common) and common[0] != common[1]:
+        return common
+    return [{"variant": side.label} for side in (sides.before, sides.after)]
+
+
+def _common_tags(side: Side) -> dict[str, str]:
+    """What all runs of a side have in common; a single one's tags say nothing of a set."""
+    first, *others = (run.tags.items() for run in side.runs)
+    shared = [one for one in first if all(one in tags for tags in others)] if others else []
+    return {name: value for name, value in shared if name not in (*PAIR_TAGS, STUDY)}
+
+
+def _run(run: RunRecord, tags: Mapping[str, str]) -> str:
+    given = [word for name, value in tags.items() for word in ("--tag", f"{name}={value}")]
+    return f'{command_of(run.command, *given)} --tag "{_PAIR}=${_PAIR}"'
+
+
+def _as_side(tags: Mapping[str, str]) -> str:
+    return "tag:" + ",".join(f"{name}={value}" for name, value in tags.items())

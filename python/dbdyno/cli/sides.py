@@ -1,0 +1,183 @@
+"""What the two sides of ``dbdyno compare`` mean: which runs stand on each, and which are pairs.
+
+A side is written as runs with commas between them, as ``tag:name=value``, or as a study with
+the levels of its factors, ``STUDY:factor=level``. Nothing is judged here but whether a run may
+be compared at all: one that did not end, or is not valid, is left out and said.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from msgspec import Struct
+
+from dbdyno import store
+from dbdyno.errors import DbdynoError
+from dbdyno.model.record import RunRecord
+from dbdyno.run.grammar import assignment
+from dbdyno.store.run import read_record
+
+BY_TAG = "tag"
+# The tags that a study gives its runs.
+STUDY, POINT, BLOCK = "study", "point", "block"
+PAIR_TAGS = (BLOCK, "pair")
+
+
+class Side(Struct, frozen=True, kw_only=True):
+    """The runs of one side, oldest first, and why others of it are not among them."""
+
+    label: str
+    runs: Sequence[RunRecord]
+    left_out: Sequence[str] = ()
+
+
+class Sides(Struct, frozen=True, kw_only=True):
+    """Both sides; when ``paired``, the runs at the same place belong together."""
+
+    before: Side
+    after: Side
+    paired: bool = False
+    notes: Sequence[str] = ()
+    """What was left out, each a sentence."""
+
+
+def sides_of(before: str, after: str) -> Sides:
+    """The runs that these words mean, in pairs where they were measured in pairs."""
+    found = [side_of(text) for text in (before, after)]
+    _refuse_the_same(*found)
+    return paired(*found)
+
+
+def side_of(text: str) -> Side:
+    """The runs that one side's words mean."""
+    kind, colon, rest = text.partition(":")
+    if not colon:
+        label, runs = _named(text)
+    elif kind == BY_TAG:
+        label, runs = rest, _tagged(dict(_assignments(rest, "tag:variant=a")))
+    else:
+        label, runs = rest, _of_study(kind, dict(_assignments(rest, f"{kind}:clients=8")))
+    usable = [run for run in runs if not why_not(run)]
+    left_out = [f"{run.run_id} is left out: {why_not(run)}" for run in runs if why_not(run)]
+    if not usable:
+        raise DbdynoError(
+            "nothing_to_compare",
+            "; ".join([f"no run of {text} can be compared", *left_out]),
+            "dbdyno runs lists what there is, with its tags.",
+        )
+    return Side(label=label, runs=usable, left_out=left_out)
+
+
+def why_not(run: RunRecord) -> str:
+    """Why a run says nothing about its variant; empty when it may be used."""
+    if run.status == "running":
+        return "it is not over"
+    if run.status != "done":
+        return "it was interrupted" if run.status == "interrupted" else "it failed"
+    if not run.valid:
+        return "it is not valid: " + ("; ".join(run.invalid_reasons) or "it was not judged")
+    return ""
+
+
+def _assignments(text: str, example: str) -> Iterator[tuple[str, str]]:
+    for part in text.split(","):
+        try:
+            yield assignment(part)
+        except ValueError as error:
+            message = f'"{part}" names no value: write {example}'
+            raise DbdynoError("usage", message, "See dbdyno compare --help.") from error
+
+
+def _named(text: str) -> tuple[str, list[RunRecord]]:
+    """The runs of ids, paths and ``last``, with commas between them."""
+    folders = [store.find_run(name.strip()) for name in text.split(",")]
+    runs = [read_record(folder) for folder in dict.fromkeys(folders)]
+    return (runs[0].run_id if len(runs) == 1 else text), runs
+
+
+def _tagged(wanted: Mapping[str, str]) -> list[RunRecord]:
+    """Those that carry all of these tags."""
+    return [run for run in store.read_records() if wanted.items() <= run.tags.items()]
+
+
+def _of_study(name: str, wanted: Mapping[str, str]) -> list[RunRecord]:
+    """The runs of the one point of a study at these levels."""
+    study_id, runs = _study(name)
+    points = {run.tags[POINT]: levels_of(run.tags[POINT]) for run in runs}
+    meant = [key for key, levels in points.items() if wanted.items() <= levels.items()]
+    if len(meant) == 1:
+        return [run for run in runs if run.tags[POINT] == meant[0]]
+    said = ", ".join(f"{factor}={level}" for factor, level in wanted.items())
+    raise DbdynoError(
+        "no_point" if not meant else "several_points",
+        f"{len(meant)} points of {study_id} have {said}",
+        f"Its points: {'; '.join(sorted(meant or points))}. "
+        "Name a level of each factor that is left, with commas between them.",
+    )
+
+
+def _study(name: str) -> tuple[str, list[RunRecord]]:
+    """The runs of the newest study of this name, or of the one with this id."""
+    of_studies = [run for run in store.read_records() if {STUDY, POINT} <= run.tags.keys()]
+    ids = [run.tags[STUDY] for run in of_studies if name in run.tags[STUDY]]
+    exact = [study_id for study_id in ids if study_id == name]
+    if not ids:
+        raise DbdynoError(
+            "no_study",
+            f"no run is of a study called {name!r}",
+            "dbdyno study list names the studies; runs by tag are written tag:name=value.",
+        )
+    newest = (exact or ids)[-1]
+    return newest, [run for run in of_studies if run.tags[STUDY] == newest]
+
+
+def levels_of(point: str) -> dict[str, str]:
+    """The levels in a point's key: ``clients=4,order=as-written``."""
+    parts = (part.partition("=") for part in point.split(","))
+    return {factor: level for factor, _, level in parts}
+
+
+def _refuse_the_same(before: Side, after: Side) -> None:
+    shared = {run.run_id for run in before.runs} & {run.run_id for run in after.runs}
+    if shared:
+        raise DbdynoError(
+            "same_run",
+            f"{min(shared)} stands on both sides",
+            "Compare runs with others: dbdyno compare last~1 last",
+        )
+
+
+def paired(before: Side, after: Side) -> Sides:
+    """In pairs when each run of both sides says to which pair it belongs, else as two sets."""
+    notes = [*before.left_out, *after.left_out]
+    first, second = _by_pair(before.runs), _by_pair(after.runs)
+    both = [key for key in first if key in second] if first and second else []
+    if not both:
+        return Sides(before=before, after=after, notes=notes)
+    alone = [run.run_id for run in _without(first, both) + _without(second, both)]
+    notes += [f"{run_id} is left out: the other run of its pair is missing" for run_id in alone]
+    return Sides(
+        before=Side(label=before.label, runs=[first[key] for key in both]),
+        after=Side(label=after.label, runs=[second[key] for key in both]),
+        paired=True,
+        notes=notes,
+    )
+
+
+def _by_pair(runs: Sequence[RunRecord]) -> dict[str, RunRecord]:
+    """The runs by the pair that they belong to.
+
+    Nothing when a run does not say it, or two say the same: then they are two sets of runs.
+    """
+    for tag in PAIR_TAGS:
+        tagged = {_pair_of(run, tag): run for run in runs if tag in run.tags}
+        if len(tagged) == len(runs):
+            return tagged
+    return {}
+
+
+def _pair_of(run: RunRecord, tag: str) -> str:
+    """Blocks of two studies are not the same block."""
+    return f"{run.tags.get(STUDY, '')}/{run.tags[tag]}"
+
+
+def _without(runs: Mapping[str, RunRecord], keys: Sequence[str]) -> list[RunRecord]:
+    return [run for key, run in runs.items() if key not in keys]

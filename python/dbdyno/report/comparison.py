@@ -1,0 +1,119 @@
+"""A comparison in words: the verdict first, then each metric with its interval, then the doubts.
+
+As text for a terminal and as Markdown for a merge request, from the same rows. What a verdict
+is, ``analysis/compare.py`` decides; here it is only written.
+"""
+
+from collections.abc import Iterator, Sequence
+from math import isinf
+
+from dbdyno.analysis.verdicts import change
+from dbdyno.model.comparison import Comparison, MetricComparison, Verdict
+from dbdyno.report.comparison_gates import Judged
+from dbdyno.report.costs import amount_words
+from dbdyno.report.text import aligned
+from dbdyno.report.words import NOTHING, THIN_SPACE, percent
+
+HEADINGS = ("verdict", "metric", "before", "after", "ratio", "95 % interval")
+_LEFT = 2
+# Those that are told stand before what is the same, and before what nobody knows.
+_ORDER: tuple[Verdict, ...] = ("worse", "better", "same", "cannot tell")
+
+
+def render_comparison_text(comparison: Comparison, judged: Sequence[Judged] = ()) -> str:
+    """For a terminal or a log; ends in a newline."""
+    blocks = [
+        [f"{comparison.after} against {comparison.before}", *_unequal(comparison)],
+        [headline(comparison)],
+        list(aligned([HEADINGS, *map(_row, comparison.metrics)], left=_LEFT)),
+        [metric.words for metric in comparison.metrics],
+        _listed("Doubts:", comparison.doubts),
+        _decide(comparison),
+        [one.words for one in judged],
+    ]
+    text = "\n\n".join("\n".join(block) for block in blocks if block)
+    return text.replace(THIN_SPACE, " ") + "\n"
+
+
+def render_comparison_markdown(comparison: Comparison, judged: Sequence[Judged] = ()) -> str:
+    """For a merge request or an issue; ends in a newline."""
+    blocks = [
+        [f"### {_escaped(comparison.after)} against {_escaped(comparison.before)}"],
+        [_escaped(line) for line in _unequal(comparison)],
+        [f"**{_escaped(headline(comparison))}**"],
+        list(_markdown_table(comparison.metrics)),
+        _listed("Doubts:\n", [_escaped(doubt) for doubt in comparison.doubts], "- "),
+        [f"To decide it:\n\n```sh\n{comparison.decide_with}\n```"]
+        if comparison.decide_with
+        else [],
+        [f"- {_escaped(one.words)}" for one in judged],
+    ]
+    text = "\n\n".join("\n".join(block) for block in blocks if block)
+    return text.replace(THIN_SPACE, " ") + "\n"
+
+
+def headline(comparison: Comparison) -> str:
+    """Which metrics are worse, better, the same, and which cannot be told: one sentence each."""
+    told = {
+        verdict: [metric for metric in comparison.metrics if metric.verdict == verdict]
+        for verdict in _ORDER
+    }
+    return " ".join(
+        f"{_verdict_words(verdict, metrics)}: {', '.join(map(_change, metrics))}."
+        for verdict, metrics in told.items()
+        if metrics
+    )
+
+
+def _verdict_words(verdict: Verdict, metrics: Sequence[MetricComparison]) -> str:
+    margins = {percent(metric.margin) for metric in metrics}
+    if verdict == "same" and len(margins) == 1:
+        return f"The same (within ±{margins.pop()})"
+    return {"same": "The same", "cannot tell": "Cannot tell"}.get(verdict, verdict.capitalize())
+
+
+def _change(metric: MetricComparison) -> str:
+    if metric.verdict in ("same", "cannot tell"):
+        return metric.title
+    return f"{metric.title} ({change(metric.ratio)})"
+
+
+def _row(metric: MetricComparison) -> tuple[str, ...]:
+    unit = metric.unit.removesuffix("per transaction").strip()
+    return (
+        metric.verdict,
+        metric.title,
+        amount_words(metric.before, unit),
+        amount_words(metric.after, unit),
+        NOTHING if isinf(metric.ratio) else f"{metric.ratio:.3f}",
+        _interval(metric),
+    )
+
+
+def _interval(metric: MetricComparison) -> str:
+    if metric.low is None or metric.high is None:
+        return NOTHING
+    return f"{metric.low:.3f} to {metric.high:.3f}"
+
+
+def _unequal(comparison: Comparison) -> list[str]:
+    return _listed("They differ in more than was asked about:", comparison.unequal)
+
+
+def _decide(comparison: Comparison) -> list[str]:
+    return _listed("To decide it:", comparison.decide_with.splitlines(), "  ")
+
+
+def _listed(title: str, lines: Sequence[str], mark: str = "  - ") -> list[str]:
+    return [title, *(f"{mark}{line}" for line in lines)] if lines else []
+
+
+def _markdown_table(metrics: Sequence[MetricComparison]) -> Iterator[str]:
+    rules = ("---",) * _LEFT + ("---:",) * (len(HEADINGS) - _LEFT)
+    for row in (HEADINGS, rules, *map(_row, metrics)):
+        yield f"| {' | '.join(cell if cell in rules else _escaped(cell) for cell in row)} |"
+
+
+def _escaped(text: str) -> str:
+    """Text that Markdown shows as it is: names of tags and runs are other people's words."""
+    return "".join(f"\\{sign}" if sign in "\\`*_{}[]<>#|~" else sign for sign in text)

@@ -1,0 +1,76 @@
+"""``--fail-if``: which verdicts make a command fail, and whether one of them was reached.
+
+A gate is about what is told: a metric that cannot be told apart fails none, and is named. What
+is judged are verdicts of ``analysis/compare.py``; no statistics happen here.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Literal, TypeAlias
+
+from msgspec import Struct
+
+from dbdyno.model.comparison import Comparison, MetricComparison
+from dbdyno.report.words import percent
+
+Outcome: TypeAlias = Literal["kept", "broken", "cannot tell"]
+
+
+class Gate(Struct, frozen=True, kw_only=True):
+    """Fails what is worse by more than a share. ``metric`` is an id, empty for any metric."""
+
+    metric: str = ""
+    share: float
+
+    @property
+    def words(self) -> str:
+        """As it is written on the command line."""
+        return f"{self.metric}:worse:{self.share * 100:g}%".removeprefix(":")
+
+
+class Judged(Struct, frozen=True, kw_only=True):
+    """What a gate came to for one metric, as a sentence too."""
+
+    gate: str
+    metric: str
+    outcome: Outcome
+    words: str
+
+
+def judge(comparison: Comparison, gates: Iterable[Gate]) -> list[Judged]:
+    """Every gate with every metric that it is about."""
+    return [judged for gate in gates for judged in _judged(gate, comparison.metrics)]
+
+
+def is_broken(judged: Sequence[Judged]) -> bool:
+    """Whether the command fails."""
+    return any(one.outcome == "broken" for one in judged)
+
+
+def _judged(gate: Gate, metrics: Sequence[MetricComparison]) -> Iterator[Judged]:
+    for metric in metrics:
+        if gate.metric in ("", metric.id):
+            outcome = _outcome(gate, metric)
+            words = _words(gate, metric, outcome)
+            yield Judged(gate=gate.words, metric=metric.id, outcome=outcome, words=words)
+
+
+def _outcome(gate: Gate, metric: MetricComparison) -> Outcome:
+    if metric.verdict == "cannot tell":
+        return "cannot tell"
+    is_worse = metric.verdict == "worse" and worsening(metric) > gate.share
+    return "broken" if is_worse else "kept"
+
+
+def worsening(metric: MetricComparison) -> float:
+    """By which share it got worse; negative where it got better."""
+    return 1 - metric.ratio if metric.better == "higher" else metric.ratio - 1
+
+
+def _words(gate: Gate, metric: MetricComparison, outcome: Outcome) -> str:
+    asked = f"--fail-if {gate.words}"
+    if outcome == "broken":
+        how_much = f"{percent(worsening(metric))}, more than {percent(gate.share)}"
+        return f"{asked} fails: {metric.title} is worse by {how_much}."
+    if outcome == "cannot tell":
+        return f"{asked} does not fail, but {metric.title} cannot be told from these runs."
+    return f"{asked} holds for {metric.title}."

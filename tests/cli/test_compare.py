@@ -1,0 +1,201 @@
+"""``dbdyno compare`` on runs that never were: which runs are meant, what is said, what fails."""
+
+import json
+
+import pytest
+
+from dbdyno.cli import app as cli_app, main
+from tests.cli import made_up_runs as made_up
+
+
+@pytest.fixture(autouse=True)
+def _own_home(home, monkeypatch):
+    # main() takes SIGTERM for the process; a test process keeps its own.
+    monkeypatch.setattr(cli_app.signal, "signal", lambda *_: None)
+
+
+def answer(capsys, *arguments: str):
+    code = main(["compare", *arguments])
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+def found(capsys, *arguments: str):
+    code, out, err = answer(capsys, *arguments, "--json")
+    assert code in (0, 4), err
+    said = json.loads(out)
+    return said, {metric["id"]: metric for metric in said["metrics"]}
+
+
+A, B = "tag:variant=a", "tag:variant=b"
+
+
+def test_a_cost_that_rose_is_found_by_three_pairs_though_throughput_cannot_be_told(capsys):
+    made_up.pairs(3, wal_bytes=1.3)
+    said, metrics = found(capsys, A, B)
+    assert said["paired"]
+    assert metrics["wal_bytes"]["verdict"] == "worse"
+    assert metrics["wal_bytes"]["ratio"] == pytest.approx(1.3, rel=0.01)
+    assert metrics["throughput_tps"]["verdict"] == "cannot tell"
+    assert metrics["throughput_tps"]["repeats"]["more"] > 0
+
+
+def test_people_are_told_the_verdict_first(capsys):
+    made_up.pairs(3, wal_bytes=1.3)
+    code, out, _ = answer(capsys, A, B)
+    assert code == 0
+    first, _, headline, *_ = out.splitlines()
+    assert first == "variant=b against variant=a"
+    assert headline.startswith("Worse: WAL (+30 %). Cannot tell: Throughput")
+    assert "more pairs" in out
+
+
+def test_of_two_single_runs_only_costs_are_told_and_the_command_decides_the_rest(capsys):
+    a, b = made_up.run(), made_up.run(tps=1500.0, wal_bytes=2600.0, command=["tpcb", "-c", "16"])
+    said, metrics = found(capsys, "last~1", "last")
+    assert said["runs"] == {"before": [min(a, b)], "after": [max(a, b)]}
+    assert metrics["wal_bytes"]["verdict"] in ("worse", "better")
+    assert metrics["throughput_tps"]["verdict"] == "cannot tell"
+    said, _ = found(capsys, a, b)
+    assert said["decide_with"].splitlines() == [
+        "for pair in $(seq 1 5); do",
+        f'  dbdyno run tpcb --clients 8 --tag variant={a} --tag "pair=$pair"',
+        f'  dbdyno run tpcb -c 16 --tag variant={b} --tag "pair=$pair"',
+        "done",
+        f"dbdyno compare tag:variant={a} tag:variant={b}",
+    ]
+
+
+def test_more_pairs_go_on_where_the_others_ended(capsys):
+    made_up.pairs(3)
+    said, metrics = found(capsys, A, B)
+    more = max(m["repeats"]["more"] for m in metrics.values() if m["repeats"])
+    first, change, *_, last = said["decide_with"].splitlines()
+    assert first == f"for pair in $(seq 4 {3 + more}); do"
+    assert change.strip().startswith("# both are asked for by the same words")
+    assert last == f"dbdyno compare {A} {B}"
+
+
+def test_without_pairs_both_are_sets(capsys):
+    for number in range(8):
+        made_up.run(tps=1000.0 + number, tags={"variant": "ab"[number % 2]})
+    said, metrics = found(capsys, A, B)
+    assert not said["paired"]
+    assert metrics["throughput_tps"]["verdict"] == "same"
+
+
+def test_a_pair_without_its_other_half_is_left_out_and_said(capsys):
+    made_up.pairs(4, wal_bytes=1.3)
+    lonely = made_up.run(tags={"variant": "a", "pair": "5"})
+    broken = made_up.run(
+        tags={"variant": "b", "pair": "5"}, valid=False, invalid_reasons=["the disk was full"]
+    )
+    said, metrics = found(capsys, A, B)
+    assert metrics["wal_bytes"]["pairs"] == 4
+    assert f"{broken} is left out: it is not valid: the disk was full" in said["doubts"]
+    assert f"{lonely} is left out: the other run of its pair is missing" in said["doubts"]
+
+
+def test_runs_of_a_study_are_pairs_by_block_and_points_are_named_by_levels(capsys):
+    for block in range(3):
+        for clients in (4, 8):
+            for order, factor in (("old", 1.0), ("new", 1.4)):
+                point = f"clients={clients},order={order}"
+                made_up.run(
+                    tps=1000 * clients * factor + block,
+                    tags={"study": "20261121-hot", "point": point, "block": str(block)},
+                )
+    said, metrics = found(capsys, "hot:clients=8,order=old", "hot:clients=8,order=new")
+    assert said["paired"]
+    assert metrics["throughput_tps"]["verdict"] == "better"
+    assert metrics["throughput_tps"]["ratio"] == pytest.approx(1.4, rel=0.01)
+    code, _, err = answer(capsys, "hot:order=old", "hot:order=new")
+    assert code == 1
+    assert "2 points of 20261121-hot have order=old" in err
+    assert "clients=4,order=old; clients=8,order=old" in err
+
+
+@pytest.mark.parametrize(
+    ("condition", "code"),
+    [
+        ("worse:3%", 4),
+        ("worse:40%", 0),
+        ("wal:worse:0.1", 4),
+        ("tps:worse:3%", 0),
+        ("p99:worse:5%", 0),
+    ],
+)
+def test_what_is_worse_by_more_than_may_be_fails(capsys, condition, code):
+    made_up.pairs(3, wal_bytes=1.3)
+    assert answer(capsys, A, B, "--fail-if", condition)[0] == code
+
+
+def test_what_cannot_be_told_does_not_fail_and_is_said(capsys):
+    made_up.pairs(3)
+    code, out, _ = answer(capsys, A, B, "--fail-if", "tps:worse:3%")
+    assert code == 0
+    assert (
+        "--fail-if throughput_tps:worse:3% does not fail, but Throughput cannot be told from these runs."
+        in out
+    )
+
+
+def test_a_gate_is_not_passed_as_the_same(capsys):
+    made_up.pairs(5, wal_bytes=1.02)
+    assert found(capsys, A, B)[1]["wal_bytes"]["verdict"] == "same"
+    assert answer(capsys, A, B, "--fail-if", "wal:worse:1%")[0] == 4
+
+
+def test_markdown_is_a_table_in_which_other_peoples_words_are_text(capsys):
+    for number in range(6):
+        variant = ["a", "<b>|*"][number % 2]
+        made_up.run(
+            tps=1000.0 * (1 + number % 2), tags={"variant": variant, "pair": str(number // 2)}
+        )
+    out = answer(capsys, A, "tag:variant=<b>|*", "--markdown", "--metric", "tps")[1]
+    assert out.splitlines()[0] == "### variant=\\<b\\>\\|\\* against variant=a"
+    assert "| --- | --- | ---: | ---: | ---: | ---: |" in out
+    assert "| better | Throughput | 1 000 TPS | 2 000 TPS | 2.000 |" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("last", "last"), "stands on both sides"),
+        (("nobody", "last"), "No run is called 'nobody'"),
+        (("last~7", "last"), "goes too far back"),
+        (("tag:variant=z", "last"), "no run of tag:variant=z can be compared"),
+        (("tag:variant", "last"), "names no value: write tag:variant=a"),
+        (("hot:clients=4", "last"), "no run is of a study called 'hot'"),
+        (("last~1", "last", "--metric", "speed"), "no metric 'speed'"),
+        (("last~1", "last", "--metric", "ms"), "may mean response_mean_ms or"),
+        (("last~1", "last", "--fail-if", "slower:3%"), "is not a condition: write worse:3%"),
+        (("last~1", "last", "--fail-if", "worse:much"), "is not a share"),
+        (("last~1", "last", "--margin", "big"), "is not a share"),
+    ],
+)
+def test_bad_input_names_what_is_wrong_with_exit_code_1(capsys, arguments, words):
+    made_up.run()
+    made_up.run()
+    code, out, err = answer(capsys, *arguments)
+    assert code == 1
+    assert words in err
+    assert out == ""
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"status": "running"}, "it was interrupted"),
+        ({"status": "failed", "valid": False}, "it failed"),
+        (
+            {"valid": False, "invalid_reasons": ["it ended early"]},
+            "it is not valid: it ended early",
+        ),
+    ],
+)
+def test_a_run_that_says_nothing_of_its_variant_is_refused_with_the_reason(capsys, changes, words):
+    good, bad = made_up.run(), made_up.run(**changes)
+    code, _, err = answer(capsys, good, bad)
+    assert code == 1
+    assert f"no run of {bad} can be compared; {bad} is left out: {words}" in err
