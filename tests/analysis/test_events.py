@@ -109,6 +109,16 @@ def per_second(**at):
     return series
 
 
+def test_checkpoints_that_follow_each_other_at_once_are_told_apart():
+    made = run().log(4.0, "checkpoint_start", reason="wal")
+    for begin, end in ((4.0, 10.0), (10.0, 15.0)):
+        made.log(end, "checkpoint_end", write_s=1.0, sync_s=0.0, total_s=end - begin)
+        made.log(end, "checkpoint_start", reason="wal")
+    first, second, unfinished = found(made, "checkpoint")
+    assert [(event.begin_s, event.end_s) for event in (first, second)] == [(4, 10), (10, 15)]
+    assert unfinished.begin_s == 15
+
+
 def test_without_a_log_checkpoints_come_from_counters():
     deltas = {
         "num_timed": per_second(t9=1),

@@ -1,0 +1,66 @@
+"""The dips of throughput that came with checkpoints: how deep, and for how long.
+
+A dip is what ``curve_events`` takes for one: throughput below its level by more than the noise
+makes plausible. It belongs to the checkpoint during which it began. A checkpoint without one
+is in the list too: it cost nothing that the noise would not hide. What no checkpoint goes with
+is not told here.
+"""
+
+from msgspec import Struct
+
+from dbdyno.analysis.checkpoint_events import UNFINISHED, checkpoints
+from dbdyno.analysis.curve_events import Curve, curve
+from dbdyno.analysis.run_event import RunEvent, end_of_run_s
+from dbdyno.analysis.stretches import Span, runs
+from dbdyno.analysis.timeline import timeline
+from dbdyno.model.recording import Recording
+
+
+class CheckpointDip(Struct, frozen=True, kw_only=True):
+    """A checkpoint that began in the measured part, and the dip that it brought.
+
+    ``depth`` is the share of the level that was missing while the dip lasted, ``deepest`` that
+    of its worst interval; both are 0 without a dip. ``is_whole`` tells whether the checkpoint
+    also ended in the run.
+    """
+
+    begin_s: float
+    end_s: float
+    is_whole: bool
+    depth: float = 0.0
+    deepest: float = 0.0
+    length_s: float = 0.0
+
+
+def checkpoint_dips(recording: Recording) -> list[CheckpointDip]:
+    """In the order of time; without dips where the run has too few intervals to tell a level."""
+    over_time = timeline(recording)
+    end_s = end_of_run_s(over_time)
+    begun = [event for event in checkpoints(recording, end_s) if 0 <= event.begin_s < end_s]
+    of = curve(over_time)
+    return [_with_dip(event, of, end_s) for event in begun]
+
+
+def _with_dip(event: RunEvent, of: Curve | None, end_of_run_s: float) -> CheckpointDip:
+    is_whole = event.label != UNFINISHED and event.end_s <= end_of_run_s
+    found = _low_stretch(event, of) if of else None
+    if of is None or found is None:
+        return CheckpointDip(begin_s=event.begin_s, end_s=event.end_s, is_whole=is_whole)
+    inside = slice(*found)
+    missing = 1 - of.tps[inside] / of.level[inside]
+    return CheckpointDip(
+        begin_s=event.begin_s,
+        end_s=event.end_s,
+        is_whole=is_whole,
+        depth=float(missing.mean()),
+        deepest=float(missing.max()),
+        length_s=float(of.end_s[inside][-1] - of.begin_s[inside][0]),
+    )
+
+
+def _low_stretch(event: RunEvent, of: Curve) -> Span | None:
+    """The first that began while the checkpoint lasted, in the interval of its begin or later."""
+    for begin, end in runs(of.is_low | of.is_stalled):
+        if of.end_s[begin] > event.begin_s and of.begin_s[begin] <= event.end_s:
+            return begin, end
+    return None
