@@ -63,6 +63,8 @@ def run(tps=1000.0, wal_bytes=2000.0, plan=None, **changes) -> str:
     }
     record: RunRecord = synthetic.record(**(known | changes))
     with RunWriter(record, plan or synthetic.plan()) as writer:
+        writer.write_host({"name": "vm"})
+        writer.write_server({"settings": []})
         if record.status != "running":
             writer.finish(msgspec.structs.replace(record, run_id=writer.run_id))
         return writer.run_id

@@ -9,6 +9,7 @@ from msgspec.structs import asdict, replace
 
 from dbdyno.analysis.compare import MARGIN, compare as compared
 from dbdyno.analysis.metrics import USUAL, metrics_of
+from dbdyno.analysis.unequal import unequal
 from dbdyno.cli.app import command
 from dbdyno.cli.deciding import deciding_command
 from dbdyno.cli.metric_names import metric_named
@@ -100,7 +101,7 @@ def compare(  # noqa: PLR0913 - one for each option
 
 def _known(sides: Sides) -> list[str]:
     """What was measured in some run of either side."""
-    runs = [*sides.before.runs, *sides.after.runs]
+    runs = [*sides.before.records, *sides.after.records]
     return list(dict.fromkeys(name for run in runs for name in metrics_of(run)))
 
 
@@ -131,13 +132,15 @@ def _margin(asked: float | None, gates: Sequence[Gate]) -> float:
 def _comparison(sides: Sides, metrics: Sequence[str] | None, margin: float) -> Comparison:
     """With what was left out among the doubts, and the command that would decide the rest."""
     before, after = sides.before, sides.after
+    labels = (before.label, after.label)
     found = compared(
-        before.runs,
-        after.runs,
+        before.records,
+        after.records,
         metrics,
-        labels=(before.label, after.label),
+        labels=labels,
         margin=margin,
         paired=sides.paired,
+        unequal=unequal(before.runs, after.runs, labels),
     )
     return replace(
         found, doubts=[*sides.notes, *found.doubts], decide_with=deciding_command(sides, found)

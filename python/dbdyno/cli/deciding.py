@@ -20,7 +20,7 @@ _CHANGED_BY_HAND = "  # both are asked for by the same words: change between the
 def deciding_command(sides: Sides, comparison: Comparison) -> str:
     """Empty when everything is told, and of runs that do not say what asked for them."""
     more = _pairs_needed(comparison)
-    runs = [side.runs[-1] for side in (sides.before, sides.after)]
+    runs = [side.records[-1] for side in (sides.before, sides.after)]
     if not more or not all(run.command for run in runs):
         return ""
     tags = _tags(sides)
@@ -51,7 +51,7 @@ def _tags(sides: Sides) -> list[dict[str, str]]:
 
 def _common_tags(side: Side) -> dict[str, str]:
     """What all runs of a side have in common; a single one's tags say nothing of a set."""
-    first, *others = (run.tags.items() for run in side.runs)
+    first, *others = (run.tags.items() for run in side.records)
     shared = [one for one in first if all(one in tags for tags in others)] if others else []
     return {name: value for name, value in shared if name not in (*PAIR_TAGS, STUDY)}
 

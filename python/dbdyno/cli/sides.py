@@ -13,7 +13,7 @@ from dbdyno import store
 from dbdyno.errors import DbdynoError
 from dbdyno.model.record import RunRecord
 from dbdyno.run.grammar import assignment
-from dbdyno.store.run import read_record
+from dbdyno.store import Run
 
 BY_TAG = "tag"
 # The tags that a study gives its runs.
@@ -25,8 +25,13 @@ class Side(Struct, frozen=True, kw_only=True):
     """The runs of one side, oldest first, and why others of it are not among them."""
 
     label: str
-    runs: Sequence[RunRecord]
+    runs: Sequence[Run]
     left_out: Sequence[str] = ()
+
+    @property
+    def records(self) -> list[RunRecord]:
+        """Of its runs, in their order."""
+        return [run.record for run in self.runs]
 
 
 class Sides(Struct, frozen=True, kw_only=True):
@@ -55,8 +60,9 @@ def side_of(text: str) -> Side:
         label, runs = rest, _tagged(dict(_assignments(rest, "tag:variant=a")))
     else:
         label, runs = rest, _of_study(kind, dict(_assignments(rest, f"{kind}:clients=8")))
-    usable = [run for run in runs if not why_not(run)]
-    left_out = [f"{run.run_id} is left out: {why_not(run)}" for run in runs if why_not(run)]
+    reasons = {run.run_id: why_not(run.record) for run in runs}
+    usable = [run for run in runs if not reasons[run.run_id]]
+    left_out = [f"{name} is left out: {reason}" for name, reason in reasons.items() if reason]
     if not usable:
         raise DbdynoError(
             "nothing_to_compare",
@@ -86,25 +92,31 @@ def _assignments(text: str, example: str) -> Iterator[tuple[str, str]]:
             raise DbdynoError("usage", message, "See dbdyno compare --help.") from error
 
 
-def _named(text: str) -> tuple[str, list[RunRecord]]:
+def _named(text: str) -> tuple[str, list[Run]]:
     """The runs of ids, paths and ``last``, with commas between them."""
     folders = [store.find_run(name.strip()) for name in text.split(",")]
-    runs = [read_record(folder) for folder in dict.fromkeys(folders)]
+    runs = [Run(folder) for folder in dict.fromkeys(folders)]
     return (runs[0].run_id if len(runs) == 1 else text), runs
 
 
-def _tagged(wanted: Mapping[str, str]) -> list[RunRecord]:
+def _tagged(wanted: Mapping[str, str]) -> list[Run]:
     """Those that carry all of these tags."""
-    return [run for run in store.read_records() if wanted.items() <= run.tags.items()]
+    return [
+        _run(record) for record in store.read_records() if wanted.items() <= record.tags.items()
+    ]
 
 
-def _of_study(name: str, wanted: Mapping[str, str]) -> list[RunRecord]:
+def _run(record: RunRecord) -> Run:
+    return Run(store.runs_folder() / record.run_id)
+
+
+def _of_study(name: str, wanted: Mapping[str, str]) -> list[Run]:
     """The runs of the one point of a study at these levels."""
-    study_id, runs = _study(name)
-    points = {run.tags[POINT]: levels_of(run.tags[POINT]) for run in runs}
+    study_id, records = _study(name)
+    points = {record.tags[POINT]: levels_of(record.tags[POINT]) for record in records}
     meant = [key for key, levels in points.items() if wanted.items() <= levels.items()]
     if len(meant) == 1:
-        return [run for run in runs if run.tags[POINT] == meant[0]]
+        return [_run(record) for record in records if record.tags[POINT] == meant[0]]
     said = ", ".join(f"{factor}={level}" for factor, level in wanted.items())
     raise DbdynoError(
         "no_point" if not meant else "several_points",
@@ -162,13 +174,13 @@ def paired(before: Side, after: Side) -> Sides:
     )
 
 
-def _by_pair(runs: Sequence[RunRecord]) -> dict[str, RunRecord]:
+def _by_pair(runs: Sequence[Run]) -> dict[str, Run]:
     """The runs by the pair that they belong to.
 
     Nothing when a run does not say it, or two say the same: then they are two sets of runs.
     """
     for tag in PAIR_TAGS:
-        tagged = {_pair_of(run, tag): run for run in runs if tag in run.tags}
+        tagged = {_pair_of(run.record, tag): run for run in runs if tag in run.record.tags}
         if len(tagged) == len(runs):
             return tagged
     return {}
@@ -179,5 +191,5 @@ def _pair_of(run: RunRecord, tag: str) -> str:
     return f"{run.tags.get(STUDY, '')}/{run.tags[tag]}"
 
 
-def _without(runs: Mapping[str, RunRecord], keys: Sequence[str]) -> list[RunRecord]:
+def _without(runs: Mapping[str, Run], keys: Sequence[str]) -> list[Run]:
     return [run for key, run in runs.items() if key not in keys]
