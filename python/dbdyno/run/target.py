@@ -21,7 +21,7 @@ def open_server(options: TargetOptions, clients: int) -> Server:
         return use_existing(options.target)
     if _is_kept(options):
         return _kept(options)
-    return start_private(_spec(options), connections=clients + CONNECTIONS_SPARE)
+    return start_private(spec_of(options), connections=clients + CONNECTIONS_SPARE)
 
 
 def protocol_of(options: TargetOptions) -> Protocol:
@@ -30,7 +30,7 @@ def protocol_of(options: TargetOptions) -> Protocol:
         return connecting.protocol_of(options.target)
     if options.server is not None and _is_kept(options):
         return product_of_kept(options.server).protocol
-    return product_of(_spec(options).kind).protocol
+    return product_of(spec_of(options).kind).protocol
 
 
 def is_passing(options: TargetOptions) -> bool:
@@ -43,7 +43,8 @@ def _is_kept(options: TargetOptions) -> bool:
     return options.server is not None and kind_of(options.server) is None
 
 
-def _spec(options: TargetOptions) -> ServerSpec:
+def spec_of(options: TargetOptions) -> ServerSpec:
+    """The private server that is asked for."""
     spec = parse_spec(options.server) if options.server is not None else ServerSpec()
     return spec.with_settings(dict(options.settings)).with_durability(options.durability)
 
