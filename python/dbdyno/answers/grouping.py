@@ -1,0 +1,147 @@
+"""The runs of a study brought together: which belong together, what they have in the mean.
+
+The run is the unit: intervals are over runs, and runs of one block at equal levels of all other
+factors are a pair. Nothing here knows what a number means.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TypeAlias
+
+from dbdyno.analysis.compare import MARGIN, compare
+from dbdyno.analysis.costs import cost
+from dbdyno.analysis.effect import Ratio, paired_ratio
+from dbdyno.answers.answer import Trial, Trials
+from dbdyno.model.comparison import MetricComparison
+from dbdyno.model.study import Factor
+from dbdyno.words import NOTHING, significant
+
+Number: TypeAlias = Callable[[Trial], float | None]
+
+
+def chosen(trials: Trials, at: Mapping[str, str] | None) -> list[Trial]:
+    """Those at these levels; all of them without any."""
+    return trials.at(**{name: str(level) for name, level in (at or {}).items()})
+
+
+def levels_seen(trials: Trials, among: Sequence[Trial], factor: str) -> list[str]:
+    """The levels of a factor that these trials have, in the order of the study's file."""
+    seen = {trial.point.get(factor) for trial in among}
+    named = [level.name for each in _named(trials, factor) for level in each.levels]
+    return [name for name in named if name in seen]
+
+
+def title_of(trials: Trials, factor: str) -> str:
+    """What the study calls a factor."""
+    return next((each.title for each in _named(trials, factor)), factor)
+
+
+def varied(trials: Trials, among: Sequence[Trial]) -> list[str]:
+    """The factors at which these trials differ."""
+    names = [factor.name for factor in trials.spec.factors]
+    return [name for name in names if len(levels_seen(trials, among, name)) > 1]
+
+
+def by_level(trials: Trials, among: Sequence[Trial], factor: str) -> dict[str, list[Trial]]:
+    """The trials of each level of a factor."""
+    return {
+        name: [trial for trial in among if trial.point.get(factor) == name]
+        for name in levels_seen(trials, among, factor)
+    }
+
+
+def by_point(among: Iterable[Trial]) -> dict[tuple[tuple[str, str], ...], list[Trial]]:
+    """The trials of each point, in the order in which points first came."""
+    found: dict[tuple[tuple[str, str], ...], list[Trial]] = {}
+    for trial in among:
+        found.setdefault(tuple(trial.point.items()), []).append(trial)
+    return found
+
+
+def titles_of(trials: Trials, factors: Iterable[str]) -> tuple[str, ...]:
+    """The heads of a table's columns that name the point."""
+    return tuple(title_of(trials, factor) for factor in factors)
+
+
+def point_cells(point: tuple[tuple[str, str], ...], factors: Iterable[str]) -> tuple[str, ...]:
+    """The cells of a table's columns that name the point."""
+    levels = dict(point)
+    return tuple(levels.get(factor, NOTHING) for factor in factors)
+
+
+def pairs(
+    among: Iterable[Trial], factor: str, before: str, after: str
+) -> list[tuple[Trial, Trial]]:
+    """Trials of two levels, of one block and at equal levels of all other factors."""
+    sides: dict[str, dict[object, Trial]] = {before: {}, after: {}}
+    for trial in among:
+        level = trial.point.get(factor)
+        if level in sides:
+            others = tuple((name, at) for name, at in trial.point.items() if name != factor)
+            sides[level][(trial.block, others)] = trial
+    return [
+        (trial, sides[after][key]) for key, trial in sides[before].items() if key in sides[after]
+    ]
+
+
+def ratio_of(of: Iterable[tuple[Trial, Trial]], number: Number) -> Ratio | None:
+    """By which factor a number changed; None where it is not known, or 0, in every pair."""
+    both = [(number(before), number(after)) for before, after in of]
+    known = [(before, after) for before, after in both if before and after]
+    return paired_ratio(known) if known else None
+
+
+def compared(
+    of: Sequence[tuple[Trial, Trial]], metrics: Sequence[str], margin: float = MARGIN
+) -> dict[str, MetricComparison]:
+    """The verdicts on these metrics together, by their ids, over pairs of runs."""
+    before, after = ([trial.record for trial in side] for side in zip(*of, strict=True))
+    found = compare(before, after, metrics, margin=margin, paired=True)
+    return {each.id: each for each in found.metrics}
+
+
+def over_runs(among: Iterable[Trial], number: Number) -> Ratio | None:
+    """The geometric mean of a number over runs with its interval; None where none is known."""
+    known = [(1.0, value) for value in map(number, among) if value]
+    return paired_ratio(known) if known else None
+
+
+def mean_of(among: Iterable[Trial], number: Number) -> float | None:
+    """The plain mean, for numbers that may be 0."""
+    known = [value for value in map(number, among) if value is not None]
+    return sum(known) / len(known) if known else None
+
+
+def cost_of(wanted: str) -> Number:
+    """What a transaction cost of something, as the run's record has it."""
+    return lambda trial: cost(trial.record.costs, wanted)
+
+
+def throughput(trial: Trial) -> float | None:
+    """Transactions a second."""
+    return trial.record.throughput_tps.value if trial.record.throughput_tps else None
+
+
+def p95_ms(trial: Trial) -> float | None:
+    """The 95th percentile of response times."""
+    return trial.record.response_ms.p95 if trial.record.response_ms else None
+
+
+def interval_words(of: Ratio | None, words: Callable[[float], str] = significant) -> str:
+    """A mean with its interval, for a cell of a table."""
+    if of is None:
+        return NOTHING
+    if of.low is None or of.high is None:
+        return words(of.value)
+    return f"{words(of.value)} ({words(of.low)} to {words(of.high)})"
+
+
+def times_of(of: Ratio | MetricComparison) -> str:
+    """A ratio in a sentence: ``1.82 times (95 %: 1.6 to 2.05)``."""
+    value = of.value if isinstance(of, Ratio) else of.ratio
+    if of.low is None or of.high is None:
+        return f"{significant(value)} times (one pair, no interval)"
+    return f"{significant(value)} times (95 %: {significant(of.low)} to {significant(of.high)})"
+
+
+def _named(trials: Trials, factor: str) -> list[Factor]:
+    return [each for each in trials.spec.factors if each.name == factor]

@@ -1,0 +1,221 @@
+"""Checkpoints: what each did to the log and to the curve, and whether runs were long enough.
+
+Before and after each checkpoint's begin the bytes of WAL per transaction are counted
+(``analysis/checkpoints.py``) and the dip of throughput is measured against its level
+(``analysis/checkpoint_dips.py``). Means are taken within a run first, for its checkpoints are
+not independent. InnoDB flushes all the time and has no such events: its runs are left out.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
+from typing import Any, TypeAlias
+
+from dbdyno.analysis.checkpoint_dips import CheckpointDip, checkpoint_dips
+from dbdyno.analysis.checkpoint_events import COUNTERS
+from dbdyno.analysis.checkpoints import CheckpointEffect, checkpoint_effects
+from dbdyno.analysis.costs import cost
+from dbdyno.analysis.effect import paired_ratio
+from dbdyno.analysis.readings import was_read
+from dbdyno.answers.answer import Answer, Answered, Claim, TableOf, Trial, Trials
+from dbdyno.answers.grouping import by_point, chosen, point_cells, times_of, titles_of, varied
+from dbdyno.words import NOTHING, percent, seconds, significant, size
+
+NOTICED = 0.05
+RECORD_BYTES_MIN = 24  # the head of any WAL record: what writes less a transaction only reads
+
+NOT_TOLD_APART = (
+    "The interval over runs holds no change at all: checkpoints that follow each other closely "
+    "leave no stretch without images to compare with."
+)
+DIP_LIMITS = "A dip is told when throughput falls by a tenth and far below the usual interval."
+
+Around: TypeAlias = tuple[float, float]
+"""A number before and after the begin of a checkpoint."""
+
+
+class _Seen:
+    """One run and its checkpoints."""
+
+    def __init__(self, trial: Trial) -> None:
+        self.trial = trial
+
+    @cached_property
+    def dips(self) -> list[CheckpointDip]:
+        return checkpoint_dips(self.trial.case.recording)
+
+    @cached_property
+    def effects(self) -> list[CheckpointEffect]:
+        return checkpoint_effects(self.trial.case.recording)
+
+    @cached_property
+    def wal_around(self) -> Around | None:
+        """Bytes a transaction, means over the run's checkpoints."""
+        return _mean_around((one.bytes_before, one.bytes_after) for one in self.effects)
+
+    @cached_property
+    def images_around(self) -> Around | None:
+        """Images a transaction, likewise."""
+        return _mean_around((one.images_before, one.images_after) for one in self.effects)
+
+
+def _mean_around(pairs: Iterable[tuple[float | None, float | None]]) -> Around | None:
+    known = [(before, after) for before, after in pairs if None not in (before, after)]
+    means: Around | None = _means(known)
+    return means
+
+
+def _means(rows: Sequence[Sequence[Any]]) -> Any:
+    """Column by column; None without rows."""
+    return tuple(sum(column) / len(rows) for column in zip(*rows, strict=True)) or None
+
+
+def answer(trials: Trials, options: Mapping[str, Any]) -> Answered:
+    """Of all runs that wrote, on servers that are checkpointed."""
+    among = [trial for trial in chosen(trials, options.get("at")) if _is_checkpointed(trial)]
+    if not among:
+        return Answered(claims=[], missing="no run that wrote counted its server's checkpoints")
+    seen = [_Seen(trial) for trial in among]
+    claims = [_long_enough(seen), *_of_wal(seen), *_of_dips(seen)]
+    return Answered(claims=claims, shown=[_table(trials, among)])
+
+
+def _is_checkpointed(trial: Trial) -> bool:
+    written = cost(trial.record.costs, "wal_bytes") or 0.0
+    return written >= RECORD_BYTES_MIN and was_read(trial.case.recording, COUNTERS)
+
+
+def _long_enough(seen: Sequence[_Seen]) -> Claim:
+    """Whether the numbers have the cost of checkpoints in them at all."""
+    with_begin = [one for one in seen if one.dips]
+    whole = [one for one in seen if any(dip.is_whole for dip in one.dips)]
+    told = f"{len(whole)} of {len(seen)} runs held a whole checkpoint"
+    begun = f"; in {len(with_begin)} at least one began" if len(with_begin) > len(whole) else ""
+    lacking = len(seen) - len(whole)
+    return Claim(
+        sentence=f"{told}{begun}.",
+        told=True,
+        doubt=""
+        if not lacking
+        else f"The other {lacking} are numbers of a server that no checkpoint slows; only longer "
+        "runs or more frequent checkpoints would show what one costs.",
+        evidence={"runs": len(seen), "held_a_whole_checkpoint": len(whole)},
+    )
+
+
+def _of_wal(seen: Sequence[_Seen]) -> list[Claim]:
+    """The claim on WAL bytes, where any run had intervals on both sides of a begin."""
+    known = [one for one in seen if one.wal_around and min(one.wal_around) > 0]
+    around = [one.wal_around for one in known if one.wal_around]
+    if not around:
+        return []
+    ratio = paired_ratio(around)
+    before, after = _means(around)
+    return [
+        Claim(
+            sentence=f"In the seconds after a checkpoint began a transaction wrote {size(after)} "
+            f"of WAL, in those before {size(before)}: {times_of(ratio)}{_images_words(known)}.",
+            told=ratio.is_told_apart,
+            effect=ratio.value,
+            low=ratio.low,
+            high=ratio.high,
+            doubt="" if ratio.is_told_apart else NOT_TOLD_APART,
+            evidence={"bytes_before": before, "bytes_after": after, "runs": len(around)},
+        )
+    ]
+
+
+def _images_words(seen: Sequence[_Seen]) -> str:
+    """What the bytes are attributed to."""
+    images = _means([one.images_around for one in seen if one.images_around])
+    if images is None:
+        return ""
+    before, after = images
+    return (
+        f"; {significant(before)} of its pages were written whole before, {significant(after)} "
+        "after"
+    )
+
+
+def _of_dips(seen: Sequence[_Seen]) -> list[Claim]:
+    """How deep and how long; that none stood out is an answer as well."""
+    dips = [dip for one in seen for dip in one.dips]
+    deep = [dip for dip in dips if dip.depth > NOTICED]
+    if not dips:
+        return []
+    if not deep:
+        sentence = f"None of {len(dips)} checkpoints brought a dip that stands out of the noise."
+        return [Claim(sentence=sentence, told=False, doubt=DIP_LIMITS)]
+    depth, length_s = _means([(dip.depth, dip.length_s) for dip in deep])
+    deepest = max(dip.deepest for dip in deep)
+    return [
+        Claim(
+            sentence=f"{len(deep)} of {len(dips)} checkpoints brought a dip: on average "
+            f"{percent(depth)} of the throughput was missing for {seconds(length_s)}, in the worst "
+            f"interval {percent(deepest)}.",
+            told=len(deep) > 1,
+            effect=-depth,
+            doubt="" if len(deep) > 1 else "One dip is an anecdote.",
+            evidence={"dips": len(deep), "checkpoints": len(dips), "length_s": length_s},
+        )
+    ]
+
+
+def _table(trials: Trials, among: Sequence[Trial]) -> TableOf:
+    factors = varied(trials, among)
+    return TableOf(
+        title="Checkpoints and what they brought",
+        columns=(
+            *titles_of(trials, factors),
+            "runs",
+            "checkpoints",
+            "whole",
+            "WAL before",
+            "WAL after",
+            "images before",
+            "images after",
+            "dip",
+            "deepest",
+            "dip's length",
+        ),
+        rows=[
+            (*point_cells(point, factors), *_row([_Seen(trial) for trial in of]))
+            for point, of in by_point(among).items()
+        ],
+        numeric=frozenset(range(len(factors), len(factors) + 10)),
+        note="WAL and images are of a transaction in up to 10 s before and after a begin; a dip is "
+        "the mean share of throughput that was missing.",
+    )
+
+
+def _row(seen: Sequence[_Seen]) -> tuple[str, ...]:
+    dips = [dip for one in seen for dip in one.dips]
+    return (
+        str(len(seen)),
+        str(len(dips)),
+        str(sum(dip.is_whole for dip in dips)),
+        *_around_words([one.wal_around for one in seen], size),
+        *_around_words([one.images_around for one in seen], significant),
+        *_dip_words([dip for dip in dips if dip.depth > NOTICED]),
+    )
+
+
+def _dip_words(deep: Sequence[CheckpointDip]) -> tuple[str, str, str]:
+    if not deep:
+        return NOTHING, NOTHING, NOTHING
+    depth, length_s = _means([(dip.depth, dip.length_s) for dip in deep])
+    return percent(depth), percent(max(dip.deepest for dip in deep)), seconds(length_s)
+
+
+def _around_words(
+    around: Sequence[Around | None], words: Callable[[float], str]
+) -> tuple[str, str]:
+    means = _means([pair for pair in around if pair])
+    return (words(means[0]), words(means[1])) if means else (NOTHING, NOTHING)
+
+
+ANSWER = Answer(
+    id="checkpoint-dips",
+    title="What checkpoints do to the log and to the curve",
+    options={"at": "levels of factors to look at; all runs without"},
+    answer=answer,
+)

@@ -1,0 +1,154 @@
+"""HOT updates and growth: how many updates touched no index, and what the table became.
+
+The counts are those of the server's statistics over the measured part; sizes are those before
+and after the load, warm-up included. Only PostgreSQL has HOT updates: other servers' runs show
+their growth alone.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from msgspec import Struct
+
+from dbdyno.analysis.readings import total
+from dbdyno.answers.answer import Answer, Answered, Claim, TableOf, Trial, Trials
+from dbdyno.answers.grouping import by_point, chosen, point_cells, titles_of, varied
+from dbdyno.model.telemetry import ServerFacts
+from dbdyno.words import NOTHING, count, percent, size
+
+TABLES = "pg_stat_user_tables"
+
+
+class _Updates(Struct, frozen=True):
+    """What some runs did to their tables, added up; bytes are means a run."""
+
+    updates: float
+    hot: float
+    autovacuums: float
+    heap: tuple[float, float] | None
+    indexes: tuple[float, float] | None
+
+    @property
+    def hot_share(self) -> float | None:
+        """Of all updates; None without any."""
+        return self.hot / self.updates if self.updates else None
+
+
+def answer(trials: Trials, options: Mapping[str, Any]) -> Answered:
+    """A row for each point that wrote, and the claim for those that updated."""
+    among = chosen(trials, options.get("at"))
+    factors = varied(trials, among)
+    points = {point: _added_up(of) for point, of in by_point(among).items()}
+    written = {point: of for point, of in points.items() if of.updates or _has_grown(of)}
+    if not written:
+        return Answered(claims=[], missing="no run counted updates or sizes of its tables")
+    claims = [
+        claim
+        for point, of in written.items()
+        if (claim := _claim(" ".join(point_cells(point, factors)), of))
+    ]
+    return Answered(claims=claims, shown=[_table(titles_of(trials, factors), factors, written)])
+
+
+def _added_up(among: Sequence[Trial]) -> _Updates:
+    def counted(name: str) -> float:
+        return sum(total(trial.case.recording, TABLES, name) or 0.0 for trial in among)
+
+    return _Updates(
+        updates=counted("n_tup_upd"),
+        hot=counted("n_tup_hot_upd"),
+        autovacuums=counted("autovacuum_count"),
+        heap=_sizes(among, _heap_bytes),
+        indexes=_sizes(among, _index_bytes),
+    )
+
+
+def _heap_bytes(facts: ServerFacts) -> float:
+    return float(sum(table.bytes for table in facts.tables))
+
+
+def _index_bytes(facts: ServerFacts) -> float:
+    return float(sum(index.bytes for table in facts.tables for index in table.indexes))
+
+
+def _sizes(among: Sequence[Trial], bytes_of: Any) -> tuple[float, float] | None:
+    """Before and after the load, means over the runs that told both."""
+    known = [
+        (bytes_of(case.before), bytes_of(case.after))
+        for case in (trial.case for trial in among)
+        if case.before and case.after and case.before.tables
+    ]
+    if not known:
+        return None
+    before, after = (sum(side) / len(known) for side in zip(*known, strict=True))
+    return before, after
+
+
+def _has_grown(of: _Updates) -> bool:
+    return any(sizes and sizes[1] > sizes[0] for sizes in (of.heap, of.indexes))
+
+
+def _claim(label: str, of: _Updates) -> Claim | None:
+    if of.hot_share is None:
+        return None
+    return Claim(
+        sentence=f"{label}: {percent(of.hot_share)} of {count(of.updates)} updates were HOT"
+        f"{_growth_words(of)}; autovacuum came {count(of.autovacuums)} times.",
+        told=True,
+        effect=of.hot_share,
+        evidence={"updates": of.updates, "hot": of.hot, "autovacuums": of.autovacuums},
+    )
+
+
+def _growth_words(of: _Updates) -> str:
+    parts = (("heap", of.heap), ("indexes", of.indexes))
+    told = [f"{name} {_change(sizes)}" for name, sizes in parts if sizes and sizes[0]]
+    return f"; {', '.join(told)}" if told else ""
+
+
+def _change(sizes: tuple[float, float]) -> str:
+    before, after = sizes
+    if after == before:
+        return f"unchanged at {size(before)}"
+    return f"from {size(before)} to {size(after)} ({(after / before - 1) * 100:+.2g} %)"
+
+
+def _table(
+    titles: Sequence[str],
+    factors: Sequence[str],
+    points: Mapping[tuple[tuple[str, str], ...], _Updates],
+) -> TableOf:
+    return TableOf(
+        title="HOT updates and growth",
+        columns=(
+            *titles,
+            "updates",
+            "HOT",
+            "autovacuums",
+            "heap",
+            "heap after",
+            "indexes",
+            "indexes after",
+        ),
+        rows=[(*point_cells(point, factors), *_row(of)) for point, of in points.items()],
+        numeric=frozenset(range(len(titles), len(titles) + 7)),
+        note="Counts are added up over runs; sizes are means of a run, before and after it.",
+    )
+
+
+def _row(of: _Updates) -> tuple[str, ...]:
+    sides = [side for sizes in (of.heap, of.indexes) for side in (sizes or (None, None))]
+    return (
+        count(of.updates),
+        NOTHING if of.hot_share is None else percent(of.hot_share),
+        count(of.autovacuums),
+        *(NOTHING if side is None else size(side) for side in sides),
+    )
+
+
+ANSWER = Answer(
+    id="hot-and-growth",
+    title="HOT updates and growth of heap and index",
+    options={"at": "levels of factors to look at; all runs without"},
+    answer=answer,
+)

@@ -1,0 +1,71 @@
+"""Throughput of each interval over time, with checkpoints and autovacuums drawn in.
+
+One picture for each level of a factor, of the first run there: events belong to one run, and
+points of several in one picture would hide which dip goes with which event. What the events
+cost is the matter of other answers.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from dbdyno.answers.answer import (
+    Answer,
+    Answered,
+    CurveSeries,
+    ScatterOf,
+    SpanOf,
+    Trial,
+    Trials,
+)
+from dbdyno.answers.grouping import by_level, chosen, title_of
+from dbdyno.words import seconds, tps
+
+DRAWN = ("checkpoint", "autovacuum")
+
+
+def answer(trials: Trials, options: Mapping[str, Any]) -> Answered:
+    """Pictures alone: a curve claims nothing by itself."""
+    factor = str(options["by"])
+    levels = by_level(trials, chosen(trials, options.get("at")), factor)
+    if not levels:
+        return Answered(claims=[], missing=f"no run at these levels for each {factor}")
+    title = title_of(trials, factor)
+    pictures = [_picture(f"{title} {level}", among[0]) for level, among in levels.items()]
+    return Answered(claims=[], shown=pictures)
+
+
+def _picture(label: str, trial: Trial) -> ScatterOf:
+    whole = trial.timeline.whole_intervals()
+    measured = whole.phase == "measure"
+    spans = [
+        SpanOf(kind=event.kind, begin_s=event.begin_s, end_s=event.end_s)
+        for event in trial.case.events
+        if event.kind in DRAWN
+    ]
+    values = whole.tps[measured].tolist()
+    return ScatterOf(
+        title=f"Throughput over time, {label}",
+        summary=_summary(values, spans, float(whole.seconds[measured].mean()), trial),
+        y_title="TPS",
+        series=[CurveSeries(label=label, x=whole.time_s[measured].tolist(), y=values)],
+        spans=spans,
+    )
+
+
+def _summary(values: list[float], spans: list[SpanOf], sample_s: float, trial: Trial) -> str:
+    counted = (f"{sum(span.kind == kind for span in spans)} {kind}s" for kind in DRAWN)
+    return (
+        f"{len(values)} samples of {seconds(sample_s)} from {tps(min(values))} to "
+        f"{tps(max(values))} TPS; {' and '.join(counted)}. Run {trial.record.run_id}."
+    )
+
+
+ANSWER = Answer(
+    id="throughput-over-time",
+    title="Throughput over time",
+    options={
+        "by": "the factor that has a picture for each of its levels",
+        "at": "levels of the other factors; the first run there is drawn",
+    },
+    answer=answer,
+)
