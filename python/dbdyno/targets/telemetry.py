@@ -80,7 +80,8 @@ class Telemetry:
     ``conflicts`` tells whether two modes of a lock exclude each other. ``facts`` describes
     tables, indexes, plans and settings as they matter to these statements. ``log_path`` is
     where the server says its log is, if it says so. Looks at the sessions must be
-    ``looks_apart_s`` apart, where a server shows old ones to who asks more often.
+    ``looks_apart_s`` apart, where a server shows old ones to who asks more often; and where
+    ``looks_stop_locking``, what a look takes is taken from everybody, on however many cores.
     """
 
     begin: Callable[[Connection], None]
@@ -95,5 +96,6 @@ class Telemetry:
     pid: Callable[[Connection], int]
     """The server's number of this connection, as its sessions and locks have it."""
     looks_apart_s: float = 0.0
+    looks_stop_locking: bool = False
     sessions_are_processes: bool = True
     """Whether that is a process of the kernel's, too."""

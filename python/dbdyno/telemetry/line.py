@@ -28,7 +28,7 @@ class Unavailable(Exception):  # noqa: N818 - a state, not an error
 class Line:
     """The way to the server; its sessions there are added to ``ours``.
 
-    ``openings`` counts how often it was opened.
+    ``openings`` counts how often it was opened; ``session`` is the server's number of the last.
     """
 
     def __init__(
@@ -42,6 +42,7 @@ class Line:
         self._is_hung_up = False
         self._ours = ours
         self.openings = 0
+        self.session: int | None = None
 
     def ask(self, read: Callable[[Connection], Answer]) -> Answer:
         """The answer; a question that fails raises, and :class:`Unavailable` if no one is there."""
@@ -73,7 +74,8 @@ class Line:
         connection = self._connect()
         try:
             self._telemetry.begin(connection)
-            self._ours.add(self._telemetry.pid(connection))
+            self.session = self._telemetry.pid(connection)
+            self._ours.add(self.session)
         except BaseException:
             connection.close()
             raise

@@ -27,6 +27,7 @@ from dbdyno.telemetry.joining import Joiner, backends_of
 from dbdyno.telemetry.kernel_waits import KernelWaits
 from dbdyno.telemetry.line import Line
 from dbdyno.telemetry.log_follower import LogFollower
+from dbdyno.telemetry.look_cost import LookCost
 from dbdyno.telemetry.machine_task import MachineTask
 from dbdyno.telemetry.pace import PACES, Stride
 from dbdyno.telemetry.server_task import ServerTask
@@ -144,16 +145,23 @@ class Recorder:
     def _watching(self, statements: list[ScriptStatement]) -> Task:
         telemetry = self._with_kernel(self._watched.telemetry)
         texts = StatementTexts({its.statement: its.sql for its in statements})
+        line = self._line()
         self._watcher = Watcher(
-            self._line(),
+            line,
             telemetry,
             self._room,
             Joiner(texts, telemetry.conflicts),
             self._ours,
-            Stride(PACES[self._watched.level], self._watched.cores, telemetry.looks_apart_s),
+            self._stride(),
+            LookCost(ROOT, lambda: line.session if self._sees_server_processes else None),
             self._teller,
         )
         return self._watcher
+
+    def _stride(self) -> Stride:
+        telemetry = self._watched.telemetry
+        cores = 1 if telemetry.looks_stop_locking else self._watched.cores
+        return Stride(PACES[self._watched.level], cores, telemetry.looks_apart_s)
 
     def _with_kernel(self, telemetry: Telemetry) -> Telemetry:
         """Looks are completed by what the kernel knows of a server on this machine."""
@@ -184,9 +192,15 @@ class Recorder:
         self._facts[when] = msgspec.to_builtins(facts)
         self._folder.write_facts(self._facts)
 
+    @property
+    def _sees_server_processes(self) -> bool:
+        """Whether each session of the server is a process of this machine."""
+        watched = self._watched
+        return watched.process_id is not None and watched.telemetry.sessions_are_processes
+
     def _server_cpu_us(self) -> dict[int, int]:
         """Of each of our sessions there, so far; nothing where it is no process of this machine."""
-        if self._watched.process_id is None or not self._watched.telemetry.sessions_are_processes:
+        if not self._sees_server_processes:
             return {}
         found = (read_process(ROOT, pid) for pid in self._ours.copy())
         return {process.pid: process.used.cpu_us for process in found if process}

@@ -11,6 +11,7 @@ from dbdyno.model.frame import Started
 from dbdyno.targets.telemetry import Telemetry
 from dbdyno.telemetry.joining import Joiner, Look
 from dbdyno.telemetry.line import Line, Unavailable
+from dbdyno.telemetry.look_cost import LookCost
 from dbdyno.telemetry.pace import Stride
 from dbdyno.telemetry.teller import Teller, told
 from dbdyno.telemetry.ticking import Ticker
@@ -35,6 +36,7 @@ class Watcher:
         joiner: Joiner,
         ours: Set[int],
         stride: Stride,
+        cost: LookCost,
         teller: Teller,
     ) -> None:
         self._line = line
@@ -43,6 +45,7 @@ class Watcher:
         self._joiner = joiner
         self._ours = ours
         self._stride = stride
+        self._cost = cost
         self._teller = teller
         self.samples = 0
 
@@ -58,7 +61,7 @@ class Watcher:
             self._look(begin_ns + number * interval_ns)
             self._tell_joined()
             passed = (time.monotonic_ns() - begin_ns) // interval_ns
-            number = self._stride.after(number, passed)
+            number = self._stride.after(number, passed, self._cost.ns)
         self._tell_joined()
 
     def conclude(self) -> None:
@@ -69,7 +72,7 @@ class Watcher:
 
     def _look(self, at_ns: int) -> None:
         began_ns = time.monotonic_ns()
-        seconds = self._stride.steps * self._stride.interval_ns / 1e9
+        seconds = self._stride.steps(self._cost.ns) * self._stride.interval_ns / 1e9
         try:
             sessions, locks = self._line.ask(self._telemetry.look)
         except Unavailable as gone:
@@ -78,13 +81,13 @@ class Watcher:
         except Exception as error:  # whatever it is, the run goes on
             self._teller.lack(SOURCE, told(error))
             return
-        cost_ns = time.monotonic_ns() - began_ns
-        self._stride.learn(cost_ns)
+        answer_ns = time.monotonic_ns() - began_ns
+        self._cost.add(answer_ns)
         self._room.add_look(
             Look(
                 at_ns=at_ns,
                 seconds=seconds,
-                cost_us=cost_ns // 1000,
+                cost_us=answer_ns // 1000,
                 sessions=sessions,
                 locks=locks,
             )

@@ -24,5 +24,6 @@ TELEMETRY = Telemetry(
     log_path=log_path,
     pid=pid,
     looks_apart_s=REFRESHED_AFTER_S,
+    looks_stop_locking=True,
     sessions_are_processes=False,
 )
