@@ -17,9 +17,10 @@ from dbdyno.errors import DbdynoError
 from dbdyno.host.describe import describe_host
 from dbdyno.host.file_limit import make_room_for
 from dbdyno.model.frame import Activity, Frame, Interval, Started
-from dbdyno.model.plan import Address, Endpoint, Plan, Protocol, UnixSocket
+from dbdyno.model.plan import Plan
 from dbdyno.model.recording import Recording
 from dbdyno.run.command_line import words_of
+from dbdyno.run.drafting import draft, plan_of
 from dbdyno.run.explaining import explained
 from dbdyno.run.grammar import WeightedName
 from dbdyno.run.invariants import Watch, begin_watch
@@ -27,7 +28,7 @@ from dbdyno.run.measure import Measured, measure
 from dbdyno.run.observer import Observer
 from dbdyno.run.options import RunOptions
 from dbdyno.run.outcome import first_record, judged, placement_doubts
-from dbdyno.run.plan import client_count, make_plan, refuse_contradictions
+from dbdyno.run.plan import client_count, refuse_contradictions
 from dbdyno.run.refusals import refuse_problems, refuse_too_many, refuse_unknown_mode
 from dbdyno.run.scene import Scene, enter, load_told, prepare, settle
 from dbdyno.run.target import open_server, protocol_of
@@ -61,31 +62,13 @@ def run(
     seed = secrets.randbits(SEED_BITS) if options.seed is None else options.seed
     protocol = server.endpoint().protocol if server else protocol_of(options)
     refuse_unknown_mode(options.query_mode, protocol)
-    draft = _plan(options, work, work.complete(), _nowhere(protocol), words=protocol, seed=seed)
-    refuse_problems(tools.check_plan(draft), observer.say)
-    make_room_for(draft.clients)
+    drafted = draft(options, work, protocol, seed=seed)
+    refuse_problems(tools.check_plan(drafted), observer.say)
+    make_room_for(drafted.clients)
     opened = nullcontext(server) if server else open_server(options, client_count(options))
     with opened as reached, closing(enter(reached)) as scene:
         command = words_of(items, options)
         return _Run(options, work, command, seed, tools, observer, scene).measured()
-
-
-def _nowhere(protocol: Protocol) -> Endpoint:
-    """Scripts are checked before there is a server; where it is says nothing about them."""
-    address = Address(unix=UnixSocket(path=""))
-    return Endpoint(protocol=protocol, address=address, user="", database="")
-
-
-def _plan(  # noqa: PLR0913 - each is another thing
-    options: RunOptions, work: Work, values: Values, endpoint: Endpoint, *, words: str, seed: int
-) -> Plan:
-    return make_plan(
-        options,
-        endpoint=endpoint,
-        scripts=work.scripts(values, words),
-        variables=work.all_variables(values, client_count(options)),
-        seed=seed,
-    )
 
 
 @dataclass
@@ -108,7 +91,7 @@ class _Run:
         )
         values, watch = self._prepared()
         endpoint, words = self.scene.server.endpoint(), self.scene.target.words
-        plan = _plan(self.options, self.work, values, endpoint, words=words, seed=self.seed)
+        plan = plan_of(self.options, self.work, values, endpoint, words=words, seed=self.seed)
         description = self.scene.target.describe(self.scene.control)
         record = first_record(plan, self.work.name, self.scene.server, description, self.options)
         with RunWriter(replace(record, command=self.command), plan) as writer:

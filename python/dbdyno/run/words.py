@@ -2,11 +2,10 @@
 
 The words are those of the command line, read by the same class with the same grammars, so
 whatever ``dbdyno run`` can be asked for can be written in a study, and every point of a study
-is a command line. Knows no study: errors name the word, and whoever has the file adds where.
+can be run alone. Knows no study: errors name the word, and whoever has the file adds where.
 """
 
 import difflib
-import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -40,7 +39,7 @@ def options_from(words: Mapping[str, Any], scripts_folder: Path = Path()) -> Run
     """The options; ``scripts_folder`` is where the texts of ``scripts`` lie as files."""
     try:
         options: RunOptions = _application()(
-            option_tokens(words, scripts_folder),
+            _option_tokens(words, scripts_folder),
             exit_on_error=False,
             print_error=False,
             result_action="return_value",
@@ -52,13 +51,7 @@ def options_from(words: Mapping[str, Any], scripts_folder: Path = Path()) -> Run
     return options
 
 
-def command_line(words: Mapping[str, Any], scripts_folder: Path = Path()) -> str:
-    """The same run as a person would ask for it."""
-    items = [str(name) for name in _listed(words.get(WORKLOAD, ()))]
-    return shlex.join(["dbdyno", "run", *items, *option_tokens(words, scripts_folder)])
-
-
-def option_tokens(words: Mapping[str, Any], scripts_folder: Path) -> list[str]:
+def _option_tokens(words: Mapping[str, Any], scripts_folder: Path) -> list[str]:
     """The words as they stand on a command line, without what is run."""
     return [
         token

@@ -1,0 +1,27 @@
+"""The plan of a run before there is a server: for whoever checks scripts before anything starts."""
+
+from dbdyno.model.plan import Address, Endpoint, Plan, Protocol, UnixSocket
+from dbdyno.run.options import RunOptions
+from dbdyno.run.plan import client_count, make_plan
+from dbdyno.run.work import Work
+from dbdyno.workloads.parameters import Values
+
+
+def draft(options: RunOptions, work: Work, protocol: Protocol, *, seed: int) -> Plan:
+    """Scripts are checked as they are; where the server is says nothing about them."""
+    address = Address(unix=UnixSocket(path=""))
+    nowhere = Endpoint(protocol=protocol, address=address, user="", database="")
+    return plan_of(options, work, work.complete(), nowhere, words=protocol, seed=seed)
+
+
+def plan_of(  # noqa: PLR0913 - each is another thing
+    options: RunOptions, work: Work, values: Values, endpoint: Endpoint, *, words: str, seed: int
+) -> Plan:
+    """The plan for this work; ``words`` are those of the target that its scripts speak."""
+    return make_plan(
+        options,
+        endpoint=endpoint,
+        scripts=work.scripts(values, words),
+        variables=work.all_variables(values, client_count(options)),
+        seed=seed,
+    )

@@ -1,0 +1,165 @@
+"""Study folders: what was asked, the order, and what became of each turn so far.
+
+One JSON file, replaced in one step after each turn, so that a study that was killed can be
+gone on with; beside it the file that was asked and the texts of its scripts. A lock says
+that the study is running, as in a run's folder. The runs themselves lie with all others.
+"""
+
+import re
+import secrets
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import msgspec
+
+from dbdyno.home import home as dbdyno_home, home_folder
+from dbdyno.model.study import STUDY_FORMAT_VERSION, StudyRecord
+from dbdyno.store.errors import StoreError, explained, leave_out
+from dbdyno.store.files import hold_lock, is_locked, read_json, replace_json
+
+RECORD = "study.json"
+ASKED = "study.toml"
+SCRIPTS = "scripts"
+RATES = "rates.json"
+_FOLDER = "studies"
+
+
+class StudyWriter:
+    """A study's folder while the study runs; a context manager that gives back the lock."""
+
+    def __init__(self, folder: Path, record: StudyRecord) -> None:
+        self.folder = folder
+        self.record = record
+        try:
+            self._lock = hold_lock(folder)
+        except BlockingIOError as error:
+            raise StoreError(
+                "running", f"{record.study_id} is still running.", "Wait for it, or stop it first."
+            ) from error
+
+    def save(self, record: StudyRecord) -> None:
+        """Puts the record in the place of the one before."""
+        path = self.folder / RECORD
+        with explained("writing", path):
+            replace_json(path, record)
+        self.record = record
+
+    def __enter__(self) -> Self:
+        """Nothing to do: the lock is held since the writer exists."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Gives back the lock."""
+        self._lock.close()
+
+
+def new_study_id(name: str) -> str:
+    """Sortable by time, readable, and unique: 20261120-214203-hot-rows-3f2a."""
+    now = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
+    word = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:24].strip("-") or "study"
+    return f"{now}-{word}-{secrets.token_hex(2)}"
+
+
+def studies_folder(home: Path | None = None) -> Path:
+    """The folder that holds one folder a study."""
+    return (home or dbdyno_home()) / _FOLDER
+
+
+def make_study(record: StudyRecord, asked: str, scripts: Mapping[str, str]) -> Path:
+    """The folder of a new study, with all that running it again would need."""
+    folder = home_folder(_FOLDER) / record.study_id
+    with explained("creating", folder):
+        (folder / SCRIPTS).mkdir(parents=True, mode=0o700)
+        (folder / ASKED).write_text(asked, encoding="utf-8")
+        for name, text in scripts.items():
+            (folder / SCRIPTS / name).write_text(text, encoding="utf-8")
+        replace_json(folder / RECORD, record)
+    return folder
+
+
+def list_studies(home: Path | None = None) -> list[StudyRecord]:
+    """All studies that can be read, oldest first; a warning names each that cannot."""
+    records: list[StudyRecord] = []
+    for folder in _folders(home):
+        try:
+            records.append(read_study_record(folder))
+        except StoreError as error:
+            leave_out(folder, error)
+    return records
+
+
+def find_study_folder(id_or_path: str, home: Path | None = None) -> Path:
+    """The folder that a person means: a path, an id, a part of one that only one has, ``last``."""
+    if (Path(id_or_path) / RECORD).is_file():
+        return Path(id_or_path).resolve()
+    folders = _folders(home)
+    if id_or_path == "last" and folders:
+        return folders[-1]
+    matches = [folder for folder in folders if id_or_path and id_or_path in folder.name]
+    exact = [folder for folder in matches if folder.name == id_or_path]
+    if len(exact or matches) == 1:
+        return (exact or matches)[0]
+    names = ", ".join(folder.name for folder in matches)
+    if matches:
+        raise StoreError("ambiguous_study", f"{id_or_path!r} may mean {names}.", "Say more.")
+    raise StoreError(
+        "no_study",
+        f"No study that was run is called {id_or_path!r}.",
+        "dbdyno study list names them; dbdyno study run NAME makes one.",
+    )
+
+
+def read_study_record(folder: Path) -> StudyRecord:
+    """The record, with the status that is true now."""
+    path = folder / RECORD
+    found = _decoded(path)
+    if found.get("format_version", 0) > STUDY_FORMAT_VERSION:
+        raise StoreError(
+            "newer_format",
+            f"{path} has format {found['format_version']}; this dbdyno reads up to "
+            f"{STUDY_FORMAT_VERSION}.",
+            "Open it with the version that wrote it, or a later one.",
+        )
+    try:
+        record = msgspec.convert(found, StudyRecord)
+    except msgspec.ValidationError as error:
+        raise StoreError("damaged", f"{path} is not a study's record: {error}") from error
+    if record.status == "running" and not is_locked(folder):
+        return msgspec.structs.replace(record, status="interrupted")
+    return record
+
+
+def read_rates(home: Path | None = None) -> dict[str, float]:
+    """What earlier studies measured of this machine, for the plans of later ones."""
+    path = studies_folder(home) / RATES
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=dict[str, float])
+    except (OSError, msgspec.MsgspecError):
+        return {}  # only estimates rest on it
+
+
+def keep_rates(rates: Mapping[str, float]) -> None:
+    """Puts newly measured rates beside those that are known."""
+    path = home_folder(_FOLDER) / RATES
+    with explained("writing", path):
+        replace_json(path, {**read_rates(), **rates})
+
+
+def _folders(home: Path | None) -> list[Path]:
+    folder = studies_folder(home)
+    return sorted(path.parent for path in folder.glob(f"*/{RECORD}")) if folder.is_dir() else []
+
+
+def _decoded(path: Path) -> dict[str, Any]:
+    try:
+        return read_json(path)
+    except (OSError, msgspec.MsgspecError) as error:
+        raise StoreError("damaged", f"{path} cannot be read: {error}") from error

@@ -1,0 +1,151 @@
+"""A point as a run that can be made: its options, its work, the server and the data it needs.
+
+What cannot be meant is refused here, with the point's name. Starts nothing, reads only scripts.
+"""
+
+import hashlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import msgspec
+from msgspec.structs import replace
+
+from dbdyno.errors import DbdynoError
+from dbdyno.model.study import Point, Words
+from dbdyno.run.command_line import command_of, words_of
+from dbdyno.run.drafting import draft
+from dbdyno.run.grammar import WeightedName
+from dbdyno.run.options import SECOND_NS, RunOptions
+from dbdyno.run.plan import DURATION_DEFAULT_NS, client_count, refuse_contradictions
+from dbdyno.run.refusals import refuse_problems, refuse_unknown_mode
+from dbdyno.run.target import is_passing, protocol_of, spec_of
+from dbdyno.run.tools import Tools
+from dbdyno.run.words import SCRIPTS, items_from, options_from, script_path
+from dbdyno.run.work import Work, find_work
+from dbdyno.servers.spec import ServerSpec
+from dbdyno.targets.schema import Table
+from dbdyno.workloads.size import estimated_bytes
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A point of a study, read."""
+
+    point: Point
+    items: tuple[WeightedName, ...]
+    options: RunOptions
+    work: Work
+
+    @property
+    def key(self) -> str:
+        """The point's name."""
+        return self.point.key
+
+    @property
+    def clients(self) -> int:
+        """Connections of its load."""
+        return client_count(self.options)
+
+    @property
+    def run_s(self) -> float | None:
+        """Warm-up and measured time; None when it counts transactions."""
+        if self.options.transactions:
+            return None
+        stages = self.options.stages or ()
+        asked_ns = sum(stage.duration_ns or 0 for stage in stages) or (
+            self.options.duration_ns or DURATION_DEFAULT_NS
+        )
+        return (self.options.warmup_ns + asked_ns) / SECOND_NS
+
+    @property
+    def is_private(self) -> bool:
+        """Whether the study starts its server, and may restore its data."""
+        return is_passing(self.options)
+
+    @property
+    def server(self) -> ServerSpec:
+        """The private server it is to run on."""
+        return spec_of(self.options)
+
+    @cached_property
+    def tables(self) -> tuple[Table, ...]:
+        """What is loaded for it; nothing for scripts without a workload's data."""
+        workload = self.work.workload
+        return workload.tables(self.work.complete()) if workload else ()
+
+    @cached_property
+    def data_bytes(self) -> int:
+        """About how large its tables are."""
+        return estimated_bytes(self.tables)
+
+    @property
+    def rows(self) -> int:
+        """Rows that are loaded."""
+        return sum(table.rows for table in self.tables)
+
+    @cached_property
+    def data_key(self) -> str:
+        """The same for points that can begin on copies of the same data."""
+        assert self.work.workload is not None
+        shapes = [_shape(table) for table in self.tables]
+        server = (self.server.kind, self.server.major, str(self.server.path or ""))
+        told = msgspec.json.encode((server, self.work.workload.data, shapes))
+        digest = hashlib.sha256(told).hexdigest()[:12]
+        return f"{self.server.kind}-{self.work.workload.data}-{self.rows}-{digest}"
+
+    @property
+    def command(self) -> str:
+        """The command line that runs it alone."""
+        return command_of(words_of(self.items, self.options))
+
+
+def ask(point: Point, scripts_folder: Path) -> Asked:
+    """Reads a point; an error names it."""
+    with of_point(point.key):
+        options = options_from(point.words, scripts_folder)
+        refuse_contradictions(options)
+        items = items_from(point.words)
+        return Asked(point, tuple(items), options, find_work(items, options.script_files, options))
+
+
+def check_scripts(asked: Asked, tools: Tools, warn: Callable[[str], None]) -> None:
+    """Lets the engine judge the scripts, as it will have to run them."""
+    with of_point(asked.key):
+        protocol = protocol_of(asked.options)
+        refuse_unknown_mode(asked.options.query_mode, protocol)
+        refuse_problems(tools.check_plan(draft(asked.options, asked.work, protocol, seed=0)), warn)
+
+
+@contextmanager
+def of_point(key: str) -> Iterator[None]:
+    """Puts the point's name before what goes wrong with it."""
+    try:
+        yield
+    except DbdynoError as error:
+        told = f"{key}: {error.message}"
+        raise DbdynoError(error.code, told, error.hint, exit_code=error.exit_code) from error
+
+
+def script_texts(all_words: Sequence[Words]) -> dict[str, str]:
+    """The scripts that stand in the study's file, as files by their names."""
+    texts: dict[str, str] = {}
+    for words in all_words:
+        scripts: Mapping[str, Mapping[str, str]] = words.get(SCRIPTS, {})
+        for name, script in scripts.items():
+            file = script_path(Path(), name).name
+            if texts.setdefault(file, script["text"]) != script["text"]:
+                raise DbdynoError(
+                    "bad_study",
+                    f"two scripts of different text are called {name!r}",
+                    "Give each text a name of its own.",
+                )
+    return texts
+
+
+def _shape(table: Table) -> Table:
+    """What two tables must share to be the same data; how columns are filled is the family's."""
+    columns = tuple(replace(column, generator="null", default="") for column in table.columns)
+    return replace(table, columns=columns)
