@@ -39,6 +39,6 @@ def chi_square_quantile(share: float, freedom: float) -> float:
     return float(_special().chdtri(freedom, 1 - share))
 
 
-def normal_quantile(share: float) -> float:
-    """Below it lies so large a share of the law."""
-    return float(_special().ndtri(share))
+def variance_ratio_p(ratio: float, freedom: float, other: float) -> float:
+    """How often chance alone gives a ratio of two variances so large (Fisher's F)."""
+    return float(_special().fdtrc(freedom, other, ratio))

@@ -1,0 +1,57 @@
+"""How many connections to allow, from how throughput grew with them."""
+
+from msgspec import Struct
+
+from dbdyno.analysis.ranged import Ranged
+from dbdyno.analysis.scaling import KNEE_SHARE, Scaling
+from dbdyno.words import percent, significant
+
+
+class ConnectionAdvice(Struct, frozen=True):
+    """``limit`` is None when the runs do not show where it lies."""
+
+    limit: int | None
+    words: str
+    doubt: str = ""
+
+
+def advise_connections(of: Scaling) -> ConnectionAdvice:
+    """The knee: beyond it clients add waiting alone (Little: N = X·R)."""
+    if of.still_rises:
+        return ConnectionAdvice(
+            limit=None,
+            words=f"Throughput still rose with {of.clients_max} clients, the most that were "
+            "measured: these runs show no limit.",
+        )
+    limit = round(of.knee.value)
+    words = f"{limit} connections{_between(of.knee)}: throughput is within {percent(KNEE_SHARE)}"
+    words += f" of its best there, and more of them wait. {_beyond(of)}"
+    return ConnectionAdvice(limit, words.rstrip(), _doubt(of))
+
+
+def _between(knee: Ranged) -> str:
+    if knee.low is None or knee.high is None or round(knee.low) == round(knee.high):
+        return ""
+    return f" ({round(knee.low)} to {round(knee.high)})"
+
+
+def _beyond(of: Scaling) -> str:
+    """What the most clients lose, where the law has a peak."""
+    if of.peak is None:
+        return ""
+    peak_tps, last_tps = of.law.tps_at(of.peak.value), of.law.tps_at(of.clients_max)
+    return (
+        f"The peak is at {significant(of.peak.value)} clients{_between(of.peak)}; with "
+        f"{of.clients_max} there is {percent(last_tps / peak_tps)} of it left."
+    )
+
+
+def _doubt(of: Scaling) -> str:
+    if of.is_structured is None:
+        return "each number of clients was measured once, so noise cannot be told from the knee"
+    if of.is_structured:
+        return (
+            f"the scalability law misses the means by {percent(of.misfit)}, more than noise does: "
+            "the knee is one of the numbers of clients measured, and the true one may lie between"
+        )
+    return ""

@@ -1,0 +1,22 @@
+"""A number with its 95 % interval, as laws that were fitted to runs give it."""
+
+import numpy as np
+from msgspec import Struct
+
+from dbdyno.analysis.estimate import Series
+
+_TAIL = 0.025
+
+
+class Ranged(Struct, frozen=True):
+    """``low`` and ``high`` are None where too little was measured to know them."""
+
+    value: float
+    low: float | None
+    high: float | None
+
+
+def ranged_by(value: float, drawn: Series) -> Ranged:
+    """The interval that holds the middle 95 % of what was drawn."""
+    low, high = np.quantile(drawn, [_TAIL, 1 - _TAIL])
+    return Ranged(value, float(low), float(high))

@@ -1,0 +1,131 @@
+"""How throughput grows with the number of clients: the Universal Scalability Law.
+
+X(N) = λN / (1 + σ(N − 1) + κN(N − 1)): λ is what one client does alone, σ the share of its work
+that waits for its turn, κ what each does on account of each other (Gunther, *Guerrilla Capacity
+Planning*, 2007, §4). A peak is claimed only where κ is told from 0 and the peak was passed, and
+none by a law that does not fit: a throughput that rises to the number of processors and then
+stands is not of this shape. It has a knee all the same, which then comes from the means alone.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from msgspec import Struct
+
+from dbdyno.analysis.estimate import Series
+from dbdyno.analysis.ranged import Ranged, ranged_by
+from dbdyno.analysis.scaling_noise import Grid, drawn_means, drawn_series, misfit_p
+from dbdyno.analysis.usl import Usl, fit
+
+LEVELS_MIN = 4
+KNEE_SHARE = 0.05
+# Below it, what the law misses matters to nobody, however surely it is missed.
+_MISFIT_MIN = 0.03
+_ALPHA = 0.05
+_SEED = 1
+
+
+class Measurement(Struct, frozen=True):
+    """One run at a number of clients; runs of one block were measured together."""
+
+    clients: int
+    tps: float
+    block: int = 0
+
+
+class Scaling(Struct, frozen=True, kw_only=True):
+    """The law, the knee, and how far both are to be trusted."""
+
+    law: Usl
+    one_client_tps: Ranged
+    contention: Ranged
+    """σ"""
+    crosstalk: Ranged
+    """κ"""
+    peak: Ranged | None
+    """Clients at the peak; None where the runs show none."""
+    knee: Ranged
+    """The fewest clients with which throughput is within 5 % of its best."""
+    knee_by_law: bool
+    """Else it is one of the numbers of clients that were measured."""
+    best: Measurement
+    """The best number of clients measured, with the mean of its runs."""
+    misfit: float
+    """By how much the law misses the means, typically, as a share of them."""
+    is_structured: bool | None
+    """Whether it misses more than noise explains; None when no number was measured twice."""
+    clients_max: int
+    still_rises: bool
+    """Whether the most clients that were measured brought more than any fewer."""
+
+
+def scaling(runs: Sequence[Measurement]) -> Scaling | None:
+    """The law of these runs; None with fewer than four numbers of clients."""
+    running = [run for run in runs if run.tps > 0]
+    if len({run.clients for run in running}) < LEVELS_MIN:
+        return None
+    grid = Grid.of([(run.clients, run.tps, run.block) for run in running])
+    law = fit(grid.at, grid.logarithms[None])[0]
+    chance = np.random.default_rng(_SEED)
+    laws = fit(grid.at, drawn_series(grid, np.log(law.tps(grid.at)), chance))
+    misfit = float(np.sqrt(np.mean((grid.means - np.log(law.tps(grid.levels))) ** 2)))
+    is_structured = _is_structured(grid, law, misfit)
+    by_law = is_structured is False
+    return Scaling(
+        law=law,
+        one_client_tps=_ranged(law.one_client_tps, [one.one_client_tps for one in laws]),
+        contention=_ranged(law.contention, [one.contention for one in laws]),
+        crosstalk=_ranged(law.crosstalk, [one.crosstalk for one in laws]),
+        peak=None if is_structured else _peak(law, laws, float(grid.levels[-1])),
+        knee=_knee_of_law(law, laws, grid) if by_law else _knee_of_means(grid, chance),
+        knee_by_law=by_law,
+        best=_best(grid),
+        misfit=misfit,
+        is_structured=is_structured,
+        clients_max=int(grid.levels[-1]),
+        still_rises=bool(_first_near_best(grid.levels, grid.means[None])[0] == grid.levels[-1]),
+    )
+
+
+def _ranged(value: float, drawn: Sequence[float]) -> Ranged:
+    return ranged_by(value, np.array(drawn, dtype=np.float64))
+
+
+def _is_structured(grid: Grid, law: Usl, misfit: float) -> bool | None:
+    p = misfit_p(grid, np.log(law.tps(grid.levels)), unknowns=3)
+    return None if p is None else p < _ALPHA and misfit > _MISFIT_MIN
+
+
+def _peak(law: Usl, laws: Sequence[Usl], clients_max: float) -> Ranged | None:
+    """None while the interval of κ holds 0, and of a peak that nobody has seen."""
+    found = np.array([one.peak_clients for one in laws])
+    if not law.peak_clients <= clients_max or np.quantile(found, 0.975) == np.inf:
+        return None
+    return ranged_by(law.peak_clients, found)
+
+
+def _knee_of_law(law: Usl, laws: Sequence[Usl], grid: Grid) -> Ranged:
+    clients = np.arange(1, grid.levels[-1] + 1)
+    series = np.stack([one.tps(clients) for one in (law, *laws)])
+    knees = _first_near_best(clients, np.log(series))
+    return ranged_by(float(knees[0]), knees[1:])
+
+
+def _knee_of_means(grid: Grid, chance: np.random.Generator) -> Ranged:
+    value = float(_first_near_best(grid.levels, grid.means[None])[0])
+    drawn = drawn_means(grid, chance)
+    if drawn is None:
+        return Ranged(value, None, None)
+    return ranged_by(value, _first_near_best(grid.levels, drawn))
+
+
+def _first_near_best(clients: Series, logarithms: Series) -> Series:
+    """In each row the first number of clients whose throughput is near the row's best."""
+    near = logarithms >= logarithms.max(axis=1, keepdims=True) + np.log(1 - KNEE_SHARE)
+    first: Series = clients[near.argmax(axis=1)]
+    return first
+
+
+def _best(grid: Grid) -> Measurement:
+    place = int(grid.means.argmax())
+    return Measurement(int(grid.levels[place]), float(np.exp(grid.means[place])))
