@@ -1,0 +1,137 @@
+"""What a service is to keep to, and how far a run kept to it, second by second.
+
+An objective on a percentile is one on a share: *p99 below 10 ms* says that at most one in a
+hundred takes longer. A transaction that failed, or that was not done when the run ended, has not
+been done in time either. Nothing is judged here: that is :mod:`.sequential`'s business.
+"""
+
+from typing import Literal, TypeAlias
+
+import numpy as np
+from msgspec import Struct
+from numpy.typing import NDArray
+
+from dbdyno.analysis.distributions import bucket_low_ms, bucket_matrix, total_histogram
+from dbdyno.analysis.estimate import Series
+from dbdyno.model.record import RunRecord
+from dbdyno.model.recording import Histograms, Recording
+from dbdyno.words import milliseconds, percent
+
+Measure: TypeAlias = Literal["mean", "p50", "p90", "p95", "p99", "p999", "failures"]
+QUANTILES: dict[Measure, float] = {
+    "p50": 0.5,
+    "p90": 0.9,
+    "p95": 0.95,
+    "p99": 0.99,
+    "p999": 0.999,
+}
+NAMES: dict[Measure, str] = {"p999": "p99.9"}
+_UNDONE = ("skipped", "waiting", "in_flight", "unfinished")
+
+
+class Objective(Struct, frozen=True, kw_only=True):
+    """A number that has to stay below a limit: milliseconds, or of failures a share."""
+
+    measure: Measure
+    limit: float
+
+    @property
+    def name(self) -> str:
+        """As people write what is measured."""
+        return NAMES.get(self.measure, self.measure)
+
+    @property
+    def words(self) -> str:
+        """``p99 < 10 ms``."""
+        return f"{self.name} < {self.value_words(self.limit)}"
+
+    def value_words(self, value: float) -> str:
+        """A value of what is measured."""
+        return percent(value) if self.measure == "failures" else milliseconds(value)
+
+    @property
+    def share_allowed(self) -> float:
+        """How many may take longer, or fail."""
+        return self.limit if self.measure == "failures" else 1 - QUANTILES[self.measure]
+
+    def value(self, record: RunRecord) -> float | None:
+        """What a run came to."""
+        counts, response = record.transactions, record.response_ms
+        if self.measure == "failures":
+            ended = counts.ok + counts.failed if counts else 0
+            return counts.failed / ended if counts and ended else None
+        return getattr(response, self.measure) if response else None
+
+
+class Windows(Struct, frozen=True):
+    """The measured intervals in which something ended: how many did, and how many of them badly.
+
+    ``mean_ms`` is what an objective on the mean is judged by instead.
+    """
+
+    bad: Series
+    total: Series
+    mean_ms: Series
+
+
+def windows(recording: Recording, histograms: Histograms, objective: Objective) -> Windows:
+    """Interval by interval."""
+    done, failed, mean_ms = _ended(recording)
+    if objective.measure == "failures":
+        bad, total = failed, done + failed
+    else:
+        undone = _undone(recording)
+        bad = failed + undone + _slow(recording, histograms, objective.limit)
+        total = done + failed + undone
+    kept = _is_measured(recording) & (total > 0)
+    return Windows(bad[kept], total[kept], mean_ms[kept])
+
+
+def _is_measured(recording: Recording) -> NDArray[np.bool_]:
+    measured: NDArray[np.bool_] = recording.tables["intervals"]["phase"] != "warmup"
+    return measured
+
+
+def _ended(recording: Recording) -> tuple[Series, Series, Series]:
+    """How many were done and failed in each interval, and the mean time of those that were done."""
+    intervals, scripts = recording.tables["intervals"], recording.tables["scripts"]
+    place, number = scripts["interval"], len(intervals["interval"])
+    done = np.bincount(place, scripts["count"], number)
+    spent_ms = np.bincount(place, np.nan_to_num(scripts["mean_ms"]) * scripts["count"], number)
+    return done, intervals["completed_failed"].astype(float), spent_ms / np.maximum(done, 1)
+
+
+def _undone(recording: Recording) -> Series:
+    """Transactions that were due and came to no end, all in the last interval."""
+    intervals = recording.tables["intervals"]
+    last = {name: int(values[-1:].sum()) for name, values in intervals.items() if name in _UNDONE}
+    done = recording.engine.get("done")
+    undone = np.zeros(len(intervals["interval"]))
+    undone[-1:] = sum((done["counters"] if done else last)[name] for name in _UNDONE)
+    return undone
+
+
+def _slow(recording: Recording, histograms: Histograms, limit_ms: float) -> Series:
+    """How many took longer than the limit in each interval.
+
+    An interval has coarse buckets alone. Of the bucket in which the limit lies such a share is
+    taken that the sum over the run is that of its exact histogram.
+    """
+    intervals = len(recording.tables["intervals"]["interval"])
+    matrix = bucket_matrix(recording.tables["script_buckets"], intervals)
+    low_ms = bucket_low_ms(np.arange(matrix.shape[1] + 1))
+    above = matrix[:, low_ms[:-1] >= limit_ms].sum(axis=1)
+    astride = matrix[:, (low_ms[:-1] < limit_ms) & (low_ms[1:] > limit_ms)].sum(axis=1)
+    measured = _is_measured(recording)
+    missing = _slow_in_all(recording, histograms, limit_ms) - above[measured].sum()
+    share = missing / max(int(astride[measured].sum()), 1)
+    slow: Series = above + astride * min(max(share, 0.0), 1.0)
+    return slow
+
+
+def _slow_in_all(recording: Recording, histograms: Histograms, limit_ms: float) -> float:
+    histogram = total_histogram(recording, histograms, "script_response")
+    if histogram is None:
+        return 0.0
+    low, _, count = histograms.bar_columns(histogram)
+    return float(count[low > limit_ms * 1e6].sum())
