@@ -32,6 +32,7 @@ GARBAGE_THRESHOLD = 100_000
 COMMANDS = {
     "run": "Measure a workload or scripts on a database.",
     "load": "Load a workload's data and measure nothing.",
+    "study": "Factors, repeats, order: many runs and a verdict.",
     "check": "Check a workload's invariants on data that is there.",
     "compare": "Say which of two variants is better, by their runs.",
     "runs": "List the runs, or remove some.",

@@ -6,7 +6,7 @@ What cannot be meant is refused here, with the point's name. Starts nothing, rea
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace as with_options
 from functools import cached_property
 from pathlib import Path
 
@@ -96,10 +96,13 @@ class Asked:
         digest = hashlib.sha256(told).hexdigest()[:12]
         return f"{self.server.kind}-{self.work.workload.data}-{self.rows}-{digest}"
 
-    @property
-    def command(self) -> str:
-        """The command line that runs it alone."""
-        return command_of(words_of(self.items, self.options))
+    def command(self, scripts_folder: Path) -> str:
+        """The command line that runs it alone, from the folder of the study's scripts."""
+        files = tuple(
+            file._replace(name=file.name.removeprefix(f"{scripts_folder}/"))
+            for file in self.options.script_files
+        )
+        return command_of(words_of(self.items, with_options(self.options, script_files=files)))
 
 
 def ask(point: Point, scripts_folder: Path) -> Asked:

@@ -1,0 +1,82 @@
+"""Studies in words for the terminal: what there is, what one asks, and what it will take."""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from rich.table import Table
+
+from dbdyno.model.study import Factor, StudyRecord, StudySpec
+from dbdyno.study.file import SIZES, read_file
+from dbdyno.study.fitting import gigabytes, span
+from dbdyno.study.plan import StudyPlan
+
+
+def catalogue_table(studies: Iterable[tuple[str, Path]]) -> Table:
+    """The studies that come with dbdyno."""
+    table = Table("study", "question", box=None, pad_edge=False)
+    for name, path in studies:
+        table.add_row(name, read_file(path).question)
+    return table
+
+
+def made_table(records: Sequence[StudyRecord]) -> Table:
+    """The studies that were run."""
+    table = Table("run", "status", "size", "turns", box=None, pad_edge=False)
+    for record in records:
+        turns = f"{len(record.results)} of {len(record.turns)}"
+        table.add_row(record.study_id, record.status, record.spec.size, turns)
+    return table
+
+
+def spec_text(spec: StudySpec, path: Path) -> str:
+    """What a study asks and varies."""
+    lines = [
+        f"{spec.title}  ({path})",
+        spec.question,
+        "",
+        f"size {spec.size} of {', '.join(SIZES)}; {spec.repeats} repeats in randomised blocks; "
+        f"cache {spec.cache}; data restored {spec.restore}",
+        *(_factor_text(factor) for factor in spec.factors),
+        *(f"left out: {_excluded_text(excluded)}" for excluded in spec.excluded),
+        *(f"compared: {c.factor}, {c.before} with {c.after}" for c in spec.contrasts),
+        f"measured: {', '.join(spec.metrics)}",
+        *(f"answered: {question.answer}" for question in spec.answers),
+        *(f"published: {one.title} ({one.source})" for one in spec.published),
+    ]
+    return "\n".join(lines)
+
+
+def plan_text(plan: StudyPlan) -> str:
+    """Every point with its command, and what the whole will take."""
+    lines = [f"{plan.spec.title}: {plan.spec.question}", ""]
+    for point in plan.points:
+        run = "?" if point.run_s is None else span(point.run_s)
+        lines += [f"{point.key}  ({run} each)", f"  {point.command}"]
+    lines += ["", *_needs_lines(plan)]
+    lines += [f"note: {note}" for note in plan.notes]
+    lines += [f"does not fit: {refusal.message}" for refusal in plan.refusals]
+    if plan.without_effect:
+        lines += [f"no effect: {plan.without_effect}"]
+    return "\n".join(lines)
+
+
+def _needs_lines(plan: StudyPlan) -> list[str]:
+    needs = plan.needs
+    budget = plan.spec.budget_s
+    within = f" of a budget of {span(budget)}" if budget is not None else ""
+    return [
+        f"{len(plan.points)} points × {plan.spec.repeats} repeats = {plan.turns} turns",
+        f"time: about {span(needs.total_s)}{within}: load data {span(needs.load_s)}, prepare "
+        f"{span(needs.prepare_s)}, runs {span(needs.run_s)}, other {span(needs.other_s)}",
+        f"disk: about {gigabytes(needs.disk_bytes)} of {gigabytes(plan.machine.disk_free_bytes)} "
+        "free",
+    ]
+
+
+def _factor_text(factor: Factor) -> str:
+    unit = f" {factor.unit}" if factor.unit else ""
+    return f"varied: {factor.title}: {', '.join(level.name for level in factor.levels)}{unit}"
+
+
+def _excluded_text(excluded: dict[str, tuple[str, ...]]) -> str:
+    return " with ".join(f"{name} {', '.join(levels)}" for name, levels in excluded.items())

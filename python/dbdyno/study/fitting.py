@@ -1,0 +1,144 @@
+"""What does not fit into the budget, the disk, the memory or the limits, and what would.
+
+Pure: estimates and limits in, refusals out. Estimates are told as such; a refusal names the
+scale, the repeats or the clients that fit.
+"""
+
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from msgspec import Struct
+
+from dbdyno.run.target import CONNECTIONS_SPARE
+from dbdyno.servers.settings import Setting
+from dbdyno.study.asking import Asked
+from dbdyno.study.machine import Machine
+
+# Private memory of a session, measured with prepared statements on small tables.
+SESSION_BYTES = {"postgresql": 4 << 20, "mysql": 1 << 20}
+CACHE_SETTINGS = ("shared_buffers", "innodb_buffer_pool_size")
+MEMORY_SHARE_MAX = 0.9
+DISK_SPARE_BYTES = 500_000_000
+_UNITS = {"": 1, "kb": 1 << 10, "k": 1 << 10, "mb": 1 << 20, "m": 1 << 20, "gb": 1 << 30,
+          "g": 1 << 30, "tb": 1 << 40, "t": 1 << 40}  # fmt: skip
+_SIZE = re.compile(r"(\d+)\s*([kmgt]?b?)", re.IGNORECASE)
+
+
+class Needs(Struct, frozen=True, kw_only=True):
+    """What a study will take, estimated. Seconds, and bytes on the disk at once."""
+
+    load_s: float
+    prepare_s: float
+    run_s: float
+    other_s: float
+    disk_bytes: int
+    data_bytes: int
+    """Of them, those that grow with the scale of the data."""
+
+    @property
+    def total_s(self) -> float:
+        """From the first load to the last run."""
+        return self.load_s + self.prepare_s + self.run_s + self.other_s
+
+
+class Refusal(Struct, frozen=True, kw_only=True):
+    """Something that does not fit, and what would."""
+
+    message: str
+    hint: str
+
+
+def over_budget(needs: Needs, budget_s: float | None, repeats: int) -> Iterator[Refusal]:
+    """The whole takes longer than the study may."""
+    if budget_s is None or needs.total_s <= budget_s:
+        return
+    for_turns = max(budget_s - needs.load_s, 0)
+    fitting = int(repeats * for_turns / max(needs.total_s - needs.load_s, 1e-9))
+    hint = f"--repeats {fitting} would fit." if fitting >= 2 else "Take a smaller size."
+    yield Refusal(
+        message=f"it takes about {span(needs.total_s)}, and its budget is {span(budget_s)}",
+        hint=hint,
+    )
+
+
+def over_disk(needs: Needs, machine: Machine, asked: Sequence[Asked]) -> Iterator[Refusal]:
+    """Data sets and the copy that a server works on must lie on the disk together."""
+    room = machine.disk_free_bytes - DISK_SPARE_BYTES
+    if needs.disk_bytes <= room:
+        return
+    for_data = max(room - (needs.disk_bytes - needs.data_bytes), 0)
+    yield Refusal(
+        message=f"it needs about {gigabytes(needs.disk_bytes)} of disk, and "
+        f"{gigabytes(machine.disk_free_bytes)} are free",
+        hint=_smaller_data(for_data / needs.data_bytes if needs.data_bytes else 0, asked),
+    )
+
+
+def over_memory(
+    asked: Asked, settings: Sequence[Setting], machine: Machine, protocol: str
+) -> Iterator[Refusal]:
+    """A server's cache and its sessions must fit into the memory."""
+    cache = next((s for s in settings if s.name in CACHE_SETTINGS), None)
+    cache_bytes = size_bytes(cache.value) if cache else 0
+    room = machine.memory_bytes * MEMORY_SHARE_MAX
+    a_session = SESSION_BYTES[protocol]
+    if cache is None or cache_bytes + asked.clients * a_session <= room:
+        return
+    clients = max(int((room - cache_bytes) / a_session), 0)
+    what = f"{cache.name} below {gigabytes(room)}" if not clients else f"{clients} clients"
+    yield Refusal(
+        message=f"{asked.key}: {cache.name} = {cache.value} and {asked.clients} clients need more "
+        f"than the {gigabytes(machine.memory_bytes)} of memory here",
+        hint=f"{what} would fit.",
+    )
+
+
+def over_limits(asked: Asked, settings: Sequence[Setting], machine: Machine) -> Iterator[Refusal]:
+    """Connections that neither the server nor this process may open."""
+    if asked.clients > machine.clients_max:
+        yield Refusal(
+            message=f"{asked.key}: {asked.clients} clients, and the limit on open files is lower",
+            hint=f"{machine.clients_max} clients would fit; ulimit -Hn raises the limit.",
+        )
+    admitted = next((s for s in settings if s.name == "max_connections"), None)
+    if admitted is None or not admitted.value.isdecimal():
+        return
+    room = int(admitted.value) - CONNECTIONS_SPARE
+    if asked.clients > room:
+        yield Refusal(
+            message=f"{asked.key}: {asked.clients} clients, and max_connections = {admitted.value}",
+            hint=f"{room} clients would fit; or leave max_connections out: it is then chosen.",
+        )
+
+
+def size_bytes(text: str) -> int:
+    """A setting's size; 0 for one whose unit is not known."""
+    match = _SIZE.fullmatch(text.strip())
+    return int(match[1]) * _UNITS[match[2].lower()] if match else 0
+
+
+def gigabytes(count: float) -> str:
+    """Bytes for people who look at a disk."""
+    return f"{count / 1e9:.1f} GB" if count >= 1e8 else f"{count / 1e6:.0f} MB"
+
+
+def span(seconds: float) -> str:
+    """A length of time, for people who plan their day."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 90 else f"{minutes // 60} h {minutes % 60:02} min"
+
+
+def _smaller_data(share: float, asked: Sequence[Asked]) -> str:
+    """The scale that would fit, where the largest points have one."""
+    largest = max(asked, key=lambda one: one.data_bytes)
+    workload = largest.work.workload
+    if workload is None:
+        return "Free some space, or set DBDYNO_HOME to a folder on a larger disk."
+    values: Mapping[str, object] = largest.work.complete()
+    scale = math.floor(int(str(values[workload.scale_name])) * share)
+    if scale < 1:
+        return "Not even the smallest scale fits: set DBDYNO_HOME to a folder on a larger disk."
+    return f"{workload.scale_name} = {scale} at most would fit, or DBDYNO_HOME on a larger disk."

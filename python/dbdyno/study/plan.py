@@ -1,0 +1,193 @@
+"""What a study will do, before anything starts: every point, time, disk, and what does not fit.
+
+Servers are looked for and their settings judged by their own programs, scripts by the engine;
+nothing is started, and nothing written but for a moment in a temporary folder.
+"""
+
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from dbdyno.errors import DbdynoError
+from dbdyno.model.study import Point, StudySpec
+from dbdyno.run.target import CONNECTIONS_SPARE, protocol_of
+from dbdyno.run.tools import Tools
+from dbdyno.servers.cluster import draw_blueprint
+from dbdyno.servers.settings import Setting
+from dbdyno.study.asking import Asked, ask, check_scripts, of_point, script_texts
+from dbdyno.study.fitting import (
+    Needs,
+    Refusal,
+    over_budget,
+    over_disk,
+    over_limits,
+    over_memory,
+)
+from dbdyno.study.machine import Machine
+from dbdyno.study.matrix import points_of
+from dbdyno.study.rates import Rates, load_s, prepare_s
+
+DRAIN_S = 0.2
+EMPTY_SERVER_BYTES = 60_000_000
+RUN_BYTES = 2_000_000
+"""A run's folder, about."""
+WAL_BYTES_MAX = 2_000_000_000
+WAL_BYTES_PER_S = 30_000_000
+
+
+class PlannedPoint(Struct, frozen=True, kw_only=True):
+    """A point as it will be run."""
+
+    key: str
+    command: str
+    run_s: float | None
+    """None when it counts transactions: how long that takes is not known."""
+    prepare_s: float
+    rows: int
+    data_bytes: int
+
+
+class StudyPlan(Struct, frozen=True, kw_only=True):
+    """The whole, for people and programs."""
+
+    spec: StudySpec
+    points: Sequence[PlannedPoint]
+    turns: int
+    needs: Needs
+    machine: Machine
+    refusals: Sequence[Refusal]
+    notes: Sequence[str]
+    without_effect: str = ""
+    """Why the study cannot find what it looks for on this machine."""
+
+
+def plan_study(spec: StudySpec, tools: Tools, machine: Machine, rates: Rates) -> StudyPlan:
+    """Reads every point, and holds the whole against the machine."""
+    points = points_of(spec)
+    notes: list[str] = []
+    with tempfile.TemporaryDirectory(prefix="dbdyno-") as folder:
+        asked = ask_all(points, Path(folder))
+        for one in asked:
+            check_scripts(one, tools, notes.append)
+        planned = [_planned(one, Path(folder), rates) for one in asked]
+    needs = needs_of(asked, spec.repeats, rates)
+    return StudyPlan(
+        spec=spec,
+        points=planned,
+        turns=spec.repeats * len(points),
+        needs=needs,
+        machine=machine,
+        refusals=[*_refusals(spec, asked, needs, machine)],
+        notes=[*dict.fromkeys([*notes, *_notes(asked, machine)])],
+        without_effect=_without_effect(spec, machine),
+    )
+
+
+def ask_all(points: Sequence[Point], folder: Path) -> list[Asked]:
+    """Reads all points; the texts of their scripts are put into the folder."""
+    for name, text in script_texts([point.words for point in points]).items():
+        (folder / name).write_text(text, encoding="utf-8")
+    return [ask(point, folder) for point in points]
+
+
+def needs_of(asked: Sequence[Asked], repeats: int, rates: Rates) -> Needs:
+    """Time and disk for all turns, and for the data that they share."""
+    private = [one for one in asked if one.is_private]
+    data = {one.data_key: one for one in private if one.tables}
+    data_bytes = sum(one.data_bytes for one in data.values())
+    working = max((one.data_bytes for one in data.values()), default=0)
+    run_s = sum((one.run_s or 0) + DRAIN_S for one in asked) * repeats
+    wal = min(max((one.run_s or 0 for one in private), default=0) * WAL_BYTES_PER_S, WAL_BYTES_MAX)
+    servers = EMPTY_SERVER_BYTES * (len(data) + 1) if private else 0
+    return Needs(
+        load_s=sum(load_s(one, rates) for one in data.values()),
+        prepare_s=sum(prepare_s(one, rates) for one in private) * repeats,
+        run_s=run_s,
+        other_s=rates.other_s * len(asked) * repeats,
+        disk_bytes=round(data_bytes + working + wal + servers + RUN_BYTES * len(asked) * repeats),
+        data_bytes=data_bytes + working,
+    )
+
+
+def connections_of(asked: Sequence[Asked]) -> int:
+    """What every server of the study must admit: a setting should not follow the clients."""
+    return max(one.clients for one in asked) + CONNECTIONS_SPARE
+
+
+def refuse(plan: StudyPlan, *, smaller: str = "") -> None:
+    """Raises one error for all that does not fit."""
+    if plan.refusals:
+        hints = [*dict.fromkeys(refusal.hint for refusal in plan.refusals), smaller]
+        raise DbdynoError(
+            "does_not_fit",
+            "; ".join(refusal.message for refusal in plan.refusals),
+            " ".join(filter(None, hints)),
+        )
+
+
+def _planned(one: Asked, scripts: Path, rates: Rates) -> PlannedPoint:
+    return PlannedPoint(
+        key=one.key,
+        command=one.command(scripts),
+        run_s=one.run_s,
+        prepare_s=prepare_s(one, rates) if one.is_private else 0.0,
+        rows=one.rows,
+        data_bytes=one.data_bytes,
+    )
+
+
+def _refusals(
+    spec: StudySpec, asked: Sequence[Asked], needs: Needs, machine: Machine
+) -> Iterator[Refusal]:
+    yield from over_budget(needs, spec.budget_s, spec.repeats)
+    yield from over_disk(needs, machine, asked)
+    settings = _settings_by_server(asked)
+    for one in asked:
+        chosen = settings.get(_server_key(one), ())
+        yield from over_limits(one, chosen, machine)
+        yield from over_memory(one, chosen, machine, protocol_of(one.options))
+
+
+def _settings_by_server(asked: Sequence[Asked]) -> Mapping[bytes, Sequence[Setting]]:
+    """The settings of each server, judged by its own program; it need not start for that."""
+    found: dict[bytes, Sequence[Setting]] = {}
+    connections = connections_of(asked)
+    for one in asked:
+        key = _server_key(one)
+        if one.is_private and key not in found:
+            with of_point(one.key):
+                blueprint = draw_blueprint("private", one.server, connections, tcp=False)
+            found[key] = blueprint.settings
+    return found
+
+
+def _server_key(one: Asked) -> bytes:
+    return msgspec.json.encode(one.server) if one.is_private else b""
+
+
+def _notes(asked: Sequence[Asked], machine: Machine) -> Iterator[str]:
+    if any(one.run_s is None for one in asked):
+        yield "points that count transactions take as long as they take: that time is not planned"
+    if any(not one.is_private for one in asked):
+        yield "a server that runs already keeps its data and its cache from run to run"
+    crowded = max(one.clients for one in asked)
+    if crowded > 100 * machine.cores:
+        yield f"{crowded} clients on {machine.cores} cores: queues will form in the kernel, too"
+
+
+def _without_effect(spec: StudySpec, machine: Machine) -> str:
+    """A memory policy chooses among nodes; where there is one, there is nothing to choose."""
+    varied = [
+        factor.name
+        for factor in spec.factors
+        if len(factor.levels) > 1 and any("numa" in level.words for level in factor.levels)
+    ]
+    if not varied or machine.numa_nodes > 1:
+        return ""
+    return (
+        f"this machine has one memory node, so the factor {varied[0]} can have no effect: whatever "
+        "differs between its levels here is noise"
+    )
