@@ -1,0 +1,145 @@
+"""How a number grows with the rows of a table: y = a · rows^d, a line on logarithms.
+
+Good for throughput (which falls by so much with each decade of rows) and for times that are
+to be extrapolated (an index build, a vacuum). A line through few sizes always looks straight:
+the doubts say so, and how far from what was measured an answer lies.
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from msgspec import Struct
+
+from dbdyno.analysis.estimate import student_quantile
+from dbdyno.analysis.ranged import Ranged
+
+SIZES_FEW = 4
+ROWS_MAX = 1e15
+_DECADES_BEYOND_MAX = 1.0
+
+
+class VolumeCurve(Struct, frozen=True, kw_only=True):
+    """The line log₁₀ y = level + exponent · (log₁₀ rows − centre), by least squares.
+
+    Intervals are Student's (Draper and Smith, *Applied Regression Analysis*, 1998, §1.4); there
+    are none without a measurement more than a line takes.
+    """
+
+    level: float
+    exponent: Ranged
+    centre: float
+    noise: float | None
+    """Standard deviation of log₁₀ around the line."""
+    spread: float
+    """Sum of the squared distances of log₁₀ rows from the centre."""
+    measurements: int
+    rows_min: float
+    rows_max: float
+    doubts: tuple[str, ...]
+
+    @property
+    def per_decade(self) -> Ranged:
+        """The factor by which ten times the rows change it."""
+        low, high = (_power(bound) for bound in (self.exponent.low, self.exponent.high))
+        return Ranged(10**self.exponent.value, low, high)
+
+    def mean_at(self, rows: float) -> Ranged:
+        """What is typical at so many rows, with the interval of the line."""
+        return self._ranged(rows, 0.0)
+
+    def predicted_at(self, rows: float) -> Ranged:
+        """What the next measurement would give, with the interval of one that is not yet made."""
+        return self._ranged(rows, 1.0)
+
+    def doubt_at(self, rows: float) -> str:
+        """What speaks against an answer so far from what was measured."""
+        beyond = max(math.log10(rows / self.rows_max), math.log10(self.rows_min / rows))
+        if beyond <= _DECADES_BEYOND_MAX:
+            return ""
+        return f"extrapolated by {beyond:.1f} decades of rows beyond what was measured"
+
+    def rows_at(self, limit: float) -> Ranged | None:
+        """How many rows it takes for the next measurement to reach a limit.
+
+        Where the line and both edges of its prediction cross it; an edge that does not below
+        10¹⁵ rows is None. None when the line itself does not.
+        """
+        value = self._crossing(limit, 0)
+        if value is None or self.noise is None:
+            return None if value is None else Ranged(value, None, None)
+        first = 1 if self.exponent.value > 0 else -1
+        return Ranged(value, self._crossing(limit, first), self._crossing(limit, -first))
+
+    def _ranged(self, rows: float, own: float) -> Ranged:
+        """``own`` is the share of a single measurement's variance that is added."""
+        distance = math.log10(rows) - self.centre
+        value = self.level + self.exponent.value * distance
+        if self.noise is None:
+            return Ranged(10**value, None, None)
+        share = own + 1 / self.measurements + distance**2 / self.spread
+        half = student_quantile(self.measurements - 2) * self.noise * math.sqrt(share)
+        return Ranged(10**value, 10 ** (value - half), 10 ** (value + half))
+
+    def _crossing(self, limit: float, edge: int) -> float | None:
+        """Where an edge of the prediction (0 is the line) comes to the limit, by halving."""
+        near, far = math.log10(self.rows_min), math.log10(ROWS_MAX)
+        is_above = self._edge(near, edge) > limit
+        if (self._edge(far, edge) > limit) == is_above:
+            return None
+        while far - near > 1e-6:
+            middle = (near + far) / 2
+            near, far = (
+                (middle, far) if (self._edge(middle, edge) > limit) == is_above else (near, middle)
+            )
+        return 10**near
+
+    def _edge(self, log_rows: float, edge: int) -> float:
+        predicted = self.predicted_at(10**log_rows)
+        bound = (predicted.low, predicted.value, predicted.high)[edge + 1]
+        assert bound is not None  # edges are asked for only where there is noise
+        return bound
+
+
+def volume_curve(measured: Sequence[tuple[float, float]]) -> VolumeCurve | None:
+    """From (rows, value) of each measurement; None with fewer than two sizes."""
+    rows, values = (np.array(column, dtype=np.float64) for column in zip(*measured, strict=True))
+    if len(np.unique(rows)) < 2:
+        return None
+    at, logarithms = np.log10(rows), np.log10(values)
+    centre, level = float(at.mean()), float(logarithms.mean())
+    spread = float(((at - centre) ** 2).sum())
+    exponent = float((at - centre) @ logarithms) / spread
+    rest = logarithms - level - exponent * (at - centre)
+    freedom = len(rows) - 2
+    noise = math.sqrt(float(rest @ rest) / freedom) if freedom else None
+    return VolumeCurve(
+        level=level,
+        exponent=_exponent(exponent, noise, spread, freedom),
+        centre=centre,
+        noise=noise,
+        spread=spread,
+        measurements=len(rows),
+        rows_min=float(rows.min()),
+        rows_max=float(rows.max()),
+        doubts=tuple(_doubts(rows)),
+    )
+
+
+def _exponent(value: float, noise: float | None, spread: float, freedom: int) -> Ranged:
+    if noise is None:
+        return Ranged(value, None, None)
+    half = student_quantile(freedom) * noise / math.sqrt(spread)
+    return Ranged(value, value - half, value + half)
+
+
+def _power(exponent: float | None) -> float | None:
+    return None if exponent is None else 10**exponent
+
+
+def _doubts(rows: np.ndarray) -> Iterator[str]:
+    sizes = len(np.unique(rows))
+    if sizes < SIZES_FEW:
+        yield f"{sizes} sizes: whether the line bends between or beyond them cannot be seen"
+    if sizes == len(rows):
+        yield "each size was measured once, so noise cannot be told from a bend"

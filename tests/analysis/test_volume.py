@@ -1,0 +1,84 @@
+"""Lines through sizes: by hand, by counting, and where they may not be drawn."""
+
+import numpy as np
+import pytest
+
+from dbdyno.analysis.volume import volume_curve
+
+SIZES = [1e6, 1e7, 1e8]
+
+
+def measured(chance, sizes=SIZES, repeats=3, noise=0.05, exponent=-0.02):
+    return [
+        (rows, 1000 * rows**exponent * np.exp(chance.normal(0, noise)))
+        for rows in sizes
+        for _ in range(repeats)
+    ]
+
+
+def test_by_hand():
+    """Halved with each decade, without noise."""
+    found = volume_curve([(1e6, 400.0), (1e7, 200.0), (1e8, 100.0)])
+    assert found.per_decade.value == pytest.approx(0.5)
+    assert found.per_decade.low == pytest.approx(0.5)
+    assert found.mean_at(1e9).value == pytest.approx(50)
+    assert found.rows_at(50).value == pytest.approx(1e9, rel=1e-4)
+    assert found.rows_at(1000) is None
+
+
+def test_the_interval_of_the_line_and_of_the_next_measurement_hold_as_often_as_they_say():
+    """95 % of 1000, less and more three standard deviations."""
+    chance = np.random.default_rng(1)
+    of_slope = of_mean = of_next = 0
+    for _ in range(1000):
+        curve = volume_curve(measured(chance))
+        ((_, seen),) = measured(chance, [1e9], 1)
+        mean, following = curve.mean_at(1e9), curve.predicted_at(1e9)
+        of_slope += curve.exponent.low <= -0.02 <= curve.exponent.high
+        of_mean += mean.low <= 1000 * 1e9**-0.02 <= mean.high
+        of_next += following.low <= seen <= following.high
+    assert 929 <= of_slope <= 971
+    assert 929 <= of_mean <= 971
+    assert 929 <= of_next <= 971
+
+
+def test_the_rows_at_which_a_time_is_too_long_lie_between_the_edges_of_the_prediction():
+    chance = np.random.default_rng(2)
+    held = 0
+    for _ in range(300):
+        curve = volume_curve(measured(chance, noise=0.2, exponent=1.05))
+        limit = 1000 * 1e10**1.05
+        rows = curve.rows_at(limit)
+        assert rows.low < rows.value < rows.high
+        assert curve.predicted_at(rows.low).high == pytest.approx(limit, rel=1e-3)
+        assert curve.predicted_at(rows.high).low == pytest.approx(limit, rel=1e-3)
+        held += rows.low <= 1e10 <= rows.high
+    assert held >= 285  # a prediction holds the mean more often than the next measurement
+
+
+def test_an_edge_that_never_comes_to_the_limit_has_no_end():
+    chance = np.random.default_rng(3)
+    curve = volume_curve(measured(chance, noise=0.2, exponent=-0.05))
+    rows = curve.rows_at(curve.mean_at(1e11).value)
+    assert rows.low is not None
+    assert rows.high is None
+
+
+def test_two_measurements_are_a_line_without_any_doubt_that_could_be_counted():
+    found = volume_curve([(1e6, 400.0), (1e7, 200.0)])
+    assert found.per_decade.low is None
+    assert found.mean_at(1e8).high is None
+    assert (found.rows_at(100).low, found.rows_at(100).high) == (None, None)
+    assert len(found.doubts) == 2
+
+
+def test_doubts():
+    chance = np.random.default_rng(4)
+    assert volume_curve(measured(chance)).doubts[0].startswith("3 sizes")
+    assert volume_curve(measured(chance, [1e5, *SIZES])).doubts == ()
+    assert volume_curve(measured(chance)).doubt_at(1e9) == ""
+    assert "2.0 decades" in volume_curve(measured(chance)).doubt_at(1e10)
+
+
+def test_one_size_is_no_curve():
+    assert volume_curve([(1e6, 400.0), (1e6, 200.0)]) is None
