@@ -134,6 +134,26 @@ class ScatterOf(Struct, frozen=True, kw_only=True):
     spans: Sequence[SpanOf] = ()
 
 
+class BarOf(Struct, frozen=True, kw_only=True):
+    """One whole and its parts, in the order of the kinds; ``words`` says how large it is."""
+
+    label: str
+    parts: Sequence[float]
+    words: str = ""
+
+
+class PartsOf(Struct, frozen=True, kw_only=True):
+    """Wholes beside each other, each divided into the same kinds of parts.
+
+    Every whole is drawn as long as any other: what is told is how it is divided.
+    """
+
+    title: str
+    summary: str
+    kinds: Sequence[str]
+    bars: Sequence[BarOf]
+
+
 class QueueOf(Struct, frozen=True, kw_only=True):
     """The queue of one run as a picture: who waits for whom (drawn from its case)."""
 
@@ -141,7 +161,7 @@ class QueueOf(Struct, frozen=True, kw_only=True):
     trial: Trial
 
 
-Shown: TypeAlias = TableOf | CurveOf | ScatterOf | QueueOf
+Shown: TypeAlias = TableOf | CurveOf | ScatterOf | PartsOf | QueueOf
 
 
 class Answered(Struct, frozen=True, kw_only=True):

@@ -43,10 +43,11 @@ class Facts(Struct, frozen=True, kw_only=True):
 
 
 class Text(Struct, frozen=True, kw_only=True):
-    """A paragraph, or with ``code`` lines to be shown as they are."""
+    """A paragraph, with ``code`` lines to be shown as they are, or a ``note`` in small print."""
 
     text: str
     code: bool = False
+    note: bool = False
 
     kind: Literal["text"] = "text"
 
@@ -134,6 +135,16 @@ class Claim(Struct, frozen=True, kw_only=True):
     kind: Literal["claim"] = "claim"
 
 
+class Sentence(Struct, frozen=True, kw_only=True):
+    """A conclusion; ``is_told`` is whether the data decides it, ``doubt`` what weakens it."""
+
+    text: str
+    is_told: bool
+    doubt: str = ""
+
+    kind: Literal["sentence"] = "sentence"
+
+
 class Folded(Struct, frozen=True, kw_only=True):
     """Blocks behind a line that opens them."""
 
@@ -143,7 +154,7 @@ class Folded(Struct, frozen=True, kw_only=True):
     kind: Literal["folded"] = "folded"
 
 
-Block: TypeAlias = Table | Facts | Text | Figure | Claim | Folded
+Block: TypeAlias = Table | Facts | Text | Figure | Claim | Sentence | Folded
 
 
 class Subject(Case):

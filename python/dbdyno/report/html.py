@@ -32,10 +32,10 @@ def render_html(recording: Recording, histograms: Histograms) -> str:
     script = bundle()
     subject = Subject(recording, histograms)
     sections = [(section, section.build(subject)) for section in all_sections()]
-    return _template().render(
+    return template("report.html").render(
         record=subject.record,
         sections=[(section, blocks) for section, blocks in sections if blocks],
-        style=Markup((_HERE / "templates" / "report.css").read_text(encoding="utf-8")),
+        style=style("report.css"),
         script=Markup(script),
         script_hash=_hash(script),
     )
@@ -63,8 +63,15 @@ def safe_json(value: object) -> Markup:
     return Markup(msgspec.json.encode(value).decode().translate(_JSON_ESCAPES))
 
 
+def style(*names: str) -> Markup:
+    """Style sheets of the pages, one after the other."""
+    texts = ((_HERE / "templates" / name).read_text(encoding="utf-8") for name in names)
+    return Markup("".join(texts))
+
+
 @cache
-def _template() -> jinja2.Template:
+def template(name: str) -> jinja2.Template:
+    """A template that escapes all that it is given, with the words that pages are written in."""
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(_HERE / "templates"),
         autoescape=True,
@@ -80,4 +87,4 @@ def _template() -> jinja2.Template:
         "safe_json": safe_json,
     }
     environment.globals.update(helpers)
-    return environment.get_template("report.html")
+    return environment.get_template(name)

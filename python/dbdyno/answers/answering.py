@@ -1,0 +1,54 @@
+"""A study's answers, in the order of its file, and the verdict that they begin with.
+
+An answer that fails is a defect of ours: it says so in its place and takes no other with it.
+"""
+
+from collections.abc import Sequence
+from typing import TypeAlias
+
+from dbdyno.answers.answer import Answered, Claim, Trials
+from dbdyno.answers.registry import all_answers
+from dbdyno.model.study import Question, StudySpec
+
+Answers: TypeAlias = Sequence[tuple[Question, Answered]]
+
+
+def answered(trials: Trials) -> list[tuple[Question, Answered]]:
+    """Every answer that the study asks for."""
+    return [(question, _guarded(question, trials)) for question in questions(trials.spec)]
+
+
+def questions(spec: StudySpec) -> Sequence[Question]:
+    """Those of the file; a study that names none is told what was compared and measured."""
+    if spec.answers:
+        return spec.answers
+    usual = [Question(answer="contrasts")] if spec.contrasts else []
+    return [*usual, Question(answer="table")]
+
+
+def title_of(question: Question) -> str:
+    """What stands above an answer: the file's own words, else those of its kind."""
+    kind = all_answers().get(question.answer)
+    return str(question.options.get("title") or (kind.title if kind else question.answer))
+
+
+def verdict(answers: Answers) -> Claim:
+    """The first claim of the first answer."""
+    if not answers:
+        return Claim(sentence="No verdict: the study asks for no answer.", told=False)
+    _, first = answers[0]
+    if first.claims:
+        return first.claims[0]
+    return Claim(sentence=f"No verdict: {first.missing or 'nothing was claimed'}.", told=False)
+
+
+def _guarded(question: Question, trials: Trials) -> Answered:
+    kind = all_answers().get(question.answer)
+    if kind is None:
+        return Answered(claims=[], missing=f"there is no answer called {question.answer}")
+    if not trials.trials:
+        return Answered(claims=[], missing="no run of this study ended well enough to count")
+    try:
+        return kind.answer(trials, question.options)
+    except Exception as error:
+        return Answered(claims=[], missing=f"this answer failed: {type(error).__name__}: {error}")

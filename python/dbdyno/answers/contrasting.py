@@ -1,0 +1,92 @@
+"""The contrasts of a study: two levels compared at each combination of the other factors.
+
+Runs of one block are a pair. Which words a verdict gets is ``analysis/verdicts.py``'s to say.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from dbdyno.analysis.compare import compare
+from dbdyno.answers.answer import Trial, Trials
+from dbdyno.answers.grouping import pairs
+from dbdyno.model.comparison import Comparison
+from dbdyno.model.study import Contrast
+
+Levels = Mapping[str, str]
+
+
+class Contrasted(Struct, frozen=True):
+    """A contrast at certain levels of the other factors, and what came of it."""
+
+    contrast: Contrast
+    others: Levels
+    comparison: Comparison
+
+
+def contrasted(trials: Trials) -> list[Contrasted]:
+    """Every contrast of the study where both sides have runs of one block."""
+    return [
+        Contrasted(contrast, others, _compared(trials, contrast, others, both))
+        for contrast in trials.spec.contrasts
+        for others, both in _by_others(trials, contrast)
+    ]
+
+
+def comparisons(trials: Trials) -> list[Comparison]:
+    """What was compared, alone."""
+    return [one.comparison for one in contrasted(trials)]
+
+
+def levels_words(levels: Levels) -> str:
+    """Levels as people name a point: ``clients 100, order as-written``."""
+    return ", ".join(f"{factor} {level}" for factor, level in levels.items())
+
+
+def _by_others(
+    trials: Trials, contrast: Contrast
+) -> list[tuple[Levels, Sequence[tuple[Trial, Trial]]]]:
+    """The pairs of a contrast by the levels of the other factors, in the order of the file."""
+    found: dict[tuple[tuple[str, str], ...], list[tuple[Trial, Trial]]] = {}
+    for both in pairs(trials.trials, contrast.factor, contrast.before, contrast.after):
+        found.setdefault(_others(both[0], contrast.factor), []).append(both)
+    order = [_without(point.levels, contrast.factor) for point in trials.study.points]
+    return [(dict(levels), found[levels]) for levels in dict.fromkeys(order) if levels in found]
+
+
+def _others(trial: Trial, factor: str) -> tuple[tuple[str, str], ...]:
+    return _without(trial.point, factor)
+
+
+def _without(levels: Levels, factor: str) -> tuple[tuple[str, str], ...]:
+    return tuple((name, level) for name, level in levels.items() if name != factor)
+
+
+def _compared(
+    trials: Trials, contrast: Contrast, others: Levels, both: Sequence[tuple[Trial, Trial]]
+) -> Comparison:
+    before, after = ([trial.record for trial in side] for side in zip(*both, strict=True))
+    found = compare(
+        before,
+        after,
+        contrast.metrics or trials.spec.metrics,
+        labels=(_label(contrast.before, others), _label(contrast.after, others)),
+        margin=contrast.margin,
+        paired=True,
+    )
+    return replace(found, decide_with=_decide_with(trials, found))
+
+
+def _label(level: str, others: Levels) -> str:
+    return f"{level} ({levels_words(others)})" if others else level
+
+
+def _decide_with(trials: Trials, found: Comparison) -> str:
+    """The study again with as many repeats as the hardest of its metrics needs."""
+    more = [one.repeats.more for one in found.metrics if one.repeats]
+    if not more:
+        return ""
+    repeats = max(one.pairs for one in found.metrics) + max(more)
+    spec = trials.spec
+    return f"dbdyno study run {spec.name} --size {spec.size} --repeats {repeats}"

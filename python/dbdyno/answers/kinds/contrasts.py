@@ -1,0 +1,167 @@
+"""Contrasts: the verdict on each pair of levels that the study compares, at each of its points.
+
+A metric that is compared at one point has its sentence; one compared at several has a sentence
+that gathers them, and a row each in the table. Where the data does not decide, it is said how
+many more repeats would.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, TypeAlias
+
+from dbdyno.analysis.verdicts import change
+from dbdyno.answers.answer import Answer, Answered, Claim, TableOf, Trials
+from dbdyno.answers.contrasting import Contrasted, contrasted, levels_words
+from dbdyno.answers.grouping import title_of
+from dbdyno.model.comparison import MetricComparison, Repeats, Verdict
+from dbdyno.words import NOTHING, percent, significant
+
+_ORDER: tuple[Verdict, ...] = ("worse", "better", "same", "cannot tell")
+
+Found: TypeAlias = tuple[Contrasted, MetricComparison]
+
+
+def answer(trials: Trials, options: Mapping[str, Any]) -> Answered:
+    """One claim for each metric of each contrast."""
+    factor = options.get("factor")
+    found = [one for one in contrasted(trials) if factor in (None, one.contrast.factor)]
+    if not found:
+        return Answered(claims=[], missing="no block has runs of both sides of a contrast")
+    rows = [(of, metric) for of in found for metric in of.comparison.metrics]
+    return Answered(claims=list(_claims(trials, rows)), shown=[_table(trials, rows)])
+
+
+def _claims(trials: Trials, rows: Sequence[Found]) -> Iterator[Claim]:
+    """In the order of the contrasts, and in each of its metrics."""
+    gathered: dict[tuple[str, ...], list[Found]] = {}
+    for of, metric in rows:
+        between = of.contrast
+        name = (between.factor, between.before, between.after, metric.id)
+        gathered.setdefault(name, []).append((of, metric))
+    for of_metric in gathered.values():
+        yield _single(trials, *of_metric[0]) if len(of_metric) == 1 else _several(trials, of_metric)
+
+
+def _single(trials: Trials, of: Contrasted, metric: MetricComparison) -> Claim:
+    return Claim(
+        sentence=f"{_heading(trials, of)}{_at(of)}: {_lowered(metric.words)}",
+        told=metric.verdict != "cannot tell",
+        effect=metric.ratio,
+        low=metric.low,
+        high=metric.high,
+        doubt=_doubt(metric, of),
+        evidence={"metric": metric.id, "verdict": metric.verdict, "pairs": metric.pairs},
+    )
+
+
+def _several(trials: Trials, found: Sequence[Found]) -> Claim:
+    """The points by their verdicts, with the range of what was seen at them."""
+    parts = [
+        _verdict_words(verdict, [one for one in found if one[1].verdict == verdict])
+        for verdict in _ORDER
+        if any(one[1].verdict == verdict for one in found)
+    ]
+    of, metric = found[0]
+    return Claim(
+        sentence=f"{_heading(trials, of)}: {_lowered(metric.title)} is {'; '.join(parts)}",
+        told=any(one.verdict != "cannot tell" for _, one in found),
+        doubt=_most_needed([one for _, one in found]),
+        evidence={levels_words(at.others): one.verdict for at, one in found},
+    )
+
+
+def _verdict_words(verdict: Verdict, found: Sequence[Found]) -> str:
+    places = ", ".join(" ".join(of.others.values()) for of, _ in found)
+    factors = " and ".join(found[0][0].others)
+    ratios = [metric.ratio for _, metric in found]
+    span = " to ".join(dict.fromkeys(map(change, (min(ratios), max(ratios)))))
+    if verdict == "same":
+        return f"the same within ±{percent(found[0][1].margin)} at {factors} {places} ({span})"
+    if verdict == "cannot tell":
+        return f"not to be told apart at this sample size at {factors} {places} ({span})"
+    return f"{verdict} at {factors} {places} ({span})"
+
+
+def _most_needed(metrics: Sequence[MetricComparison]) -> str:
+    needed = [metric.repeats.more for metric in metrics if metric.repeats]
+    if not needed:
+        return ""
+    return f"From {min(needed)} to {max(needed)} more repeats would decide what is not told"
+
+
+def _heading(trials: Trials, of: Contrasted) -> str:
+    """``Statement order: branches-first against as-written``."""
+    title = title_of(trials, of.contrast.factor)
+    return f"{title[:1].upper()}{title[1:]} {of.contrast.after} against {of.contrast.before}"
+
+
+def _at(of: Contrasted) -> str:
+    return f" at {levels_words(of.others)}" if of.others else ""
+
+
+def _lowered(sentence: str) -> str:
+    """A sentence after a colon; names in capitals stay."""
+    return sentence if sentence[:2].isupper() else sentence[:1].lower() + sentence[1:]
+
+
+def _doubt(metric: MetricComparison, of: Contrasted) -> str:
+    """What weakens a verdict, and how small a change it would have missed."""
+    said = [*of.comparison.unequal, *of.comparison.doubts]
+    if metric.verdict == "cannot tell" and metric.detectable is not None:
+        found = f"a change of {percent(metric.detectable - 1)} four times in five"
+        said.append(f"{metric.pairs} pairs find {found}")
+    return "; ".join(said)
+
+
+def _table(trials: Trials, rows: Sequence[Found]) -> TableOf:
+    return TableOf(
+        title="What was compared",
+        columns=(
+            "contrast",
+            "at",
+            "metric",
+            "before",
+            "after",
+            "ratio",
+            "95 % interval",
+            "verdict",
+            "to decide",
+        ),
+        rows=[
+            (_heading(trials, of), levels_words(of.others) or "all", *_cells(metric))
+            for of, metric in rows
+        ],
+        numeric=frozenset({3, 4, 5, 6}),
+        note="Ratios are after over before, in the mean over pairs of runs of one block; verdicts "
+        "are adjusted over the metrics of each row's comparison (Holm). To decide: further "
+        "repeats, with the 95 % interval of that number.",
+    )
+
+
+def _cells(metric: MetricComparison) -> tuple[str, ...]:
+    interval = NOTHING
+    if metric.low is not None and metric.high is not None:
+        interval = f"{metric.low:.3f} to {metric.high:.3f}"
+    return (
+        f"{metric.title}, {metric.unit}",
+        significant(metric.before),
+        significant(metric.after),
+        f"{metric.ratio:.3f}",
+        interval,
+        metric.verdict,
+        _repeats_words(metric.repeats),
+    )
+
+
+def _repeats_words(repeats: Repeats | None) -> str:
+    if repeats is None:
+        return NOTHING
+    most = "or more" if repeats.high is None else f"to {repeats.high}"
+    return f"{repeats.more} ({repeats.low} {most})"
+
+
+ANSWER = Answer(
+    id="contrasts",
+    title="What differs",
+    options={"factor": "only the contrasts of this factor"},
+    answer=answer,
+)

@@ -1,0 +1,85 @@
+"""Curve: a metric over a factor whose levels are numbers, a line for each level of another.
+
+Points are geometric means over runs; their intervals are between runs, one value a block.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from dbdyno.answers.answer import Answer, Answered, CurveOf, CurveSeries, Trial, Trials
+from dbdyno.answers.grouping import by_level, chosen, title_of
+from dbdyno.answers.measuring import metric_of, metric_title, series_over
+from dbdyno.words import significant
+
+_WIDE = 20.0
+"""Levels (or values) that span more than this many times are drawn on a log axis."""
+
+
+def answer(trials: Trials, options: Mapping[str, Any]) -> Answered:
+    """One picture for each metric."""
+    over = str(options["over"])
+    among = chosen(trials, options.get("at"))
+    if not _is_numeric(trials, over):
+        return Answered(claims=[], missing=f"{over} is not a factor whose levels are numbers")
+    lines = _lines(trials, among, options.get("by"))
+    names: Sequence[str] = options.get("metrics", trials.spec.metrics)
+    pictures = [_picture(trials, lines, over, name) for name in names]
+    shown = [picture for picture in pictures if picture is not None]
+    missing = "" if shown else "no run has the metrics that were asked for"
+    return Answered(claims=[], shown=shown, missing=missing)
+
+
+def _is_numeric(trials: Trials, factor: str) -> bool:
+    return any(one.name == factor and one.numbers for one in trials.spec.factors)
+
+
+def _lines(trials: Trials, among: Sequence[Trial], by: str | None) -> Mapping[str, Sequence[Trial]]:
+    return by_level(trials, among, by) if by else {"all": among}
+
+
+def _picture(
+    trials: Trials, lines: Mapping[str, Sequence[Trial]], over: str, name: str
+) -> CurveOf | None:
+    drawn = [series_over(label, of, over, metric_of(name)) for label, of in lines.items()]
+    series = [one for one in drawn if one.x]
+    if not series:
+        return None
+    title = metric_title([trial for of in lines.values() for trial in of], name)
+    return CurveOf(
+        title=f"{title} over {title_of(trials, over)}",
+        summary=" ".join(_told(one, over) for one in series),
+        x_title=title_of(trials, over),
+        y_title=title,
+        series=series,
+        x_axis="log" if _spread(x for one in series for x in one.x) > _WIDE else "linear",
+        y_axis="log" if _spread(y for one in series for y in one.y) > _WIDE else "linear",
+    )
+
+
+def _told(series: CurveSeries, over: str) -> str:
+    """The ends and the top of a line."""
+    top = max(zip(series.y, series.x, strict=True))
+    return (
+        f"{series.label}: {significant(series.y[0])} at {over} {significant(series.x[0])}, "
+        f"{significant(series.y[-1])} at {significant(series.x[-1])}, highest "
+        f"{significant(top[0])} at {significant(top[1])}."
+    )
+
+
+def _spread(values: Any) -> float:
+    known = list(values)
+    least = min(known)
+    return max(known) / least if least > 0 else 1.0
+
+
+ANSWER = Answer(
+    id="curve",
+    title="Curves",
+    options={
+        "over": "the factor along the bottom; its levels are numbers",
+        "by": "a factor whose levels have a line each",
+        "metrics": "ids of metrics, a picture each; those of the study without",
+        "at": "levels of factors to look at; all runs without",
+    },
+    answer=answer,
+)

@@ -1,0 +1,151 @@
+"""Scaling law: how throughput grows with clients, where it peaks, and how many to allow.
+
+The Universal Scalability Law is fitted to single runs, resampled by block. No peak is claimed
+where the runs show none, and where the law does not have the shape of the means that is said.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from dbdyno.analysis.connections import advise_connections
+from dbdyno.analysis.ranged import Ranged
+from dbdyno.analysis.scaling import LEVELS_MIN, Measurement, Scaling, scaling
+from dbdyno.answers.answer import Answer, Answered, Claim, CurveOf, CurveSeries, Trial, Trials
+from dbdyno.answers.grouping import chosen, throughput, title_of
+from dbdyno.answers.measuring import series_over
+from dbdyno.words import percent, significant, tps
+
+_DRAWN = 120
+
+
+def answer(trials: Trials, options: Mapping[str, Any]) -> Answered:
+    """The law of the runs at the levels that ``at`` names."""
+    over = str(options.get("over", "clients"))
+    among = chosen(trials, options.get("at"))
+    law = scaling(measurements(among, over))
+    if law is None:
+        return Answered(
+            claims=[], missing=f"a law takes at least {LEVELS_MIN} numbers of {over}, all above 0"
+        )
+    picture = _picture(trials, among, law, over)
+    return Answered(claims=[_advice(law), _peak(law), _shape(law)], shown=[picture])
+
+
+def measurements(among: Sequence[Trial], over: str) -> list[Measurement]:
+    """Each run at its number of clients."""
+    return [
+        Measurement(round(float(trial.point[over])), value, trial.block)
+        for trial in among
+        if (value := throughput(trial)) is not None
+    ]
+
+
+def _advice(law: Scaling) -> Claim:
+    advice = advise_connections(law)
+    return Claim(
+        sentence=advice.words.rstrip("."),
+        told=advice.limit is not None and not advice.doubt,
+        effect=advice.limit,
+        low=law.knee.low,
+        high=law.knee.high,
+        doubt=advice.doubt,
+        evidence={"limit": advice.limit, "best_clients": law.best.clients},
+    )
+
+
+def _peak(law: Scaling) -> Claim:
+    if law.peak is None:
+        return Claim(
+            sentence=f"No peak is claimed: {_why_no_peak(law)}",
+            told=False,
+            evidence={"crosstalk": law.crosstalk.value},
+        )
+    peak_tps = law.law.tps_at(law.peak.value)
+    return Claim(
+        sentence=f"Throughput peaks at {significant(law.peak.value)} clients"
+        f"{_range(law.peak)} with {tps(peak_tps)} TPS by the fitted law",
+        told=True,
+        effect=law.peak.value,
+        low=law.peak.low,
+        high=law.peak.high,
+    )
+
+
+def _why_no_peak(law: Scaling) -> str:
+    if law.is_structured:
+        return "the throughput measured is not of the law's shape"
+    if law.law.peak_clients > law.clients_max:
+        return f"the law has none up to {law.clients_max} clients, the most that were measured"
+    return "the interval of the crosstalk κ holds 0"
+
+
+def _shape(law: Scaling) -> Claim:
+    """σ and κ with their intervals, and how well they describe what was measured."""
+    return Claim(
+        sentence=f"The law's contention σ is {percent(law.contention.value)}"
+        f"{_range(law.contention, percent)}, its crosstalk κ {_small(law.crosstalk.value)}"
+        f"{_range(law.crosstalk, _small)}; it misses the means by {percent(law.misfit)}",
+        told=law.is_structured is False,
+        effect=law.contention.value,
+        low=law.contention.low,
+        high=law.contention.high,
+        doubt=_shape_doubt(law),
+        evidence={
+            "one_client_tps": law.one_client_tps.value,
+            "contention": law.contention.value,
+            "crosstalk": law.crosstalk.value,
+            "misfit": law.misfit,
+        },
+    )
+
+
+def _shape_doubt(law: Scaling) -> str:
+    if law.is_structured is None:
+        return "One run at each number of clients: whether the law fits cannot be judged"
+    if law.is_structured:
+        return (
+            "It misses by more than noise explains: σ and κ describe these runs, they do not "
+            "predict others"
+        )
+    return ""
+
+
+def _small(value: float) -> str:
+    """κ is often of the order of a millionth."""
+    return f"{value:.2g}"
+
+
+def _range(of: Ranged, words: Any = significant) -> str:
+    if of.low is None or of.high is None:
+        return ""
+    return f" (95 %: {words(of.low)} to {words(of.high)})"
+
+
+def _picture(trials: Trials, among: Sequence[Trial], law: Scaling, over: str) -> CurveOf:
+    measured = series_over("measured", among, over, throughput)
+    clients = np.geomspace(min(measured.x), max(measured.x), _DRAWN)
+    fitted = CurveSeries(
+        label="law", x=clients.tolist(), y=law.law.tps(clients).tolist(), fitted=True
+    )
+    return CurveOf(
+        title=f"Throughput over {title_of(trials, over)}",
+        summary=f"Best: {tps(law.best.tps)} TPS at {law.best.clients}.",
+        x_title=title_of(trials, over),
+        y_title="TPS",
+        series=[measured, fitted],
+        x_axis="log",
+        marks=[(law.knee.value, f"knee {significant(law.knee.value)}")],
+    )
+
+
+ANSWER = Answer(
+    id="scaling-law",
+    title="How it scales",
+    options={
+        "over": "the factor that counts the clients (clients)",
+        "at": "levels of the other factors",
+    },
+    answer=answer,
+)

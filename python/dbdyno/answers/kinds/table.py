@@ -1,0 +1,78 @@
+"""Table: a metric at each point, as published tables have it.
+
+With one run a point the lowest and highest are those of the run's intervals, as authors who
+measured once give them; with several they are over runs.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from dbdyno.analysis.metrics import THROUGHPUT, metrics_of
+from dbdyno.answers.answer import Answer, Answered, TableOf, Trial, Trials
+from dbdyno.answers.grouping import by_point, chosen, over_runs, point_cells, titles_of
+from dbdyno.answers.measuring import metric_of, metric_title
+from dbdyno.words import NOTHING, significant
+
+
+def answer(trials: Trials, options: Mapping[str, Any]) -> Answered:
+    """A row for each point, columns for each metric of the study."""
+    among = chosen(trials, options.get("at"))
+    known = {name for trial in among for name in metrics_of(trial.record)}
+    names = [name for name in _wanted(trials, options) if name in known]
+    if not names:
+        return Answered(claims=[], missing="no run has the metrics that were asked for")
+    return Answered(claims=[], shown=[_table(trials, among, names)])
+
+
+def _wanted(trials: Trials, options: Mapping[str, Any]) -> Sequence[str]:
+    given: Sequence[str] = options.get("metrics", trials.spec.metrics)
+    return given
+
+
+def _table(trials: Trials, among: Sequence[Trial], names: Sequence[str]) -> TableOf:
+    factors = [factor.name for factor in trials.spec.factors]
+    heads = [
+        f"{metric_title(among, name)}{end}" for name in names for end in ("", ", min", ", max")
+    ]
+    return TableOf(
+        title="Every point",
+        columns=(*titles_of(trials, factors), "runs", *heads),
+        rows=[
+            (*point_cells(point, factors), str(len(of)), *_cells(of, names))
+            for point, of in by_point(among).items()
+        ],
+        numeric=frozenset(range(len(factors), len(factors) + 1 + len(heads))),
+        note="The mean over runs, and the lowest and highest run; of a single run's throughput, "
+        "its lowest and highest interval.",
+    )
+
+
+def _cells(among: Sequence[Trial], names: Sequence[str]) -> list[str]:
+    return [cell for name in names for cell in _three(among, name)]
+
+
+def _three(among: Sequence[Trial], name: str) -> tuple[str, str, str]:
+    mean = over_runs(among, metric_of(name))
+    if mean is None:
+        return NOTHING, NOTHING, NOTHING
+    low, high = _range(among, name)
+    return significant(mean.value), significant(low), significant(high)
+
+
+def _range(among: Sequence[Trial], name: str) -> tuple[float, float]:
+    found = among[0].record.throughput_tps
+    if name == THROUGHPUT and len(among) == 1 and found and found.min is not None:
+        return found.min, found.max or found.value
+    values = [value for value in map(metric_of(name), among) if value is not None]
+    return min(values), max(values)
+
+
+ANSWER = Answer(
+    id="table",
+    title="Every point",
+    options={
+        "metrics": "ids of metrics; those of the study without",
+        "at": "levels of factors to look at; all runs without",
+    },
+    answer=answer,
+)

@@ -1,0 +1,43 @@
+"""Any metric of a run by its id, and curves of it over a factor whose levels are numbers."""
+
+from collections.abc import Sequence
+
+from dbdyno.analysis.metrics import metrics_of
+from dbdyno.answers.answer import CurveSeries, Trial
+from dbdyno.answers.grouping import Number, over_runs
+
+
+def metric_of(name: str) -> Number:
+    """The metric of a run; None where it was not measured."""
+
+    def number(trial: Trial) -> float | None:
+        found = metrics_of(trial.record).get(name)
+        return found.value if found else None
+
+    return number
+
+
+def metric_title(among: Sequence[Trial], name: str) -> str:
+    """What people call a metric, with its unit."""
+    for trial in among:
+        found = metrics_of(trial.record).get(name)
+        if found:
+            return f"{found.title}, {found.unit}" if found.unit else found.title
+    return name
+
+
+def series_over(label: str, among: Sequence[Trial], factor: str, number: Number) -> CurveSeries:
+    """Means over runs at each level, with their intervals between runs."""
+    levels = sorted({float(trial.point[factor]) for trial in among})
+    at = {
+        level: over_runs([t for t in among if float(t.point[factor]) == level], number)
+        for level in levels
+    }
+    known = {level: mean for level, mean in at.items() if mean is not None}
+    return CurveSeries(
+        label=label,
+        x=list(known),
+        y=[mean.value for mean in known.values()],
+        low=[mean.low for mean in known.values()],
+        high=[mean.high for mean in known.values()],
+    )

@@ -1,0 +1,191 @@
+"""One number against another as a picture that prints: points, intervals, fitted lines.
+
+A line's name stands at its end on a wide page and below the plot on a narrow one. What the
+curve says is its own summary's to say.
+"""
+
+from collections.abc import Iterator
+
+from markupsafe import Markup
+
+from dbdyno.answers.answer import CurveOf, CurveSeries
+from dbdyno.report.content import Figure, Table
+from dbdyno.report.plot import (
+    BOTTOM,
+    CHARACTER,
+    LEFT,
+    LINE,
+    TOP,
+    Frame,
+    draw_axes,
+    level_ticks,
+    scale_of,
+    set_apart,
+    ticks_of,
+)
+from dbdyno.report.svg import Drawing
+from dbdyno.report.words import NOTHING, significant
+
+COLOURS = ("blue", "amber", "teal", "red", "grey")
+WIDE, NARROW = 920, 340
+_HEIGHT, _HEIGHT_NARROW = 320, 280
+_NAMES_MAX = 240
+_CAP = 3.5
+_RADIUS = 3.5
+
+
+def curve_figure(curve: CurveOf, name: str) -> Figure:
+    """The figure with its data as a table; ``name`` is its place on the page."""
+    return Figure(
+        id=name,
+        caption=_caption(curve),
+        summary=f"{curve.title}. {curve.summary}",
+        table=curve_table(curve),
+        svg=(_draw(curve, WIDE), _draw(curve, NARROW)),
+    )
+
+
+def colour_of(curve: CurveOf, series: CurveSeries) -> str:
+    """Each line its own; what was fitted to points, that of the points before it."""
+    measured = [one for one in curve.series if not one.fitted]
+    if not series.fitted:
+        return COLOURS[measured.index(series) % len(COLOURS)]
+    before = [one for one in curve.series[: list(curve.series).index(series)] if not one.fitted]
+    return COLOURS[max(len(before) - 1, 0) % len(COLOURS)]
+
+
+def _caption(curve: CurveOf) -> str:
+    axes = [
+        name for name, axis in (("across", curve.x_axis), ("up", curve.y_axis)) if axis == "log"
+    ]
+    said = [f"Logarithmic {' and '.join(axes)}." if axes else ""]
+    if any(None not in ends for one in curve.series for ends in _intervals(one)):
+        said.append("Points are means over runs, bars their 95 % intervals between runs.")
+    if any(one.fitted for one in curve.series):
+        said.append("Dashed lines are fitted.")
+    return " ".join(filter(None, said))
+
+
+def curve_table(curve: CurveOf) -> Table:
+    """A row for each place that any line has a point at."""
+    measured = [one for one in curve.series if not one.fitted]
+    places = sorted({x for one in measured for x in one.x})
+    return Table(
+        caption=curve.title,
+        columns=(
+            curve.x_title,
+            *(head for one in measured for head in (one.label, f"{one.label}, 95 % interval")),
+        ),
+        rows=[
+            (significant(x), *(cell for one in measured for cell in _cells(one, x))) for x in places
+        ],
+        numeric=frozenset(range(2 * len(measured) + 1)),
+    )
+
+
+def _cells(series: CurveSeries, x: float) -> tuple[str, str]:
+    if x not in series.x:
+        return NOTHING, NOTHING
+    place = list(series.x).index(x)
+    low, high = list(_intervals(series))[place]
+    interval = NOTHING
+    if low is not None and high is not None:
+        interval = f"{significant(low)} to {significant(high)}"
+    return significant(series.y[place]), interval
+
+
+def _intervals(series: CurveSeries) -> Iterator[tuple[float | None, float | None]]:
+    if not series.low or not series.high:
+        return ((None, None) for _ in series.x)
+    return zip(series.low, series.high, strict=True)
+
+
+def _draw(curve: CurveOf, width: int) -> Markup:
+    is_wide = width == WIDE
+    height = _HEIGHT if is_wide else _HEIGHT_NARROW
+    below = 0 if is_wide else LINE * len(curve.series)
+    drawing = Drawing(width, height + below)
+    right = width - (_names_width(curve) if is_wide else 14)
+    frame = _frame(curve, right, height - BOTTOM)
+    xs = [x for one in curve.series if not one.fitted for x in one.x]
+    draw_axes(
+        drawing,
+        frame,
+        level_ticks(xs, frame.across, is_log=curve.x_axis == "log"),
+        ticks_of(frame.up, is_log=curve.y_axis == "log"),
+        titles=(curve.x_title, curve.y_title),
+    )
+    _draw_marks(drawing, curve, frame)
+    for series in curve.series:
+        _draw_series(drawing, series, colour_of(curve, series), frame)
+    if is_wide:
+        _name_at_ends(drawing, curve, frame)
+    else:
+        _name_below(drawing, curve, height + 4)
+    return drawing.markup()
+
+
+def _names_width(curve: CurveOf) -> float:
+    longest = max(len(one.label) for one in curve.series)
+    return min(longest * CHARACTER + 18, _NAMES_MAX)
+
+
+def _frame(curve: CurveOf, right: float, bottom: float) -> Frame:
+    xs = [x for one in curve.series for x in one.x]
+    ends = [end for one in curve.series for pair in _intervals(one) for end in pair if end]
+    ys = [*(y for one in curve.series for y in one.y), *ends]
+    return Frame(
+        scale_of(xs, LEFT, right, is_log=curve.x_axis == "log"),
+        scale_of(ys, bottom, TOP, is_log=curve.y_axis == "log"),
+    )
+
+
+def _draw_marks(drawing: Drawing, curve: CurveOf, frame: Frame) -> None:
+    """Dashed lines up, their words each a line lower than those before."""
+    for rank, (x, words) in enumerate(sorted(curve.marks)):
+        place = frame.across(x)
+        drawing.path([(place, frame.up.begin), (place, frame.up.end)], "curve dashed grey")
+        y = frame.up.end + 12 + rank * LINE
+        if place > (frame.across.begin + frame.across.end) / 2:
+            drawing.text(place - 6, y, words, "end", "halo")
+        else:
+            drawing.text(place + 6, y, words, "start", "halo")
+
+
+def _draw_series(drawing: Drawing, series: CurveSeries, colour: str, frame: Frame) -> None:
+    points = [(frame.across(x), frame.up(y)) for x, y in zip(series.x, series.y, strict=True)]
+    drawing.path(points, f"curve {'dashed ' if series.fitted else ''}{colour}")
+    if series.fitted:
+        return
+    for (x, y), (low, high) in zip(points, _intervals(series), strict=True):
+        if low is not None and high is not None:
+            _draw_interval(drawing, x, (frame.up(low), frame.up(high)), colour)
+        drawing.dot(x, y, _RADIUS, f"point {colour}")
+
+
+def _draw_interval(drawing: Drawing, x: float, ends: tuple[float, float], colour: str) -> None:
+    drawing.line(x, ends[0], x, ends[1], f"interval {colour}")
+    for y in ends:
+        drawing.line(x - _CAP, y, x + _CAP, y, f"interval {colour}")
+
+
+def _name_at_ends(drawing: Drawing, curve: CurveOf, frame: Frame) -> None:
+    ends = [frame.up(one.y[-1]) for one in curve.series]
+    places = set_apart(ends, LINE, frame.up.begin)
+    room = int((_NAMES_MAX - 18) / CHARACTER)
+    for series, place in zip(curve.series, places, strict=True):
+        label = _shortened(series.label, room)
+        style = f"name {colour_of(curve, series)}"
+        drawing.text(frame.across.end + 10, place + 4, label, "start", style, title=series.label)
+
+
+def _name_below(drawing: Drawing, curve: CurveOf, top: float) -> None:
+    for rank, series in enumerate(curve.series):
+        colour, y = colour_of(curve, series), top + rank * LINE
+        dashes = "dashed " if series.fitted else ""
+        drawing.path([(LEFT - 40, y), (LEFT - 14, y)], f"curve {dashes}{colour}")
+        drawing.text(LEFT - 6, y + 4, _shortened(series.label, 42), "start", f"name {colour}")
+
+
+def _shortened(label: str, room: int) -> str:
+    return label if len(label) <= room else label[: room - 1] + "…"

@@ -1,0 +1,45 @@
+"""A page that answers a question: asked, answered, doubted, then shown in sections.
+
+Self-contained as a run's report is, and without any script: all its pictures are drawn already.
+"""
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from dbdyno.report.content import Block
+from dbdyno.report.html import style, template
+
+
+class PageSection(Struct, frozen=True, kw_only=True):
+    """One part of a page; without blocks it is left out."""
+
+    id: str
+    title: str
+    blocks: Sequence[Block]
+
+
+class Page(Struct, frozen=True, kw_only=True):
+    """All that stands on a page. ``name`` says what kind of thing it is about, and which."""
+
+    name: str
+    title: str
+    question: str
+    when: str
+    verdict: str
+    status: str
+    """How far the verdict may be relied on, in a few words."""
+    is_told: bool
+    doubts: Sequence[str]
+    sections: Sequence[PageSection]
+    footer: str
+
+
+def render_page(page: Page) -> str:
+    """The whole page as one file."""
+    sections = [section for section in page.sections if section.blocks]
+    return template("page.html").render(
+        page=replace(page, sections=sections),
+        style=style("report.css", "curves.css", "page.css"),
+    )

@@ -1,0 +1,70 @@
+"""Wholes and their parts as bars of equal length: how each is divided, not how large it is."""
+
+from collections.abc import Iterator, Sequence
+
+from markupsafe import Markup
+
+from dbdyno.answers.answer import BarOf, PartsOf
+from dbdyno.report.content import Figure, Table
+from dbdyno.report.curves import NARROW, WIDE
+from dbdyno.report.plot import CHARACTER
+from dbdyno.report.svg import Drawing
+from dbdyno.report.words import percent
+
+COLOURS = ("red", "amber", "blue", "teal", "grey")
+_BAR, _STEP, _TOP = 20, 30, 4
+_SHARE_SHOWN = 0.08
+
+
+def parts_figure(parts: PartsOf, name: str) -> Figure:
+    """The figure with the shares as a table."""
+    return Figure(
+        id=name,
+        caption="Every bar is one whole, however long it took.",
+        summary=f"{parts.title}. {parts.summary}",
+        table=_table(parts),
+        svg=(_draw(parts, WIDE), _draw(parts, NARROW)),
+        key=[(f"--{colour}", kind) for kind, colour in _colours(parts)],
+    )
+
+
+def _colours(parts: PartsOf) -> Iterator[tuple[str, str]]:
+    return zip(parts.kinds, COLOURS, strict=False)
+
+
+def _table(parts: PartsOf) -> Table:
+    return Table(
+        caption=parts.title,
+        columns=("", *parts.kinds, "in all"),
+        rows=[(bar.label, *map(percent, shares_of(bar)), bar.words) for bar in parts.bars],
+        numeric=frozenset(range(1, len(parts.kinds) + 2)),
+    )
+
+
+def shares_of(bar: BarOf) -> Sequence[float]:
+    """Of the whole; all 0 where there is nothing."""
+    whole = sum(bar.parts)
+    return [part / whole if whole else 0.0 for part in bar.parts]
+
+
+def _draw(parts: PartsOf, width: int) -> Markup:
+    drawing = Drawing(width, _TOP + _STEP * len(parts.bars))
+    left = max(len(bar.label) for bar in parts.bars) * CHARACTER + 14
+    right = width - max(len(bar.words) for bar in parts.bars) * CHARACTER - 14
+    for place, bar in enumerate(parts.bars):
+        y = _TOP + place * _STEP
+        drawing.text(left - 10, y + 14, bar.label, "end", "value")
+        drawing.text(right + 10, y + 14, bar.words, "start", "label")
+        _draw_bar(drawing, bar, (left, right), y)
+    return drawing.markup()
+
+
+def _draw_bar(drawing: Drawing, bar: BarOf, ends: tuple[float, float], y: float) -> None:
+    """Parts beside each other; those with room for it say their share."""
+    place, (_, right) = ends[0], ends
+    for share, colour in zip(shares_of(bar), COLOURS, strict=False):
+        length = share * (right - ends[0])
+        drawing.rectangle(place, y, max(length - 1, 0), _BAR, f"part {colour}")
+        if share >= _SHARE_SHOWN:
+            drawing.text(place + length / 2, y + 14, percent(round(share, 2)), "middle", "inside")
+        place += length

@@ -1,0 +1,88 @@
+"""The frame of a static chart: where its axes lie, their rules, ticks and titles.
+
+What is drawn inside is for others; nothing here knows what the numbers are.
+"""
+
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+
+from msgspec import Struct
+
+from dbdyno.report.scales import Scale, linear_ticks, log_scale, log_ticks
+from dbdyno.report.svg import Drawing
+from dbdyno.report.words import significant
+
+LEFT, TOP, BOTTOM = 58, 30, 44
+LINE = 15
+CHARACTER = 6.4  # width of a character of the page's face at 12 px, on average
+TICK_ROOM = 30
+_LEVELS_MAX = 9
+_LINEAR_MARGIN = 1.04
+
+Words = Callable[[float], str]
+
+
+class Frame(Struct, frozen=True):
+    """The two scales of a chart: from left to right, and from bottom to top."""
+
+    across: Scale
+    up: Scale
+
+
+def scale_of(values: Sequence[float], begin: float, end: float, *, is_log: bool) -> Scale:
+    """A scale that holds the values; a linear one begins at 0."""
+    if is_log:
+        positive = [value for value in values if value > 0]
+        return log_scale(min(positive), max(positive), begin, end)
+    return Scale(0.0, max(*values, 0.0) * _LINEAR_MARGIN or 1.0, begin, end)
+
+
+def ticks_of(scale: Scale, *, is_log: bool) -> list[float]:
+    """Round values along a scale."""
+    return log_ticks(scale.low, scale.high) if is_log else linear_ticks(scale.high)
+
+
+def level_ticks(values: Sequence[float], scale: Scale, *, is_log: bool) -> list[float]:
+    """The measured levels themselves where they are few; of those too close, the later go."""
+    levels = sorted(set(values))
+    if len(levels) > _LEVELS_MAX:
+        return ticks_of(scale, is_log=is_log)
+    kept: list[float] = []
+    for level in levels:
+        if not kept or scale(level) - scale(kept[-1]) >= TICK_ROOM:
+            kept.append(level)
+    return kept
+
+
+def draw_axes(  # noqa: PLR0913 - both axes: their ticks, titles, and the words of one
+    drawing: Drawing,
+    frame: Frame,
+    x_ticks: Sequence[float],
+    y_ticks: Sequence[float],
+    *,
+    titles: tuple[str, str],
+    x_words: Words = significant,
+) -> None:
+    """Rules across, ticks along the bottom, both titles."""
+    across, up = frame.across, frame.up
+    for tick in y_ticks:
+        drawing.line(across.begin, up(tick), across.end, up(tick), "rule")
+        drawing.text(across.begin - 8, up(tick) + 4, significant(tick), "end")
+    for tick in x_ticks:
+        drawing.line(across(tick), up.begin, across(tick), up.begin + 4, "rule")
+        drawing.text(across(tick), up.begin + 18, x_words(tick), "middle")
+    x_title, y_title = titles
+    middle = (across.begin + across.end) / 2
+    drawing.text(middle, up.begin + 36, x_title, "middle", "title")
+    drawing.text(0, up.end - 14, y_title, "start", "title")
+
+
+def set_apart(places: Sequence[float], least: float, lowest: float) -> list[float]:
+    """The places moved so far that none is nearer to another, and none is below the lowest."""
+    order = sorted(range(len(places)), key=places.__getitem__)
+    moved = list(places)
+    for before, after in pairwise(order):
+        moved[after] = max(moved[after], moved[before] + least)
+    for rank, place in enumerate(reversed(order)):
+        moved[place] = min(moved[place], lowest - rank * least)
+    return moved

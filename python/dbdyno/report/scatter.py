@@ -1,0 +1,75 @@
+"""A number of each interval over time as dots, with the spans of events behind them."""
+
+from markupsafe import Markup
+
+from dbdyno.answers.answer import ScatterOf, SpanOf
+from dbdyno.report.content import Figure, Table
+from dbdyno.report.curves import COLOURS, NARROW, WIDE
+from dbdyno.report.plot import BOTTOM, LEFT, TOP, Frame, draw_axes, scale_of, ticks_of
+from dbdyno.report.scales import Scale, time_ticks
+from dbdyno.report.svg import Drawing
+from dbdyno.report.words import seconds, significant
+
+_HEIGHT, _HEIGHT_NARROW = 260, 240
+_RIGHT = 16
+_SPAN_MIN = 1.5  # pixels: a short event is seen as well
+_BANDS = ("band", "band second")
+_BAND_COLOURS = ("--muted", "--amber")
+
+
+def scatter_figure(scatter: ScatterOf, name: str) -> Figure:
+    """The figure with the events as its table: the dots are as many as the seconds."""
+    kinds = _kinds(scatter)
+    series = [
+        (f"--{colour}", one.label) for one, colour in zip(scatter.series, COLOURS, strict=False)
+    ]
+    return Figure(
+        id=name,
+        caption="Each dot is one interval of the run.",
+        summary=f"{scatter.title}. {scatter.summary}",
+        table=_table(scatter),
+        svg=(_draw(scatter, WIDE, _HEIGHT), _draw(scatter, NARROW, _HEIGHT_NARROW)),
+        key=[*(series if len(series) > 1 else []), *zip(_BAND_COLOURS, kinds, strict=False)],
+    )
+
+
+def _kinds(scatter: ScatterOf) -> list[str]:
+    return list(dict.fromkeys(span.kind for span in scatter.spans))
+
+
+def _table(scatter: ScatterOf) -> Table:
+    return Table(
+        caption=f"Events: {scatter.title}",
+        columns=("Event", "From", "To"),
+        rows=[(span.kind, seconds(span.begin_s), seconds(span.end_s)) for span in scatter.spans],
+        numeric=frozenset({1, 2}),
+    )
+
+
+def _draw(scatter: ScatterOf, width: int, height: int) -> Markup:
+    drawing = Drawing(width, height)
+    times = [x for one in scatter.series for x in one.x]
+    values = [y for one in scatter.series for y in one.y]
+    across = Scale(min(times), max(*times, min(times) + 1.0), LEFT, width - _RIGHT)
+    frame = Frame(across, scale_of(values, height - BOTTOM, TOP, is_log=False))
+    for span in scatter.spans:
+        _draw_span(drawing, span, _kinds(scatter).index(span.kind), frame)
+    draw_axes(
+        drawing,
+        frame,
+        [tick for tick in time_ticks(across.high, 8) if tick >= across.low],
+        ticks_of(frame.up, is_log=False),
+        titles=("time", scatter.y_title),
+        x_words=lambda at: seconds(at) if at else significant(at),
+    )
+    for series, colour in zip(scatter.series, COLOURS, strict=False):
+        for x, y in zip(series.x, series.y, strict=True):
+            drawing.dot(frame.across(x), frame.up(y), 1.8, f"point {colour}")
+    return drawing.markup()
+
+
+def _draw_span(drawing: Drawing, span: SpanOf, kind: int, frame: Frame) -> None:
+    begin, end = frame.across(span.begin_s), frame.across(span.end_s)
+    length = max(end - begin, _SPAN_MIN)
+    style = _BANDS[kind % len(_BANDS)]
+    drawing.rectangle(begin, frame.up.end, length, frame.up.begin - frame.up.end, style)

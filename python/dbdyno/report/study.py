@@ -1,0 +1,81 @@
+"""A study's report: the question, the answer and the doubt; then what they rest on.
+
+First this machine's claims, tables and pictures, then what others published, then how all of it
+was made. Nothing is measured or read here.
+"""
+
+from collections.abc import Iterator
+
+from dbdyno.answers.answer import Claim, Trials
+from dbdyno.answers.answering import Answers, verdict
+from dbdyno.report.page import Page, PageSection, render_page
+from dbdyno.report.study_answers import answer_sections
+from dbdyno.report.study_making import making_blocks
+from dbdyno.report.study_published import published_blocks
+from dbdyno.report.verdict import capitalized
+from dbdyno.report.words import count
+
+FOOTER = (
+    "A run is one sample: intervals are between runs, not within them. Ratios are compared on "
+    "logarithms, in pairs of runs of one block."
+)
+
+
+def render_study_html(trials: Trials, answers: Answers) -> str:
+    """The whole page."""
+    claim, spec = verdict(answers), trials.spec
+    return render_page(
+        Page(
+            name=f"study {trials.study.study_id}",
+            title=spec.title,
+            question=spec.question,
+            when=when_words(trials),
+            verdict=capitalized(claim.sentence),
+            status=status_words(claim),
+            is_told=claim.told,
+            doubts=list(doubts(trials, claim)),
+            sections=[*answer_sections(answers), *_closing(trials, answers)],
+            footer=FOOTER,
+        )
+    )
+
+
+def when_words(trials: Trials) -> str:
+    """When, how much, and whether that is all of it."""
+    study = trials.study
+    done = f"{count(len(trials.trials))} of {count(len(study.turns))} runs count"
+    ended = {"running": "still running", "interrupted": "interrupted"}.get(study.status, "")
+    began = study.started_at[:19].replace("T", " ")
+    return " · ".join(filter(None, (began, f"size {study.spec.size}", done, ended)))
+
+
+def status_words(claim: Claim) -> str:
+    """How far a verdict may be relied on."""
+    return "Told by the data" if claim.told else "Not decided by the data"
+
+
+def doubts(trials: Trials, claim: Claim) -> Iterator[str]:
+    """The verdict's own doubt, then what weakens the study as a whole."""
+    if claim.doubt:
+        yield capitalized(claim.doubt)
+    lost = sum(result.status != "done" for result in trials.study.results)
+    if lost:
+        runs = "turn does" if lost == 1 else "turns do"
+        yield f"{count(lost)} {runs} not count; the reasons stand at the end."
+    left = len(trials.study.turns) - len(trials.study.results)
+    if left:
+        yield f"{count(left)} of {count(len(trials.study.turns))} turns were not made (yet)."
+    if trials.spec.size != "full":
+        yield (
+            f"Size {trials.spec.size}: shorter runs and less data than the published study had; "
+            "--size full is as published."
+        )
+
+
+def _closing(trials: Trials, answers: Answers) -> list[PageSection]:
+    published = published_blocks(trials.spec.published, answers)
+    making = making_blocks(trials)
+    return [
+        PageSection(id="published", title="As published, beside ours", blocks=published),
+        PageSection(id="making", title="How it was made", blocks=making),
+    ]

@@ -1,0 +1,87 @@
+"""A study's answers as blocks of a page: sentences with their doubts, then what they show."""
+
+from collections.abc import Iterator, Sequence
+
+from msgspec.structs import replace
+
+from dbdyno.answers.answer import (
+    Answered,
+    CurveOf,
+    PartsOf,
+    QueueOf,
+    ScatterOf,
+    Shown,
+    TableOf,
+)
+from dbdyno.answers.answering import Answers, title_of
+from dbdyno.report.content import Block, Figure, Sentence, Subject, Table, Text
+from dbdyno.report.curves import curve_figure
+from dbdyno.report.page import PageSection
+from dbdyno.report.parts import parts_figure
+from dbdyno.report.scatter import scatter_figure
+from dbdyno.report.sections import locks
+from dbdyno.report.verdict import capitalized
+
+
+def answer_sections(answers: Answers) -> list[PageSection]:
+    """One section an answer, in the order of the study's file."""
+    return [
+        PageSection(
+            id=f"answer-{number}",
+            title=title_of(question),
+            blocks=answer_blocks(answer, f"answer-{number}"),
+        )
+        for number, (question, answer) in enumerate(answers, 1)
+    ]
+
+
+def answer_blocks(answer: Answered, name: str) -> list[Block]:
+    """What it claims, what it shows, and what it could not say."""
+    sentences: list[Block] = [
+        Sentence(
+            text=capitalized(claim.sentence),
+            is_told=claim.told,
+            doubt=capitalized(claim.doubt) if claim.doubt else "",
+        )
+        for claim in answer.claims
+    ]
+    missing = [Text(text=capitalized(f"Not answered: {answer.missing}"))] if answer.missing else []
+    shown = [
+        block
+        for number, one in enumerate(answer.shown, 1)
+        for block in _shown(one, f"{name}-{number}")
+    ]
+    return [*sentences, *missing, *shown]
+
+
+def _shown(shown: Shown, name: str) -> Iterator[Block]:
+    if isinstance(shown, TableOf):
+        yield from table_blocks(shown)
+    elif isinstance(shown, CurveOf):
+        yield curve_figure(shown, name)
+    elif isinstance(shown, ScatterOf):
+        yield scatter_figure(shown, name)
+    elif isinstance(shown, PartsOf):
+        yield parts_figure(shown, name)
+    else:
+        yield from _queue(shown, name)
+
+
+def table_blocks(table: TableOf) -> Iterator[Block]:
+    """The table, and below it what must be known to read it."""
+    yield Table(caption=table.title, columns=table.columns, rows=table.rows, numeric=table.numeric)
+    if table.note:
+        yield Text(text=table.note, note=True)
+
+
+def _queue(queue: QueueOf, name: str) -> Sequence[Block]:
+    """The lock picture of that run's own report."""
+    case = queue.trial.case
+    drawn = locks.build(Subject(case.recording, case.histograms))
+    if not drawn:
+        return [Text(text=f"{queue.title}: nobody was seen waiting for a lock.")]
+    return [
+        replace(figure, id=name, summary=f"{queue.title}. {figure.summary}")
+        for figure in drawn
+        if isinstance(figure, Figure)
+    ]

@@ -1,0 +1,152 @@
+"""How a study was made: its turns and what became of them, its time, its server and machine.
+
+What a run was measured as is in that run's own report; here only what made the runs comparable.
+"""
+
+import shlex
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from dbdyno.answers.answer import Trial, Trials
+from dbdyno.answers.grouping import by_point
+from dbdyno.model.study import StudyRecord, TurnResult
+from dbdyno.report.content import Block, Facts, Folded, Table, Text
+from dbdyno.report.facts import readable_pairs
+from dbdyno.report.words import NOTHING, count, percent, seconds
+
+
+def making_blocks(trials: Trials) -> list[Block]:
+    """Facts of the whole, failed turns, every run, the machine."""
+    study = trials.study
+    return [
+        Facts(pairs=[*_order_facts(study), *time_facts(study)]),
+        *_failed(study),
+        *_runs(trials),
+        *_surroundings(trials),
+    ]
+
+
+def _order_facts(study: StudyRecord) -> Iterator[tuple[str, str]]:
+    spec = study.spec
+    yield "Size", spec.size
+    yield "Points", count(len(study.points))
+    yield "Repeats", count(spec.repeats)
+    yield "Order", f"randomised complete blocks, seed {spec.seed}"
+    yield "Cache before each run", spec.cache
+    yield "Data restored", spec.restore
+    yield "Turns", _turn_words(study)
+
+
+def _turn_words(study: StudyRecord) -> str:
+    counts = Counter(result.status for result in study.results)
+    said = [f"{count(number)} {status}" for status, number in counts.items()]
+    left = len(study.turns) - len(study.results)
+    return ", ".join([*said, *([f"{count(left)} not made"] if left else [])]) or "none"
+
+
+def time_facts(study: StudyRecord) -> Iterator[tuple[str, str]]:
+    """Where the time of the study went."""
+    spent = [result.spent for result in study.results]
+    runs_s = sum(one.run_s for one in spent)
+    prepare_s = sum(one.prepare_s for one in spent)
+    other_s = sum(one.other_s for one in spent)
+    whole_s = runs_s + prepare_s + other_s
+    if whole_s:
+        yield "Time in runs", _time_words(runs_s, whole_s)
+        yield "Time preparing them", _time_words(prepare_s, whole_s)
+        yield "Time for all else", _time_words(other_s, whole_s)
+
+
+def _time_words(part_s: float, whole_s: float) -> str:
+    return f"{seconds(part_s)} ({percent(part_s / whole_s)})"
+
+
+def _failed(study: StudyRecord) -> list[Block]:
+    """Turns that do not count, each with its reason."""
+    lost = [result for result in study.results if result.status != "done"]
+    if not lost:
+        return []
+    return [
+        Table(
+            caption="Turns that do not count",
+            columns=("Turn", "Block", "Point", "Status", "Reason"),
+            rows=[_lost_row(result) for result in lost],
+            numeric=frozenset({0, 1}),
+        )
+    ]
+
+
+def _lost_row(result: TurnResult) -> tuple[str, ...]:
+    turn, error = result.turn, result.error or {}
+    reason = " ".join(filter(None, (error.get("message"), error.get("hint"), *result.notes)))
+    point = turn.point or "the only point"
+    return str(turn.number), str(turn.block), point, result.status, reason or NOTHING
+
+
+def _runs(trials: Trials) -> list[Block]:
+    if not trials.trials:
+        return []
+    results = {result.run_id: result for result in trials.study.results if result.run_id}
+    runs = Table(
+        caption="Runs in the order they were made",
+        columns=("Run", "Block", "Point", "Seen around it", "Command"),
+        rows=[_run_row(trial, results.get(trial.record.run_id)) for trial in trials.trials],
+        numeric=frozenset({1}),
+        code=frozenset({0, 4}),
+    )
+    note = Text(text="dbdyno report RUN draws the page of any of them.", note=True)
+    return [Folded(title=f"All {len(trials.trials)} runs with their commands", blocks=[runs, note])]
+
+
+def _run_row(trial: Trial, result: TurnResult | None) -> tuple[str, ...]:
+    notes = "; ".join(result.notes) if result else ""
+    return (
+        trial.record.run_id,
+        str(trial.block),
+        ", ".join(f"{name} {level}" for name, level in trial.point.items()),
+        notes or NOTHING,
+        command_of(trial),
+    )
+
+
+def command_of(trial: Trial) -> str:
+    """What asks for the run again."""
+    command = trial.record.command
+    return shlex.join(["dbdyno", "run", *command]) if command else NOTHING
+
+
+def _surroundings(trials: Trials) -> list[Block]:
+    """The server and the machine, from the first run of each point."""
+    recordings = [runs[0].case.recording for runs in by_point(trials.trials).values()]
+    servers = _shared([_facts_of(recording.server) for recording in recordings])
+    hosts = _shared([dict(readable_pairs(recording.host)) for recording in recordings])
+    shown: Sequence[tuple[str, list[tuple[str, str]]]] = (
+        ("Server", servers),
+        ("Machine", hosts),
+    )
+    return [Folded(title=title, blocks=[Facts(pairs=pairs)]) for title, pairs in shown if pairs]
+
+
+def _facts_of(server: Mapping[str, Any]) -> dict[str, str]:
+    """Without the lists of settings, which have their place in each run's report."""
+    chosen = {
+        f"setting {one['name']}": f"{one['value']}"
+        for one in server.get("settings", ())
+        if {"name", "value"} <= one.keys()
+    }
+    plain = {name: value for name, value in server.items() if not isinstance(value, list)}
+    return {**dict(readable_pairs(plain)), **chosen}
+
+
+def _shared(described: Sequence[Mapping[str, str]]) -> list[tuple[str, str]]:
+    """One value where all agree; else how many there are."""
+    names = dict.fromkeys(name for one in described for name in one)
+    values = {name: dict.fromkeys(one.get(name, NOTHING) for one in described) for name in names}
+    return [(name, _values_words(list(found))) for name, found in values.items()]
+
+
+def _values_words(values: Sequence[str]) -> str:
+    if len(values) <= 3:
+        return " or ".join(values)
+    return f"differs between runs ({len(values)} values)"

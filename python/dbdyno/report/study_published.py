@@ -1,0 +1,112 @@
+"""What others published, beside what was measured here: as shape, never as a race.
+
+Their machine is not this one, so a number of theirs is only ever set against another of theirs:
+each column is drawn as shares of its own largest value.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from dbdyno.answers.answer import CurveOf, CurveSeries, TableOf
+from dbdyno.answers.answering import Answers
+from dbdyno.model.study import Published
+from dbdyno.report.content import Block, Figure, Table, Text
+from dbdyno.report.curves import curve_figure
+from dbdyno.report.words import THIN_SPACE
+
+_NOT_A_RACE = (
+    "Measured by others, on their machine, their version and their settings. Only shapes can be "
+    "compared: which is larger, where a curve turns."
+)
+
+
+def published_blocks(published: Sequence[Published], answers: Answers) -> list[Block]:
+    """Each table with its source, its authors' words, and its shape beside ours."""
+    if not published:
+        return []
+    blocks: list[Block] = [Text(text=_NOT_A_RACE)]
+    for number, one in enumerate(published, 1):
+        blocks += _published(one, answers, f"published-{number}")
+    return blocks
+
+
+def _published(of: Published, answers: Answers, name: str) -> Iterator[Block]:
+    ours = our_table(of, answers)
+    if ours is not None:
+        yield from _shapes(of, ours, name)
+    yield Table(
+        caption=f"{of.title}. {of.source}",
+        columns=of.columns,
+        rows=of.rows,
+        numeric=_numeric(of.columns, of.rows),
+    )
+    if ours is not None:
+        yield Table(
+            caption="The same on this machine",
+            columns=ours.columns,
+            rows=ours.rows,
+            numeric=ours.numeric,
+        )
+    for sentence in of.found:
+        yield Text(text=f"They found: {sentence}", note=True)
+
+
+def our_table(of: Published, answers: Answers) -> TableOf | None:
+    """The table among the answers that begins with the published one's columns."""
+    for _, answer in answers:
+        for shown in answer.shown:
+            if isinstance(shown, TableOf) and tuple(shown.columns)[: len(of.columns)] == of.columns:
+                return shown
+    return None
+
+
+def _shapes(of: Published, ours: TableOf, name: str) -> Iterator[Figure]:
+    """A picture for each column that is a number in both, where the first is one as well."""
+    for place in range(1, len(of.columns)):
+        theirs, here = _shape(of.rows, place), _shape(ours.rows, place)
+        if len(theirs) > 1 and len(here) > 1:
+            yield _shape_figure(of, place, theirs, here, f"{name}-{place}")
+
+
+def _shape_figure(
+    of: Published, place: int, theirs: dict[float, float], ours: dict[float, float], name: str
+) -> Figure:
+    return curve_figure(
+        CurveOf(
+            title=f"{of.columns[place]}: the shape",
+            summary=f"Theirs is largest at {max(theirs, key=theirs.__getitem__):g} "
+            f"{of.columns[0]}, ours at {max(ours, key=ours.__getitem__):g}.",
+            x_title=of.columns[0],
+            y_title="share of its own largest",
+            series=[
+                CurveSeries(label=label, x=list(points), y=list(points.values()))
+                for label, points in (("here", ours), ("published", theirs))
+            ],
+            x_axis="log",
+            y_axis="log" if min(*theirs.values(), *ours.values()) < 0.05 else "linear",
+        ),
+        name,
+    )
+
+
+def _shape(rows: Sequence[Sequence[str]], place: int) -> dict[float, float]:
+    """The column over the first one, as shares of its largest; without what is no number."""
+    pairs = [(_number(row[0]), _number(row[place])) for row in rows if len(row) > place]
+    known = {x: y for x, y in pairs if x is not None and y is not None and y > 0}
+    largest = max(known.values(), default=1.0)
+    return {x: y / largest for x, y in sorted(known.items())}
+
+
+def _number(cell: str) -> float | None:
+    """A cell's number without its unit's spaces; None for words."""
+    try:
+        return float(cell.replace(THIN_SPACE, "").replace(" ", "").replace(",", ""))
+    except ValueError:
+        return None
+
+
+def _numeric(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> frozenset[int]:
+    return frozenset(
+        place
+        for place in range(len(columns))
+        if sum(_number(row[place]) is not None for row in rows) > len(rows) / 2
+    )

@@ -1,0 +1,132 @@
+"""Studies that never were: factors, points and runs with known numbers."""
+
+import itertools
+import math
+
+import msgspec
+import numpy as np
+
+from dbdyno.answers.answer import Trial, Trials
+from dbdyno.explain.case import Case
+from dbdyno.model.record import CostRecord, Latency, Throughput
+from dbdyno.model.study import (
+    Contrast,
+    Factor,
+    Level,
+    Point,
+    Spent,
+    StudyRecord,
+    StudySpec,
+    Turn,
+    TurnResult,
+)
+from tests.store import hdr
+from tests.support.recordings import MadeRun
+
+
+def factor(name, *levels, title=""):
+    words = tuple(Level(name=str(level), words={name: level}) for level in levels)
+    return Factor(name=name, title=title or name, levels=words)
+
+
+def spec(*factors, **changes):
+    known = {
+        "name": "made-up",
+        "title": "A study that never was",
+        "question": "Does it matter?",
+        "size": "tiny",
+        "base": {"workload": "tpcb"},
+        "metrics": ("throughput_tps",),
+    }
+    return StudySpec(factors=factors, **(known | changes))
+
+
+def contrast(name, before, after, **more):
+    return Contrast(factor=name, before=before, after=after, **more)
+
+
+def throughput(tps):
+    return Throughput(
+        value=tps,
+        low=tps * 0.98,
+        high=tps * 1.02,
+        min=tps * 0.9,
+        max=tps * 1.1,
+        samples=30,
+        samples_effective=20.0,
+        coefficient_of_variation=0.05,
+    )
+
+
+def latency(ms):
+    return Latency(
+        mean=ms, p50=ms * 0.8, p90=ms * 2, p95=ms * 3, p99=ms * 5, p999=ms * 9, p9999=ms * 20,
+        max=ms * 40,
+    )  # fmt: skip
+
+
+def wal(value):
+    return CostRecord(
+        id="wal_bytes", title="WAL", unit="B", side="server", value=value, low=None, high=None
+    )
+
+
+def study(made, tps, *, noise=0.01, seed=1, run_of=None, wal_bytes=None, **record_changes):
+    """All runs of a study; ``tps`` and ``wal_bytes`` are functions of a point's levels.
+
+    ``run_of`` gives the made-up run of a point's levels, where its recording matters.
+    """
+    chance = np.random.default_rng(seed)
+    points = [_point(dict(levels)) for levels in _combinations(made)]
+    trials, results, turns = [], [], []
+    for block, point in itertools.product(range(1, made.repeats + 1), points):
+        luck = math.exp(chance.normal(0, noise))
+        turn = Turn(number=len(turns) + 1, block=block, point=point.key, seed=block)
+        value = tps(point.levels) * luck
+        changes = {
+            "run_id": f"run-{turn.number}",
+            "valid": True,
+            "throughput_tps": throughput(value),
+            "response_ms": latency(8000 / value),
+            "costs": [wal(wal_bytes(point.levels) * luck**0.02)] if wal_bytes else [],
+            "command": ["tpcb", "--seed", str(block)],
+        }
+        run = run_of(point.levels) if run_of else MadeRun(value, seconds=5)
+        recording = run.recording()
+        record = msgspec.structs.replace(recording.record, **(changes | record_changes))
+        recording = msgspec.structs.replace(recording, record=record)
+        trials.append(_trial(point, block, recording))
+        turns.append(turn)
+        results.append(
+            TurnResult(
+                turn=turn,
+                status="done",
+                run_id=record.run_id,
+                spent=Spent(prepare_s=1.0, run_s=8.0, other_s=0.2),
+            )
+        )
+    made_study = StudyRecord(
+        study_id="20261121-made-up",
+        spec=made,
+        points=points,
+        turns=turns,
+        started_at="2026-11-21T03:04:05+00:00",
+        status="done",
+        results=results,
+    )
+    return Trials(study=made_study, trials=trials)
+
+
+def _combinations(made):
+    names = [one.name for one in made.factors]
+    for levels in itertools.product(*(one.levels for one in made.factors)):
+        yield zip(names, (level.name for level in levels), strict=True)
+
+
+def _point(levels):
+    key = ",".join(f"{name}={level}" for name, level in levels.items())
+    return Point(key=key, levels=levels, words={})
+
+
+def _trial(point, block, recording):
+    return Trial(point.levels, block, recording.record, lambda: Case(recording, hdr.HISTOGRAMS))
