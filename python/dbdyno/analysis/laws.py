@@ -42,3 +42,8 @@ def chi_square_quantile(share: float, freedom: float) -> float:
 def variance_ratio_p(ratio: float, freedom: float, other: float) -> float:
     """How often chance alone gives a ratio of two variances so large (Fisher's F)."""
     return float(_special().fdtrc(freedom, other, ratio))
+
+
+def student_upper(share: float, freedom: float) -> float:
+    """Below it lies so large a share of Student's law."""
+    return float(_special().stdtrit(freedom, share))
