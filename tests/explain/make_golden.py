@@ -17,9 +17,11 @@ from typing import Any
 
 from dbdyno.explain.explain import explain
 from dbdyno.explain.told import told_in_full
+from dbdyno.servers.spec import Kind
 from dbdyno.store import Run
-from tests.planted.causes import SCRIPTS, Cause, causes
+from tests.planted.causes import SCRIPTS, Cause
 from tests.planted.planting import planted_run
+from tests.planted.truth_set import truth_set
 from tests.store.hdr import HISTOGRAMS
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -31,7 +33,11 @@ TABLES = (
     "intervals", "scripts", "connects", "failures", "statement_texts", "statements", "samples",
     "counters", "levels", "waits", "blocking", "log_entries", "lacks", "outages",
 )  # fmt: skip
-SOMEWHERE = {"unix": {"path": "/run/postgresql/.s.PGSQL.5432"}}
+# A socket and a target that name no machine.
+SOMEWHERE: dict[Kind, tuple[str, str]] = {
+    "postgres": ("/run/postgresql/.s.PGSQL.5432", "postgresql:///postgres"),
+    "mariadb": ("/run/mysqld/mysqld.sock", "mariadb:///test"),
+}
 
 
 def words_of(folder: Path) -> str:
@@ -51,18 +57,17 @@ def make(cause: Cause) -> None:
         for name in (*FILES, *(f"{table}.parquet" for table in TABLES)):
             if (made / name).exists():
                 shutil.copy(made / name, kept)
-    _forget_place(kept)
+    _forget_place(kept, *SOMEWHERE[cause.kind])
     (kept / WORDS).write_text(words_of(kept), encoding="utf-8")
 
 
-def _forget_place(folder: Path) -> None:
+def _forget_place(folder: Path, socket: str, target: str) -> None:
     """Takes out the addresses of servers that are gone, and what the rules said at the time."""
-    _rewrite(folder / "plan.json", lambda plan: plan["endpoint"].update(address=SOMEWHERE))
+    address = {"unix": {"path": socket}}
+    _rewrite(folder / "plan.json", lambda plan: plan["endpoint"].update(address=address))
     _rewrite(
         folder / "run.json",
-        lambda record: record.update(
-            target="postgresql:///postgres", findings=[], not_looked=[], unexplained=None
-        ),
+        lambda record: record.update(target=target, findings=[], not_looked=[], unexplained=None),
     )
 
 
@@ -77,7 +82,7 @@ def main(arguments: list[str]) -> None:
         for folder in sorted(GOLDEN.iterdir()):
             (folder / WORDS).write_text(words_of(folder), encoding="utf-8")
         return
-    for cause in causes():
+    for cause in truth_set():
         if not arguments or cause.name in arguments:
             make(cause)
 

@@ -105,6 +105,11 @@ def test_purge_lags_behind_by_itself():
     )
 
 
+def test_purge_that_does_next_to_nothing_is_major():
+    length = np.linspace(0, 60_000, 63)
+    assert said("purge_lag", innodb(with_history(made_run(UPDATE), length))).severity == "major"
+
+
 def test_a_lookup_without_an_index():
     plan = PlanFacts(
         statement=0, variant="custom", cost=0.0, nodes=(("ALL", "accounts", 5e4),), text=""
@@ -170,6 +175,13 @@ def test_a_latch_by_its_name():
     found = said("lwlock", innodb(run))
     assert found.title == "InnoDB latch contention: innodb/buf_pool_mutex"
     assert found.summary.startswith("Sessions wait for the InnoDB latch innodb/buf_pool_mutex,")
+
+
+def test_a_wait_that_only_the_kernel_saw_is_a_hint():
+    run = with_looks(made_run(UPDATE), (0, "Kernel", "futex", 4))
+    found = said("lwlock", innodb(run))
+    assert found.title == "Waits inside the server that have no name"
+    assert (found.severity, found.certainty) == ("minor", "hint")
 
 
 def test_settings_that_promise_less():

@@ -70,9 +70,10 @@ def foreign_row_lock(server: Server) -> Iterator[None]:
     with server.connect() as connection:
 
         def hold() -> None:
-            with connection.transaction():
-                connection.execute("update pgbench_branches set bbalance = bbalance where bid = 1")
-                time.sleep(0.4)
+            connection.execute("begin")
+            connection.execute("select bid from pgbench_branches where bid = 1 for update")
+            time.sleep(0.4)
+            connection.execute("rollback")
 
         with _again_and_again(hold, 0.05):
             yield

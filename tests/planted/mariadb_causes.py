@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from functools import partial
 
 from dbdyno.servers.base import Server
+from tests.planted import disturbances
 from tests.planted.causes import CLEAN, Cause, script
 
 FILLED = """
@@ -32,7 +33,7 @@ def idle_transaction(server: Server) -> Iterator[None]:
 
 def mariadb_causes() -> list[Cause]:
     """All of them, the clean ones last."""
-    return [*_locking(), *_writing(), *_reading(), *_clean()]
+    return [*_locking(), *_writing(), *_processing(), *_reading(), *_clean()]
 
 
 def _locking() -> list[Cause]:
@@ -42,6 +43,14 @@ def _locking() -> list[Cause]:
             title="TPC-B at scale 1 with 16 clients",
             run=("tpcb", "-s", "1", "-c", "16"),
             expected=frozenset({"row_lock_convoy"}),
+        ),
+        _cause(
+            name="mariadb-foreign-lock",
+            title="a foreign session holding row locks",
+            load=("tpcb", "-s", "1"),
+            run=("tpcb", "-s", "1", "-c", "4"),
+            disturb=disturbances.foreign_row_lock,
+            expected=frozenset({"foreign_lock"}),
         ),
         _cause(
             name="mariadb-deadlocks",
@@ -79,10 +88,18 @@ def _writing() -> list[Cause]:
             disturb=idle_transaction,
             expected=frozenset({"long_transaction"}),
         ),
+        _cause(
+            name="mariadb-no-purge",
+            title="a purge that does not run",
+            run=(script("update_value"), "-c", "4"),
+            sql=FILLED.format(key="primary key", width=10, rows=20_000),
+            settings={"innodb_flush_log_at_trx_commit": "2", "innodb_force_recovery": "2"},
+            expected=frozenset({"purge_lag"}),
+        ),
     ]
 
 
-def _reading() -> list[Cause]:
+def _processing() -> list[Cause]:
     return [
         _cause(
             name="mariadb-churn",
@@ -90,6 +107,32 @@ def _reading() -> list[Cause]:
             run=("select-only", "-s", "1", "-c", "4", "-C"),
             expected=frozenset({"connection_churn"}),
         ),
+        _cause(
+            name="mariadb-throttled",
+            title="a server held down by its control group, or by signals",
+            run=("select-only", "-s", "1", "-c", "4"),
+            disturb=disturbances.throttled,
+            expected=frozenset({"cpu_throttled"}),
+        ),
+        _cause(
+            name="mariadb-burners",
+            title="other programs on the server's processors",
+            run=("select-only", "-s", "1", "-c", "4"),
+            disturb=disturbances.burners,
+            expected=frozenset({"cpu_others"}),
+        ),
+        _cause(
+            name="mariadb-crowd",
+            title="two hundred clients on a machine of few processors",
+            run=("select-only", "-s", "1", "-c", "200"),
+            clients_max=200,
+            expected=frozenset({"too_many_connections"}),
+        ),
+    ]
+
+
+def _reading() -> list[Cause]:
+    return [
         _cause(
             name="mariadb-missing-index",
             title="a key without an index",
@@ -104,6 +147,14 @@ def _reading() -> list[Cause]:
             settings={"innodb_buffer_pool_size": "8M", **WAITS_ARE_TOLD},
             slow={"SLOW_READ_US": "500"},
             expected=frozenset({"data_read"}),
+        ),
+        _cause(
+            name="mariadb-temporary-tables",
+            title="sorts that do not fit into sort_buffer_size",
+            run=(script("sort"), "-c", "2"),
+            sql=FILLED.format(key="primary key", width=100, rows=20_000),
+            settings={"sort_buffer_size": "32768", "tmp_table_size": "1M"},
+            expected=frozenset({"temporary_files"}),
         ),
     ]
 

@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.planted.causes import Cause, causes
-from tests.planted.mariadb_causes import mariadb_causes
+from tests.planted.causes import Cause
 from tests.planted.planting import planted_run
+from tests.planted.truth_set import truth_set
 
 
-@pytest.mark.parametrize("cause", [*causes(), *mariadb_causes()], ids=lambda cause: cause.name)
+@pytest.mark.parametrize("cause", truth_set(), ids=lambda cause: cause.name)
 def test_the_cause_is_named(cause: Cause, tmp_path: Path) -> None:
     record = planted_run(cause, tmp_path)
     grave = [one for one in record["findings"] if one["severity"] != "note"]

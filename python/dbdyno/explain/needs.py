@@ -99,6 +99,11 @@ def committed(case: Case) -> int:
     return needed(counts.ok if counts and counts.ok else None, "no transaction succeeded")
 
 
+def throughput_tps(case: Case) -> float:
+    """Transactions that succeeded in each second of the measured part."""
+    return committed(case) / needed(case.record.duration_s, "no time was measured")
+
+
 def _untold(case: Case, source: str, name: str) -> str:
     if was_read(case.recording, source):
         return f"{source} tells no {name}"

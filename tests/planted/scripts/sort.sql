@@ -1,1 +1,1 @@
-select count(*) from (select filler, id from planted order by filler, id desc offset 0) as sorted;
+select count(*) from (select filler, id from planted order by filler, id desc limit 1000000) as sorted;

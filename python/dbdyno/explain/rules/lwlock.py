@@ -3,7 +3,8 @@
 Looks for: waits of type LWLock, in MariaDB and MySQL for mutexes and latches of InnoDB, by name:
 each protects something, and says what to change.
 Those of the WAL are the business of ``wal_write``, those of the lock manager beside a queue for
-rows that of ``row_lock_convoy``.
+rows that of ``row_lock_convoy``. A wait of which only the kernel tells (futex) has no name: it is
+a hint, and minor at most.
 
 Arithmetic: the share of the clients' time in such waits, lock waits behind a holder in such a
 wait included. Removing it gains a factor of up to 1/(1 − w).
@@ -19,8 +20,9 @@ from dbdyno.analysis.budget import Budget
 from dbdyno.explain.case import Case
 from dbdyno.explain.databases import database_of
 from dbdyno.explain.needs import client_time
-from dbdyno.explain.rule import NOTICED, NotFound, Outcome, Rule, found
+from dbdyno.explain.rule import NOTICED, NotFound, Outcome, Rule, at_most, found, severity_of
 from dbdyno.explain.words import gain_words
+from dbdyno.model.record import Finding
 from dbdyno.words import percent
 
 FEWER = "Use fewer connections, by a pool."
@@ -82,14 +84,11 @@ KNOWN_INNODB: dict[str, tuple[str, str]] = {
         "the adaptive hash index",
         "Set innodb_adaptive_hash_index = OFF, and compare.",
     ),
-    "futex": (
-        "what the kernel cannot say: a latch, or the work of another thread",
-        "Let the server name its waits: performance_schema = ON with the instruments wait/synch/% "
-        "and the consumer events_waits_current, on a test server.",
-    ),
 }
+# All that the kernel knows of a wait within a process: it may be a latch, or something else.
+NAMELESS = "futex"
 # Behind a queue for rows, these are a part of it: the kernel sees the queue itself as a futex.
-_OF_QUEUES = frozenset({"lockmanager", "lockmanagerlock", "futex"})
+_OF_QUEUES = frozenset({"lockmanager", "lockmanagerlock", NAMELESS})
 UNKNOWN = ("something inside the server", FEWER)
 
 
@@ -100,6 +99,8 @@ def look(case: Case) -> Outcome:
     if share < NOTICED:
         return NotFound(f"waits for internal locks took {percent(share)} of the clients' time")
     worst, of_worst = events[0]
+    if worst == NAMELESS:
+        return _nameless(share, events)
     guards, advice = _known(worst)
     database = database_of(case)
     return found(
@@ -109,15 +110,41 @@ def look(case: Case) -> Outcome:
         title=f"{database.internal_lock} contention: {worst}",
         share=share,
         share_of="client time",
-        certainty="hint" if worst == "futex" else "likely",
+        certainty="likely",
         evidence={"events": dict(events)},
-        seen=[f"{event}: {percent(part)} of the clients' time." for event, part in events],
+        seen=_told(events),
         why="Internal locks are held for microseconds; that they are waited for at all means that "
         "all do the same at once.",
         advice=[advice],
         gain=gain_words(share),
         refute="Run with half the connections: the share must fall by more than half.",
     )
+
+
+def _nameless(share: float, events: list[tuple[str, float]]) -> Finding:
+    """What the kernel alone has seen is no more than a hint."""
+    return found(
+        f"Sessions wait for other threads of the server {percent(share)} of the clients' time: for "
+        "a latch, or for work that another thread does. It does not say which.",
+        title="Waits inside the server that have no name",
+        share=share,
+        share_of="client time",
+        severity=at_most("minor", severity_of(share)),
+        certainty="hint",
+        evidence={"events": dict(events)},
+        seen=_told(events),
+        why="What many wait for within their statements bounds them all, whatever it is.",
+        advice=[
+            "Let the server name its waits: performance_schema = ON with the instruments "
+            "wait/synch/% and the consumer events_waits_current, on a test server.",
+        ],
+        refute="Run with half the connections: where a latch is the cause, the share must fall by "
+        "more than half.",
+    )
+
+
+def _told(events: list[tuple[str, float]]) -> list[str]:
+    return [f"{event}: {percent(part)} of the clients' time." for event, part in events]
 
 
 def _events(spent: Budget) -> list[tuple[str, float]]:
