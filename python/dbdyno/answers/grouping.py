@@ -10,12 +10,18 @@ from typing import TypeAlias
 from dbdyno.analysis.compare import MARGIN, compare
 from dbdyno.analysis.costs import cost
 from dbdyno.analysis.effect import Ratio, paired_ratio
+from dbdyno.analysis.ranged import Ranged
 from dbdyno.answers.answer import Trial, Trials
 from dbdyno.model.comparison import MetricComparison
 from dbdyno.model.study import Factor
 from dbdyno.words import NOTHING, significant
 
 Number: TypeAlias = Callable[[Trial], float | None]
+Interval: TypeAlias = Ratio | Ranged
+"""A value with its 95 % interval, which may be unknown."""
+
+
+USELESS = 10.0  # an interval whose ends are so many times apart tells nobody anything
 
 
 def chosen(trials: Trials, at: Mapping[str, str] | None) -> list[Trial]:
@@ -126,18 +132,27 @@ def p95_ms(trial: Trial) -> float | None:
     return trial.record.response_ms.p95 if trial.record.response_ms else None
 
 
-def interval_words(of: Ratio | None, words: Callable[[float], str] = significant) -> str:
-    """A mean with its interval, for a cell of a table."""
+def interval_words(of: Interval | None, words: Callable[[float], str] = significant) -> str:
+    """A value with its interval, for a cell of a table."""
     if of is None:
         return NOTHING
     if of.low is None or of.high is None:
         return words(of.value)
+    if of.high > USELESS * of.low:
+        return f"{words(of.value)} (too few runs for an interval)"
     return f"{words(of.value)} ({words(of.low)} to {words(of.high)})"
 
 
-def times_of(of: Ratio | MetricComparison) -> str:
+def sentence_words(of: Interval, words: Callable[[float], str] = significant) -> str:
+    """A value with its interval, for a sentence: ``1.82 (95 %: 1.6 to 2.05)``."""
+    if of.low is None or of.high is None:
+        return f"{words(of.value)} (no interval)"
+    return f"{words(of.value)} (95 %: {words(of.low)} to {words(of.high)})"
+
+
+def times_of(of: Interval | MetricComparison) -> str:
     """A ratio in a sentence: ``1.82 times (95 %: 1.6 to 2.05)``."""
-    value = of.value if isinstance(of, Ratio) else of.ratio
+    value = of.ratio if isinstance(of, MetricComparison) else of.value
     if of.low is None or of.high is None:
         return f"{significant(value)} times (one pair, no interval)"
     return f"{significant(value)} times (95 %: {significant(of.low)} to {significant(of.high)})"

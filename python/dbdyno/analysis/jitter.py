@@ -1,0 +1,34 @@
+"""How unsteady throughput was, as one number: the coefficient of variation of 1 s samples.
+
+Shorter intervals are brought together to a second first, for noise of counting alone makes the
+samples of a quarter of a second vary twice as much. What made it unsteady is not asked.
+"""
+
+import numpy as np
+
+from dbdyno.analysis.estimate import Series
+from dbdyno.analysis.timeline import Timeline
+
+SAMPLES_MIN = 3
+_LONGEST_S = 1.5
+
+
+def jitter(over_time: Timeline) -> float | None:
+    """Deviation over mean; None of fewer than three samples, or of samples longer than a second."""
+    samples = seconds_of(over_time)
+    if samples is None or len(samples) < SAMPLES_MIN or not samples.mean():
+        return None
+    return float(samples.std(ddof=1) / samples.mean())
+
+
+def seconds_of(over_time: Timeline) -> Series | None:
+    """Transactions a second in each second that was measured whole."""
+    whole = over_time.whole_intervals()
+    measured = whole.phase == "measure"
+    lengths_s, tps = whole.seconds[measured], whole.tps[measured]
+    if not len(tps) or float(np.median(lengths_s)) > _LONGEST_S:
+        return None
+    together = max(round(1 / float(np.median(lengths_s))), 1)
+    kept = len(tps) // together * together
+    seconds: Series = tps[:kept].reshape(-1, together).mean(axis=1)
+    return seconds

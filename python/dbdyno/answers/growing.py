@@ -1,0 +1,55 @@
+"""Studies of size: measurements against the rows of a table, and words for numbers of rows.
+
+A level of the factor of rows is its number; what loading took stands in the study's record, by
+point, and many points share one load.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import TypeAlias
+
+from dbdyno.answers.answer import Trial, Trials
+from dbdyno.answers.grouping import Number
+from dbdyno.model.study import DataLoad
+from dbdyno.words import count, significant
+
+Measured: TypeAlias = list[tuple[float, float]]
+"""Rows and value of each measurement."""
+
+_UNITS = ((1e9, "billion"), (1e6, "million"))
+
+
+def rows_of(trial: Trial, over: str) -> float:
+    """The rows of the table that a trial ran on."""
+    return float(trial.point[over])
+
+
+def measured(among: Iterable[Trial], over: str, number: Number) -> Measured:
+    """A number of each run that has it, and is above 0, as a line on logarithms needs."""
+    found = ((rows_of(trial, over), number(trial)) for trial in among)
+    return [(rows, value) for rows, value in found if value]
+
+
+def loads(trials: Trials, over: str) -> dict[float, DataLoad]:
+    """What loading took, by rows, the fewest first."""
+    by_rows = {
+        float(point.levels[over]): trials.study.loads[point.key]
+        for point in trials.study.points
+        if point.key in trials.study.loads
+    }
+    return dict(sorted(by_rows.items()))
+
+
+def phase_times(found: dict[float, DataLoad], phases: Sequence[str]) -> Measured:
+    """Seconds that these phases of each load took together."""
+    sums = (
+        (rows, sum(load.phases_s.get(each, 0.0) for each in phases)) for rows, load in found.items()
+    )
+    return [(rows, took_s) for rows, took_s in sums if took_s]
+
+
+def rows_words(rows: float) -> str:
+    """``3.1 billion``, ``25 million``, ``10 000``."""
+    for unit, name in _UNITS:
+        if rows >= unit:
+            return f"{significant(rows / unit)} {name}"
+    return count(rows)

@@ -1,0 +1,71 @@
+"""Whether the variants promise the same of a crash: settings of durability side by side.
+
+A faster server that promises less has won nothing. What each promises is what its own settings
+say, as recorded with every run; a promise kept in other ways (a battery, a replica) is not seen.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from dbdyno.answers.answer import Answer, Answered, Claim, TableOf, Trial, Trials
+from dbdyno.answers.grouping import by_level, chosen
+from dbdyno.words import NOTHING
+
+
+def answer(trials: Trials, options: Mapping[str, Any]) -> Answered:
+    """One claim, and every setting of durability of every variant."""
+    sides = by_level(trials, chosen(trials, options.get("at")), str(options["factor"]))
+    if not sides:
+        return Answered(claims=[], missing=f"no run has a level of {options['factor']}")
+    promises = {name: _told(among, "promise") for name, among in sides.items()}
+    return Answered(claims=[_claim(promises)], shown=[_table(sides, promises)])
+
+
+def _told(among: Sequence[Trial], field: str) -> str:
+    """What all runs say, or each thing that some of them do."""
+    found = dict.fromkeys(str(trial.record.server.get(field) or NOTHING) for trial in among)
+    return ", ".join(found)
+
+
+def _claim(promises: Mapping[str, str]) -> Claim:
+    kept = set(promises.values())
+    if len(kept) == 1 and NOTHING not in kept:
+        return Claim(sentence=f"All of them promise the same of a crash: {kept.pop()}.", told=True)
+    told = ", ".join(f"{name} {promise}" for name, promise in promises.items())
+    return Claim(
+        sentence=f"They do not promise the same of a crash ({told}): what is faster may only "
+        "promise less.",
+        told=True,
+        doubt="Run again with --durability full before anything is concluded.",
+    )
+
+
+def _table(sides: Mapping[str, Sequence[Trial]], promises: Mapping[str, str]) -> TableOf:
+    return TableOf(
+        title="What each promises of a crash, and by which settings",
+        columns=("", "version", "promise", "settings"),
+        rows=[
+            (name, _told(among, "version"), promises[name], _settings(among))
+            for name, among in sides.items()
+        ],
+    )
+
+
+def _settings(among: Sequence[Trial]) -> str:
+    found = dict.fromkeys(
+        f"{name}={value}"
+        for trial in among
+        for name, value in trial.record.server.get("durability", {}).items()
+    )
+    return ", ".join(found)
+
+
+ANSWER = Answer(
+    id="equal-promise",
+    title="What each promises of a crash",
+    options={
+        "factor": "the factor of the variants",
+        "at": "levels of other factors",
+    },
+    answer=answer,
+)

@@ -1,0 +1,106 @@
+"""How many a second: throughput of each point with its lowest and highest interval.
+
+The lowest interval is where the dips are, which a mean hides; it depends on how long an interval
+is, so that stands beside it.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from dbdyno.answers.answer import Answer, Answered, Claim, TableOf, Trial, Trials
+from dbdyno.answers.grouping import (
+    by_level,
+    by_point,
+    chosen,
+    interval_words,
+    over_runs,
+    point_cells,
+    sentence_words,
+    throughput,
+    titles_of,
+    varied,
+)
+from dbdyno.words import NOTHING, percent, seconds, tps
+
+
+def answer(trials: Trials, options: Mapping[str, Any]) -> Answered:
+    """A claim for each level of ``by``, of the runs at ``at``; a table of all points."""
+    levels = by_level(trials, chosen(trials, options.get("at")), str(options["by"]))
+    if not levels:
+        return Answered(claims=[], missing="no run at these levels")
+    claims = [_claim(level, among) for level, among in levels.items()]
+    return Answered(claims=claims, shown=[_table(trials, trials.trials)])
+
+
+def _claim(level: str, among: Sequence[Trial]) -> Claim:
+    mean = over_runs(among, throughput)
+    if mean is None:
+        return Claim(sentence=f"{level}: nothing was committed.", told=False)
+    low, high = _range(among)
+    return Claim(
+        sentence=f"{level}: {sentence_words(mean, tps)} transactions a second, its intervals from "
+        f"{_or_nothing(low)} to {_or_nothing(high)}.",
+        told=True,
+        effect=mean.value,
+        low=mean.low,
+        high=mean.high,
+    )
+
+
+def _range(among: Sequence[Trial]) -> tuple[float | None, float | None]:
+    """The lowest and highest interval of all these runs."""
+    found = [trial.record.throughput_tps for trial in among if trial.record.throughput_tps]
+    lows = [one.min for one in found if one.min is not None]
+    highs = [one.max for one in found if one.max is not None]
+    return min(lows, default=None), max(highs, default=None)
+
+
+def _or_nothing(value: float | None) -> str:
+    return NOTHING if value is None else tps(value)
+
+
+def _table(trials: Trials, among: Sequence[Trial]) -> TableOf:
+    factors = varied(trials, among)
+    return TableOf(
+        title="Transactions a second: average, minimum, maximum",
+        columns=(
+            *titles_of(trials, factors),
+            "runs",
+            "average",
+            "minimum",
+            "maximum",
+            "minimum / average",
+        ),
+        rows=[(*point_cells(point, factors), *_cells(of)) for point, of in by_point(among).items()],
+        numeric=frozenset(range(len(factors), len(factors) + 5)),
+        note="Averages over runs, in brackets their 95 % interval; minimum and maximum are over "
+        f"intervals of {_length_words(among)}.",
+    )
+
+
+def _cells(among: Sequence[Trial]) -> tuple[str, ...]:
+    mean, (low, high) = over_runs(among, throughput), _range(among)
+    share = NOTHING if mean is None or low is None else percent(low / mean.value)
+    return (
+        str(len(among)),
+        interval_words(mean, tps),
+        _or_nothing(low),
+        _or_nothing(high),
+        share,
+    )
+
+
+def _length_words(among: Sequence[Trial]) -> str:
+    lengths = (trial.case.recording.plan["interval_ns"] / 1e9 for trial in among)
+    return ", ".join(dict.fromkeys(seconds(length) for length in lengths))
+
+
+ANSWER = Answer(
+    id="extremes",
+    title="How many a second",
+    options={
+        "by": "the factor whose levels each get a sentence",
+        "at": "levels of other factors of which the sentences speak",
+    },
+    answer=answer,
+)

@@ -1,0 +1,124 @@
+"""HOT's loss: what an update of an indexed column costs more than one of a plain column.
+
+Compares two loads pair by pair within each engine: records and bytes of the log, buffers and
+processor time a transaction, which noise hardly moves, and throughput. On PostgreSQL the share
+of HOT updates says why. The two loads may write columns of different widths, so bytes alone would
+mislead: the number of log records counts index entries.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from dbdyno.analysis.readings import total
+from dbdyno.answers.answer import Answer, Answered, Claim, TableOf, Trial, Trials
+from dbdyno.answers.grouping import by_level, chosen, compared, mean_of, pairs, times_of
+from dbdyno.model.comparison import MetricComparison
+from dbdyno.words import NOTHING, percent, significant
+
+TELLING = ("wal_records", "buffers_hit", "throughput_tps")
+METRICS = ("wal_records", "buffers_hit", "wal_bytes", "server_cpu_us", "throughput_tps")
+TABLES = "pg_stat_user_tables"
+
+
+def answer(trials: Trials, options: Mapping[str, Any]) -> Answered:
+    """A claim and a table for each engine that ran both loads."""
+    among = chosen(trials, options.get("at"))
+    claims, tables = [], []
+    for engine, of in by_level(trials, among, str(options["within"])).items():
+        both = pairs(of, str(options["factor"]), str(options["plain"]), str(options["indexed"]))
+        found = compared(both, METRICS) if both else {}
+        if found:
+            plain, indexed = ([pair[side] for pair in both] for side in (0, 1))
+            claims.append(_claim(engine, found, _hot_share(plain), _hot_share(indexed)))
+            tables.append(_table(engine, found, options))
+    if not claims:
+        return Answered(claims=[], missing="no engine ran both loads in one block")
+    return Answered(claims=claims, shown=tables)
+
+
+def _hot_share(among: Sequence[Trial]) -> float | None:
+    """Of all updates; None where the server has no such thing."""
+
+    def share(trial: Trial) -> float | None:
+        updates, hot = (
+            total(trial.case.recording, TABLES, name) for name in ("n_tup_upd", "n_tup_hot_upd")
+        )
+        return hot / updates if updates and hot is not None else None
+
+    return mean_of(among, share)
+
+
+def _claim(
+    engine: str,
+    found: Mapping[str, MetricComparison],
+    plain_hot: float | None,
+    indexed_hot: float | None,
+) -> Claim:
+    """What log records tell, or buffers of a server that does not count them."""
+    telling = next(found[name] for name in METRICS if name in TELLING and name in found)
+    throughput = found.get("throughput_tps")
+    return Claim(
+        sentence=f"{engine}: {_hot_words(plain_hot, indexed_hot)}an update of an indexed column "
+        f"takes {significant(telling.after)} {_small(telling.title)} where "
+        f"one of a plain column takes {significant(telling.before)}, {times_of(telling)}.",
+        told=telling.verdict in ("better", "worse"),
+        effect=telling.ratio,
+        low=telling.low,
+        high=telling.high,
+        doubt=throughput.words if throughput else "",
+        evidence={"hot_share_plain": plain_hot, "hot_share_indexed": indexed_hot},
+    )
+
+
+def _small(title: str) -> str:
+    """A title within a sentence; what is all capitals stays as it is."""
+    return title if title[:2].isupper() else f"{title[:1].lower()}{title[1:]}"
+
+
+def _hot_words(plain: float | None, indexed: float | None) -> str:
+    if plain is None or indexed is None:
+        return ""
+    return (
+        f"{percent(plain)} of the updates of a plain column were HOT, {percent(indexed)} of those "
+        "of an indexed column, which therefore write an entry into every index; "
+    )
+
+
+def _table(
+    engine: str, found: Mapping[str, MetricComparison], options: Mapping[str, Any]
+) -> TableOf:
+    return TableOf(
+        title=f"{engine}: an indexed column updated, against a plain one",
+        columns=("", str(options["plain"]), str(options["indexed"]), "ratio", "95 %", "verdict"),
+        rows=[_row(one) for one in found.values()],
+        numeric=frozenset({1, 2, 3, 4}),
+        note="Of a transaction, except throughput. Bytes of the log also depend on how wide the "
+        "updated columns are.",
+    )
+
+
+def _row(one: MetricComparison) -> tuple[str, ...]:
+    known = one.low is not None and one.high is not None
+    interval = f"{significant(one.low or 0)} to {significant(one.high or 0)}" if known else NOTHING
+    return (
+        one.title,
+        significant(one.before),
+        significant(one.after),
+        significant(one.ratio),
+        interval,
+        one.verdict,
+    )
+
+
+ANSWER = Answer(
+    id="index-update-cost",
+    title="What an update of an indexed column costs",
+    options={
+        "factor": "the factor of the two loads",
+        "plain": "its level that updates a column without an index",
+        "indexed": "its level that updates an indexed column",
+        "within": "the factor of the engines: each is compared with itself",
+        "at": "levels of other factors",
+    },
+    answer=answer,
+)

@@ -1,0 +1,87 @@
+"""Jitter: how much throughput varies from second to second, and who varies more.
+
+The coefficient of variation of 1 s samples within each run (``analysis/jitter.py``); variants
+are compared pair by pair over blocks. A short run knows its own variation badly, which the
+interval over runs shows.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from dbdyno.analysis.jitter import jitter
+from dbdyno.answers.answer import Answer, Answered, Claim, TableOf, Trial, Trials
+from dbdyno.answers.grouping import (
+    by_level,
+    by_point,
+    chosen,
+    interval_words,
+    over_runs,
+    pairs,
+    point_cells,
+    ratio_of,
+    times_of,
+    titles_of,
+    varied,
+)
+from dbdyno.words import percent
+
+
+def answer(trials: Trials, options: Mapping[str, Any]) -> Answered:
+    """One claim over all loads, for jitter is not a matter of one of them."""
+    among = [trial for trial in chosen(trials, options.get("at")) if _of(trial) is not None]
+    if not among:
+        return Answered(claims=[], missing="no run had three whole seconds")
+    sides = list(by_level(trials, among, str(options["factor"])))
+    claims = [_claim(among, str(options["factor"]), sides[0], sides[1])] if sides[1:] else []
+    return Answered(claims=claims, shown=[_table(trials, among)])
+
+
+def _of(trial: Trial) -> float | None:
+    return jitter(trial.timeline)
+
+
+def _claim(among: Sequence[Trial], factor: str, first: str, second: str) -> Claim:
+    ratio = ratio_of(pairs(among, factor, first, second), _of)
+    if ratio is None:
+        return Claim(sentence=f"{first} and {second} have no runs in common.", told=False)
+    told = f"{second}'s samples vary {times_of(ratio)} as much as {first}'s"
+    return Claim(
+        sentence=f"From second to second {told}."
+        if ratio.is_told_apart
+        else f"Who varies more from second to second cannot be told: {told}.",
+        told=ratio.is_told_apart,
+        effect=ratio.value,
+        low=ratio.low,
+        high=ratio.high,
+        doubt="All loads together; checkpoints and flushing that come less often than a run is "
+        "long are not in it.",
+    )
+
+
+def _table(trials: Trials, among: Sequence[Trial]) -> TableOf:
+    factors = varied(trials, among)
+    return TableOf(
+        title="Jitter: coefficient of variation of 1 s samples",
+        columns=(*titles_of(trials, factors), "runs", "jitter"),
+        rows=[
+            (
+                *point_cells(point, factors),
+                str(len(of)),
+                interval_words(over_runs(of, _of), percent),
+            )
+            for point, of in by_point(among).items()
+        ],
+        numeric=frozenset({len(factors), len(factors) + 1}),
+        note="Geometric means over runs; in brackets 95 % intervals between runs.",
+    )
+
+
+ANSWER = Answer(
+    id="jitter",
+    title="Jitter from second to second",
+    options={
+        "factor": "the factor whose first two levels are compared",
+        "at": "levels of other factors",
+    },
+    answer=answer,
+)

@@ -1,0 +1,64 @@
+"""How fast tables of each size were loaded, and what the time went to.
+
+From the study's record of its loads: other runs got copies of that data. One load of each size, so
+there is no interval; what a load's rate depends on besides its size is not asked.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from dbdyno.answers.answer import Answer, Answered, Claim, TableOf, Trials
+from dbdyno.answers.growing import loads, rows_words
+from dbdyno.model.study import DataLoad
+from dbdyno.words import NOTHING, count, seconds
+
+
+def answer(trials: Trials, options: Mapping[str, Any]) -> Answered:
+    """A claim over all sizes and the phases of each."""
+    found = loads(trials, str(options["over"]))
+    if not found:
+        return Answered(claims=[], missing="the study found its data there and loaded none")
+    return Answered(claims=[_claim(found)], shown=[_table(found)])
+
+
+def _claim(found: Mapping[float, DataLoad]) -> Claim:
+    told = ", ".join(
+        f"{count(load.rows_per_s)} rows a second at {rows_words(rows)}"
+        for rows, load in found.items()
+    )
+    return Claim(
+        sentence=f"Loading took in {told} rows.",
+        told=True,
+        doubt="One load of each size, every phase counted; small ones are mostly setting up.",
+        evidence={f"{rows:.0f}": load.rows_per_s for rows, load in found.items()},
+    )
+
+
+def _table(found: Mapping[float, DataLoad]) -> TableOf:
+    phases = list(dict.fromkeys(name for load in found.values() for name in load.phases_s))
+    return TableOf(
+        title="What loading took",
+        columns=("rows", "rows a second", *phases),
+        rows=[
+            (
+                rows_words(rows),
+                count(load.rows_per_s),
+                *(_took(load, phase) for phase in phases),
+            )
+            for rows, load in found.items()
+        ],
+        numeric=frozenset(range(2 + len(phases))),
+        note="vacuum: freezing the filled table; keys: building its indexes.",
+    )
+
+
+def _took(load: DataLoad, phase: str) -> str:
+    return seconds(load.phases_s[phase]) if phase in load.phases_s else NOTHING
+
+
+ANSWER = Answer(
+    id="load-rate",
+    title="How fast it was loaded",
+    options={"over": "the factor of rows"},
+    answer=answer,
+)

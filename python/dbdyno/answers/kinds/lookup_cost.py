@@ -1,0 +1,152 @@
+"""What a lookup by key touches: pages of the index, which is its depth, pages of the table, misses.
+
+Counted by the server over the measured part, so that no extension is needed: pages of the index
+for each scan of it are the levels from root to leaf. What the operating system's cache served
+counts as read here, for the server does not know.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from msgspec import Struct
+
+from dbdyno.analysis.readings import total
+from dbdyno.answers.answer import (
+    Answer,
+    Answered,
+    Claim,
+    CurveOf,
+    CurveSeries,
+    TableOf,
+    Trial,
+    Trials,
+)
+from dbdyno.answers.grouping import by_level, chosen, title_of
+from dbdyno.answers.growing import rows_words
+from dbdyno.words import percent, significant, size
+
+PAGES, SCANS = "pg_statio_user_tables", "pg_stat_user_tables"
+A_LEVEL = 0.5
+"""Half a page more for each lookup is at least the begin of another level."""
+
+
+class _Lookup(Struct, frozen=True):
+    """Pages of one lookup, and how much was found in the server's own cache."""
+
+    rows: float
+    index_pages: float
+    table_pages: float
+    hit_share: float
+    data_bytes: float
+
+    @property
+    def pages(self) -> float:
+        return self.index_pages + self.table_pages
+
+
+def answer(trials: Trials, options: Mapping[str, Any]) -> Answered:
+    """A row for each size, and how the depth grew."""
+    over = str(options["over"])
+    levels = by_level(trials, chosen(trials, options.get("at")), over)
+    found = [
+        one for level, among in levels.items() if (one := _lookup(float(level), among)) is not None
+    ]
+    if not found:
+        return Answered(claims=[], missing="no run counted its server's pages by table")
+    return Answered(
+        claims=[_claim(found)], shown=[_table(found), _picture(found, title_of(trials, over))]
+    )
+
+
+def _lookup(rows: float, among: Sequence[Trial]) -> _Lookup | None:
+    """Sums over the runs of one size; None where nothing was looked up."""
+    scans = _counted(among, SCANS, "idx_scan")
+    if not scans:
+        return None
+    hits, reads = (
+        [_counted(among, PAGES, f"{part}_blks_{how}") for part in ("idx", "heap")]
+        for how in ("hit", "read")
+    )
+    return _Lookup(
+        rows=rows,
+        index_pages=(hits[0] + reads[0]) / scans,
+        table_pages=(hits[1] + reads[1]) / scans,
+        hit_share=sum(hits) / max(sum(hits) + sum(reads), 1.0),
+        data_bytes=_data_bytes(among[0]),
+    )
+
+
+def _counted(among: Sequence[Trial], source: str, name: str) -> float:
+    return sum(total(trial.case.recording, source, name) or 0.0 for trial in among)
+
+
+def _data_bytes(trial: Trial) -> float:
+    tables = trial.case.before.tables if trial.case.before else ()
+    return sum(table.bytes + sum(index.bytes for index in table.indexes) for table in tables)
+
+
+def _claim(found: Sequence[_Lookup]) -> Claim:
+    first, last = found[0], found[-1]
+    grown = last.index_pages - first.index_pages
+    deeper = (
+        f"the index is {round(grown) or 1} {'level' if grown < 1.5 else 'levels'} deeper"
+        if grown > A_LEVEL
+        else "the index is as deep"
+    )
+    return Claim(
+        sentence=f"A lookup touches {significant(first.pages)} pages at {rows_words(first.rows)} "
+        f"rows ({significant(first.index_pages)} of the index) and {significant(last.pages)} at "
+        f"{rows_words(last.rows)} ({significant(last.index_pages)}): {deeper}; "
+        f"{percent(last.hit_share)} of the pages were in the server's cache then.",
+        told=True,
+        effect=last.pages / first.pages,
+        evidence={"index_pages": [one.index_pages for one in found]},
+    )
+
+
+def _table(found: Sequence[_Lookup]) -> TableOf:
+    return TableOf(
+        title="Pages of one lookup",
+        columns=(
+            "rows",
+            "table and index",
+            "index pages (depth)",
+            "table pages",
+            "together",
+            "found in cache",
+        ),
+        rows=[
+            (
+                rows_words(one.rows),
+                size(one.data_bytes),
+                *(significant(pages) for pages in (one.index_pages, one.table_pages, one.pages)),
+                percent(one.hit_share),
+            )
+            for one in found
+        ],
+        numeric=frozenset(range(6)),
+        note="What the server's cache lacks may still be in the operating system's.",
+    )
+
+
+def _picture(found: Sequence[_Lookup], x_title: str) -> CurveOf:
+    rows = [one.rows for one in found]
+    return CurveOf(
+        title="Pages of one lookup",
+        summary=f"From {significant(found[0].pages)} to {significant(found[-1].pages)} pages.",
+        x_title=x_title,
+        y_title="pages",
+        series=[
+            CurveSeries(label="index", x=rows, y=[one.index_pages for one in found]),
+            CurveSeries(label="together", x=rows, y=[one.pages for one in found]),
+        ],
+        x_axis="log",
+    )
+
+
+ANSWER = Answer(
+    id="lookup-cost",
+    title="What a lookup touches",
+    options={"over": "the factor of rows", "at": "levels of other factors: those of a lookup"},
+    answer=answer,
+)

@@ -1,0 +1,97 @@
+"""Whether autovacuum keeps up: dead rows removed a second at work against dead rows made.
+
+Pruning on the page cleans most of what HOT updates leave, without any vacuum; what it leaves is
+vacuum's. The rate at work says how much vacuum could take, the share of time at work how far it
+is from that. Vacuums of short runs are few: without one the answer says that nothing is known.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from dbdyno.answers.answer import Answer, Answered, Claim, TableOf, Trials
+from dbdyno.answers.grouping import by_level, chosen
+from dbdyno.answers.growing import rows_words
+from dbdyno.answers.vacuuming import Pace, pace_of
+from dbdyno.words import NOTHING, count, percent, significant
+
+VACUUMS_FEW = 3
+
+
+def answer(trials: Trials, options: Mapping[str, Any]) -> Answered:
+    """The claim is of the largest table at which a vacuum was seen."""
+    levels = by_level(trials, chosen(trials, options.get("at")), str(options["over"]))
+    found = {
+        float(level): pace
+        for level, among in levels.items()
+        if (pace := pace_of(among)) is not None and pace.made
+    }
+    if not found:
+        return Answered(claims=[], missing="no run made dead rows that its server counted")
+    return Answered(claims=[_claim(found)], shown=[_table(found)])
+
+
+def _claim(found: Mapping[float, Pace]) -> Claim:
+    seen = [rows for rows, pace in found.items() if pace.removed_per_s is not None]
+    if not seen:
+        return Claim(
+            sentence="No autovacuum that removed rows ended in the runs: its pace is not known.",
+            told=False,
+            doubt="Longer runs, or a lower autovacuum_vacuum_scale_factor, would show it.",
+        )
+    rows = max(seen)
+    return _claim_at(rows, found[rows])
+
+
+def _claim_at(rows: float, pace: Pace) -> Claim:
+    removed = pace.removed_per_s or 0.0
+    keeps_up = pace.left_to_vacuum_per_s < removed
+    way = "it keeps up" if keeps_up else "it does not keep up"
+    few = len(pace.vacuums) < VACUUMS_FEW
+    return Claim(
+        sentence=f"At {rows_words(rows)} rows updates left {count(pace.made_per_s)} dead rows a "
+        f"second, {count(pace.left_to_vacuum_per_s)} of them to vacuum; autovacuum removed "
+        f"{count(removed)} a second while at work, {percent(min(pace.at_work, 1.0))} of the time: "
+        f"{way}.",
+        told=not few,
+        effect=removed / max(pace.left_to_vacuum_per_s, 1.0),
+        doubt=f"Only {len(pace.vacuums)} vacuums were seen." if few else "",
+        evidence={"vacuums": len(pace.vacuums), "made_per_s": pace.made_per_s},
+    )
+
+
+def _table(found: Mapping[float, Pace]) -> TableOf:
+    return TableOf(
+        title="Dead rows made and removed",
+        columns=(
+            "rows",
+            "made a second",
+            "left to vacuum a second",
+            "autovacuums",
+            "removed a second at work",
+            "at work",
+            "dead at the end",
+        ),
+        rows=[(rows_words(rows), *_cells(pace)) for rows, pace in found.items()],
+        numeric=frozenset(range(7)),
+        note="Over all runs of a size. What is left to vacuum is what pruning did not clean.",
+    )
+
+
+def _cells(pace: Pace) -> tuple[str, ...]:
+    removed = pace.removed_per_s
+    return (
+        count(pace.made_per_s),
+        count(pace.left_to_vacuum_per_s),
+        str(len(pace.vacuums)),
+        NOTHING if removed is None else count(removed),
+        percent(min(pace.at_work, 1.0)) if pace.vacuums else NOTHING,
+        f"{significant(pace.dead_at_end)} ({percent(pace.dead_at_end / max(pace.live, 1.0))})",
+    )
+
+
+ANSWER = Answer(
+    id="vacuum-pace",
+    title="Whether autovacuum keeps up",
+    options={"over": "the factor of rows", "at": "levels of other factors: those of updates"},
+    answer=answer,
+)

@@ -1,0 +1,144 @@
+"""Write amplification: bytes that a server writes for each row, and each byte, that changes.
+
+Log bytes are counted to the last one. Pages count when they are written out, which is mostly
+after the run: in a run shorter than a few checkpoint cycles they are missing, and the answer
+says so. InnoDB writes each page twice (doublewrite), PostgreSQL writes it into the log instead.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from dbdyno.answers.answer import Answer, Answered, Claim, TableOf, Trial, Trials
+from dbdyno.answers.grouping import (
+    Number,
+    by_level,
+    by_point,
+    chosen,
+    cost_of,
+    mean_of,
+    point_cells,
+    titles_of,
+    varied,
+)
+from dbdyno.words import NOTHING, percent, significant, size
+
+PAGE_BYTES = {"postgresql": 8192, "mysql": 16384}
+WRITTEN_MIN = 0.05
+
+
+def answer(trials: Trials, options: Mapping[str, Any]) -> Answered:
+    """A row for each point that changed rows, a claim for each load."""
+    among = [trial for trial in chosen(trials, options.get("at")) if _rows(trial)]
+    if not among:
+        return Answered(claims=[], missing="no run counted the rows that it changed")
+    engines, by = str(options["factor"]), str(options["by"])
+    claims = [
+        _claim(load, by_level(trials, of, engines))
+        for load, of in by_level(trials, among, by).items()
+    ]
+    return Answered(claims=claims, shown=[_table(trials, among)])
+
+
+def _rows(trial: Trial) -> float | None:
+    """Changed by a transaction; None where next to none is."""
+    rows = cost_of("rows_written")(trial)
+    return rows if rows and rows > WRITTEN_MIN else None
+
+
+def _log(trial: Trial) -> float | None:
+    """Bytes of the log, and of the binary log where there is one, for a changed row."""
+    rows, log = _rows(trial), cost_of("wal_bytes")(trial)
+    if rows is None or log is None:
+        return None
+    return (log + (cost_of("binlog_bytes")(trial) or 0.0)) / rows
+
+
+def _pages(trial: Trial) -> float | None:
+    """Bytes of pages written out for a changed row."""
+    rows, written = _rows(trial), cost_of("buffers_written")(trial)
+    if rows is None or written is None:
+        return None
+    pages = written + (cost_of("doublewrite_pages")(trial) or 0.0)
+    return pages * PAGE_BYTES[trial.case.protocol] / rows
+
+
+def _all(trial: Trial) -> float | None:
+    log, pages = _log(trial), _pages(trial)
+    return None if log is None or pages is None else log + pages
+
+
+def _amplification(trial: Trial) -> float | None:
+    """Bytes written for each byte of a changed row; the row counts whole."""
+    facts, written = trial.case.before, _all(trial)
+    widths = [table.row_bytes for table in facts.tables if table.row_bytes] if facts else []
+    return written / max(widths) if widths and written is not None else None
+
+
+def _claim(load: str, sides: Mapping[str, Sequence[Trial]]) -> Claim:
+    parts = [
+        f"{engine} writes {_size(among, _all)} for each changed row ({_size(among, _log)} of log, "
+        f"{_size(among, _pages)} of pages{_times(among)})"
+        for engine, among in sides.items()
+    ]
+    pages = [mean_of(among, _pages) for among in sides.values()]
+    return Claim(
+        sentence=f"{load}: {'; '.join(parts)}.",
+        told=True,
+        doubt=""
+        if all(pages)
+        else "Hardly a page was written out while measuring: only a run of "
+        "several checkpoint cycles shows what pages cost.",
+        evidence={engine: mean_of(among, _all) for engine, among in sides.items()},
+    )
+
+
+def _times(among: Sequence[Trial]) -> str:
+    found = mean_of(among, _amplification)
+    return "" if found is None else f"; {significant(found)} times the row"
+
+
+def _size(among: Sequence[Trial], number: Number) -> str:
+    found = mean_of(among, number)
+    return NOTHING if found is None else size(found)
+
+
+def _table(trials: Trials, among: Sequence[Trial]) -> TableOf:
+    factors = varied(trials, among)
+    return TableOf(
+        title="What a changed row makes the server write",
+        columns=(
+            *titles_of(trials, factors), "rows", "log", "log a row", "images in it",
+            "pages a row", "together", "times the row",
+        ),
+        rows=[(*point_cells(point, factors), *_cells(of)) for point, of in by_point(among).items()],
+        numeric=frozenset(range(len(factors), len(factors) + 7)),
+        note="Rows and log are of a transaction. Means over runs. Pages that were still dirty at "
+        "the end are not counted.",
+    )  # fmt: skip
+
+
+def _cells(among: Sequence[Trial]) -> tuple[str, ...]:
+    rows, log = mean_of(among, _rows), mean_of(among, cost_of("wal_bytes"))
+    images = mean_of(among, cost_of("wal_full_page_bytes"))
+    times = mean_of(among, _amplification)
+    return (
+        NOTHING if rows is None else significant(rows),
+        NOTHING if log is None else size(log),
+        _size(among, _log),
+        NOTHING if images is None or not log else percent(images / log),
+        _size(among, _pages),
+        _size(among, _all),
+        NOTHING if times is None else significant(times),
+    )
+
+
+ANSWER = Answer(
+    id="write-costs",
+    title="What a changed row makes the server write",
+    options={
+        "factor": "the factor of the engines",
+        "by": "the factor of the kinds of load, each with a claim of its own",
+        "at": "levels of other factors",
+    },
+    answer=answer,
+)
