@@ -35,6 +35,7 @@ COMMANDS = {
     "study": "Factors, repeats, order: many runs and a verdict.",
     "check": "Check a workload's invariants on data that is there.",
     "compare": "Say which of two variants is better, by their runs.",
+    "search": "Find the highest rate that meets an objective.",
     "runs": "List the runs, or remove some.",
     "sql": "Ask all runs a question in SQL.",
     "report": "Write a run's report as one HTML page, or as text.",

@@ -47,7 +47,7 @@ class ProgressLines:
         if progress.left_s is not None:
             line += (
                 f", {progress.rows:,} of {progress.rows_total:,} rows, "
-                f"{progress.rows_per_s:,.0f} rows/s, {_clock(progress.left_s)} left"
+                f"{progress.rows_per_s:,.0f} rows/s, {clock(progress.left_s)} left"
             )
         self._renew(line)
 
@@ -87,7 +87,7 @@ class ProgressLines:
         if interval.phase == "drain":
             return "waiting for the last"
         if self._ends_at_ns is not None:
-            return f"{_clock(max(self._ends_at_ns - interval.end_ns, 0) / 1e9)} left"
+            return f"{clock(max(self._ends_at_ns - interval.end_ns, 0) / 1e9)} left"
         return f"{interval.counters.ok:,} of {self._total:,} done" if self._total else ""
 
     def _renew(self, line: str) -> None:
@@ -123,7 +123,8 @@ def _milliseconds(buckets: Counter[int], quantile: float) -> str:
     return "     -   " if ns is None else f"{ns / 1e6:6.2f} ms"
 
 
-def _clock(seconds: float) -> str:
+def clock(seconds: float) -> str:
+    """A length of time as a clock shows it."""
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"

@@ -1,22 +1,33 @@
 """``dbdyno study``: factors, repeats, order; many runs and a verdict."""
 
+from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
 
 from dbdyno.cli.app import command
-from dbdyno.cli.output import Exit, Json, print_json, print_result, print_table
-from dbdyno.cli.study_words import catalogue_table, made_table, plan_text, spec_text
+from dbdyno.cli.output import Exit, Json, print_aside, print_json, print_result, print_table
+from dbdyno.cli.study_progress import StudyLines
+from dbdyno.cli.study_showing import show_study, show_verdict, write_study_html
+from dbdyno.cli.study_words import catalogue_table, made_table, plan_text, spec_text, time_told
 from dbdyno.errors import DbdynoError
 from dbdyno.model.study import Size
 from dbdyno.run.tools import engine_tools
-from dbdyno.store.studies import list_studies, read_rates
+from dbdyno.store.studies import (
+    StudyWriter,
+    find_study_folder,
+    list_studies,
+    read_rates,
+    read_study_record,
+)
+from dbdyno.study.execute import execute
 from dbdyno.study.file import SIZES
 from dbdyno.study.finding import catalogue, find_study
 from dbdyno.study.machine import look
 from dbdyno.study.plan import StudyPlan, plan_study, refuse
 from dbdyno.study.rates import rates_from
 from dbdyno.study.spec import Overrides, read_study
+from dbdyno.study.starting import begin_study, reopen_study
 
 app = command(
     "study",
@@ -41,6 +52,13 @@ SizeOption = Annotated[
 Repeats = Annotated[int | None, Parameter(help="Blocks to run, instead of the study's own number.")]
 ServerOption = Annotated[
     str | None, Parameter(metavar="SPEC", help="The server, instead of the study's own; as in run.")
+]
+
+Made = Annotated[
+    str, Parameter(show_default=True, help="A study that was run: its name, a part of it, or last.")
+]
+ReportOption = Annotated[
+    Path | None, Parameter(name="--report", metavar="FILE", help="Write the HTML report there.")
 ]
 
 
@@ -95,6 +113,94 @@ def plan(
         print_result(plan_text(planned))
     refuse_unfit(planned, name, overrides)
     return Exit.OK
+
+
+@app.command
+def run(  # noqa: PLR0913 - one an option
+    name: Name,
+    /,
+    *,
+    size: SizeOption = "small",
+    repeats: Repeats = None,
+    server: ServerOption = None,
+    anyway: Annotated[
+        bool, Parameter(negative=(), help="Run also what can have no effect on this machine.")
+    ] = False,
+    report: ReportOption = None,
+    json: Json = False,
+) -> int:
+    """Run a study: all points in every block, and tell what they came to.
+
+    Interrupted or killed, it is gone on with by dbdyno study resume.
+    """
+    overrides = overrides_of(repeats, server)
+    planned = planned_study(name, size, overrides)
+    refuse_unfit(planned, name, overrides)
+    _refuse_without_effect(planned, anyway=anyway)
+    with begin_study(find_study(name), planned.spec, overrides) as writer:
+        return _made(writer, report, as_json=json)
+
+
+@app.command
+def resume(study: Made = "last", /, *, report: ReportOption = None, json: Json = False) -> int:
+    """Go on with a study that was interrupted; finished turns are not repeated."""
+    with reopen_study(find_study_folder(study)) as writer:
+        return _made(writer, report, as_json=json)
+
+
+@app.command(name="report")
+def report_(
+    study: Made = "last",
+    /,
+    *,
+    output: Annotated[
+        Path | None, Parameter(name=("-o", "--output"), metavar="FILE", help="Where to write it.")
+    ] = None,
+    text: Annotated[bool, Parameter(negative=(), help="As text, on standard output.")] = False,
+    json: Json = False,
+) -> int:
+    """Write a study's report as one HTML page, or as text; also of one that is not over.
+
+    Without -o the page lies in the study's folder.
+    """
+    folder = find_study_folder(study)
+    record = read_study_record(folder)
+    if text or json:
+        show_study(record, as_json=json)
+    else:
+        path = output or folder / "report.html"
+        write_study_html(record, path)
+        print_result(str(path))
+    return Exit.OK
+
+
+@app.command
+def verdict(study: Made = "last", /, *, json: Json = False) -> int:
+    """Say what a study came to, in a sentence with its doubt."""
+    show_verdict(read_study_record(find_study_folder(study)), as_json=json)
+    return Exit.OK
+
+
+def _made(writer: StudyWriter, report: Path | None, *, as_json: bool) -> int:
+    """Runs what is left, and shows what the whole came to."""
+    lines = StudyLines()
+    try:
+        record = execute(writer, engine_tools(), lines, rates_from(read_rates()))
+    finally:
+        lines.close()
+    print_aside(time_told(record))
+    if report is not None:
+        write_study_html(record, report)
+        print_aside(f"report: {report}")
+    show_study(record, as_json=as_json)
+    return Exit.OK if all(r.status == "done" for r in record.results) else Exit.NOT_VALID
+
+
+def _refuse_without_effect(planned: StudyPlan, *, anyway: bool) -> None:
+    if planned.without_effect and not anyway:
+        raise DbdynoError(
+            "no_effect", planned.without_effect, "--anyway runs it all the same, as a rehearsal."
+        )
 
 
 def planned_study(name: str, size: Size, overrides: Overrides) -> StudyPlan:

@@ -60,6 +60,20 @@ def plan_text(plan: StudyPlan) -> str:
     return "\n".join(lines)
 
 
+def time_told(record: StudyRecord) -> str:
+    """Where the time of all turns went."""
+    spent = [result.spent for result in record.results]
+    prepare_s, run_s, other_s = (
+        sum(getattr(one, part) for one in spent) for part in ("prepare_s", "run_s", "other_s")
+    )
+    share = other_s / max(prepare_s + run_s + other_s, 1e-9)
+    failed = sum(result.status != "done" for result in record.results)
+    lost = f"; {failed} of {len(spent)} turns do not count" if failed else ""
+    return (
+        f"prepare {span(prepare_s)}, runs {span(run_s)}, other {span(other_s)} ({share:.1%}){lost}"
+    )
+
+
 def _needs_lines(plan: StudyPlan) -> list[str]:
     needs = plan.needs
     budget = plan.spec.budget_s

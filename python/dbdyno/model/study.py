@@ -172,5 +172,3 @@ class StudyRecord(Struct, frozen=True, kw_only=True):
     """By the key of the point; nothing for points whose data the study did not prepare."""
     stopped: dict[str, str] | None = None
     """Why it ended before its last turn: ``code``, ``message`` and ``hint``."""
-    scripts_folder: str = ""
-    """Where the texts of ``scripts`` lie, so that a point's command line can be repeated."""

@@ -30,6 +30,7 @@ from dbdyno.study.file import (
 from dbdyno.study.sizes import factor_of, merged
 
 SECOND_NS = 1_000_000_000
+TITLE = "title"  # what stands above an answer, whichever it is
 
 
 class Overrides(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -206,7 +207,8 @@ class _Reader:
         known_or_refused(self._path, "[[answers]]", question.answer, known)
         for option in question.options:
             where = f"[[answers]] {question.answer}"
-            known_or_refused(self._path, where, option, known[question.answer].options)
+            options = [*known[question.answer].options, TITLE]
+            known_or_refused(self._path, where, option, options)
         return question
 
     def _seconds(self, text: str) -> float:

@@ -1,0 +1,95 @@
+"""What a person sees while a study lasts: one line for the whole, with the time left.
+
+In a terminal the line renews itself; piped, each turn has one line when it is over.
+"""
+
+import sys
+from typing import IO
+
+from dbdyno.cli.progress import clock
+from dbdyno.model.frame import Interval, Started
+from dbdyno.model.plan import Plan
+from dbdyno.model.study import StudyRecord, Turn, TurnResult
+from dbdyno.workloads.loading import LoadProgress
+
+WIDTH = 78
+
+
+class StudyLines:
+    """An observer of a study that writes to standard error."""
+
+    def __init__(self, stream: IO[str] | None = None) -> None:
+        self._stream = stream or sys.stderr
+        self._renews = self._stream.isatty()
+        self._is_renewing = False
+        self._turns = 0
+        self._head = ""
+        self._left_s = 0.0
+
+    def begins(self, record: StudyRecord, left_s: float) -> None:
+        """Names the study, so that it can be resumed by its name."""
+        self._turns = len(record.turns)
+        done = len(record.results)
+        gone_on = f", {done} of them done before" if done else ""
+        self._line(
+            f"study {record.study_id}: {len(record.points)} points × {record.spec.repeats} "
+            f"repeats{gone_on}, about {clock(left_s)}"
+        )
+
+    def turn_begins(self, turn: Turn, left_s: float) -> None:
+        """Shows what is made ready."""
+        self._head = f"{turn.number}/{self._turns}  block {turn.block}  {turn.point}"
+        self._left_s = left_s
+        self._renew("prepare")
+
+    def turn_ends(self, result: TurnResult, left_s: float) -> None:
+        """Leaves a line for what went wrong; piped, one for each turn."""
+        if result.status != "done":
+            reason = result.error["message"] if result.error else ""
+            self._line(f"{self._head}  {result.status}: {reason}")
+        elif not self._renews:
+            self._line(f"{self._head}  done, {clock(left_s)} left")
+        for note in result.notes if result.status == "done" and not self._renews else ():
+            self._line(f"  {note}")
+
+    def say(self, text: str) -> None:
+        """What a single run would tell is in its record: of many runs it would be noise."""
+
+    def loading(self, progress: LoadProgress) -> None:
+        """Shows how far loading is."""
+        rows = f" {progress.rows:,} of {progress.rows_total:,} rows" if progress.rows_total else ""
+        self._renew(f"loading: {progress.phase}{rows}")
+
+    def started(self, _plan: Plan, _started: Started) -> None:
+        """The load begins."""
+        self._renew("run")
+
+    def interval(self, interval: Interval) -> None:
+        """Shows the throughput of the interval."""
+        seconds = (interval.end_ns - interval.begin_ns) / 1e9
+        self._left_s -= seconds
+        if seconds:
+            self._renew(f"{interval.phase} {interval.completed_ok / seconds:,.0f} TPS")
+
+    def close(self) -> None:
+        """Leaves the last line standing."""
+        if self._is_renewing:
+            self._stream.write("\n")
+            self._is_renewing = False
+
+    def _renew(self, what: str) -> None:
+        if not self._renews:
+            return
+        left = f"{clock(max(self._left_s, 0))} left"
+        line = f"{self._head}  {what}  "
+        shown = line if len(line) + len(left) <= WIDTH else f"{line[: WIDTH - len(left) - 3]}…  "
+        self._stream.write(f"\r{shown}{left}\x1b[K")
+        self._stream.flush()
+        self._is_renewing = True
+
+    def _line(self, text: str) -> None:
+        if self._is_renewing:
+            self._stream.write("\r\x1b[K")
+            self._is_renewing = False
+        self._stream.write(f"{text}\n")
+        self._stream.flush()

@@ -1,0 +1,60 @@
+"""What a study came to, shown: as text, as one JSON object, as a page, or as a sentence."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from dbdyno.answers.answer import Trials
+from dbdyno.answers.answering import Answers, answered, verdict
+from dbdyno.cli.output import print_aside, print_json, print_result
+from dbdyno.errors import DbdynoError
+from dbdyno.model.study import StudyRecord
+from dbdyno.report.study import render_study_html
+from dbdyno.report.study_object import study_object
+from dbdyno.report.study_text import render_study_text
+from dbdyno.run.tools import engine_tools
+from dbdyno.study.trials import lost_runs, trials_of
+
+
+def show_study(record: StudyRecord, *, as_json: bool) -> None:
+    """All of it, for people or for programs."""
+    trials, answers = _answered(record)
+    if as_json:
+        print_json(study_object(trials, answers))
+    else:
+        print_result(render_study_text(trials, answers).rstrip())
+
+
+def show_verdict(record: StudyRecord, *, as_json: bool) -> None:
+    """The sentence that answers the question, and what speaks against relying on it."""
+    claim = verdict(_answered(record)[1])
+    if as_json:
+        told = {"study": record.study_id, "verdict": claim.sentence, "told": claim.told}
+        print_json({**told, "doubt": claim.doubt})
+        return
+    print_result(claim.sentence)
+    if claim.doubt:
+        print_result(f"Doubt: {claim.doubt}")
+
+
+def write_study_html(record: StudyRecord, path: Path) -> None:
+    """Writes the page; its folder must be there."""
+    page = render_study_html(*_answered(record))
+    try:
+        path.write_text(page, encoding="utf-8")
+    except OSError as error:
+        raise DbdynoError(
+            "report_unwritable",
+            f"cannot write {path}: {error.strerror or error}",
+            f"The study is kept: dbdyno study report {record.study_id} -o FILE",
+        ) from error
+
+
+def _answered(record: StudyRecord) -> tuple[Trials, Answers]:
+    _tell_lost(lost_runs(record))
+    trials = trials_of(record, engine_tools().histograms)
+    return trials, answered(trials)
+
+
+def _tell_lost(runs: Sequence[str]) -> None:
+    if runs:
+        print_aside(f"{len(runs)} runs of it were removed, and are missing here: {runs[0]} …")

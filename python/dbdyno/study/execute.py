@@ -1,0 +1,124 @@
+"""Runs what is left of a study, turn after turn, and keeps the result of each at once.
+
+However it ends, the folder says what was done: a turn that was not kept is made again, one
+that was kept never is.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from dbdyno.errors import DbdynoError
+from dbdyno.model.study import StudyRecord, Turn, TurnResult
+from dbdyno.run.tools import Tools
+from dbdyno.store.studies import SCRIPTS, StudyWriter, keep_rates
+from dbdyno.study.asking import Asked, ask
+from dbdyno.study.clocks import Clock, now
+from dbdyno.study.lock import machine_held
+from dbdyno.study.observer import StudyObserver
+from dbdyno.study.plan import DRAIN_S, connections_of
+from dbdyno.study.rates import Rates, measured_turn, prepare_s
+from dbdyno.study.turn import Bench, make_turn
+from dbdyno.study.workshop import Workshop
+
+
+def execute(
+    writer: StudyWriter,
+    tools: Tools,
+    observer: StudyObserver,
+    rates: Rates,
+    clock: Clock = now,
+) -> StudyRecord:
+    """Makes every turn that has no result yet."""
+    record = writer.record
+    asked = _asked(record, writer.folder)
+    with (
+        machine_held(record.study_id),
+        Workshop(record.spec, connections_of([*asked.values()])) as workshop,
+    ):
+        bench = Bench(record.study_id, workshop, tools, observer, clock)
+        return _Session(writer, bench, asked, rates).made()
+
+
+def turns_left(record: StudyRecord) -> list[Turn]:
+    """Those that have no result."""
+    done = {result.turn.number for result in record.results}
+    return [turn for turn in record.turns if turn.number not in done]
+
+
+def _asked(record: StudyRecord, folder: Path) -> dict[str, Asked]:
+    return {point.key: ask(point, folder / SCRIPTS) for point in record.points}
+
+
+class _Session:
+    """The turns that one process makes of a study."""
+
+    def __init__(
+        self, writer: StudyWriter, bench: Bench, asked: dict[str, Asked], rates: Rates
+    ) -> None:
+        self._writer = writer
+        self._bench = bench
+        self._asked = asked
+        self._rates = rates
+
+    def made(self) -> StudyRecord:
+        """All turns; whatever stops them is noted in the record first."""
+        self._save(replace(self._record, status="running", stopped=None))
+        left = turns_left(self._record)
+        self._bench.observer.begins(self._record, self._left_s(left))
+        try:
+            for place, turn in enumerate(left):
+                self._make(turn, left[place:])
+        except KeyboardInterrupt:
+            self._stop("interrupted", "it was interrupted", "")
+            raise
+        except DbdynoError as error:
+            self._stop(error.code, error.message, error.hint)
+            raise self._resumable(error) from error
+        self._save(replace(self._record, status="done"))
+        return self._record
+
+    @property
+    def _record(self) -> StudyRecord:
+        return self._writer.record
+
+    def _make(self, turn: Turn, left: Sequence[Turn]) -> None:
+        observer = self._bench.observer
+        observer.turn_begins(turn, self._left_s(left))
+        result = make_turn(self._bench, turn, self._asked[turn.point])
+        self._save(replace(self._record, results=[*self._record.results, result]))
+        self._learn(result)
+        observer.turn_ends(result, self._left_s(left[1:]))
+
+    def _save(self, record: StudyRecord) -> None:
+        self._writer.save(record)
+
+    def _learn(self, result: TurnResult) -> None:
+        """A turn that went well tells how long the next will take."""
+        asked = self._asked[result.turn.point]
+        if result.status == "done" and asked.is_private:
+            spent = result.spent
+            learnt = measured_turn(asked, spent.prepare_s, spent.other_s, self._rates)
+            self._rates = replace(self._rates, **learnt)
+            keep_rates(learnt)
+
+    def _left_s(self, left: Sequence[Turn]) -> float:
+        return sum(map(self._turn_s, left))
+
+    def _turn_s(self, turn: Turn) -> float:
+        asked = self._asked[turn.point]
+        prepared_s = prepare_s(asked, self._rates) if asked.is_private else 0
+        return prepared_s + (asked.run_s or 0) + DRAIN_S + self._rates.other_s
+
+    def _stop(self, code: str, message: str, hint: str) -> None:
+        stopped = {"code": code, "message": message, "hint": hint}
+        interrupted = replace(self._record, status="interrupted", stopped=stopped)
+        try:
+            self._save(interrupted)
+        except DbdynoError:
+            self._bench.observer.say("the reason could not be written; what was measured is kept")
+
+    def _resumable(self, error: DbdynoError) -> DbdynoError:
+        hint = f"{error.hint} Go on with: dbdyno study resume {self._record.study_id}".strip()
+        return DbdynoError(error.code, f"stopped: {error.message}", hint, exit_code=2)

@@ -1,0 +1,67 @@
+"""One study at a time on a machine: two would measure each other.
+
+The lock lies in the folder for temporary files, which all users share. The kernel gives it
+back however its holder dies.
+"""
+
+import fcntl
+import json
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from dbdyno.errors import DbdynoError
+from dbdyno.home import unwritable
+
+NAME = "dbdyno-study.lock"
+
+
+@contextmanager
+def machine_held(study_id: str) -> Iterator[None]:
+    """Within the block no other study runs on this machine; refused when one does."""
+    path = Path(tempfile.gettempdir()) / NAME
+    descriptor = _opened(path)
+    try:
+        _take(descriptor, path)
+        _leave_name(descriptor, study_id)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _opened(path: Path) -> int:
+    """Another user's file can be locked, though not written."""
+    try:
+        return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o644)
+    except PermissionError:
+        return os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except OSError as error:
+        raise unwritable(path, error) from error
+
+
+def _take(descriptor: int, path: Path) -> None:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        raise DbdynoError(
+            "study_running",
+            f"{_holder(path)} is running on this machine, and two would measure each other",
+            "Wait for it, or stop it: what it has measured so far stays, and it can be resumed.",
+        ) from error
+
+
+def _leave_name(descriptor: int, study_id: str) -> None:
+    with suppress(OSError):  # it is another user's file: the lock holds all the same
+        os.ftruncate(descriptor, 0)
+        os.write(descriptor, json.dumps({"study": study_id, "process": os.getpid()}).encode())
+
+
+def _holder(path: Path) -> str:
+    """The study that holds the lock, as far as it could leave its name."""
+    try:
+        told = json.loads(path.read_text())
+        return f"the study {told['study']} (process {told['process']})"
+    except (OSError, ValueError, KeyError, TypeError):
+        return "another study"

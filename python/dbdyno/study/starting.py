@@ -1,0 +1,93 @@
+"""A study's folder, made new or opened again: what is asked must be what was asked."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from dbdyno.errors import DbdynoError
+from dbdyno.model.study import StudyRecord, StudySpec
+from dbdyno.store.studies import (
+    StudyWriter,
+    make_study,
+    new_study_id,
+    read_study_record,
+)
+from dbdyno.study.asking import script_texts
+from dbdyno.study.clocks import now
+from dbdyno.study.file import text_of
+from dbdyno.study.matrix import points_of
+from dbdyno.study.order import turns_of
+from dbdyno.study.spec import Overrides, read_study
+
+
+def begin_study(path: Path, spec: StudySpec, overrides: Overrides) -> StudyWriter:
+    """The folder of a new study, with nothing done yet."""
+    points = points_of(spec)
+    record = StudyRecord(
+        study_id=new_study_id(spec.name),
+        spec=spec,
+        points=points,
+        turns=turns_of(points, spec.repeats, spec.seed),
+        started_at=now().text,
+        source=str(path.absolute()),
+        overrides=msgspec.to_builtins(overrides),
+    )
+    scripts = script_texts([point.words for point in points])
+    return StudyWriter(make_study(record, text_of(path), scripts), record)
+
+
+def reopen_study(folder: Path) -> StudyWriter:
+    """A study to go on with; refused when its file says something else by now."""
+    record = read_study_record(folder)
+    if record.status == "done":
+        raise DbdynoError(
+            "study_done",
+            f"{record.study_id} is done: all {len(record.turns)} turns were made",
+            f"dbdyno study report {record.study_id}, or dbdyno study run for another.",
+        )
+    _refuse_edited(record)
+    return StudyWriter(folder, record)
+
+
+def differences(before: Any, after: Any, where: str = "") -> Iterator[str]:
+    """What differs between two specifications, each by its key."""
+    if isinstance(before, Mapping) and isinstance(after, Mapping):
+        for key in dict.fromkeys([*before, *after]):
+            place = f"{where}.{key}" if where else str(key)
+            yield from differences(before.get(key), after.get(key), place)
+    elif isinstance(before, list) and isinstance(after, list) and len(before) == len(after):
+        for index, (old, new) in enumerate(zip(before, after, strict=True)):
+            yield from differences(old, new, f"{where}[{_label(old, index)}]")
+    elif before != after:
+        yield f"{where}: {_told(before)} → {_told(after)}"
+
+
+def _refuse_edited(record: StudyRecord) -> None:
+    """A study whose file is gone is gone on with as it was asked."""
+    path = Path(record.source)
+    if not path.is_file():
+        return
+    overrides = msgspec.convert(record.overrides, Overrides)
+    asked = msgspec.to_builtins(read_study(path, record.spec.size, overrides))
+    changed = list(differences(msgspec.to_builtins(record.spec), asked))
+    if changed:
+        raise DbdynoError(
+            "study_edited",
+            f"{path.name} was edited since {record.study_id} began: {'; '.join(changed)}",
+            "Its runs could not be compared with further ones. Put the file back, or begin anew: "
+            f"dbdyno study run {path}",
+        )
+
+
+def _label(element: Any, index: int) -> str:
+    """A list's element by its name, where it has one."""
+    return str(element.get("name", index)) if isinstance(element, Mapping) else str(index)
+
+
+def _told(value: Any) -> str:
+    if value is None:
+        return "nothing"
+    text = msgspec.json.encode(value).decode()
+    return text if len(text) <= 80 else f"{text[:77]}…"

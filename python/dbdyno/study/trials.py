@@ -1,0 +1,40 @@
+"""A study's runs read back: all that its answers are made from."""
+
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+from dbdyno.answers.answer import Trial, Trials
+from dbdyno.explain.case import Case
+from dbdyno.model.recording import Histograms
+from dbdyno.model.study import StudyRecord
+from dbdyno.store import Run, StoreError, runs_folder
+
+
+def trials_of(study: StudyRecord, histograms: Histograms) -> Trials:
+    """The runs that ended well enough to count, in the order in which they were made."""
+    return Trials(study=study, trials=[*_trials(study, histograms)])
+
+
+def lost_runs(study: StudyRecord) -> list[str]:
+    """Runs that were made and are no longer there."""
+    runs = [result.run_id for result in study.results if result.status == "done"]
+    return [run_id for run_id in runs if not (runs_folder() / run_id).is_dir()]
+
+
+def _trials(study: StudyRecord, histograms: Histograms) -> Iterator[Trial]:
+    levels = {point.key: point.levels for point in study.points}
+    for result in study.results:
+        if result.status != "done":
+            continue
+        try:
+            found = Run(runs_folder() / result.run_id)
+        except (StoreError, OSError):
+            continue  # it was removed or damaged: the others still tell what they tell
+        point = levels[result.turn.point]
+        load = partial(_case, found.folder, histograms)
+        yield Trial(point, result.turn.block, found.record, load)
+
+
+def _case(folder: Path, histograms: Histograms) -> Case:
+    return Case(Run(folder).recording(), histograms)

@@ -1,0 +1,128 @@
+"""One turn of a study: a server made ready, a run, and what became of it.
+
+Whatever goes wrong with the point is kept as its result: a server that will not start with a
+variant is an outcome of the study. What would go wrong with every further turn (a full disk)
+stops the study instead, and so does its user.
+"""
+
+import errno
+from dataclasses import dataclass, replace
+from typing import Any
+
+from dbdyno.errors import DbdynoError
+from dbdyno.home import home
+from dbdyno.host.disk import free_bytes
+from dbdyno.model.record import RunRecord
+from dbdyno.model.study import Turn, TurnResult
+from dbdyno.run.options import RunOptions
+from dbdyno.run.runner import run
+from dbdyno.run.tools import Tools
+from dbdyno.study.asking import Asked
+from dbdyno.study.clocks import Clock, told_jumps
+from dbdyno.study.fitting import gigabytes
+from dbdyno.study.observer import StudyObserver
+from dbdyno.study.watching import TurnWatch
+from dbdyno.study.workshop import Workshop
+
+# The tags of a study's runs.
+STUDY, POINT, BLOCK = "study", "point", "block"
+
+DISK_SPARE_BYTES = 100_000_000
+NO_SPACE = "no space left"
+STOPPING_CODES = frozenset({"disk_full", "not_writable", "home_unwritable"})
+
+
+@dataclass(frozen=True)
+class Bench:
+    """What every turn of a study is made with."""
+
+    study_id: str
+    workshop: Workshop
+    tools: Tools
+    observer: StudyObserver
+    clock: Clock
+
+
+def make_turn(bench: Bench, turn: Turn, asked: Asked) -> TurnResult:
+    """Makes the turn; raises what stops the study."""
+    _refuse_full_disk(asked.data_bytes)
+    watch = TurnWatch(bench.observer, bench.clock)
+    try:
+        outcome = _outcome(_measured(bench, turn, asked, watch))
+    except Exception as error:  # a defect of ours, too, must not end a study of many hours
+        outcome = {"status": "failed", "error": _error(error)}
+    _refuse_no_space(outcome)
+    ending_s = _end(bench, failed=outcome["status"] == "failed")
+    end = bench.clock()
+    return TurnResult(
+        turn=turn,
+        began_at=watch.begin.text,
+        spent=watch.spent(end, ending_s),
+        notes=[*bench.workshop.notes, *told_jumps(watch.begin, end)],
+        **outcome,
+    )
+
+
+def tagged(options: RunOptions, study_id: str, turn: Turn) -> RunOptions:
+    """The options with the turn's seed, and tags by which its run is found again."""
+    tags = ((STUDY, study_id), (POINT, turn.point), (BLOCK, str(turn.block)))
+    return replace(options, seed=turn.seed, tags=(*options.tags, *tags))
+
+
+def _measured(bench: Bench, turn: Turn, asked: Asked, watch: TurnWatch) -> RunRecord:
+    server = bench.workshop.server_for(asked, turn.block)
+    options = tagged(asked.options, bench.study_id, turn)
+    return run(asked.items, options, bench.tools, watch, server).record
+
+
+def _outcome(record: RunRecord) -> dict[str, Any]:
+    """What a run's end means for its turn."""
+    if record.status == "interrupted":
+        raise KeyboardInterrupt
+    told: dict[str, Any] = {"run_id": record.run_id, "status": "done"}
+    if record.status == "done" and record.valid:
+        return told
+    failures = [f"{failure.count} × {failure.message}" for failure in record.failures]
+    message = "; ".join([*record.invalid_reasons, *failures]) or "the run failed"
+    error = {"code": "run_failed", "message": message, "hint": f"dbdyno report {record.run_id}"}
+    status = "invalid" if record.status == "done" else "failed"
+    return {**told, "status": status, "error": error}
+
+
+def _error(error: Exception) -> dict[str, str]:
+    """Why there is no run, in words; what is not the point's own fault stops the study."""
+    if isinstance(error, DbdynoError):
+        if error.code in STOPPING_CODES:
+            raise error
+        return {"code": error.code, "message": error.message, "hint": error.hint}
+    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+        raise _disk_full(error.strerror or str(error)) from error
+    message = f"{type(error).__name__}: {error}"
+    return {"code": "unexpected", "message": message, "hint": "This is a defect of dbdyno."}
+
+
+def _end(bench: Bench, *, failed: bool) -> float:
+    """Seconds that the server's end took; one that failed is not gone on with."""
+    begin = bench.clock()
+    if failed:
+        bench.workshop.release()
+    else:
+        bench.workshop.end_turn()
+    return bench.clock().steady - begin.steady
+
+
+def _refuse_full_disk(data_bytes: int) -> None:
+    free, needed = free_bytes(home()), data_bytes + DISK_SPARE_BYTES
+    if free < needed:
+        raise _disk_full(f"the next turn needs {gigabytes(needed)}, and {gigabytes(free)} are free")
+
+
+def _refuse_no_space(outcome: dict[str, Any]) -> None:
+    """A turn that met a full disk says nothing about its point."""
+    message = (outcome.get("error") or {}).get("message", "")
+    if NO_SPACE in message.lower():
+        raise _disk_full(message)
+
+
+def _disk_full(message: str) -> DbdynoError:
+    return DbdynoError("disk_full", message, "Free some space, then go on.", exit_code=2)

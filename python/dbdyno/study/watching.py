@@ -1,0 +1,39 @@
+"""Takes note of when a turn's load began and ended, on its way to whoever watches."""
+
+from dbdyno.model.frame import Interval, Started
+from dbdyno.model.plan import Plan
+from dbdyno.model.study import Spent
+from dbdyno.run.observer import Observer
+from dbdyno.study.clocks import Clock, Instant
+
+
+class TurnWatch:
+    """An observer of one run that keeps its times."""
+
+    def __init__(self, observer: Observer, clock: Clock) -> None:
+        self._observer = observer
+        self._clock = clock
+        self.begin = clock()
+        self._load_begin: Instant | None = None
+        self._load_end: Instant | None = None
+        self.say = observer.say
+        self.loading = observer.loading
+
+    def started(self, plan: Plan, started: Started) -> None:
+        """Preparation ends here."""
+        self._load_begin = self._load_end = self._clock()
+        self._observer.started(plan, started)
+
+    def interval(self, interval: Interval) -> None:
+        """The load lasts at least until here."""
+        self._load_end = self._clock()
+        self._observer.interval(interval)
+
+    def spent(self, end: Instant, ending_s: float) -> Spent:
+        """Where the time went; ``ending_s`` of it ended the server."""
+        whole_s = end.steady - self.begin.steady
+        if self._load_begin is None or self._load_end is None:
+            return Spent(prepare_s=whole_s)
+        prepare_s = self._load_begin.steady - self.begin.steady + ending_s
+        run_s = self._load_end.steady - self._load_begin.steady
+        return Spent(prepare_s=prepare_s, run_s=run_s, other_s=whole_s - prepare_s - run_s)
