@@ -5,6 +5,7 @@ is, so that stands beside it.
 """
 
 from collections.abc import Mapping, Sequence
+from statistics import median
 from typing import Any
 
 from dbdyno.answers.answer import Answer, Answered, Claim, TableOf, Trial, Trials
@@ -91,7 +92,7 @@ def _cells(among: Sequence[Trial]) -> tuple[str, ...]:
 
 
 def _length_words(among: Sequence[Trial]) -> str:
-    lengths = (trial.case.recording.plan["interval_ns"] / 1e9 for trial in among)
+    lengths = (median(trial.timeline.seconds) for trial in among)
     return ", ".join(dict.fromkeys(seconds(length) for length in lengths))
 
 

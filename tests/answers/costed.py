@@ -1,0 +1,54 @@
+"""Costs and facts given to the runs of a made-up study."""
+
+from collections.abc import Callable, Mapping
+
+import msgspec
+
+from dbdyno.answers.answer import Trial, Trials
+from dbdyno.explain.case import Case
+from dbdyno.model.record import CostRecord
+from dbdyno.model.telemetry import IndexFacts, ServerFacts, TableFacts
+from tests.store import hdr
+
+Costs = Mapping[str, float]
+
+
+def costed(trials: Trials, costs_of: Callable[[Mapping[str, str]], Costs], **changes) -> Trials:
+    """The same runs, each with what a transaction cost at its levels, ± 1 ‰ by block."""
+    return msgspec.structs.replace(
+        trials, trials=[_costed(trial, costs_of(trial.point), changes) for trial in trials.trials]
+    )
+
+
+def _costed(trial: Trial, costs: Costs, changes) -> Trial:
+    luck = 1 + 0.001 * (trial.block % 3)
+    record = msgspec.structs.replace(
+        trial.record,
+        costs=[
+            CostRecord(
+                id=name, title=name, unit="", side="server", value=value * luck, low=None, high=None
+            )
+            for name, value in costs.items()
+        ],
+        **changes,
+    )
+    recording = msgspec.structs.replace(trial.case.recording, record=record)
+    return Trial(trial.point, trial.block, record, lambda: Case(recording, hdr.HISTOGRAMS))
+
+
+def facts(name="tbl", *, rows=1e6, size=8_192_000, index_size=819_200, row_bytes=100.0, **settings):
+    """A server with one table and its primary key."""
+    key = IndexFacts(
+        name=f"{name}_pkey", columns=("id",), is_unique=True, is_primary=True, bytes=index_size
+    )
+    table = TableFacts(
+        name=name,
+        rows=rows,
+        bytes=size,
+        pages=size // 8192,
+        fillfactor=100,
+        row_bytes=row_bytes,
+        columns=("id", "info"),
+        indexes=(key,),
+    )
+    return ServerFacts(settings={k: str(v) for k, v in settings.items()}, tables=(table,))

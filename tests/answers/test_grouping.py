@@ -1,0 +1,62 @@
+"""Runs brought together: pairs, levels in the file's order, means with intervals."""
+
+import pytest
+
+from dbdyno.analysis.effect import Ratio
+from dbdyno.answers.grouping import (
+    by_level,
+    chosen,
+    interval_words,
+    over_runs,
+    pairs,
+    ratio_of,
+    throughput,
+    times_of,
+    varied,
+)
+from tests.answers.made import factor, spec, study
+
+
+@pytest.fixture
+def trials():
+    made = spec(factor("clients", 16, 4), factor("engine", "a", "b"), repeats=3)
+    return study(made, lambda at: 1000.0 * (2 if at["engine"] == "b" else 1), noise=0.0)
+
+
+def test_levels_come_in_the_order_of_the_file(trials):
+    assert list(by_level(trials, trials.trials, "clients")) == ["16", "4"]
+    assert list(by_level(trials, chosen(trials, {"clients": 4}), "clients")) == ["4"]
+
+
+def test_a_factor_that_stands_still_is_not_varied(trials):
+    assert varied(trials, trials.trials) == ["clients", "engine"]
+    assert varied(trials, chosen(trials, {"clients": "4"})) == ["engine"]
+
+
+def test_pairs_are_of_one_block_and_equal_elsewhere(trials):
+    found = pairs(trials.trials, "engine", "a", "b")
+    assert len(found) == 6
+    for before, after in found:
+        assert (before.block, before.point["clients"]) == (after.block, after.point["clients"])
+
+
+def test_a_run_whose_counterpart_failed_is_in_no_pair(trials):
+    assert len(pairs(trials.trials[1:], "engine", "a", "b")) == 5
+
+
+def test_a_ratio_is_over_pairs_that_know_the_number(trials):
+    assert ratio_of(pairs(trials.trials, "engine", "a", "b"), throughput).value == pytest.approx(2)
+    assert ratio_of(pairs(trials.trials, "engine", "a", "b"), lambda _: None) is None
+
+
+def test_means_over_runs_have_the_interval_between_runs():
+    found = over_runs([1.0, 4.0], lambda value: value)
+    assert found.value == pytest.approx(2)
+    assert found.low < 1
+
+
+def test_intervals_that_tell_nothing_are_not_written_out():
+    assert interval_words(Ratio(5.0, 4.0, 6.0)) == "5 (4 to 6)"
+    assert interval_words(Ratio(5.0, 0.01, 9000.0)) == "5 (too few runs for an interval)"
+    assert interval_words(Ratio(5.0, None, None)) == "5"
+    assert times_of(Ratio(5.0, None, None)) == "5 times (one pair, no interval)"

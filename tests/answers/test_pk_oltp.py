@@ -1,0 +1,159 @@
+"""What is concluded of one-row transactions, from runs with known effects."""
+
+import numpy as np
+import pytest
+
+from dbdyno.answers.registry import all_answers
+from tests.answers.costed import costed, facts
+from tests.answers.made import factor, spec, study
+from tests.support.recordings import MadeRun
+
+FPW = factor("full_page_writes", "on", "off")
+
+
+def answered(name, trials, **options):
+    return all_answers()[name].answer(trials, options)
+
+
+def of_full_page_writes(*, noise, repeats=3):
+    """Images are nine tenths of the WAL, and cost a tenth of the throughput."""
+    made = spec(FPW, repeats=repeats)
+    trials = study(
+        made, lambda at: 9000.0 if at["full_page_writes"] == "on" else 10_000.0, noise=noise
+    )
+    return costed(
+        trials,
+        lambda at: (
+            {"wal_bytes": 2000, "wal_full_page_bytes": 1800, "wal_record_bytes": 200}
+            if at["full_page_writes"] == "on"
+            else {"wal_bytes": 200, "wal_record_bytes": 200}
+        ),
+    )
+
+
+def test_bytes_tell_the_effect_where_throughput_cannot():
+    found = answered("full-page-writes", of_full_page_writes(noise=0.3))
+    (claim,) = found.claims
+    assert claim.told
+    assert claim.effect == pytest.approx(10)
+    assert "although throughput cannot tell" in claim.sentence
+    assert "90 % of it are images" in claim.sentence.replace("\u202f", " ")
+    assert "more pairs" in claim.doubt
+
+
+def test_throughput_that_tells_is_said_beside_it():
+    (claim,) = answered("full-page-writes", of_full_page_writes(noise=0.001)).claims
+    assert "although" not in claim.sentence
+    assert "worse" in claim.doubt
+
+
+def test_a_single_pair_tells_nothing():
+    (claim,) = answered("full-page-writes", of_full_page_writes(noise=0.0, repeats=1)).claims
+    assert not claim.told
+
+
+def test_without_both_levels_it_says_what_is_missing():
+    trials = study(spec(FPW, repeats=2), lambda _: 1000.0)
+    assert "whose WAL was counted" in answered("full-page-writes", trials).missing
+
+
+def checkpointed(_levels=None, *, with_dip=True):
+    """Ninety seconds with a checkpoint at the fortieth: ten times the WAL and half the rate."""
+    after = np.zeros(90, dtype=bool)
+    after[40:48] = with_dip
+    ok = np.where(after, 500.0, 1000.0) + 3 * np.tile([1.0, -1.0], 45)
+    run = MadeRun(ok, seconds=90, warmup=0)
+    wal = np.where(np.arange(90) < 40, 200.0, 2000.0) * ok
+    images = np.where(np.arange(90) < 40, 0.0, 0.25) * ok
+    run.counters("pg_stat_wal", {"wal_bytes": wal, "wal_records": ok, "wal_fpi": images})
+    run.counters("pg_stat_checkpointer", {"num_timed": (np.arange(90) == 40).astype(float)})
+    run.log(40.0, "checkpoint_start", reason="time")
+    run.log(60.0, "checkpoint_end", total_s=20.0, write_s=19.0, sync_s=0.5)
+    return run
+
+
+def of_checkpoints(**shape):
+    trials = study(spec(FPW, repeats=2), lambda _: 1000.0, run_of=lambda _: checkpointed(**shape))
+    return costed(trials, lambda _: {"wal_bytes": 1000}, duration_s=90.0)
+
+
+def test_checkpoints_are_told_by_wal_and_by_dip():
+    length, wal, dip = answered("checkpoint-dips", of_checkpoints()).claims
+    assert length.sentence == "4 of 4 runs held a whole checkpoint."
+    assert wal.told
+    assert wal.effect == pytest.approx(10, rel=0.01)
+    assert "0 of its pages were written whole before, 0.25 after" in wal.sentence
+    assert dip.told
+    assert dip.effect == pytest.approx(-0.5, abs=0.01)
+    assert dip.evidence["length_s"] == 8
+
+
+def test_a_checkpoint_without_a_dip_is_not_given_one():
+    *_, dip = answered("checkpoint-dips", of_checkpoints(with_dip=False)).claims
+    assert not dip.told
+    assert "None of 4 checkpoints" in dip.sentence
+
+
+def test_runs_that_only_read_are_not_asked_for_checkpoints():
+    trials = costed(of_checkpoints(), lambda _: {"wal_bytes": 0.1})
+    assert answered("checkpoint-dips", trials).missing
+
+
+def test_runs_without_a_checkpoint_are_said_to_lack_one():
+    def bare(_levels):
+        return MadeRun(1000, seconds=10).read("pg_stat_checkpointer")
+
+    trials = study(spec(FPW, repeats=2), lambda _: 1000.0, run_of=bare)
+    (length,) = answered("checkpoint-dips", costed(trials, lambda _: {"wal_bytes": 200})).claims
+    assert length.sentence == "0 of 4 runs held a whole checkpoint."
+    assert "no checkpoint slows" in length.doubt
+
+
+def test_events_are_drawn_into_the_curve():
+    found = answered("throughput-over-time", of_checkpoints(), by="full_page_writes")
+    on, off = found.shown
+    assert on.title == "Throughput over time, full_page_writes on"
+    assert [(span.kind, span.begin_s, span.end_s) for span in off.spans] == [("checkpoint", 40, 60)]
+    assert len(on.series[0].x) == 90
+    assert "1 checkpoints" in on.summary
+
+
+def test_hot_updates_and_growth_are_counted():
+    def updating(_levels):
+        run = MadeRun(100, seconds=10)
+        updates = {"n_tup_upd": 100, "n_tup_hot_upd": 98, "autovacuum_count": 0}
+        run.counters("pg_stat_user_tables", updates, of="tbl")
+        return run.facts(facts(), facts(size=8_601_600))
+
+    trials = study(spec(FPW, repeats=2), lambda _: 100.0, run_of=updating)
+    on, _off = answered("hot-and-growth", trials).claims
+    said = on.sentence.replace("\u202f", " ")
+    assert said.startswith("on: 98 % of 2 000 updates were HOT")
+    assert "(+5 %)" in said
+    assert "indexes unchanged at 800 KiB" in said
+
+
+def test_averages_stand_beside_the_lowest_and_highest_interval():
+    trials = study(spec(FPW, repeats=2), lambda _: 1000.0, noise=0.0)
+    found = answered("extremes", trials, by="full_page_writes")
+    on, _off = found.claims
+    assert "its intervals from 900 to 1\u202f100" in on.sentence
+    (table,) = found.shown
+    assert table.rows[0][-1] == "90\u202f%"
+
+
+def test_what_is_smaller_here_is_said():
+    def run(_levels):
+        return MadeRun(1000, seconds=5, clients=4).facts(facts(checkpoint_timeout=30))
+
+    trials = study(spec(FPW), lambda _: 1000.0, run_of=run, duration_s=5.0)
+    found = answered(
+        "scaled-down",
+        trials,
+        published={"rows": "50 million", "clients": "26", "checkpoint_timeout": "10 min"},
+    )
+    (claim,) = found.claims
+    said = claim.sentence.replace("\u202f", " ")
+    assert "rows 1 000 000 (published: 50 million)" in said
+    assert "clients 4 (published: 26)" in said
+    assert "checkpoint_timeout 30 s (published: 10 min)" in said
