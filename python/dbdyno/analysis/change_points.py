@@ -12,8 +12,8 @@ of a whole run, with an exact limit; here a dip in the middle is found too.
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dbdyno.analysis.energy import most_unlike
 from dbdyno.analysis.estimate import Series, autocorrelation_time
 
 SEGMENT_MIN = 3
@@ -22,8 +22,6 @@ SAMPLES_MAX = 600
 # exceeded by chance in fewer than one of 100, in one of 50 where neighbours resemble each
 # other (φ = 0.5): the tests count.
 _LIMIT = 25.0
-
-Matrix = NDArray[np.float64]
 
 
 def change_points(series: Series, shortest: int = SEGMENT_MIN) -> list[int]:
@@ -47,42 +45,12 @@ def _divide(series: Series, offset: int) -> list[int]:
     """
     if len(series) < 2 * SEGMENT_MIN:
         return []
-    place, end = _most_unlike(series)
+    place, end = most_unlike(series, SEGMENT_MIN)
     if _strength(series[:place], series[place:end]) <= _LIMIT:
         return []
     before = _divide(series[:place], offset)
     after = _divide(series[place:], offset + place)
     return [*before, offset + place, *after]
-
-
-def _most_unlike(series: Series) -> tuple[int, int]:
-    """The place and end that divide the beginning of the series into the two most unlike parts.
-
-    The largest Q = p(k − p)/k · (2·E|X − Y| − E|X − X′| − E|Y − Y′|) of X = the samples before
-    p and Y = those from p to k: with an end k before the series' own a dip is not hidden by
-    what follows it.
-    """
-    samples = len(series)
-    sums = np.zeros((samples + 1, samples + 1))
-    distances = np.abs(series[:, None] - series[None, :])
-    sums[1:, 1:] = distances.cumsum(axis=0).cumsum(axis=1)
-    place = np.arange(SEGMENT_MIN, samples - SEGMENT_MIN + 1)[:, None]
-    end = np.arange(2 * SEGMENT_MIN, samples + 1)[None, :]
-    statistic = _unlikeness(sums, place, end)
-    row, column = divmod(int(statistic.argmax()), statistic.shape[1])
-    return int(place[row, 0]), int(end[0, column])
-
-
-def _unlikeness(sums: Matrix, place: NDArray[np.int64], end: NDArray[np.int64]) -> Matrix:
-    """Q of all pairs of a place and an end; −1 where the second part would be too short."""
-    first, second = place, np.maximum(end - place, SEGMENT_MIN)
-    before, until = sums[place, place], sums[end, end]
-    across = sums[place, end] - before
-    after = until - before - 2 * across
-    energy = 2 * across / (first * second)
-    energy = energy - before / (first * (first - 1)) - after / (second * (second - 1))
-    statistic = first * second / (first + second) * energy
-    return np.where(end - place >= SEGMENT_MIN, statistic, -1.0)
 
 
 def _without_short(places: list[int], samples: int, shortest: float) -> list[int]:

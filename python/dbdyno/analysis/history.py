@@ -1,0 +1,189 @@
+"""Where the level of a metric changed over runs of one kind, and which costs moved with it.
+
+Otava's method (Fleming et al., *Hunter: Using Change Point Detection to Hunt for Performance
+Regressions*, ICPE 2023): E-divisive in windows of thirty runs, so that the distant past does
+not hide what happened lately; a t-test in place of permutations, so that the same history
+always has the same changes; first a lenient limit, for a change beside another looks weak until
+both are known, then all that do not stand out between their neighbours are dropped, the weakest
+first. On logarithms, since a change is a ratio.
+
+Months lie between runs: no two are a pair, and what an upgrade of the machine changed is found
+like any other change.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from msgspec import Struct
+
+from dbdyno.analysis.effect import holm, unpaired_effect
+from dbdyno.analysis.energy import most_unlike
+from dbdyno.analysis.estimate import Series
+from dbdyno.analysis.laws import student_p
+from dbdyno.analysis.metrics import USUAL, is_cost, metrics_of
+from dbdyno.model.comparison import Metric
+from dbdyno.model.record import RunRecord
+
+WINDOW_RUNS = 30
+CHANGE_MIN = 0.01
+_SEGMENT_MIN = 2
+_WEAK_P = 0.01
+# At Otava's 0.001 one level history of a hundred runs in twenty has a change; at this one in
+# forty has, and the changes that the tests make are found as before.
+_STRONG_P = 0.0003
+_ALPHA = 0.05
+
+
+class Moved(Struct, frozen=True, kw_only=True):
+    """A cost whose level changed together with a metric's, with its 95 % interval."""
+
+    id: str
+    title: str
+    ratio: float
+    low: float
+    high: float
+
+
+class Change(Struct, frozen=True, kw_only=True):
+    """The level is another from the run at ``index`` on; levels are geometric means."""
+
+    index: int
+    before: float
+    after: float
+    ratio: float
+    p: float
+    moved: tuple[Moved, ...]
+    """Costs that moved at the same run, the largest change first."""
+
+
+class MetricHistory(Struct, frozen=True, kw_only=True):
+    """One metric over all runs; None in those that did not measure it."""
+
+    metric: Metric
+    """As it was in the latest run that has it."""
+    values: tuple[float | None, ...]
+    changes: tuple[Change, ...]
+
+
+def history(
+    records: Sequence[RunRecord], metrics: Sequence[str] | None = None
+) -> list[MetricHistory]:
+    """Of runs of one kind, the oldest first. A metric that was 0 has no ratio and is left out."""
+    runs = [metrics_of(record) for record in records]
+    found = (_history(name, runs) for name in metrics or USUAL)
+    return [one for one in found if one is not None]
+
+
+def _history(name: str, runs: Sequence[Mapping[str, Metric]]) -> MetricHistory | None:
+    having = [place for place, run in enumerate(runs) if name in run]
+    values = np.array([runs[place][name].value for place in having])
+    if not having or values.min() <= 0:
+        return None
+    logarithms = np.log(values)
+    bounds = [0, *level_changes(logarithms), len(values)]
+    segments = zip(bounds, bounds[1:-1], bounds[2:], strict=False)
+    changes = (_change(name, runs, having, segment, logarithms) for segment in segments)
+    return MetricHistory(
+        metric=runs[having[-1]][name],
+        values=tuple(run[name].value if name in run else None for run in runs),
+        changes=tuple(change for change in changes if abs(change.ratio - 1) >= CHANGE_MIN),
+    )
+
+
+def level_changes(logarithms: Series) -> list[int]:
+    """The first element of each new level."""
+    starts = range(0, max(len(logarithms) - WINDOW_RUNS // 2, 1), WINDOW_RUNS // 2)
+    weak = {
+        start + place
+        for start in starts
+        for place in _divide(logarithms[start : start + WINDOW_RUNS])
+    }
+    return _without_weak(logarithms, sorted(weak))
+
+
+def _divide(window: Series) -> list[int]:
+    """The changes within a window, and some that are none."""
+    if len(window) < 2 * _SEGMENT_MIN:
+        return []
+    place, end = most_unlike(window, _SEGMENT_MIN)
+    if _p(window[:place], window[place:end]) > _WEAK_P:
+        return []
+    after = (place + one for one in _divide(window[place:]))
+    return [*_divide(window[:place]), place, *after]
+
+
+def _without_weak(logarithms: Series, places: list[int]) -> list[int]:
+    """Only those that stand out between their neighbours."""
+    kept = list(places)
+    while kept:
+        bounds = [0, *kept, len(logarithms)]
+        chances = [
+            _p(logarithms[begin:place], logarithms[place:end])
+            for begin, place, end in zip(bounds, kept, bounds[2:], strict=False)
+        ]
+        weakest = int(np.argmax(chances))
+        if chances[weakest] <= _STRONG_P:
+            return kept
+        del kept[weakest]
+    return kept
+
+
+def _p(before: Series, after: Series) -> float:
+    """Student's t of two samples of one variance; 1 where a part is too short to be a level."""
+    if min(len(before), len(after)) < _SEGMENT_MIN:
+        return 1.0
+    freedom = len(before) + len(after) - 2
+    squares = float(((before - before.mean()) ** 2).sum() + ((after - after.mean()) ** 2).sum())
+    error = math.sqrt(squares / freedom * (1 / len(before) + 1 / len(after)))
+    difference = float(after.mean() - before.mean())
+    if not error:
+        return 0.0 if difference else 1.0
+    return student_p(difference / error, freedom)
+
+
+def _change(
+    name: str,
+    runs: Sequence[Mapping[str, Metric]],
+    having: Sequence[int],
+    segment: tuple[int, int, int],
+    logarithms: Series,
+) -> Change:
+    begin, place, end = segment
+    before, after = logarithms[begin:place], logarithms[place:end]
+    sides = [runs[at] for at in having[begin:place]], [runs[at] for at in having[place:end]]
+    return Change(
+        index=having[place],
+        before=math.exp(before.mean()),
+        after=math.exp(after.mean()),
+        ratio=math.exp(after.mean() - before.mean()),
+        p=_p(before, after),
+        moved=tuple(one for one in _moved(*sides) if one.id != name),
+    )
+
+
+def _moved(
+    before: Sequence[Mapping[str, Metric]], after: Sequence[Mapping[str, Metric]]
+) -> list[Moved]:
+    """Costs whose levels differ by more than chance, Holm over all of them, and by enough."""
+    metrics = {name: metric for run in (*before, *after) for name, metric in run.items()}
+    tested = []
+    for name in filter(is_cost, metrics):
+        sides = [
+            np.array([run[name].value for run in side if name in run]) for side in (before, after)
+        ]
+        if all(len(side) >= _SEGMENT_MIN and side.min() > 0 for side in sides):
+            tested.append((metrics[name], unpaired_effect(*map(np.log, sides))))
+    adjusted = holm([effect.p or 0.0 for _, effect in tested])
+    moved = [
+        Moved(
+            id=metric.id,
+            title=metric.title,
+            ratio=math.exp(effect.value),
+            low=math.exp(effect.low),
+            high=math.exp(effect.high),
+        )
+        for (metric, effect), p in zip(tested, adjusted, strict=True)
+        if p < _ALPHA and abs(math.expm1(effect.value)) >= CHANGE_MIN
+    ]
+    return sorted(moved, key=lambda one: -abs(math.log(one.ratio)))
