@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dbdyno.analysis.objective import Objective, windows
+from dbdyno.analysis.objective import Objective, judged, together, windows
 from dbdyno.store import RunWriter, open_run
 from tests.store import hdr, synthetic
 
@@ -51,18 +51,29 @@ def test_failures_are_of_what_ended(recording):
 
 def test_means_of_windows_make_the_mean_of_the_run(recording):
     found = windows(recording, hdr.HISTOGRAMS, Objective(measure="mean", limit=1.0))
-    scripts = recording.tables["scripts"]
-    phase = recording.tables["intervals"]["phase"][scripts["interval"]]
-    of_run = np.average(
-        scripts["mean_ms"][phase != "warmup"], weights=scripts["count"][phase != "warmup"]
-    )
-    done = (
-        found.total
-        - windows(recording, hdr.HISTOGRAMS, Objective(measure="failures", limit=0.01)).bad
-    )
-    assert np.average(found.mean_ms, weights=done[: len(found.mean_ms)]) == pytest.approx(
-        of_run, rel=0.01
-    )
+    histograms = recording.tables["totals"]["histogram"]
+    of_all = recording.tables["totals"]["kind"] == "script_response"
+    low, high, count = hdr.HISTOGRAMS.bar_columns(hdr.HISTOGRAMS.merge(histograms[of_all].tolist()))
+    exact_ms = ((low + high) / 2 * count).sum() / count.sum() / 1e6
+    assert np.average(found.mean_ms, weights=found.total) == pytest.approx(exact_ms, rel=0.01)
+    assert found.total.sum() == count.sum()
+
+
+@pytest.mark.parametrize(
+    ("objective", "judgement"),
+    [
+        (Objective(measure="p50", limit=5.0), "met"),
+        (Objective(measure="p99", limit=0.5), "missed"),
+        (Objective(measure="mean", limit=100.0), "met"),
+        (Objective(measure="mean", limit=0.1), "missed"),
+        (Objective(measure="failures", limit=0.5), "met"),
+    ],
+)
+def test_what_is_far_from_its_limit_is_judged_by_one_run(recording, objective, judgement):
+    found = windows(recording, hdr.HISTOGRAMS, objective)
+    assert judged(objective, found, error=0.01).judgement == judgement
+    twice = together([found, found])
+    assert twice.total.sum() == 2 * found.total.sum()
 
 
 @pytest.mark.parametrize(

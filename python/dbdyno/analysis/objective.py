@@ -2,9 +2,10 @@
 
 An objective on a percentile is one on a share: *p99 below 10 ms* says that at most one in a
 hundred takes longer. A transaction that failed, or that was not done when the run ended, has not
-been done in time either. Nothing is judged here: that is :mod:`.sequential`'s business.
+been done in time either. How sure that is, :mod:`.sequential` says.
 """
 
+from collections.abc import Iterable
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 
 from dbdyno.analysis.distributions import bucket_low_ms, bucket_matrix, total_histogram
 from dbdyno.analysis.estimate import Series
+from dbdyno.analysis.sequential import Judged, judge_mean, judge_share
 from dbdyno.model.record import RunRecord
 from dbdyno.model.recording import Histograms, Recording
 from dbdyno.words import milliseconds, percent
@@ -25,7 +27,6 @@ QUANTILES: dict[Measure, float] = {
     "p99": 0.99,
     "p999": 0.999,
 }
-NAMES: dict[Measure, str] = {"p999": "p99.9"}
 _UNDONE = ("skipped", "waiting", "in_flight", "unfinished")
 
 
@@ -38,7 +39,7 @@ class Objective(Struct, frozen=True, kw_only=True):
     @property
     def name(self) -> str:
         """As people write what is measured."""
-        return NAMES.get(self.measure, self.measure)
+        return name_of(self.measure)
 
     @property
     def words(self) -> str:
@@ -63,10 +64,15 @@ class Objective(Struct, frozen=True, kw_only=True):
         return getattr(response, self.measure) if response else None
 
 
+def name_of(measure: Measure) -> str:
+    """As people write it."""
+    return "p99.9" if measure == "p999" else measure
+
+
 class Windows(Struct, frozen=True):
     """The measured intervals in which something ended: how many did, and how many of them badly.
 
-    ``mean_ms`` is what an objective on the mean is judged by instead.
+    An objective on the mean is judged by ``mean_ms`` of what was done, and knows nothing bad.
     """
 
     bad: Series
@@ -77,7 +83,9 @@ class Windows(Struct, frozen=True):
 def windows(recording: Recording, histograms: Histograms, objective: Objective) -> Windows:
     """Interval by interval."""
     done, failed, mean_ms = _ended(recording)
-    if objective.measure == "failures":
+    if objective.measure == "mean":
+        bad, total = np.zeros_like(done), done
+    elif objective.measure == "failures":
         bad, total = failed, done + failed
     else:
         undone = _undone(recording)
@@ -85,6 +93,19 @@ def windows(recording: Recording, histograms: Histograms, objective: Objective) 
         total = done + failed + undone
     kept = _is_measured(recording) & (total > 0)
     return Windows(bad[kept], total[kept], mean_ms[kept])
+
+
+def together(found: Iterable[Windows]) -> Windows:
+    """Those of several runs, one after the other."""
+    columns = zip(*((one.bad, one.total, one.mean_ms) for one in found), strict=True)
+    return Windows(*(np.concatenate(column) for column in columns))
+
+
+def judged(objective: Objective, found: Windows, error: float) -> Judged:
+    """Whether the objective is kept to, as one of the looks that the error is stated for."""
+    if objective.measure == "mean":
+        return judge_mean(found.mean_ms, found.total, objective.limit, error)
+    return judge_share(found.bad, found.total, objective.share_allowed, error)
 
 
 def _is_measured(recording: Recording) -> NDArray[np.bool_]:
@@ -98,7 +119,8 @@ def _ended(recording: Recording) -> tuple[Series, Series, Series]:
     place, number = scripts["interval"], len(intervals["interval"])
     done = np.bincount(place, scripts["count"], number)
     spent_ms = np.bincount(place, np.nan_to_num(scripts["mean_ms"]) * scripts["count"], number)
-    return done, intervals["completed_failed"].astype(float), spent_ms / np.maximum(done, 1)
+    failed = intervals["completed_failed"].astype(np.float64)
+    return done.astype(np.float64), failed, spent_ms / np.maximum(done, 1)
 
 
 def _undone(recording: Recording) -> Series:

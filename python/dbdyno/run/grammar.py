@@ -7,6 +7,7 @@ how it is written. Knows nothing of options that contradict each other.
 import re
 from typing import NamedTuple, TypeVar
 
+from dbdyno.analysis.objective import QUANTILES, Measure, Objective, name_of
 from dbdyno.model.plan import Scalar, Stage, Think
 
 _UNIT_NS = {
@@ -111,6 +112,27 @@ def percentage(text: str) -> float:
     if not 0 <= share <= 1:
         raise ValueError(f'"{text}" is not a share: write 1% or 0.01')
     return share
+
+
+_MEASURES: tuple[Measure, ...] = (*QUANTILES, "mean", "failures")
+_OBJECTIVE = re.compile(r"\s*(?P<measure>[\w.]+)\s*<=?\s*(?P<limit>[^<>=]+)", re.ASCII)
+
+
+def objective(text: str) -> Objective:
+    """What a service is to keep to: ``p99<10ms``, ``mean<2ms`` or ``failures<1%``."""
+    match = _OBJECTIVE.fullmatch(text)
+    named = {name: measure for measure in _MEASURES for name in (measure, name_of(measure))}
+    if match is None or match["measure"] not in named:
+        raise ValueError(
+            f'"{text}" is not an objective: write "p99<10ms" or "failures<1%", in quotes because '
+            f"of the shell; what can be measured is {', '.join(map(name_of, _MEASURES))}"
+        )
+    measure = named[match["measure"]]
+    is_share = measure == "failures"
+    limit = percentage(match["limit"]) if is_share else span_ns(match["limit"], "ms") / 1e6
+    if limit == 0 or (is_share and limit >= 1):
+        raise ValueError(f'"{text}" is no limit: what is to be met is above 0, failures below 100%')
+    return Objective(measure=measure, limit=limit)
 
 
 def weighted_name(text: str) -> WeightedName:

@@ -1,0 +1,113 @@
+"""A search for the highest rate that meets an objective: what is known, and which rate is next.
+
+Rates are tried downwards by halves until one is met, and from then on between the highest met
+and the lowest that was not, at their geometric mean. Each rate is tried once, so at most
+``RATES_MAX`` are ever judged: what a stated error has to be shared among.
+"""
+
+import math
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from dbdyno.analysis.objective import Objective
+from dbdyno.analysis.sequential import Judged, Judgement
+from dbdyno.model.record import RunRecord
+
+RESOLUTION = 0.05
+RATES_MAX = 12
+_FIRST = 0.7
+# Where nothing is met down to a hundredth of the capacity, no rate will do.
+_LEAST = 0.01
+
+
+class Trial(Struct, frozen=True, kw_only=True):
+    """All runs at one rate, and how each objective was judged by them, in their order.
+
+    ``open``: neither could be told in the time that a rate is given.
+    """
+
+    rate_tps: float
+    runs: Sequence[RunRecord]
+    judged: Sequence[Judged]
+
+    @property
+    def outcome(self) -> Judgement:
+        """Met when all objectives are, missed when one is."""
+        judgements = {one.judgement for one in self.judged}
+        if "missed" in judgements:
+            return "missed"
+        return "open" if "open" in judgements else "met"
+
+
+class Search(Struct, frozen=True, kw_only=True):
+    """A search as far as it came. ``error`` is of all rates together, in each direction."""
+
+    search_id: str
+    objectives: Sequence[Objective]
+    error: float
+    rate_max_tps: float | None
+    probe: RunRecord
+    """The closed loop that told the capacity."""
+    trials: Sequence[Trial] = ()
+    is_over: bool = False
+    """False of one that goes on, and of one that was interrupted."""
+
+    @property
+    def capacity_tps(self) -> float:
+        """What a closed loop of as many clients did."""
+        return self.probe.throughput_tps.value if self.probe.throughput_tps else 0.0
+
+    @property
+    def met_tps(self) -> float | None:
+        """The highest rate that meets the objectives."""
+        return max(self._rates("met"), default=None)
+
+    @property
+    def not_met(self) -> Trial | None:
+        """The lowest rate that was missed, or of which nothing could be told."""
+        others = [trial for trial in self.trials if trial.outcome != "met"]
+        return min(others, key=lambda trial: trial.rate_tps, default=None)
+
+    @property
+    def upper_tps(self) -> float:
+        """No higher rate can be the answer."""
+        if self.not_met is not None:
+            return self.not_met.rate_tps
+        return self.capacity_tps
+
+    def _rates(self, outcome: Judgement) -> list[float]:
+        return [trial.rate_tps for trial in self.trials if trial.outcome == outcome]
+
+
+def error_each(search: Search) -> float:
+    """The error of one objective at one rate (Bonferroni)."""
+    return search.error / RATES_MAX / len(search.objectives)
+
+
+def next_rate(search: Search) -> float | None:
+    """None when the answer is known as well as it has to be, or there is none.
+
+    The rate that was asked for at most may be tried itself, the capacity of a closed loop may
+    not: at that rate a queue never ends.
+    """
+    met, above = search.met_tps, search.upper_tps
+    if not search.trials:
+        return _first(search)
+    if met is None:
+        lower = rounded(min(trial.rate_tps for trial in search.trials) / 2)
+        return lower if lower >= search.capacity_tps * _LEAST else None
+    if met == search.rate_max_tps or above / met <= 1 + RESOLUTION:
+        return None
+    between = rounded(math.sqrt(met * above))
+    return between if met < between < above else None
+
+
+def _first(search: Search) -> float:
+    asked, capacity = search.rate_max_tps, search.capacity_tps
+    return asked if asked is not None and asked < capacity else rounded(capacity * _FIRST)
+
+
+def rounded(rate_tps: float) -> float:
+    """To three digits, as people choose rates."""
+    return round(rate_tps, 2 - math.floor(math.log10(rate_tps)))

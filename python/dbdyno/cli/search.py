@@ -1,0 +1,101 @@
+"""``dbdyno search``: the highest rate at which a service keeps to its objectives."""
+
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from dbdyno.analysis.objective import Objective
+from dbdyno.analysis.rate_search import Search
+from dbdyno.cli.app import command
+from dbdyno.cli.output import Exit, print_json, print_result
+from dbdyno.cli.progress import ProgressLines
+from dbdyno.cli.run import What
+from dbdyno.errors import DbdynoError
+from dbdyno.report.search import render_search_text, search_object
+from dbdyno.run import grammar
+from dbdyno.run.options import RunOptions, each, parsed
+from dbdyno.run.search import Wanted, search as search_it
+from dbdyno.run.tools import engine_tools
+
+app = command(
+    "search",
+    'dbdyno search tpcb -s 50 -c 32 --slo "p99<10ms"',
+    'dbdyno search app.sql --target postgresql://db/app --slo "p95<5ms" --slo "failures<0.1%"',
+    'dbdyno search select-only -T 30s --slo "p99.9<20ms" --rate-max 20000 --report search.html',
+)
+
+WANTED = Wanted(objectives=())
+Objectives = Annotated[
+    tuple[Objective, ...],
+    Parameter(converter=each(grammar.objective), n_tokens=1, accepts_keys=False, metavar="LIMIT"),
+]
+Share = Annotated[float, Parameter(converter=parsed(grammar.percentage), metavar="SHARE")]
+
+
+@app.default
+def search(
+    *what: What,
+    slo: Objectives = (),
+    rate_max: float | None = None,
+    error: Share = WANTED.error,
+    options: RunOptions = RunOptions(),
+) -> int:
+    """Find the highest rate of arrivals at which a service keeps to its objectives.
+
+    A closed loop tells the capacity; below it rates are tried in an open loop, each until it
+    can be judged. Every trial is a run of its own, of 10s unless -T says otherwise. Exits
+    with 4 when no rate meets the objectives.
+
+    Parameters
+    ----------
+    what
+        A workload, or script files; a weight follows as @3.
+    slo
+        What is to be met, in quotes: "p99<10ms", also with p50, p90, p95, p99.9 and mean, or
+        "failures<1%"; repeatable, all have to be met.
+    rate_max
+        No rate above this is tried.
+    error
+        How often a search may call a rate met that is missed, or the other way round; 5%
+        unless given.
+    """
+    wanted = _wanted(slo, rate_max, error)
+    progress = ProgressLines(options.progress_ns)
+    latest: list[Search] = []
+    try:
+        found = search_it(what, options, wanted, engine_tools(), progress, known=latest.append)
+    except KeyboardInterrupt:
+        if not latest:
+            raise
+        found = latest[-1]
+    finally:
+        progress.close()
+    _show(found, options)
+    return exit_of(found)
+
+
+def exit_of(found: Search) -> Exit:
+    """Whether there is a rate, and whether all were tried."""
+    if not found.is_over:
+        return Exit.INTERRUPTED
+    return Exit.VERDICT_FAILED if found.met_tps is None else Exit.OK
+
+
+def _wanted(slo: tuple[Objective, ...], rate_max: float | None, error: float) -> Wanted:
+    problems = []
+    if not slo:
+        problems.append('nothing is to be met: give --slo "p99<10ms"')
+    if rate_max is not None and rate_max <= 0:
+        problems.append(f"--rate-max {rate_max:g}: must be above 0")
+    if not 0 < error < 0.5:
+        problems.append(f"--error {error:g}: must be above 0 and below 50%")
+    if problems:
+        raise DbdynoError("usage", "; ".join(problems), "See dbdyno search --help.")
+    return Wanted(objectives=slo, error=error, rate_max_tps=rate_max)
+
+
+def _show(found: Search, options: RunOptions) -> None:
+    if options.json:
+        print_json(search_object(found))
+    else:
+        print_result(render_search_text(found).rstrip())

@@ -1,0 +1,142 @@
+"""A search for the highest rate in words and as plain data: the answer first, then the curve.
+
+All numbers come from the runs' records; what a rate came to is not judged here.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from msgspec.structs import asdict
+
+from dbdyno.analysis.rate_search import Search, Trial
+from dbdyno.model.record import RunRecord
+from dbdyno.report.text import aligned
+from dbdyno.report.words import NOTHING, THIN_SPACE, milliseconds, percent, tps, where
+
+_TIMES = {"p50": "p50", "p95": "p95", "p99": "p99", "p999": "p99.9"}
+_OUTCOMES = {"met": "met", "missed": "missed", "open": "not told"}
+HEADINGS = ("rate", "done a second", *_TIMES.values(), "failed", "objective", "run")
+
+
+def render_search_text(found: Search) -> str:
+    """For a terminal; ends in a newline."""
+    table = aligned([HEADINGS, *rows(found)], left=0)
+    blocks = [[title(found)], [verdict(found), *bounds(found)], list(table)]
+    text = "\n\n".join("\n".join(block) for block in blocks)
+    return text.replace(THIN_SPACE, " ") + "\n"
+
+
+def search_object(found: Search) -> dict[str, Any]:
+    """What ``--json`` gives."""
+    return {
+        "search": found.search_id,
+        "workload": found.probe.workload,
+        "objectives": [plain(objective.words) for objective in found.objectives],
+        "verdict": plain(verdict(found)),
+        "highest_rate_tps": {"value": found.met_tps, "low": found.met_tps, "high": found.upper_tps},
+        "error": found.error,
+        "capacity_tps": found.capacity_tps,
+        "is_over": found.is_over,
+        "trials": [_trial_object(trial) for trial in in_order(found)],
+    }
+
+
+def _trial_object(trial: Trial) -> dict[str, Any]:
+    return {
+        "rate_tps": trial.rate_tps,
+        "outcome": trial.outcome,
+        "judged": [asdict(one) for one in trial.judged],
+        "runs": [
+            {
+                "run_id": run.run_id,
+                "throughput_tps": run.throughput_tps,
+                "response_ms": run.response_ms,
+            }
+            for run in trial.runs
+        ],
+    }
+
+
+def plain(text: str) -> str:
+    """With spaces that programs know."""
+    return text.replace(THIN_SPACE, " ")
+
+
+def in_order(found: Search) -> list[Trial]:
+    """By rate, the lowest first."""
+    return sorted(found.trials, key=lambda trial: trial.rate_tps)
+
+
+def title(found: Search) -> str:
+    """What was searched, and where."""
+    probe = found.probe
+    return f"{probe.workload} on {where(probe.target, probe.server)}: {wanted(found)}"
+
+
+def wanted(found: Search) -> str:
+    """All objectives in one line."""
+    return " and ".join(objective.words for objective in found.objectives)
+
+
+def verdict(found: Search) -> str:
+    """The answer in one sentence."""
+    if not found.trials:
+        return "Interrupted before a rate was judged."
+    said = _none_met(found) if found.met_tps is None else _met(found, found.met_tps)
+    return said if found.is_over else f"Interrupted; so far: {said}"
+
+
+def _none_met(found: Search) -> str:
+    lowest = in_order(found)[0]
+    how = "is missed" if lowest.outcome == "missed" else "cannot be told to be met"
+    rate = tps(lowest.rate_tps)
+    return f"{wanted(found)} is met at no rate that was tried: even at {rate} a second it {how}."
+
+
+def _met(found: Search, met_tps: float) -> str:
+    return f"{wanted(found)} is met up to {tps(met_tps)} transactions a second{_above(found)}."
+
+
+def _above(found: Search) -> str:
+    """What is known of higher rates."""
+    above = found.not_met
+    if above is None and found.met_tps == found.rate_max_tps:
+        return ", the highest rate that was asked for"
+    if above is None:
+        return f", and a closed loop did no more than {tps(found.capacity_tps)}"
+    if above.outcome == "missed":
+        return f" and missed at {tps(above.rate_tps)}"
+    return f"; at {tps(above.rate_tps)} that could not be told from {len(above.runs)} runs"
+
+
+def bounds(found: Search) -> Iterator[str]:
+    """How sure that is, and what the server can do at all."""
+    yield (
+        f"At most {percent(found.error)} of such searches call a rate met that misses the "
+        "objective, or missed that meets it."
+    )
+    yield f"A closed loop of as many clients did {tps(found.capacity_tps)} transactions a second."
+    if any(trial.outcome == "open" for trial in found.trials):
+        yield "What is not told takes longer trials: -T asks for them."
+
+
+def rows(found: Search) -> list[tuple[str, ...]]:
+    """A row for each run, by rate."""
+    return [_row(trial, run) for trial in in_order(found) for run in trial.runs]
+
+
+def _row(trial: Trial, run: RunRecord) -> tuple[str, ...]:
+    done, times = run.throughput_tps, run.response_ms
+    return (
+        tps(trial.rate_tps),
+        tps(done.value) if done else NOTHING,
+        *(milliseconds(getattr(times, name)) if times else NOTHING for name in _TIMES),
+        _failed(run),
+        _OUTCOMES[trial.outcome],
+        run.run_id,
+    )
+
+
+def _failed(run: RunRecord) -> str:
+    counts = run.transactions
+    return percent(counts.failed / (counts.ok + counts.failed)) if counts and counts.ok else NOTHING

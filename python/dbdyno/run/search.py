@@ -1,0 +1,197 @@
+"""Finds the highest rate at which a service keeps to its objectives, on one server.
+
+First a closed loop tells what the server can do at all, then an open loop is tried at rates
+below that; each trial is an ordinary run with a record and tags of its own. Which rate comes
+next ``analysis/rate_search.py`` says, how it is judged ``analysis/sequential.py``.
+"""
+
+import secrets
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+
+from msgspec import Struct
+from msgspec.structs import replace as replaced
+
+from dbdyno.analysis.objective import Objective, judged, together, windows
+from dbdyno.analysis.rate_search import Search, Trial, error_each, next_rate
+from dbdyno.analysis.sequential import LOOKS_MAX
+from dbdyno.errors import DbdynoError
+from dbdyno.model.record import RunRecord
+from dbdyno.model.recording import Recording
+from dbdyno.run.drafting import draft
+from dbdyno.run.grammar import WeightedName
+from dbdyno.run.observer import Observer
+from dbdyno.run.options import SECOND_NS, RunOptions
+from dbdyno.run.plan import INTERVAL_MIN_NS, client_count, refuse_contradictions
+from dbdyno.run.refusals import refuse_problems
+from dbdyno.run.runner import run
+from dbdyno.run.target import open_server, protocol_of
+from dbdyno.run.tools import Tools
+from dbdyno.run.work import find_work
+from dbdyno.servers.base import Server
+
+DURATION_DEFAULT_NS = 10 * SECOND_NS
+# A rate is judged by how its intervals differ: so many of them a run, where nobody asked else.
+_INTERVALS = 40
+
+
+class Wanted(Struct, frozen=True, kw_only=True):
+    """What is searched for. ``error`` is of all rates together, in each direction."""
+
+    objectives: Sequence[Objective]
+    error: float = 0.05
+    rate_max_tps: float | None = None
+
+
+@dataclass(frozen=True)
+class _Load:
+    """What is tried, and who may see it."""
+
+    items: Sequence[WeightedName]
+    options: RunOptions
+    tools: Tools
+    observer: Observer
+
+    def refuse_early(self) -> None:
+        """Before a server is started; each run refuses what is left."""
+        _refuse_other_loads(self.options)
+        refuse_contradictions(replace(self.options, rate_tps=1.0))
+        work = find_work(self.items, self.options.script_files, self.options)
+        drafted = draft(self.options, work, protocol_of(self.options), seed=0)
+        refuse_problems(self.tools.check_plan(drafted), self.observer.say)
+
+    def run(self, server: Server, rate_tps: float | None) -> Recording:
+        """One run at a rate, or of the closed loop."""
+        tag = "closed loop" if rate_tps is None else f"{rate_tps:g}"
+        options = replace(
+            self.options,
+            rate_tps=rate_tps,
+            arrivals=self.options.arrivals if rate_tps else None,
+            tags=(*self.options.tags, ("rate", tag)),
+        )
+        recording = run(self.items, options, self.tools, self.observer, server)
+        if recording.record.status == "interrupted":
+            raise KeyboardInterrupt
+        if recording.record.status == "failed":
+            raise _failed(recording.record)
+        return recording
+
+
+class _Once:
+    """Tells what is the same for all runs of a search with the first of them."""
+
+    def __init__(self, observer: Observer) -> None:
+        self._observer = observer
+        self._said: set[str] = set()
+        self.loading = observer.loading
+        self.started = observer.started
+        self.interval = observer.interval
+
+    def say(self, text: str) -> None:
+        """Passes on what is new."""
+        if text not in self._said:
+            self._said.add(text)
+            self._observer.say(text)
+
+
+def search(  # noqa: PLR0913 - a run's five, and what is wanted of it
+    items: Sequence[WeightedName],
+    options: RunOptions,
+    wanted: Wanted,
+    tools: Tools,
+    observer: Observer,
+    *,
+    known: Callable[[Search], None],
+) -> Search:
+    """From the first refusal to the last rate; ``known`` is told what is known so far."""
+    search_id = f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
+    load = _Load(items, _as_trial(options, search_id), tools, _Once(observer))
+    load.refuse_early()
+    with open_server(options, client_count(options)) as server:
+        found = Search(
+            search_id=search_id,
+            objectives=wanted.objectives,
+            error=wanted.error,
+            rate_max_tps=wanted.rate_max_tps,
+            probe=_probed(load, server),
+        )
+        while rate := next_rate(found):
+            found = replaced(found, trials=[*found.trials, _tried(load, server, found, rate)])
+            observer.say(f"{rate:g} a second: {found.trials[-1].outcome}")
+            known(found)
+    return replaced(found, is_over=True)
+
+
+def _as_trial(options: RunOptions, search_id: str) -> RunOptions:
+    """What all runs of a search have in common; failures are for the objectives to judge."""
+    duration_ns = options.duration_ns or DURATION_DEFAULT_NS
+    short_ns = max(duration_ns // _INTERVALS, INTERVAL_MIN_NS)
+    return replace(
+        options,
+        duration_ns=duration_ns,
+        interval_ns=min(options.interval_ns, short_ns),
+        failures_max=1.0,
+        tags=(*options.tags, ("search", search_id)),
+    )
+
+
+def _probed(load: _Load, server: Server) -> RunRecord:
+    """What a closed loop does: no rate above it can be kept up."""
+    load.observer.say("a closed loop tells the capacity")
+    record = load.run(server, None).record
+    if record.throughput_tps is None or not record.throughput_tps.value:
+        raise DbdynoError(
+            "no_capacity",
+            "the closed loop that tells the capacity completed no transaction",
+            f"dbdyno report {record.run_id} says what became of it.",
+            exit_code=2,
+        )
+    return record
+
+
+def _tried(load: _Load, server: Server, found: Search, rate_tps: float) -> Trial:
+    """Runs at one rate until it can be judged, or has had its time."""
+    recordings: list[Recording] = []
+    while True:
+        recordings.append(load.run(server, rate_tps))
+        trial = Trial(
+            rate_tps=rate_tps,
+            runs=[recording.record for recording in recordings],
+            judged=[
+                judged(
+                    one,
+                    together(windows(each, load.tools.histograms, one) for each in recordings),
+                    error_each(found),
+                )
+                for one in found.objectives
+            ],
+        )
+        if trial.outcome != "open" or len(recordings) == LOOKS_MAX:
+            return trial
+
+
+def _refuse_other_loads(options: RunOptions) -> None:
+    """The rate is what is searched for."""
+    given = {
+        "--rate": options.rate_tps,
+        "--stages": options.stages,
+        "--transactions": options.transactions,
+        "--think": options.think,
+        "--latency-limit": options.latency_limit_ns,
+    }
+    if named := [flag for flag, value in given.items() if value is not None]:
+        raise DbdynoError(
+            "usage",
+            f"a search chooses the load itself: {', '.join(named)} cannot be given",
+            "--rate-max bounds the rates; -c says how many connections there are.",
+        )
+
+
+def _failed(record: RunRecord) -> DbdynoError:
+    return DbdynoError(
+        "search_failed",
+        f"run {record.run_id} failed: {'; '.join(record.invalid_reasons)}",
+        f"dbdyno report {record.run_id} says what became of it.",
+        exit_code=2,
+    )
