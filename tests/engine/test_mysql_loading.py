@@ -139,6 +139,32 @@ def test_where_the_server_forbids_it(mariadb, target):
     assert target("count(*)") == [(10,)]
 
 
+@pytest.fixture
+def odd_mode(mariadb):
+    """What a server may have been told: a backslash is a letter, what is too long is cut off."""
+    ((before,),) = mariadb.execute("select @@global.sql_mode")
+    mariadb.execute("set global sql_mode = 'NO_BACKSLASH_ESCAPES,ANSI_QUOTES'")
+    yield
+    mariadb.execute(f"set global sql_mode = '{before}'")
+
+
+@pytest.mark.usefixtures("odd_mode")
+@pytest.mark.parametrize("way", WAYS)
+def test_a_servers_own_mode_changes_no_row(mariadb, target, way):
+    hard = "a\tb\\c'd\"e\\N"
+    columns = ID, LoadColumn(kind="text", generator={"constant": {"text": hard}})
+    list(load(plan_of(mariadb, table_of(*columns, rows=3, copy=way))))
+    assert target("filler") == [(hard,)] * 3
+
+
+@pytest.mark.usefixtures("odd_mode")
+@pytest.mark.parametrize("way", WAYS)
+def test_what_does_not_fit_is_not_cut_off(mariadb, target, way):
+    long = LoadColumn(kind="text", generator={"constant": {"text": "x" * 201}})
+    with pytest.raises(DbdynoError, match="Data (too long|truncated) for column 'filler'"):
+        list(load(plan_of(mariadb, table_of(ID, long, rows=3, copy=way))))
+
+
 def test_a_run_sends_no_file(mariadb, target, checked):
     """What asks for one gets nothing: only the loader sends rows, and only its own."""
     script = "load data local infile '/etc/hostname' into table target;"

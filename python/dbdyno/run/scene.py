@@ -74,9 +74,10 @@ def load_told(report: LoadReport) -> str:
     """What was loaded, for the person who waited."""
     seconds = sum(phase.elapsed_s for phase in report.phases)
     phases = ", ".join(f"{phase.name} {phase.elapsed_s:.1f} s" for phase in report.phases)
+    detour = f", {report.detour}" if report.detour else ""
     return (
         f"loaded {report.rows:,} rows in {seconds:.1f} s "
-        f"({report.rows_per_s:,.0f} rows/s: {phases})"
+        f"({report.rows_per_s:,.0f} rows/s: {phases}){detour}"
     )
 
 

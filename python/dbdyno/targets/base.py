@@ -91,13 +91,25 @@ class Dialect(Protocol):
         """What leaves a comment on a table."""
 
 
+class Detour(Struct, frozen=True):
+    """Another way for rows than the usual one, and why a server wants it."""
+
+    dialect: Dialect
+    reason: str
+
+
+def _no_detour(_connection: Connection) -> Detour | None:
+    return None
+
+
 @dataclass(frozen=True, kw_only=True)
 class Target:
     """A database that dbdyno can measure.
 
     ``storage`` are the words for how tables are stored that it knows. All that is read inside
     the block of ``one_instant`` is of one instant. ``understood(doing)`` turns the driver's
-    errors inside its block into ours. Without ``telemetry`` it is measured, but not watched.
+    errors inside its block into ours. ``detour`` asks a server whether rows must come another
+    way than most of its kind take them. Without ``telemetry`` it is measured, but not watched.
     """
 
     name: str
@@ -112,6 +124,7 @@ class Target:
     one_instant: Callable[[Connection], AbstractContextManager[None]]
     understood: Callable[[str], AbstractContextManager[None]]
     telemetry: Telemetry | None
+    detour: Callable[[Connection], Detour | None] = _no_detour
 
     @property
     def words(self) -> str:

@@ -43,11 +43,15 @@ class Phase(Struct, frozen=True):
 
 
 class LoadReport(Struct, frozen=True):
-    """What was loaded. ``rows_per_s`` counts every phase, as a person who waits does."""
+    """What was loaded. ``rows_per_s`` counts every phase, as a person who waits does.
+
+    ``detour`` says why rows did not come by the usual way, where they did not.
+    """
 
     rows: int
     rows_per_s: float
     phases: tuple[Phase, ...]
+    detour: str = ""
 
 
 class LoadOrder(Struct, frozen=True, kw_only=True):
@@ -77,6 +81,8 @@ class Loader:
         self.watch = watch
         self.phases: list[Phase] = []
         self.rows_total = sum(table.rows for table in order.tables)
+        with target.understood("ask how rows may come"):
+            self._detour = target.detour(connection)
 
     def load(self, endpoint: Endpoint, bulk: Bulk) -> LoadReport:
         """Everything, in order. Cut short, it leaves tables whose mark says so."""
@@ -94,11 +100,13 @@ class Loader:
                 self.target.checkpoint(self.connection)
         self._run("mark", self._marks(loaded=True))
         elapsed_s = time.monotonic() - began
-        return LoadReport(self.rows_total, self.rows_total / elapsed_s, tuple(self.phases))
+        rows_per_s = self.rows_total / elapsed_s
+        reason = self._detour.reason if self._detour else ""
+        return LoadReport(self.rows_total, rows_per_s, tuple(self.phases), reason)
 
     @property
     def _dialect(self) -> Dialect:
-        return self.target.dialect
+        return self._detour.dialect if self._detour else self.target.dialect
 
     def _creation(self) -> Iterator[str]:
         for table in self.order.tables:

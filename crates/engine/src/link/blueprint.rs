@@ -6,6 +6,10 @@ use dbdyno_model::{Address, Endpoint, Protocol, QueryMode, Statement, TlsMode};
 use dbdyno_wire::{mysql, postgres};
 use std::sync::Arc;
 
+/// Rows are written for a server that takes backslashes for escapes and refuses what does not fit,
+/// whatever it, or whoever runs it, prefers.
+const LOADING_MODE: &str = "SET SESSION sql_mode = 'STRICT_ALL_TABLES'";
+
 /// What all connections of a run share.
 #[derive(Clone, Debug)]
 pub(crate) struct Blueprint {
@@ -77,22 +81,23 @@ fn postgres_config(endpoint: &Endpoint, query_mode: QueryMode) -> postgres::Conf
 fn mysql_config(
     endpoint: &Endpoint,
     query_mode: QueryMode,
-    local_infile: bool,
+    loads: bool,
 ) -> Result<mysql::Config, EngineError> {
     if query_mode == QueryMode::Extended {
         let message = "MySQL's protocol cannot parse and bind a statement in one round trip";
         let hint = "use -M simple (text) or -M prepared (binary)";
         return Err(EngineError::new("bad_plan", message, hint));
     }
+    let variables = endpoint.parameters.iter().map(set_variable);
     Ok(mysql::Config {
         user: endpoint.user.clone(),
         database: endpoint.database.clone(),
         password: endpoint.password.clone(),
         query_mode,
         attributes: vec![("program_name".into(), "dbdyno".into())],
-        local_infile,
+        local_infile: loads,
         server_public_key: None,
-        session_commands: endpoint.parameters.iter().map(set_variable).collect(),
+        session_commands: variables.chain(loads.then(|| LOADING_MODE.into())).collect(),
     })
 }
 

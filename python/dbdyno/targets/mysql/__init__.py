@@ -4,6 +4,7 @@ from dbdyno.targets.base import Target
 from dbdyno.targets.mysql.complaints import understood
 from dbdyno.targets.mysql.connections import free_connections
 from dbdyno.targets.mysql.describe import describe
+from dbdyno.targets.mysql.detour import detour
 from dbdyno.targets.mysql.dialect import MysqlDialect
 from dbdyno.targets.mysql.maintenance import checkpoint, one_instant, settle
 from dbdyno.targets.mysql.tables import find_tables
@@ -22,4 +23,5 @@ TARGET = Target(
     one_instant=one_instant,
     understood=understood,
     telemetry=TELEMETRY,
+    detour=detour,
 )

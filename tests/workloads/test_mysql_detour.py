@@ -1,0 +1,60 @@
+"""Data for a MariaDB that takes no files from its clients: it comes by INSERT, and that is said."""
+
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from dbdyno import engine
+from dbdyno.run.scene import load_told
+from dbdyno.servers.base import Server
+from dbdyno.targets.registry import find_target
+from dbdyno.workloads.preparing import LoadOptions, Place, Prepared, prepare_data
+from dbdyno.workloads.registry import find_workload
+
+
+@pytest.fixture
+def server(mariadb_server: Server, new_database: Callable[[Server], Server]) -> Server:
+    return new_database(mariadb_server)
+
+
+@pytest.fixture
+def forbidden(server: Server) -> Iterator[None]:
+    with server.connect() as connection:
+        connection.execute("set global local_infile = off")
+    yield
+    with server.connect() as connection:
+        connection.execute("set global local_infile = on")
+
+
+def load_tpcb(server: Server) -> Prepared:
+    with server.connect() as connection:
+        return prepare_data(
+            find_workload("tpcb"),
+            {"scale": 1},
+            Place(find_target("mysql"), connection, server.endpoint()),
+            bulk=engine.load,
+            options=LoadOptions(seed=1, jobs=1),
+            watch=lambda _progress: None,
+        )
+
+
+def sums_of(server: Server) -> list[tuple[object, ...]]:
+    """What tells two loads of the same rows apart, if they are not the same."""
+    tables = ("pgbench_accounts", "pgbench_tellers", "pgbench_branches")
+    with server.connect() as connection:
+        return connection.execute(f"checksum table {', '.join(tables)}").fetchall()
+
+
+@pytest.mark.usefixtures("forbidden")
+def test_rows_come_by_insert_where_files_are_not_taken(server: Server):
+    report = load_tpcb(server).report
+    assert "local_infile is off" in report.detour
+    assert load_told(report).endswith("SET GLOBAL local_infile = ON is faster")
+    by_insert = [checksum for _, checksum in sums_of(server)]
+    with server.connect() as connection:
+        connection.execute("set global local_infile = on")
+        connection.execute("drop table pgbench_accounts, pgbench_tellers, pgbench_branches")
+        connection.execute("drop table pgbench_history")
+    report = load_tpcb(server).report
+    assert report.detour == ""
+    assert [checksum for _, checksum in sums_of(server)] == by_insert
