@@ -1,6 +1,9 @@
-"""Runs the truth set and writes who was named into docs/truth.md: ``python -m tests.planted``.
+"""Runs the truth set and writes who was named into docs/truth.md.
 
-On a machine that does nothing else: what others do on it is found, too.
+    python -m tests.planted [postgres|mariadb]
+
+On a machine that does nothing else: what others do on it is found, too. Each kind of server has
+a table of its own, and that of the other stays as it is.
 """
 
 import sys
@@ -9,10 +12,13 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from tests.planted.causes import Cause, causes
+from dbdyno.servers.products import product_of
+from tests.planted.causes import Cause
 from tests.planted.planting import planted_run
+from tests.planted.truth_set import truth_set
 
 PAGE = Path(__file__).parents[2] / "docs" / "truth.md"
+KINDS = ("postgres", "mariadb")
 TIMES = 3
 NOTHING = "nothing above a note"
 
@@ -20,30 +26,51 @@ HEAD = """\
 # The truth set
 
 An explanation is worth what it names when the cause is known. These runs have a cause planted in
-them, on real servers, or none; each was made {times} times, in turns, on one machine with
-PostgreSQL {version}. `make test` makes each once and fails where another cause than the
-planted one is the top finding, or where a clean run has a finding above a note. The table below
-is written by `python -m tests.planted`.
+them, on real servers, or none. `make test` makes each once and fails where another cause than
+the planted one is the top finding, or where a clean run has a finding above a note. The tables
+below are written by `python -m tests.planted`: each run was made several times, in turns with the
+others, on one machine that did nothing else.
+"""
+TABLE = """
+## {title} {version}, each run {times} times
 
 | planted | named first | named as well (minor and graver) |
 |---|---|---|
 """
 
 
-def main() -> None:
-    """The whole table."""
-    tops: dict[str, Counter[str]] = {cause.name: Counter() for cause in causes()}
-    others: dict[str, Counter[str]] = {cause.name: Counter() for cause in causes()}
+def main(kinds: list[str]) -> None:
+    """The tables of these kinds."""
+    sections = _sections()
+    for kind in kinds or KINDS:
+        sections[product_of(kind).title] = _table(kind)
+    PAGE.write_text(HEAD + "".join(sections.values()), encoding="utf-8")
+
+
+def _sections() -> dict[str, str]:
+    """The page's tables so far, by the server's name, PostgreSQL's first."""
+    found = dict.fromkeys((product_of(kind).title for kind in KINDS), "")
+    _, *tables = PAGE.read_text(encoding="utf-8").split("\n## ")
+    for table in tables:
+        name, _, _ = table.partition(" ")
+        found[name] = f"\n## {table.strip()}\n"
+    return found
+
+
+def _table(kind: str) -> str:
+    causes = [cause for cause in truth_set() if cause.kind == kind]
+    tops: dict[str, Counter[str]] = {cause.name: Counter() for cause in causes}
+    others: dict[str, Counter[str]] = {cause.name: Counter() for cause in causes}
     version = ""
     for turn in range(TIMES):
-        for cause in causes():
+        for cause in causes:
             version, (top, *rest) = _named(cause)
             tops[cause.name][top] += 1
             others[cause.name].update(rest)
             sys.stderr.write(f"{turn + 1}/{TIMES} {cause.name}: {top}\n")
-    lines = (_line(cause, tops[cause.name], others[cause.name]) for cause in causes())
-    head = HEAD.format(times=TIMES, version=version.split()[0])
-    PAGE.write_text(head + "\n".join(lines) + "\n", encoding="utf-8")
+    lines = (_line(cause, tops[cause.name], others[cause.name]) for cause in causes)
+    head = TABLE.format(title=product_of(kind).title, version=version.split()[0], times=TIMES)
+    return head + "\n".join(lines) + "\n"
 
 
 def _named(cause: Cause) -> tuple[str, list[str]]:
@@ -70,4 +97,4 @@ def _count_words(names: Counter[str], wanted: set[str] | frozenset[str]) -> Iter
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])
