@@ -85,7 +85,7 @@ def _by(found: MetricComparison) -> str:
         return f" from {significant(found.before)} to {significant(found.after)} {found.unit}"
     if found.ratio >= _TIMES_FROM:
         return f" to {significant(found.ratio)} times"
-    return f" by {percent(abs(found.ratio - 1))}"
+    return f" by {_rounded(found.ratio - 1)}"
 
 
 def _has_no_ratio(found: MetricComparison) -> bool:
@@ -105,7 +105,13 @@ def change(ratio: float) -> str:
     if ratio == 1:
         return "no change"
     sign = "−" if ratio < 1 else "+"
-    return f"{sign}{percent(abs(ratio - 1))}"
+    return f"{sign}{_rounded(ratio - 1)}"
+
+
+def _rounded(share: float) -> str:
+    """Two digits, or whole percent: nothing that is compared here is known any better."""
+    value = abs(share) * 100
+    return f"{value:.0f}{THIN_SPACE}%" if value >= 9.95 else f"{value:.2g}{THIN_SPACE}%"
 
 
 def _evidence(found: MetricComparison, runs: str) -> str:

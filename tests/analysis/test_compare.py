@@ -1,0 +1,209 @@
+"""Verdicts and their words on runs with known differences."""
+
+import math
+
+import msgspec
+import pytest
+
+from dbdyno.analysis.compare import compare
+from dbdyno.model.comparison import Comparison
+from tests.analysis.records import record, records
+
+TPS = "throughput_tps"
+WAL = "wal_bytes"
+
+
+def only(comparison):
+    (found,) = comparison.metrics
+    return found
+
+
+def tps_pairs(before, after, **how):
+    return only(compare(records(before), records(after), [TPS], paired=True, **how))
+
+
+def test_pairs_by_hand():
+    """Ratios of 1, 2 and 4: logarithms to the base 2 have mean 1, s = 1, t(0.975, 2) = 4.303."""
+    found = tps_pairs([100, 100, 100], [100, 200, 400])
+    half = 2 ** (4.3027 / math.sqrt(3))
+    assert found.ratio == pytest.approx(2)
+    assert (found.low, found.high) == pytest.approx((2 / half, 2 * half), rel=1e-3)
+    assert found.p == pytest.approx(0.2254, abs=1e-4)  # t = √3
+    assert (found.before, found.after) == pytest.approx((100, 200))
+    assert (found.pairs, found.method) == (3, "paired t")
+    assert found.verdict == "cannot tell"
+
+
+def test_what_drifts_falls_on_both_of_a_pair():
+    before, after = [100, 200, 50, 80], [109, 221, 55, 88]
+    assert tps_pairs(before, after).verdict == "better"
+    unpaired = only(compare(records(before), records(after), [TPS]))
+    assert (unpaired.verdict, unpaired.method) == ("cannot tell", "Welch t")
+
+
+@pytest.mark.parametrize(
+    ("after", "verdict", "words"),
+    [
+        (
+            [110, 111, 109],
+            "better",
+            "Throughput rose by 10\u202f% (+7.5\u202f% to +13\u202f% at 95\u202f%, 3 pairs, "
+            "p = 0.003): better.",
+        ),
+        (
+            [90, 89, 91],
+            "worse",
+            "Throughput fell by 10\u202f% (−12\u202f% to −7.5\u202f% at 95\u202f%, 3 pairs, "
+            "p = 0.0037): worse.",
+        ),
+        (
+            [100.1, 100.2, 99.9],
+            "same",
+            "Throughput is the same within ±3\u202f% (+0.067\u202f%; −0.31\u202f% to "
+            "+0.45\u202f% at 95\u202f%, 3 pairs).",
+        ),
+        (
+            [105, 99, 103],
+            "cannot tell",
+            "Throughput cannot be told apart at this sample size (+2.3\u202f%; −5\u202f% to "
+            "+10\u202f% at 95\u202f%, 3 pairs); about 8 more pairs (2 to 319) would be needed "
+            "to find 3\u202f% four times in five.",
+        ),
+        (
+            [350, 340, 360],
+            "better",
+            "Throughput rose to 3.5 times (3.26 times to 3.76 times at 95\u202f%, 3 pairs, "
+            "p = 0.00017): better.",
+        ),
+    ],
+    ids=["better", "worse", "same", "untold", "times"],
+)
+def test_verdicts_in_words(after, verdict, words):
+    found = tps_pairs([100, 100, 100], after)
+    assert found.verdict == verdict
+    assert found.words == words
+
+
+def test_of_response_times_less_is_better():
+    runs = [[record(p95_ms=ms) for ms in side] for side in ([10, 11, 12], [5, 5.4, 6.1])]
+    assert only(compare(*runs, ["response_p95_ms"], paired=True)).verdict == "better"
+
+
+def test_a_change_that_is_certain_and_too_small_to_matter_is_the_same():
+    found = tps_pairs([1000, 1001, 999], [1010, 1011, 1009.2])
+    assert found.p < 0.001
+    assert found.verdict == "same"
+    assert tps_pairs([1000, 1001, 999], [1010, 1011, 1009.2], margin=0.005).verdict == "better"
+
+
+def test_more_than_fifteen_pairs_are_told_by_a_bootstrap_and_always_alike():
+    before = [100 + place % 5 for place in range(16)]
+    after = [tps * (1.02 + 0.002 * (place % 7)) for place, tps in enumerate(before)]
+    found = tps_pairs(before, after)
+    assert found.method == "paired bootstrap"
+    assert found.low < 1.0257 < found.high
+    assert tps_pairs(before, after) == found
+
+
+def test_the_p_of_a_metric_counts_how_many_are_shown():
+    costs = [{WAL: 400, "server_cpu_us": 200}, {WAL: 404, "server_cpu_us": 199}]
+    after = [{WAL: 420, "server_cpu_us": 203}, {WAL: 421, "server_cpu_us": 196}]
+    sides = [[record(costs=one) for one in side] for side in (costs, after)]
+    alone = only(compare(*sides, [WAL], paired=True))
+    beside, _ = compare(*sides, [WAL, "server_cpu_us"], paired=True).metrics
+    assert beside.p == alone.p == alone.p_adjusted
+    assert beside.p_adjusted == pytest.approx(2 * alone.p)
+    assert beside.detectable > alone.detectable
+
+
+def test_pairs_of_which_one_lacks_a_metric_are_left_out():
+    before = [record(100, costs={WAL: 400}), record(100), record(101, costs={WAL: 402})]
+    after = [
+        record(100, costs={WAL: 440}),
+        record(99, costs={WAL: 1}),
+        record(99, costs={WAL: 441}),
+    ]
+    throughput, wal = compare(before, after, [TPS, WAL], paired=True).metrics
+    assert (throughput.pairs, wal.pairs) == (3, 2)
+    assert wal.ratio == pytest.approx(1.0985, abs=1e-4)
+
+
+def test_what_was_asked_for_and_not_measured_is_said():
+    found = compare(records([1, 2]), records([1, 2]), [TPS, WAL], paired=True)
+    assert [one.id for one in found.metrics] == [TPS]
+    assert found.doubts == ["wal_bytes was not measured in runs of both variants"]
+    assert compare(records([1, 2]), records([1, 2]), paired=True).doubts == []
+
+
+def test_something_that_was_nothing_before_has_no_ratio_but_a_verdict():
+    before, after = (
+        [record(costs={"fpi": fpi}) for fpi in side] for side in ([0] * 3, [50, 52, 51])
+    )
+    rising = only(compare(before, after, ["fpi"], paired=True))
+    assert (rising.ratio, rising.low, rising.verdict) == (math.inf, None, "worse")
+    assert rising.words == (
+        "fpi rose from 0 to 51 bytes per transaction (3 pairs, p = 0.00013): worse."
+    )
+    falling = only(compare(after, before, ["fpi"], paired=True))
+    assert (falling.ratio, falling.verdict) == (0, "better")
+    neither = only(compare(before, before, ["fpi"], paired=True))
+    assert (neither.ratio, neither.verdict) == (1, "same")
+
+
+def single(costs):
+    return [record(1000, p95_ms=10, costs=costs)]
+
+
+def test_two_single_runs_tell_costs_and_nothing_else():
+    found = compare(
+        single({WAL: (400, 396, 404), "server_cpu_us": (200, 180, 220), "io": 5.0}),
+        single({WAL: (500, 495, 505), "server_cpu_us": (210, 190, 230), "io": 6.0}),
+    )
+    verdicts = {one.id: (one.verdict, one.method) for one in found.metrics}
+    assert verdicts == {
+        TPS: ("cannot tell", "none"),
+        "response_p95_ms": ("cannot tell", "none"),
+        "response_p99_ms": ("cannot tell", "none"),
+        "server_cpu_us": ("cannot tell", "single runs"),
+        WAL: ("worse", "single runs"),
+        "io": ("cannot tell", "none"),
+    }
+    wal = next(one for one in found.metrics if one.id == WAL)
+    assert wal.low < 1.25 < wal.high
+    assert wal.p is None
+    assert "within the runs, one run of each): worse" in wal.words
+    assert "understate how much runs differ" in found.doubts[0]
+
+
+def test_costs_of_single_runs_that_differ_by_less_than_the_margin_are_no_change():
+    """Their intervals do not know how runs differ, so being certain of a little says nothing."""
+    near = compare(single({WAL: (400, 399.9, 400.1)}), single({WAL: (405, 404.9, 405.1)}), [WAL])
+    assert only(near).verdict == "same"
+    beyond = compare(single({WAL: (400, 396, 404)}), single({WAL: (415, 411, 419)}), [WAL])
+    assert only(beyond).verdict == "cannot tell"
+
+
+def test_sets_of_unlike_size_and_one_run_against_many():
+    many = records([100, 101, 99, 100.5, 98.8])
+    welch = compare(many, records([120, 121, 119]), [TPS])
+    assert (only(welch).method, only(welch).verdict) == ("Welch t", "better")
+    assert "5 and 3 runs" in only(welch).words
+    assert welch.doubts == [
+        "the runs are not pairs: what drifted on the machine is in the difference"
+    ]
+    one = compare(many, records([120]), [TPS])
+    assert (only(one).method, only(one).verdict) == ("Student t", "better")
+    assert "single run" in one.doubts[-1]
+    assert only(compare(records([120]), many, [TPS])).verdict == "worse"
+
+
+def test_unequal_conditions_are_kept_and_pairs_must_be_pairs():
+    found = compare(records([1, 2]), records([1, 2]), [TPS], unequal=["fsync"], labels=("a", "b"))
+    assert (found.unequal, found.before, found.after) == (["fsync"], "a", "b")
+    with pytest.raises(ValueError, match="as many runs"):
+        compare(records([1, 2]), records([1]), [TPS], paired=True)
+
+
+def test_a_comparison_can_be_written_and_read():
+    found = compare(records([100, 101, 99]), records([110, 105, 112]), [TPS], paired=True)
+    assert msgspec.json.decode(msgspec.json.encode(found), type=Comparison) == found

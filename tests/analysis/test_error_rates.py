@@ -1,0 +1,185 @@
+"""How often comparisons are wrong, counted: false alarms, power, and predicted repeats.
+
+A variant against itself, a thousand times for each kind of noise and number of runs: of 1000
+at most 65 may be told apart (5 %, and two standard deviations). The margin is 0, so that
+no alarm is called *the same*.
+"""
+
+import math
+
+import numpy as np
+import pytest
+
+from dbdyno.analysis.compare import compare
+from dbdyno.analysis.effect import holm, paired_effect, unpaired_effect
+from dbdyno.analysis.power import Spread, detectable, more_repeats, repeats_for
+from tests.analysis.records import record
+
+TIMES = 1000
+ALARMS_MAX = 65
+NAMES = ["throughput_tps", "response_p95_ms", "server_cpu_us", "wal_bytes"]
+
+
+def normal(chance, shape):
+    """The logarithm of what a run measures is normal."""
+    return chance.normal(0, 0.05, shape)
+
+
+def heavy_tails(chance, shape):
+    """Now and then a run is far from all others."""
+    return 0.05 * chance.standard_t(3, shape)
+
+
+def stalls(chance, shape):
+    """Runs are never much better than usual, but some are much worse."""
+    return -chance.exponential(0.1, shape)
+
+
+def drift(chance, shape):
+    """The machine gets slower and faster over hours, by more than runs of a pair differ."""
+    pairs = shape[-2]
+    walk = np.cumsum(chance.normal(0, 0.1, (*shape[:-2], pairs, 1)), axis=-2)
+    return walk + chance.normal(0, 0.03, shape)
+
+
+LAWS = [normal, heavy_tails, stalls, drift]
+
+
+def alarms_of_pairs(noise):
+    """How many of the sets of pairs (times × pairs × 2) are told apart."""
+    differences = noise[..., 1] - noise[..., 0]
+    return sum(paired_effect(pairs).p < 0.05 for pairs in differences)
+
+
+@pytest.mark.parametrize("pairs", [3, 5, 10, 20])
+@pytest.mark.parametrize("law", LAWS)
+def test_pairs_of_one_variant_raise_no_more_false_alarms_than_stated(law, pairs):
+    noise = law(np.random.default_rng(pairs), (TIMES, pairs, 2))
+    assert alarms_of_pairs(noise) <= ALARMS_MAX
+
+
+def test_a_percentile_bootstrap_of_five_pairs_would_not_do():
+    chance = np.random.default_rng(1)
+    differences = normal(chance, (TIMES, 5))
+    drawn = chance.integers(0, 5, (999, 5))
+    ends = np.quantile(differences[:, drawn].mean(axis=2), [0.025, 0.975], axis=1)
+    assert ((ends[0] > 0) | (ends[1] < 0)).sum() > 2 * ALARMS_MAX
+
+
+@pytest.mark.parametrize("runs", [3, 5, 10, 20])
+@pytest.mark.parametrize("law", [normal, heavy_tails, stalls])
+def test_sets_of_one_variant_raise_no_more_false_alarms_than_stated(law, runs):
+    noise = law(np.random.default_rng(runs), (TIMES, 2, runs))
+    alarms = sum(unpaired_effect(before, after).p < 0.05 for before, after in noise)
+    assert alarms <= ALARMS_MAX
+
+
+def test_sets_of_unlike_noise_and_size_raise_no_more_false_alarms_than_stated():
+    chance = np.random.default_rng(2)
+    sides = zip(chance.normal(0, 0.1, (TIMES, 4)), chance.normal(0, 0.02, (TIMES, 12)), strict=True)
+    assert sum(unpaired_effect(few, many).p < 0.05 for few, many in sides) <= ALARMS_MAX
+
+
+def test_one_run_against_many_of_the_same_raises_no_more_false_alarms_than_stated():
+    noise = normal(np.random.default_rng(3), (TIMES, 11))
+    assert sum(unpaired_effect(one[:10], one[10:]).p < 0.05 for one in noise) <= ALARMS_MAX
+
+
+def moving_together(law, chance, pairs):
+    """Noise of four metrics (pairs × 2 × 4).
+
+    Throughput and response time move against each other, costs with neither as much.
+    """
+    weights = np.array([1.0, -1.0, 0.5, 0.2])
+    return weights * law(chance, (pairs, 2))[..., None] + 0.3 * np.moveaxis(
+        law(chance, (4, pairs, 2)), 0, -1
+    )
+
+
+@pytest.mark.parametrize("pairs", [3, 5, 10, 20])
+@pytest.mark.parametrize("law", LAWS)
+def test_metrics_that_move_together_raise_no_more_false_alarms_than_one(law, pairs):
+    chance, alarms = np.random.default_rng(pairs), 0
+    for _ in range(TIMES):
+        noise = moving_together(law, chance, pairs)
+        chances = [paired_effect(metric).p for metric in (noise[:, 1] - noise[:, 0]).T]
+        alarms += min(holm(chances)) < 0.05
+    assert alarms <= ALARMS_MAX
+
+
+def made_run(logarithms):
+    """A run whose four metrics are these."""
+    tps, p95_ms, cpu_us, wal_bytes = np.exp(logarithms)
+    costs = {"server_cpu_us": 200 * cpu_us, "wal_bytes": 400 * wal_bytes}
+    return record(1000 * tps, p95_ms=10 * p95_ms, costs=costs)
+
+
+def test_verdicts_on_runs_raise_no_more_false_alarms_than_stated():
+    """The same from whole records to verdicts."""
+    chance, alarms, times = np.random.default_rng(1), 0, 200
+    for _ in range(times):
+        noise = moving_together(normal, chance, 4)
+        before, after = ([made_run(run) for run in noise[:, side]] for side in (0, 1))
+        told = compare(before, after, NAMES, paired=True, margin=0.0)
+        alarms += any(one.verdict in ("better", "worse") for one in told.metrics)
+    assert alarms <= ALARMS_MAX * times / TIMES
+
+
+@pytest.mark.parametrize("pairs", [3, 5, 10, 20])
+def test_what_is_said_to_be_detectable_is_found_four_times_in_five(pairs):
+    """At a known variance; the power may be a tenth off."""
+    effect = detectable(Spread(0.05**2, pairs - 1), pairs, 0.05)
+    noise = np.random.default_rng(pairs).normal(effect, 0.05, (TIMES, pairs))
+    found = sum(paired_effect(differences).p < 0.05 for differences in noise)
+    assert found / TIMES == pytest.approx(0.8, rel=0.1)
+
+
+@pytest.mark.parametrize("effect", [0.2, 0.1, 0.05, 0.03])
+def test_the_predicted_number_of_pairs_is_right_within_a_tenth(effect):
+    """Against the number that finds four in five when it is tried, with a pair's tolerance."""
+    deviation = 0.08
+    predicted = repeats_for(effect, Spread(deviation**2, 2), 0.05)
+    tried = tried_pairs(effect, deviation)
+    assert abs(predicted - tried) <= max(0.1 * tried, 1)
+
+
+def tried_pairs(effect, deviation):
+    """The smallest number of pairs whose t finds the effect four times in five, by trying."""
+    chance = np.random.default_rng(4)
+    for pairs in range(2, 200):
+        noise = chance.normal(effect, deviation, (4000, pairs))
+        t = noise.mean(axis=1) / noise.std(axis=1, ddof=1) * math.sqrt(pairs)
+        if (np.abs(t) > student_limit(pairs)).mean() >= 0.8:
+            return pairs
+    raise AssertionError("no number of pairs is enough")
+
+
+def student_limit(pairs):
+    from scipy.stats import t  # noqa: PLC0415 - another home of the same law
+
+    return t.ppf(0.975, pairs - 1)
+
+
+def test_sets_need_the_number_that_is_predicted():
+    deviation, effect = 0.05, 0.06
+    spread = Spread(2 * deviation**2, 4, 2.0)
+    runs = repeats_for(effect, spread, 0.05)
+    chance = np.random.default_rng(5)
+    before = chance.normal(0, deviation, (TIMES, runs))
+    after = chance.normal(effect, deviation, (TIMES, runs))
+    found = sum(unpaired_effect(*sides).p < 0.05 for sides in zip(before, after, strict=True))
+    assert found / TIMES == pytest.approx(0.8, rel=0.1)
+
+
+@pytest.mark.parametrize("pilot", [3, 5, 10])
+def test_the_interval_of_the_number_holds_the_true_one_as_often_as_it_says(pilot):
+    """Nineteen pilots in twenty, less and more three standard deviations of a thousand."""
+    deviation, effect = 0.08, 0.05
+    true = repeats_for(effect, Spread(deviation**2, 2), 0.05)
+    chance, held = np.random.default_rng(pilot), 0
+    for differences in chance.normal(0, deviation, (300, pilot)):
+        spread = Spread(float(differences.var(ddof=1)), pilot - 1)
+        found = more_repeats(effect, spread, pilot, 0.05)
+        most = math.inf if found.high is None else found.high
+        held += found.low <= true - pilot <= most
+    assert held >= 300 * 0.95 - 3 * math.sqrt(300 * 0.05 * 0.95)
