@@ -115,7 +115,7 @@ def test_events_are_drawn_into_the_curve():
     assert on.title == "Throughput over time, full_page_writes on"
     assert [(span.kind, span.begin_s, span.end_s) for span in off.spans] == [("checkpoint", 40, 60)]
     assert len(on.series[0].x) == 90
-    assert "1 checkpoints" in on.summary
+    assert "1 checkpoint and 0 autovacuums" in on.summary
 
 
 def test_hot_updates_and_growth_are_counted():
@@ -128,7 +128,7 @@ def test_hot_updates_and_growth_are_counted():
     trials = study(spec(FPW, repeats=2), lambda _: 100.0, run_of=updating)
     on, _off = answered("hot-and-growth", trials).claims
     said = on.sentence.replace("\u202f", " ")
-    assert said.startswith("on: 98 % of 2 000 updates were HOT")
+    assert said.startswith("full_page_writes on: 98 % of 2 000 updates were HOT")
     assert "(+5 %)" in said
     assert "indexes unchanged at 800 KiB" in said
 

@@ -147,6 +147,8 @@ def sentence_words(of: Interval, words: Callable[[float], str] = significant) ->
     """A value with its interval, for a sentence: ``1.82 (95 %: 1.6 to 2.05)``."""
     if of.low is None or of.high is None:
         return f"{words(of.value)} (no interval)"
+    if of.high > USELESS * of.low:
+        return f"{words(of.value)} (too few runs for an interval)"
     return f"{words(of.value)} (95 %: {words(of.low)} to {words(of.high)})"
 
 

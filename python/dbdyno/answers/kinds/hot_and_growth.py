@@ -6,7 +6,7 @@ their growth alone.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 from msgspec import Struct
 
@@ -17,6 +17,8 @@ from dbdyno.model.telemetry import ServerFacts
 from dbdyno.words import NOTHING, count, percent, size
 
 TABLES = "pg_stat_user_tables"
+
+Levels: TypeAlias = tuple[tuple[str, str], ...]
 
 
 class _Updates(Struct, frozen=True):
@@ -36,18 +38,24 @@ class _Updates(Struct, frozen=True):
 
 def answer(trials: Trials, options: Mapping[str, Any]) -> Answered:
     """A row for each point that wrote, and the claim for those that updated."""
-    among = chosen(trials, options.get("at"))
-    factors = varied(trials, among)
-    points = {point: _added_up(of) for point, of in by_point(among).items()}
-    written = {point: of for point, of in points.items() if of.updates or _has_grown(of)}
+    points = by_point(chosen(trials, options.get("at")))
+    added_up = {point: _added_up(of) for point, of in points.items()}
+    written = {point: of for point, of in added_up.items() if of.updates or _has_grown(of)}
     if not written:
         return Answered(claims=[], missing="no run counted updates or sizes of its tables")
+    factors = varied(trials, [trial for point in written for trial in points[point]])
     claims = [
         claim
         for point, of in written.items()
-        if (claim := _claim(" ".join(point_cells(point, factors)), of))
+        if (claim := _claim(_label(trials, point, factors), of))
     ]
     return Answered(claims=claims, shown=[_table(titles_of(trials, factors), factors, written)])
+
+
+def _label(trials: Trials, point: Levels, factors: Sequence[str]) -> str:
+    """``operation update, full_page_writes on``."""
+    named = zip(titles_of(trials, factors), point_cells(point, factors), strict=True)
+    return ", ".join(f"{title} {level}" for title, level in named)
 
 
 def _added_up(among: Sequence[Trial]) -> _Updates:
@@ -116,7 +124,7 @@ def _change(sizes: tuple[float, float]) -> str:
 def _table(
     titles: Sequence[str],
     factors: Sequence[str],
-    points: Mapping[tuple[tuple[str, str], ...], _Updates],
+    points: Mapping[Levels, _Updates],
 ) -> TableOf:
     return TableOf(
         title="HOT updates and growth",

@@ -18,6 +18,7 @@ from dbdyno.answers.answer import (
     Trials,
 )
 from dbdyno.answers.grouping import by_level, chosen, title_of
+from dbdyno.explain.words import amount
 from dbdyno.words import seconds, tps
 
 DRAWN = ("checkpoint", "autovacuum")
@@ -53,7 +54,7 @@ def _picture(label: str, trial: Trial) -> ScatterOf:
 
 
 def _summary(values: list[float], spans: list[SpanOf], sample_s: float, trial: Trial) -> str:
-    counted = (f"{sum(span.kind == kind for span in spans)} {kind}s" for kind in DRAWN)
+    counted = (amount(sum(span.kind == kind for span in spans), kind, f"{kind}s") for kind in DRAWN)
     return (
         f"{len(values)} samples of {seconds(sample_s)} from {tps(min(values))} to "
         f"{tps(max(values))} TPS; {' and '.join(counted)}. Run {trial.record.run_id}."
