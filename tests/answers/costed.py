@@ -1,6 +1,7 @@
 """Costs and facts given to the runs of a made-up study."""
 
 from collections.abc import Callable, Mapping
+from typing import Any
 
 import msgspec
 
@@ -15,25 +16,32 @@ Costs = Mapping[str, float]
 
 def costed(trials: Trials, costs_of: Callable[[Mapping[str, str]], Costs], **changes) -> Trials:
     """The same runs, each with what a transaction cost at its levels, ± 1 ‰ by block."""
+    return changed(
+        trials, lambda trial: {"costs": _costs(trial.block, costs_of(trial.point)), **changes}
+    )
+
+
+def changed(trials: Trials, changes_of: Callable[[Trial], Mapping[str, Any]]) -> Trials:
+    """The same runs with other records."""
     return msgspec.structs.replace(
-        trials, trials=[_costed(trial, costs_of(trial.point), changes) for trial in trials.trials]
+        trials, trials=[_changed(trial, changes_of(trial)) for trial in trials.trials]
     )
 
 
-def _costed(trial: Trial, costs: Costs, changes) -> Trial:
-    luck = 1 + 0.001 * (trial.block % 3)
-    record = msgspec.structs.replace(
-        trial.record,
-        costs=[
-            CostRecord(
-                id=name, title=name, unit="", side="server", value=value * luck, low=None, high=None
-            )
-            for name, value in costs.items()
-        ],
-        **changes,
-    )
+def _changed(trial: Trial, changes: Mapping[str, Any]) -> Trial:
+    record = msgspec.structs.replace(trial.record, **changes)
     recording = msgspec.structs.replace(trial.case.recording, record=record)
     return Trial(trial.point, trial.block, record, lambda: Case(recording, hdr.HISTOGRAMS))
+
+
+def _costs(block: int, costs: Costs) -> list[CostRecord]:
+    luck = 1 + 0.001 * (block % 3)
+    return [
+        CostRecord(
+            id=name, title=name, unit="", side="server", value=value * luck, low=None, high=None
+        )
+        for name, value in costs.items()
+    ]
 
 
 def facts(name="tbl", *, rows=1e6, size=8_192_000, index_size=819_200, row_bytes=100.0, **settings):

@@ -1,0 +1,162 @@
+"""What is concluded of a table's size, from runs and loads with known laws."""
+
+import msgspec
+import pytest
+
+from dbdyno.answers.registry import all_answers
+from dbdyno.model.study import DataLoad
+from tests.answers.costed import facts
+from tests.answers.made import factor, spec, study
+from tests.support.recordings import MadeRun
+
+ROWS = factor("rows", 10_000, 100_000, 1_000_000)
+OPERATION = factor("operation", "select", "update")
+VACUUMED = "pg_stat_user_tables"
+
+
+def answered(name, trials, **options):
+    return all_answers()[name].answer(trials, {"over": "rows", **options})
+
+
+def plain(text):
+    return text.replace("\u202f", " ")
+
+
+def of_sizes(tps, **shape):
+    return study(spec(ROWS, OPERATION, repeats=3), tps, **shape)
+
+
+def test_a_fall_with_the_rows_is_told_by_each_tenfold():
+    trials = of_sizes(lambda at: 1e5 * 0.9 ** len(at["rows"]), noise=0.005)
+    verdict, select, update = answered("size-effect", trials, by="operation").claims
+    assert verdict.told
+    assert select.effect == pytest.approx(0.9, abs=0.01)
+    assert plain(update.sentence).startswith("update: throughput falls by 10")
+    assert "3 sizes" in verdict.doubt
+
+
+def test_throughput_that_stays_is_said_to_stay():
+    trials = of_sizes(lambda _: 5e4, noise=0.005)
+    _, select, _ = answered("size-effect", trials, by="operation").claims
+    assert select.told
+    assert "stays within ±3 %" in plain(select.sentence)
+
+
+def test_noise_is_not_taken_for_a_fall():
+    trials = of_sizes(lambda _: 5e4, noise=0.5)
+    verdict, *_ = answered("size-effect", trials, by="operation").claims
+    assert not verdict.told
+    assert "cannot be told" in verdict.sentence
+    assert "more repeats" in verdict.doubt
+
+
+def test_points_and_the_line_through_them_are_drawn_over_a_log_axis():
+    throughput, response = answered("size-effect", of_sizes(lambda _: 5e4), by="operation").shown
+    assert throughput.x_axis == "log"
+    assert [series.fitted for series in throughput.series] == [False, False, True, True]
+    assert response.y_title == "95th percentile, ms"
+
+
+def looking_up(at):
+    """Two pages of the index for each lookup, three in the largest table."""
+    depth = 3 if at["rows"] == "1000000" else 2
+    run = MadeRun(1000, seconds=10, warmup=0)
+    run.counters(VACUUMED, {"idx_scan": 1000}, of="test")
+    pages = {"idx_blks_hit": 1000 * depth, "heap_blks_hit": 900, "heap_blks_read": 100}
+    run.counters("pg_statio_user_tables", pages | {"idx_blks_read": 0}, of="test")
+    return run.facts(facts("test", rows=float(at["rows"])))
+
+
+def test_depth_and_pages_of_a_lookup_are_counted():
+    trials = of_sizes(lambda _: 1000.0, run_of=looking_up)
+    found = answered("lookup-cost", trials)
+    (claim,) = found.claims
+    said = plain(claim.sentence)
+    assert "touches 3 pages at 10 000 rows (2 of the index) and 4 at 1 million (3)" in said
+    assert "the index is 1 level deeper" in said
+    assert found.shown[0].rows[0][2:5] == ("2", "1", "3")
+
+
+def updating(at):
+    """A thousand dead rows a second, a tenth of them left to two vacuums of 20 000 a second."""
+    run = MadeRun(1000, seconds=10, warmup=0)
+    run.counters(VACUUMED, {"n_tup_upd": 1000, "n_tup_del": 0}, of="test")
+    run.levels(VACUUMED, {"n_dead_tup": 0, "n_live_tup": float(at["rows"])}, of="test")
+    for time_s in (3.0, 3.4):  # so close that they are one event of the run
+        took_s = float(at["rows"]) / 1e6 * 0.025
+        values = {"table": "test", "removed": took_s * 20_000, "elapsed_s": took_s}
+        run.log(time_s, "autovacuum", **values)
+    run.log(5.0, "autovacuum", table="pg_catalog.pg_statistic", removed=1e6, elapsed_s=9.0)
+    return run.facts(facts("test", rows=float(at["rows"])))
+
+
+def of_updates():
+    return of_sizes(lambda _: 1000.0, run_of=updating, duration_s=10.0)
+
+
+def test_the_pace_of_vacuum_is_that_while_at_work():
+    (claim,) = answered("vacuum-pace", of_updates()).claims
+    said = plain(claim.sentence)
+    assert "left 1 000 dead rows a second, 100 of them to vacuum" in said
+    assert "removed 20 000 a second while at work, 0.5 % of the time: it keeps up" in said
+    assert claim.told
+
+
+def test_without_a_vacuum_its_pace_is_not_known():
+    def never(at):
+        return (
+            MadeRun(1000, seconds=10)
+            .counters(VACUUMED, {"n_tup_upd": 1000, "n_tup_del": 0}, of="test")
+            .levels(VACUUMED, {"n_dead_tup": 5, "n_live_tup": float(at["rows"])}, of="test")
+            .facts(facts("test"))
+        )
+
+    trials = of_sizes(lambda _: 1000.0, run_of=never, duration_s=10.0)
+    (claim,) = answered("vacuum-pace", trials).claims
+    assert not claim.told
+    assert "not known" in claim.sentence
+
+
+def loaded(trials, seconds_of):
+    """Loads whose phases take so long for so many rows."""
+    loads = {
+        point.key: DataLoad(
+            rows=int(point.levels["rows"]),
+            rows_per_s=5e5,
+            phases_s=seconds_of(float(point.levels["rows"])),
+        )
+        for point in trials.study.points
+    }
+    return msgspec.structs.replace(trials, study=msgspec.structs.replace(trials.study, loads=loads))
+
+
+def test_the_rate_of_loading_is_told_for_each_size():
+    trials = loaded(of_sizes(lambda _: 1.0), lambda rows: {"fill": rows / 1e6, "keys": rows / 2e6})
+    found = answered("load-rate", trials)
+    assert "500 000 rows a second at 10 000" in plain(found.claims[0].sentence)
+    assert found.shown[0].columns == ("rows", "rows a second", "fill", "keys")
+
+
+def test_advice_is_where_the_first_upkeep_takes_too_long():
+    # A rewrite takes 1.1 µs a row, an index build 1 µs, a vacuum 25 ns.
+    trials = loaded(of_updates(), lambda rows: {"keys": rows / 1e6, "fill": 0.1 * rows / 1e6})
+    found = answered("partition-advice", trials, wait_s=36)
+    advice = found.claims[0]
+    assert advice.effect == pytest.approx(36e6 / 1.1, rel=0.01)
+    assert "the rewrite" in advice.sentence
+    assert "extrapolated by 1.5 decades" in advice.doubt
+    assert advice.told
+
+
+def test_far_beyond_what_was_measured_advice_is_a_guess():
+    trials = loaded(of_updates(), lambda rows: {"keys": rows / 1e6})
+    advice = answered("partition-advice", trials, wait_s=36_000).claims[0]
+    assert not advice.told
+    assert "only be guessed" in advice.sentence
+
+
+def test_upkeep_that_does_not_grow_is_not_extrapolated():
+    trials = loaded(of_sizes(lambda _: 1.0), lambda _: {"keys": 0.01, "fill": 0.02})
+    found = answered("partition-advice", trials, wait_s=3600)
+    assert "cannot be said from tables this small" in found.claims[0].sentence
+    assert not any(claim.told for claim in found.claims)

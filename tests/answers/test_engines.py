@@ -1,0 +1,164 @@
+"""What is concluded of two engines, from runs with known differences."""
+
+import numpy as np
+import pytest
+
+from dbdyno.answers.registry import all_answers
+from tests.answers.costed import changed, costed, facts
+from tests.answers.made import factor, spec, study
+from tests.support.recordings import MadeRun
+
+ENGINE = factor("engine", "postgres", "mariadb")
+LOADS = ("oltp_update_index", "oltp_update_non_index", "oltp_write_only")
+LOAD = factor("workload", *LOADS)
+# mariadb's throughput over postgres's
+ADVANTAGE = {"oltp_update_index": 1.5, "oltp_update_non_index": 0.8, "oltp_write_only": 1.0}
+
+
+def answered(name, trials, **options):
+    return all_answers()[name].answer(trials, options)
+
+
+def plain(text):
+    return text.replace("\u202f", " ")
+
+
+def of_engines(*, noise=0.005, clients=(4, 64), repeats=3, **shape):
+    def tps(at):
+        return 10_000.0 * (ADVANTAGE[at["workload"]] if at["engine"] == "mariadb" else 1)
+
+    made = spec(ENGINE, LOAD, factor("clients", *clients), repeats=repeats)
+    return study(made, tps, noise=noise, **shape)
+
+
+def duel(trials):
+    return answered("engine-duel", trials, factor="engine", by="workload", over="clients")
+
+
+def test_who_wins_where_is_said_at_once():
+    verdict, *claims = duel(of_engines()).claims
+    assert verdict.told
+    assert plain(verdict.sentence).startswith(
+        "In throughput mariadb leads in oltp_update_index, 1.5"
+    )
+    assert "postgres leads in oltp_update_non_index, 1.2" in plain(verdict.sentence)
+    assert "cannot be told apart in oltp_write_only" in verdict.sentence
+    assert claims[0].effect == pytest.approx(1.5, rel=0.02)
+
+
+def test_response_times_have_claims_of_their_own():
+    *_, index, non_index, _writes = duel(of_engines()).claims
+    assert "mariadb's 95th percentile is 33" in plain(index.sentence)
+    assert "lower" in index.sentence
+    assert "higher" in non_index.sentence
+
+
+def test_noise_says_how_many_repeats_would_tell():
+    verdict, *_ = duel(of_engines(noise=0.6)).claims
+    assert not verdict.told
+    assert "more repeats" in verdict.doubt
+
+
+def test_a_single_block_decides_nothing():
+    verdict, *_ = duel(of_engines(repeats=1)).claims
+    assert not verdict.told
+    assert "single block" in verdict.doubt
+
+
+def test_curves_and_rows_are_there_for_each_load_and_level():
+    table, *curves = duel(of_engines()).shown
+    assert len(table.rows) == 6
+    assert len(curves) == 6
+    assert [series.label for series in curves[0].series] == ["postgres", "mariadb"]
+    assert list(curves[0].series[0].x) == [4, 64]
+
+
+def test_one_number_of_clients_makes_no_curve():
+    assert len(duel(of_engines(clients=(4,))).shown) == 1
+
+
+def counted(at):
+    """PostgreSQL counts its updates; nine in ten of a plain column are HOT."""
+    run = MadeRun(100, seconds=10, warmup=0)
+    if at["engine"] == "mariadb":
+        return run
+    hot = 0 if at["workload"] == "oltp_update_index" else 90
+    return run.counters(
+        "pg_stat_user_tables", {"n_tup_upd": 100, "n_tup_hot_upd": hot}, of="sbtest1"
+    )
+
+
+def log_records(at):
+    is_index = at["workload"] == "oltp_update_index"
+    if at["engine"] == "mariadb":
+        return {"buffers_hit": 18.0 if is_index else 10.0}
+    return {"wal_records": 5.0 if is_index else 3.0, "buffers_hit": 11.0 if is_index else 5.0}
+
+
+def test_the_loss_of_hot_is_told_by_log_records():
+    trials = costed(of_engines(run_of=counted), log_records)
+    found = answered(
+        "index-update-cost",
+        trials,
+        factor="workload",
+        plain="oltp_update_non_index",
+        indexed="oltp_update_index",
+        within="engine",
+    )
+    postgres, mariadb = found.claims
+    assert postgres.told
+    assert postgres.effect == pytest.approx(5 / 3)
+    assert "90 % of the updates of a plain column were HOT, 0 % of those" in plain(
+        postgres.sentence
+    )
+    assert mariadb.effect == pytest.approx(1.8)
+    assert "HOT" not in mariadb.sentence
+
+
+def test_bytes_written_are_counted_for_each_changed_row():
+    def costs(at):
+        if at["engine"] == "mariadb":
+            return {"rows_written": 2, "wal_bytes": 600, "buffers_written": 0.1,
+                    "doublewrite_pages": 0.1}  # fmt: skip
+        return {"rows_written": 2, "wal_bytes": 400, "buffers_written": 0.1}
+
+    def run(_levels):
+        return MadeRun(100, seconds=10).facts(facts(row_bytes=200.0))
+
+    trials = costed(of_engines(run_of=run, clients=(4, 64)), costs)
+    found = answered("write-costs", trials, factor="engine", by="workload")
+    said = plain(found.claims[0].sentence)
+    # (400 + 0.1 · 8192) / 2 = 610 bytes, three times the row of 200
+    assert "postgres writes 610 B for each changed row (200 B of log, 410 B of pages; 3.0" in said
+
+
+def test_jitter_is_compared_over_all_loads():
+    def wavy(at):
+        height = 0.2 if at["engine"] == "postgres" else 0.1
+        return MadeRun(1000 * (1 + height * np.tile([1.0, -1.0], 10)), seconds=20, warmup=0)
+
+    (claim,) = answered("jitter", of_engines(run_of=wavy), factor="engine").claims
+    assert claim.told
+    assert claim.effect == pytest.approx(0.5, rel=0.01)
+    assert "0.5 times" in claim.sentence
+
+
+def promising(**promises):
+    def server(trial):
+        told = {"version": "1", "durability": {"fsync": "on"}}
+        return {"server": {"promise": promises[trial.point["engine"]], **told}}
+
+    return answered("equal-promise", changed(of_engines(repeats=1), server), factor="engine")
+
+
+def test_equal_promises_are_said_to_be_equal():
+    found = promising(postgres="full", mariadb="full")
+    assert found.claims[0].sentence == "All of them promise the same of a crash: full."
+    assert found.shown[0].rows[0] == ("postgres", "1", "full", "fsync=on")
+
+
+def test_an_unequal_promise_comes_before_any_winner():
+    (claim,) = promising(postgres="full", mariadb="relaxed").claims
+    assert "do not promise the same" in claim.sentence
+    assert "postgres full, mariadb relaxed" in claim.sentence
+    assert "--durability full" in claim.doubt
