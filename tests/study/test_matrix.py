@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from dbdyno.run.words import command_line
+from dbdyno.study.asking import ask
 from dbdyno.study.matrix import pairs_of, points_of
 from dbdyno.study.order import turns_of
 from tests.study.files import MINI, read
@@ -21,9 +21,9 @@ def test_points_are_all_choices_in_the_order_of_the_file(tmp_path):
 
 
 def test_a_point_is_a_command_line(tmp_path):
-    assert command_line(points_of(read(tmp_path))[-1].words) == (
-        "dbdyno run select-only --scale 1 --time 1s --warmup 0s --clients 2 "
-        "--protocol prepared --set jit=off"
+    asked = ask(points_of(read(tmp_path))[-1], tmp_path)
+    assert asked.command(tmp_path) == (
+        "dbdyno run select-only --scale 1 --set jit=off --clients 2 --time 1s --warmup 0s"
     )
 
 

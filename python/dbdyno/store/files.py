@@ -49,7 +49,11 @@ def hold_lock(folder: Path) -> BinaryIO:
     does not keep the lock.
     """
     file = (folder / LOCK).open("wb")
-    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        file.close()
+        raise
     return file
 
 

@@ -57,7 +57,7 @@ def differences(before: Any, after: Any, where: str = "") -> Iterator[str]:
         for key in dict.fromkeys([*before, *after]):
             place = f"{where}.{key}" if where else str(key)
             yield from differences(before.get(key), after.get(key), place)
-    elif isinstance(before, list) and isinstance(after, list) and len(before) == len(after):
+    elif isinstance(before, list | tuple) and len(before) == len(after or ()):
         for index, (old, new) in enumerate(zip(before, after, strict=True)):
             yield from differences(old, new, f"{where}[{_label(old, index)}]")
     elif before != after:

@@ -6,6 +6,7 @@ stops the study instead, and so does its user.
 """
 
 import errno
+import traceback
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -97,8 +98,10 @@ def _error(error: Exception) -> dict[str, str]:
         return {"code": error.code, "message": error.message, "hint": error.hint}
     if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
         raise _disk_full(error.strerror or str(error)) from error
+    place = traceback.extract_tb(error.__traceback__)[-1]
     message = f"{type(error).__name__}: {error}"
-    return {"code": "unexpected", "message": message, "hint": "This is a defect of dbdyno."}
+    hint = f"This is a defect of dbdyno, in {place.name} ({place.filename}:{place.lineno})."
+    return {"code": "unexpected", "message": message, "hint": hint}
 
 
 def _end(bench: Bench, *, failed: bool) -> float:

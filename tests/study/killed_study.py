@@ -1,0 +1,32 @@
+"""A study in a process of its own that is killed in the middle of its third turn."""
+
+import os
+import signal
+import sys
+from pathlib import Path
+
+from dbdyno.study.execute import execute
+from dbdyno.study.rates import Rates
+from dbdyno.study.spec import AS_WRITTEN, read_study
+from dbdyno.study.starting import begin_study
+from tests.study.watcher import Watcher
+from tests.support.engine import SmallEngine, tools
+
+
+class Killing(SmallEngine):
+    """Its third run is the last thing this process does."""
+
+    runs = 0
+
+    def transact(self) -> None:
+        Killing.runs += 1
+        if Killing.runs == 3:
+            os.kill(os.getpid(), signal.SIGKILL)
+        super().transact()
+
+
+if __name__ == "__main__":
+    path = Path(sys.argv[1])
+    spec = read_study(path, "tiny")
+    with begin_study(path, spec, AS_WRITTEN) as writer:
+        execute(writer, tools(Killing), Watcher(), Rates())

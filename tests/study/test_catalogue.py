@@ -1,0 +1,54 @@
+"""The studies that come with dbdyno: each can be meant at every size, and planned."""
+
+import pytest
+
+from dbdyno.answers.answering import questions
+from dbdyno.answers.registry import all_answers
+from dbdyno.errors import DbdynoError
+from dbdyno.study.file import SIZES
+from dbdyno.study.finding import catalogue, find_study
+from dbdyno.study.machine import look
+from dbdyno.study.matrix import points_of
+from dbdyno.study.order import turns_of
+from dbdyno.study.plan import plan_study
+from dbdyno.study.rates import Rates
+from dbdyno.study.spec import read_study
+from tests.support.engine import tools
+
+TINY_MAX_S = 180
+
+pytestmark = pytest.mark.usefixtures("home")
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("name", catalogue())
+def test_every_study_is_whole_at_every_size(name, size):
+    spec = read_study(find_study(name), size)
+    points = points_of(spec)
+    assert spec.name == name
+    assert spec.question.endswith("?")
+    assert len(points) > 1
+    assert len(turns_of(points, spec.repeats, spec.seed)) == len(points) * spec.repeats
+    assert {question.answer for question in questions(spec)} <= all_answers().keys()
+
+
+@pytest.mark.parametrize("name", catalogue())
+def test_every_study_has_runs_to_compare_at_its_smallest(name):
+    spec = read_study(find_study(name), "tiny")
+    assert spec.repeats >= 2
+    assert all(published.rows for published in spec.published)
+
+
+@pytest.mark.parametrize("name", catalogue())
+def test_the_smallest_size_is_planned_within_three_minutes(name):
+    planned = plan_study(read_study(find_study(name), "tiny"), tools(), look(), Rates())
+    assert planned.refusals == []
+    assert planned.needs.total_s < TINY_MAX_S
+
+
+def test_a_study_that_is_not_there_is_named_with_the_nearest(tmp_path):
+    with pytest.raises(DbdynoError, match="did you mean pk-oltp"):
+        find_study("pk-olpt")
+    own = tmp_path / "own.toml"
+    own.touch()
+    assert find_study(str(own)) == own

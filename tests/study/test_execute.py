@@ -1,0 +1,240 @@
+"""Studies on real servers: every turn made once, whatever happens in between."""
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from dbdyno import store
+from dbdyno.errors import DbdynoError
+from dbdyno.model.study import StudyRecord
+from dbdyno.store.run import read_record
+from dbdyno.store.studies import list_studies, read_rates
+from dbdyno.study import turn
+from dbdyno.study.clocks import Instant, now
+from dbdyno.study.execute import execute
+from dbdyno.study.lock import machine_held
+from dbdyno.study.rates import Rates
+from dbdyno.study.spec import AS_WRITTEN, read_study
+from dbdyno.study.starting import begin_study, reopen_study
+from tests.study.files import CLIENTS, HEAD, written
+from tests.study.watcher import Watcher
+from tests.support.engine import Interrupted, SmallEngine, tools
+
+BASE = """
+[base]
+workload = "bulk_insert@0"
+time = "1s"
+warmup = "0s"
+telemetry = "off"
+scripts.count.text = "select count(*) from sbtest1;"
+"""
+ONCE = HEAD + 'restore = "once"\n' + BASE + CLIENTS
+ROOT = Path(__file__).parent.parent.parent
+
+pytestmark = pytest.mark.usefixtures("home")
+
+
+def begin(folder: Path, text: str, engine=SmallEngine, watcher=None, **more) -> StudyRecord:
+    path = written(folder, text)
+    with begin_study(path, read_study(path, "tiny"), AS_WRITTEN) as writer:
+        return execute(writer, tools(engine), watcher or Watcher(), Rates(), **more)
+
+
+def resume(engine=SmallEngine, watcher=None) -> StudyRecord:
+    with reopen_study(study_folder()) as writer:
+        return execute(writer, tools(engine), watcher or Watcher(), Rates())
+
+
+def study_folder() -> Path:
+    (record,) = list_studies()
+    return store.runs_folder().parent / "studies" / record.study_id
+
+
+def test_every_turn_is_a_run_with_the_tags_of_its_study(tmp_path):
+    watcher = Watcher()
+    record = begin(tmp_path, ONCE, watcher=watcher)
+    assert record.status == "done"
+    assert watcher.began == [one.point for one in record.turns]
+    assert [result.turn for result in record.results] == record.turns
+    for result in record.results:
+        run = read_record(store.find_run(result.run_id))
+        assert result.status == "done"
+        assert run.seed == result.turn.seed
+        assert run.tags == {
+            "study": record.study_id,
+            "point": result.turn.point,
+            "block": str(result.turn.block),
+        }
+
+
+def test_time_is_told_apart_and_what_it_taught_is_kept(tmp_path):
+    watcher = Watcher()
+    record = begin(tmp_path, ONCE, watcher=watcher)
+    first, *others = (result.spent for result in record.results)
+    # Only the first turn started a server and loaded data.
+    assert first.prepare_s > 2 * max(spent.prepare_s for spent in others)
+    assert all(min(spent.prepare_s, spent.run_s, spent.other_s) >= 0 for spent in others)
+    assert read_rates().keys() >= {"start_s", "other_s"}
+    assert watcher.left_s[-1] == 0
+
+
+def test_a_server_that_will_not_start_is_its_points_result_and_stops_nothing(tmp_path):
+    factor = """
+[[factor]]
+name = "library"
+[factor.levels.none]
+[factor.levels.absent]
+set.shared_preload_libraries = "no_such_library"
+"""
+    record = begin(tmp_path, HEAD.replace("repeats = 2", "repeats = 1") + BASE + factor)
+    by_point = {result.turn.point: result for result in record.results}
+    assert by_point["library=none"].status == "done"
+    failed = by_point["library=absent"]
+    assert failed.status == "failed"
+    assert "no_such_library" in failed.error["message"]
+    assert failed.error["code"] == "server_failed"
+    assert record.status == "done"
+
+
+def test_a_defect_of_ours_costs_one_turn(tmp_path):
+    class Broken(SmallEngine):
+        def transact(self) -> None:
+            if self.plan.clients == 2:
+                raise ZeroDivisionError("a slip")
+            super().transact()
+
+    record = begin(tmp_path, ONCE, Broken)
+    by_status = {(result.turn.point, result.status) for result in record.results}
+    assert by_status == {("clients=1", "done"), ("clients=2", "failed")}
+    assert "ZeroDivisionError: a slip" in str([result.error for result in record.results])
+
+
+def test_a_study_that_was_killed_is_gone_on_with_and_no_turn_is_made_twice(tmp_path):
+    path = written(tmp_path, ONCE)
+    child = subprocess.run(
+        [sys.executable, "-m", "tests.study.killed_study", str(path)], cwd=ROOT, check=False
+    )
+    assert child.returncode == -9
+    (before,) = list_studies()
+    assert before.status == "interrupted"
+    assert len(before.results) == 2
+    watcher = Watcher()
+    after = resume(watcher=watcher)
+    assert after.status == "done"
+    assert after.results[:2] == before.results
+    assert watcher.began == [one.point for one in before.turns[2:]]
+    assert {run.status for run in store.list_runs()} == {"done", "interrupted"}
+    assert len(store.list_runs()) == len(after.turns) + 1
+
+
+def test_an_interrupted_turn_is_made_again(tmp_path):
+    with pytest.raises(KeyboardInterrupt):
+        begin(tmp_path, ONCE, Interrupted)
+    (before,) = list_studies()
+    assert before.status == "interrupted"
+    assert before.stopped["code"] == "interrupted"
+    assert before.results == []
+    after = resume()
+    assert after.status == "done"
+    assert after.stopped is None
+
+
+def test_a_study_whose_file_was_edited_is_not_gone_on_with(tmp_path):
+    with pytest.raises(KeyboardInterrupt):
+        begin(tmp_path, ONCE, Interrupted)
+    edited = ONCE.replace('time = "1s"', 'time = "2s"').replace("[1, 2]", "[1, 3]")
+    written(tmp_path, edited)
+    with pytest.raises(DbdynoError) as caught:
+        resume()
+    told = str(caught.value)
+    assert 'base.time: "1s" → "2s"' in told
+    assert 'factors[clients].levels[2].name: "2" → "3"' in told
+    (tmp_path / "mini.toml").unlink()  # what was asked is known all the same
+    assert resume().status == "done"
+
+
+def test_a_study_that_is_done_or_running_is_not_gone_on_with(tmp_path):
+    path = written(tmp_path, ONCE)
+    with begin_study(path, read_study(path, "tiny"), AS_WRITTEN) as writer:
+        with pytest.raises(DbdynoError, match="is still running"):
+            reopen_study(study_folder())
+        execute(writer, tools(), Watcher(), Rates())
+    with pytest.raises(DbdynoError, match="is done: all 4 turns were made"):
+        reopen_study(study_folder())
+
+
+def test_a_second_study_on_the_machine_is_refused_by_the_name_of_the_first(tmp_path):
+    with machine_held("the-first"), pytest.raises(DbdynoError) as caught:
+        begin(tmp_path, ONCE)
+    assert "the study the-first" in str(caught.value)
+    assert str(os.getpid()) in str(caught.value)
+    assert resume().status == "done"
+
+
+def test_a_disk_that_fills_stops_the_study_where_it_can_be_gone_on_with(tmp_path, monkeypatch):
+    class Filling(SmallEngine):
+        def transact(self) -> None:
+            super().transact()
+            monkeypatch.setattr(turn, "free_bytes", lambda _folder: 1_000_000)
+
+    with pytest.raises(DbdynoError) as caught:
+        begin(tmp_path, ONCE, Filling)
+    assert caught.value.code == "disk_full"
+    assert caught.value.exit_code == 2
+    (record,) = list_studies()
+    assert f"dbdyno study resume {record.study_id}" in caught.value.hint
+    assert len(record.results) == 1
+    assert record.stopped["code"] == "disk_full"
+
+
+def test_a_turn_that_met_a_full_disk_is_not_its_points_result(tmp_path):
+    class Full(SmallEngine):
+        def transact(self) -> None:
+            raise OSError(28, "No space left on device")
+
+    with pytest.raises(DbdynoError, match="No space left"):
+        begin(tmp_path, ONCE, Full)
+    (record,) = list_studies()
+    assert record.results == []
+    assert resume().status == "done"
+
+
+def test_a_clock_that_is_set_is_noted_and_durations_stay(tmp_path):
+    moments = iter(range(1000))
+
+    def jumping() -> Instant:
+        instant = now()
+        return Instant(instant.day + 3600 * next(moments), instant.steady, instant.boot)
+
+    begun = time.monotonic()
+    record = begin(tmp_path, ONCE, clock=jumping)
+    elapsed_s = time.monotonic() - begun
+    assert all("the clock was set by +" in result.notes[-1] for result in record.results)
+    spent = sum(r.spent.prepare_s + r.spent.run_s + r.spent.other_s for r in record.results)
+    assert spent < elapsed_s
+
+
+def test_data_is_fresh_as_often_as_the_study_says(tmp_path, monkeypatch):
+    for restore, servers in (("once", 1), ("each block", 2), ("each run", 4)):
+        with monkeypatch.context() as patch:
+            started = _counted_starts(patch)
+            begin(tmp_path, ONCE.replace("once", restore))
+        assert len(started) == servers, restore
+
+
+def _counted_starts(monkeypatch) -> list[str]:
+    from dbdyno.study import workshop  # noqa: PLC0415 - only this test looks inside
+
+    started: list[str] = []
+    real = workshop.start_private
+
+    def start(spec, *more, **named):
+        started.append(spec.kind)
+        return real(spec, *more, **named)
+
+    monkeypatch.setattr(workshop, "start_private", start)
+    return started

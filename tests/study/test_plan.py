@@ -1,0 +1,151 @@
+"""What a plan says before anything starts, and what it refuses."""
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from dbdyno.errors import DbdynoError
+from dbdyno.study.fitting import size_bytes, span
+from dbdyno.study.machine import Machine, look
+from dbdyno.study.plan import StudyPlan, plan_study, refuse
+from dbdyno.study.rates import Rates, rates_from
+from tests.study.files import BASE, CLIENTS, HEAD, MINI, read
+from tests.support.engine import tools
+
+ROOMY = Machine(
+    memory_bytes=64 << 30,
+    disk_free_bytes=10**12,
+    clients_max=10_000,
+    numa_nodes=2,
+    cores=8,
+)
+
+pytestmark = pytest.mark.usefixtures("home")
+
+
+def plan(folder: Path, text: str = MINI, **limits) -> StudyPlan:
+    machine = msgspec.structs.replace(ROOMY, **limits)
+    return plan_study(read(folder, text), tools(), machine, Rates())
+
+
+def refusal(planned: StudyPlan) -> str:
+    with pytest.raises(DbdynoError) as caught:
+        refuse(planned)
+    return str(caught.value)
+
+
+def test_a_plan_has_every_point_with_its_command_and_time(tmp_path):
+    planned = plan(tmp_path)
+    assert planned.turns == 8
+    assert [point.run_s for point in planned.points] == [1.0] * 4
+    assert planned.points[0].command == (
+        "dbdyno run select-only --scale 1 --protocol simple --clients 1 --time 1s --warmup 0s"
+    )
+    assert planned.refusals == []
+    refuse(planned)
+
+
+def test_scripts_of_the_file_are_named_without_a_folder_that_is_gone(tmp_path):
+    factor = """
+[[factor]]
+name = "what"
+[factor.levels.usual]
+[factor.levels.mine]
+workload = "select-only@0"
+scripts.mine = {text = "select 1;", weight = 2}
+"""
+    command = plan(tmp_path, HEAD + BASE + factor).points[1].command
+    assert "--file mine.sql@2" in command
+    assert "/" not in command
+
+
+def test_a_budget_is_refused_with_the_repeats_that_fit(tmp_path):
+    text = MINI.replace("repeats = 2", 'repeats = 100\nbudget = "5m"')
+    told = refusal(plan(tmp_path, text))
+    assert "its budget is 5 min" in told
+    repeats = int(told.split("--repeats ")[1].split()[0])
+    fits = text.replace("repeats = 100", f"repeats = {repeats}")
+    assert plan(tmp_path, fits).refusals == []
+    assert plan(tmp_path, fits.replace(f"= {repeats}", f"= {repeats + 2}")).refusals
+
+
+def test_a_disk_is_refused_with_the_scale_that_fits(tmp_path):
+    text = MINI.replace("scale = 1", "scale = 1000")
+    told = refusal(plan(tmp_path, text, disk_free_bytes=10**10))
+    scale = int(told.split("scale = ")[1].split()[0])
+    assert 200 < scale < 500
+    fits = MINI.replace("scale = 1", f"scale = {scale}")
+    assert plan(tmp_path, fits, disk_free_bytes=10**10).refusals == []
+
+
+def test_a_cache_larger_than_the_memory_is_refused(tmp_path):
+    text = MINI.replace("scale = 1", 'scale = 1\nset.shared_buffers = "100GB"')
+    assert "shared_buffers = 100GB" in refusal(plan(tmp_path, text, memory_bytes=64 << 30))
+
+
+def test_clients_beyond_a_limit_are_refused_with_those_that_fit(tmp_path):
+    text = HEAD + BASE + CLIENTS.replace("[1, 2]", "[1, 500]")
+    assert "100 clients would fit" in refusal(plan(tmp_path, text, clients_max=100))
+    few = text.replace("scale = 1", 'scale = 1\nset.max_connections = "200"')
+    told = refusal(plan(tmp_path, few))
+    assert "500 clients, and max_connections = 200" in told
+    assert "190 clients would fit" in told
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ("set.fsink = true", ("no setting 'fsink'", "did you mean fsync?")),
+        ('set.work_mem = "lots"', ("mode=plain", "work_mem")),
+        ('server = "postgres:3"', ("mode=plain", "3")),
+        ("transactions = 5", ("-t and -T exclude each other",)),
+        ('define.scal = "3"', ("no parameter scal", "did you mean scale?")),
+        ('workload = ["select-only", "nowhere.sql"]', ("cannot read the script nowhere.sql",)),
+    ],
+)
+def test_what_a_run_would_refuse_is_refused_with_its_point(tmp_path, wrong, words):
+    text = (
+        MINI if wrong.startswith("workload") else MINI.replace("scale = 1", f"scale = 1\n{wrong}")
+    )
+    if wrong.startswith("workload"):
+        text = MINI.replace('workload = "select-only"', wrong)
+    with pytest.raises(DbdynoError) as caught:
+        plan(tmp_path, text)
+    told = str(caught.value)
+    assert told.startswith("clients=1,mode=plain: ")
+    for word in words:
+        assert word in told
+
+
+def test_two_scripts_may_not_share_a_name(tmp_path):
+    factor = """
+[[factor]]
+name = "what"
+[factor.levels.one]
+scripts.mine.text = "select 1;"
+[factor.levels.two]
+scripts.mine.text = "select 2;"
+"""
+    with pytest.raises(DbdynoError, match="two scripts of different text are called 'mine'"):
+        plan(tmp_path, HEAD + BASE + factor)
+
+
+def test_this_machine_is_known():
+    machine = look()
+    assert machine.memory_bytes > 1 << 28
+    assert machine.disk_free_bytes > 0
+    assert machine.numa_nodes >= 1
+
+
+def test_rates_are_guesses_until_they_were_measured(tmp_path):
+    assert rates_from({}) == Rates()
+    assert rates_from({"start_s": 7.0, "other": 1.0, "other_s": 0.0}).start_s == 7.0
+    assert rates_from({"other_s": 0.0}).other_s == Rates().other_s
+
+
+def test_sizes_and_spans_are_read_and_told():
+    assert size_bytes("4GB") == 4 << 30
+    assert size_bytes("64M") == 64 << 20
+    assert size_bytes("half") == 0
+    assert [span(s) for s in (12, 150, 4 * 3600)] == ["12 s", "2 min", "4 h 00 min"]
