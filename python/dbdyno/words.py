@@ -8,6 +8,7 @@ import math
 
 THIN_SPACE = "\u202f"
 NOTHING = "–"
+PRODUCTS = {"postgres": "PostgreSQL", "mariadb": "MariaDB", "mysql": "MySQL"}
 
 
 def milliseconds(value: float | None) -> str:

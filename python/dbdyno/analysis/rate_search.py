@@ -1,8 +1,9 @@
 """A search for the highest rate that meets an objective: what is known, and which rate is next.
 
-Rates are tried downwards by halves until one is met, and from then on between the highest met
-and the lowest that was not, at their geometric mean. Each rate is tried once, so at most
-``RATES_MAX`` are ever judged: what a stated error has to be shared among.
+Rates are tried upwards in quarters of what is possible while they are met, which draws the curve;
+then between the highest met and the lowest that was not, at their geometric mean. Where not even
+the first is met they are halved. Each is tried once, so at most ``RATES_MAX`` are ever judged:
+what a stated error has to be shared among.
 """
 
 import math
@@ -16,7 +17,7 @@ from dbdyno.model.record import RunRecord
 
 RESOLUTION = 0.05
 RATES_MAX = 12
-_FIRST = 0.7
+_STEPS = (0.25, 0.5, 0.75, 1.0)
 # Where nothing is met down to a hundredth of the capacity, no rate will do.
 _LEAST = 0.01
 
@@ -86,16 +87,14 @@ def error_each(search: Search) -> float:
 
 
 def next_rate(search: Search) -> float | None:
-    """None when the answer is known as well as it has to be, or there is none.
-
-    The rate that was asked for at most may be tried itself, the capacity of a closed loop may
-    not: at that rate a queue never ends.
-    """
+    """None when the answer is known as well as it has to be, or there is none."""
     met, above = search.met_tps, search.upper_tps
-    if not search.trials:
-        return _first(search)
+    if search.not_met is None:
+        upwards = [rate for rate in _steps(search) if rate > (met or 0.0)]
+        if upwards:
+            return upwards[0]
     if met is None:
-        lower = rounded(min(trial.rate_tps for trial in search.trials) / 2)
+        lower = rounded(above / 2)
         return lower if lower >= search.capacity_tps * _LEAST else None
     if met == search.rate_max_tps or above / met <= 1 + RESOLUTION:
         return None
@@ -103,9 +102,15 @@ def next_rate(search: Search) -> float | None:
     return between if met < between < above else None
 
 
-def _first(search: Search) -> float:
+def _steps(search: Search) -> list[float]:
+    """The highest rate that was asked for is tried itself.
+
+    The capacity of a closed loop is not: at that rate a queue never ends.
+    """
     asked, capacity = search.rate_max_tps, search.capacity_tps
-    return asked if asked is not None and asked < capacity else rounded(capacity * _FIRST)
+    if asked is not None and asked < capacity:
+        return [*(rounded(asked * step) for step in _STEPS[:-1]), asked]
+    return [rounded(capacity * step) for step in _STEPS[:-1]]
 
 
 def rounded(rate_tps: float) -> float:

@@ -36,6 +36,7 @@ COMMANDS = {
     "check": "Check a workload's invariants on data that is there.",
     "compare": "Say which of two variants is better, by their runs.",
     "search": "Find the highest rate that meets an objective.",
+    "history": "Show how runs of one kind went over time, and when that changed.",
     "runs": "List the runs, or remove some.",
     "sql": "Ask all runs a question in SQL.",
     "report": "Write a run's report as one HTML page, or as text.",

@@ -8,10 +8,12 @@ from dbdyno.analysis.objective import Objective
 from dbdyno.analysis.rate_search import Search
 from dbdyno.cli.app import command
 from dbdyno.cli.output import Exit, print_json, print_result
+from dbdyno.cli.pages import write_page
 from dbdyno.cli.progress import ProgressLines
 from dbdyno.cli.run import What
 from dbdyno.errors import DbdynoError
 from dbdyno.report.search import render_search_text, search_object
+from dbdyno.report.search_page import render_search_html
 from dbdyno.run import grammar
 from dbdyno.run.options import RunOptions, each, parsed
 from dbdyno.run.search import Wanted, search as search_it
@@ -95,6 +97,8 @@ def _wanted(slo: tuple[Objective, ...], rate_max: float | None, error: float) ->
 
 
 def _show(found: Search, options: RunOptions) -> None:
+    if options.report is not None:
+        write_page(render_search_html(found), options.report)
     if options.json:
         print_json(search_object(found))
     else:

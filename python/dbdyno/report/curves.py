@@ -62,7 +62,7 @@ def _caption(curve: CurveOf) -> str:
     if any(None not in ends for one in curve.series for ends in _intervals(one)):
         said.append("Points are means over runs, bars their 95 % intervals between runs.")
     if any(one.fitted for one in curve.series):
-        said.append("Dashed lines are fitted.")
+        said.append("Dashed lines are not measured.")
     return " ".join(filter(None, said))
 
 

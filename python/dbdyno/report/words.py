@@ -6,6 +6,7 @@ from typing import Any
 
 from dbdyno.words import (
     NOTHING,
+    PRODUCTS,
     THIN_SPACE,
     count,
     milliseconds,
@@ -18,6 +19,7 @@ from dbdyno.words import (
 
 __all__ = [
     "NOTHING",
+    "PRODUCTS",
     "THIN_SPACE",
     "count",
     "milliseconds",
@@ -28,8 +30,6 @@ __all__ = [
     "tps",
     "where",
 ]
-
-PRODUCTS = {"postgres": "PostgreSQL", "mariadb": "MariaDB", "mysql": "MySQL"}
 
 
 def where(target: str, server: Mapping[str, Any]) -> str:

@@ -1,0 +1,115 @@
+"""Runs of one kind over time: the same work, asked for the same way, of the same server.
+
+What makes a kind is what was asked for: workload, place, clients, arrivals, data, query mode. What
+may change from run to run is what a history is about: the server's version, its settings, the
+machine, a script's text. Private servers of one product are one place, wherever they stood.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from msgspec import Struct
+
+from dbdyno.analysis.history import MetricHistory, history
+from dbdyno.analysis.unequal import Conditions, unequal
+from dbdyno.words import PRODUCTS
+
+# Two levels of two runs: with fewer nothing can have changed.
+RUNS_MIN = 4
+# Runs that were made to differ, or to be judged by whoever made them.
+MADE_FOR = ("study", "search", "verifies")
+
+
+class Kind(Struct, frozen=True, kw_only=True):
+    """What all runs of a series have in common."""
+
+    workload: str
+    place: str
+    load: str
+    data: str
+    query_mode: str
+
+    @property
+    def words(self) -> str:
+        """In one line."""
+        rest = (self.load, self.query_mode, self.data)
+        return f"{self.workload} on {self.place}: {', '.join(filter(None, rest))}"
+
+
+class RunSeries(Struct, frozen=True, kw_only=True):
+    """Runs of one kind, the oldest first, and how their metrics went."""
+
+    kind: Kind
+    runs: Sequence[Conditions]
+    metrics: Sequence[MetricHistory]
+
+    def differs(self, index: int) -> list[str]:
+        """What else was another in this run than in the one before it."""
+        labels = ("the run before", "this one")
+        return unequal([self.runs[index - 1]], [self.runs[index]], labels)
+
+
+def is_of_a_history(run: Conditions) -> bool:
+    """Whether it is a whole and valid run that somebody made for its own sake."""
+    record = run.record
+    return record.status == "done" and bool(record.valid) and not record.tags.keys() & {*MADE_FOR}
+
+
+def series_of(runs: Iterable[Conditions], metrics: Sequence[str] | None = None) -> list[RunSeries]:
+    """The runs by kind, the kind with the most runs first."""
+    kinds: dict[Kind, list[Conditions]] = {}
+    for run in sorted(runs, key=lambda run: run.record.started_at):
+        kinds.setdefault(kind_of(run), []).append(run)
+    found = [
+        RunSeries(kind=kind, runs=of_kind, metrics=history([r.record for r in of_kind], metrics))
+        for kind, of_kind in kinds.items()
+    ]
+    return sorted(found, key=lambda series: -len(series.runs))
+
+
+def kind_of(run: Conditions) -> Kind:
+    """From the record and the plan."""
+    plan = run.plan
+    return Kind(
+        workload=_work(run),
+        place=place_of(run.record.target, run.record.server),
+        load=_load(plan),
+        data=", ".join(f"{name} {value}" for name, value in sorted(_data(run).items())),
+        query_mode=plan.get("query_mode", ""),
+    )
+
+
+def place_of(target: str, server: Mapping[str, Any]) -> str:
+    """A server that is there for us alone is a product; any other is its address."""
+    product = PRODUCTS.get(server.get("product", ""))
+    if product is None or server.get("kind") == "existing":
+        return target
+    return f"{product}, {server['kind']}"
+
+
+def _work(run: Conditions) -> str:
+    """The workload, and scripts with their weights where there are several."""
+    scripts = run.plan.get("scripts", [])
+    named = "+".join(f"{script['name']}@{script['weight']}" for script in scripts)
+    return run.record.workload if len(scripts) < 2 else f"{run.record.workload} ({named})"
+
+
+def _data(run: Conditions) -> dict[str, Any]:
+    """Of the plan's variables those that say how much data there is, or what is done with it."""
+    return {
+        name: value for name, value in run.plan.get("variables", {}).items() if value is not None
+    }
+
+
+def _load(plan: Mapping[str, Any]) -> str:
+    stages = plan.get("stages", [])
+    clients = f"{plan.get('clients')} clients"
+    rates = [_stage(stage) for stage in stages if stage.get("rate_tps") or stage.get("clients")]
+    again = ["connecting anew"] if plan.get("reconnect_each_transaction") else []
+    return ", ".join([clients, *rates, *again])
+
+
+def _stage(stage: Mapping[str, Any]) -> str:
+    if stage.get("rate_tps"):
+        return f"{stage['rate_tps']:g} a second"
+    return f"a stage of {stage['clients']}"

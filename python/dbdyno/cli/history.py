@@ -1,0 +1,101 @@
+"""``dbdyno history``: runs of one kind over time, and where their level changed."""
+
+from collections.abc import Sequence
+
+from dbdyno import store
+from dbdyno.analysis.metrics import metrics_of
+from dbdyno.analysis.run_series import RUNS_MIN, RunSeries, is_of_a_history, series_of
+from dbdyno.cli.app import command
+from dbdyno.cli.metric_names import metric_named
+from dbdyno.cli.output import Exit, Json, print_aside, print_json, print_result
+from dbdyno.cli.pages import ReportFile, write_page
+from dbdyno.errors import DbdynoError
+from dbdyno.report.history import history_object, render_history_text
+from dbdyno.report.history_page import render_history_html
+from dbdyno.store import Run
+from dbdyno.store.secrets import without_password
+
+app = command(
+    "history",
+    "dbdyno history                    every kind of run that was made often enough",
+    "dbdyno history tpcb --metric tps --metric wal_bytes",
+    "dbdyno history app --target postgresql://db/app --report history.html",
+)
+
+
+@app.default
+def history(
+    workload: str | None = None,
+    /,
+    *,
+    target: str | None = None,
+    metric: tuple[str, ...] = (),
+    report: ReportFile = None,
+    json: Json = False,
+) -> int:
+    """Show how runs of the same kind went over time, and when their level changed.
+
+    Of one kind are runs of the same workload, server, clients, rate, data and query mode. Each
+    change is told with the costs per transaction that moved with it, and with what else was
+    another from that run on: version, settings, machine, scripts. Runs of studies and searches,
+    and those that are not valid, are left out.
+
+    Parameters
+    ----------
+    workload
+        Only runs of this workload or script.
+    target
+        Only runs on this database, as its URL was given to run.
+    metric
+        What to follow: an id or a part of it, as tps, p99 or wal_bytes; repeatable. The usual
+        ones unless given.
+    report
+        Write a page with the series drawn there.
+    """
+    runs = _runs(workload, target)
+    found = series_of(runs, _metrics(metric, runs))
+    shown = [one for one in found if len(one.runs) >= RUNS_MIN]
+    _tell_left_out([one for one in found if len(one.runs) < RUNS_MIN])
+    if report is not None:
+        write_page(render_history_html(shown), report)
+    if json:
+        print_json(history_object(shown))
+    elif shown:
+        print_result(render_history_text(shown).rstrip())
+    return Exit.OK
+
+
+def _runs(workload: str | None, target: str | None) -> list[Run]:
+    """The runs that are meant; none at all is an error that says what there is."""
+    every = [Run(store.runs_folder() / record.run_id) for record in store.read_records()]
+    usable = [run for run in every if is_of_a_history(run)]
+    place = None if target is None else without_password(target)
+    meant = [
+        run
+        for run in usable
+        if workload in (None, run.record.workload) and place in (None, run.record.target)
+    ]
+    if not meant:
+        raise _none_meant(usable)
+    return meant
+
+
+def _none_meant(usable: Sequence[Run]) -> DbdynoError:
+    there = sorted({f"{run.record.workload} on {run.record.target}" for run in usable})
+    return DbdynoError(
+        "no_run",
+        "there is no valid run of this kind",
+        f"There are runs of {'; '.join(there)}." if there else "Make some: dbdyno run tpcb",
+    )
+
+
+def _metrics(names: Sequence[str], runs: Sequence[Run]) -> list[str] | None:
+    known = dict.fromkeys(name for run in runs for name in metrics_of(run.record))
+    return [metric_named(name, known) for name in names] or None
+
+
+def _tell_left_out(few: Sequence[RunSeries]) -> None:
+    for one in few:
+        number = len(one.runs)
+        runs = f"{number} {'run' if number == 1 else 'runs'}"
+        print_aside(f"too few for a history ({runs}; it takes {RUNS_MIN}): {one.kind.words}")

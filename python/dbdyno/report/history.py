@@ -1,0 +1,100 @@
+"""How runs of one kind went over time: each change with when, by how much, and what came with it.
+
+As text for a terminal and as plain data. Where levels change ``analysis/history.py`` says.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from msgspec.structs import asdict
+
+from dbdyno.analysis.history import Change, MetricHistory
+from dbdyno.analysis.run_series import RunSeries
+from dbdyno.analysis.verdicts import change
+from dbdyno.report.costs import amount_words
+from dbdyno.report.words import THIN_SPACE
+
+
+def render_history_text(series: Sequence[RunSeries]) -> str:
+    """For a terminal; ends in a newline."""
+    text = "\n\n".join("\n".join(_lines(one)) for one in series)
+    return text.replace(THIN_SPACE, " ") + "\n"
+
+
+def history_object(series: Sequence[RunSeries]) -> dict[str, Any]:
+    """What ``--json`` gives."""
+    return {"series": [_series_object(one) for one in series]}
+
+
+def _series_object(series: RunSeries) -> dict[str, Any]:
+    return {
+        **asdict(series.kind),
+        "runs": [
+            {"run_id": run.record.run_id, "started_at": run.record.started_at}
+            for run in series.runs
+        ],
+        "metrics": [_metric_object(series, one) for one in series.metrics],
+    }
+
+
+def _metric_object(series: RunSeries, found: MetricHistory) -> dict[str, Any]:
+    changes = [
+        {
+            **asdict(one),
+            "run_id": series.runs[one.index].record.run_id,
+            "started_at": series.runs[one.index].record.started_at,
+            "differs": series.differs(one.index),
+        }
+        for one in found.changes
+    ]
+    return {**asdict(found.metric), "values": found.values, "changes": changes}
+
+
+def _lines(series: RunSeries) -> Iterator[str]:
+    yield series.kind.words
+    yield f"  {span_words(series)}"
+    for found in series.metrics:
+        yield f"  {found.metric.title}: {state_words(found)}"
+        for one in found.changes:
+            yield f"    {change_words(series, found, one)}"
+            yield from (f"      {line}" for line in evidence(series, one))
+
+
+def span_words(series: RunSeries) -> str:
+    """How many runs, from when to when."""
+    first, last = (run.record.started_at[:10] for run in (series.runs[0], series.runs[-1]))
+    return f"{len(series.runs)} runs, {first} to {last}"
+
+
+def state_words(found: MetricHistory) -> str:
+    """Where a metric is now, and whether it was always there."""
+    latest = next(value for value in reversed(found.values) if value is not None)
+    number = len(found.changes)
+    changes = {0: "no change", 1: "1 change"}.get(number, f"{number} changes")
+    return f"{value_words(found, latest)} in the latest run, {changes}"
+
+
+def value_words(found: MetricHistory, value: float) -> str:
+    """A value of this metric."""
+    return amount_words(value, found.metric.unit.removesuffix("per transaction").strip())
+
+
+def change_words(series: RunSeries, found: MetricHistory, one: Change) -> str:
+    """When, by how much, from what to what, and for better or worse."""
+    run = series.runs[one.index].record
+    rose = one.ratio > 1
+    judged = "better" if rose == (found.metric.better == "higher") else "worse"
+    levels = f"{value_words(found, one.before)} to {value_words(found, one.after)}"
+    when = run.started_at[:16].replace("T", " ")
+    return f"{when}  {change(one.ratio)}, {judged}: {levels}, from run {run.run_id} on"
+
+
+def evidence(series: RunSeries, one: Change) -> Iterator[str]:
+    """What changed with it: costs per transaction, and what was another from that run on."""
+    if one.moved:
+        moved = ", ".join(f"{cost.title} {change(cost.ratio)}" for cost in one.moved)
+        yield f"a transaction costs: {moved}"
+    else:
+        yield "no other cost of a transaction moved with it"
+    differs = series.differs(one.index)
+    yield from differs or ["nothing that is recorded differs from the run before"]

@@ -1,0 +1,95 @@
+"""Histories as a page: for each kind of run its changes in words, and each metric drawn."""
+
+from collections.abc import Iterator, Sequence
+
+from dbdyno.analysis.history import MetricHistory
+from dbdyno.analysis.run_series import RunSeries
+from dbdyno.analysis.verdicts import change
+from dbdyno.answers.answer import CurveOf, CurveSeries
+from dbdyno.report.content import Block, Sentence
+from dbdyno.report.curves import curve_figure
+from dbdyno.report.history import change_words, evidence, span_words, state_words
+from dbdyno.report.page import Page, PageSection, render_page
+from dbdyno.report.verdict import capitalized
+
+FOOTER = (
+    "Runs are in the order in which they were made. A level is the geometric mean of the runs "
+    "between two changes; a change stands out from the noise of the runs around it."
+)
+
+
+def render_history_html(series: Sequence[RunSeries]) -> str:
+    """The whole page."""
+    changes = sum(len(found.changes) for one in series for found in one.metrics)
+    runs = sum(len(one.runs) for one in series)
+    return render_page(
+        Page(
+            name="history",
+            title="Runs over time",
+            question="When did runs of the same kind begin to differ, and what changed with them?",
+            when=f"{runs} runs of {len(series)} {'kind' if len(series) == 1 else 'kinds'}",
+            verdict=f"{changes or 'No'} {'change' if changes == 1 else 'changes'}.",
+            status="Told by the runs",
+            is_told=True,
+            doubts=["A single run makes no level: what the latest alone brought is not told yet."],
+            sections=[
+                PageSection(
+                    id=f"series-{number}", title=one.kind.words, blocks=_blocks(one, number)
+                )
+                for number, one in enumerate(series, 1)
+            ],
+            footer=FOOTER,
+        )
+    )
+
+
+def _blocks(series: RunSeries, number: int) -> list[Block]:
+    return [*_sentences(series), *_figures(series, number)]
+
+
+def _sentences(series: RunSeries) -> Iterator[Block]:
+    for found in series.metrics:
+        for one in found.changes:
+            text = f"{found.metric.title}, {change_words(series, found, one)}."
+            doubt = " ".join(capitalized(line) for line in evidence(series, one))
+            yield Sentence(text=text, is_told=True, doubt=doubt)
+
+
+def _figures(series: RunSeries, number: int) -> Iterator[Block]:
+    for found in series.metrics:
+        yield curve_figure(_curve(series, found), f"series-{number}-{found.metric.id}")
+
+
+def _curve(series: RunSeries, found: MetricHistory) -> CurveOf:
+    known = [(place, value) for place, value in enumerate(found.values, 1) if value is not None]
+    return CurveOf(
+        title=found.metric.title,
+        summary=f"{capitalized(state_words(found))} {span_words(series)}.",
+        x_title="run",
+        y_title=found.metric.unit or "per transaction",
+        series=[
+            CurveSeries(
+                label=found.metric.title,
+                x=[float(place) for place, _ in known],
+                y=[value for _, value in known],
+            ),
+            *_levels(found),
+        ],
+        marks=[(one.index + 0.5, change(one.ratio)) for one in found.changes],
+    )
+
+
+def _levels(found: MetricHistory) -> list[CurveSeries]:
+    """The levels as one line with steps; none where nothing changed."""
+    if not found.changes:
+        return []
+    ends = [0.5, *(one.index + 0.5 for one in found.changes), len(found.values) + 0.5]
+    levels = [found.changes[0].before, *(one.after for one in found.changes)]
+    steps = [
+        (x, level)
+        for level, begin, end in zip(levels, ends, ends[1:], strict=False)
+        for x in (begin, end)
+    ]
+    return [
+        CurveSeries(label="level", x=[x for x, _ in steps], y=[y for _, y in steps], fitted=True)
+    ]

@@ -1,0 +1,101 @@
+"""A search as a page: the answer, the curve of response times against the rate, all trials."""
+
+from collections.abc import Iterator, Sequence
+from statistics import median
+
+from dbdyno.analysis.objective import Measure, name_of
+from dbdyno.analysis.rate_search import Search, Trial
+from dbdyno.answers.answer import CurveOf, CurveSeries
+from dbdyno.model.record import RunRecord
+from dbdyno.report.content import Block, Table, Text
+from dbdyno.report.curves import curve_figure
+from dbdyno.report.page import Page, PageSection, render_page
+from dbdyno.report.search import HEADINGS, bounds, in_order, rows, title, verdict, wanted
+from dbdyno.report.words import tps
+
+_DRAWN: tuple[Measure, ...] = ("p50", "p95", "p99", "p999")
+FOOTER = (
+    "Response time is done − due: arrivals follow a schedule that the server cannot slow down, "
+    "and what waits its turn counts. What failed or was not done when a trial ended was not done "
+    "in time."
+)
+
+
+def render_search_html(found: Search) -> str:
+    """The whole page."""
+    probe = found.probe
+    began = probe.started_at[:19].replace("T", " ")
+    return render_page(
+        Page(
+            name=f"search {found.search_id}",
+            title=title(found),
+            question=f"Which is the highest rate at which {wanted(found)}?",
+            when=f"{began} · {sum(len(trial.runs) for trial in found.trials)} trials",
+            verdict=verdict(found),
+            status="Told by the trials" if found.met_tps is not None else "No such rate was found",
+            is_told=found.is_over and found.met_tps is not None,
+            doubts=[*bounds(found)],
+            sections=[
+                PageSection(id="curve", title="Response time against rate", blocks=_curve(found)),
+                PageSection(id="trials", title="Trials", blocks=[_table(found)]),
+            ],
+            footer=FOOTER,
+        )
+    )
+
+
+def _table(found: Search) -> Table:
+    last = len(HEADINGS) - 1
+    return Table(
+        caption="Every run, the lowest rate first",
+        columns=[heading.capitalize() if heading[0] != "p" else heading for heading in HEADINGS],
+        rows=rows(found),
+        numeric=frozenset(range(last - 1)),
+        code=frozenset({last}),
+    )
+
+
+def _curve(found: Search) -> Sequence[Block]:
+    """Of a rate with several runs the median one is drawn."""
+    trials = [trial for trial in in_order(found) if all(run.response_ms for run in trial.runs)]
+    if len(trials) < 2:
+        return [Text(text="One rate makes no curve.")]
+    asked = [one.measure for one in found.objectives if one.measure != "failures"]
+    drawn = dict.fromkeys([*asked, *_DRAWN])
+    return [
+        curve_figure(
+            CurveOf(
+                title="Response time against rate",
+                summary=_summary(found),
+                x_title="arrivals a second",
+                y_title="milliseconds",
+                series=[line for measure in drawn for line in _lines(found, trials, measure)],
+                y_axis="log",
+                marks=[(found.met_tps, "met up to here")] if found.met_tps else (),
+            ),
+            "rate-curve",
+        )
+    ]
+
+
+def _summary(found: Search) -> str:
+    return f"{verdict(found)} A closed loop of as many clients did {tps(found.capacity_tps)}."
+
+
+def _lines(found: Search, trials: Sequence[Trial], measure: Measure) -> Iterator[CurveSeries]:
+    """What was measured, and in its colour the limit that it has to stay below."""
+    rates = [trial.rate_tps for trial in trials]
+    yield CurveSeries(
+        label=name_of(measure),
+        x=rates,
+        y=[median(_time_ms(run, measure) for run in trial.runs) for trial in trials],
+    )
+    for objective in found.objectives:
+        if objective.measure == measure:
+            limits = [objective.limit, objective.limit]
+            ends = [rates[0], rates[-1]]
+            yield CurveSeries(label=objective.words, x=ends, y=limits, fitted=True)
+
+
+def _time_ms(run: RunRecord, measure: Measure) -> float:
+    return float(getattr(run.response_ms, measure))

@@ -1,0 +1,135 @@
+"""``dbdyno history`` on runs that never were: kinds, changes, and what is said of them."""
+
+import json
+
+import msgspec
+import numpy as np
+import pytest
+
+from dbdyno.cli import app as cli_app, main
+from tests.cli import made_up_runs as made_up
+from tests.store import synthetic
+
+SERVER = {"kind": "private", "product": "postgres", "version": "18.1", "promise": "full"}
+
+
+@pytest.fixture(autouse=True)
+def _own_home(home, monkeypatch):
+    # main() takes SIGTERM for the process; a test process keeps its own.
+    monkeypatch.setattr(cli_app.signal, "signal", lambda *_: None)
+
+
+def upgraded_after(first, number=24, noise=0.02, seed=3):
+    """Runs of which those from ``first`` on are on a newer server that writes more WAL."""
+    luck = np.exp(np.random.default_rng(seed).normal(0, noise, number)).tolist()
+    ids = []
+    for place in range(number):
+        new = place >= first
+        server = SERVER | {"version": "18.2" if new else "18.1"}
+        tps, wal = (800.0, 2600.0) if new else (1000.0, 2000.0)
+        ids.append(made_up.run(tps=tps * luck[place], wal_bytes=wal, server=server))
+    return ids
+
+
+def found(capsys, *arguments):
+    assert main(["history", *arguments, "--json"]) == 0
+    return json.loads(capsys.readouterr().out)["series"]
+
+
+def test_a_change_is_told_with_its_run_the_cost_that_moved_and_what_differs(capsys):
+    ids = upgraded_after(15)
+    (series,) = found(capsys, "tpcb", "--metric", "tps")
+    assert [run["run_id"] for run in series["runs"]] == ids
+    (metric,) = series["metrics"]
+    (change,) = metric["changes"]
+    assert change["run_id"] == ids[15]
+    assert change["ratio"] == pytest.approx(0.8, rel=0.03)
+    assert [cost["id"] for cost in change["moved"]] == ["wal_bytes"]
+    assert change["moved"][0]["ratio"] == pytest.approx(1.3, rel=0.01)
+    assert change["differs"] == [
+        "Another server: the version is postgres 18.1 in the run before, postgres 18.2 in this one"
+    ]
+
+
+def test_people_read_when_and_by_how_much(capsys):
+    ids = upgraded_after(15)
+    assert main(["history"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("tpcb on PostgreSQL, private: 8 clients, prepared\n  24 runs, 2026-11-01")
+    assert "Throughput: " in out
+    assert "worse: 996 TPS to 804 TPS" in out
+    assert f"from run {ids[15]} on" in out
+    assert "a transaction costs: WAL +30 %" in out
+
+
+def test_a_level_history_has_no_change(capsys):
+    upgraded_after(99)
+    (series,) = found(capsys)
+    assert [metric["changes"] for metric in series["metrics"]] == [[]] * len(series["metrics"])
+
+
+def test_kinds_are_apart_and_those_with_few_runs_are_said(capsys):
+    more_clients = msgspec.structs.replace(synthetic.plan(), clients=64)
+    for _ in range(5):
+        made_up.run(server=SERVER)
+    for _ in range(3):
+        made_up.run(server=SERVER, plan=more_clients)
+    assert main(["history", "--json"]) == 0
+    captured = capsys.readouterr()
+    (series,) = json.loads(captured.out)["series"]
+    assert series["load"] == "8 clients"
+    assert (
+        "too few for a history (3 runs; it takes 4): tpcb on PostgreSQL, private: 64"
+        in captured.err
+    )
+
+
+def test_runs_that_were_made_to_differ_or_are_not_valid_are_no_part_of_it(capsys):
+    kept = [made_up.run(server=SERVER) for _ in range(4)]
+    made_up.run(server=SERVER, valid=False)
+    made_up.run(server=SERVER, status="interrupted")
+    made_up.run(server=SERVER, tags={"study": "s", "point": "clients=4", "block": "1"})
+    made_up.run(server=SERVER, tags={"search": "s"})
+    (series,) = found(capsys)
+    assert [run["run_id"] for run in series["runs"]] == kept
+
+
+def test_a_database_of_ones_own_is_a_place_of_its_own(capsys):
+    for host in ("one", "two"):
+        for _ in range(4):
+            made_up.run(server={"kind": "existing"}, target=f"postgresql://u:secret@{host}/db")
+    assert len(found(capsys)) == 2
+    (series,) = found(capsys, "--target", "postgresql://u:other@two/db")
+    assert series["place"] == "postgresql://u:***@two/db"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("pk",), "There are runs of tpcb on"),
+        (("--target", "postgresql://elsewhere/db"), "there is no valid run of this kind"),
+        (("--metric", "speed"), "no metric 'speed'"),
+        (("--report", "no/such/folder/page.html"), "cannot write no/such/folder/page.html"),
+    ],
+)
+def test_bad_input_names_what_is_wrong_with_exit_code_1(capsys, arguments, words):
+    for _ in range(4):
+        made_up.run(server=SERVER)
+    assert main(["history", *arguments]) == 1
+    assert words in capsys.readouterr().err
+
+
+def test_without_runs_the_hint_says_how_to_make_one(capsys):
+    assert main(["history"]) == 1
+    assert "Make some: dbdyno run tpcb" in capsys.readouterr().err
+
+
+def test_the_page_tells_the_same_as_the_text(capsys, tmp_path):
+    ids = upgraded_after(15)
+    page = tmp_path / "history.html"
+    assert main(["history", "--report", str(page)]) == 0
+    text = page.read_text(encoding="utf-8")
+    assert f"from run {ids[15]} on" in text
+    assert "Another server: the version is postgres 18.1" in text
+    assert text.count("<figure") == 4  # throughput, p95, p99, WAL
+    assert "<script" not in text
