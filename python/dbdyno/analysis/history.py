@@ -12,37 +12,26 @@ like any other change.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from msgspec import Struct
 
-from dbdyno.analysis.effect import holm, unpaired_effect
 from dbdyno.analysis.energy import most_unlike
 from dbdyno.analysis.estimate import Series
 from dbdyno.analysis.laws import student_p
-from dbdyno.analysis.metrics import USUAL, is_cost, metrics_of
+from dbdyno.analysis.metrics import USUAL, metrics_of
+from dbdyno.analysis.moved_costs import CHANGE_MIN, Moved, moved_costs
+from dbdyno.analysis.samples import Runs
 from dbdyno.model.comparison import Metric
 from dbdyno.model.record import RunRecord
 
 WINDOW_RUNS = 30
-CHANGE_MIN = 0.01
 _SEGMENT_MIN = 2
 _WEAK_P = 0.01
 # At Otava's 0.001 one level history of a hundred runs in twenty has a change; at this one in
 # forty has, and the changes that the tests make are found as before.
 _STRONG_P = 0.0003
-_ALPHA = 0.05
-
-
-class Moved(Struct, frozen=True, kw_only=True):
-    """A cost whose level changed together with a metric's, with its 95 % interval."""
-
-    id: str
-    title: str
-    ratio: float
-    low: float
-    high: float
 
 
 class Change(Struct, frozen=True, kw_only=True):
@@ -75,7 +64,7 @@ def history(
     return [one for one in found if one is not None]
 
 
-def _history(name: str, runs: Sequence[Mapping[str, Metric]]) -> MetricHistory | None:
+def _history(name: str, runs: Runs) -> MetricHistory | None:
     having = [place for place, run in enumerate(runs) if name in run]
     values = np.array([runs[place][name].value for place in having])
     if not having or values.min() <= 0:
@@ -144,7 +133,7 @@ def _p(before: Series, after: Series) -> float:
 
 def _change(
     name: str,
-    runs: Sequence[Mapping[str, Metric]],
+    runs: Runs,
     having: Sequence[int],
     segment: tuple[int, int, int],
     logarithms: Series,
@@ -158,32 +147,5 @@ def _change(
         after=math.exp(after.mean()),
         ratio=math.exp(after.mean() - before.mean()),
         p=_p(before, after),
-        moved=tuple(one for one in _moved(*sides) if one.id != name),
+        moved=tuple(one for one in moved_costs(*sides) if one.id != name),
     )
-
-
-def _moved(
-    before: Sequence[Mapping[str, Metric]], after: Sequence[Mapping[str, Metric]]
-) -> list[Moved]:
-    """Costs whose levels differ by more than chance, Holm over all of them, and by enough."""
-    metrics = {name: metric for run in (*before, *after) for name, metric in run.items()}
-    tested = []
-    for name in filter(is_cost, metrics):
-        sides = [
-            np.array([run[name].value for run in side if name in run]) for side in (before, after)
-        ]
-        if all(len(side) >= _SEGMENT_MIN and side.min() > 0 for side in sides):
-            tested.append((metrics[name], unpaired_effect(*map(np.log, sides))))
-    adjusted = holm([effect.p or 0.0 for _, effect in tested])
-    moved = [
-        Moved(
-            id=metric.id,
-            title=metric.title,
-            ratio=math.exp(effect.value),
-            low=math.exp(effect.low),
-            high=math.exp(effect.high),
-        )
-        for (metric, effect), p in zip(tested, adjusted, strict=True)
-        if p < _ALPHA and abs(math.expm1(effect.value)) >= CHANGE_MIN
-    ]
-    return sorted(moved, key=lambda one: -abs(math.log(one.ratio)))

@@ -153,16 +153,18 @@ def _work(run: Conditions) -> Facts:
 
 
 def _load(run: Conditions) -> Facts:
-    plan = run.plan
+    plan, stages = run.plan, run.plan.get("stages", [])
     told = {
         "the number of clients": plan.get("clients"),
         "the number of threads": plan.get("threads"),
         "the law of arrivals": plan.get("arrivals"),
-        "the list of stages": plan.get("stages"),
-        "the warm-up in ns": plan.get("warmup_ns"),
+        "the measured time in seconds": [stage["duration_ns"] / 1e9 for stage in stages],
+        "the number of clients of each stage": [stage["clients"] for stage in stages],
+        "the rate": [stage["rate_tps"] for stage in stages],
+        "the warm-up in seconds": plan.get("warmup_ns", 0) / 1e9,
         "connecting anew for each transaction": plan.get("reconnect_each_transaction"),
     }
-    return {name: _plain(value) for name, value in told.items() if value is not None}
+    return {name: _plain(value) for name, value in told.items() if _is_told(value)}
 
 
 def _data(run: Conditions) -> Facts:
@@ -174,7 +176,14 @@ def _placement(run: Conditions) -> Facts:
     return {name: _plain(value) for name, value in told.items() if value is not None}
 
 
+def _is_told(value: Any) -> bool:
+    return any(one is not None for one in (value if isinstance(value, list) else [value]))
+
+
 def _plain(value: Any) -> str:
+    """As it is written; of a single stage without brackets."""
+    if isinstance(value, list) and len(value) == 1:
+        return _plain(value[0])
     return value if isinstance(value, str) else json.dumps(value, sort_keys=True)
 
 
