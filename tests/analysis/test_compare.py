@@ -4,6 +4,7 @@ import math
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from dbdyno.analysis.compare import compare
 from dbdyno.model.comparison import Comparison
@@ -195,6 +196,12 @@ def test_sets_of_unlike_size_and_one_run_against_many():
     assert (only(one).method, only(one).verdict) == ("Student t", "better")
     assert "single run" in one.doubts[-1]
     assert only(compare(records([120]), many, [TPS])).verdict == "worse"
+
+
+def test_what_weakens_the_runs_weakens_the_comparison():
+    short = [replace(run, doubts=[f"too short: {run.seed} s"]) for run in records([100, 101])]
+    found = compare(short, records([110, 111]), [TPS], paired=True)
+    assert found.doubts == ["2 of 4 runs: too short"]
 
 
 def test_unequal_conditions_are_kept_and_pairs_must_be_pairs():

@@ -7,6 +7,7 @@ say.
 """
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
@@ -50,7 +51,7 @@ def compare(  # noqa: PLR0913 - what is compared, and how
         after=labels[1],
         metrics=_judged(found, margin),
         unequal=list(unequal),
-        doubts=[*_missing(missing), *_doubts(found)],
+        doubts=[*_missing(missing), *_doubts(found), *_doubts_of_runs([*before, *after])],
     )
 
 
@@ -176,3 +177,9 @@ def _doubts(samples: Sequence[Sample]) -> Iterator[str]:
         yield "the runs are not pairs: what drifted on the machine is in the difference"
     if any(not one.is_single and one.repeats < 2 for one in samples):
         yield "one variant has a single run: its noise is taken to be that of the other's runs"
+
+
+def _doubts_of_runs(records: Sequence[RunRecord]) -> Iterator[str]:
+    """What weakens single runs, by its kind: all of it before the colon."""
+    kinds = Counter(doubt.partition(":")[0] for record in records for doubt in record.doubts)
+    return (f"{count} of {len(records)} runs: {kind}" for kind, count in kinds.items())

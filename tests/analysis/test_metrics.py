@@ -1,0 +1,35 @@
+from msgspec.structs import replace
+
+from dbdyno.analysis.metrics import RESPONSES, THROUGHPUT, USUAL, is_cost, metrics_of
+from tests.analysis.records import record
+
+
+def test_a_run_is_compared_by_what_it_measured():
+    found = metrics_of(record(1000, p95_ms=10, costs={"wal_bytes": (400, 390, 410)}))
+    assert list(found) == [THROUGHPUT, *RESPONSES, "wal_bytes"]
+    assert found[THROUGHPUT].better == "higher"
+    assert found["response_p95_ms"].value == 10
+    assert (found["wal_bytes"].low, found["wal_bytes"].high) == (390, 410)
+    assert found["wal_bytes"].unit == "bytes per transaction"
+    assert {one.better for name, one in found.items() if name != THROUGHPUT} == {"lower"}
+
+
+def test_a_run_that_measured_nothing_has_no_metrics():
+    assert metrics_of(record()) == {}
+
+
+def test_costs_of_single_scripts_are_parts_and_not_compared():
+    run = record(costs={"wal_bytes": 400})
+    of_script = [replace(cost, script="one", value=1.0) for cost in run.costs]
+    assert metrics_of(replace(run, costs=[*run.costs, *of_script]))["wal_bytes"].value == 400
+
+
+def test_the_client_s_costs_are_told_from_the_server_s():
+    run = record(costs={"switches": 3, "engine": 2})
+    switches, engine = (replace(cost, side="client") for cost in run.costs)
+    found = metrics_of(replace(run, costs=[switches, replace(engine, title="Engine CPU")]))
+    assert [one.title for one in found.values()] == ["switches of the client", "Engine CPU"]
+
+
+def test_throughput_and_response_times_are_no_costs():
+    assert [name for name in USUAL if is_cost(name)] == ["server_cpu_us", "wal_bytes"]
