@@ -28,26 +28,27 @@ def of_sizes(tps, **shape):
 
 def test_a_fall_with_the_rows_is_told_by_each_tenfold():
     trials = of_sizes(lambda at: 1e5 * 0.9 ** len(at["rows"]), noise=0.005)
-    verdict, select, update = answered("size-effect", trials, by="operation").claims
+    (verdict,) = answered("size-effect", trials, by="operation").claims
     assert verdict.told
-    assert select.effect == pytest.approx(0.9, abs=0.01)
-    assert plain(update.sentence).startswith("update: throughput falls by 10")
+    assert verdict.effect == pytest.approx(0.9, abs=0.01)
+    assert verdict.evidence["update"]["per_tenfold"] == pytest.approx(0.9, abs=0.01)
+    assert plain(verdict.sentence).startswith("select: throughput −")
     assert "3 sizes" in verdict.doubt
 
 
 def test_throughput_that_stays_is_said_to_stay():
-    trials = of_sizes(lambda _: 5e4, noise=0.005)
-    _, select, _ = answered("size-effect", trials, by="operation").claims
-    assert select.told
-    assert "stays within ±3 %" in plain(select.sentence)
+    (verdict,) = answered(
+        "size-effect", of_sizes(lambda _: 5e4, noise=0.005), by="operation"
+    ).claims
+    assert verdict.told
+    assert "stays within ±3 %" in plain(verdict.sentence)
 
 
 def test_noise_is_not_taken_for_a_fall():
-    trials = of_sizes(lambda _: 5e4, noise=0.5)
-    verdict, *_ = answered("size-effect", trials, by="operation").claims
+    (verdict,) = answered("size-effect", of_sizes(lambda _: 5e4, noise=0.5), by="operation").claims
     assert not verdict.told
-    assert "cannot be told" in verdict.sentence
-    assert "more repeats" in verdict.doubt
+    assert "cannot be told from none" in verdict.sentence
+    assert "more pairs" in verdict.doubt
 
 
 def test_points_and_the_line_through_them_are_drawn_over_a_log_axis():

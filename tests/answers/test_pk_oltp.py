@@ -1,10 +1,11 @@
 """What is concluded of one-row transactions, from runs with known effects."""
 
+import msgspec
 import numpy as np
 import pytest
 
 from dbdyno.answers.registry import all_answers
-from tests.answers.costed import costed, facts
+from tests.answers.costed import changed, costed, facts
 from tests.answers.made import factor, spec, study
 from tests.support.recordings import MadeRun
 
@@ -45,6 +46,28 @@ def test_throughput_that_tells_is_said_beside_it():
     (claim,) = answered("full-page-writes", of_full_page_writes(noise=0.001)).claims
     assert "although" not in claim.sentence
     assert "worse" in claim.doubt
+
+
+def test_images_that_were_counted_in_every_run_are_beyond_doubt():
+    trials = costed(
+        study(spec(FPW, repeats=2), lambda _: 9000.0, noise=0.3),
+        lambda at: (
+            {"wal_bytes": 2000, "wal_full_page_bytes": 1800}
+            if at["full_page_writes"] == "on"
+            else {"wal_bytes": 200}
+        ),
+    )
+    noisy = changed(trials, lambda trial: {"costs": _grown(trial.record.costs, trial.block)})
+    (claim,) = answered("full-page-writes", noisy).claims
+    assert claim.low < 1 < claim.high
+    assert claim.told
+    assert "counted in every run with it on and in none with it off" in claim.sentence
+
+
+def _grown(costs, block):
+    """In the second block images are a quarter of what they were, and the WAL with them."""
+    share = 1 if block == 1 or len(costs) == 1 else 0.25
+    return [msgspec.structs.replace(cost, value=cost.value * share) for cost in costs]
 
 
 def test_a_single_pair_tells_nothing():

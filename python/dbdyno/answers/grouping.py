@@ -21,6 +21,10 @@ Interval: TypeAlias = Ratio | Ranged
 """A value with its 95 % interval, which may be unknown."""
 
 
+INTERVAL_NOTE = (
+    "In brackets the 95 % interval between runs; (?) where so few runs give none that tells "
+    "anything."
+)
 USELESS = 10.0  # an interval whose ends are so many times apart tells nobody anything
 
 
@@ -139,7 +143,7 @@ def interval_words(of: Interval | None, words: Callable[[float], str] = signific
     if of.low is None or of.high is None:
         return words(of.value)
     if of.high > USELESS * of.low:
-        return f"{words(of.value)} (too few runs for an interval)"
+        return f"{words(of.value)} (?)"
     return f"{words(of.value)} ({words(of.low)} to {words(of.high)})"
 
 
@@ -157,6 +161,8 @@ def times_of(of: Interval | MetricComparison) -> str:
     value = of.ratio if isinstance(of, MetricComparison) else of.value
     if of.low is None or of.high is None:
         return f"{significant(value)} times (one pair, no interval)"
+    if of.high > USELESS * of.low:
+        return f"{significant(value)} times (too few pairs for an interval)"
     return f"{significant(value)} times (95 %: {significant(of.low)} to {significant(of.high)})"
 
 

@@ -27,6 +27,7 @@ from dbdyno.answers.answer import (
     Trials,
 )
 from dbdyno.answers.grouping import (
+    INTERVAL_NOTE,
     Number,
     by_level,
     chosen,
@@ -212,7 +213,7 @@ def _table(duels: Sequence[_Duel], over: str) -> TableOf:
         ),
         rows=[row for duel in duels for row in _rows(duel)],
         numeric=frozenset(range(1, 8)),
-        note=f"Ratios are {second} over {first}; in brackets 95 % intervals between runs.",
+        note=f"Ratios are {second} over {first}. {INTERVAL_NOTE}",
     )  # fmt: skip
 
 

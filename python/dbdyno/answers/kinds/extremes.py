@@ -10,6 +10,7 @@ from typing import Any
 
 from dbdyno.answers.answer import Answer, Answered, Claim, TableOf, Trial, Trials
 from dbdyno.answers.grouping import (
+    INTERVAL_NOTE,
     by_level,
     by_point,
     chosen,
@@ -74,8 +75,8 @@ def _table(trials: Trials, among: Sequence[Trial]) -> TableOf:
         ),
         rows=[(*point_cells(point, factors), *_cells(of)) for point, of in by_point(among).items()],
         numeric=frozenset(range(len(factors), len(factors) + 5)),
-        note="Averages over runs, in brackets their 95 % interval; minimum and maximum are over "
-        f"intervals of {_length_words(among)}.",
+        note=f"Averages over runs; minimum and maximum are over intervals of "
+        f"{_length_words(among)}. {INTERVAL_NOTE}",
     )
 
 

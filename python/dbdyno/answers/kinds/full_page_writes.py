@@ -11,6 +11,7 @@ from typing import Any
 
 from dbdyno.answers.answer import Answer, Answered, Claim, TableOf, Trial, Trials
 from dbdyno.answers.grouping import (
+    INTERVAL_NOTE,
     chosen,
     compared,
     cost_of,
@@ -26,6 +27,8 @@ from dbdyno.words import NOTHING, percent, significant, size
 
 FACTOR = "full_page_writes"
 OFF, ON = "off", "on"
+MANY = 0.05
+"""Of the WAL: fewer images may stand for other things than the first change of a page."""
 WAL, TPS = "wal_bytes", "throughput_tps"
 
 
@@ -39,21 +42,23 @@ def answer(trials: Trials, options: Mapping[str, Any]) -> Answered:
         return Answered(claims=[], missing=missing)
     off, on = [trial for trial, _ in both], [trial for _, trial in both]
     return Answered(
-        claims=[_of_wal(found[WAL], on, found.get(TPS))],
+        claims=[_of_wal(found[WAL], off, on, found.get(TPS))],
         shown=[_table({OFF: off, ON: on})],
     )
 
 
-def _of_wal(wal: MetricComparison, on: Sequence[Trial], tps: MetricComparison | None) -> Claim:
-    images = mean_of(on, cost_of("wal_full_page_bytes"))
-    whole = mean_of(on, cost_of(WAL)) or 0.0
-    part = f"; {percent(images / whole)} of it are images of whole pages" if images else ""
-    is_told = wal.verdict in ("better", "worse")
+def _of_wal(
+    wal: MetricComparison,
+    off: Sequence[Trial],
+    on: Sequence[Trial],
+    tps: MetricComparison | None,
+) -> Claim:
+    is_told = wal.verdict in ("better", "worse") or _is_counted(off, on)
     despite = ". That is beyond doubt although throughput cannot tell"
     noise = despite if is_told and tps and tps.verdict == "cannot tell" else ""
     return Claim(
         sentence=f"With full_page_writes on a transaction writes {size(wal.after)} of WAL, with it "
-        f"off {size(wal.before)}: {times_of(wal)}{part}{noise}.",
+        f"off {size(wal.before)}: {times_of(wal)}{_images_words(off, on)}{noise}.",
         told=is_told,
         effect=wal.ratio,
         low=wal.low,
@@ -62,11 +67,35 @@ def _of_wal(wal: MetricComparison, on: Sequence[Trial], tps: MetricComparison | 
         evidence={
             "wal_bytes_on": wal.after,
             "wal_bytes_off": wal.before,
-            "wal_full_page_bytes_on": images,
+            "image_share_on": [_image_share(trial) for trial in on],
             "throughput_verdict": tps.verdict if tps else None,
             "throughput_ratio": tps.ratio if tps else None,
             "pairs": wal.pairs,
         },
+    )
+
+
+def _images_words(off: Sequence[Trial], on: Sequence[Trial]) -> str:
+    share = mean_of(on, _image_share)
+    if not share:
+        return ""
+    counted = ", counted in every run with it on and in none with it off"
+    told = f"; {percent(share)} of it are images of whole pages"
+    return f"{told}{counted if _is_counted(off, on) else ''}"
+
+
+def _image_share(trial: Trial) -> float:
+    """Of the bytes of the WAL."""
+    images = cost_of("wal_full_page_bytes")(trial) or 0.0
+    return images / (cost_of(WAL)(trial) or 1.0)
+
+
+def _is_counted(off: Sequence[Trial], on: Sequence[Trial]) -> bool:
+    """What is counted needs no statistics, only to be seen again: in each run here, in none there."""
+    return (
+        len(on) > 1
+        and all(_image_share(trial) > MANY for trial in on)
+        and not any(cost_of("full_page_images")(trial) for trial in off)
     )
 
 
@@ -76,7 +105,7 @@ def _table(sides: Mapping[str, Sequence[Trial]]) -> TableOf:
         columns=("full_page_writes", "runs", "WAL", "records", "images", "images, count", "TPS"),
         rows=[_row(level, among) for level, among in sides.items()],
         numeric=frozenset(range(1, 7)),
-        note="Means over runs; in brackets the 95 % interval between runs.",
+        note=f"Means over runs. {INTERVAL_NOTE}",
     )
 
 

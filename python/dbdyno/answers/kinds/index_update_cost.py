@@ -17,6 +17,7 @@ from dbdyno.words import NOTHING, percent, significant
 
 TELLING = ("wal_records", "buffers_hit", "throughput_tps")
 METRICS = ("wal_records", "buffers_hit", "wal_bytes", "server_cpu_us", "throughput_tps")
+MOST = 0.5
 TABLES = "pg_stat_user_tables"
 
 
@@ -61,13 +62,18 @@ def _claim(
         sentence=f"{engine}: {_hot_words(plain_hot, indexed_hot)}an update of an indexed column "
         f"takes {significant(telling.after)} {_small(telling.title)} where "
         f"one of a plain column takes {significant(telling.before)}, {times_of(telling)}.",
-        told=telling.verdict in ("better", "worse"),
+        told=telling.verdict in ("better", "worse") or _lost(plain_hot, indexed_hot),
         effect=telling.ratio,
         low=telling.low,
         high=telling.high,
         doubt=throughput.words if throughput else "",
         evidence={"hot_share_plain": plain_hot, "hot_share_indexed": indexed_hot},
     )
+
+
+def _lost(plain: float | None, indexed: float | None) -> bool:
+    """HOT updates are counted one by one: where most are gone there is nothing to estimate."""
+    return plain is not None and indexed is not None and plain - indexed > MOST
 
 
 def _small(title: str) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 from dbdyno.analysis.jitter import jitter
 from dbdyno.answers.answer import Answer, Answered, Claim, TableOf, Trial, Trials
 from dbdyno.answers.grouping import (
+    INTERVAL_NOTE,
     by_level,
     by_point,
     chosen,
@@ -72,7 +73,7 @@ def _table(trials: Trials, among: Sequence[Trial]) -> TableOf:
             for point, of in by_point(among).items()
         ],
         numeric=frozenset({len(factors), len(factors) + 1}),
-        note="Geometric means over runs; in brackets 95 % intervals between runs.",
+        note=f"Geometric means over runs. {INTERVAL_NOTE}",
     )
 
 

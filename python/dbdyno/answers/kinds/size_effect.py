@@ -7,20 +7,24 @@ outgrows a cache falls off an edge that a line does not have: the points are dra
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from msgspec import Struct
+
 from dbdyno.analysis.ranged import Ranged
+from dbdyno.analysis.verdicts import change
 from dbdyno.analysis.volume import VolumeCurve, volume_curve
 from dbdyno.answers.answer import Answer, Answered, Claim, CurveOf, CurveSeries, Trial, Trials
 from dbdyno.answers.grouping import (
     Number,
     by_level,
     chosen,
+    compared,
     over_runs,
     p95_ms,
+    pairs,
     throughput,
-    times_of,
     title_of,
 )
-from dbdyno.answers.growing import measured, rows_words
+from dbdyno.answers.growing import measured, rows_of, rows_words
 from dbdyno.answers.measuring import series_over
 from dbdyno.words import percent, tps
 
@@ -39,9 +43,8 @@ def answer(trials: Trials, options: Mapping[str, Any]) -> Answered:
     }
     if not curves:
         return Answered(claims=[], missing="no load ran on tables of two sizes")
-    claims = [_claim(label, curve, sides[label], over) for label, curve in curves.items()]
     return Answered(
-        claims=[_verdict(claims), *claims],
+        claims=[_verdict([_Effect(label, sides[label], of, over) for label, of in curves.items()])],
         shown=[
             _picture(sides, over, title_of(trials, over), throughput, "Throughput, TPS"),
             _picture(sides, over, title_of(trials, over), p95_ms, "95th percentile, ms"),
@@ -54,58 +57,87 @@ def _curve(among: Sequence[Trial], over: str, number: Number) -> VolumeCurve | N
     return volume_curve(points) if points else None
 
 
-def _claim(label: str, curve: VolumeCurve, among: Sequence[Trial], over: str) -> Claim:
-    decade = curve.per_decade
-    least, most = (
-        over_runs([t for t in among if float(t.point[over]) == rows], throughput)
-        for rows in (curve.rows_min, curve.rows_max)
-    )
-    ends = f", {tps(least.value)} to {tps(most.value)} TPS" if least and most else ""
+class _Effect(Struct, frozen=True):
+    """What the rows do to one kind of load."""
+
+    label: str
+    among: Sequence[Trial]
+    curve: VolumeCurve
+    over: str
+
+    @property
+    def decade(self) -> Ranged:
+        """The factor by which a tenfold of the rows changes throughput."""
+        return self.curve.per_decade
+
+    @property
+    def is_same(self) -> bool:
+        """Whether a change that matters is ruled out."""
+        low, high = self.decade.low, self.decade.high
+        return low is not None and high is not None and max(1 - low, high - 1) < SAME
+
+    @property
+    def is_told(self) -> bool:
+        """Whether it changes, or is known to stay the same."""
+        low, high = self.decade.low, self.decade.high
+        if low is None or high is None:
+            return False
+        return self.is_same or not low <= 1 <= high
+
+    @property
+    def words(self) -> str:
+        """The sentence about it."""
+        return f"{self.label}: {self._change()}, from {self._ends()}."
+
+    def _change(self) -> str:
+        low, high = self.decade.low, self.decade.high
+        interval = f" (95 %: {change(low)} to {change(high)})" if low and high else ""
+        each = "with each tenfold of the rows"
+        if self.is_same:
+            return f"throughput stays within ±{percent(SAME)} {each}{interval}"
+        told = f"throughput {change(self.decade.value)} {each}{interval}"
+        return told if self.is_told else f"{told}, which cannot be told from none"
+
+    def _ends(self) -> str:
+        ends = (self.curve.rows_min, self.curve.rows_max)
+        means = [over_runs(self._at(rows), throughput) for rows in ends]
+        rates = " to ".join(tps(mean.value if mean else None) for mean in means)
+        return f"{rows_words(ends[0])} to {rows_words(ends[1])} rows {rates} TPS"
+
+    def _at(self, rows: float) -> list[Trial]:
+        return [trial for trial in self.among if rows_of(trial, self.over) == rows]
+
+    def between_ends(self) -> str:
+        """The smallest against the largest size, with what it would take to tell them apart."""
+        extremes = (self.curve.rows_min, self.curve.rows_max)
+        least, most = (self._at(rows)[0].point[self.over] for rows in extremes)
+        both = pairs(self.among, self.over, least, most)
+        found = compared(both, ("throughput_tps",)) if both else {}
+        told = found["throughput_tps"].words if found else "no block has both."
+        return f"{self.label} between the ends: {told}"
+
+
+def _verdict(effects: Sequence[_Effect]) -> Claim:
+    """All kinds of load in one; its numbers are those of the first."""
+    first = effects[0].decade
+    untold = [one.between_ends() for one in effects if not one.is_told]
+    doubts = dict.fromkeys(doubt for one in effects for doubt in one.curve.doubts)
     return Claim(
-        sentence=f"{label}: {_change_words(decade)}: {times_of(decade)} from "
-        f"{rows_words(curve.rows_min)} to {rows_words(curve.rows_max)} rows{ends}.",
-        told=_is_told(decade),
-        effect=decade.value,
-        low=decade.low,
-        high=decade.high,
-        doubt=_doubt_words(curve, decade),
-        evidence={"measurements": curve.measurements, "exponent": curve.exponent.value},
-    )
-
-
-def _doubt_words(curve: VolumeCurve, decade: Ranged) -> str:
-    more = [] if _is_told(decade) else ["more repeats or sizes farther apart would narrow it"]
-    return "; ".join([*more, *curve.doubts])
-
-
-def _is_told(decade: Ranged) -> bool:
-    """Whether it changes, or is known to stay the same."""
-    if decade.low is None or decade.high is None:
-        return False
-    return not decade.low <= 1 <= decade.high or _is_same(decade)
-
-
-def _is_same(decade: Ranged) -> bool:
-    return bool(decade.low and decade.high) and all(
-        abs(bound - 1) < SAME for bound in (decade.low or 0, decade.high or 0)
-    )
-
-
-def _change_words(decade: Ranged) -> str:
-    if _is_same(decade):
-        return f"throughput stays within ±{percent(SAME)} with each tenfold of the rows"
-    if not _is_told(decade):
-        return "whether each tenfold of the rows changes throughput cannot be told"
-    way = "rises" if decade.value > 1 else "falls"
-    return f"throughput {way} by {percent(abs(decade.value - 1))} with each tenfold of the rows"
-
-
-def _verdict(claims: Sequence[Claim]) -> Claim:
-    doubts = dict.fromkeys(claim.doubt for claim in claims if claim.doubt)
-    return Claim(
-        sentence=" ".join(claim.sentence for claim in claims),
-        told=any(claim.told for claim in claims),
-        doubt="; ".join(doubts),
+        sentence=" ".join(one.words for one in effects),
+        told=any(one.is_told for one in effects),
+        effect=first.value,
+        low=first.low,
+        high=first.high,
+        doubt=" ".join([*untold, *(f"{doubt}." for doubt in doubts)]),
+        evidence={
+            one.label: {
+                "per_tenfold": one.decade.value,
+                "low": one.decade.low,
+                "high": one.decade.high,
+                "told": one.is_told,
+            }
+            for one in effects
+        },
     )
 
 
