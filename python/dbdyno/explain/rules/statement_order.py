@@ -49,7 +49,7 @@ def look(case: Case) -> Outcome:
         return NotFound(f"clients waited for locks for {percent(waiting)} of their time")
     known_rows = {table.name: table.rows for table in server_facts(case).tables if table.rows > 0}
     try:
-        advice = advise(_timed_scripts(case), known_rows)
+        advice = advise(timed_scripts(case), known_rows)
     except UnknownRowsError as unknown:
         return CouldNotLook(str(unknown))
     except UnorderableError as refusal:
@@ -68,7 +68,7 @@ def _judged(case: Case, advice: Advice | None, waiting: float) -> Outcome:
     return _finding(case, advice, gain)
 
 
-def _timed_scripts(case: Case) -> list[TimedScript]:
+def timed_scripts(case: Case) -> list[TimedScript]:
     """Every statement with its mean time, without its waits for locks."""
     queue = case.lock_queue
     lock_ms = {one.statement: one.lock_ms for one in queue.statements} if queue else {}

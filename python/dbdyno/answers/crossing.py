@@ -1,0 +1,82 @@
+"""Where two numbers that grow along a factor change places: at which level, with its doubt.
+
+Each block of runs has a crossing of its own, between two levels by a straight line on
+logarithms; how those of the blocks differ is the interval. Of several the last one upwards
+counts: below it the two may swap for reasons that have nothing to do with growth.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+
+from msgspec import Struct
+
+from dbdyno.analysis.effect import Ratio, paired_ratio
+from dbdyno.answers.answer import Trial
+from dbdyno.answers.grouping import Number
+
+
+class Crossing(Struct, frozen=True, kw_only=True):
+    """Ratios of the first number to the second by level, and where they pass 1 for good.
+
+    ``at`` is None where they do not in every block; ``is_told`` whether a level below it and
+    one above it are each told apart from no difference.
+    """
+
+    ratios: Mapping[float, Ratio]
+    at: Ratio | None
+    is_told: bool
+
+
+def crossing(among: Sequence[Trial], over: str, first: Number, second: Number) -> Crossing | None:
+    """None where no run has both numbers."""
+    logs = _logarithms(among, over, first, second)
+    if not logs:
+        return None
+    ratios = {
+        level: paired_ratio([(1.0, math.exp(value)) for value in of.values()])
+        for level, of in sorted(logs.items())
+    }
+    places = _places(logs)
+    at = paired_ratio([(1.0, place) for place in places]) if places else None
+    return Crossing(ratios=ratios, at=at, is_told=at is not None and _is_told(ratios, at.value))
+
+
+def _logarithms(
+    among: Sequence[Trial], over: str, first: Number, second: Number
+) -> dict[float, dict[int, float]]:
+    """The logarithm of the ratio, by level and block."""
+    found: dict[float, dict[int, float]] = {}
+    for trial in among:
+        one, other = first(trial), second(trial)
+        if one and other:
+            found.setdefault(float(trial.point[over]), {})[trial.block] = math.log(one / other)
+    return found
+
+
+def _places(logs: Mapping[float, Mapping[int, float]]) -> list[float]:
+    """The crossing of each block; none unless all have one."""
+    blocks = sorted({block for of in logs.values() for block in of})
+    places = [
+        _place([(level, of[block]) for level, of in sorted(logs.items()) if block in of])
+        for block in blocks
+    ]
+    known = [place for place in places if place is not None]
+    return known if len(known) == len(places) else []
+
+
+def _place(series: Sequence[tuple[float, float]]) -> float | None:
+    """Where the last way up passes 0; None where the series does not end above it."""
+    for (low, before), (high, after) in reversed(list(pairwise(series))):
+        if after <= 0:
+            return None
+        if before <= 0:
+            share = -before / (after - before)
+            return math.exp(math.log(low) + share * math.log(high / low))
+    return None
+
+
+def _is_told(ratios: Mapping[float, Ratio], at: float) -> bool:
+    below = any(of.is_told_apart and of.value < 1 for level, of in ratios.items() if level < at)
+    above = any(of.is_told_apart and of.value > 1 for level, of in ratios.items() if level > at)
+    return below and above

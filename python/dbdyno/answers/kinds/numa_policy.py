@@ -1,0 +1,201 @@
+"""NUMA policy: which policy serves best, whether that is told from noise, and where memory lay.
+
+On a machine with one memory node a policy has nothing to choose from: that is said first, no
+effect is claimed, and what differs between the levels is told for what it is, the noise of this
+machine. How small a difference so many runs find stands beside those that were published.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from dbdyno.analysis.metrics import THROUGHPUT
+from dbdyno.analysis.readings import level, objects
+from dbdyno.analysis.verdicts import change
+from dbdyno.answers.answer import Answer, Answered, Claim, TableOf, Trial, Trials
+from dbdyno.answers.contrasting import Contrasted, contrasted
+from dbdyno.answers.grouping import by_level, mean_of, over_runs, throughput, title_of
+from dbdyno.model.comparison import MetricComparison
+from dbdyno.words import NOTHING, milliseconds, percent, significant, size, tps
+
+SOURCE, BYTES = "memory_nodes", "server_bytes"
+
+
+def answer(trials: Trials, options: Mapping[str, Any]) -> Answered:
+    """The verdict, one sentence a policy, and a table of all policies."""
+    factor = str(options.get("factor", "numa"))
+    found = [
+        (of, metric)
+        for of in contrasted(trials)
+        if of.contrast.factor == factor
+        for metric in of.comparison.metrics
+        if metric.id == THROUGHPUT
+    ]
+    if not found:
+        return Answered(claims=[], missing=f"no block has two levels of {factor}")
+    published = [float(share) for share in options.get("published", ())]
+    metrics = [metric for _, metric in found]
+    if _nodes(trials) > 1:
+        claims = [_best(found), *map(_policy, found), *_detectable(metrics, published)]
+    else:
+        claims = [_no_effect(metrics), *_detectable(metrics, published)]
+    return Answered(claims=claims, shown=[_table(trials, factor)])
+
+
+def _nodes(trials: Trials) -> int:
+    """Memory nodes of the machine that the runs were made on."""
+    told = [trial.case.recording.host.get("cpu", {}) for trial in trials.trials[:1]]
+    return int(told[0].get("numa_nodes") or 1) if told else 1
+
+
+def _no_effect(metrics: Sequence[MetricComparison]) -> Claim:
+    """The largest difference is given, since it is what noise makes here."""
+    largest = max(metrics, key=lambda one: abs(one.ratio - 1))
+    return Claim(
+        sentence="This machine has one memory node, so no policy can have an effect here and none "
+        f"is claimed: what differs is noise, at most {change(largest.ratio)} of throughput between "
+        f"two levels{_interval(largest)}",
+        told=True,
+        effect=largest.ratio,
+        low=largest.low,
+        high=largest.high,
+        doubt=_false_alarm(metrics),
+        evidence={"nodes": 1},
+    )
+
+
+def _false_alarm(metrics: Sequence[MetricComparison]) -> str:
+    """A comparison of what cannot differ that says it does, one in twenty by chance."""
+    alarms = [one for one in metrics if one.verdict in ("better", "worse")]
+    if not alarms:
+        return ""
+    return (
+        f"{len(alarms)} of {len(metrics)} comparisons would have been told as a difference: chance "
+        "does that once in twenty, and so does a machine whose state outlives a block"
+    )
+
+
+def _interval(metric: MetricComparison) -> str:
+    if metric.low is None or metric.high is None:
+        return ""
+    return f" (95 %: {change(metric.low)} to {change(metric.high)}, {metric.pairs} pairs)"
+
+
+def _best(found: Sequence[tuple[Contrasted, MetricComparison]]) -> Claim:
+    """A policy that is told to be better, or that none is."""
+    better = [(of, metric) for of, metric in found if metric.verdict == "better"]
+    if better:
+        of, metric = max(better, key=lambda one: one[1].ratio)
+        sentence = f"The policy {of.contrast.after} serves best: {metric.words}"
+    else:
+        of, metric = max(found, key=lambda one: abs(one[1].ratio - 1))
+        sentence = (
+            f"No policy is told to serve better than {of.contrast.before}; the largest difference "
+            f"is that of {of.contrast.after}: {metric.words}"
+        )
+    return Claim(
+        sentence=sentence,
+        told=bool(better) or all(metric.verdict in ("same", "worse") for _, metric in found),
+        effect=metric.ratio,
+        low=metric.low,
+        high=metric.high,
+    )
+
+
+def _policy(found: tuple[Contrasted, MetricComparison]) -> Claim:
+    of, metric = found
+    return Claim(
+        sentence=f"{of.contrast.after} against {of.contrast.before}: {metric.words}",
+        told=metric.verdict != "cannot tell",
+        effect=metric.ratio,
+        low=metric.low,
+        high=metric.high,
+    )
+
+
+def _detectable(metrics: Sequence[MetricComparison], published: Sequence[float]) -> Iterator[Claim]:
+    """How small a difference these runs find, beside those of the authors' single runs."""
+    known = [one.detectable for one in metrics if one.detectable is not None]
+    if not known:
+        return
+    least = max(known) - 1
+    missed = [share for share in published if share < least]
+    beside = ""
+    if published:
+        shares = " and ".join(map(percent, published))
+        verb = "could be" if not missed else "could not be"
+        beside = f"; the published differences of {shares}, from one run each, {verb} told by them"
+    yield Claim(
+        sentence=f"{metrics[0].pairs} pairs of runs find a difference of {percent(least)} four "
+        f"times in five on this machine{beside}",
+        told=not missed,
+        effect=least,
+        evidence={"pairs": metrics[0].pairs, "published": list(published)},
+    )
+
+
+def _table(trials: Trials, factor: str) -> TableOf:
+    levels = by_level(trials, trials.trials, factor)
+    nodes = sorted({node for trial in trials.trials for node in _memory(trial)})
+    return TableOf(
+        title="Throughput by policy, and where the server's memory lay",
+        columns=(
+            title_of(trials, factor),
+            "TPS",
+            "min",
+            "max",
+            "latency",
+            "found after start",
+            *nodes,
+        ),
+        rows=[(name, *_row(runs, nodes)) for name, runs in levels.items()],
+        numeric=frozenset({1, 2, 3, 4, *range(6, 6 + len(nodes))}),
+        note="TPS is the mean over runs, min and max the lowest and highest run. Memory is that "
+        "of the server's processes at the end of the load; a machine with one node has nothing "
+        "to tell apart.",
+    )
+
+
+def _row(runs: Sequence[Trial], nodes: Sequence[str]) -> tuple[str, ...]:
+    rates = [rate for rate in map(throughput, runs) if rate is not None]
+    mean = over_runs(runs, throughput)
+    return (
+        tps(mean.value if mean else None),
+        *((significant(min(rates)), significant(max(rates))) if rates else (NOTHING, NOTHING)),
+        milliseconds(mean_of(runs, _latency_ms)),
+        _verified(runs),
+        *(_memory_words(runs, node) for node in nodes),
+    )
+
+
+def _latency_ms(trial: Trial) -> float | None:
+    return trial.record.service_ms.mean if trial.record.service_ms else None
+
+
+def _verified(runs: Sequence[Trial]) -> str:
+    """The policy as the kernel had it after the server's start."""
+    told = [trial.case.recording.server.get("placement") or {} for trial in runs]
+    found = dict.fromkeys(str(one["numa"]) for one in told if one.get("numa"))
+    return ", ".join(found) or "default"
+
+
+def _memory(trial: Trial) -> dict[str, float]:
+    """Bytes of the server by node, as last read."""
+    recording = trial.case.recording
+    series = {node: level(recording, SOURCE, BYTES, node) for node in objects(recording, SOURCE)}
+    return {node: float(found.value[-1]) for node, found in series.items() if found is not None}
+
+
+def _memory_words(runs: Sequence[Trial], node: str) -> str:
+    found = mean_of(runs, lambda trial: _memory(trial).get(node))
+    return NOTHING if found is None else size(found)
+
+
+ANSWER = Answer(
+    id="numa-policy",
+    title="Which policy serves best",
+    options={
+        "factor": "the factor whose levels are policies (numa)",
+        "published": "differences, as shares, that others found",
+    },
+    answer=answer,
+)

@@ -1,0 +1,94 @@
+"""Queue: who waits for which row and who shields whom, with few clients and with many.
+
+The picture is that of the run's own report; who shields whom is worked out as for the finding
+``row_lock_convoy``.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from dbdyno.answers.answer import Answer, Answered, Claim, QueueOf, Trial, Trials
+from dbdyno.answers.grouping import by_level, chosen
+from dbdyno.explain.convoy import Convoy, convoy_of
+from dbdyno.explain.needs import LackingError
+from dbdyno.explain.row_holds import RowHold
+from dbdyno.words import count, milliseconds, percent, significant, tps
+
+
+def answer(trials: Trials, options: Mapping[str, Any]) -> Answered:
+    """The fewest clients that can queue at all, and the most."""
+    over = str(options.get("over", "clients"))
+    levels = by_level(trials, chosen(trials, options.get("at")), over)
+    several = [level for level in levels if float(level) > 1]
+    ends = list(dict.fromkeys([*several[:1], *several[-1:]]))
+    if not ends:
+        return Answered(claims=[], missing=f"no run with more than one of {over}")
+    shown = [
+        QueueOf(title=f"The queue with {level} {over}", trial=levels[level][0]) for level in ends
+    ]
+    claims = [claim for level in ends for claim in _claims(level, over, levels[level])]
+    return Answered(claims=claims, shown=shown)
+
+
+def _claims(level: str, over: str, runs: Sequence[Trial]) -> Iterator[Claim]:
+    """From the run that is drawn; in how many of the others it is the same row is its doubt."""
+    convoys = [convoy for trial in runs if (convoy := _convoy(trial)) is not None]
+    if not convoys:
+        yield Claim(sentence=f"With {level} {over} nobody was seen waiting for a row", told=True)
+        return
+    shown = convoys[0]
+    alike = sum(convoy.hot.relation == shown.hot.relation for convoy in convoys)
+    yield Claim(
+        sentence=f"With {level} {over} {_shielded(shown)}{_bound(shown)}: clients wait for each "
+        f"other's rows for {percent(shown.share)} of their time",
+        told=alike == len(runs),
+        effect=shown.share,
+        doubt="" if alike == len(runs) else f"Seen so in {alike} of {len(runs)} runs",
+        evidence={
+            "hot": shown.hot.relation,
+            "shield": shown.shield.relation if shown.shield else None,
+            "bound_tps": shown.bound_tps,
+            "measured_tps": shown.measured_tps,
+        },
+    )
+
+
+def _convoy(trial: Trial) -> Convoy | None:
+    try:
+        return convoy_of(trial.case)
+    except LackingError:
+        return None
+
+
+def _shielded(convoy: Convoy) -> str:
+    hot = _rows(convoy.hot)
+    if convoy.shield is None:
+        return f"the queue is for {hot}, and nothing before it holds clients back"
+    past = significant(convoy.past_shield)
+    return f"{_rows(convoy.shield)} shield {hot}: at most {past} of {convoy.clients} get past"
+
+
+def _rows(hold: RowHold) -> str:
+    if hold.rows is None:
+        return f"rows of {hold.relation}"
+    return f"the {count(hold.rows)} {'row' if hold.rows == 1 else 'rows'} of {hold.relation}"
+
+
+def _bound(convoy: Convoy) -> str:
+    if convoy.bound_tps is None or convoy.hot.hold_s is None:
+        return ""
+    return (
+        f" (held {milliseconds(convoy.hot.hold_s * 1e3)} each time, which lets about "
+        f"{tps(convoy.bound_tps)} TPS through; measured {tps(convoy.measured_tps)})"
+    )
+
+
+ANSWER = Answer(
+    id="queue",
+    title="Who waits for whom",
+    options={
+        "over": "the factor that counts the clients (clients)",
+        "at": "levels of the other factors",
+    },
+    answer=answer,
+)

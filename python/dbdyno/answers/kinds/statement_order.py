@@ -1,0 +1,241 @@
+"""Statement order: which order of the statements serves best, predicted and then measured.
+
+The prediction is made from the reference order's run with the most clients: each valid order's
+bound is min over its rows of 1/Σ p·h. The measurement is the contrast of each order that was run
+with the reference, at equal numbers of clients. Both are said, and whether they agree.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from msgspec import Struct
+
+from dbdyno.analysis.metrics import THROUGHPUT
+from dbdyno.analysis.verdicts import change
+from dbdyno.answers.answer import Answer, Answered, Claim, TableOf, Trial, Trials
+from dbdyno.answers.grouping import compared, levels_seen, over_runs, pairs, throughput
+from dbdyno.answers.orders import Orders, Prediction, orders_of
+from dbdyno.model.comparison import MetricComparison
+from dbdyno.words import NOTHING, count, milliseconds, percent, tps
+
+_ALIKE = 0.02
+"""Bounds that differ by less are one prediction: the times they are made of are not exact."""
+
+
+class _Measured(Struct, frozen=True):
+    """One order at the number of clients that is looked at."""
+
+    level: str
+    runs: Sequence[Trial]
+    prediction: Prediction | None
+    against: MetricComparison | None
+    """Its throughput against the reference; None for the reference."""
+
+    @property
+    def mean_tps(self) -> float:
+        found = over_runs(self.runs, throughput)
+        return found.value if found else 0.0
+
+
+class _Asked(Struct, frozen=True):
+    """What the file asks about."""
+
+    factor: str
+    reference: str
+    over: str
+
+
+def answer(trials: Trials, options: Mapping[str, Any]) -> Answered:
+    """At the most clients at which more than one order was run."""
+    asked = _Asked(
+        str(options["factor"]), str(options["reference"]), str(options.get("over", "clients"))
+    )
+    clients = _most_clients(trials, asked)
+    if clients is None:
+        return Answered(claims=[], missing=f"no two levels of {asked.factor} at equal {asked.over}")
+    among = [trial for trial in trials.trials if trial.point.get(asked.over) == clients]
+    reference = [trial for trial in among if trial.point[asked.factor] == asked.reference]
+    orders = orders_of(reference[0])
+    if orders is None:
+        return Answered(claims=[], missing="the statements cannot be put into another order")
+    measured = _measured(trials, among, asked, orders)
+    return Answered(
+        claims=[
+            _best_measured(measured, clients, asked),
+            _predicted(orders, measured, clients, asked),
+            *_agreement(measured, clients, asked),
+        ],
+        shown=[_table(orders, measured, clients, asked)],
+    )
+
+
+def _most_clients(trials: Trials, asked: _Asked) -> str | None:
+    """Where the reference and another order were both run."""
+    levels: dict[str, set[str]] = {}
+    for trial in trials.trials:
+        levels.setdefault(trial.point[asked.over], set()).add(trial.point[asked.factor])
+    both = [
+        level for level, orders in levels.items() if asked.reference in orders and len(orders) > 1
+    ]
+    return max(both, key=float, default=None)
+
+
+def _measured(
+    trials: Trials, among: Sequence[Trial], asked: _Asked, orders: Orders
+) -> list[_Measured]:
+    found = []
+    for level in levels_seen(trials, among, asked.factor):
+        runs = [trial for trial in among if trial.point[asked.factor] == level]
+        both = pairs(among, asked.factor, asked.reference, level)
+        against = (
+            compared(both, [THROUGHPUT])[THROUGHPUT] if both and level != asked.reference else None
+        )
+        found.append(_Measured(level, runs, orders.of_script(_script_text(runs[0])), against))
+    return found
+
+
+def _script_text(trial: Trial) -> str:
+    """The text of the script that ran."""
+    scripts = trial.case.recording.plan["scripts"]
+    return str(max(scripts, key=lambda script: script["weight"])["text"])
+
+
+def _best_measured(measured: Sequence[_Measured], clients: str, asked: _Asked) -> Claim:
+    best = max(measured, key=lambda one: one.mean_tps)
+    rest = [one for one in measured if one is not best]
+    where = f"With {clients} {asked.over}"
+    if best.against is None:
+        nearest = max((one for one in rest if one.against), key=lambda one: one.mean_tps)
+        metric = nearest.against
+        assert metric is not None
+        told = metric.verdict == "worse"
+        words = f"{where} the order {asked.reference} served best of those measured"
+        return _order_claim(words, nearest, metric, told=told)
+    told = best.against.verdict == "better"
+    words = f"{where} the order {best.level} served best of those measured"
+    return _order_claim(words, best, best.against, told=told)
+
+
+def _order_claim(words: str, of: _Measured, metric: MetricComparison, *, told: bool) -> Claim:
+    runs = f"{metric.pairs} pair{'s' if metric.pairs > 1 else ''} of runs"
+    interval = runs
+    if metric.low is not None and metric.high is not None:
+        interval = f"{change(metric.low)} to {change(metric.high)} at 95 %, {runs}"
+    return Claim(
+        sentence=f"{words} ({of.level}: {change(metric.ratio)} TPS against the order as written; "
+        f"{interval})",
+        told=told,
+        effect=metric.ratio,
+        low=metric.low,
+        high=metric.high,
+        doubt="" if told else metric.words,
+        evidence={"order": of.level, "verdict": metric.verdict},
+    )
+
+
+def _predicted(orders: Orders, measured: Sequence[_Measured], clients: str, asked: _Asked) -> Claim:
+    """The best of all valid orders, and whether it is among those measured."""
+    best = orders.predictions[0]
+    own = next(one.prediction for one in measured if one.level == asked.reference)
+    gain = f" ({change(best.bound.tps / own.bound.tps)} of the bound as written)" if own else ""
+    covered = [one.level for one in measured if one.prediction and _is_alike(one.prediction, best)]
+    return Claim(
+        sentence=f"Predicted from the run as written with {clients} {asked.over}: of "
+        f"{count(len(orders.predictions))} valid orders the best is {orders.words(best.order)}, "
+        f"which {best.bound.table} lets do {tps(best.bound.tps)} TPS{gain}",
+        told=bool(covered),
+        effect=best.bound.tps / own.bound.tps if own else None,
+        doubt=""
+        if covered
+        else "No order that was measured is within "
+        f"{percent(_ALIKE)} of that bound: add it as a level of {asked.factor}",
+        evidence={"bound_tps": best.bound.tps, "measured_as": covered},
+    )
+
+
+def _is_alike(one: Prediction, other: Prediction) -> bool:
+    return abs(one.bound.tps / other.bound.tps - 1) < _ALIKE
+
+
+def _agreement(measured: Sequence[_Measured], clients: str, asked: _Asked) -> Iterator[Claim]:
+    """Whether the orders stand in the same row by prediction and by measurement."""
+    known = [(one.prediction.bound.tps, one) for one in measured if one.prediction]
+    if len(known) < 2:
+        return
+    predicted = [one.level for _, one in sorted(known, key=lambda pair: -pair[0])]
+    found = [one.level for _, one in sorted(known, key=lambda pair: -pair[1].mean_tps)]
+    agrees = predicted == found
+    verb = "stand in the order that was predicted" if agrees else "do not stand as predicted"
+    yield Claim(
+        sentence=f"By throughput with {clients} {asked.over} the orders {verb}: measured "
+        f"{', '.join(found)}" + ("" if agrees else f"; predicted {', '.join(predicted)}"),
+        told=agrees,
+        doubt="" if agrees else "The bound knows of rows alone; processors and the log bound too",
+        evidence={"measured": found, "predicted": predicted},
+    )
+
+
+def _table(orders: Orders, measured: Sequence[_Measured], clients: str, asked: _Asked) -> TableOf:
+    return TableOf(
+        title=f"Orders with {clients} {asked.over}",
+        columns=(
+            "order",
+            "statements",
+            "held row",
+            "held",
+            "predicted bound",
+            "rank",
+            "TPS",
+            "change",
+            "verdict",
+        ),
+        rows=[_row(orders, one) for one in measured],
+        numeric=frozenset({3, 4, 5, 6, 7}),
+        note="The bound is what the row that is held longest lets through; its rank is among all "
+        f"{count(len(orders.predictions))} valid orders. Equal bounds share a rank.",
+    )
+
+
+def _row(orders: Orders, of: _Measured) -> tuple[str, ...]:
+    predicted = of.prediction
+    told = (of.against.verdict, change(of.against.ratio)) if of.against else (NOTHING, NOTHING)
+    if predicted is None:
+        return (
+            of.level,
+            NOTHING,
+            NOTHING,
+            NOTHING,
+            NOTHING,
+            NOTHING,
+            tps(of.mean_tps),
+            told[1],
+            told[0],
+        )
+    return (
+        of.level,
+        orders.words(predicted.order),
+        predicted.bound.table,
+        milliseconds(predicted.bound.hold_s * 1e3),
+        tps(predicted.bound.tps),
+        count(_rank(orders, predicted)),
+        tps(of.mean_tps),
+        told[1],
+        told[0],
+    )
+
+
+def _rank(orders: Orders, predicted: Prediction) -> int:
+    better = [one for one in orders.predictions if one.bound.tps > predicted.bound.tps * 1.000001]
+    return 1 + len(better)
+
+
+ANSWER = Answer(
+    id="statement-order",
+    title="The order that serves best, predicted and measured",
+    options={
+        "factor": "the factor whose levels are orders of the same statements",
+        "reference": "the level from which the others are predicted",
+        "over": "the factor that counts the clients (clients)",
+    },
+    answer=answer,
+)

@@ -1,0 +1,118 @@
+"""Every valid order of a script's statements, and the rate that no row lets each exceed.
+
+Predicted from one run of the script as it was written: how long each statement takes without
+waiting for locks, and how many rows each table has (``explain/order.py``).
+"""
+
+from collections.abc import Iterator, Sequence
+
+from msgspec import Struct
+
+from dbdyno.answers.answer import Trial
+from dbdyno.explain.case import Case
+from dbdyno.explain.order import Bound, bound
+from dbdyno.explain.rules.statement_order import timed_scripts
+from dbdyno.explain.script_text import Command, commands
+from dbdyno.explain.sql import in_short
+from dbdyno.explain.transactions import (
+    Step,
+    Transaction,
+    UnknownRowsError,
+    UnorderableError,
+    stays_before,
+    transaction,
+)
+
+ORDERS_MAX = 20_000
+"""Of more orders only as many are looked at."""
+
+
+class Prediction(Struct, frozen=True):
+    """An order of the steps with its bound."""
+
+    order: tuple[int, ...]
+    bound: Bound
+
+
+class Orders(Struct, frozen=True):
+    """The script taken apart, and its valid orders, the best first."""
+
+    parsed: Transaction
+    predictions: Sequence[Prediction]
+
+    def of_script(self, text: str) -> Prediction | None:
+        """The prediction for the same statements as they stand in this text."""
+        wanted = [_sign(one) for one in commands(text) if one.is_sql]
+        for found in self.predictions:
+            if self.signs(found.order) == [sign for sign in wanted if sign in self._own]:
+                return found
+        return None
+
+    def words(self, order: Sequence[int]) -> str:
+        """The statements of an order as people speak of them."""
+        return ", ".join(in_short(step.command.text) for step in self._sql(order))
+
+    def signs(self, order: Sequence[int]) -> list[str]:
+        """What tells the statements apart from one text to another."""
+        return [_sign(step.command) for step in self._sql(order)]
+
+    @property
+    def _own(self) -> set[str]:
+        return set(self.signs(range(len(self.parsed.steps))))
+
+    def _sql(self, order: Sequence[int]) -> list[Step]:
+        return [
+            self.parsed.steps[place] for place in order if self.parsed.steps[place].command.is_sql
+        ]
+
+
+def _sign(command: Command) -> str:
+    return in_short(command.text)
+
+
+def orders_of(trial: Trial) -> Orders | None:
+    """None where the script cannot be put into other orders, or locks nothing."""
+    parsed = _parsed(trial.case)
+    if parsed is None:
+        return None
+    predictions = [
+        Prediction(order, found)
+        for order in _valid(parsed)
+        if (found := bound([parsed], [order])) is not None
+    ]
+    if not predictions:
+        return None
+    return Orders(parsed, sorted(predictions, key=lambda one: -one.bound.tps))
+
+
+def _parsed(case: Case) -> Transaction | None:
+    facts = case.before or case.after
+    rows = {table.name: table.rows for table in facts.tables if table.rows > 0} if facts else {}
+    scripts = [one for one in timed_scripts(case) if one.share > 0]
+    if len(scripts) != 1:
+        return None
+    try:
+        return transaction(scripts[0], rows)
+    except (UnorderableError, UnknownRowsError):
+        return None
+
+
+def _valid(parsed: Transaction) -> Iterator[tuple[int, ...]]:
+    """Every order that keeps what depends on each other."""
+    count = len(parsed.steps)
+    needs = [
+        {one for one in range(later) if stays_before(parsed.steps[one], parsed.steps[later])}
+        for later in range(count)
+    ]
+    found = 0
+    unfinished: list[tuple[int, ...]] = [()]
+    while unfinished and found < ORDERS_MAX:
+        begun = unfinished.pop()
+        if len(begun) == count:
+            found += 1
+            yield begun
+        unfinished += [
+            (*begun, place)
+            for place in reversed(range(count))
+            if place not in begun and needs[place] <= set(begun)
+        ]

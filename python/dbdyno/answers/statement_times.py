@@ -1,0 +1,82 @@
+"""What the statement that updates a table took in each run, split into waiting and working.
+
+The engine times statements exactly; how a time divides is told by looks at the server's sessions
+(``analysis/lock_queue.py``), so the parts of a rare statement in a short run are rough.
+"""
+
+from dbdyno.analysis.lock_queue import StatementTime, statement_means_ms
+from dbdyno.answers.answer import Trial
+from dbdyno.answers.grouping import Number
+from dbdyno.explain.case import Case
+from dbdyno.explain.sql import is_update, written_table
+from dbdyno.explain.statements import statements_of, table_of
+
+
+def update_of(case: Case, table: str) -> int | None:
+    """The number of the first statement that ran and updates the table."""
+    ran = statement_means_ms(case.recording)
+    found = (
+        one.number
+        for one in statements_of(case)
+        if one.number in ran and is_update(one.sql) and written_table(one.sql) == table
+    )
+    return next(found, None)
+
+
+def mean_ms_of(table: str) -> Number:
+    """The mean latency of the table's update."""
+
+    def number(trial: Trial) -> float | None:
+        place = update_of(trial.case, table)
+        return None if place is None else statement_means_ms(trial.case.recording)[place]
+
+    return number
+
+
+def lock_ms_of(table: str) -> Number:
+    """Of it, waiting for locks; None where locks were not looked at."""
+
+    def number(trial: Trial) -> float | None:
+        found = time_of(trial.case, table)
+        return found.lock_ms if found else None
+
+    return number
+
+
+def working_ms_of(table: str) -> Number:
+    """Of it, all that is not waiting for locks."""
+
+    def number(trial: Trial) -> float | None:
+        found = time_of(trial.case, table)
+        return found.mean_ms - found.lock_ms if found else None
+
+    return number
+
+
+def waiting_of(table: str) -> Number:
+    """How many clients wait for a lock at the table's update, on average."""
+
+    def number(trial: Trial) -> float | None:
+        case = trial.case
+        place = update_of(case, table)
+        if case.budget is None or place is None:
+            return None
+        clients: int = case.recording.plan["clients"]
+        return case.budget.share("lock", statement=place) * clients
+
+    return number
+
+
+def rows_of(case: Case, table: str) -> float | None:
+    """How many rows the table had before the load."""
+    facts = table_of(case.before, table) if case.before else None
+    return facts.rows if facts and facts.rows > 0 else None
+
+
+def time_of(case: Case, table: str) -> StatementTime | None:
+    """The split of the table's update; None where no look saw it."""
+    place = update_of(case, table)
+    queue = case.lock_queue
+    if queue is None:
+        return None
+    return next((one for one in queue.statements if one.statement == place), None)

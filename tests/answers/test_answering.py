@@ -1,0 +1,68 @@
+"""Answers in the order of a study's file, their verdict, and those that fail."""
+
+import msgspec
+import pytest
+
+from dbdyno.answers.answer import Answer, Answered, Claim
+from dbdyno.answers.answering import answered, verdict
+from dbdyno.answers.registry import all_answers
+from dbdyno.model.study import Question
+from tests.answers import made
+
+SPEC = made.spec(made.factor("clients", 1, 4), repeats=2)
+
+
+def of(*questions):
+    return made.study(msgspec.structs.replace(SPEC, answers=questions), lambda _levels: 1000.0)
+
+
+def test_every_kind_says_what_it_is_called_and_what_its_options_mean():
+    for name, kind in all_answers().items():
+        assert kind.id == name
+        assert kind.title
+        assert all(kind.options.values())
+
+
+def test_the_verdict_is_the_first_claim_of_the_first_answer(monkeypatch):
+    first, second = Claim(sentence="first", told=True), Claim(sentence="second", told=True)
+    kinds = {
+        "one": Answer(id="one", title="", answer=lambda *_: Answered(claims=[first, second])),
+        "two": Answer(id="two", title="", answer=lambda *_: Answered(claims=[second])),
+    }
+    monkeypatch.setattr("dbdyno.answers.answering.all_answers", lambda: kinds)
+    assert verdict(answered(of(Question(answer="one"), Question(answer="two")))) is first
+    assert verdict(answered(of(Question(answer="two"), Question(answer="one")))) is second
+
+
+def test_a_verdict_that_cannot_be_had_says_why():
+    found = verdict(answered(of(Question(answer="scaling-law"))))
+    assert not found.told
+    assert found.sentence.startswith("No verdict: a law takes at least 4 numbers of clients")
+
+
+def test_an_answer_that_fails_says_so_and_takes_no_other_with_it(monkeypatch):
+    def fail(*_):
+        raise ValueError("of no use")
+
+    broken = Answer(id="broken", title="", answer=fail)
+    kinds = all_answers() | {"broken": broken}
+    monkeypatch.setattr("dbdyno.answers.answering.all_answers", lambda: kinds)
+    (_, failed), (_, table) = answered(of(Question(answer="broken"), Question(answer="table")))
+    assert failed.missing == "this answer failed: ValueError: of no use"
+    assert table.shown
+
+
+def test_without_a_run_nothing_is_claimed():
+    trials = msgspec.structs.replace(of(Question(answer="table")), trials=())
+    ((_, nothing),) = answered(trials)
+    assert nothing.missing == "no run of this study ended well enough to count"
+
+
+@pytest.mark.parametrize(
+    ("contrasts", "asked"),
+    [((), ["table"]), ((made.contrast("clients", "1", "4"),), ["contrasts", "table"])],
+)
+def test_a_study_that_asks_for_no_answer_is_told_what_was_measured(contrasts, asked):
+    spec = msgspec.structs.replace(SPEC, contrasts=contrasts)
+    trials = made.study(spec, lambda _levels: 1000.0)
+    assert [question.answer for question, _ in answered(trials)] == asked

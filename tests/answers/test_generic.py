@@ -1,0 +1,139 @@
+"""Contrasts, tables, curves and the scaling law on studies with known numbers."""
+
+import pytest
+
+from dbdyno.answers.contrasting import comparisons
+from dbdyno.answers.kinds import contrasts, curve, scaling_law, table
+from dbdyno.words import THIN_SPACE
+from tests.answers import made
+
+CLIENTS = made.factor("clients", 1, 4, 10, 20, 100)
+ORDER = made.factor("order", "as-written", "other", title="statement order")
+
+
+def two_orders(change, **more):
+    """``other`` has so many times the throughput from 10 clients on."""
+    spec = made.spec(
+        CLIENTS, ORDER, repeats=5, contrasts=(made.contrast("order", "as-written", "other"),)
+    )
+    return made.study(
+        spec,
+        lambda levels: (
+            1000.0
+            * (change if levels["order"] == "other" and int(levels["clients"]) >= 10 else 1.0)
+        ),
+        **more,
+    )
+
+
+def usl(clients):
+    return 800 * clients / (1 + 0.3 * (clients - 1) + 0.001 * clients * (clients - 1))
+
+
+def law_of(tps, *levels, repeats=4):
+    spec = made.spec(made.factor("clients", *levels), repeats=repeats)
+    return scaling_law.answer(made.study(spec, tps), {"over": "clients"})
+
+
+def plain(text):
+    return text.replace(THIN_SPACE, " ")
+
+
+def test_a_contrast_is_made_at_each_combination_of_the_other_factors():
+    found = comparisons(two_orders(0.8))
+    assert [one.before for one in found] == [
+        f"as-written (clients {level})" for level in (1, 4, 10, 20, 100)
+    ]
+    assert [one.metrics[0].verdict for one in found][2:] == ["worse"] * 3
+
+
+def test_several_combinations_have_one_sentence_with_the_verdict_at_each():
+    (claim,) = contrasts.answer(two_orders(0.8), {}).claims
+    assert claim.told
+    assert "worse at clients 10, 20, 100 (−2" in claim.sentence
+    assert claim.sentence.startswith("Statement order other against as-written: throughput is")
+    assert set(claim.evidence) == {f"clients {level}" for level in (1, 4, 10, 20, 100)}
+
+
+def test_what_cannot_be_told_says_how_many_more_repeats_would():
+    spec = made.spec(ORDER, repeats=3, contrasts=(made.contrast("order", "as-written", "other"),))
+    trials = made.study(spec, lambda _levels: 1000.0, noise=0.1)
+    (claim,) = contrasts.answer(trials, {}).claims
+    assert not claim.told
+    assert "cannot be told apart at this sample size" in claim.sentence
+    assert "more pairs" in claim.sentence
+    assert comparisons(trials)[0].decide_with.startswith(
+        "dbdyno study run made-up --size tiny --repeats "
+    )
+
+
+def test_the_command_that_decides_asks_for_all_repeats_not_for_the_further_ones():
+    spec = made.spec(ORDER, repeats=3, contrasts=(made.contrast("order", "as-written", "other"),))
+    (found,) = comparisons(made.study(spec, lambda _levels: 1000.0, noise=0.1))
+    repeats = found.metrics[0].repeats
+    assert found.decide_with.endswith(f"--repeats {3 + repeats.more}")
+
+
+def test_a_contrast_of_runs_that_are_not_there_is_missing():
+    spec = made.spec(ORDER, contrasts=())
+    assert contrasts.answer(made.study(spec, lambda _levels: 1.0), {}).missing
+
+
+def test_the_table_has_mean_and_range_over_runs():
+    spec = made.spec(made.factor("clients", 4), repeats=3)
+    trials = made.study(spec, lambda _levels: 1000.0, noise=0.2)
+    (shown,) = table.answer(trials, {}).shown
+    values = sorted(trial.record.throughput_tps.value for trial in trials.trials)
+    (row,) = shown.rows
+    assert row[:2] == ("4", "3")
+    assert [plain(cell).replace(" ", "") for cell in row[3:5]] == [
+        f"{values[0]:.0f}",
+        f"{values[-1]:.0f}",
+    ]
+
+
+def test_a_single_run_has_the_range_of_its_intervals():
+    spec = made.spec(made.factor("clients", 4), repeats=1)
+    (shown,) = table.answer(made.study(spec, lambda _: 500.0, noise=0), {}).shown
+    assert shown.rows[0][2:] == ("500", "450", "550")
+
+
+def test_a_curve_has_a_line_for_each_level_and_intervals_over_blocks():
+    (shown,) = curve.answer(two_orders(0.5), {"over": "clients", "by": "order"}).shown
+    assert [series.label for series in shown.series] == ["as-written", "other"]
+    assert list(shown.series[0].x) == [1, 4, 10, 20, 100]
+    assert all(low < y < high for low, y, high in zip(*_interval(shown.series[0]), strict=True))
+    assert shown.x_axis == "log"
+    assert shown.y_axis == "linear"
+
+
+def _interval(series):
+    return series.low, series.y, series.high
+
+
+def test_a_curve_over_words_is_refused():
+    assert curve.answer(two_orders(1.0), {"over": "order"}).missing
+
+
+def test_the_law_finds_its_own_peak_and_the_knee_before_it():
+    found = law_of(lambda levels: usl(int(levels["clients"])), 1, 2, 4, 8, 16, 32, 64, 128, 256)
+    advice, peak, _ = found.claims
+    assert peak.told
+    assert peak.effect == pytest.approx(26.5, rel=0.1)  # √((1 − 0.3) / 0.001)
+    assert peak.low < 26.5 < peak.high
+    assert advice.effect < peak.effect
+    assert "connections" in advice.sentence
+
+
+def test_no_peak_is_claimed_of_what_still_rises():
+    found = law_of(lambda levels: 100.0 * int(levels["clients"]) ** 0.9, 1, 2, 4, 8, 16)
+    advice, peak, _ = found.claims
+    assert not advice.told
+    assert not peak.told
+    assert peak.sentence.startswith("No peak is claimed")
+
+
+def test_one_run_at_each_level_cannot_judge_the_law():
+    found = law_of(lambda levels: usl(int(levels["clients"])), 1, 4, 16, 64, repeats=1)
+    assert not found.claims[-1].told
+    assert "cannot be judged" in found.claims[-1].doubt
