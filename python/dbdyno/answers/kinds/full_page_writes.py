@@ -91,7 +91,7 @@ def _image_share(trial: Trial) -> float:
 
 
 def _is_counted(off: Sequence[Trial], on: Sequence[Trial]) -> bool:
-    """What is counted needs no statistics, only to be seen again: in each run here, in none there."""
+    """What is counted needs no statistics, only to be seen again: in each run on, in none off."""
     return (
         len(on) > 1
         and all(_image_share(trial) > MANY for trial in on)
