@@ -101,7 +101,8 @@ def test_the_knee_of_the_law_lies_below_its_peak():
     )
     words = advise_connections(found).words
     assert words.startswith(f"{round(found.knee.value)} connections (")
-    assert "with 128 there is" in words
+    assert "The peak is at " in words
+    assert "With 128 clients " in words
 
 
 def test_published_figures_of_hot_rows():
@@ -111,7 +112,9 @@ def test_published_figures_of_hot_rows():
     assert found.is_structured is None
     assert found.best == Measurement(10, pytest.approx(1517))
     assert found.knee.value == 4
-    assert "measured once" in advise_connections(found).doubt
+    advice = advise_connections(found)
+    assert advice.words.endswith("With 500 clients 27.3\u202f% of the best is left.")
+    assert "measured once" in advice.doubt
 
 
 def test_no_limit_is_advised_while_throughput_rises():

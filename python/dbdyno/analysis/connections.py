@@ -1,5 +1,7 @@
 """How many connections to allow, from how throughput grew with them."""
 
+from collections.abc import Iterator
+
 from msgspec import Struct
 
 from dbdyno.analysis.ranged import Ranged
@@ -24,9 +26,11 @@ def advise_connections(of: Scaling) -> ConnectionAdvice:
             "measured: these runs show no limit.",
         )
     limit = round(of.knee.value)
-    words = f"{limit} connections{_between(of.knee)}: throughput is within {percent(KNEE_SHARE)}"
-    words += f" of its best there, and more of them wait. {_beyond(of)}"
-    return ConnectionAdvice(limit, words.rstrip(), _doubt(of))
+    words = (
+        f"{limit} connections{_between(of.knee)}: throughput is within {percent(KNEE_SHARE)} of "
+        f"its best there, and more of them wait."
+    )
+    return ConnectionAdvice(limit, " ".join([words, *_beyond(of)]), _doubt(of))
 
 
 def _between(knee: Ranged) -> str:
@@ -35,15 +39,13 @@ def _between(knee: Ranged) -> str:
     return f" ({round(knee.low)} to {round(knee.high)})"
 
 
-def _beyond(of: Scaling) -> str:
-    """What the most clients lose, where the law has a peak."""
-    if of.peak is None:
-        return ""
-    peak_tps, last_tps = of.law.tps_at(of.peak.value), of.law.tps_at(of.clients_max)
-    return (
-        f"The peak is at {significant(of.peak.value)} clients{_between(of.peak)}; with "
-        f"{of.clients_max} there is {percent(last_tps / peak_tps)} of it left."
-    )
+def _beyond(of: Scaling) -> Iterator[str]:
+    """Where the law peaks, and what the most clients measured lose."""
+    if of.peak is not None:
+        yield f"The peak is at {significant(of.peak.value)} clients{_between(of.peak)}."
+    if of.most.tps < (1 - KNEE_SHARE) * of.best.tps:
+        left = percent(of.most.tps / of.best.tps)
+        yield f"With {of.most.clients} clients {left} of the best is left."
 
 
 def _doubt(of: Scaling) -> str:

@@ -54,9 +54,15 @@ class Scaling(Struct, frozen=True, kw_only=True):
     """By how much the law misses the means, typically, as a share of them."""
     is_structured: bool | None
     """Whether it misses more than noise explains; None when no number was measured twice."""
-    clients_max: int
+    most: Measurement
+    """The most clients measured, with the mean of their runs."""
     still_rises: bool
-    """Whether the most clients that were measured brought more than any fewer."""
+    """Whether they brought more than any fewer."""
+
+    @property
+    def clients_max(self) -> int:
+        """The most clients measured."""
+        return self.most.clients
 
 
 def scaling(runs: Sequence[Measurement]) -> Scaling | None:
@@ -79,10 +85,10 @@ def scaling(runs: Sequence[Measurement]) -> Scaling | None:
         peak=None if is_structured else _peak(law, laws, float(grid.levels[-1])),
         knee=_knee_of_law(law, laws, grid) if by_law else _knee_of_means(grid, chance),
         knee_by_law=by_law,
-        best=_best(grid),
+        best=_mean_at(grid, int(grid.means.argmax())),
         misfit=misfit,
         is_structured=is_structured,
-        clients_max=int(grid.levels[-1]),
+        most=_mean_at(grid, -1),
         still_rises=bool(_first_near_best(grid.levels, grid.means[None])[0] == grid.levels[-1]),
     )
 
@@ -126,6 +132,5 @@ def _first_near_best(clients: Series, logarithms: Series) -> Series:
     return first
 
 
-def _best(grid: Grid) -> Measurement:
-    place = int(grid.means.argmax())
+def _mean_at(grid: Grid, place: int) -> Measurement:
     return Measurement(int(grid.levels[place]), float(np.exp(grid.means[place])))
