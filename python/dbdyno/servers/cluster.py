@@ -13,6 +13,7 @@ from pathlib import Path
 
 from dbdyno.errors import DbdynoError
 from dbdyno.servers.durability import promised_settings
+from dbdyno.servers.placement import ANYWHERE, Placement, refuse_impossible
 from dbdyno.servers.places import place_for
 from dbdyno.servers.privileges import server_identity
 from dbdyno.servers.product import Blueprint, Cluster
@@ -25,13 +26,25 @@ LOOPBACK = "127.0.0.1"
 PORT_MAX = 65_535
 
 
-def draw_blueprint(use: str, spec: ServerSpec, connections: int, *, tcp: bool) -> Blueprint:
+FOLDERS = "folders"  # of those that lie elsewhere: one a line
+
+
+def draw_blueprint(
+    use: str,
+    spec: ServerSpec,
+    connections: int,
+    *,
+    tcp: bool,
+    placement: Placement = ANYWHERE,
+) -> Blueprint:
     """Finds the programs and settles the settings; any error leaves nothing behind."""
+    refuse_impossible(placement)
     product = product_of(spec.kind)
     identity = server_identity()
     place = place_for(use, identity)
     binaries = product.find(spec)
-    ours = product.settings(this_machine(place), connections, binaries)
+    machine = this_machine(placement.data_folder or place, placement.server_memory_bytes)
+    ours = product.settings(machine, connections, binaries)
     promised = promised_settings(product.protocol, spec.durability)
     settings = choose_settings(ours, promised, spec.settings)
     product.check(binaries, settings)
@@ -42,18 +55,26 @@ def draw_blueprint(use: str, spec: ServerSpec, connections: int, *, tcp: bool) -
         settings=settings,
         tcp=tcp,
         identity=identity,
+        placement=placement,
     )
 
 
-def lay_out(folder: Path, blueprint: Blueprint) -> Cluster:
-    """Writes the configuration into an empty folder; the server itself is not made yet."""
+def lay_out(folder: Path, blueprint: Blueprint, password: str = "") -> Cluster:
+    """Writes the configuration into an empty folder; the server itself is not made yet.
+
+    ``password`` is the one that the data knows, where there is data already.
+    """
+    placement = blueprint.placement
     cluster = Cluster(
         folder=folder,
         socket_folder=_socket_folder(folder, blueprint.product.socket_name(PORT_MAX)),
+        data=_new_folder(placement.data_folder) or folder / "data",
+        wal=_new_folder(placement.wal_folder),
         port=_free_port() if blueprint.tcp else 0,
-        password=secrets.token_urlsafe(18),
+        password=password or secrets.token_urlsafe(18),
         blueprint=blueprint,
     )
+    write_private(folder / FOLDERS, "\n".join(map(str, cluster.folders)))
     blueprint.product.configure(cluster)
     cluster.log.touch(0o600)
     blueprint.identity.take_over(*cluster.folders)
@@ -66,10 +87,14 @@ def write_private(path: Path, text: str) -> None:
     path.write_text(text)
 
 
-def remove(folders: list[Path]) -> None:
-    """Removes what is left of a server."""
-    for folder in folders:
-        shutil.rmtree(folder, ignore_errors=True)
+def remove(folder: Path) -> None:
+    """Removes what is left of a server, wherever it lies."""
+    try:
+        elsewhere = [Path(line) for line in (folder / FOLDERS).read_text().splitlines()]
+    except OSError:
+        elsewhere = []
+    for path in (*elsewhere, folder):
+        shutil.rmtree(path, ignore_errors=True)
 
 
 def not_started(cluster: Cluster) -> DbdynoError:
@@ -90,6 +115,11 @@ def _socket_folder(folder: Path, name: str) -> Path:
     if len(f"{folder}/{name}".encode()) <= SOCKET_PATH_MAX:
         return folder
     return Path(tempfile.mkdtemp(prefix="dbdyno-", dir="/tmp"))
+
+
+def _new_folder(place: Path | None) -> Path | None:
+    """A folder of the server's own in a place that others use, too."""
+    return Path(tempfile.mkdtemp(prefix="dbdyno-", dir=place)) if place else None
 
 
 def _free_port() -> int:

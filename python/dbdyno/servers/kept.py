@@ -50,7 +50,7 @@ def start_kept(name: str, spec: ServerSpec, connections: int, *, tcp: bool = Fal
     with _named(name) as folder:
         _refuse_taken(name, folder)
         blueprint = draw_blueprint(USE, spec, connections, tcp=tcp)
-        remove([folder])  # a start that was cut short
+        remove(folder)  # a start that was cut short
         folder.mkdir(mode=0o700)
         return _start(lay_out(folder, blueprint))
 
@@ -80,7 +80,7 @@ def stop_kept(name: str) -> None:
         record = _record(name)
         if not end(record.process, record.stop_signal, STOP_PATIENCE_S):
             end(record.process, signal.SIGKILL, STOP_PATIENCE_S)
-        remove(record.folders)
+        remove(Path(record.folder))
 
 
 def product_of_kept(name: str) -> Product:
@@ -116,7 +116,7 @@ def _start(cluster: Cluster) -> Server:
     except BaseException:
         if process is not None:
             end(process, cluster.blueprint.product.stop_signal, STOP_PATIENCE_S)
-        remove(cluster.folders)
+        remove(cluster.folder)
         raise
 
 

@@ -5,102 +5,144 @@ both. What a crash of the whole machine leaves behind is cleared up by the next 
 """
 
 import fcntl
-import json
 import os
-import subprocess
-import sys
 import tempfile
-from dataclasses import replace
-from functools import partial
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from msgspec import structs
+
 from dbdyno.home import locked
-from dbdyno.servers import guard
 from dbdyno.servers.base import Server
-from dbdyno.servers.cluster import draw_blueprint, lay_out, not_started, remove
-from dbdyno.servers.processes import ProcessMark, end, mark_of
-from dbdyno.servers.product import Cluster
+from dbdyno.servers.cluster import draw_blueprint, lay_out, remove
+from dbdyno.servers.data_sets import DataSet, in_use, refuse_other_server, restore
+from dbdyno.servers.guarding import Guard
+from dbdyno.servers.placement import ANYWHERE, Placement
+from dbdyno.servers.processes import ProcessMark, end
+from dbdyno.servers.product import Blueprint, Cluster
 from dbdyno.servers.record import read_record, server_of, write_record
+from dbdyno.servers.settings import choose_settings
 from dbdyno.servers.spec import ServerSpec
 from dbdyno.servers.starting import wait_until_ready
 
 STOP_PATIENCE_S = 30
 
 
-def start_private(spec: ServerSpec, connections: int, *, tcp: bool = False) -> Server:
-    """A fresh server for so many connections; ``tcp`` puts the load on loopback TCP."""
-    blueprint = draw_blueprint("private", spec, connections, tcp=tcp)
-    folder, lock = _new_folder(blueprint.place)
+@dataclass(frozen=True, kw_only=True)
+class PrivateServer(Server):
+    """A server of ours that can be shut down cleanly, and started again on the same data."""
+
+    cluster: Cluster = field(repr=False)
+    guard: Guard = field(repr=False)
+
+    @property
+    def product(self) -> str:
+        """What it is, in one word, as it stands after ``--server``."""
+        return self.cluster.blueprint.product.name
+
+    @property
+    def placement(self) -> Placement:
+        """What it was bound to."""
+        return self.cluster.blueprint.placement
+
+    def shut_down(self) -> None:
+        """Ends it cleanly: its data is all written out, and stays until ``stop``."""
+        self.guard.shut_down(self.cluster)
+
+    def started_again(self, settings: Mapping[str, str] | None = None) -> "PrivateServer":
+        """The same data under these settings on top of its own, after ``shut_down``."""
+        cluster = self.cluster
+        if settings:
+            cluster = _with_settings(cluster, settings)
+        cluster.log.write_bytes(b"")  # what it holds is of the server before
+        return _answering(self, cluster, self.guard.start_again(cluster))
+
+    def restarted(self, settings: Mapping[str, str] | None = None) -> "PrivateServer":
+        """Shut down cleanly, then ``started_again``: this value is of no more use."""
+        self.shut_down()
+        return self.started_again(settings)
+
+
+def start_private(
+    spec: ServerSpec,
+    connections: int,
+    *,
+    tcp: bool = False,
+    data: DataSet | None = None,
+    placement: Placement = ANYWHERE,
+) -> PrivateServer:
+    """A server for so many connections: fresh, or on a copy of ``data``.
+
+    ``tcp`` puts the load on loopback TCP.
+    """
+    blueprint = draw_blueprint("private", spec, connections, tcp=tcp, placement=placement)
+    if data is not None:
+        refuse_other_server(data, blueprint)
+    with _new_folder(blueprint.place) as (folder, lock):
+        try:
+            cluster = _laid_out(folder, blueprint, data)
+            guard = Guard.start(cluster, lock, is_installed=data is not None)
+        except BaseException:
+            remove(folder)
+            raise
     try:
-        cluster = lay_out(folder, blueprint)
-        process = _start_guard(cluster, lock)
+        return _first_started(cluster, guard)
     except BaseException:
-        remove([folder])
-        raise
-    finally:
-        os.close(lock)  # the guard holds it now
-    try:
-        return _started(cluster, process)
-    except BaseException:
-        _dismiss(process)
+        guard.dismiss()
         raise
 
 
-def _started(cluster: Cluster, process: "subprocess.Popen[str]") -> Server:
-    mark = _announced(cluster, process)
+def _laid_out(folder: Path, blueprint: Blueprint, data: DataSet | None) -> Cluster:
+    if data is None:
+        return lay_out(folder, blueprint)
+    with in_use(data):
+        cluster = lay_out(folder, blueprint, data.password())
+        restore(data, cluster)
+    return cluster
+
+
+def _first_started(cluster: Cluster, guard: Guard) -> PrivateServer:
+    mark = guard.announced(cluster)
     wait_until_ready(cluster, mark)
-    server = server_of("private", write_record(cluster, mark))
-    return replace(server, stopper=partial(_dismiss, process))
-
-
-def _start_guard(cluster: Cluster, lock: int) -> "subprocess.Popen[str]":
-    """In a session of its own: a Ctrl-C in the terminal is not for the server."""
-    order = {
-        "commands": cluster.commands(),
-        "account": cluster.blueprint.identity.account,
-        "folders": [str(folder) for folder in cluster.folders],
-        "log": str(cluster.log),
-        "stop_signal": cluster.blueprint.product.stop_signal,
-    }
-    return subprocess.Popen(
-        [sys.executable, "-I", "-S", guard.__file__, json.dumps(order)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-        pass_fds=[lock],
+    told = server_of("private", write_record(cluster, mark))
+    return PrivateServer(
+        **{**vars(told), "stopper": guard.dismiss},
+        cluster=cluster,
+        guard=guard,
     )
 
 
-def _announced(cluster: Cluster, process: "subprocess.Popen[str]") -> ProcessMark:
-    """The server's process, once the guard has prepared its folder and started it."""
-    assert process.stdout is not None
-    word = process.stdout.readline().strip()
-    if not word.isdecimal():
-        raise not_started(cluster)
-    try:
-        return mark_of(int(word))
-    except OSError as error:  # it ended at once
-        raise not_started(cluster) from error
+def _answering(server: PrivateServer, cluster: Cluster, mark: ProcessMark) -> PrivateServer:
+    """The server again, in a new process."""
+    wait_until_ready(cluster, mark)
+    record = write_record(cluster, mark)
+    return replace(server, cluster=cluster, process_id=record.process.pid, settings=record.settings)
 
 
-def _dismiss(process: "subprocess.Popen[str]") -> None:
-    """Closes our end of the pipe, and waits until the guard has cleared up."""
-    assert process.stdin is not None
-    assert process.stdout is not None
-    process.stdin.close()
-    process.stdout.close()
-    process.wait(STOP_PATIENCE_S)
+def _with_settings(cluster: Cluster, settings: Mapping[str, str]) -> Cluster:
+    """Its configuration written anew; nothing is changed where the server refuses."""
+    blueprint = cluster.blueprint
+    chosen = choose_settings(blueprint.settings, (), settings)
+    blueprint.product.check(blueprint.binaries, chosen)
+    changed = structs.replace(cluster, blueprint=structs.replace(blueprint, settings=chosen))
+    blueprint.product.configure(changed)
+    return changed
 
 
-def _new_folder(place: Path) -> tuple[Path, int]:
-    """An empty folder and its lock, which lives as long as the guard."""
+@contextmanager
+def _new_folder(place: Path) -> Iterator[tuple[Path, int]]:
+    """An empty folder and its lock, which the guard is to hold when the block is over."""
     with locked(place / "lock"):
         _clear_up(place)
         folder = Path(tempfile.mkdtemp(dir=place))
         lock = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         fcntl.flock(lock, fcntl.LOCK_EX)
-    return folder, lock
+    try:
+        yield folder, lock
+    finally:
+        os.close(lock)
 
 
 def _clear_up(place: Path) -> None:
@@ -111,7 +153,7 @@ def _clear_up(place: Path) -> None:
         record = read_record(folder)
         if record is not None:
             end(record.process, record.stop_signal, STOP_PATIENCE_S)
-        remove(record.folders if record else [folder])
+        remove(folder)
 
 
 def _is_held(lock: Path) -> bool:

@@ -12,9 +12,11 @@ from typing import Literal
 from msgspec import Struct
 
 from dbdyno.model.plan import Protocol
+from dbdyno.servers.placement import ANYWHERE, Placement
 from dbdyno.servers.privileges import Identity
 from dbdyno.servers.settings import Machine, Setting
 from dbdyno.servers.spec import Kind, ServerSpec
+from dbdyno.targets.connection import Connection
 
 Origin = Literal["path", "local", "embedded", "maven"]
 
@@ -53,21 +55,22 @@ class Blueprint(Struct, frozen=True):
     settings: tuple[Setting, ...]
     tcp: bool
     identity: Identity
+    placement: Placement = ANYWHERE
 
 
 class Cluster(Struct, frozen=True):
-    """One server's folder, laid out. ``password`` is for TCP; the socket needs none."""
+    """One server's folder, laid out. ``password`` is for TCP; the socket needs none.
+
+    ``data`` is the server's own folder; ``wal`` takes its log of changes where that is apart.
+    """
 
     folder: Path
     socket_folder: Path
+    data: Path
+    wal: Path | None
     port: int
     password: str
     blueprint: Blueprint
-
-    @property
-    def data(self) -> Path:
-        """The server's own folder."""
-        return self.folder / "data"
 
     @property
     def log(self) -> Path:
@@ -77,7 +80,14 @@ class Cluster(Struct, frozen=True):
     @property
     def folders(self) -> list[Path]:
         """All that goes when the server goes."""
-        return list(dict.fromkeys([self.folder, self.socket_folder]))
+        elsewhere = [] if self.data.is_relative_to(self.folder) else [self.data]
+        apart = [] if self.wal is None else [self.wal]
+        return list(dict.fromkeys([self.folder, self.socket_folder, *elsewhere, *apart]))
+
+    @property
+    def wal_place(self) -> Path:
+        """Where the log of changes lies."""
+        return self.wal or self.data / self.blueprint.product.wal_folder
 
     @property
     def socket(self) -> Path:
@@ -102,13 +112,20 @@ class Product:
     ``name`` stands after ``--server``. ``settings`` suit a machine and so many connections.
     ``configure`` writes the files that the commands name. ``failure_reason`` is the line of a log
     that says best why the server did not start. ``stop_signal`` is the quickest way
-    to end it for good; nothing in its folder is read again.
+    to end it for good; nothing in its folder is read again. ``clean_signal`` lets it write all
+    out, so that its data can be kept, and ``is_clean`` says whether it did: ``wal_folder`` in it holds the log of changes under the
+    names of ``wal_names``, and ``shaping`` are the settings that its files are made for.
+    ``warm`` reads tables into the caches, and says how.
     """
 
     name: Kind
     title: str
     protocol: Protocol
     stop_signal: signal.Signals
+    clean_signal: signal.Signals
+    wal_folder: str
+    wal_names: tuple[str, ...]
+    shaping: tuple[str, ...]
     find: Callable[[ServerSpec], Binaries]
     settings: Callable[[Machine, int, Binaries], Sequence[Setting]]
     check: Callable[[Binaries, Sequence[Setting]], None]
@@ -117,4 +134,10 @@ class Product:
     commands: Callable[[Cluster], list[list[object]]]
     target: Callable[[Cluster], str]
     is_ready: Callable[[Cluster, int], bool]
+    is_clean: Callable[[Cluster], bool]
     failure_reason: Callable[[Sequence[str]], str | None]
+    warm: Callable[[Connection, Sequence[str]], str]
+
+    def shape_of(self, settings: Sequence[Setting]) -> dict[str, str]:
+        """Those of the settings that the data files are made for."""
+        return {s.name: s.value for s in settings if s.name in self.shaping}

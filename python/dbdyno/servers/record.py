@@ -24,13 +24,8 @@ class ServerRecord(Struct, frozen=True):
     stop_signal: int
     conninfo: str
     folder: str
-    socket_folder: str
+    data: str
     settings: tuple[Setting, ...]
-
-    @property
-    def folders(self) -> list[Path]:
-        """All that goes when the server goes."""
-        return list(dict.fromkeys([Path(self.folder), Path(self.socket_folder)]))
 
     @property
     def log(self) -> Path:
@@ -47,7 +42,7 @@ def write_record(cluster: Cluster, process: ProcessMark) -> ServerRecord:
         stop_signal=cluster.blueprint.product.stop_signal,
         conninfo=cluster.target,
         folder=str(cluster.folder),
-        socket_folder=str(cluster.socket_folder),
+        data=str(cluster.data),
         settings=cluster.blueprint.settings,
     )
     scratch = cluster.folder / f"{FILE}.new"
@@ -72,7 +67,7 @@ def server_of(use: Use, record: ServerRecord) -> Server:
         conninfo=record.conninfo,
         resolved=endpoint_at(record.conninfo),
         process_id=record.process.pid,
-        data_directory=Path(record.folder, "data"),
+        data_directory=Path(record.data),
         log_path=record.log,
         settings=record.settings,
     )

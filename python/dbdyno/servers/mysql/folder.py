@@ -13,6 +13,12 @@ from dbdyno.servers.product import Cluster
 USER = "root"
 DATABASE = "dbdyno"
 COMPLAINT_SIGNS = ("[ERROR]", "ERROR:")
+WAL_FOLDER = ""  # beside the tables
+WAL_NAMES = ("ib_logfile*", "#innodb_redo")
+SHAPING = (
+    *("innodb_page_size", "innodb_data_file_path", "innodb_undo_tablespaces"),
+    "lower_case_table_names",
+)
 
 
 def socket_name(_port: int) -> str:
@@ -34,10 +40,22 @@ def _configuration(cluster: Cluster) -> str:
         "pid_file": str(cluster.folder / "pid"),
         "init_file": str(cluster.folder / "first.sql"),
         "tmpdir": str(cluster.folder),
+        **_log_place(cluster),
         **_network(cluster),
     }
     lines = [f"{name} = {quoted(value)}\n" for name, value in placement.items()]
     return "[mysqld]\n" + "".join(lines) + configuration_text(cluster.blueprint.settings)
+
+
+def shaping_options(cluster: Cluster) -> list[str]:
+    """What the installer must know for the server to start with its files."""
+    blueprint = cluster.blueprint
+    shape = blueprint.product.shape_of(blueprint.settings) | _log_place(cluster)
+    return [f"--{name}={value}" for name, value in shape.items()]
+
+
+def _log_place(cluster: Cluster) -> dict[str, str]:
+    return {"innodb_log_group_home_dir": str(cluster.wal)} if cluster.wal else {}
 
 
 def _network(cluster: Cluster) -> dict[str, str]:
@@ -74,6 +92,11 @@ def target(cluster: Cluster) -> str:
 def is_ready(cluster: Cluster, _pid: int) -> bool:
     """The server says so in its log, once the first statements have run."""
     return "ready for connections" in cluster.log.read_text(errors="replace")
+
+
+def is_clean(cluster: Cluster) -> bool:
+    """Whether it came to the end of its shutdown."""
+    return "Shutdown complete" in cluster.log.read_text(errors="replace")
 
 
 def failure_reason(lines: Sequence[str]) -> str | None:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dbdyno.servers.mysql import folder
 from dbdyno.servers.mysql.binaries import Brand, base_folder
 from dbdyno.servers.mysql.settings import REDO_REASON, check_settings, common_settings, redo_mib
+from dbdyno.servers.mysql.warming import warm
 from dbdyno.servers.product import Binaries, Cluster, Product
 from dbdyno.servers.settings import Machine, Setting
 
@@ -42,6 +43,7 @@ def _commands(cluster: Cluster) -> list[list[object]]:
         *(binaries.installer, "--no-defaults", f"--basedir={base_folder(binaries)}"),
         *(f"--datadir={cluster.data}", f"--tmpdir={cluster.folder}"),
         *("--auth-root-authentication-method=normal", "--skip-test-db", "--skip-name-resolve"),
+        *folder.shaping_options(cluster),
     ]
     return [install, [binaries.server, f"--defaults-file={cluster.folder / 'my.cnf'}"]]
 
@@ -51,6 +53,10 @@ PRODUCT = Product(
     title=BRAND.title,
     protocol="mysql",
     stop_signal=signal.SIGKILL,
+    clean_signal=signal.SIGTERM,
+    wal_folder=folder.WAL_FOLDER,
+    wal_names=folder.WAL_NAMES,
+    shaping=folder.SHAPING,
     find=BRAND.find,
     settings=_settings,
     check=_check,
@@ -59,5 +65,7 @@ PRODUCT = Product(
     commands=_commands,
     target=folder.target,
     is_ready=folder.is_ready,
+    is_clean=folder.is_clean,
     failure_reason=folder.failure_reason,
+    warm=warm,
 )

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dbdyno.servers.mysql import folder
 from dbdyno.servers.mysql.binaries import Brand, base_folder
 from dbdyno.servers.mysql.settings import REDO_REASON, check_settings, common_settings, redo_mib
+from dbdyno.servers.mysql.warming import warm
 from dbdyno.servers.product import Binaries, Cluster, Product
 from dbdyno.servers.settings import Machine, Setting
 
@@ -40,6 +41,7 @@ def _commands(cluster: Cluster) -> list[list[object]]:
     initialize = [
         *(binaries.server, "--no-defaults", "--initialize-insecure"),
         *(f"--basedir={base_folder(binaries)}", f"--datadir={cluster.data}"),
+        *folder.shaping_options(cluster),
     ]
     return [initialize, [binaries.server, f"--defaults-file={cluster.folder / 'my.cnf'}"]]
 
@@ -49,6 +51,10 @@ PRODUCT = Product(
     title=BRAND.title,
     protocol="mysql",
     stop_signal=signal.SIGKILL,
+    clean_signal=signal.SIGTERM,
+    wal_folder=folder.WAL_FOLDER,
+    wal_names=folder.WAL_NAMES,
+    shaping=folder.SHAPING,
     find=BRAND.find,
     settings=_settings,
     check=_check,
@@ -57,5 +63,7 @@ PRODUCT = Product(
     commands=_commands,
     target=folder.target,
     is_ready=folder.is_ready,
+    is_clean=folder.is_clean,
     failure_reason=folder.failure_reason,
+    warm=warm,
 )

@@ -2,6 +2,7 @@
 
 import locale
 import signal
+import sys
 from collections.abc import Sequence
 
 from psycopg import conninfo
@@ -14,12 +15,16 @@ from dbdyno.servers.postgresql.settings import (
     configuration_text,
     quoted,
 )
+from dbdyno.servers.postgresql.warming import warm
 from dbdyno.servers.product import Cluster, Product
 
 USER = "postgres"
 UNIX_PORT = 5432  # only a part of the socket's name: each server has a folder to itself
 COMPLAINT_SIGNS = ("FATAL:", "PANIC:", "error:", "ERROR:")
 STATUS_LINE = 7  # of postmaster.pid, counted from 0
+# Where pg_control holds the state of the data, in all versions, and the state that is asked for.
+STATE_OFFSET = 16
+SHUT_DOWN = 1
 
 
 def _port(cluster: Cluster) -> int:
@@ -56,6 +61,7 @@ def _commands(cluster: Cluster) -> list[list[object]]:
         *("--encoding", "UTF8", "--locale", _locale(), "--no-sync"),
         *("--auth-local", "trust", "--auth-host", "scram-sha-256"),
         *("--pwfile", cluster.folder / "password"),
+        *(["--waldir", cluster.wal] if cluster.wal else []),
     ]
     configuration = f"config_file={cluster.folder / 'postgresql.conf'}"
     return [initdb, [binaries.server, "-D", cluster.data, "-c", configuration]]
@@ -83,6 +89,13 @@ def _is_ready(cluster: Cluster, pid: int) -> bool:
     )
 
 
+def _is_clean(cluster: Cluster) -> bool:
+    """The exit code does not tell: it is 0 after a crash, too."""
+    with (cluster.data / "global" / "pg_control").open("rb") as control:
+        control.seek(STATE_OFFSET)
+        return int.from_bytes(control.read(4), sys.byteorder) == SHUT_DOWN
+
+
 def _failure_reason(lines: Sequence[str]) -> str | None:
     """The last complaint: after it the server gave up."""
     complaints = [line for line in lines if any(sign in line for sign in COMPLAINT_SIGNS)]
@@ -105,6 +118,10 @@ PRODUCT = Product(
     title="PostgreSQL",
     protocol="postgresql",
     stop_signal=signal.SIGQUIT,
+    clean_signal=signal.SIGINT,
+    wal_folder="pg_wal",
+    wal_names=("*",),
+    shaping=(),
     find=find_binaries,
     settings=choose_settings,
     check=check_settings,
@@ -113,5 +130,7 @@ PRODUCT = Product(
     commands=_commands,
     target=_target,
     is_ready=_is_ready,
+    is_clean=_is_clean,
     failure_reason=_failure_reason,
+    warm=warm,
 )

@@ -1,0 +1,128 @@
+"""Copies folders of large files the cheapest way that the file system has.
+
+Files are cloned where it can (btrfs, XFS: no bytes are moved, none are used until one of the two
+changes), else copied inside the kernel, holes left out. What is copied is on the disk when
+this returns: a measurement must not wait for it. Too little room is an error beforehand.
+"""
+
+import errno
+import fcntl
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from dbdyno.errors import DbdynoError
+
+FICLONE = 0x40049409
+BLOCK_BYTES = 512  # what st_blocks counts
+CANNOT_CLONE = (errno.EOPNOTSUPP, errno.EXDEV, errno.EINVAL, errno.ENOTTY, errno.ENOSYS)
+CHUNK_BYTES = 1 << 30
+
+
+def tree_bytes(folder: Path) -> int:
+    """What the files of a folder take on the disk."""
+    return sum(_allocated(path) for path in folder.rglob("*"))
+
+
+def copy_trees(pairs: list[tuple[Path, Path]], what: str) -> None:
+    """Copies the contents of each first folder into its second, which need not exist."""
+    for source, target in pairs:
+        target.mkdir(mode=0o700, exist_ok=True)
+        if not _can_clone(source, target):
+            refuse_lack_of_room(tree_bytes(source), target, what)
+        try:
+            _copy_contents(source, target)
+        except OSError as error:
+            raise _interpreted(error, target, what) from error
+    os.sync()
+
+
+def refuse_lack_of_room(needed: int, folder: Path, what: str) -> None:
+    """Refuses to begin what would not end."""
+    free = shutil.disk_usage(folder).free
+    if needed > free:
+        raise DbdynoError(
+            "disk_full",
+            f"{what} needs {needed / 1e9:.2f} GB, and {folder} has {free / 1e9:.2f} GB left",
+            "make room (dbdyno data list shows what is kept), or take a smaller scale",
+        )
+
+
+def _copy_contents(source: Path, target: Path) -> None:
+    for path in source.iterdir():
+        copy = target / path.name
+        if path.is_symlink():
+            copy.symlink_to(path.readlink())
+        elif path.is_dir():
+            copy.mkdir(mode=path.stat().st_mode & 0o777)
+            _copy_contents(path, copy)
+        elif path.is_file():
+            _copy_file(path, copy)
+
+
+def _copy_file(source: Path, target: Path) -> None:
+    with source.open("rb") as old, target.open("xb") as new:
+        status = os.fstat(old.fileno())
+        os.fchmod(new.fileno(), status.st_mode & 0o777)
+        if not _cloned(old.fileno(), new.fileno()):
+            _copy_extents(old.fileno(), new.fileno(), status.st_size)
+            if status.st_blocks * BLOCK_BYTES >= status.st_size > 0:
+                # Room that a server set aside must be there in the copy as well.
+                os.posix_fallocate(new.fileno(), 0, status.st_size)
+
+
+def _copy_extents(old: int, new: int, size: int) -> None:
+    os.ftruncate(new, size)
+    for start, end in _extents(old, size):
+        at = start
+        while at < end:
+            at += os.copy_file_range(old, new, min(end - at, CHUNK_BYTES), at, at)
+
+
+def _extents(file: int, size: int) -> Iterator[tuple[int, int]]:
+    """Where a file holds data; the rest are holes."""
+    end = 0
+    while end < size:
+        try:
+            start = os.lseek(file, end, os.SEEK_DATA)
+        except OSError as error:
+            if error.errno == errno.ENXIO:  # nothing but a hole until the end
+                return
+            raise
+        end = os.lseek(file, start, os.SEEK_HOLE)
+        yield start, end
+
+
+def _can_clone(source: Path, target: Path) -> bool:
+    """Tries it on a file of one byte: that is what tells two file systems apart."""
+    with tempfile.TemporaryFile(dir=source) as old, tempfile.TemporaryFile(dir=target) as new:
+        old.write(b"?")
+        old.flush()
+        return _cloned(old.fileno(), new.fileno())
+
+
+def _cloned(old: int, new: int) -> bool:
+    try:
+        fcntl.ioctl(new, FICLONE, old)
+    except OSError as error:
+        if error.errno in CANNOT_CLONE:
+            return False
+        raise
+    return True
+
+
+def _allocated(path: Path) -> int:
+    try:
+        return path.lstat().st_blocks * BLOCK_BYTES
+    except FileNotFoundError:
+        return 0
+
+
+def _interpreted(error: OSError, folder: Path, what: str) -> OSError | DbdynoError:
+    if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+        return error
+    return DbdynoError(
+        "disk_full", f"{what} did not fit: {folder} is full", "make room, or take a smaller scale"
+    )

@@ -1,0 +1,284 @@
+"""Prepared data, kept for later servers: a data folder after a clean shutdown, and what it is.
+
+A set is ``DBDYNO_HOME/data/KEY``. It appears whole or not at all, and is never changed: each
+server gets a copy of its own. Whoever uses one holds a lock on it, and it is not removed
+before. The key is the maker's business: it names all that the data depends on.
+"""
+
+import fcntl
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from msgspec import Struct
+
+from dbdyno.errors import DbdynoError
+from dbdyno.home import home_folder, locked
+from dbdyno.servers.cluster import write_private
+from dbdyno.servers.copying import copy_trees, refuse_lack_of_room, tree_bytes
+from dbdyno.servers.product import Blueprint, Cluster
+from dbdyno.servers.spec import Kind
+
+if TYPE_CHECKING:
+    from dbdyno.servers.private import PrivateServer
+
+USE = "data"
+ABOUT = "about.json"
+PASSWORD = "password"
+LOCK = "lock"  # of whoever makes or removes one
+KEY = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.=+-]{0,120}")
+UNFINISHED = "."  # how the names of folders begin that are being made or removed
+
+
+class About(Struct, frozen=True, kw_only=True):
+    """What its maker knows of the data."""
+
+    workload: str
+    parameters: dict[str, Any] = {}
+    load: dict[str, Any] = {}
+    """What loading took: rows, rows a second, seconds of each phase."""
+
+
+class _Written(Struct, frozen=True, kw_only=True):
+    """The contents of ``about.json``."""
+
+    product: Kind
+    version: str
+    settings: dict[str, str]
+    """Those that the files are made for; a server with others cannot read them."""
+    bytes: int
+    made_at: str
+    about: About
+
+
+class DataSet(Struct, frozen=True, kw_only=True):
+    """One data set. ``used_at`` is when a server last got a copy."""
+
+    key: str
+    folder: Path
+    product: Kind
+    version: str
+    settings: dict[str, str]
+    bytes: int
+    made_at: str
+    used_at: str
+    about: About
+
+    def password(self) -> str:
+        """The one that the data knows its owner by, over TCP."""
+        return (self.folder / PASSWORD).read_text()
+
+
+def find_data_set(key: str) -> DataSet | None:
+    """The set of this key, if it was kept."""
+    return _read(home_folder(USE) / _checked(key))
+
+
+def list_data_sets() -> list[DataSet]:
+    """All sets by key."""
+    place = home_folder(USE)
+    found = map(_read, sorted(place.glob("[!.]*")))
+    return [data for data in found if data is not None]
+
+
+def keep_data(server: "PrivateServer", key: str, about: About) -> DataSet:
+    """Shuts the server down and makes its data a set, in the place of an older one.
+
+    The server cannot be started again: its files are moved, not copied, wherever they can be.
+    """
+    place = home_folder(USE)
+    final = place / _checked(key)
+    server.shut_down()
+    with _changing(place):
+        folder = Path(tempfile.mkdtemp(prefix=UNFINISHED, dir=place))
+        try:
+            _fill(folder, server.cluster, about)
+            _remove(final)
+            folder.rename(final)
+        except BaseException:
+            shutil.rmtree(folder, ignore_errors=True)
+            raise
+    kept = _read(final)
+    assert kept is not None  # it was written a moment ago
+    return kept
+
+
+@contextmanager
+def in_use(data: DataSet) -> Iterator[None]:
+    """The set is not removed for as long as the block lasts."""
+    try:
+        with _held(data.folder, fcntl.LOCK_SH):
+            os.utime(data.folder / ABOUT)
+            yield
+    except FileNotFoundError as error:
+        if data.folder.exists():
+            raise
+        raise _unknown(data.key) from error
+
+
+def remove_data_set(key: str) -> int:
+    """Removes a set that is not in use; how many bytes it had."""
+    with _changing(home_folder(USE)):
+        data = find_data_set(key)
+        if data is None:
+            raise _unknown(key)
+        _remove(data.folder)
+    return data.bytes
+
+
+def refuse_other_server(data: DataSet, blueprint: Blueprint) -> None:
+    """Refuses a server that could not read these files, or would change what they are."""
+    product = blueprint.product
+    wanted = (product.name, blueprint.binaries.version)
+    if wanted != (data.product, data.version):
+        raise _mismatch(data, f"{product.title} {blueprint.binaries.version}")
+    shape = product.shape_of(blueprint.settings)
+    if shape != data.settings:
+        told = ", ".join(f"{name}={value}" for name, value in shape.items()) or "the defaults"
+        raise _mismatch(data, f"a server with {told}")
+
+
+def restore(data: DataSet, cluster: Cluster) -> None:
+    """Gives a server that was laid out, and not started, its own copy of the files."""
+    cluster.data.mkdir(mode=0o700, exist_ok=True)
+    if cluster.wal and cluster.blueprint.product.wal_folder:
+        _link(cluster).symlink_to(cluster.wal)
+    pairs = [(data.folder / "data", cluster.data), (data.folder / "wal", cluster.wal_place)]
+    copy_trees(pairs, f"a copy of the data set {data.key}")
+    cluster.blueprint.identity.take_over(cluster.data, cluster.wal_place)
+
+
+def _fill(folder: Path, cluster: Cluster, about: About) -> None:
+    size = _data_bytes(cluster)
+    _move_in(cluster, folder, size)
+    write_private(folder / PASSWORD, cluster.password)
+    _write(folder, cluster, about, size)
+    os.sync()
+
+
+def _move_in(cluster: Cluster, folder: Path, size: int) -> None:
+    """Data and log of changes, apart, so that both can be put wherever a server wants them."""
+    if cluster.data.stat().st_dev != folder.stat().st_dev:
+        refuse_lack_of_room(size, folder, "the data set")
+    log = folder / "wal"
+    log.mkdir(mode=0o700)
+    for path in _log_files(cluster):
+        shutil.move(path, log / path.name)
+    if cluster.wal and cluster.blueprint.product.wal_folder:
+        _link(cluster).unlink()
+    shutil.move(cluster.data, folder / "data")
+
+
+def _log_files(cluster: Cluster) -> list[Path]:
+    names = cluster.blueprint.product.wal_names
+    return [path for name in names for path in cluster.wal_place.glob(name)]
+
+
+def _link(cluster: Cluster) -> Path:
+    """What leads a server with a fixed place for its log to another."""
+    return cluster.data / cluster.blueprint.product.wal_folder
+
+
+def _data_bytes(cluster: Cluster) -> int:
+    apart = tree_bytes(cluster.wal) if cluster.wal else 0
+    return tree_bytes(cluster.data) + apart
+
+
+def _write(folder: Path, cluster: Cluster, about: About, size: int) -> None:
+    blueprint = cluster.blueprint
+    written = _Written(
+        product=blueprint.product.name,
+        version=blueprint.binaries.version,
+        settings=blueprint.product.shape_of(blueprint.settings),
+        bytes=size,
+        made_at=_moment(datetime.now(UTC)),
+        about=about,
+    )
+    write_private(folder / ABOUT, msgspec.json.encode(written).decode())
+
+
+def _read(folder: Path) -> DataSet | None:
+    try:
+        path = folder / ABOUT
+        written = msgspec.json.decode(path.read_bytes(), type=_Written)
+        used = datetime.fromtimestamp(path.stat().st_mtime, UTC)
+    except (OSError, msgspec.MsgspecError):
+        return None
+    return DataSet(
+        key=folder.name, folder=folder, used_at=_moment(used), **msgspec.structs.asdict(written)
+    )
+
+
+def is_unused_for(data: DataSet, seconds: float) -> bool:
+    """Whether no server got a copy within this time."""
+    return datetime.now(UTC) - datetime.fromisoformat(data.used_at) >= timedelta(seconds=seconds)
+
+
+def _moment(when: datetime) -> str:
+    return when.isoformat(timespec="seconds")
+
+
+@contextmanager
+def _held(folder: Path, lock: int) -> Iterator[None]:
+    """A lock on the folder itself, which goes with it."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(descriptor, lock)
+        if not folder.exists():  # removed while we waited
+            raise FileNotFoundError(folder)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _remove(folder: Path) -> None:
+    """Out of sight at once, then file by file; refused while somebody copies from it."""
+    if not folder.exists():
+        return
+    try:
+        with _held(folder, fcntl.LOCK_EX | fcntl.LOCK_NB):
+            gone = folder.rename(folder.with_name(f"{UNFINISHED}{folder.name}.{os.getpid()}"))
+            shutil.rmtree(gone)
+    except BlockingIOError as error:
+        raise DbdynoError(
+            "data_set_in_use",
+            f"the data set {folder.name} is being used",
+            "try again when the study that uses it has ended",
+        ) from error
+
+
+@contextmanager
+def _changing(place: Path) -> Iterator[None]:
+    """One at a time; what somebody who was killed had begun is removed first."""
+    with locked(place / LOCK):
+        for folder in place.glob(f"{UNFINISHED}*"):
+            shutil.rmtree(folder, ignore_errors=True)
+        yield
+
+
+def _checked(key: str) -> str:
+    if KEY.fullmatch(key):
+        return key
+    raise DbdynoError("bad_name", f"{key!r} cannot name a data set", "letters, digits, . _ = + -")
+
+
+def _unknown(key: str) -> DbdynoError:
+    keys = ", ".join(data.key for data in list_data_sets()) or "none"
+    return DbdynoError("unknown_data_set", f"no data set is named {key!r}; there are: {keys}", "")
+
+
+def _mismatch(data: DataSet, server: str) -> DbdynoError:
+    settings = ", ".join(f"{name}={value}" for name, value in data.settings.items())
+    made = f"{data.product} {data.version}" + (f" with {settings}" if settings else "")
+    return DbdynoError(
+        "data_set_mismatch",
+        f"the data set {data.key} was made by {made}: {server} cannot use it",
+        f"load the data anew, or: dbdyno data prune {data.key}",
+    )

@@ -1,0 +1,144 @@
+"""Control groups of a private server's own: made below ours, with limits, and swept up later.
+
+Both versions of the interface. The guard enters them before it starts the server and removes
+them after; those of a guard that was itself killed are swept up by the next one made here. What
+is missing (a controller, the right to write) is an error that says so.
+"""
+
+import os
+import secrets
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+
+from msgspec import Struct
+
+from dbdyno.errors import DbdynoError
+
+MOUNTS = Path("/sys/fs/cgroup")
+PREFIX = "dbdyno-"
+PERIOD_US = 100_000
+HINT = (
+    "run in a container or session whose control groups are writable (systemd-run --user --scope "
+    "-p Delegate=yes), or leave --server-cores and --server-memory out"
+)
+
+# What is written to hold a server to a limit, by controller, in each version.
+CPU, MEMORY = "cpu", "memory"
+Limits = Mapping[str, float]
+
+
+class Group(Struct, frozen=True):
+    """A group that was made; ``home`` is where the guard goes before it is removed."""
+
+    folder: str
+    home: str
+    files: dict[str, str]
+    """What was written into it."""
+
+
+def make_groups(cores: float | None, memory_bytes: int | None) -> tuple[Group, ...]:
+    """Groups with these limits; none where there is no limit."""
+    limits = {CPU: cores, MEMORY: memory_bytes}
+    asked = {controller: limit for controller, limit in limits.items() if limit is not None}
+    if not asked:
+        return ()
+    ours = dict(memberships(Path("/proc/self/cgroup").read_text()))
+    if (MOUNTS / "cgroup.controllers").exists():
+        return (_made_v2(ours.get("", "/"), asked),)
+    return tuple(_made_v1(ours, controller, limit) for controller, limit in asked.items())
+
+
+def remove_groups(groups: tuple[Group, ...]) -> None:
+    """Removes groups that no server entered."""
+    for group in groups:
+        with suppress(OSError):
+            Path(group.folder).rmdir()
+
+
+def memberships(content: str) -> Iterator[tuple[str, str]]:
+    """(controller, path) of each line ``id:controllers:path``; version 2 names no controller."""
+    for line in content.splitlines():
+        _, controllers, path = line.split(":", 2)
+        for controller in controllers.split(","):
+            yield controller, path
+
+
+def upwards(mount: Path, path: str) -> Iterator[Path]:
+    """The group's folder and those above it, as far as this container sees them."""
+    folder = mount / path.lstrip("/")
+    # Inside a container the path may be the host's: only the mount itself is there then.
+    yield from (f for f in (folder, *folder.parents) if f.is_relative_to(mount) and f.is_dir())
+
+
+def _made_v1(ours: Mapping[str, str], controller: str, limit: float) -> Group:
+    mount = MOUNTS / controller
+    above = next(upwards(mount, ours.get(controller, "/")), None)
+    if controller not in ours or above is None:
+        raise _unavailable(f"the {controller} controller is not mounted below {MOUNTS}")
+    return _made(above, above, _files_v1(controller, limit))
+
+
+def _made_v2(path: str, limits: Limits) -> Group:
+    """Below the nearest group that may hand the controllers on.
+
+    The kernel forbids a group both to hold processes and to hand controllers on, so that is
+    seldom our own, but the one above it, if it was delegated to us.
+    """
+    files = {name: text for item in limits.items() for name, text in _files_v2(*item).items()}
+    home = next(upwards(MOUNTS, path), MOUNTS)
+    for above in upwards(MOUNTS, path):
+        if _hands_on(above, limits):
+            return _made(above, home, files)
+    wanted = " and ".join(limits)
+    raise _unavailable(f"no group above this process hands on {wanted} and may be written")
+
+
+def _hands_on(group: Path, limits: Limits) -> bool:
+    """Whether groups below it have the controllers, once it was asked to."""
+    control = group / "cgroup.subtree_control"
+    with suppress(OSError):
+        missing = limits.keys() - set(control.read_text().split())
+        if missing:
+            control.write_text(" ".join(f"+{controller}" for controller in sorted(missing)))
+        return os.access(group, os.W_OK) and os.access(group / "cgroup.procs", os.W_OK)
+    return False
+
+
+def _made(above: Path, home: Path, files: Mapping[str, str]) -> Group:
+    _sweep(above)
+    folder = above / f"{PREFIX}{os.getpid()}-{secrets.token_hex(4)}"
+    try:
+        folder.mkdir()
+        for name, text in files.items():
+            (folder / name).write_text(text)
+    except OSError as error:
+        with suppress(OSError):
+            folder.rmdir()
+        raise _unavailable(f"{error.filename}: {error.strerror}") from error
+    return Group(str(folder), str(home), dict(files))
+
+
+def _sweep(above: Path) -> None:
+    """Removes what dead ones left behind; the kernel keeps those that somebody is in."""
+    for folder in above.glob(f"{PREFIX}*-*"):
+        maker = folder.name.removeprefix(PREFIX).partition("-")[0]
+        if not Path("/proc", maker).exists():
+            with suppress(OSError):
+                folder.rmdir()
+
+
+def _files_v1(controller: str, limit: float) -> dict[str, str]:
+    if controller == MEMORY:
+        return {"memory.limit_in_bytes": str(int(limit))}
+    return {"cpu.cfs_period_us": str(PERIOD_US), "cpu.cfs_quota_us": str(int(limit * PERIOD_US))}
+
+
+def _files_v2(controller: str, limit: float) -> dict[str, str]:
+    if controller == MEMORY:
+        return {"memory.max": str(int(limit))}
+    return {"cpu.max": f"{int(limit * PERIOD_US)} {PERIOD_US}"}
+
+
+def _unavailable(why: str) -> DbdynoError:
+    return DbdynoError("no_control_group", f"a limit cannot be put on the server: {why}", HINT)

@@ -1,0 +1,131 @@
+"""The guard as dbdyno talks to it: started, asked to stop and start its server, dismissed."""
+
+import json
+import subprocess
+import sys
+from dataclasses import dataclass
+from typing import Self
+
+from msgspec import to_builtins
+
+from dbdyno.errors import DbdynoError
+from dbdyno.servers import guard
+from dbdyno.servers.cluster import not_started
+from dbdyno.servers.groups import Group, make_groups, remove_groups
+from dbdyno.servers.placement import Placement, policy_order
+from dbdyno.servers.processes import ProcessMark, mark_of
+from dbdyno.servers.product import Cluster
+
+STOP_PATIENCE_S = 30
+
+
+@dataclass(frozen=True)
+class Guard:
+    """The process between us and a private server."""
+
+    process: "subprocess.Popen[str]"
+    groups: tuple[Group, ...]
+
+    @classmethod
+    def start(cls, cluster: Cluster, lock: int, *, is_installed: bool) -> Self:
+        """Starts it, in a session of its own: a Ctrl-C in the terminal is not for the server.
+
+        It makes the data first unless that ``is_installed`` already.
+        """
+        placement = cluster.blueprint.placement
+        groups = make_groups(placement.server_cores, placement.server_memory_bytes)
+        order = _order(cluster, groups, is_installed=is_installed)
+        try:
+            process = subprocess.Popen(
+                [sys.executable, "-I", "-S", guard.__file__, json.dumps(order)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                text=True,
+                start_new_session=True,
+                pass_fds=[lock],
+            )
+        except BaseException:
+            remove_groups(groups)
+            raise
+        return cls(process, groups)
+
+    def announced(self, cluster: Cluster) -> ProcessMark:
+        """The server's process, once the guard has prepared its folder and started it."""
+        word = self._heard()
+        if word.startswith("refused "):
+            raise _refused(word.removeprefix("refused "))
+        if not word.isdecimal():
+            raise not_started(cluster)
+        try:
+            return mark_of(int(word))
+        except OSError as error:  # it ended at once
+            raise not_started(cluster) from error
+
+    def shut_down(self, cluster: Cluster) -> None:
+        """Lets the server write out all it has, however long that takes."""
+        self._say("stop")
+        word = self._heard()
+        if word != "ended 0" or not cluster.blueprint.product.is_clean(cluster):
+            raise _not_clean(cluster, word)
+
+    def start_again(self, cluster: Cluster) -> ProcessMark:
+        """The process of a server that had been shut down."""
+        self._say("start")
+        return self.announced(cluster)
+
+    def dismiss(self) -> None:
+        """Closes our end of the pipe, and waits until the guard has cleared up."""
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self.process.stdin.close()
+        self.process.stdout.close()
+        self.process.wait(STOP_PATIENCE_S)
+
+    def _say(self, word: str) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.write(f"{word}\n")
+        self.process.stdin.flush()
+
+    def _heard(self) -> str:
+        assert self.process.stdout is not None
+        return self.process.stdout.readline().strip()
+
+
+def _order(cluster: Cluster, groups: tuple[Group, ...], *, is_installed: bool) -> dict[str, object]:
+    blueprint = cluster.blueprint
+    installer, server = cluster.commands()
+    return {
+        "commands": [server] if is_installed else [installer, server],
+        "account": blueprint.identity.account,
+        "folders": [str(folder) for folder in cluster.folders],
+        "log": str(cluster.log),
+        "stop_signal": blueprint.product.stop_signal,
+        "clean_signal": blueprint.product.clean_signal,
+        "placement": _placement_order(blueprint.placement, groups),
+    }
+
+
+def _placement_order(placement: Placement, groups: tuple[Group, ...]) -> dict[str, object]:
+    return {
+        "cpus": placement.server_cpus,
+        "policy": policy_order(placement.numa) if placement.numa else None,
+        "groups": to_builtins(groups),
+    }
+
+
+def _refused(why: str) -> DbdynoError:
+    return DbdynoError(
+        "placement_refused",
+        f"the kernel refuses the server's placement: {why}",
+        "in a container this may need a right of its own (set_mempolicy: CAP_SYS_NICE)",
+    )
+
+
+def _not_clean(cluster: Cluster, word: str) -> DbdynoError:
+    product = cluster.blueprint.product
+    code = word.removeprefix("ended ") or "unknown: its guard is gone"
+    return DbdynoError(
+        "not_shut_down",
+        f"{product.title} did not shut down cleanly (exit code {code})",
+        f"its log is {cluster.log}",
+    )

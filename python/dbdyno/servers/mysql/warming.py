@@ -1,0 +1,33 @@
+"""InnoDB's tables and indexes, read into its buffer pool by counting along each index.
+
+The kernel's cache is of no use to InnoDB, which reads past it: only the server can do this.
+"""
+
+from collections.abc import Sequence
+
+from dbdyno.servers.mysql.connection import MysqlConnection
+
+INDEXES = """
+select distinct table_name, index_name from information_schema.statistics
+where table_schema = database() and table_name in %s
+"""
+BYTES = """
+select coalesce(sum(data_length + index_length), 0) from information_schema.tables
+where table_schema = database() and table_name in %s
+"""
+
+
+def warm(connection: MysqlConnection, tables: Sequence[str]) -> str:
+    """Reads each index of the tables once, the one that holds the rows included."""
+    if not tables:
+        return "nothing to read: the workload has no tables"
+    indexes = connection.execute(INDEXES, [tuple(tables)]).fetchall()
+    indexed = {table for table, _ in indexes}
+    for table, index in indexes:
+        connection.execute(f"select count(*) from `{table}` force index (`{index}`)")
+    for table in set(tables) - indexed:
+        connection.execute(f"select count(*) from `{table}`")
+    row = connection.execute(BYTES, [tuple(tables)]).fetchone()
+    assert row is not None  # a sum gives one row
+    count = len(indexes) + len(set(tables) - indexed)
+    return f"read {count} tables and indexes ({float(row[0]) / 1e6:.1f} MB) into the buffer pool"

@@ -1,0 +1,148 @@
+"""Where on the machine a private server is to run: processors, memory nodes, limits, folders.
+
+Words in, checked values out; what a machine does not have is refused before anything starts.
+The guard carries it out, and ``host/placement.py`` looks whether the kernel obeyed.
+"""
+
+import os
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Literal, TypeAlias, get_args
+
+from msgspec import Struct
+
+from dbdyno.errors import DbdynoError
+
+Policy: TypeAlias = Literal["interleave", "localalloc", "bind", "preferred"]
+POLICIES: tuple[Policy, ...] = get_args(Policy)
+
+# The kernel's numbers, of which only the last is newer than the others (Linux 3.8).
+MODES: dict[Policy, int] = {"preferred": 1, "bind": 2, "interleave": 3, "localalloc": 4}
+NODES_MAX = 64
+ALL_NODES = "all"
+ONLINE_NODES = Path("/sys/devices/system/node/online")
+
+
+class NumaPolicy(Struct, frozen=True, kw_only=True):
+    """A memory policy in numactl's words; ``nodes`` is empty where it has none, or means all."""
+
+    policy: Policy
+    nodes: tuple[int, ...] = ()
+
+    def __str__(self) -> str:
+        """As it is written after ``--numa``."""
+        if self.policy == "localalloc":
+            return self.policy
+        return f"{self.policy}={cpu_text(self.nodes) if self.nodes else ALL_NODES}"
+
+
+class Placement(Struct, frozen=True, kw_only=True):
+    """What a private server is bound to; empty and None leave it to the machine."""
+
+    numa: NumaPolicy | None = None
+    server_cpus: tuple[int, ...] = ()
+    server_cores: float | None = None
+    server_memory_bytes: int | None = None
+    data_folder: Path | None = None
+    wal_folder: Path | None = None
+
+
+ANYWHERE = Placement()
+
+
+def numa_policy(text: str) -> NumaPolicy:
+    """``interleave=all``, ``localalloc``, ``bind=0`` or ``preferred=1``."""
+    word, _, nodes = text.strip().removeprefix("--").partition("=")
+    policy = next((known for known in POLICIES if known == word), None)
+    is_whole = (not nodes) if policy == "localalloc" else bool(nodes)
+    if policy is None or not is_whole:
+        raise ValueError(
+            f'"{text}" is not a memory policy: write interleave=all, localalloc, bind=0 '
+            "or preferred=1, as numactl does"
+        )
+    if nodes == ALL_NODES and policy != "preferred":
+        return NumaPolicy(policy=policy)
+    return NumaPolicy(policy=policy, nodes=cpu_list(nodes) if nodes else ())
+
+
+def cpu_list(text: str) -> tuple[int, ...]:
+    """Numbers as the kernel lists them: ``0``, ``0-3``, ``0,2-3``."""
+    numbers: set[int] = set()
+    for part in text.split(","):
+        match = re.fullmatch(r"\s*(\d{1,5})(?:-(\d{1,5}))?\s*", part, re.ASCII)
+        if match is None or int(match[2] or match[1]) < int(match[1]):
+            raise ValueError(f'"{text}" is not a list of numbers: write 0, 0-3 or 0,2-3')
+        numbers.update(range(int(match[1]), int(match[2] or match[1]) + 1))
+    return tuple(sorted(numbers))
+
+
+def cpu_text(numbers: Sequence[int]) -> str:
+    """The same list as short as the kernel writes it."""
+    parts: list[list[int]] = []
+    for number in numbers:
+        if parts and number == parts[-1][-1] + 1:
+            parts[-1][1:] = [number]
+        else:
+            parts.append([number])
+    return ",".join("-".join(map(str, part)) for part in parts)
+
+
+def refuse_impossible(placement: Placement) -> None:
+    """Refuses processors, nodes and folders that are not here."""
+    refuse_missing_cpus("--server-cpus", placement.server_cpus)
+    _refuse_missing_nodes(placement.numa)
+    if placement.server_cores is not None and placement.server_cores <= 0:
+        raise impossible(f"--server-cores {placement.server_cores:g} leaves no processor time")
+    for flag, folder in (
+        ("--data-folder", placement.data_folder),
+        ("--wal-folder", placement.wal_folder),
+    ):
+        if folder is not None and not os.access(folder, os.W_OK | os.X_OK):
+            why = "cannot be written" if folder.is_dir() else "is no folder"
+            raise impossible(f"{flag} {folder} {why}", "make it, or name another")
+
+
+def refuse_missing_cpus(flag: str, wanted: Sequence[int]) -> None:
+    """Refuses processors that this process may not use, or that are not there."""
+    allowed = sorted(os.sched_getaffinity(0))
+    missing = sorted(set(wanted) - set(allowed))
+    if missing:
+        raise impossible(
+            f"{flag} {cpu_text(wanted)} names processors that are not to be had: "
+            f"{cpu_text(missing)}",
+            f"there are {cpu_text(allowed)} here",
+        )
+
+
+def nodes_online() -> tuple[int, ...]:
+    """The memory nodes of this machine; a kernel without NUMA has one."""
+    try:
+        return cpu_list(ONLINE_NODES.read_text())
+    except OSError:
+        return (0,)
+
+
+def policy_order(numa: NumaPolicy) -> dict[str, object]:
+    """The policy as the guard's system call takes it."""
+    nodes = () if numa.policy == "localalloc" else numa.nodes or nodes_online()
+    return {"mode": MODES[numa.policy], "nodes": nodes}
+
+
+def _refuse_missing_nodes(numa: NumaPolicy | None) -> None:
+    if numa is None:
+        return
+    online = nodes_online()
+    missing = sorted(set(numa.nodes) - set(online))
+    if missing:
+        raise impossible(
+            f"--numa {numa} names memory nodes that are not here: {cpu_text(missing)}",
+            f"there are {cpu_text(online)}",
+        )
+    if online[-1] >= NODES_MAX:
+        raise impossible(f"--numa knows nodes 0 to {NODES_MAX - 1}, and here is {online[-1]}")
+
+
+def impossible(message: str, hint: str = "") -> DbdynoError:
+    """The error for a placement that cannot be had here."""
+    return DbdynoError("impossible_placement", message, hint)

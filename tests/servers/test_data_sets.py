@@ -1,0 +1,254 @@
+"""Data that is kept: a later server has exactly what was there, and nothing half-made stays."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from msgspec import structs
+
+from dbdyno.errors import DbdynoError
+from dbdyno.home import home_folder
+from dbdyno.servers import data_sets
+from dbdyno.servers.caches import cooled, drop_files, is_cached, warmed
+from dbdyno.servers.data_sets import (
+    About,
+    find_data_set,
+    in_use,
+    keep_data,
+    list_data_sets,
+    remove_data_set,
+)
+from dbdyno.servers.placement import Placement
+from dbdyno.servers.postgresql.binaries import embedded_binaries, local_binaries
+from dbdyno.servers.private import PrivateServer, start_private
+from dbdyno.servers.spec import ServerSpec
+from tests.conftest import SMALL, SMALL_INNODB
+
+ABOUT = About(workload="numbers", parameters={"rows": 1000}, load={"rows": 1000})
+
+# Keeps a data set, but stands still in the middle of it.
+SLOW_KEEPER = """
+import sys, time
+from dbdyno.servers import data_sets
+from dbdyno.servers.private import start_private
+from dbdyno.servers.spec import ServerSpec
+data_sets._write = lambda *_: (print("in the middle", flush=True), time.sleep(60))
+server = start_private(ServerSpec(settings={"shared_buffers": "64MB"}), connections=1)
+data_sets.keep_data(server, "half", data_sets.About(workload="numbers"))
+"""
+
+
+class Kind(NamedTuple):
+    """A server, and SQL that makes a table of a thousand rows with an index beside its key."""
+
+    spec: ServerSpec
+    numbers: str
+    fact: str
+
+
+POSTGRES = Kind(
+    ServerSpec(settings=SMALL), "generate_series(1, 1000)", "select current_setting('jit')"
+)
+MARIADB = Kind(ServerSpec("mariadb", settings=SMALL_INNODB), "seq_1_to_1000", "select @@autocommit")
+KINDS = pytest.mark.parametrize("kind", [POSTGRES, MARIADB], ids=["postgres", "mariadb"])
+Keeper = Callable[..., PrivateServer]
+
+
+def fill(server: PrivateServer, kind: Kind) -> None:
+    with server.connect() as connection:
+        connection.execute("create table numbers (id int primary key, half int)")
+        connection.execute("create index halves on numbers (half)")
+        insert = f"insert into numbers select seq.seq, seq.seq div 2 from {kind.numbers} seq"
+        if kind is POSTGRES:
+            insert = insert.replace("seq.seq div 2", "seq / 2").replace("seq.seq", "seq")
+        connection.execute(insert)
+
+
+def total(server: PrivateServer) -> int:
+    with server.connect() as connection:
+        return int(connection.execute("select sum(half) from numbers").fetchone()[0])
+
+
+@KINDS
+def test_a_later_server_has_what_was_kept(home: Path, kind: Kind) -> None:
+    with start_private(kind.spec, connections=8) as server:
+        fill(server, kind)
+        data = keep_data(server, "numbers", ABOUT)
+    assert list_data_sets() == [data]
+    assert data.about == ABOUT
+    assert data.bytes > 1_000_000
+    for _ in range(2):  # the first copy is not the set itself
+        with start_private(kind.spec, connections=8, data=data) as server:
+            assert total(server) == 250_000
+            with server.connect() as connection:
+                connection.execute("delete from numbers")
+    assert [path.name for path in (home / "private").iterdir()] == ["lock"]
+    assert data.folder.stat().st_mode & 0o777 == 0o700
+    assert data.folder.parent.stat().st_mode & 0o777 == 0o700
+
+
+@KINDS
+def test_the_password_of_kept_data_is_that_of_the_next_server(home: Path, kind: Kind) -> None:
+    with start_private(kind.spec, connections=8, tcp=True) as server:
+        fill(server, kind)
+        data = keep_data(server, "numbers", ABOUT)
+    with start_private(kind.spec, connections=8, tcp=True, data=data) as server:
+        assert server.endpoint().password
+        assert total(server) == 250_000
+    assert data.password() not in repr(data)
+
+
+@KINDS
+def test_a_restart_keeps_data_and_takes_settings(home: Path, kind: Kind) -> None:
+    setting, value = ("jit", "off") if kind is POSTGRES else ("autocommit", "OFF")
+    with start_private(kind.spec, connections=8) as server:
+        fill(server, kind)
+        again = server.restarted({setting: value})
+        assert again.process_id != server.process_id
+        assert total(again) == 250_000
+        assert again.settings[-1].name == setting
+        with again.connect() as connection:
+            connection.execute("set autocommit = default") if kind is MARIADB else None
+            assert connection.execute(kind.fact).fetchone()[0] in ("off", 0)
+        assert again.log_path is not None
+        assert "ready" in again.log_path.read_text()
+
+
+def test_a_refused_setting_leaves_the_server_to_be_started_as_it_was(home: Path) -> None:
+    with start_private(POSTGRES.spec, connections=8) as server:
+        server.shut_down()
+        with pytest.raises(DbdynoError, match="no setting 'jitt'"):
+            server.started_again({"jitt": "off"})
+        with server.started_again().connect() as connection:
+            assert connection.execute("select 1").fetchone() == (1,)
+
+
+def test_a_server_that_crashed_is_not_kept(home: Path) -> None:
+    with start_private(POSTGRES.spec, connections=8) as server:
+        assert server.process_id is not None
+        os.kill(server.process_id, signal.SIGQUIT)
+        with pytest.raises(DbdynoError, match="did not shut down cleanly"):
+            keep_data(server, "numbers", ABOUT)
+    assert list_data_sets() == []
+
+
+def test_another_version_or_shape_is_refused(home: Path) -> None:
+    with start_private(POSTGRES.spec, connections=8) as server:
+        data = keep_data(server, "numbers", ABOUT)
+    other = next(b for b in [*embedded_binaries(), *local_binaries()] if b.version != data.version)
+    with pytest.raises(DbdynoError) as caught:
+        start_private(ServerSpec(path=other.folder, settings=SMALL), connections=8, data=data)
+    assert caught.value.code == "data_set_mismatch"
+    assert "dbdyno data prune numbers" in caught.value.hint
+
+
+def test_files_of_another_page_size_are_refused(home: Path) -> None:
+    large = MARIADB.spec.with_settings({"innodb_page_size": "32k"})
+    with start_private(large, connections=8) as server:
+        with server.connect() as connection:
+            assert connection.execute("select @@innodb_page_size").fetchone() == (32768,)
+        data = keep_data(server, "large", ABOUT)
+    assert data.settings == {"innodb_page_size": "32k"}
+    with pytest.raises(DbdynoError, match="with innodb_page_size=32k: a server with the defaults"):
+        start_private(MARIADB.spec, connections=8, data=data)
+
+
+@KINDS
+def test_the_log_of_changes_lies_apart_where_that_is_asked_for(
+    home: Path, tmp_path: Path, kind: Kind
+) -> None:
+    tables, log = tmp_path / "tables", tmp_path / "log"
+    tables.mkdir()
+    log.mkdir()
+    placement = Placement(data_folder=tables, wal_folder=log)
+    with start_private(kind.spec, connections=8, placement=placement) as server:
+        fill(server, kind)
+        assert list(log.glob("*/*"))
+        assert server.data_directory is not None
+        assert server.data_directory.parent == tables
+        data = keep_data(server, "numbers", ABOUT)
+    with start_private(kind.spec, connections=8, data=data, placement=placement) as server:
+        assert total(server) == 250_000
+        assert list(log.glob("*/*"))
+    with start_private(kind.spec, connections=8, data=data) as server:
+        assert total(server) == 250_000
+    assert list(tables.iterdir()) == list(log.iterdir()) == []
+
+
+def test_killed_in_the_middle_leaves_no_half_set(home: Path) -> None:
+    keeper = subprocess.Popen([sys.executable, "-c", SLOW_KEEPER], stdout=subprocess.PIPE)
+    assert keeper.stdout is not None
+    assert keeper.stdout.readline() == b"in the middle\n"
+    keeper.kill()
+    keeper.communicate()
+    assert list_data_sets() == []
+    with pytest.raises(DbdynoError, match="no data set is named 'half'"):
+        remove_data_set("half")
+    assert [path.name for path in home_folder("data").iterdir()] == ["lock"]
+    deadline = time.monotonic() + 10
+    while list((home / "private").iterdir()) != [home / "private/lock"]:
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def test_a_set_in_use_is_not_removed(home: Path) -> None:
+    with start_private(POSTGRES.spec, connections=8) as server:
+        data = keep_data(server, "numbers", ABOUT)
+    with in_use(data), pytest.raises(DbdynoError, match="is being used"):
+        remove_data_set("numbers")
+    assert remove_data_set("numbers") == data.bytes
+    assert find_data_set("numbers") is None
+    with pytest.raises(DbdynoError, match="no data set is named"):
+        start_private(POSTGRES.spec, connections=8, data=data)
+    assert [path.name for path in (home / "private").iterdir()] == ["lock"]
+
+
+def test_a_full_disk_is_told_before_anything_is_copied(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with start_private(POSTGRES.spec, connections=8) as server:
+        data = keep_data(server, "numbers", ABOUT)
+    monkeypatch.setattr("dbdyno.servers.copying.tree_bytes", lambda _: 10**18)
+    with pytest.raises(DbdynoError, match=r"needs 1000000000\.00 GB") as caught:
+        start_private(POSTGRES.spec, connections=8, data=data)
+    assert caught.value.code == "disk_full"
+    assert [path.name for path in (home / "private").iterdir()] == ["lock"]
+
+
+@KINDS
+def test_caches_are_warm_or_cold_as_asked(home: Path, kind: Kind) -> None:
+    with start_private(kind.spec, connections=8) as server:
+        fill(server, kind)
+        with server.connect() as connection:
+            told = warmed(server, connection, ["numbers"])
+        assert told.startswith(f"read {3 if kind is POSTGRES else 2} tables and indexes")
+        cold, told = cooled(server)
+        assert told.startswith("restarted the server and dropped its ")
+        assert total(cold) == 250_000
+
+
+def test_dropped_files_are_no_longer_in_memory(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(os.urandom(3_000_000))
+    assert is_cached(path)
+    assert drop_files(tmp_path) == "dropped its 1 files (3.0 MB) from the kernel's cache"
+    assert not is_cached(path)
+
+
+def test_keys_stay_in_their_folder(home: Path) -> None:
+    with pytest.raises(DbdynoError, match="cannot name a data set"):
+        find_data_set("../private")
+
+
+def test_what_is_unused_for_long_is_known(home: Path) -> None:
+    with start_private(POSTGRES.spec, connections=8) as server:
+        data = keep_data(server, "numbers", ABOUT)
+    long_ago = structs.replace(data, used_at="2020-01-01T00:00:00+00:00")
+    assert not data_sets.is_unused_for(data, 60)
+    assert data_sets.is_unused_for(long_ago, 60)
