@@ -117,6 +117,24 @@ def test_the_p_of_a_metric_counts_how_many_are_shown():
     assert beside.detectable > alone.detectable
 
 
+def test_what_is_told_alone_and_not_beside_others_is_said_to_be_so():
+    """An interval that leaves out no change would else seem to contradict the verdict."""
+    sides = [
+        [record(tps, p95_ms=ms) for tps, ms in zip(*side, strict=True)]
+        for side in (
+            ([100, 100, 100], [10, 10, 10]),
+            ([50, 40, 60], [9, 12, 10]),
+        )
+    ]
+    throughput, _ = compare(*sides, [TPS, "response_p95_ms"], paired=True).metrics
+    assert throughput.high < 1
+    assert throughput.words == (
+        "Throughput cannot be told apart at this sample size (−51\u202f%; −70\u202f% to "
+        "−18\u202f% at 95\u202f%, 3 pairs, p = 0.053 with all metrics counted); about 1 more "
+        "pair (1 to 31) would be needed to find 51\u202f% four times in five."
+    )
+
+
 def test_pairs_of_which_one_lacks_a_metric_are_left_out():
     before = [record(100, costs={WAL: 400}), record(100), record(101, costs={WAL: 402})]
     after = [

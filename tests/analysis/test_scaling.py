@@ -76,6 +76,27 @@ def test_no_peak_is_claimed_beyond_what_was_measured():
     assert found.peak is None
 
 
+def test_no_peak_is_claimed_of_runs_that_hardly_agree():
+    """Three blocks on a machine that others use: whatever is drawn, nothing is not a number."""
+    measured = {
+        1: (1540, 2688, 3359),
+        4: (3950, 3654, 3124),
+        20: (2942, 2486, 845),
+        100: (1592, 1509, 1332),
+    }
+    found = scaling(
+        [
+            Measurement(clients, tps, block)
+            for clients, of_blocks in measured.items()
+            for block, tps in enumerate(of_blocks)
+        ]
+    )
+    assert found.crosstalk.low == 0
+    assert found.peak is None
+    assert found.knee.low < found.knee.value < found.knee.high
+    assert "The peak" not in advise_connections(found).words
+
+
 def test_a_law_that_does_not_fit_is_said_to_miss_and_the_knee_is_measured():
     """Throughput that grows to the fourth client and then stands is not of the law's shape."""
     flat = runs(lambda clients: 1000 * min(clients, 4), chance=np.random.default_rng(5), noise=0.01)

@@ -158,7 +158,8 @@ def _repeats(of: Sample, effect: Effect | None, margin: float, alpha: float) -> 
     """Enough to find a change as large as was seen; of a smaller one, as large as matters."""
     if effect is None or effect.spread is None:
         return None
-    wanted = max(abs(effect.value), math.log1p(margin))
+    least = math.log1p(margin)
+    wanted = effect.value if abs(effect.value) > least else least
     return more_repeats(wanted, effect.spread, of.repeats, alpha)
 
 

@@ -59,18 +59,19 @@ def repeats_for(effect: float, spread: Spread, alpha: float) -> int:
 def more_repeats(effect: float, spread: Spread, have: int, alpha: float) -> Repeats:
     """How many more than there are; the interval is that of the pilot's variance.
 
-    v·ν/χ²(0.975, ν) to v·ν/χ²(0.025, ν): the effect is taken as given.
+    v·ν/χ²(0.975, ν) to v·ν/χ²(0.025, ν): the effect is taken as given. Its sign makes no
+    difference to the number, only to the share by which something rises or falls.
     """
     low, high = (
         Spread(variance, spread.freedom, spread.freedom_each)
         for variance in _variance_interval(spread)
     )
-    wanted, least, most = (repeats_for(effect, one, alpha) for one in (spread, low, high))
+    wanted, least, most = (repeats_for(abs(effect), one, alpha) for one in (spread, low, high))
     return Repeats(
         more=max(wanted - have, 1),
         low=max(least - have, 1),
         high=max(most - have, 1) if most < REPEATS_MAX else None,
-        finds=math.expm1(effect),
+        finds=abs(math.expm1(effect)),
     )
 
 

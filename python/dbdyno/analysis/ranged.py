@@ -17,6 +17,9 @@ class Ranged(Struct, frozen=True):
 
 
 def ranged_by(value: float, drawn: Series) -> Ranged:
-    """The interval that holds the middle 95 % of what was drawn."""
-    low, high = np.quantile(drawn, [_TAIL, 1 - _TAIL])
+    """The interval that holds the middle 95 % of what was drawn.
+
+    Its ends are draws themselves: between a number and infinity there is nothing to take.
+    """
+    low, high = np.quantile(drawn, [_TAIL, 1 - _TAIL], method="nearest")
     return Ranged(value, float(low), float(high))

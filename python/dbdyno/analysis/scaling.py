@@ -104,10 +104,10 @@ def _is_structured(grid: Grid, law: Usl, misfit: float) -> bool | None:
 
 def _peak(law: Usl, laws: Sequence[Usl], clients_max: float) -> Ranged | None:
     """None while the interval of κ holds 0, and of a peak that nobody has seen."""
-    found = np.array([one.peak_clients for one in laws])
-    if not law.peak_clients <= clients_max or np.quantile(found, 0.975) == np.inf:
+    crosstalk = _ranged(law.crosstalk, [one.crosstalk for one in laws])
+    if not crosstalk.low or law.peak_clients > clients_max:
         return None
-    return ranged_by(law.peak_clients, found)
+    return _ranged(law.peak_clients, [one.peak_clients for one in laws])
 
 
 def _knee_of_law(law: Usl, laws: Sequence[Usl], grid: Grid) -> Ranged:

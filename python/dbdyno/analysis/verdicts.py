@@ -71,11 +71,12 @@ def _needed(found: MetricComparison) -> str:
     repeats = found.repeats
     if repeats is None:
         return ""
-    noun = "pairs" if found.method.startswith("paired") else "runs of each"
+    noun = "pair" if found.method.startswith("paired") else "run of each"
+    more = noun if repeats.more == 1 else noun.replace("pair", "pairs").replace("run", "runs")
     most = "or more" if repeats.high is None else f"to {repeats.high}"
     return (
-        f"; about {repeats.more} more {noun} ({repeats.low} {most}) would be needed to find "
-        f"{percent(repeats.finds)} four times in five"
+        f"; about {repeats.more} more {more} ({repeats.low} {most}) would be needed to find "
+        f"{_rounded(repeats.finds)} four times in five"
     )
 
 
@@ -119,8 +120,9 @@ def _evidence(found: MetricComparison, runs: str) -> str:
     if found.low is not None and found.high is not None:
         within = " within the runs" if found.method == "single runs" else ""
         parts.insert(0, f"{change(found.low)} to {change(found.high)} at 95{THIN_SPACE}%{within}")
-    if found.p_adjusted is not None and found.verdict in ("better", "worse"):
-        parts.append(f"p = {_chance(found.p_adjusted)}")
+    if found.p is not None and found.p_adjusted is not None and found.p < ALPHA:
+        among = "" if found.p_adjusted < ALPHA else " with all metrics counted"
+        parts.append(f"p = {_chance(found.p_adjusted)}{among}")
     return ", ".join(parts)
 
 
