@@ -4,73 +4,22 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import psycopg
 import pytest
 
-from dbdyno.model.recording import Recording, rows
-from dbdyno.run.grammar import WeightedName
-from dbdyno.run.options import SECOND_NS, RunOptions
-from dbdyno.run.runner import run
-from dbdyno.run.tools import engine_tools
+from dbdyno.model.recording import rows
+from dbdyno.run.options import SECOND_NS
 from dbdyno.servers.base import Server
 from dbdyno.servers.private import start_private
 from dbdyno.servers.spec import ServerSpec
 from dbdyno.targets.postgresql import TARGET
 from tests.conftest import SMALL
+from tests.telemetry.watched import Observer, lacks, measure, seen
 
 pytestmark = pytest.mark.usefixtures("home")
-
-
-class Observer:
-    """Does something once, as an interval ends."""
-
-    def __init__(self, action: Callable[[], object] | None = None, at: int = 1) -> None:
-        self._action = action
-        self._at = at
-
-    def say(self, text: str) -> None:
-        pass
-
-    def loading(self, progress) -> None:
-        pass
-
-    def started(self, plan, started) -> None:
-        pass
-
-    def interval(self, interval) -> None:
-        if interval.index == self._at and self._action is not None:
-            self._action()
-
-
-def measure(server: Server, work: str, observer: Observer | None = None, **options) -> Recording:
-    chosen = {
-        "target": server.url,
-        "clients": 2,
-        "warmup_ns": 0,
-        "duration_ns": 2 * SECOND_NS,
-        "interval_ns": SECOND_NS // 4,
-        **options,
-    }
-    return run(
-        [WeightedName(work, 1)], RunOptions(**chosen), engine_tools(), observer or Observer()
-    )
-
-
-def seen(recording: Recording, table: str, **wanted: object) -> int:
-    """How many sessions were seen like this, over all looks."""
-    columns = recording.tables[table]
-    fits = np.ones(len(columns["count"]), dtype=bool)
-    for name, value in wanted.items():
-        fits &= columns[name] == value
-    return int(columns["count"][fits].sum())
-
-
-def lacks(recording: Recording) -> dict[str, str]:
-    return dict(rows(recording.tables["lacks"], ("source", "reason")))
 
 
 @pytest.fixture
@@ -195,13 +144,7 @@ def test_a_role_that_may_see_little(database: Server, one_row: str):
         control.execute("grant all on counter to clerk")
     clerk = psycopg.conninfo.conninfo_to_dict(database.conninfo)
     url = f"postgresql://clerk@/{clerk['dbname']}?host={clerk['host']}&port={clerk['port']}"
-    chosen = {"target": url, "clients": 2, "warmup_ns": 0, "duration_ns": 2 * SECOND_NS}
-    recording = run(
-        [WeightedName(one_row, 1)],
-        RunOptions(**chosen, telemetry="full"),
-        engine_tools(),
-        Observer(),
-    )
+    recording = measure(database, one_row, target=url, telemetry="full")
     assert recording.record.valid
     assert "pg_monitor" in lacks(recording)["sessions"]
     assert "log" in lacks(recording)

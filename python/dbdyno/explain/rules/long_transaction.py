@@ -22,11 +22,20 @@ import numpy as np
 from msgspec import Struct
 
 from dbdyno.analysis.protocol import MYSQL
-from dbdyno.analysis.readings import level, objects
+from dbdyno.analysis.readings import lack_of, level, objects
 from dbdyno.explain.case import Case
 from dbdyno.explain.needs import committed, levels
 from dbdyno.explain.purge import history_of
-from dbdyno.explain.rule import MAJOR, MINOR, NotFound, Outcome, Rule, found, severity_of
+from dbdyno.explain.rule import (
+    MAJOR,
+    MINOR,
+    CouldNotLook,
+    NotFound,
+    Outcome,
+    Rule,
+    found,
+    severity_of,
+)
 from dbdyno.model.record import Finding
 from dbdyno.words import count, percent, seconds
 
@@ -50,7 +59,9 @@ class _Dead(Struct, frozen=True):
 
 def look(case: Case) -> Outcome:
     """Old against the load's own transactions, and holding the horizon back."""
-    return _of_history(case) if case.protocol == MYSQL else _of_dead_rows(case)
+    outcome = _of_history(case) if case.protocol == MYSQL else _of_dead_rows(case)
+    hidden = lack_of(case.recording, "sessions")
+    return CouldNotLook(hidden) if isinstance(outcome, NotFound) and hidden else outcome
 
 
 def _of_history(case: Case) -> Outcome:

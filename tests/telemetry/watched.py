@@ -1,0 +1,60 @@
+"""Whole runs on servers of tests, and what was seen of them."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from dbdyno.model.recording import Recording, rows
+from dbdyno.run.grammar import WeightedName
+from dbdyno.run.options import SECOND_NS, RunOptions
+from dbdyno.run.runner import run
+from dbdyno.run.tools import engine_tools
+from dbdyno.servers.base import Server
+
+
+class Observer:
+    """Does something once, as an interval ends."""
+
+    def __init__(self, action: Callable[[], object] | None = None, at: int = 1) -> None:
+        self._action = action
+        self._at = at
+
+    def say(self, text: str) -> None:
+        pass
+
+    def loading(self, progress) -> None:
+        pass
+
+    def started(self, plan, started) -> None:
+        pass
+
+    def interval(self, interval) -> None:
+        if interval.index == self._at and self._action is not None:
+            self._action()
+
+
+def measure(server: Server, work: str, observer: Observer | None = None, **options) -> Recording:
+    chosen = {
+        "target": server.url,
+        "clients": 2,
+        "warmup_ns": 0,
+        "duration_ns": 2 * SECOND_NS,
+        "interval_ns": SECOND_NS // 4,
+        **options,
+    }
+    return run(
+        [WeightedName(work, 1)], RunOptions(**chosen), engine_tools(), observer or Observer()
+    )
+
+
+def seen(recording: Recording, table: str, **wanted: object) -> int:
+    """How many sessions were seen like this, over all looks."""
+    columns = recording.tables[table]
+    fits = np.ones(len(columns["count"]), dtype=bool)
+    for name, value in wanted.items():
+        fits &= columns[name] == value
+    return int(columns["count"][fits].sum())
+
+
+def lacks(recording: Recording) -> dict[str, str]:
+    return dict(rows(recording.tables["lacks"], ("source", "reason")))
