@@ -4,10 +4,13 @@ import argparse
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
+from functools import partial
 
-from bench import ceiling, footprint, loading, telemetry
+from bench import ceiling, comparing, footprint, loading, telemetry
 from bench.cases import Case, cases
+from bench.ceiling import Told
 from bench.compare import compare_all
+from bench.comparing import Bench
 from bench.server import BenchServer, bench_server
 from bench.tally import Tally
 from dbdyno.errors import DbdynoError
@@ -52,7 +55,12 @@ def _parts(kind: Kind, tally: Tally, options: argparse.Namespace) -> Mapping[str
         "telemetry": lambda at: telemetry.measure(
             told, at.server, at.socket, pairs, options.seconds
         ),
+        **{name: partial(_compare, told, part) for name, part in comparing.PARTS.items()},
     }
+
+
+def _compare(told: Told, part: Callable[[Told, Bench], None], at: BenchServer) -> None:
+    part(told, comparing.prepared(at.server, at.socket))
 
 
 def _measure_on(

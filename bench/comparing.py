@@ -1,0 +1,149 @@
+"""Whether ``dbdyno compare`` tells the truth: nothing where nothing differs, and what was planted.
+
+All of it as a user would do it, by tags and pairs: the same variant against itself, an index
+too many, and work that takes 15 % of the throughput away.
+"""
+
+import json
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from bench.cases import SCRIPTS
+from bench.ceiling import Told
+from bench.tools import dbdyno_path, load_data, tree_cpu_s
+from dbdyno.model.plan import Endpoint
+from dbdyno.servers.base import Server
+from dbdyno.servers.connecting import url_of
+
+PAIRS = 3
+SETS = 20
+FALSE_ALARMS_AT_MOST = 3
+SCALE = 1
+RUN = ("-c", "4", "--warmup", "1s", "--progress", "0", "--json")
+SECONDS = 2
+SECONDS_OF_FIRST = 10
+LOAD = ("-s", str(SCALE))
+TPCB = ("tpcb", *LOAD)
+PLANTED_TPS = 0.15
+# Where a pilot asks for more than this, the machine is too restless to be measured on.
+MORE_PAIRS_AT_MOST = 30
+_CALIBRATING_ROWS = 1000
+
+Words = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Variant:
+    """What is run, and what is done to the server before it."""
+
+    name: str
+    words: Words
+    before: str = ""
+
+
+@dataclass(frozen=True)
+class Bench:
+    """A server with TPC-B's data, and two variants on it, run in pairs and compared."""
+
+    server: Server
+    url: str
+
+    def pairs(self, name: str, variants: Sequence[Variant], numbers: range) -> None:
+        """One run of each variant in each pair; another one first each time."""
+        for number in numbers:
+            for variant in variants if number % 2 else reversed(variants):
+                self._prepare(variant)
+                tags = {"set": name, "variant": variant.name, "pair": str(number)}
+                self.run(variant.words, tags)
+
+    def run(self, words: Words, tags: dict[str, str], seconds: int = SECONDS) -> float:
+        """TPS of one run."""
+        tagged = [word for tag in tags.items() for word in ("--tag", "=".join(tag))]
+        given = (*words, *RUN, "-T", str(seconds), "--target", self.url, *tagged)
+        command = [dbdyno_path(), "run", *given]
+        tps: float = json.loads(tree_cpu_s(command)[0])["throughput_tps"]["value"]
+        return tps
+
+    def _prepare(self, variant: Variant) -> None:
+        if variant.before:
+            with self.server.connect() as connection:
+                connection.execute(variant.before)
+
+    def compared(self, name: str, variants: Sequence[Variant], *metrics: str) -> dict[str, Any]:
+        """The metrics of the comparison, by id; the usual ones unless named."""
+        sides = [f"tag:set={name},variant={variant.name}" for variant in variants]
+        asked = [word for metric in metrics for word in ("--metric", metric)]
+        out, *_ = tree_cpu_s([dbdyno_path(), "compare", *sides, *asked, "--json"])
+        return {metric["id"]: metric for metric in json.loads(out)["metrics"]}
+
+
+def prepared(server: Server, endpoint: Endpoint) -> Bench:
+    """With fresh data: what one part has planted must not be in the next.
+
+    A first run touches every page after the load's checkpoint, so that no later one pays for
+    images of whole pages, by far the most of the WAL of a short run.
+    """
+    load_data(endpoint, "tpcb", *LOAD, "--replace")
+    bench = Bench(server, url_of(endpoint))
+    bench.run(TPCB, {"set": "touching"}, SECONDS_OF_FIRST)
+    return bench
+
+
+def same_against_itself(told: Told, bench: Bench) -> None:
+    """Sets of pairs of the same variant: how many are told apart."""
+    variants = [Variant(name, TPCB) for name in ("one", "other")]
+    alarms = []
+    for number in range(SETS):
+        name = f"aa{number}"
+        bench.pairs(name, variants, range(1, PAIRS + 1))
+        metrics = bench.compared(name, variants)
+        apart = [key for key, one in metrics.items() if one["verdict"] in ("better", "worse")]
+        alarms += [apart] if apart else []
+        print(f"    set {number + 1} of {SETS}: {apart or 'nothing'}", file=sys.stderr, flush=True)
+    words = f"{len(alarms)} of {SETS} sets of {PAIRS} pairs told apart {alarms or ''}"
+    told("aa: the same against itself", words, len(alarms) <= FALSE_ALARMS_AT_MOST)
+
+
+def planted_index(told: Told, bench: Bench) -> None:
+    """An index too many: every row of the history is written to it, and that to the WAL."""
+    variants = [
+        Variant("without", TPCB, "drop index if exists planted"),
+        Variant("with", TPCB, "create index if not exists planted on pgbench_history (aid)"),
+    ]
+    bench.pairs("index", variants, range(1, PAIRS + 1))
+    found = bench.compared("index", variants, "wal_bytes")["wal_bytes"]
+    told("planted-index: WAL bytes, 3 pairs", found["words"], found["verdict"] == "worse")
+
+
+def planted_tps(told: Told, bench: Bench) -> None:
+    """A pilot of three pairs says how many more are needed; with so many it has to be found."""
+    variants = [Variant(name, _work(rows)) for name, rows in _calibrated(bench).items()]
+    bench.pairs("tps", variants, range(1, PAIRS + 1))
+    pilot = bench.compared("tps", variants)["throughput_tps"]
+    predicted = pilot["repeats"]["more"] if pilot["repeats"] else 0
+    more = min(predicted, MORE_PAIRS_AT_MOST)
+    bench.pairs("tps", variants, range(PAIRS + 1, PAIRS + 1 + more))
+    found = bench.compared("tps", variants)["throughput_tps"]
+    words = f"after {PAIRS} pairs and {predicted} more that were predicted: {found['words']}"
+    told("planted-tps: 15 % of throughput", words, found["verdict"] == "worse")
+
+
+def _calibrated(bench: Bench) -> dict[str, int]:
+    """How many rows to count so that the planted share of the throughput is lost."""
+    tags = {"set": "calibrating"}
+    light, heavy = (1 / bench.run(_work(rows), tags) for rows in (1, _CALIBRATING_ROWS))
+    wanted = light * PLANTED_TPS / (1 - PLANTED_TPS)
+    return {"light": 1, "heavy": 1 + round(wanted / (heavy - light) * _CALIBRATING_ROWS)}
+
+
+def _work(rows: int) -> Words:
+    return (str(SCRIPTS / "planted-work.sql"), *LOAD, "-D", f"work={rows}")
+
+
+PARTS: Mapping[str, Callable[[Told, Bench], None]] = {
+    "planted-index": planted_index,
+    "planted-tps": planted_tps,
+    "aa": same_against_itself,
+}
