@@ -1,0 +1,61 @@
+"""A search in words: what is claimed, and what is not."""
+
+import pytest
+
+from dbdyno.report.search import render_search_text, search_object, verdict
+from dbdyno.report.search_page import render_search_html
+from tests.report import made_up_search
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({}, "p99 < 20 ms is met up to 3 660 transactions a second; at 3 750 that could not be"),
+        (
+            {"limit_ms": 40.0},
+            "p99 < 40 ms is met up to 4 330 transactions a second and missed at 4 490.",
+        ),
+        (
+            {"limit_ms": 0.1},
+            "p99 < 100 µs is met at no rate that was tried: even at 78 a second it",
+        ),
+        ({"limit_ms": 1e5}, "and a closed loop did no more than 5 000"),
+        ({"rate_max": 1000.0}, "1 000 transactions a second, the highest rate that was asked for"),
+        ({"trials_max": 3}, "Interrupted; so far: p99 < 20 ms is met up to 2 500"),
+        ({"trials_max": 0}, "Interrupted before a rate was judged."),
+    ],
+)
+def test_the_verdict_says_what_is_known(changes, words):
+    assert words in verdict(made_up_search.search(**changes)).replace("\u202f", " ")
+
+
+def test_the_text_has_the_answer_the_error_and_every_run():
+    found = made_up_search.search()
+    text = render_search_text(found)
+    assert text.startswith("tpcb on PostgreSQL 18.6, private: p99 < 20 ms\n\np99 < 20 ms is met")
+    assert "At most 5 % of such searches" in text
+    runs = [run.run_id for trial in found.trials for run in trial.runs]
+    assert all(run_id in text for run_id in runs)
+    assert "-T asks for them" in text
+
+
+def test_a_program_gets_the_rate_with_its_bounds():
+    said = search_object(made_up_search.search())
+    assert said["highest_rate_tps"] == {"value": 3660.0, "low": 3660.0, "high": 3750.0}
+    rates = [trial["rate_tps"] for trial in said["trials"]]
+    assert rates == sorted(rates)
+    assert said["trials"][-1]["outcome"] == "open"
+    assert len(said["trials"][-1]["runs"]) == 5
+
+
+def test_the_page_draws_the_curve_with_its_limit():
+    page = render_search_html(made_up_search.search())
+    assert '<figure id="rate-curve"' in page
+    for words in ("p99 &lt; 20", "met up to here", "arrivals a second"):
+        assert words in page
+    assert "<script" not in page
+
+
+def test_one_rate_makes_no_curve():
+    page = render_search_html(made_up_search.search(trials_max=1))
+    assert "One rate makes no curve." in page

@@ -1,0 +1,181 @@
+"""The search's driver on runs that never were: which are made, how judged, and what ends it."""
+
+import contextlib
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from dbdyno.analysis.objective import Objective, Windows
+from dbdyno.analysis.sequential import LOOKS_MAX
+from dbdyno.errors import DbdynoError
+from dbdyno.run import search as searching
+from dbdyno.run.grammar import WeightedName, objective
+from dbdyno.run.options import SECOND_NS, RunOptions
+from dbdyno.run.search import Wanted, search
+from tests.cli.made_up_runs import throughput
+from tests.run.test_runner import Observer
+from tests.store import synthetic
+from tests.support.engine import tools
+
+CAPACITY = 1000.0
+SLO = Objective(measure="p99", limit=5.0)
+
+
+class Service:
+    """Takes the place of the runner: up to a rate nothing is slow, then for a while one in a
+    hundred, as it may be, beyond that all."""
+
+    def __init__(self, met_up_to=600.0, doubtful_up_to=600.0, ends="done"):
+        self.met_up_to, self.doubtful_up_to, self.ends = met_up_to, doubtful_up_to, ends
+        self.asked = []
+
+    def run(self, _items, options, _tools, _observer, server):
+        assert server == "the server"
+        self.asked.append(options)
+        record = synthetic.record(
+            run_id=f"run-{len(self.asked)}",
+            status=self.ends if options.rate_tps else "done",
+            invalid_reasons=["the server went away"],
+            throughput_tps=throughput(options.rate_tps or CAPACITY),
+        )
+        return SimpleNamespace(record=record, rate_tps=options.rate_tps)
+
+    def windows(self, recording, _histograms, asked):
+        assert asked == SLO
+        rate, total = recording.rate_tps, np.full(40, 100.0)
+        if self.met_up_to < rate <= self.doubtful_up_to:
+            return Windows(np.tile([0.0, 2.0], 20), total, total)
+        return Windows(np.zeros(40) if rate <= self.met_up_to else total, total, total)
+
+    @property
+    def rates(self):
+        return [options.rate_tps for options in self.asked]
+
+
+def searched(monkeypatch, service, options=RunOptions(), **wanted):
+    monkeypatch.setattr(searching, "run", service.run)
+    monkeypatch.setattr(searching, "windows", service.windows)
+    monkeypatch.setattr(searching, "open_server", lambda *_: contextlib.nullcontext("the server"))
+    known, observer = [], Observer()
+    asked = Wanted(objectives=[SLO], **wanted)
+    try:
+        found = search(
+            [WeightedName("tpcb", 1)], options, asked, tools(), observer, known=known.append
+        )
+    except KeyboardInterrupt:
+        found = None
+    return found, known, observer
+
+
+def test_first_a_closed_loop_then_rates_below_it_until_the_answer_is_close(monkeypatch):
+    service = Service(met_up_to=600.0)
+    found, known, observer = searched(monkeypatch, service)
+    assert service.rates[:4] == [None, 250.0, 500.0, 750.0]
+    assert found.is_over
+    assert found.met_tps <= 600 < found.not_met.rate_tps <= found.met_tps * 1.06
+    assert [len(one.trials) for one in known] == list(range(1, len(found.trials) + 1))
+    assert "250 a second: met" in observer.said
+    assert "750 a second: missed" in observer.said
+
+
+def test_a_rate_that_cannot_be_told_has_its_runs_and_is_not_called_met(monkeypatch):
+    service = Service(met_up_to=300.0, doubtful_up_to=9e9)
+    found, *_ = searched(monkeypatch, service)
+    assert service.rates.count(500.0) == LOOKS_MAX
+    assert found.met_tps <= 300 < found.not_met.rate_tps
+    assert found.not_met.outcome == "open"
+
+
+def test_every_trial_is_an_ordinary_run_that_can_be_found_again(monkeypatch):
+    service = Service()
+    options = RunOptions(tags=(("who", "me"),), arrivals="constant", clients=3)
+    found, *_ = searched(monkeypatch, service, options)
+    probe, trial = service.asked[:2]
+    search_tag = ("search", found.search_id)
+    assert probe.tags == (("who", "me"), search_tag, ("rate", "closed loop"))
+    assert trial.tags == (("who", "me"), search_tag, ("rate", "250"))
+    assert (probe.arrivals, trial.arrivals) == (None, "constant")
+    # Failures are the objectives' to judge, by how many intervals differ.
+    assert trial.failures_max == 1.0
+    assert (trial.duration_ns, trial.interval_ns) == (10 * SECOND_NS, SECOND_NS // 4)
+
+
+def test_no_rate_above_the_highest_that_was_asked_for_is_tried(monkeypatch):
+    service = Service()
+    found, *_ = searched(monkeypatch, service, rate_max_tps=400.0)
+    assert service.rates == [None, 100.0, 200.0, 300.0, 400.0]
+    assert found.met_tps == 400.0
+
+
+def test_an_interrupt_leaves_what_is_known(monkeypatch):
+    service = Service()
+    original = service.run
+
+    def run(items, options, *rest):
+        service.ends = "interrupted" if options.rate_tps == 750.0 else "done"
+        return original(items, options, *rest)
+
+    service.run = run
+    found, known, _ = searched(monkeypatch, service)
+    assert found is None
+    assert known[-1].met_tps == 500.0
+    assert not known[-1].is_over
+
+
+def test_a_failed_run_ends_the_search_with_its_reason(monkeypatch):
+    with pytest.raises(DbdynoError, match="run-2 failed: the server went away") as caught:
+        searched(monkeypatch, Service(ends="failed"))
+    assert caught.value.exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (RunOptions(rate_tps=5.0), "--rate"),
+        (RunOptions(transactions=5), "--transactions"),
+        (RunOptions(latency_limit_ns=5), "--latency-limit"),
+        (RunOptions(clients=0), "-c 0: must be between"),
+        (RunOptions(define=(("scal", "3"),)), "no parameter scal"),
+    ],
+)
+def test_what_contradicts_a_search_is_refused_before_a_server_is_started(
+    monkeypatch, options, words
+):
+    service = Service()
+    with pytest.raises(DbdynoError) as caught:
+        searched(monkeypatch, service, options)
+    assert words in caught.value.message
+    assert service.asked == []
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("p99<10ms", Objective(measure="p99", limit=10.0)),
+        (" p99.9 < 1.5s", Objective(measure="p999", limit=1500.0)),
+        ("p999<=20", Objective(measure="p999", limit=20.0)),
+        ("mean<500us", Objective(measure="mean", limit=0.5)),
+        ("failures<0.1%", Objective(measure="failures", limit=0.001)),
+    ],
+)
+def test_objectives_are_read_as_people_write_them(text, found):
+    assert objective(text) == found
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("p99", "in quotes because of the shell"),
+        ("p98<10ms", "what can be measured is p50, p90, p95, p99, p99.9, mean, failures"),
+        ("p99>10ms", "is not an objective"),
+        ("p99<soon", "is not a span of time"),
+        ("p99<0ms", "is no limit"),
+        ("failures<100%", "is no limit"),
+        ("failures<10ms", "is not a share"),
+    ],
+)
+def test_bad_objectives_are_explained(text, words):
+    with pytest.raises(ValueError, match=r"objective|limit|span|share") as caught:
+        objective(text)
+    assert words in str(caught.value)
