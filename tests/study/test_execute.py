@@ -160,11 +160,11 @@ def test_a_study_whose_file_was_edited_is_not_gone_on_with(tmp_path):
 def test_a_study_that_is_done_or_running_is_not_gone_on_with(tmp_path):
     path = written(tmp_path, ONCE)
     with begin_study(path, read_study(path, "tiny"), AS_WRITTEN) as writer:
-        with pytest.raises(DbdynoError, match="is still running"):
-            reopen_study(study_folder())
+        with pytest.raises(DbdynoError, match="is running on this machine"):
+            resume()
         execute(writer, tools(), Watcher(), Rates())
     with pytest.raises(DbdynoError, match="is done: all 4 turns were made"):
-        reopen_study(study_folder())
+        resume()
 
 
 def test_a_second_study_on_the_machine_is_refused_by_the_name_of_the_first(tmp_path):
@@ -172,14 +172,14 @@ def test_a_second_study_on_the_machine_is_refused_by_the_name_of_the_first(tmp_p
         begin(tmp_path, ONCE)
     assert "the study the-first" in str(caught.value)
     assert str(os.getpid()) in str(caught.value)
-    assert resume().status == "done"
+    assert list_studies() == []
 
 
 def test_a_disk_that_fills_stops_the_study_where_it_can_be_gone_on_with(tmp_path, monkeypatch):
     class Filling(SmallEngine):
         def transact(self) -> None:
             super().transact()
-            monkeypatch.setattr(turn, "free_bytes", lambda _folder: 1_000_000)
+            monkeypatch.setattr(turn, "disk_free_bytes", lambda: 2_000_000)
 
     with pytest.raises(DbdynoError) as caught:
         begin(tmp_path, ONCE, Filling)

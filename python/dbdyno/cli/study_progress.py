@@ -49,8 +49,6 @@ class StudyLines:
             self._line(f"{self._head}  {result.status}: {reason}")
         elif not self._renews:
             self._line(f"{self._head}  done, {clock(left_s)} left")
-        for note in result.notes if result.status == "done" and not self._renews else ():
-            self._line(f"  {note}")
 
     def say(self, text: str) -> None:
         """What a single run would tell is in its record: of many runs it would be noise."""

@@ -3,14 +3,12 @@
 What cannot be meant is refused here, with the point's name. Starts nothing, reads only scripts.
 """
 
-import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace as with_options
 from functools import cached_property
 from pathlib import Path
 
-import msgspec
 from msgspec.structs import replace
 
 from dbdyno.errors import DbdynoError
@@ -87,14 +85,12 @@ class Asked:
         return sum(table.rows for table in self.tables)
 
     @cached_property
-    def data_key(self) -> str:
-        """The same for points that can begin on copies of the same data."""
-        assert self.work.workload is not None
-        shapes = [_shape(table) for table in self.tables]
-        server = (self.server.kind, self.server.major, str(self.server.path or ""))
-        told = msgspec.json.encode((server, self.work.workload.data, shapes))
-        digest = hashlib.sha256(told).hexdigest()[:12]
-        return f"{self.server.kind}-{self.work.workload.data}-{self.rows}-{digest}"
+    def shapes(self) -> tuple[Table, ...]:
+        """The same for points that can begin on copies of the same data, on one server.
+
+        How columns are filled is the family's: it may hold the time of loading.
+        """
+        return tuple(_shape(table) for table in self.tables)
 
     def command(self, scripts_folder: Path) -> str:
         """The command line that runs it alone, from the folder of the study's scripts."""
@@ -149,6 +145,5 @@ def script_texts(all_words: Sequence[Words]) -> dict[str, str]:
 
 
 def _shape(table: Table) -> Table:
-    """What two tables must share to be the same data; how columns are filled is the family's."""
     columns = tuple(replace(column, generator="null", default="") for column in table.columns)
     return replace(table, columns=columns)

@@ -15,10 +15,10 @@ from dbdyno.run.tools import Tools
 from dbdyno.store.studies import SCRIPTS, StudyWriter, keep_rates
 from dbdyno.study.asking import Asked, ask
 from dbdyno.study.clocks import Clock, now
-from dbdyno.study.lock import machine_held
 from dbdyno.study.observer import StudyObserver
 from dbdyno.study.plan import DRAIN_S, connections_of
-from dbdyno.study.rates import Rates, measured_turn, prepare_s
+from dbdyno.study.rates import Rates, measured_load, measured_turn, prepare_s
+from dbdyno.study.shelf import Shelf
 from dbdyno.study.turn import Bench, make_turn
 from dbdyno.study.workshop import Workshop
 
@@ -33,12 +33,11 @@ def execute(
     """Makes every turn that has no result yet."""
     record = writer.record
     asked = _asked(record, writer.folder)
-    with (
-        machine_held(record.study_id),
-        Workshop(record.spec, connections_of([*asked.values()])) as workshop,
-    ):
+    shelf = Shelf(tools, observer)
+    connections = connections_of([*asked.values()])
+    with Workshop(record.spec, connections, shelf) as workshop:
         bench = Bench(record.study_id, workshop, tools, observer, clock)
-        return _Session(writer, bench, asked, rates).made()
+        return _Session(writer, bench, shelf, asked, rates).made()
 
 
 def turns_left(record: StudyRecord) -> list[Turn]:
@@ -55,10 +54,16 @@ class _Session:
     """The turns that one process makes of a study."""
 
     def __init__(
-        self, writer: StudyWriter, bench: Bench, asked: dict[str, Asked], rates: Rates
+        self,
+        writer: StudyWriter,
+        bench: Bench,
+        shelf: Shelf,
+        asked: dict[str, Asked],
+        rates: Rates,
     ) -> None:
         self._writer = writer
         self._bench = bench
+        self._shelf = shelf
         self._asked = asked
         self._rates = rates
 
@@ -86,22 +91,27 @@ class _Session:
     def _make(self, turn: Turn, left: Sequence[Turn]) -> None:
         observer = self._bench.observer
         observer.turn_begins(turn, self._left_s(left))
+        loaded_s = self._shelf.loading_s
         result = make_turn(self._bench, turn, self._asked[turn.point])
-        self._save(replace(self._record, results=[*self._record.results, result]))
-        self._learn(result)
+        results = [*self._record.results, result]
+        loads = {**self._record.loads, **self._shelf.loads}
+        self._save(replace(self._record, results=results, loads=loads))
+        self._learn(result, self._shelf.loading_s - loaded_s)
         observer.turn_ends(result, self._left_s(left[1:]))
 
     def _save(self, record: StudyRecord) -> None:
         self._writer.save(record)
 
-    def _learn(self, result: TurnResult) -> None:
+    def _learn(self, result: TurnResult, loading_s: float) -> None:
         """A turn that went well tells how long the next will take."""
-        asked = self._asked[result.turn.point]
-        if result.status == "done" and asked.is_private:
-            spent = result.spent
-            learnt = measured_turn(asked, spent.prepare_s, spent.other_s, self._rates)
-            self._rates = replace(self._rates, **learnt)
-            keep_rates(learnt)
+        asked, spent = self._asked[result.turn.point], result.spent
+        if result.status != "done" or not asked.is_private:
+            return
+        learnt = measured_turn(asked, spent.prepare_s - loading_s, spent.other_s, self._rates)
+        if loading_s:
+            learnt |= measured_load(asked, loading_s)
+        self._rates = replace(self._rates, **learnt)
+        keep_rates(learnt)
 
     def _left_s(self, left: Sequence[Turn]) -> float:
         return sum(map(self._turn_s, left))

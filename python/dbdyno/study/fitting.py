@@ -69,7 +69,7 @@ def over_disk(needs: Needs, machine: Machine, asked: Sequence[Asked]) -> Iterato
         return
     for_data = max(room - (needs.disk_bytes - needs.data_bytes), 0)
     yield Refusal(
-        message=f"it needs about {gigabytes(needs.disk_bytes)} of disk, and "
+        message=f"it needs about {gigabytes(needs.disk_bytes + DISK_SPARE_BYTES)} of disk, and "
         f"{gigabytes(machine.disk_free_bytes)} are free",
         hint=_smaller_data(for_data / needs.data_bytes if needs.data_bytes else 0, asked),
     )

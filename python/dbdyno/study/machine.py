@@ -10,6 +10,8 @@ from dbdyno.home import home
 from dbdyno.host import cpu
 from dbdyno.host.disk import free_bytes
 from dbdyno.host.file_limit import DESCRIPTORS_SPARE
+from dbdyno.servers.places import place_for
+from dbdyno.servers.privileges import server_identity
 from dbdyno.servers.settings import this_machine
 
 
@@ -26,12 +28,18 @@ class Machine(Struct, frozen=True, kw_only=True):
 
 def look() -> Machine:
     """This machine now."""
-    existing = next(folder for folder in (home(), *home().parents) if folder.exists())
+    place = place_for("private", server_identity())
     files = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     return Machine(
-        memory_bytes=this_machine(existing).memory_bytes,
-        disk_free_bytes=free_bytes(existing),
+        memory_bytes=this_machine(place).memory_bytes,
+        disk_free_bytes=disk_free_bytes(),
         clients_max=2**31 if files == resource.RLIM_INFINITY else files - DESCRIPTORS_SPARE,
         numa_nodes=cpu.numa_nodes(Path("/")),
         cores=len(os.sched_getaffinity(0)),
     )
+
+
+def disk_free_bytes() -> int:
+    """Room for runs and for servers, which may lie on another disk."""
+    place = place_for("private", server_identity())
+    return min(free_bytes(home()), free_bytes(place))

@@ -96,7 +96,7 @@ def ask_all(points: Sequence[Point], folder: Path) -> list[Asked]:
 def needs_of(asked: Sequence[Asked], repeats: int, rates: Rates) -> Needs:
     """Time and disk for all turns, and for the data that they share."""
     private = [one for one in asked if one.is_private]
-    data = {one.data_key: one for one in private if one.tables}
+    data = {(one.server.kind, one.server.major, one.shapes): one for one in private if one.tables}
     data_bytes = sum(one.data_bytes for one in data.values())
     working = max((one.data_bytes for one in data.values()), default=0)
     run_s = sum((one.run_s or 0) + DRAIN_S for one in asked) * repeats

@@ -1,6 +1,7 @@
 """A study's folder, made new or opened again: what is asked must be what was asked."""
 
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -17,13 +18,15 @@ from dbdyno.store.studies import (
 from dbdyno.study.asking import script_texts
 from dbdyno.study.clocks import now
 from dbdyno.study.file import text_of
+from dbdyno.study.lock import machine_held
 from dbdyno.study.matrix import points_of
 from dbdyno.study.order import turns_of
 from dbdyno.study.spec import Overrides, read_study
 
 
-def begin_study(path: Path, spec: StudySpec, overrides: Overrides) -> StudyWriter:
-    """The folder of a new study, with nothing done yet."""
+@contextmanager
+def begin_study(path: Path, spec: StudySpec, overrides: Overrides) -> Iterator[StudyWriter]:
+    """The folder of a new study, with nothing done yet; nothing is made while another runs."""
     points = points_of(spec)
     record = StudyRecord(
         study_id=new_study_id(spec.name),
@@ -35,10 +38,14 @@ def begin_study(path: Path, spec: StudySpec, overrides: Overrides) -> StudyWrite
         overrides=msgspec.to_builtins(overrides),
     )
     scripts = script_texts([point.words for point in points])
-    return StudyWriter(make_study(record, text_of(path), scripts), record)
+    with machine_held(record.study_id):
+        folder = make_study(record, text_of(path), scripts)
+        with StudyWriter(folder, record) as writer:
+            yield writer
 
 
-def reopen_study(folder: Path) -> StudyWriter:
+@contextmanager
+def reopen_study(folder: Path) -> Iterator[StudyWriter]:
     """A study to go on with; refused when its file says something else by now."""
     record = read_study_record(folder)
     if record.status == "done":
@@ -48,7 +55,8 @@ def reopen_study(folder: Path) -> StudyWriter:
             f"dbdyno study report {record.study_id}, or dbdyno study run for another.",
         )
     _refuse_edited(record)
-    return StudyWriter(folder, record)
+    with machine_held(record.study_id), StudyWriter(folder, record) as writer:
+        yield writer
 
 
 def differences(before: Any, after: Any, where: str = "") -> Iterator[str]:

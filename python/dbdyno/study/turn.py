@@ -11,8 +11,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from dbdyno.errors import DbdynoError
-from dbdyno.home import home
-from dbdyno.host.disk import free_bytes
 from dbdyno.model.record import RunRecord
 from dbdyno.model.study import Turn, TurnResult
 from dbdyno.run.options import RunOptions
@@ -21,6 +19,7 @@ from dbdyno.run.tools import Tools
 from dbdyno.study.asking import Asked
 from dbdyno.study.clocks import Clock, told_jumps
 from dbdyno.study.fitting import gigabytes
+from dbdyno.study.machine import disk_free_bytes
 from dbdyno.study.observer import StudyObserver
 from dbdyno.study.watching import TurnWatch
 from dbdyno.study.workshop import Workshop
@@ -29,6 +28,9 @@ from dbdyno.study.workshop import Workshop
 STUDY, POINT, BLOCK = "study", "point", "block"
 
 DISK_SPARE_BYTES = 100_000_000
+DISK_LEFT_MIN_BYTES = 1_000_000
+"""A server that dies for lack of room leaves its clients nothing but a lost connection."""
+
 NO_SPACE = "no space left"
 STOPPING_CODES = frozenset({"disk_full", "not_writable", "home_unwritable"})
 
@@ -72,7 +74,7 @@ def tagged(options: RunOptions, study_id: str, turn: Turn) -> RunOptions:
 
 def _measured(bench: Bench, turn: Turn, asked: Asked, watch: TurnWatch) -> RunRecord:
     server = bench.workshop.server_for(asked, turn.block)
-    options = tagged(asked.options, bench.study_id, turn)
+    options = tagged(bench.workshop.options_for(asked), bench.study_id, turn)
     return run(asked.items, options, bench.tools, watch, server).record
 
 
@@ -115,15 +117,17 @@ def _end(bench: Bench, *, failed: bool) -> float:
 
 
 def _refuse_full_disk(data_bytes: int) -> None:
-    free, needed = free_bytes(home()), data_bytes + DISK_SPARE_BYTES
+    free, needed = disk_free_bytes(), data_bytes + DISK_SPARE_BYTES
     if free < needed:
         raise _disk_full(f"the next turn needs {gigabytes(needed)}, and {gigabytes(free)} are free")
 
 
 def _refuse_no_space(outcome: dict[str, Any]) -> None:
     """A turn that met a full disk says nothing about its point."""
-    message = (outcome.get("error") or {}).get("message", "")
-    if NO_SPACE in message.lower():
+    if outcome["status"] == "done":
+        return
+    message = outcome["error"]["message"]
+    if NO_SPACE in message.lower() or disk_free_bytes() < DISK_LEFT_MIN_BYTES:
         raise _disk_full(message)
 
 

@@ -1,16 +1,23 @@
-"""The server of each turn: private, with fresh data as often as the study wants it.
+"""The server of each turn: private, with its data restored as often as the study wants it.
 
-A turn that needs another server or other data than the one before begins with fresh data
+A turn that needs another server or other data than the one before begins with restored data
 whatever the study says: what ran before it must not be seen in it.
 """
 
+from contextlib import closing
+from dataclasses import replace
 from types import TracebackType
 from typing import Self
 
 from dbdyno.model.study import StudySpec
+from dbdyno.run.options import RunOptions
+from dbdyno.run.scene import enter, settle
 from dbdyno.servers.base import Server
-from dbdyno.servers.private import start_private
+from dbdyno.servers.caches import cooled, warmed
+from dbdyno.servers.private import PrivateServer, start_private
 from dbdyno.study.asking import Asked
+from dbdyno.study.shelf import Shelf
+from dbdyno.workloads.preparing import Prepared
 
 Key = tuple[object, ...]
 
@@ -18,24 +25,32 @@ Key = tuple[object, ...]
 class Workshop:
     """Holds at most one server at a time; a context manager that ends the last."""
 
-    def __init__(self, spec: StudySpec, connections: int) -> None:
+    def __init__(self, spec: StudySpec, connections: int, shelf: Shelf) -> None:
         self._spec = spec
         self._connections = connections
-        self._held: Server | None = None
+        self._shelf = shelf
+        self._held: PrivateServer | None = None
         self._key: Key = ()
         self.notes: list[str] = []
-        """How the server of the last turn was made ready, for its record."""
+        """How the server of this turn was made ready, each a sentence."""
 
     def server_for(self, asked: Asked, block: int) -> Server | None:
         """A server that is ready for the point; None where the point names one that runs."""
+        self.notes = []
         if not asked.is_private:
             return None
         key = self._key_of(asked, block)
         if self._held is None or key != self._key:
             self.release()
-            self._held = start_private(asked.server, self._connections)
-            self._key = key
+            self._held, self._key = self._started(asked), key
+        self._held = self._with_cache(asked, self._held)
         return self._held
+
+    def options_for(self, asked: Asked) -> RunOptions:
+        """A cold cache would be warmed again by a vacuum."""
+        if self._is_cold(asked):
+            return replace(asked.options, no_vacuum=True)
+        return asked.options
 
     def end_turn(self) -> None:
         """Ends the server unless the next turn may go on with it."""
@@ -48,9 +63,37 @@ class Workshop:
         if held is not None:
             held.stop()
 
+    def _started(self, asked: Asked) -> PrivateServer:
+        data = self._shelf.data_for(asked) if asked.tables else None
+        server = start_private(asked.server, self._connections, data=data)
+        if data is not None:
+            self.notes.append(f"data restored from {data.key} ({data.bytes / 1e6:.0f} MB)")
+        return server
+
+    def _with_cache(self, asked: Asked, server: PrivateServer) -> PrivateServer:
+        tables = [table.name for table in asked.tables]
+        if self._spec.cache == "warm" and tables:
+            with closing(server.connect()) as connection:
+                self.notes.append(f"cache: {warmed(server, connection, tables)}")
+        if not self._is_cold(asked):
+            return server
+        if not asked.options.no_vacuum:
+            self._settle(asked, server)
+        server, told = cooled(server)
+        self.notes.append(f"cache: {told}")
+        return server
+
+    def _settle(self, asked: Asked, server: PrivateServer) -> None:
+        found = Prepared(values=dict(asked.work.complete()), made_by="dbdyno")
+        with closing(enter(server)) as scene:
+            settle(scene, asked.work.workload, found)
+
+    def _is_cold(self, asked: Asked) -> bool:
+        return self._spec.cache == "cold" and asked.is_private
+
     def _key_of(self, asked: Asked, block: int) -> Key:
-        data = asked.data_key if asked.tables else ""
-        return (asked.server, data, block if self._spec.restore == "each block" else 0)
+        block_counts = self._spec.restore == "each block"
+        return (asked.server, asked.shapes, block if block_counts else 0)
 
     def __enter__(self) -> Self:
         """Nothing is started yet."""

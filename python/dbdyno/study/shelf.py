@@ -1,0 +1,93 @@
+"""Prepared data for points: loaded once, kept as a data set, and copied for each server after.
+
+The data of a set is loaded by a server without promises (what it holds is on the disk once it
+is shut down), under settings of its own: a variant that will not start must not spoil the data
+of the others.
+"""
+
+import hashlib
+from collections.abc import Mapping
+from contextlib import closing
+from time import monotonic
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from dbdyno.model.study import DataLoad
+from dbdyno.run.scene import enter, prepare
+from dbdyno.run.tools import Tools
+from dbdyno.servers.cluster import draw_blueprint
+from dbdyno.servers.data_sets import About, DataSet, find_data_set, keep_data
+from dbdyno.servers.private import start_private
+from dbdyno.servers.product import Blueprint
+from dbdyno.servers.spec import ServerSpec
+from dbdyno.study.asking import Asked
+from dbdyno.study.observer import StudyObserver
+from dbdyno.workloads.loading import LoadReport
+
+SEED = 0
+"""Of the data: the same for every study, so that one may begin on what another loaded."""
+
+LOADING_CONNECTIONS = 20
+
+
+class Shelf:
+    """The data sets that a study's points begin on."""
+
+    def __init__(self, tools: Tools, observer: StudyObserver) -> None:
+        self._tools = tools
+        self._observer = observer
+        self.loads: dict[str, DataLoad] = {}
+        """What loading each point's data took, by the point's key."""
+        self.loading_s = 0.0
+        """Spent in loading so far."""
+
+    def data_for(self, asked: Asked) -> DataSet:
+        """The set for a point, made if nobody has made it before."""
+        blueprint = draw_blueprint("private", asked.server, LOADING_CONNECTIONS, tcp=False)
+        key = _key(asked, blueprint)
+        data = find_data_set(key) or self._made(asked, blueprint, key)
+        self.loads[asked.key] = msgspec.convert(data.about.load, DataLoad)
+        return data
+
+    def _made(self, asked: Asked, blueprint: Blueprint, key: str) -> DataSet:
+        began_s = monotonic()
+        with start_private(_loading_spec(asked.server, blueprint), LOADING_CONNECTIONS) as server:
+            with closing(enter(server)) as scene:
+                prepared = prepare(
+                    scene,
+                    asked.work,
+                    asked.options,
+                    seed=SEED,
+                    bulk=self._tools.load,
+                    watch=self._observer.loading,
+                )
+            assert prepared.report is not None  # nothing was there before
+            data = keep_data(server, key, _about(asked, prepared.values, prepared.report))
+        self.loading_s += monotonic() - began_s
+        return data
+
+
+def _loading_spec(spec: ServerSpec, blueprint: Blueprint) -> ServerSpec:
+    """The same server as far as its files go, and in a hurry."""
+    shape = blueprint.product.shape_of(blueprint.settings)
+    return replace(spec, settings=shape, durability="none")
+
+
+def _key(asked: Asked, blueprint: Blueprint) -> str:
+    """All that the files depend on: what is in them, and who wrote them."""
+    assert asked.work.workload is not None
+    version = blueprint.binaries.version
+    shape = blueprint.product.shape_of(blueprint.settings)
+    digest = hashlib.sha256(msgspec.json.encode((shape, asked.shapes))).hexdigest()[:12]
+    return f"{asked.server.kind}-{version}-{asked.work.workload.data}-{asked.rows}-{digest}"
+
+
+def _about(asked: Asked, values: Mapping[str, Any], report: LoadReport) -> About:
+    load = DataLoad(
+        rows=report.rows,
+        rows_per_s=report.rows_per_s,
+        phases_s={phase.name: phase.elapsed_s for phase in report.phases},
+    )
+    return About(workload=asked.work.name, parameters=dict(values), load=msgspec.to_builtins(load))

@@ -1,0 +1,134 @@
+"""``dbdyno study`` as people type it, on a real server."""
+
+import json
+
+import pytest
+
+from dbdyno.cli import app as cli_app, main, study as cli_study, study_showing
+from tests.study.files import CLIENTS, HEAD, MINI, written
+from tests.study.test_execute import BASE
+from tests.support.engine import Interrupted, SmallEngine, tools
+
+CONTRAST = '[[contrast]]\nfactor = "clients"\nbefore = "1"\nafter = "2"\n'
+STUDY = HEAD + 'restore = "once"\n' + BASE + CLIENTS + CONTRAST
+
+
+@pytest.fixture(autouse=True)
+def _small_engine(home, monkeypatch):
+    use(monkeypatch, SmallEngine)
+    # main() takes SIGTERM for the process; a test process keeps its own.
+    monkeypatch.setattr(cli_app.signal, "signal", lambda *_: None)
+
+
+def use(monkeypatch, engine) -> None:
+    for module in (cli_study, study_showing):
+        monkeypatch.setattr(module, "engine_tools", lambda: tools(engine))
+
+
+def answer(capsys, *arguments: str) -> tuple[int, str, str]:
+    code = main(["study", *arguments])
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+def test_a_study_is_run_shown_and_found_again(tmp_path, capsys):
+    path = written(tmp_path, STUDY)
+    page = tmp_path / "page.html"
+    code, out, err = answer(capsys, "run", str(path), "--json", "--report", str(page))
+    told = json.loads(out)
+    assert code == 0
+    assert told.keys() >= {"study", "verdict", "doubt", "points", "comparisons", "answers"}
+    assert told["study"]["turns_done"] == 4
+    assert len(told["points"]) == 2
+    assert len(told["comparisons"]) == 1
+    assert "2 points × 2 repeats" in err
+    assert "4/4  block 2" in err
+    assert "other " in err.splitlines()[-2]
+    assert "Is more more?" in page.read_text()
+
+    assert answer(capsys, "verdict")[1].splitlines()[0] == told["verdict"]
+    assert json.loads(answer(capsys, "verdict", "mini", "--json")[1])["doubt"] == told["doubt"]
+    assert "Is more more?" in answer(capsys, "report", "last", "--text")[1]
+    written_to = answer(capsys, "report", told["study"]["study_id"])[1].strip()
+    assert written_to.endswith(f"{told['study']['study_id']}/report.html")
+    listed = json.loads(answer(capsys, "list", "--json")[1])
+    assert [run["status"] for run in listed["runs"]] == ["done"]
+    assert "hot-rows" in listed["studies"]
+    assert "4 of 4" in answer(capsys, "list")[1]
+
+
+def test_an_interrupted_study_ends_with_130_and_is_gone_on_with(tmp_path, capsys, monkeypatch):
+    use(monkeypatch, Interrupted)
+    code, _, _ = answer(capsys, "run", str(written(tmp_path, STUDY)))
+    assert code == 130
+    use(monkeypatch, SmallEngine)
+    code, out, err = answer(capsys, "resume")
+    assert code == 0
+    assert "4 of 4 runs count" in out
+    code, _, err = answer(capsys, "resume")
+    assert code == 1
+    assert "is done: all 4 turns were made" in err
+
+
+def test_a_turn_that_does_not_count_is_told_in_the_exit_code(tmp_path, capsys, monkeypatch):
+    class Broken(SmallEngine):
+        def transact(self) -> None:
+            if self.plan.clients == 2:
+                raise ZeroDivisionError("a slip")
+            super().transact()
+
+    use(monkeypatch, Broken)
+    code, out, err = answer(capsys, "run", str(written(tmp_path, STUDY)), "--repeats", "1")
+    assert code == 3
+    assert "failed: ZeroDivisionError: a slip" in err
+    assert "1 of 2 turns do not count" in err
+    assert "a slip" in out
+
+
+def test_a_plan_tells_every_point_and_starts_nothing(tmp_path, capsys):
+    code, out, _ = answer(capsys, "plan", str(written(tmp_path)))
+    assert code == 0
+    assert "clients=2,mode=named  (1 s each)" in out
+    assert "  dbdyno run select-only --scale 1 --set jit=off --clients 2" in out
+    assert "4 points × 2 repeats = 8 turns" in out
+    assert (
+        json.loads(answer(capsys, "plan", str(tmp_path / "mini.toml"), "--json")[1])["turns"] == 8
+    )
+    assert json.loads(answer(capsys, "list", "--json")[1])["runs"] == []
+
+
+def test_what_does_not_fit_names_the_size_that_would(tmp_path, capsys):
+    text = MINI.replace("repeats = 2", 'budget = "1m"\nrepeats = 1')
+    path = written(tmp_path, text + '[sizes.small]\ntime = "1h"\n')
+    code, out, err = answer(capsys, "plan", str(path))
+    assert code == 1
+    assert "does not fit: it takes about" in out
+    assert "--size tiny would fit." in err
+    assert answer(capsys, "run", str(path))[0] == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ("plan hot-row", "did you mean hot-rows?"),
+        ("plan no/such.toml", "cannot read the study no/such.toml"),
+        ("run hot-rows --repeats 0", "must be at least 1"),
+        ("run hot-rows --size huge", "--size"),
+        ("resume nothing", "No study that was run is called 'nothing'"),
+        ("verdict", "No study that was run is called 'last'"),
+    ],
+)
+def test_bad_input_is_explained_with_exit_code_1(capsys, arguments, words):
+    code, out, err = answer(capsys, *arguments.split())
+    assert code == 1
+    assert words in err
+    assert out == ""
+
+
+def test_show_tells_what_is_varied(tmp_path, capsys):
+    out = answer(capsys, "show", str(written(tmp_path, MINI + CONTRAST)))[1]
+    assert "varied: query mode: plain, named" in out
+    assert "compared: clients, 1 with 2" in out
+    assert (
+        json.loads(answer(capsys, "show", str(tmp_path / "mini.toml"), "--json")[1])["repeats"] == 2
+    )
