@@ -149,9 +149,9 @@ def _of_dips(seen: Sequence[_Seen]) -> list[Claim]:
     deepest = max(dip.deepest for dip in deep)
     return [
         Claim(
-            sentence=f"{len(deep)} of {len(dips)} checkpoints brought a dip: on average "
-            f"{percent(depth)} of the throughput was missing for {seconds(length_s)}, in the worst "
-            f"interval {percent(deepest)}.",
+            sentence=f"{len(deep)} of {len(dips)} checkpoints brought a dip: "
+            f"{'on average ' * (len(deep) > 1)}{percent(depth)} of the throughput was missing for "
+            f"{seconds(length_s)}, in the worst interval {percent(deepest)}.",
             told=len(deep) > 1,
             effect=-depth,
             doubt="" if len(deep) > 1 else "One dip is an anecdote.",

@@ -23,12 +23,13 @@ from dbdyno.answers.grouping import (
     times_of,
 )
 from dbdyno.model.comparison import MetricComparison
-from dbdyno.words import NOTHING, percent, significant, size
+from dbdyno.words import NOTHING, significant, size
 
 FACTOR = "full_page_writes"
 OFF, ON = "off", "on"
-MANY = 0.05
-"""Of the WAL: fewer images may stand for other things than the first change of a page."""
+MANY = 0.01
+"""Images a transaction: fewer may stand for other things than the first change of a page."""
+IMAGES = "full_page_images"
 WAL, TPS = "wal_bytes", "throughput_tps"
 
 
@@ -67,7 +68,7 @@ def _of_wal(
         evidence={
             "wal_bytes_on": wal.after,
             "wal_bytes_off": wal.before,
-            "image_share_on": [_image_share(trial) for trial in on],
+            "images_on": [cost_of(IMAGES)(trial) for trial in on],
             "throughput_verdict": tps.verdict if tps else None,
             "throughput_ratio": tps.ratio if tps else None,
             "pairs": wal.pairs,
@@ -76,26 +77,19 @@ def _of_wal(
 
 
 def _images_words(off: Sequence[Trial], on: Sequence[Trial]) -> str:
-    share = mean_of(on, _image_share)
-    if not share:
+    images = mean_of(on, cost_of(IMAGES))
+    if not images:
         return ""
-    counted = ", counted in every run with it on and in none with it off"
-    told = f"; {percent(share)} of it are images of whole pages"
-    return f"{told}{counted if _is_counted(off, on) else ''}"
-
-
-def _image_share(trial: Trial) -> float:
-    """Of the bytes of the WAL."""
-    images = cost_of("wal_full_page_bytes")(trial) or 0.0
-    return images / (cost_of(WAL)(trial) or 1.0)
+    counted = " in every run with it on and none with it off" if _is_counted(off, on) else ""
+    return f"; {significant(images)} images of whole pages were counted{counted}"
 
 
 def _is_counted(off: Sequence[Trial], on: Sequence[Trial]) -> bool:
     """What is counted needs no statistics, only to be seen again: in each run on, in none off."""
     return (
         len(on) > 1
-        and all(_image_share(trial) > MANY for trial in on)
-        and not any(cost_of("full_page_images")(trial) for trial in off)
+        and all((cost_of(IMAGES)(trial) or 0.0) > MANY for trial in on)
+        and not any(cost_of(IMAGES)(trial) for trial in off)
     )
 
 
@@ -110,20 +104,24 @@ def _table(sides: Mapping[str, Sequence[Trial]]) -> TableOf:
 
 
 def _row(level: str, among: Sequence[Trial]) -> tuple[str, ...]:
-    images = mean_of(among, cost_of("full_page_images"))
+    images = mean_of(among, cost_of(IMAGES))
     return (
         level,
         str(len(among)),
         interval_words(over_runs(among, cost_of(WAL)), size),
-        *(_size_of(among, part) for part in ("wal_record_bytes", "wal_full_page_bytes")),
+        *_parts(among),
         NOTHING if images is None else significant(images),
         interval_words(over_runs(among, throughput)),
     )
 
 
-def _size_of(among: Sequence[Trial], part: str) -> str:
-    found = mean_of(among, cost_of(part))
-    return NOTHING if found is None else size(found)
+def _parts(among: Sequence[Trial]) -> tuple[str, str]:
+    """Records and images. The size of images is worked out: at most all that was written."""
+    whole = mean_of(among, cost_of(WAL))
+    if whole is None:
+        return NOTHING, NOTHING
+    images = min(mean_of(among, cost_of("wal_full_page_bytes")) or 0.0, whole)
+    return size(whole - images), size(images)
 
 
 ANSWER = Answer(
