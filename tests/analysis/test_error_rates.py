@@ -13,6 +13,7 @@ import pytest
 from dbdyno.analysis.compare import compare
 from dbdyno.analysis.effect import holm, paired_effect, unpaired_effect
 from dbdyno.analysis.power import Spread, detectable, more_repeats, repeats_for
+from dbdyno.analysis.verdicts import verdict_of
 from tests.analysis.records import record
 
 TIMES = 1000
@@ -123,6 +124,27 @@ def test_verdicts_on_runs_raise_no_more_false_alarms_than_stated():
         told = compare(before, after, NAMES, paired=True, margin=0.0)
         alarms += any(one.verdict in ("better", "worse") for one in told.metrics)
     assert alarms <= ALARMS_MAX * times / TIMES
+
+
+@pytest.mark.parametrize("pairs", [3, 10, 20])
+def test_a_change_as_large_as_the_margin_is_called_the_same_no_more_often_than_stated(pairs):
+    """Where noise is small enough that most changes of nothing are."""
+    chance, margin, noise = np.random.default_rng(pairs), 0.03, 0.008 * math.sqrt(pairs / 3)
+    same = {0.0: 0, math.log1p(margin): 0}
+    for change in same:
+        for differences in chance.normal(change, noise, (TIMES, pairs)):
+            effect = paired_effect(differences)
+            same[change] += verdict_of(effect, effect.p, margin, "higher") == "same"
+    assert same[math.log1p(margin)] <= ALARMS_MAX
+    assert same[0.0] > TIMES / 2
+
+
+@pytest.mark.parametrize("pairs", [3, 10, 20])
+@pytest.mark.parametrize("law", [normal, heavy_tails, drift])
+def test_intervals_hold_a_change_that_was_made_as_often_as_they_say(law, pairs):
+    noise = law(np.random.default_rng(pairs), (TIMES, pairs, 2))
+    effects = map(paired_effect, 0.1 + noise[..., 1] - noise[..., 0])
+    assert sum(effect.low <= 0.1 <= effect.high for effect in effects) >= TIMES - ALARMS_MAX
 
 
 @pytest.mark.parametrize("pairs", [3, 5, 10, 20])
