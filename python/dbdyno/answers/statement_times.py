@@ -10,6 +10,7 @@ from dbdyno.answers.grouping import Number
 from dbdyno.explain.case import Case
 from dbdyno.explain.sql import is_update, written_table
 from dbdyno.explain.statements import statements_of, table_of
+from dbdyno.words import count
 
 
 def update_of(case: Case, table: str) -> int | None:
@@ -80,3 +81,8 @@ def time_of(case: Case, table: str) -> StatementTime | None:
     if queue is None:
         return None
     return next((one for one in queue.statements if one.statement == place), None)
+
+
+def clients_words(clients: float) -> str:
+    """``1 client``, ``20 clients``."""
+    return f"{count(clients)} {'client' if clients == 1 else 'clients'}"

@@ -13,7 +13,7 @@ from dbdyno.report.words import percent
 
 COLOURS = ("red", "amber", "blue", "teal", "grey")
 _BAR, _STEP, _TOP = 20, 30, 4
-_SHARE_SHOWN = 0.08
+_ROOM_MIN = 36  # pixels that a share takes as words
 
 
 def parts_figure(parts: PartsOf, name: str) -> Figure:
@@ -65,6 +65,6 @@ def _draw_bar(drawing: Drawing, bar: BarOf, ends: tuple[float, float], y: float)
     for share, colour in zip(shares_of(bar), COLOURS, strict=False):
         length = share * (right - ends[0])
         drawing.rectangle(place, y, max(length - 1, 0), _BAR, f"part {colour}")
-        if share >= _SHARE_SHOWN:
+        if length >= _ROOM_MIN:
             drawing.text(place + length / 2, y + 14, percent(round(share, 2)), "middle", "inside")
         place += length

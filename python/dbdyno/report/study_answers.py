@@ -31,7 +31,15 @@ def answer_sections(answers: Answers) -> list[PageSection]:
             title=title_of(question),
             blocks=answer_blocks(answer, f"answer-{number}"),
         )
-        for number, (question, answer) in enumerate(answers, 1)
+        for number, (question, answer) in enumerate(without_verdict(answers), 1)
+    ]
+
+
+def without_verdict(answers: Answers) -> Answers:
+    """The answers as they follow the verdict, which is not to be said twice."""
+    return [
+        (question, replace(answer, claims=answer.claims[1:]) if place == 0 else answer)
+        for place, (question, answer) in enumerate(answers)
     ]
 
 

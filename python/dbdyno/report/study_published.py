@@ -4,7 +4,9 @@ Their machine is not this one, so a number of theirs is only ever set against an
 each column is drawn as shares of its own largest value.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+
+from msgspec.structs import replace
 
 from dbdyno.answers.answer import CurveOf, CurveSeries, TableOf
 from dbdyno.answers.answering import Answers
@@ -13,6 +15,7 @@ from dbdyno.report.content import Block, Figure, Table, Text
 from dbdyno.report.curves import curve_figure
 from dbdyno.report.words import THIN_SPACE
 
+_FAR_BELOW = 0.05
 _NOT_A_RACE = (
     "Measured by others, on their machine, their version and their settings. Only shapes can be "
     "compared: which is larger, where a curve turns."
@@ -33,8 +36,9 @@ def _published(of: Published, answers: Answers, name: str) -> Iterator[Block]:
     ours = our_table(of, answers)
     if ours is not None:
         yield from _shapes(of, ours, name)
+    yield Text(text=f"{of.title} ({of.source}):")
     yield Table(
-        caption=f"{of.title}. {of.source}",
+        caption="As published",
         columns=of.columns,
         rows=of.rows,
         numeric=_numeric(of.columns, of.rows),
@@ -62,38 +66,48 @@ def our_table(of: Published, answers: Answers) -> TableOf | None:
 def _shapes(of: Published, ours: TableOf, name: str) -> Iterator[Figure]:
     """A picture for each column that is a number in both, where the first is one as well."""
     for place in range(1, len(of.columns)):
-        theirs, here = _shape(of.rows, place), _shape(ours.rows, place)
-        if len(theirs) > 1 and len(here) > 1:
-            yield _shape_figure(of, place, theirs, here, f"{name}-{place}")
+        theirs, here = _column(of.rows, place), _column(ours.rows, place)
+        shared = sorted(theirs.keys() & here.keys())
+        if len(shared) > 1:
+            yield _shape_figure(of, place, _shape(theirs, shared), _shape(here, shared), name)
 
 
 def _shape_figure(
-    of: Published, place: int, theirs: dict[float, float], ours: dict[float, float], name: str
+    of: Published, place: int, theirs: CurveSeries, ours: CurveSeries, name: str
 ) -> Figure:
+    lowest = min(*theirs.y, *ours.y)
     return curve_figure(
         CurveOf(
             title=f"{of.columns[place]}: the shape",
-            summary=f"Theirs is largest at {max(theirs, key=theirs.__getitem__):g} "
-            f"{of.columns[0]}, ours at {max(ours, key=ours.__getitem__):g}.",
+            summary=f"Theirs is largest at {_largest(theirs):g} {of.columns[0]}, ours at "
+            f"{_largest(ours):g}.",
             x_title=of.columns[0],
-            y_title="share of its own largest",
-            series=[
-                CurveSeries(label=label, x=list(points), y=list(points.values()))
-                for label, points in (("here", ours), ("published", theirs))
-            ],
+            y_title="share of its own largest, where both were measured",
+            series=[replace(ours, label="here"), replace(theirs, label="published")],
             x_axis="log",
-            y_axis="log" if min(*theirs.values(), *ours.values()) < 0.05 else "linear",
+            y_axis="log" if lowest < _FAR_BELOW else "linear",
         ),
-        name,
+        f"{name}-{place}",
     )
 
 
-def _shape(rows: Sequence[Sequence[str]], place: int) -> dict[float, float]:
-    """The column over the first one, as shares of its largest; without what is no number."""
+def _largest(series: CurveSeries) -> float:
+    return max(zip(series.y, series.x, strict=True))[1]
+
+
+def _shape(values: Mapping[float, float], places: Sequence[float]) -> CurveSeries:
+    """As shares of the largest, at places that both have.
+
+    Else shapes would differ by how far each was measured.
+    """
+    largest = max(values[place] for place in places)
+    return CurveSeries(label="", x=places, y=[values[place] / largest for place in places])
+
+
+def _column(rows: Sequence[Sequence[str]], place: int) -> dict[float, float]:
+    """The column over the first one, without what is no number."""
     pairs = [(_number(row[0]), _number(row[place])) for row in rows if len(row) > place]
-    known = {x: y for x, y in pairs if x is not None and y is not None and y > 0}
-    largest = max(known.values(), default=1.0)
-    return {x: y / largest for x, y in sorted(known.items())}
+    return {x: y for x, y in pairs if x is not None and y is not None and y > 0}
 
 
 def _number(cell: str) -> float | None:

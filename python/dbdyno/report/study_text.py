@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from dbdyno.answers.answer import Answered, Claim, Shown, TableOf, Trials
 from dbdyno.answers.answering import Answers, title_of, verdict
 from dbdyno.report.study import doubts, status_words, when_words
+from dbdyno.report.study_answers import without_verdict
 from dbdyno.report.study_making import time_facts
 from dbdyno.report.text import aligned, printable
 from dbdyno.report.verdict import capitalized
@@ -23,7 +24,10 @@ def render_study_text(trials: Trials, answers: Answers) -> str:
     blocks = [
         list(_head(trials)),
         list(_answer(trials, claim)),
-        *(list(_answered(title_of(question), answer)) for question, answer in answers),
+        *(
+            list(_answered(title_of(question), answer))
+            for question, answer in without_verdict(answers)
+        ),
         list(_published(trials)),
         list(_making(trials)),
     ]

@@ -134,15 +134,16 @@ def _order_claim(words: str, of: _Measured, metric: MetricComparison, *, told: b
 
 
 def _predicted(orders: Orders, measured: Sequence[_Measured], clients: str, asked: _Asked) -> Claim:
-    """The best of all valid orders, and whether it is among those measured."""
+    """The best of all valid orders: one that was measured, where it is as good as any."""
     best = orders.predictions[0]
     own = next(one.prediction for one in measured if one.level == asked.reference)
-    gain = f" ({change(best.bound.tps / own.bound.tps)} of the bound as written)" if own else ""
+    gain = f", {change(best.bound.tps / own.bound.tps)} against it" if own else ""
     covered = [one.level for one in measured if one.prediction and _is_alike(one.prediction, best)]
+    name = covered[0] if covered else f"the order {orders.words(best.order)}"
     return Claim(
         sentence=f"Predicted from the run as written with {clients} {asked.over}: of "
-        f"{count(len(orders.predictions))} valid orders the best is {orders.words(best.order)}, "
-        f"which {best.bound.table} lets do {tps(best.bound.tps)} TPS{gain}",
+        f"{count(len(orders.predictions))} valid orders none is better than {name}, in which rows "
+        f"of {best.bound.table} let about {tps(best.bound.tps)} TPS through{gain}",
         told=bool(covered),
         effect=best.bound.tps / own.bound.tps if own else None,
         doubt=""

@@ -11,6 +11,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from dbdyno.analysis.effect import Ratio
 from dbdyno.answers.answer import (
     Answer,
     Answered,
@@ -27,6 +28,7 @@ from dbdyno.answers.crossing import Crossing, crossing
 from dbdyno.answers.grouping import by_level, chosen, mean_of, over_runs, throughput, title_of
 from dbdyno.answers.measuring import series_over
 from dbdyno.answers.statement_times import (
+    clients_words,
     lock_ms_of,
     mean_ms_of,
     rows_of,
@@ -34,7 +36,7 @@ from dbdyno.answers.statement_times import (
     waiting_of,
     working_ms_of,
 )
-from dbdyno.words import count, milliseconds, percent, significant, tps
+from dbdyno.words import NOTHING, count, milliseconds, percent, significant, tps
 
 _MOSTLY = 0.5
 """A statement that waits for a lock for more of its time than this is slow by waiting."""
@@ -110,11 +112,9 @@ def _verdict(pair: _Pair, levels: Sequence[_Level], found: Crossing) -> Claim:
     most = levels[-1]
     ratio = found.ratios[most.clients]
     slower = pair.first if ratio.value > 1 else pair.second
-    sentence = (
-        f"{_why(pair, most, slower)}{_times(pair, most)}{_crossing_words(pair, levels, found)}"
-    )
+    sentences = (_why(pair, most, slower), _below(pair, levels, found))
     return Claim(
-        sentence=sentence,
+        sentence=". ".join(filter(None, sentences)),
         told=ratio.is_told_apart,
         effect=found.at.value if found.at else ratio.value,
         low=found.at.low if found.at else ratio.low,
@@ -129,50 +129,45 @@ def _verdict(pair: _Pair, levels: Sequence[_Level], found: Crossing) -> Claim:
 
 def _why(pair: _Pair, most: _Level, slower: str) -> str:
     """The reason, where rows and waits show it; else what is seen alone."""
-    clients = significant(most.clients)
-    rows = rows_of(most.runs[0].case, pair.table(pair.first))
-    share = most.lock_share(pair.table(pair.first))
+    clients = clients_words(most.clients)
+    first, second = (pair.table(label) for label in (pair.first, pair.second))
+    share = most.lock_share(first)
+    waits = f" ({percent(share)} of it waiting for a lock)" if share is not None else ""
+    times = (
+        f"the update of {pair.first} takes {milliseconds(most.mean_ms(first))}{waits} and that of "
+        f"{pair.second} {milliseconds(most.mean_ms(second))}"
+    )
+    rows = rows_of(most.runs[0].case, first)
     shields = slower == pair.first and rows is not None and rows < most.clients
     if shields and share is not None and share > _MOSTLY:
         return (
-            f"Because {pair.first} come first: with {clients} clients at most {count(rows or 0)} "
-            f"get past their {count(rows or 0)} rows to {pair.second}, and the others wait "
+            f"Because {pair.first} come first: with {clients} their {count(rows or 0)} rows let at "
+            f"most {count(rows or 0)} past to {pair.second} and hold back the rest, so {times}"
         )
-    return f"With {clients} clients the update of {slower} is the slower "
+    return f"With {clients} {times}"
 
 
-def _times(pair: _Pair, most: _Level) -> str:
-    first, second = (pair.table(label) for label in (pair.first, pair.second))
-    return (
-        f"({pair.first} {milliseconds(most.mean_ms(first))}"
-        f"{_share_words(most.lock_share(first))}, {pair.second} "
-        f"{milliseconds(most.mean_ms(second))}{_share_words(most.lock_share(second))})"
-    )
-
-
-def _share_words(share: float | None) -> str:
-    return "" if share is None else f", {percent(share)} of it waiting for a lock"
-
-
-def _crossing_words(pair: _Pair, levels: Sequence[_Level], found: Crossing) -> str:
-    """Where the two change places, and how it is below."""
+def _below(pair: _Pair, levels: Sequence[_Level], found: Crossing) -> str:
+    """How it is with fewer clients, and between which levels the two change places."""
     below = [level for level in levels if found.ratios[level.clients].value < 1]
     if found.at is None or not below:
         return ""
     last = below[-1]
+    above = next(level for level in levels if level.clients > last.clients)
+    between = f"{significant(last.clients)} and {significant(above.clients)}"
     return (
-        f"; with {significant(last.clients)} clients {pair.second} are the slower "
+        f"With {clients_words(last.clients)} {pair.second} are the slower "
         f"({milliseconds(last.mean_ms(pair.table(pair.second)))} against "
-        f"{milliseconds(last.mean_ms(pair.table(pair.first)))}), and the two cross at about "
-        f"{significant(found.at.value)}{_interval_words(found)}"
+        f"{milliseconds(last.mean_ms(pair.table(pair.first)))}); between {between} the two cross, "
+        "by interpolation at about "
+        f"{significant(found.at.value)}{_interval_words(found.at)}"
     )
 
 
-def _interval_words(found: Crossing) -> str:
-    at = found.at
-    if at is None or at.low is None or at.high is None:
-        return " (one block, no interval)"
-    return f" (95 %: {significant(at.low)} to {significant(at.high)})"
+def _interval_words(at: Ratio) -> str:
+    if at.low is None or at.high is None:
+        return ""
+    return f" (95 % over blocks: {significant(at.low)} to {significant(at.high)})"
 
 
 def _verdict_doubt(found: Crossing, most: _Level) -> str:
@@ -182,7 +177,7 @@ def _verdict_doubt(found: Crossing, most: _Level) -> str:
     elif not found.is_told:
         said.append("Where they cross is not told: no level on one of its sides is beyond doubt")
     if not found.ratios[most.clients].is_told_apart:
-        said.append(f"at {significant(most.clients)} clients the two are not told apart")
+        said.append(f"with {clients_words(most.clients)} the two are not told apart")
     return "; ".join(said)
 
 
@@ -194,7 +189,7 @@ def _behind(pair: _Pair, most: _Level) -> Iterator[Claim]:
         return
     past = f"; no more than {count(rows)} can be past {pair.first}" if rows else ""
     yield Claim(
-        sentence=f"With {significant(most.clients)} clients on average {significant(first)} wait "
+        sentence=f"With {clients_words(most.clients)} on average {significant(first)} wait "
         f"for a lock at {pair.first} and {significant(second)} at {pair.second}{past}",
         told=True,
         effect=first,
@@ -226,12 +221,16 @@ def _row(pair: _Pair, level: _Level) -> tuple[str, ...]:
         significant(level.clients),
         *(significant(level.mean_ms(table)) for table in tables),
         tps(rate.value if rate else None),
-        *(
-            milliseconds(mean_of(level.runs, part(table)))
-            for table in tables
-            for part in (lock_ms_of, working_ms_of)
-        ),
+        *(cell for table in tables for cell in _split_cells(level, table)),
     )
+
+
+def _split_cells(level: _Level, table: str) -> tuple[str, str]:
+    """The mean latency by the shares of its parts."""
+    share, mean_ms = level.lock_share(table), level.mean_ms(table)
+    if share is None:
+        return NOTHING, NOTHING
+    return milliseconds(mean_ms * share), milliseconds(mean_ms * (1 - share))
 
 
 def _curve(trials: Trials, among: Sequence[Trial], pair: _Pair, over: str) -> CurveOf:
@@ -255,7 +254,7 @@ def _curve(trials: Trials, among: Sequence[Trial], pair: _Pair, over: str) -> Cu
 
 def _ends(series: CurveSeries) -> str:
     return (
-        f"{series.label}: {milliseconds(series.y[0])} with {significant(series.x[0])} clients, "
+        f"{series.label}: {milliseconds(series.y[0])} with {clients_words(series.x[0])}, "
         f"{milliseconds(series.y[-1])} with {significant(series.x[-1])}."
     )
 
@@ -270,10 +269,16 @@ def _where_time_goes(
     waits = [f"waiting at {label}" for label in (pair.first, pair.second)]
     yield PartsOf(
         title=f"Where the time of a transaction goes, by {title_of(trials, over)}",
-        summary="Waiting for locks moves from one statement to the other as clients are added.",
+        summary=" ".join(f"With {bar.label}: {_shares_words(bar, waits)}." for bar in bars[-2:]),
         kinds=(*waits, "waiting for other locks", "working", "other waits"),
         bars=bars,
     )
+
+
+def _shares_words(bar: BarOf, kinds: Sequence[str]) -> str:
+    whole = sum(bar.parts)
+    shares = zip(kinds, bar.parts, strict=False)
+    return ", ".join(f"{kind} {percent(part / whole)}" for kind, part in shares)
 
 
 def _bar(pair: _Pair, level: _Level) -> BarOf | None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from dbdyno.analysis.metrics import THROUGHPUT, metrics_of
 from dbdyno.answers.answer import Answer, Answered, TableOf, Trial, Trials
-from dbdyno.answers.grouping import by_point, chosen, over_runs, point_cells, titles_of
+from dbdyno.answers.grouping import chosen, over_runs, point_cells, titles_of
 from dbdyno.answers.measuring import metric_of, metric_title
 from dbdyno.words import NOTHING, significant
 
@@ -31,15 +31,14 @@ def _wanted(trials: Trials, options: Mapping[str, Any]) -> Sequence[str]:
 
 def _table(trials: Trials, among: Sequence[Trial], names: Sequence[str]) -> TableOf:
     factors = [factor.name for factor in trials.spec.factors]
-    heads = [
-        f"{metric_title(among, name)}{end}" for name in names for end in ("", ", min", ", max")
-    ]
+    heads = [head for name in names for head in (metric_title(among, name), "min", "max")]
     return TableOf(
-        title="Every point",
+        title="Mean, lowest and highest of every point",
         columns=(*titles_of(trials, factors), "runs", *heads),
         rows=[
-            (*point_cells(point, factors), str(len(of)), *_cells(of, names))
-            for point, of in by_point(among).items()
+            (*point_cells(tuple(point.levels.items()), factors), str(len(of)), *_cells(of, names))
+            for point in trials.study.points
+            if (of := [trial for trial in among if trial.point == point.levels])
         ],
         numeric=frozenset(range(len(factors), len(factors) + 1 + len(heads))),
         note="The mean over runs, and the lowest and highest run; of a single run's throughput, "
