@@ -19,6 +19,7 @@ _UNIT_NS = {
     "h": 3_600_000_000_000,
     "d": 86_400_000_000_000,
 }
+_UNIT_BYTES = {"B": 1, "kB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30, "TB": 1 << 40}
 _SPAN_PART = re.compile(r"(\d+(?:\.\d+)?)\s*(us|ms|s|min|m|h|d)", re.ASCII)
 _SPAN = re.compile(rf"(?:{_SPAN_PART.pattern}\s*)+", re.ASCII)
 _NUMBER = re.compile(r"\d+(?:\.\d+)?", re.ASCII)
@@ -133,6 +134,15 @@ def objective(text: str) -> Objective:
     if limit == 0 or (is_share and limit >= 1):
         raise ValueError(f'"{text}" is no limit: what is to be met is above 0, failures below 100%')
     return Objective(measure=measure, limit=limit)
+
+
+def byte_count(text: str) -> int:
+    """A size: ``2GB``, ``512MB``; as database servers count, a kilobyte is 1024."""
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(B|kB|MB|GB|TB)?", text.strip(), re.ASCII)
+    count = round(float(match[1]) * _UNIT_BYTES[match[2] or "B"]) if match else 0
+    if count <= 0:
+        raise ValueError(f'"{text}" is not a size: write 512MB or 2GB')
+    return count
 
 
 def weighted_name(text: str) -> WeightedName:

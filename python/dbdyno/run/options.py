@@ -15,6 +15,7 @@ from cyclopts import Group, Parameter, Token
 from dbdyno.model.plan import Io, QueryMode, Stage, Think
 from dbdyno.model.telemetry import Level
 from dbdyno.run import grammar
+from dbdyno.servers.placement import Cpus, NumaPolicy, cpus, numa_policy
 from dbdyno.targets.durability import Promise
 
 SECOND_NS = 1_000_000_000
@@ -25,6 +26,7 @@ _LOAD = Group("Load", sort_key=3)
 _LIMITS = Group("Limits", sort_key=4)
 _TELEMETRY = Group("Telemetry", sort_key=5)
 _OUTPUT = Group("Output", sort_key=6)
+_PLACEMENT = Group("Placement of a private server and its load", sort_key=7)
 
 
 def parsed(parse: Callable[[str], Any]) -> Callable[[object, Sequence[Token]], Any]:
@@ -102,9 +104,55 @@ class DataOptions:
     """The seed of all chance; drawn and recorded when not given."""
 
 
+def _place(name: str, parse: Callable[[str], Any], metavar: str) -> Parameter:
+    """An option of placement, read by a grammar of its own."""
+    return _flag(
+        name,
+        group=_PLACEMENT,
+        converter=parsed(parse),
+        n_tokens=1,
+        accepts_keys=False,
+        metavar=metavar,
+    )
+
+
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
-class RunOptions(TargetOptions, DataOptions):
+class PlacementOptions:
+    """Where on the machine. What is asked for is verified once the server has started."""
+
+    numa: Annotated[NumaPolicy | None, _place("--numa", numa_policy, "POLICY")] = None
+    """The server's memory policy, in numactl's words: interleave=all, localalloc, bind=0,
+    preferred=0."""
+
+    server_cpus: Annotated[Cpus | None, _place("--server-cpus", cpus, "LIST")] = None
+    """Processors for the server alone: 0-3 or 0,2."""
+
+    engine_cpus: Annotated[Cpus | None, _place("--engine-cpus", cpus, "LIST")] = None
+    """Processors for the engine that makes the load; on any target."""
+
+    server_cores: Annotated[float | None, _flag("--server-cores", group=_PLACEMENT)] = None
+    """Processor time for the server, in cores (1.5), by a control group."""
+
+    server_memory_bytes: Annotated[
+        int | None, _place("--server-memory", grammar.byte_count, "SIZE")
+    ] = None
+    """Memory for the server, its share of the kernel's cache included (2GB), by a control group."""
+
+    data_folder: Annotated[
+        Path | None, _flag("--data-folder", group=_PLACEMENT, metavar="FOLDER")
+    ] = None
+    """Put the server's data below this folder; it is removed with the server."""
+
+    wal_folder: Annotated[
+        Path | None, _flag("--wal-folder", group=_PLACEMENT, metavar="FOLDER")
+    ] = None
+    """Put the server's log of changes (WAL, redo) below this folder."""
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class RunOptions(PlacementOptions, TargetOptions, DataOptions):
     """All that a run can be asked for."""
 
     script_files: Annotated[

@@ -12,7 +12,6 @@ from dbdyno.model.plan import Plan
 from dbdyno.model.record import RunRecord, Status
 from dbdyno.run.measure import Measured
 from dbdyno.run.options import RunOptions
-from dbdyno.run.plan import cores_available
 from dbdyno.run.validity import invalid_reasons
 from dbdyno.servers.base import Server
 from dbdyno.targets.base import ServerDescription
@@ -85,13 +84,3 @@ def _reasons(
 
 def _status(measured: Measured) -> Status:
     return "failed" if measured.done is None else _STATUS_OF_END[measured.done.end]
-
-
-def placement_doubts(server: Server) -> list[str]:
-    """The load takes processor time from a server on the same cores."""
-    if server.process_id is None:
-        return []
-    return [
-        f"the engine and the server share the {cores_available()} cores of this machine: "
-        "each takes processor time from the other"
-    ]

@@ -123,7 +123,7 @@ def make_plan(
         variables=dict(variables),
         seed=seed,
         clients=clients,
-        threads=min(options.threads or cores_available(), clients),
+        threads=min(options.threads or _engine_cores(options), clients),
         io=options.io,
         arrivals=_arrivals(options),
         stages=_stages(options),
@@ -142,6 +142,10 @@ def make_plan(
 def cores_available() -> int:
     """Cores this process may use."""
     return len(os.sched_getaffinity(0))
+
+
+def _engine_cores(options: RunOptions) -> int:
+    return len(options.engine_cpus.numbers) if options.engine_cpus else cores_available()
 
 
 def _arrivals(options: RunOptions) -> Arrivals:

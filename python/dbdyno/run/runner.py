@@ -27,7 +27,13 @@ from dbdyno.run.invariants import Watch, begin_watch
 from dbdyno.run.measure import Measured, measure
 from dbdyno.run.observer import Observer
 from dbdyno.run.options import RunOptions
-from dbdyno.run.outcome import first_record, judged, placement_doubts
+from dbdyno.run.outcome import first_record, judged
+from dbdyno.run.placing import (
+    PlacementRecord,
+    on_cpus,
+    placement_doubts,
+    refuse_missing_engine_cpus,
+)
 from dbdyno.run.plan import client_count, refuse_contradictions
 from dbdyno.run.refusals import refuse_problems, refuse_too_many, refuse_unknown_mode
 from dbdyno.run.scene import Scene, enter, load_told, prepare, settle
@@ -58,6 +64,7 @@ def run(
     running; what was chosen for it is described as ever.
     """
     refuse_contradictions(options)
+    refuse_missing_engine_cpus(options)
     work = find_work(items, options.script_files, options)
     seed = secrets.randbits(SEED_BITS) if options.seed is None else options.seed
     protocol = server.endpoint().protocol if server else protocol_of(options)
@@ -86,6 +93,9 @@ class _Run:
     def measured(self) -> Recording:
         """Everything from the data to the verdict."""
         self._tell_settings()
+        placed = PlacementRecord(self.scene.server, self.options)
+        for line in placed.verified:
+            self.observer.say(f"placement: {line}")
         refuse_too_many(
             client_count(self.options), self.scene.target.free_connections(self.scene.control)
         )
@@ -95,9 +105,13 @@ class _Run:
         description = self.scene.target.describe(self.scene.control)
         record = first_record(plan, self.work.name, self.scene.server, description, self.options)
         with RunWriter(replace(record, command=self.command), plan) as writer:
-            self._describe(writer, description)
+            writer.write_host(msgspec.to_builtins(describe_host(self.scene.server.data_directory)))
+            placed.look("begin")
+            self._describe(writer, description, placed)
             with _as_failed_run():
                 measured = self._measure(writer, plan, watch)
+                placed.look("end")
+                self._describe(writer, description, placed)
                 if measured.has_begun:
                     return self._conclude(writer, plan, measured, watch)
         remove_run(writer.folder)
@@ -139,11 +153,12 @@ class _Run:
             self.observer.say("the invariants are not checked: scripts of your own run, too")
         return self.work.is_the_workloads_alone
 
-    def _describe(self, writer: RunWriter, description: ServerDescription) -> None:
-        server = self.scene.server
-        writer.write_host(msgspec.to_builtins(describe_host(server.data_directory)))
+    def _describe(
+        self, writer: RunWriter, description: ServerDescription, placed: PlacementRecord
+    ) -> None:
+        chosen = msgspec.to_builtins(self.scene.server.settings)
         told = msgspec.to_builtins(description)
-        writer.write_server({**told, "chosen": msgspec.to_builtins(server.settings)})
+        writer.write_server({**told, "chosen": chosen, "placement": placed.told()})
 
     def _measure(self, writer: RunWriter, plan: Plan, watch: Watch | None) -> Measured:
         witness = _Witness(self.observer, watch)
@@ -151,7 +166,8 @@ class _Run:
             watching(self.options, self.scene, writer) as follower,
             (writer.folder / LOG).open("a", encoding="utf-8") as log,
         ):
-            engine = self.tools.start(plan, log)
+            with on_cpus(self.options.engine_cpus):
+                engine = self.tools.start(plan, log)
             keep = _Keeper(writer, follower).keep
             measured = measure(engine, plan, witness, keep, writer.log)
             follower.finish()
@@ -168,7 +184,10 @@ class _Run:
             measured,
             failures_max=self.options.failures_max,
             violations=violations,
-            doubts=[*(watch.doubts if watch else []), *placement_doubts(self.scene.server)],
+            doubts=[
+                *(watch.doubts if watch else []),
+                *placement_doubts(self.scene.server, self.options),
+            ],
         )
         complete = replace(recording, record=verdict)
         writer.finish(explained(complete, self.tools.histograms, writer.log))

@@ -2,11 +2,13 @@
 
 from dbdyno.errors import DbdynoError
 from dbdyno.model.plan import Protocol
-from dbdyno.run.options import TargetOptions
+from dbdyno.run.options import PlacementOptions, RunOptions, TargetOptions
 from dbdyno.servers import connecting
 from dbdyno.servers.base import Server
+from dbdyno.servers.data_sets import DataSet
 from dbdyno.servers.existing import use_existing
 from dbdyno.servers.kept import find_kept, product_of_kept
+from dbdyno.servers.placement import ANYWHERE, Placement
 from dbdyno.servers.private import start_private
 from dbdyno.servers.products import product_of
 from dbdyno.servers.spec import ServerSpec, kind_of, parse_spec
@@ -15,13 +17,20 @@ from dbdyno.servers.spec import ServerSpec, kind_of, parse_spec
 CONNECTIONS_SPARE = 10
 
 
-def open_server(options: TargetOptions, clients: int) -> Server:
-    """A server that answers; a context manager that stops what this command started."""
+def open_server(options: TargetOptions, clients: int, data: DataSet | None = None) -> Server:
+    """A server that answers; a context manager that stops what this command started.
+
+    A private one starts on a copy of ``data``, if that is given.
+    """
+    placement = placement_of(options) if isinstance(options, RunOptions) else ANYWHERE
+    if not is_passing(options):
+        _refuse_placement(placement, options)
     if options.target is not None:
         return use_existing(options.target)
     if _is_kept(options):
         return _kept(options)
-    return start_private(spec_of(options), connections=clients + CONNECTIONS_SPARE)
+    connections = clients + CONNECTIONS_SPARE
+    return start_private(spec_of(options), connections, data=data, placement=placement)
 
 
 def protocol_of(options: TargetOptions) -> Protocol:
@@ -47,6 +56,32 @@ def spec_of(options: TargetOptions) -> ServerSpec:
     """The private server that is asked for."""
     spec = parse_spec(options.server) if options.server is not None else ServerSpec()
     return spec.with_settings(dict(options.settings)).with_durability(options.durability)
+
+
+def placement_of(options: PlacementOptions) -> Placement:
+    """What a private server is to be bound to."""
+    return Placement(
+        numa=options.numa,
+        server_cpus=options.server_cpus,
+        server_cores=options.server_cores,
+        server_memory_bytes=options.server_memory_bytes,
+        data_folder=options.data_folder,
+        wal_folder=options.wal_folder,
+    )
+
+
+def _refuse_placement(placement: Placement, options: TargetOptions) -> None:
+    """What runs already was placed by whoever started it."""
+    if placement == ANYWHERE:
+        return
+    asked = ", ".join(placement.told())
+    raise DbdynoError(
+        code="usage",
+        message=f"{options.target or options.server} is running already and cannot be placed "
+        f"({asked})",
+        hint="Placement is for private servers: leave --target out. --engine-cpus places the "
+        "load on any.",
+    )
 
 
 def _kept(options: TargetOptions) -> Server:

@@ -107,7 +107,7 @@ def _order(cluster: Cluster, groups: tuple[Group, ...], *, is_installed: bool) -
 
 def _placement_order(placement: Placement, groups: tuple[Group, ...]) -> dict[str, object]:
     return {
-        "cpus": placement.server_cpus,
+        "cpus": placement.server_cpus.numbers if placement.server_cpus else (),
         "policy": policy_order(placement.numa) if placement.numa else None,
         "groups": to_builtins(groups),
     }

@@ -24,6 +24,16 @@ ALL_NODES = "all"
 ONLINE_NODES = Path("/sys/devices/system/node/online")
 
 
+class Cpus(Struct, frozen=True):
+    """Processors by their numbers, in order."""
+
+    numbers: tuple[int, ...]
+
+    def __str__(self) -> str:
+        """As short as the kernel writes it."""
+        return list_text(self.numbers)
+
+
 class NumaPolicy(Struct, frozen=True, kw_only=True):
     """A memory policy in numactl's words; ``nodes`` is empty where it has none, or means all."""
 
@@ -34,18 +44,30 @@ class NumaPolicy(Struct, frozen=True, kw_only=True):
         """As it is written after ``--numa``."""
         if self.policy == "localalloc":
             return self.policy
-        return f"{self.policy}={cpu_text(self.nodes) if self.nodes else ALL_NODES}"
+        return f"{self.policy}={list_text(self.nodes) if self.nodes else ALL_NODES}"
 
 
 class Placement(Struct, frozen=True, kw_only=True):
     """What a private server is bound to; empty and None leave it to the machine."""
 
     numa: NumaPolicy | None = None
-    server_cpus: tuple[int, ...] = ()
+    server_cpus: Cpus | None = None
     server_cores: float | None = None
     server_memory_bytes: int | None = None
     data_folder: Path | None = None
     wal_folder: Path | None = None
+
+    def told(self) -> dict[str, str]:
+        """What is asked for, by the words of the options."""
+        given = {
+            "numa": self.numa,
+            "server-cpus": self.server_cpus,
+            "server-cores": self.server_cores,
+            "server-memory": self.server_memory_bytes,
+            "data-folder": self.data_folder,
+            "wal-folder": self.wal_folder,
+        }
+        return {name: f"{value}" for name, value in given.items() if value is not None}
 
 
 ANYWHERE = Placement()
@@ -63,10 +85,15 @@ def numa_policy(text: str) -> NumaPolicy:
         )
     if nodes == ALL_NODES and policy != "preferred":
         return NumaPolicy(policy=policy)
-    return NumaPolicy(policy=policy, nodes=cpu_list(nodes) if nodes else ())
+    return NumaPolicy(policy=policy, nodes=number_list(nodes) if nodes else ())
 
 
-def cpu_list(text: str) -> tuple[int, ...]:
+def cpus(text: str) -> Cpus:
+    """``0``, ``0-3`` or ``0,2-3``."""
+    return Cpus(number_list(text))
+
+
+def number_list(text: str) -> tuple[int, ...]:
     """Numbers as the kernel lists them: ``0``, ``0-3``, ``0,2-3``."""
     numbers: set[int] = set()
     for part in text.split(","):
@@ -77,7 +104,7 @@ def cpu_list(text: str) -> tuple[int, ...]:
     return tuple(sorted(numbers))
 
 
-def cpu_text(numbers: Sequence[int]) -> str:
+def list_text(numbers: Sequence[int]) -> str:
     """The same list as short as the kernel writes it."""
     parts: list[list[int]] = []
     for number in numbers:
@@ -90,7 +117,8 @@ def cpu_text(numbers: Sequence[int]) -> str:
 
 def refuse_impossible(placement: Placement) -> None:
     """Refuses processors, nodes and folders that are not here."""
-    refuse_missing_cpus("--server-cpus", placement.server_cpus)
+    if placement.server_cpus:
+        refuse_missing_cpus("--server-cpus", placement.server_cpus)
     _refuse_missing_nodes(placement.numa)
     if placement.server_cores is not None and placement.server_cores <= 0:
         raise impossible(f"--server-cores {placement.server_cores:g} leaves no processor time")
@@ -103,22 +131,21 @@ def refuse_impossible(placement: Placement) -> None:
             raise impossible(f"{flag} {folder} {why}", "make it, or name another")
 
 
-def refuse_missing_cpus(flag: str, wanted: Sequence[int]) -> None:
+def refuse_missing_cpus(flag: str, wanted: Cpus) -> None:
     """Refuses processors that this process may not use, or that are not there."""
     allowed = sorted(os.sched_getaffinity(0))
-    missing = sorted(set(wanted) - set(allowed))
+    missing = sorted(set(wanted.numbers) - set(allowed))
     if missing:
         raise impossible(
-            f"{flag} {cpu_text(wanted)} names processors that are not to be had: "
-            f"{cpu_text(missing)}",
-            f"there are {cpu_text(allowed)} here",
+            f"{flag} {wanted} names processors that are not to be had: {list_text(missing)}",
+            f"there are {list_text(allowed)} here",
         )
 
 
 def nodes_online() -> tuple[int, ...]:
     """The memory nodes of this machine; a kernel without NUMA has one."""
     try:
-        return cpu_list(ONLINE_NODES.read_text())
+        return number_list(ONLINE_NODES.read_text())
     except OSError:
         return (0,)
 
@@ -136,8 +163,8 @@ def _refuse_missing_nodes(numa: NumaPolicy | None) -> None:
     missing = sorted(set(numa.nodes) - set(online))
     if missing:
         raise impossible(
-            f"--numa {numa} names memory nodes that are not here: {cpu_text(missing)}",
-            f"there are {cpu_text(online)}",
+            f"--numa {numa} names memory nodes that are not here: {list_text(missing)}",
+            f"there are {list_text(online)}",
         )
     if online[-1] >= NODES_MAX:
         raise impossible(f"--numa knows nodes 0 to {NODES_MAX - 1}, and here is {online[-1]}")

@@ -111,11 +111,11 @@ class Product:
 
     ``name`` stands after ``--server``. ``settings`` suit a machine and so many connections.
     ``configure`` writes the files that the commands name. ``failure_reason`` is the line of a log
-    that says best why the server did not start. ``stop_signal`` is the quickest way
-    to end it for good; nothing in its folder is read again. ``clean_signal`` lets it write all
-    out, so that its data can be kept, and ``is_clean`` says whether it did: ``wal_folder`` in it holds the log of changes under the
-    names of ``wal_names``, and ``shaping`` are the settings that its files are made for.
-    ``warm`` reads tables into the caches, and says how.
+    that says best why the server did not start. ``stop_signal`` is the quickest way to end it for
+    good; nothing in its folder is read again. ``clean_signal`` lets it write all out, so that its
+    data can be kept, and ``is_clean`` says whether it did. ``wal_folder`` in the data holds the
+    log of changes under the names of ``wal_names``; ``shaping`` are the settings that the files
+    are made for. ``warm`` reads tables into the caches, and says how.
     """
 
     name: Kind

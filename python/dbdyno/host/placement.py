@@ -1,0 +1,129 @@
+"""Whether a server runs where it was put, as the kernel tells it, and where its memory lies.
+
+Looks at every process and thread of the server. What is not as it was asked for is an error.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+from dbdyno.errors import DbdynoError
+from dbdyno.host import files
+from dbdyno.host.describe import ROOT
+from dbdyno.host.processes import ProcessTable
+from dbdyno.servers.groups import Group
+from dbdyno.servers.placement import Cpus, NumaPolicy, Placement
+
+# As /proc/PID/numa_maps writes the policies; ``prefer (many)`` is what newer kernels say.
+POLICY_WORDS = {
+    "interleave": ("interleave",),
+    "localalloc": ("local", "default"),
+    "bind": ("bind",),
+    "preferred": ("prefer", "prefer (many)"),
+}
+_PAGES = re.compile(r"\bN(\d+)=(\d+)")
+_PAGE_KB = re.compile(r"kernelpagesize_kB=(\d+)")
+
+
+def verified(
+    placement: Placement, groups: Sequence[Group], process_id: int | None, root: Path = ROOT
+) -> list[str]:
+    """What was looked at and found as asked, each a sentence; an error for what was not."""
+    if process_id is None:
+        return []
+    pids = [process.pid for process in ProcessTable(root).tree(process_id, fresh=True)]
+    found = []
+    if placement.server_cpus:
+        found.append(_seen_on(placement.server_cpus, pids, root))
+    found += [_seen_in(group, pids, root) for group in groups]
+    if placement.numa:
+        found.append(_seen_under(placement.numa, process_id, root))
+    return found
+
+
+def memory_by_node(process_id: int, root: Path = ROOT) -> dict[str, int]:
+    """Bytes of the server's memory on each node; empty where the kernel does not tell.
+
+    Memory that processes share is counted once, as the one that has touched the most sees it.
+    """
+    shared: dict[tuple[str, str], int] = {}
+    own: Counter[str] = Counter()
+    for process in ProcessTable(root).tree(process_id, fresh=True):
+        for mapping, is_shared, node, size in _mapped(root, process.pid):
+            if is_shared:
+                shared[mapping, node] = max(size, shared.get((mapping, node), 0))
+            else:
+                own[node] += size
+    for (_, node), size in shared.items():
+        own[node] += size
+    return dict(sorted(own.items()))
+
+
+def _seen_on(cpus: Cpus, pids: Iterable[int], root: Path) -> str:
+    told = set(_allowed_cpus(pids, root))
+    if told != {str(cpus)}:
+        raise _not_kept(f"the server is not on the processors {cpus}, but on {_and(told)}")
+    return f"all processes of the server may run on the processors {cpus} alone"
+
+
+def _allowed_cpus(pids: Iterable[int], root: Path) -> Iterator[str]:
+    """The processors of each thread."""
+    for pid in pids:
+        for status in (root / f"proc/{pid}/task").glob("*/status"):
+            fields = files.keyed(files.text(status) or "")
+            if "Cpus_allowed_list" in fields:
+                yield fields["Cpus_allowed_list"]
+
+
+def _seen_in(group: Group, pids: Iterable[int], root: Path) -> str:
+    folder = Path(group.folder)
+    members = {int(word) for word in (folder / "cgroup.procs").read_text().split()}
+    outside = [pid for pid in pids if pid not in members and (root / f"proc/{pid}").exists()]
+    if outside:
+        raise _not_kept(f"processes of the server are outside of its control group: {outside}")
+    for name, wanted in group.files.items():
+        told = (folder / name).read_text().strip()
+        if not _is_limit(told, wanted):
+            raise _not_kept(f"the kernel made {told} of the limit {wanted} in {folder / name}")
+    limits = ", ".join(f"{name} {wanted}" for name, wanted in group.files.items())
+    return f"all processes of the server are in a control group with {limits}"
+
+
+def _is_limit(told: str, wanted: str) -> bool:
+    """The kernel rounds memory down to whole pages."""
+    if told == wanted:
+        return True
+    return told.isdecimal() and wanted.isdecimal() and 0 <= int(wanted) - int(told) < 65_536
+
+
+def _seen_under(numa: NumaPolicy, process_id: int, root: Path) -> str:
+    content = files.text(root / f"proc/{process_id}/numa_maps")
+    if content is None:
+        raise _not_kept(f"numa_maps of process {process_id} cannot be read: no telling about NUMA")
+    told = {line.split()[1] for line in content.splitlines()}
+    policies = {word.partition(":")[0].partition("=")[0] for word in told}
+    if not policies & set(POLICY_WORDS[numa.policy]):
+        raise _not_kept(f"the server's memory is not under --numa {numa}, but {_and(told)}")
+    return f"numa_maps of the server's first process says {_and(told)}"
+
+
+def _mapped(root: Path, pid: int) -> Iterator[tuple[str, bool, str, int]]:
+    """(mapping, whether it is shared, node, bytes) of each line and node of a process."""
+    for line in (files.text(root / f"proc/{pid}/numa_maps") or "").splitlines():
+        page = _PAGE_KB.search(line)
+        size = int(page[1]) * 1024 if page else 0
+        for node, pages in _PAGES.findall(line):
+            yield line.split(None, 1)[0], " file=" in line, node, int(pages) * size
+
+
+def _and(words: Iterable[str]) -> str:
+    return ", ".join(sorted(words)) or "nothing"
+
+
+def _not_kept(message: str) -> DbdynoError:
+    return DbdynoError(
+        "placement_not_kept",
+        message,
+        "something else on this machine places processes (a container, systemd, a cpuset)",
+    )

@@ -1,0 +1,225 @@
+"""Placement: read, refused where it cannot be had, carried out and verified on real servers."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from dbdyno.errors import DbdynoError
+from dbdyno.host.placement import memory_by_node, verified
+from dbdyno.run.grammar import byte_count
+from dbdyno.run.options import RunOptions
+from dbdyno.run.placing import on_cpus, placement_doubts
+from dbdyno.run.plan import make_plan
+from dbdyno.run.target import open_server
+from dbdyno.servers import groups
+from dbdyno.servers.placement import Cpus, NumaPolicy, Placement, cpus, numa_policy
+from dbdyno.servers.private import PrivateServer, start_private
+from dbdyno.servers.spec import ServerSpec
+from tests.conftest import SMALL, SMALL_INNODB
+
+POSTGRES = ServerSpec(settings=SMALL)
+MARIADB = ServerSpec("mariadb", settings=SMALL_INNODB)
+ALL = Placement(
+    numa=NumaPolicy(policy="interleave"),
+    server_cpus=Cpus((0,)),
+    server_cores=0.5,
+    server_memory_bytes=1 << 30,
+)
+
+OWNER = """
+import sys
+from dbdyno.servers.placement import Placement
+from dbdyno.servers.private import start_private
+from dbdyno.servers.spec import ServerSpec
+server = start_private(
+    ServerSpec(settings={"shared_buffers": "64MB"}), 1, placement=Placement(server_cores=1.5)
+)
+print(server.guard.groups[0].folder, flush=True)
+sys.stdin.read()
+"""
+
+
+@pytest.mark.parametrize("text", ["interleave=all", "localalloc", "bind=0-1", "preferred=3"])
+def test_policies_are_numactls_words(text: str) -> None:
+    assert str(numa_policy(text)) == text
+    assert numa_policy(f"--{text}") == numa_policy(text)
+
+
+@pytest.mark.parametrize("text", ["", "first", "interleave", "localalloc=0", "bind=", "bind=x"])
+def test_what_is_no_policy_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match=r"is not a|write"):
+        numa_policy(text)
+
+
+def test_processors_are_read_and_written_as_the_kernel_does() -> None:
+    assert cpus("0,2-4,3").numbers == (0, 2, 3, 4)
+    assert str(Cpus((0, 2, 3, 4))) == "0,2-4"
+    for wrong in ("", "a", "3-1", "-1", "1,,2"):
+        with pytest.raises(ValueError, match="is not a list of numbers"):
+            cpus(wrong)
+
+
+def test_sizes_are_read_as_servers_do() -> None:
+    assert [byte_count(text) for text in ("7", "1kB", "1.5GB")] == [7, 1024, 3 << 29]
+    for wrong in ("0", "2 gallons", "-1GB"):
+        with pytest.raises(ValueError, match="is not a size"):
+            byte_count(wrong)
+
+
+@pytest.mark.parametrize(
+    ("placement", "message"),
+    [
+        (Placement(server_cpus=Cpus((0, 4000))), "--server-cpus 0,4000 .* not to be had: 4000"),
+        (Placement(numa=NumaPolicy(policy="bind", nodes=(63,))), "not here: 63"),
+        (Placement(server_cores=0), "leaves no processor time"),
+        (Placement(data_folder=Path("/nowhere")), "--data-folder /nowhere is no folder"),
+        (Placement(wal_folder=Path("/proc/1")), "--wal-folder"),
+    ],
+)
+def test_the_impossible_is_refused_before_anything_starts(
+    home: Path, placement: Placement, message: str
+) -> None:
+    with pytest.raises(DbdynoError, match=message) as caught:
+        start_private(POSTGRES, connections=1, placement=placement)
+    assert caught.value.code == "impossible_placement"
+    assert not list(home.glob("private/*/data"))
+
+
+def test_a_server_that_runs_already_is_not_placed() -> None:
+    options = RunOptions(target="postgresql://h/d", server_cpus=Cpus((0,)))
+    with pytest.raises(DbdynoError, match=r"is running already and cannot be placed \(server-cpus"):
+        open_server(options, clients=1)
+
+
+@pytest.fixture(scope="module", params=[POSTGRES, MARIADB], ids=["postgres", "mariadb"])
+def placed(request: pytest.FixtureRequest) -> Iterator[PrivateServer]:
+    with start_private(request.param, connections=8, placement=ALL) as server:
+        yield server
+
+
+def test_all_of_the_server_is_where_it_was_put(placed: PrivateServer) -> None:
+    with placed.connect():  # a backend is there to be looked at
+        found = verified(ALL, placed.guard.groups, placed.process_id)
+    assert found[0] == "all processes of the server may run on the processors 0 alone"
+    assert any("interleave:0" in line for line in found)
+    assert any("1073741824" in line for line in found)
+    assert any("50000" in line for line in found)
+
+
+def test_settings_are_computed_from_the_memory_it_is_given(home: Path) -> None:
+    spec = ServerSpec(settings={"max_wal_size": "256MB"})
+    placement = Placement(server_memory_bytes=600 << 20)
+    with start_private(spec, connections=8, placement=placement) as server:
+        assert server.settings[0].value == "150MB"
+
+
+def test_a_server_that_strays_is_an_error(placed: PrivateServer) -> None:
+    assert placed.process_id is not None
+    asked = Placement(server_cpus=Cpus((1,)))
+    with pytest.raises(DbdynoError, match="not on the processors 1, but on 0"):
+        verified(asked, (), placed.process_id)
+    asked = Placement(numa=NumaPolicy(policy="bind", nodes=(0,)))
+    with pytest.raises(DbdynoError, match="not under --numa bind=0, but"):
+        verified(asked, (), placed.process_id)
+
+
+def test_memory_is_told_by_node(placed: PrivateServer) -> None:
+    assert placed.process_id is not None
+    told = memory_by_node(placed.process_id)
+    assert told.keys() == {"0"}
+    assert 10 << 20 < told["0"] < 1 << 30
+
+
+def test_a_restart_stays_in_its_place(home: Path) -> None:
+    with start_private(POSTGRES, connections=8, placement=ALL) as server:
+        again = server.restarted()
+        assert verified(ALL, again.guard.groups, again.process_id)
+        folders = [Path(group.folder) for group in again.guard.groups]
+        assert all(folder.exists() for folder in folders)
+    assert not any(folder.exists() for folder in folders)
+
+
+def test_groups_go_with_a_dbdyno_that_is_killed(home: Path) -> None:
+    owner = subprocess.Popen(
+        [sys.executable, "-c", OWNER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert owner.stdout is not None
+    folder = Path(owner.stdout.readline().strip())
+    assert folder.name.startswith(f"dbdyno-{owner.pid}-")
+    owner.send_signal(signal.SIGKILL)
+    owner.communicate()
+    deadline = time.monotonic() + 10
+    while folder.exists() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert not folder.exists()
+
+
+def test_groups_that_nobody_removed_are_swept_up() -> None:
+    made = groups.make_groups(0.5, None)
+    folder = Path(made[0].folder)
+    dead = subprocess.Popen(["true"])
+    dead.wait()
+    left = folder.with_name(f"dbdyno-{dead.pid}-0")
+    left.mkdir()
+    further = groups.make_groups(0.5, None)
+    assert not left.exists()
+    assert folder.exists()  # its maker lives
+    groups.remove_groups(made + further)
+    assert not folder.exists()
+
+
+def test_missing_controllers_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(groups, "MOUNTS", tmp_path)
+    with pytest.raises(DbdynoError, match="the cpu controller is not mounted"):
+        groups.make_groups(1.5, None)
+    (tmp_path / "cgroup.controllers").touch()
+    with pytest.raises(DbdynoError, match="no group above this process hands on cpu") as caught:
+        groups.make_groups(1.5, None)
+    assert "systemd-run" in caught.value.hint
+
+
+def test_version_2_is_written_in_its_own_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(groups, "MOUNTS", tmp_path)
+    (tmp_path / "cgroup.controllers").touch()
+    (tmp_path / "cgroup.subtree_control").write_text("cpu memory")
+    (tmp_path / "cgroup.procs").touch()
+    (made,) = groups.make_groups(1.5, 1 << 30)
+    assert made.files == {"cpu.max": "150000 100000", "memory.max": "1073741824"}
+    assert made.home == str(tmp_path)
+    assert Path(made.folder, "cpu.max").read_text() == "150000 100000"
+
+
+def test_the_engine_is_put_where_it_is_asked_for() -> None:
+    command = [sys.executable, "-c", "import os; print(os.sched_getaffinity(0))"]
+    before = os.sched_getaffinity(0)
+    with on_cpus(Cpus((1,))):
+        told = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert told == "{1}\n"
+    assert os.sched_getaffinity(0) == before
+
+
+def test_cores_are_shared_unless_they_are_kept_apart(placed: PrivateServer) -> None:
+    apart = RunOptions(engine_cpus=Cpus((1,)))
+    assert placement_doubts(placed, apart) == []
+    (told,) = placement_doubts(placed, RunOptions())
+    assert told.startswith("the engine and the server share 1 of the ")
+
+
+def test_one_processor_gets_one_thread(placed: PrivateServer) -> None:
+    plan = make_plan(
+        RunOptions(engine_cpus=Cpus((1,))),
+        endpoint=placed.endpoint(),
+        scripts=[],
+        variables={},
+        lua=None,
+        seed=1,
+    )
+    assert plan.threads == 1
