@@ -110,16 +110,16 @@ def _tokens(name: str, value: object, scripts_folder: Path) -> Iterator[str]:
     if name == SCRIPTS and isinstance(value, Mapping):
         for script, about in value.items():
             path = script_path(scripts_folder, script)
-            yield from ("--file", f"{path}@{about.get('weight', 1)}")
+            yield f"--file={path}@{about.get('weight', 1)}"
     elif isinstance(value, bool):
         if value:
             yield flag
     elif isinstance(value, Mapping):
         for key, inner in value.items():
-            yield from (flag, f"{key}={spoken(inner)}")
+            yield f"{flag}={key}={spoken(inner)}"
     else:
         for one in _listed(value):
-            yield from (flag, spoken(one))
+            yield f"{flag}={spoken(one)}"  # in one piece: a value may begin with dashes
 
 
 def _listed(value: object) -> Sequence[object]:
