@@ -122,9 +122,9 @@ def _evidence(found: MetricComparison, runs: str) -> str:
         parts.insert(0, f"{change(found.low)} to {change(found.high)} at 95{THIN_SPACE}%{within}")
     if found.p is not None and found.p_adjusted is not None and found.p < ALPHA:
         among = "" if found.p_adjusted < ALPHA else " with all metrics counted"
-        parts.append(f"p = {_chance(found.p_adjusted)}{among}")
+        parts.append(f"p {_chance(found.p_adjusted)}{among}")
     return ", ".join(parts)
 
 
 def _chance(p: float) -> str:
-    return "less than 0.0001" if p < 1e-4 else f"{p:.2g}"
+    return "< 0.0001" if p < 1e-4 else f"= {p:.2g}"
