@@ -8,10 +8,12 @@ has asked while its session is idle is on the way, in the network or in its own 
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence, Set
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import astuple
 
 from dbdyno.model.frame import Activity
 from dbdyno.model.telemetry import (
@@ -50,8 +52,12 @@ class Look(Struct, frozen=True, kw_only=True):
     locks: Sequence[Locks]
 
 
-class _Seen(NamedTuple):
-    """A session as it is counted: the columns of ``WaitCount`` but the count."""
+class _Seen(Struct, frozen=True, eq=False):
+    """A session as it is counted: the columns of ``WaitCount`` but the count.
+
+    Each is made once, by :func:`_seen_as`, and told from others by what it is and not by what it
+    says: hundreds of sessions are counted by theirs at each look.
+    """
 
     who: str
     statement: int
@@ -59,6 +65,9 @@ class _Seen(NamedTuple):
     state: str
     wait_type: str
     wait_event: str
+
+
+_seen_as = lru_cache(maxsize=10_000)(_Seen)
 
 
 class Joiner:
@@ -74,13 +83,13 @@ class Joiner:
         seen = self._seen(look.sessions, dict(words), ours)
         counts = Counter(seen.values())
         counts.update(
-            _Seen(CLIENT, *_between(word), "", "", "") for pid, word in words if pid not in seen
+            _seen_as(CLIENT, *_between(word), "", "", "") for pid, word in words if pid not in seen
         )
         return Waits(
             at_ns=look.at_ns,
             seconds=look.seconds,
             cost_us=look.cost_us,
-            waits=[WaitCount(*alike, count) for alike, count in counts.items()],
+            waits=[WaitCount(*astuple(alike), count) for alike, count in counts.items()],
             blocking=_block_counts(find_waits(look.locks, self._conflicts), seen),
         )
 
@@ -105,12 +114,12 @@ class Joiner:
         shown = (alike.state, alike.wait_type, alike.wait_event)
         if word is None:
             who = FOREIGN if alike.kind == CLIENT else alike.kind
-            return _Seen(who, NO_STATEMENT, "", *shown)
+            return _seen_as(who, NO_STATEMENT, "", *shown)
         if alike.state == ACTIVE:
             fitting = self._texts.fitting(alike.text)
             if len(fitting) == 1 and word not in fitting:
                 (word,) = fitting
-        return _Seen(CLIENT, *_between(word), *shown)
+        return _seen_as(CLIENT, *_between(word), *shown)
 
 
 def _between(word: int) -> tuple[int, Doing]:
@@ -181,4 +190,4 @@ def _block_count(alike: _Alike, waited: list[float | None], seen: dict[int, _See
 
 
 # A session that came after the sessions were looked at, or a prepared transaction.
-_UNKNOWN = _Seen(FOREIGN, NO_STATEMENT, "", "", "", "")
+_UNKNOWN = _seen_as(FOREIGN, NO_STATEMENT, "", "", "", "")
