@@ -41,6 +41,7 @@ from dbdyno.answers.grouping import (
     title_of,
 )
 from dbdyno.answers.measuring import series_over
+from dbdyno.explain.words import amount
 from dbdyno.words import NOTHING, milliseconds, percent
 
 ALPHA = 0.05
@@ -153,8 +154,8 @@ def _lack(effect: Effect | None) -> str:
     needed = more_repeats(wanted, effect.spread, blocks, ALPHA)
     most = "or more" if needed.high is None else f"to {needed.high}"
     return (
-        f"About {needed.more} more repeats ({needed.low} {most}) would be needed to find "
-        f"{percent(needed.finds)} four times in five."
+        f"About {amount(needed.more, 'more repeat', 'more repeats')} ({needed.low} {most}) would "
+        f"be needed to find {percent(needed.finds)} four times in five."
     )
 
 

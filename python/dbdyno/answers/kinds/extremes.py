@@ -71,7 +71,7 @@ def _table(trials: Trials, among: Sequence[Trial]) -> TableOf:
             "average",
             "minimum",
             "maximum",
-            "minimum / average",
+            "min / avg",
         ),
         rows=[(*point_cells(point, factors), *_cells(of)) for point, of in by_point(among).items()],
         numeric=frozenset(range(len(factors), len(factors) + 5)),

@@ -10,13 +10,11 @@ from typing import Any, TypeAlias
 
 from msgspec import Struct
 
-from dbdyno.analysis.readings import total
 from dbdyno.answers.answer import Answer, Answered, Claim, TableOf, Trial, Trials
 from dbdyno.answers.grouping import by_point, chosen, point_cells, titles_of, varied
+from dbdyno.answers.hot import counted
 from dbdyno.model.telemetry import ServerFacts
 from dbdyno.words import NOTHING, count, percent, size
-
-TABLES = "pg_stat_user_tables"
 
 Levels: TypeAlias = tuple[tuple[str, str], ...]
 
@@ -59,13 +57,10 @@ def _label(trials: Trials, point: Levels, factors: Sequence[str]) -> str:
 
 
 def _added_up(among: Sequence[Trial]) -> _Updates:
-    def counted(name: str) -> float:
-        return sum(total(trial.case.recording, TABLES, name) or 0.0 for trial in among)
-
     return _Updates(
-        updates=counted("n_tup_upd"),
-        hot=counted("n_tup_hot_upd"),
-        autovacuums=counted("autovacuum_count"),
+        updates=counted(among, "n_tup_upd"),
+        hot=counted(among, "n_tup_hot_upd"),
+        autovacuums=counted(among, "autovacuum_count"),
         heap=_sizes(among, _heap_bytes),
         indexes=_sizes(among, _index_bytes),
     )

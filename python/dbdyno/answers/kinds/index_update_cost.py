@@ -6,19 +6,18 @@ of HOT updates says why. The two loads may write columns of different widths, so
 mislead: the number of log records counts index entries.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
-from dbdyno.analysis.readings import total
-from dbdyno.answers.answer import Answer, Answered, Claim, TableOf, Trial, Trials
-from dbdyno.answers.grouping import by_level, chosen, compared, mean_of, pairs, times_of
+from dbdyno.answers.answer import Answer, Answered, Claim, TableOf, Trials
+from dbdyno.answers.grouping import by_level, chosen, compared, pairs, times_of
+from dbdyno.answers.hot import hot_share
 from dbdyno.model.comparison import MetricComparison
 from dbdyno.words import NOTHING, percent, significant
 
 TELLING = ("wal_records", "buffers_hit", "throughput_tps")
 METRICS = ("wal_records", "buffers_hit", "wal_bytes", "server_cpu_us", "throughput_tps")
 MOST = 0.5
-TABLES = "pg_stat_user_tables"
 
 
 def answer(trials: Trials, options: Mapping[str, Any]) -> Answered:
@@ -30,23 +29,11 @@ def answer(trials: Trials, options: Mapping[str, Any]) -> Answered:
         found = compared(both, METRICS) if both else {}
         if found:
             plain, indexed = ([pair[side] for pair in both] for side in (0, 1))
-            claims.append(_claim(engine, found, _hot_share(plain), _hot_share(indexed)))
+            claims.append(_claim(engine, found, hot_share(plain), hot_share(indexed)))
             tables.append(_table(engine, found, options))
     if not claims:
         return Answered(claims=[], missing="no engine ran both loads in one block")
     return Answered(claims=claims, shown=tables)
-
-
-def _hot_share(among: Sequence[Trial]) -> float | None:
-    """Of all updates; None where the server has no such thing."""
-
-    def share(trial: Trial) -> float | None:
-        updates, hot = (
-            total(trial.case.recording, TABLES, name) for name in ("n_tup_upd", "n_tup_hot_upd")
-        )
-        return hot / updates if updates and hot is not None else None
-
-    return mean_of(among, share)
 
 
 def _claim(

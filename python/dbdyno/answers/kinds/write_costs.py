@@ -20,6 +20,7 @@ from dbdyno.answers.grouping import (
     titles_of,
     varied,
 )
+from dbdyno.answers.hot import hot_share
 from dbdyno.words import NOTHING, percent, significant, size
 
 PAGE_BYTES = {"postgresql": 8192, "mysql": 16384}
@@ -108,19 +109,19 @@ def _table(trials: Trials, among: Sequence[Trial]) -> TableOf:
         title="What a changed row makes the server write",
         columns=(
             *titles_of(trials, factors), "rows", "log", "log a row", "images in it",
-            "pages a row", "together", "times the row",
+            "pages a row", "together", "times the row", "HOT",
         ),
         rows=[(*point_cells(point, factors), *_cells(of)) for point, of in by_point(among).items()],
-        numeric=frozenset(range(len(factors), len(factors) + 7)),
+        numeric=frozenset(range(len(factors), len(factors) + 8)),
         note="Rows and log are of a transaction. Means over runs. Pages that were still dirty at "
-        "the end are not counted.",
+        "the end are not counted. HOT: the share of updates that touched no index.",
     )  # fmt: skip
 
 
 def _cells(among: Sequence[Trial]) -> tuple[str, ...]:
     rows, log = mean_of(among, _rows), mean_of(among, cost_of("wal_bytes"))
     images = mean_of(among, cost_of("wal_full_page_bytes"))
-    times = mean_of(among, _amplification)
+    times, hot = mean_of(among, _amplification), hot_share(among)
     return (
         NOTHING if rows is None else significant(rows),
         NOTHING if log is None else size(log),
@@ -129,6 +130,7 @@ def _cells(among: Sequence[Trial]) -> tuple[str, ...]:
         _size(among, _pages),
         _size(among, _all),
         NOTHING if times is None else significant(times),
+        NOTHING if hot is None else percent(hot),
     )
 
 

@@ -1,0 +1,23 @@
+"""Updates that touched no index (heap-only tuples), as PostgreSQL counts them by table.
+
+Counts alone: what prevents them in a single run is for the rules of ``explain`` to say.
+"""
+
+from collections.abc import Iterable
+
+from dbdyno.analysis.readings import total
+from dbdyno.answers.answer import Trial
+
+TABLES = "pg_stat_user_tables"
+
+
+def counted(among: Iterable[Trial], name: str) -> float:
+    """A counter of all tables over the measured parts of all these runs."""
+    return sum(total(trial.case.recording, TABLES, name) or 0.0 for trial in among)
+
+
+def hot_share(among: Iterable[Trial]) -> float | None:
+    """Of all updates; None where none was counted, as on servers that have no such thing."""
+    runs = list(among)
+    updates = counted(runs, "n_tup_upd")
+    return counted(runs, "n_tup_hot_upd") / updates if updates else None
