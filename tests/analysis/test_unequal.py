@@ -12,6 +12,14 @@ from tests.analysis.records import record
 DURABLE = {"fsync": "on", "synchronous_commit": "on"}
 SCRIPT = {"name": "one", "weight": 1, "text": "select 1;\n" * 20}
 
+PLAN = {
+    "clients": 8,
+    "arrivals": {"closed": {"think": {"law": "constant", "mean_ns": 0}}},
+    "stages": [{"duration_ns": 10**10, "clients": None, "rate_tps": None}],
+    "variables": {"scale": 1},
+    "scripts": [SCRIPT],
+}
+
 
 class Conditions(Struct):
     record: Any
@@ -24,7 +32,7 @@ def conditions(*, plan=None, host=None, server=None, size=100, settings=(), **de
     known = {"product": "postgres", "version": "15.1", "promise": "full", "durability": DURABLE}
     return Conditions(
         record=replace(record(100), server={**known, **described}),
-        plan={"clients": 8, "variables": {"scale": 1}, "scripts": [SCRIPT], **(plan or {})},
+        plan={**PLAN, **(plan or {})},
         server={
             "settings": [{"name": n, "value": v, "unit": ""} for n, v in settings],
             "database_bytes": size,
@@ -65,6 +73,11 @@ def test_the_same_conditions_differ_in_nothing():
             {"plan": {"clients": 16}},
             "Another load: the number of clients is 8 in before, 16 in after",
         ),
+        (
+            {"plan": {"arrivals": {"open": {"law": "poisson"}}}},
+            "Another load: the loop is closed, thinking for 0 s (constant) in before, "
+            "open, poisson in after",
+        ),
         ({"plan": {"variables": {"scale": 2}}}, "Other data: scale is 1 in before, 2 in after"),
         (
             {"size": 10_000},
@@ -78,6 +91,15 @@ def test_the_same_conditions_differ_in_nothing():
 )
 def test_each_condition_is_named(other, said):
     assert unequal([conditions()], [conditions(**other)]) == [said]
+
+
+def test_a_run_that_counts_transactions_has_no_length():
+    counting = {"stages": [{"duration_ns": None, "clients": None, "rate_tps": None}]}
+    other = conditions(plan={**counting, "transactions_per_client": 100})
+    assert unequal([conditions()], [other]) == [
+        "Another load: the measured time in seconds is 10.0 in before, not set in after",
+        "Another load: the number of transactions per client is not set in before, 100 in after",
+    ]
 
 
 def test_durability_stands_before_all_else():

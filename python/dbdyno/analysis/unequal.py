@@ -157,11 +157,13 @@ def _load(run: Conditions) -> Facts:
     told = {
         "the number of clients": plan.get("clients"),
         "the number of threads": plan.get("threads"),
-        "the law of arrivals": plan.get("arrivals"),
-        "the measured time in seconds": [stage["duration_ns"] / 1e9 for stage in stages],
+        "the loop": _loop(plan.get("arrivals", {})),
+        "the measured time in seconds": [_seconds(stage["duration_ns"]) for stage in stages],
+        "the number of transactions per client": plan.get("transactions_per_client"),
         "the number of clients of each stage": [stage["clients"] for stage in stages],
         "the rate": [stage["rate_tps"] for stage in stages],
-        "the warm-up in seconds": plan.get("warmup_ns", 0) / 1e9,
+        "the warm-up in seconds": _seconds(plan.get("warmup_ns")),
+        "the latency limit in seconds": _seconds(plan.get("latency_limit_ns")),
         "connecting anew for each transaction": plan.get("reconnect_each_transaction"),
     }
     return {name: _plain(value) for name, value in told.items() if _is_told(value)}
@@ -174,6 +176,20 @@ def _data(run: Conditions) -> Facts:
 def _placement(run: Conditions) -> Facts:
     told = run.server.get("placement") or {}
     return {name: _plain(value) for name, value in told.items() if value is not None}
+
+
+def _seconds(nanoseconds: int | None) -> float | None:
+    return None if nanoseconds is None else nanoseconds / 1e9
+
+
+def _loop(arrivals: Mapping[str, Any]) -> str | None:
+    """``closed, thinking for 0.01 s (constant)`` or ``open, poisson``."""
+    if "open" in arrivals:
+        return f"open, {arrivals['open']['law']}"
+    if "closed" in arrivals:
+        think = arrivals["closed"]["think"]
+        return f"closed, thinking for {think['mean_ns'] / 1e9:g} s ({think['law']})"
+    return None
 
 
 def _is_told(value: Any) -> bool:
