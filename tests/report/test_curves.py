@@ -1,0 +1,106 @@
+"""Static charts: what is drawn, where, and what the table beside them says."""
+
+import re
+
+import pytest
+
+from dbdyno.answers.answer import (
+    BarOf,
+    CurveOf,
+    CurveSeries,
+    PartsOf,
+    ScatterOf,
+    SpanOf,
+)
+from dbdyno.report.curves import colour_of, curve_figure
+from dbdyno.report.parts import parts_figure
+from dbdyno.report.plot import level_ticks, scale_of, set_apart
+from dbdyno.report.scatter import scatter_figure
+
+LINE = CurveSeries(
+    label="measured", x=[1, 10, 100], y=[10, 100, 50], low=[9, 90, 40], high=[11, 110, 60]
+)
+LAW = CurveSeries(label="law", x=[1, 100], y=[10, 60], fitted=True)
+
+
+def curve(*series, **changes):
+    known = {"title": "T", "summary": "S.", "x_title": "clients", "y_title": "TPS"}
+    return CurveOf(series=series, **(known | changes))
+
+
+def svg(figure, place=0):
+    return str(figure.svg[place])
+
+
+def test_each_measured_point_has_a_dot_and_its_interval():
+    drawn = svg(curve_figure(curve(LINE, LAW), "f"))
+    assert drawn.count("<circle") == 3
+    assert drawn.count('class="interval blue"') == 9  # a stem and two caps each
+    assert drawn.count('class="curve dashed blue"') == 1
+
+
+def test_a_fitted_line_has_the_colour_of_the_points_before_it():
+    other = CurveSeries(label="other", x=[1], y=[1])
+    one = curve(LINE, LAW, other)
+    assert [colour_of(one, series) for series in one.series] == ["blue", "blue", "amber"]
+
+
+def test_the_table_has_what_was_measured_alone():
+    table = curve_figure(curve(LINE, LAW), "f").table
+    assert table.columns == ("clients", "measured", "measured, 95 % interval")
+    assert table.rows[0] == ("1", "10", "9 to 11")
+
+
+def test_a_log_axis_places_equal_ratios_equally_far():
+    drawn = svg(curve_figure(curve(LINE, x_axis="log"), "f"))
+    places = [float(x) for x in re.findall(r'<circle cx="([\d.]+)"', drawn)]
+    assert places[1] - places[0] == pytest.approx(places[2] - places[1], abs=0.2)
+
+
+def test_a_mark_says_its_words():
+    assert "knee 14" in svg(curve_figure(curve(LINE, marks=[(14, "knee 14")]), "f"))
+
+
+def test_a_narrow_page_names_its_lines_below():
+    wide, narrow = (svg(curve_figure(curve(LINE, LAW), "f"), place) for place in (0, 1))
+    heights = [float(re.search(r'height="(\d+)"', one)[1]) for one in (wide, narrow)]
+    assert "measured" in narrow
+    assert heights == [320, 310]  # two lines of names
+
+
+def test_few_levels_are_the_ticks_and_those_too_close_are_left_out():
+    scale = scale_of([1, 500], 0, 300, is_log=True)
+    assert level_ticks([1, 4, 5, 20, 100, 500], scale, is_log=True) == [1, 4, 20, 100, 500]
+
+
+def test_names_are_set_apart_and_stay_above_the_axis():
+    places = set_apart([100, 98, 99, 20], 15, 110)
+    assert places == [110, 80, 95, 20]
+
+
+def test_parts_are_as_long_as_their_shares():
+    parts = PartsOf(
+        title="T",
+        summary="S",
+        kinds=("a", "b"),
+        bars=[BarOf(label="1", parts=[3, 1], words="4 ms")],
+    )
+    figure = parts_figure(parts, "f")
+    widths = [float(one) for one in re.findall(r'width="([\d.]+)" height="20.0"', svg(figure))]
+    assert (widths[0] + 1) / (widths[1] + 1) == pytest.approx(3, rel=0.01)
+    assert figure.table.rows[0][1:3] == ("75\u202f%", "25\u202f%")
+
+
+def test_a_scatter_has_a_dot_an_interval_and_a_band_an_event():
+    scatter = ScatterOf(
+        title="T",
+        summary="S",
+        y_title="TPS",
+        series=[CurveSeries(label="run", x=[0, 1, 2, 3], y=[10, 11, 2, 10])],
+        spans=[SpanOf(kind="checkpoint", begin_s=1.5, end_s=2.5)],
+    )
+    figure = scatter_figure(scatter, "f")
+    assert svg(figure).count("<circle") == 4
+    assert svg(figure).count('class="band"') == 1
+    assert figure.table.rows == [("checkpoint", "1.5\u202fs", "2.5\u202fs")]
+    assert figure.key == [("--muted", "checkpoint")]

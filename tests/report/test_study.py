@@ -1,0 +1,196 @@
+"""A study's report: what stands at the top, what stands in it, and that it harms nobody."""
+
+import json
+import re
+from html import unescape
+
+import msgspec
+import pytest
+
+from dbdyno.answers.answering import answered
+from dbdyno.model.study import Published, Question, Turn, TurnResult
+from dbdyno.report.study import render_study_html
+from dbdyno.report.study_object import study_object
+from dbdyno.report.study_text import render_study_text
+from dbdyno.words import THIN_SPACE
+from tests.answers import made
+from tests.report.conftest import HOSTILE
+
+PUBLISHED = Published(
+    title="On another machine",
+    source="somebody, 2015",
+    columns=("clients", "TPS"),
+    rows=(("1", "793"), ("4", "1 460"), ("20", "1500"), ("4, other order", "233")),
+    found=("More clients do not help.",),
+)
+
+
+def study(noise=0.01, **changes):
+    spec = made.spec(
+        made.factor("clients", 1, 4, 20),
+        made.factor("order", "as-written", "other"),
+        repeats=3,
+        contrasts=(made.contrast("order", "as-written", "other"),),
+        answers=(
+            Question(answer="contrasts", options={"title": "What the order changes"}),
+            Question(answer="curve", options={"over": "clients", "by": "order"}),
+            Question(answer="table"),
+        ),
+        published=(PUBLISHED,),
+    )
+    return made.study(
+        msgspec.structs.replace(spec, **changes),
+        lambda levels: 1000.0 * (0.5 if levels["order"] == "other" else 1.0),
+        noise=noise,
+    )
+
+
+def page_of(trials):
+    return unescape(render_study_html(trials, answered(trials))).replace(THIN_SPACE, " ")
+
+
+def text_of(trials):
+    return render_study_text(trials, answered(trials))
+
+
+def with_failed_turn(trials):
+    failed = TurnResult(
+        turn=Turn(number=99, block=1, point="clients=4,order=other", seed=1),
+        status="failed",
+        error={"code": "x", "message": "the server did not start", "hint": "look at its log"},
+    )
+    record = trials.study
+    return msgspec.structs.replace(
+        trials,
+        study=msgspec.structs.replace(
+            record, results=[*record.results, failed], turns=[*record.turns, failed.turn]
+        ),
+    )
+
+
+def test_the_page_opens_with_question_answer_and_doubt():
+    page = page_of(study())
+    places = [page.index(words) for words in ("Does it matter?", "Told by the data", "worse at")]
+    places += [page.index("Size tiny:"), page.index("What the order changes</h2>")]
+    places += [page.index("As published, beside ours"), page.index("How it was made")]
+    assert places == sorted(places)
+
+
+def test_the_verdict_is_said_once():
+    assert page_of(study()).count("throughput is worse at clients 1, 4, 20") == 1
+    assert " ".join(text_of(study()).split()).count("throughput is worse at clients") == 1
+
+
+def test_what_the_data_does_not_decide_is_not_called_told():
+    trials = study(noise=0.8)
+    assert "Not decided by the data" in page_of(trials)
+    assert text_of(trials).splitlines()[4].startswith("Not decided by the data: ")
+
+
+def test_turns_that_failed_stand_with_their_reasons():
+    trials = with_failed_turn(study())
+    page = page_of(trials)
+    assert "1 turn does not count" in page
+    assert "the server did not start look at its log" in page
+    assert "Turn 99 (clients=4,order=other) failed: the server did not start" in text_of(trials)
+
+
+def test_each_run_stands_with_its_id_and_its_command():
+    page = page_of(study())
+    assert len(re.findall(r"run-\d+</td>", page)) == 18
+    assert "dbdyno run tpcb --seed 1" in page
+
+
+def test_time_is_told_by_what_it_went_to():
+    page = page_of(study())
+    assert "2 min 24 s (87 %)" in page  # 18 turns of 8 s
+    assert "3.6 s (2.17 %)" in page
+
+
+def test_what_others_published_is_drawn_as_shape_where_both_were_measured():
+    trials = study(answers=(Question(answer="table"),))
+    assert 'id="published-1-1"' not in page_of(trials)  # ours has other columns
+    spec = made.spec(
+        made.factor("clients", 1, 4, 10),
+        answers=(Question(answer="table"),),
+        published=(PUBLISHED,),
+    )
+    shown = made.study(spec, lambda levels: 500.0 * int(levels["clients"]), noise=0)
+    ((question, answer),) = answered(shown)
+    same = msgspec.structs.replace(
+        answer.shown[0],
+        columns=PUBLISHED.columns,
+        rows=[(row[0], row[2]) for row in answer.shown[0].rows],
+    )
+    answers = [(question, msgspec.structs.replace(answer, shown=[same]))]
+    page = unescape(render_study_html(shown, answers))
+    figure = page[page.index('id="published-1-1"') :]
+    assert "Theirs is largest at 4 clients, ours at 4" in figure
+    # At 1 client: 793 of 1460, and 500 of 2000. What one side lacks (10, 20) is in neither.
+    data = figure[: figure.index("</table>")]
+    assert re.findall(r"<td[^>]*>(0\.\d+|1)</td>", data)[:3] == ["1", "0.25", "0.543"]
+    assert ">10</td>" not in data
+
+
+def test_text_fits_a_terminal_but_for_tables():
+    lines = [line for line in text_of(study()).splitlines() if "  " not in line.strip()]
+    assert max(map(len, lines)) <= 100
+
+
+def test_the_object_has_what_programs_read():
+    trials = with_failed_turn(study())
+    found = json.loads(msgspec.json.encode(study_object(trials, answered(trials))))
+    assert found["told"] is True
+    assert found["study"]["turns_done"] == 18
+    assert {point["key"] for point in found["points"]} == {
+        f"clients={clients},order={order}"
+        for clients in (1, 4, 20)
+        for order in ("as-written", "other")
+    }
+    throughput = found["points"][0]["metrics"]["throughput_tps"]
+    assert throughput["runs"] == 3
+    assert throughput["low"] < throughput["mean"] < throughput["high"]
+    assert [one["metrics"][0]["verdict"] for one in found["comparisons"]] == ["worse"] * 3
+    assert [one["answer"] for one in found["answers"]] == ["contrasts", "curve", "table"]
+    assert [one["kind"] for one in found["answers"][1]["shown"]] == ["curve"]
+    failed = [turn for point in found["points"] for turn in point["turns"] if turn["error"]]
+    assert failed[0]["error"]["message"] == "the server did not start"
+
+
+def test_nothing_that_came_from_outside_is_markup():
+    spec = made.spec(
+        made.factor("clients", 1, 4, title=HOSTILE),
+        title=HOSTILE,
+        question=HOSTILE,
+        contrasts=(made.contrast("clients", "1", "4"),),
+        published=(
+            Published(title=HOSTILE, source=HOSTILE, columns=(HOSTILE,), rows=((HOSTILE,),)),
+        ),
+        answers=(
+            Question(answer="contrasts", options={"title": HOSTILE}),
+            Question(answer="curve", options={"over": "clients"}),
+        ),
+    )
+    trials = made.study(spec, lambda _levels: 1000.0)
+    page = render_study_html(trials, answered(trials))
+    assert "<img" not in page
+    assert "<script" not in page
+
+
+@pytest.mark.parametrize("width", [1280, 400])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_page_in_a_browser(browser, axe, tmp_path, width, scheme):
+    path = tmp_path / "study.html"
+    trials = with_failed_turn(study())
+    path.write_text(render_study_html(trials, answered(trials)), encoding="utf-8")
+    context = browser.new_context(
+        viewport={"width": width, "height": 900}, color_scheme=scheme, offline=True, bypass_csp=True
+    )
+    page = context.new_page()
+    page.goto(path.as_uri())
+    page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")
+    assert page.evaluate("document.documentElement.scrollWidth") == width
+    page.evaluate(axe)
+    violations = page.evaluate("axe.run().then((found) => found.violations)")
+    context.close()
+    assert [(one["id"], one["nodes"][0]["html"]) for one in violations] == []
