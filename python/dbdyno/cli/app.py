@@ -42,6 +42,7 @@ COMMANDS = {
     "report": "Write a run's report as one HTML page, or as text.",
     "explain": "Say what limited a run, with the evidence.",
     "server": "Private servers that keep running between commands.",
+    "data": "List prepared data that is kept for later servers, or remove some.",
     "doctor": "Look for what stands in the way of good numbers on this machine.",
 }
 

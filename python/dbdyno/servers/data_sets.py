@@ -120,7 +120,7 @@ def in_use(data: DataSet) -> Iterator[None]:
     except FileNotFoundError as error:
         if data.folder.exists():
             raise
-        raise _unknown(data.key) from error
+        raise unknown_data_set(data.key) from error
 
 
 def remove_data_set(key: str) -> int:
@@ -128,7 +128,7 @@ def remove_data_set(key: str) -> int:
     with _changing(home_folder(USE)):
         data = find_data_set(key)
         if data is None:
-            raise _unknown(key)
+            raise unknown_data_set(key)
         _remove(data.folder)
     return data.bytes
 
@@ -269,9 +269,11 @@ def _checked(key: str) -> str:
     raise DbdynoError("bad_name", f"{key!r} cannot name a data set", "letters, digits, . _ = + -")
 
 
-def _unknown(key: str) -> DbdynoError:
+def unknown_data_set(key: str) -> DbdynoError:
+    """The error for a key that no set has."""
     keys = ", ".join(data.key for data in list_data_sets()) or "none"
-    return DbdynoError("unknown_data_set", f"no data set is named {key!r}; there are: {keys}", "")
+    message = f"no data set is named {key!r}; there are: {keys}"
+    return DbdynoError("unknown_data_set", message, "dbdyno data list")
 
 
 def _mismatch(data: DataSet, server: str) -> DbdynoError:

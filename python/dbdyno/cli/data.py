@@ -1,0 +1,112 @@
+"""``dbdyno data``: prepared data that studies keep for their servers; shown, and removed."""
+
+from typing import Annotated
+
+from cyclopts import Parameter
+from rich.table import Table
+
+from dbdyno.cli.app import command
+from dbdyno.cli.output import (
+    Exit,
+    Json,
+    print_aside,
+    print_json,
+    print_result,
+    print_table,
+)
+from dbdyno.errors import DbdynoError
+from dbdyno.run.grammar import span_ns
+from dbdyno.run.options import SECOND_NS, parsed
+from dbdyno.servers import data_sets
+from dbdyno.servers.data_sets import DataSet
+
+app = command(
+    "data",
+    "dbdyno data list                  what is kept, and how much room it takes",
+    "dbdyno data prune --older 30d     remove what no server has used for a month",
+    "dbdyno data prune KEY             remove one",
+    "dbdyno data prune                 remove all that is not in use",
+)
+app.help = "Prepared data that is kept for later servers, each of which gets a copy."
+
+Age = Annotated[
+    int | None, Parameter(converter=parsed(lambda text: span_ns(text, "d")), metavar="TIME")
+]
+
+
+@app.command(name="list")
+def list_(*, json: Json = False) -> int:
+    """List the data sets that are kept."""
+    found = data_sets.list_data_sets()
+    if json:
+        print_json({"data_sets": found})
+    elif not found:
+        print_aside("No data sets. A study keeps those that it prepares.")
+    else:
+        print_table(_table(found))
+        print_aside(f"{_size(sum(data.bytes for data in found))} in all")
+    return Exit.OK
+
+
+@app.command
+def prune(*keys: str, older: Age = None, json: Json = False) -> int:
+    """Remove data sets that are not in use; a study that needs one prepares it again.
+
+    Parameters
+    ----------
+    keys
+        Which ones; all when none is named.
+    older
+        Only those that no server has used for so long: 30d, 12h; a bare number is in days.
+    """
+    # All are found before the first is removed: a slip of the pen removes nothing.
+    chosen = [_found(key) for key in dict.fromkeys(keys)] or data_sets.list_data_sets()
+    if older is not None:
+        chosen = [data for data in chosen if data_sets.is_unused_for(data, older / SECOND_NS)]
+    removed, kept = _removed(chosen)
+    if json:
+        print_json({"removed": removed, "in_use": kept})
+        return Exit.OK
+    for data in kept:
+        print_aside(f"kept {data.key}: it is being used")
+    freed = _size(sum(data.bytes for data in removed))
+    what = "1 data set" if len(removed) == 1 else f"{len(removed)} data sets"
+    print_result(f"removed {what}, {freed}")
+    return Exit.OK
+
+
+def _removed(chosen: list[DataSet]) -> tuple[list[DataSet], list[DataSet]]:
+    """Those that were removed, and those that somebody uses."""
+    removed, kept = [], []
+    for data in chosen:
+        try:
+            data_sets.remove_data_set(data.key)
+            removed.append(data)
+        except DbdynoError as error:
+            if error.code != "data_set_in_use":
+                raise
+            kept.append(data)
+    return removed, kept
+
+
+def _found(key: str) -> DataSet:
+    data = data_sets.find_data_set(key)
+    if data is None:
+        raise data_sets.unknown_data_set(key)
+    return data
+
+
+def _table(found: list[DataSet]) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for heading in ("data set", "workload", "server", "made", "used"):
+        table.add_column(heading, no_wrap=True)
+    table.add_column("size", justify="right", no_wrap=True)
+    for data in found:
+        server = f"{data.product} {data.version}"
+        size = _size(data.bytes)
+        table.add_row(data.key, data.about.workload, server, data.made_at, data.used_at, size)
+    return table
+
+
+def _size(count: int) -> str:
+    return f"{count / 1e9:.2f} GB" if count >= 1e9 else f"{count / 1e6:.1f} MB"

@@ -1,0 +1,55 @@
+"""Whether a private server can be put where a user wants it: memory policy and control groups."""
+
+import ctypes
+import os
+from pathlib import Path
+
+from dbdyno.errors import DbdynoError
+from dbdyno.host import files
+from dbdyno.host.doctor import Finding, Probe
+from dbdyno.servers.groups import make_groups, remove_groups
+from dbdyno.servers.guard import SET_MEMPOLICY
+
+DEFAULT_POLICY = 0
+CORES_TRIED = 1.0
+
+
+def look(root: Path) -> Finding:
+    """Asks the kernel for the policy that holds already, and makes a group for a moment."""
+    missing = [*_without_policy(root), *_without_groups()]
+    if not missing:
+        return Finding(level="ok", found="--numa, --server-cores and --server-memory work here")
+    return Finding(
+        level="note",
+        found="; ".join(missing),
+        mend="A container needs CAP_SYS_NICE for memory policies; control groups must be "
+        "writable: systemd-run --user --scope -p Delegate=yes dbdyno …",
+    )
+
+
+def _without_policy(root: Path) -> list[str]:
+    if files.text(root / "proc/self/numa_maps") is None:
+        return ["no --numa: this kernel knows no memory policies"]
+    number = SET_MEMPOLICY.get(os.uname().machine)
+    if number is None:
+        return [f"no --numa: it is not known how to ask on {os.uname().machine}"]
+    call = ctypes.CDLL(None, use_errno=True).syscall
+    if call(number, DEFAULT_POLICY, None, 0) != 0:
+        return [f"no --numa: {os.strerror(ctypes.get_errno())}"]
+    return []
+
+
+def _without_groups() -> list[str]:
+    try:
+        remove_groups(make_groups(CORES_TRIED, 1 << 40))
+    except DbdynoError as error:
+        return [f"no --server-cores and --server-memory: {error.message}"]
+    return []
+
+
+PROBE = Probe(
+    title="placement",
+    meaning="Where a server's memory and processes lie makes runs differ; a study of placement "
+    "needs to be able to say where.",
+    look=look,
+)
