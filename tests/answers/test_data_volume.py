@@ -5,7 +5,7 @@ import pytest
 
 from dbdyno.answers.registry import all_answers
 from dbdyno.model.study import DataLoad
-from tests.answers.costed import facts
+from tests.answers.costed import costed, facts
 from tests.answers.made import factor, spec, study
 from tests.support.recordings import MadeRun
 
@@ -49,6 +49,16 @@ def test_noise_is_not_taken_for_a_fall():
     assert not verdict.told
     assert "cannot be told from none" in verdict.sentence
     assert "more pairs" in verdict.doubt
+
+
+def test_processor_time_tells_where_throughput_cannot():
+    trials = costed(
+        of_sizes(lambda _: 5e4, noise=0.5), lambda at: {"server_cpu_us": 10 * len(at["rows"])}
+    )
+    verdict, processor = answered("size-effect", trials, by="operation").claims
+    assert not verdict.told
+    assert processor.told
+    assert "server CPU a transaction +" in processor.sentence
 
 
 def test_points_and_the_line_through_them_are_drawn_over_a_log_axis():

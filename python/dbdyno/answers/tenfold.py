@@ -1,0 +1,101 @@
+"""What ten times the rows do to one number of one kind of load: a factor, its interval, words.
+
+The line through the sizes is ``analysis/volume.py``'s. Where it cannot tell a change from none,
+the smallest size is compared with the largest, which says how many repeats would tell.
+"""
+
+from collections.abc import Callable, Sequence
+
+from msgspec import Struct
+
+from dbdyno.analysis.ranged import Ranged
+from dbdyno.analysis.verdicts import change
+from dbdyno.analysis.volume import VolumeCurve, volume_curve
+from dbdyno.answers.answer import Trial
+from dbdyno.answers.grouping import compared, over_runs, pairs
+from dbdyno.answers.growing import measured, rows_of, rows_words
+from dbdyno.answers.measuring import metric_of
+from dbdyno.words import NOTHING, percent
+
+SAME = 0.03
+"""A change of a decade that matters to nobody."""
+
+
+class Measure(Struct, frozen=True):
+    """A metric by its id, what it is called in a sentence, and words for its values."""
+
+    metric: str
+    noun: str
+    unit: str
+    words: Callable[[float], str]
+
+
+class Tenfold(Struct, frozen=True):
+    """One kind of load under tables of several sizes."""
+
+    label: str
+    among: Sequence[Trial]
+    over: str
+    measure: Measure
+    curve: VolumeCurve
+
+    @property
+    def factor(self) -> Ranged:
+        """By which a tenfold of the rows changes the number."""
+        return self.curve.per_decade
+
+    @property
+    def is_same(self) -> bool:
+        """Whether a change that matters is ruled out."""
+        low, high = self.factor.low, self.factor.high
+        return low is not None and high is not None and max(1 - low, high - 1) < SAME
+
+    @property
+    def is_told(self) -> bool:
+        """Whether it changes, or is known to stay the same."""
+        low, high = self.factor.low, self.factor.high
+        if low is None or high is None:
+            return False
+        return self.is_same or not low <= 1 <= high
+
+    @property
+    def words(self) -> str:
+        """The sentence about it."""
+        return f"{self.label}: {self._change()}, from {self._ends()}."
+
+    def between_ends(self) -> str:
+        """The smallest against the largest size, with what it would take to tell them apart."""
+        least, most = (self._at(rows)[0].point[self.over] for rows in self._extremes)
+        both = pairs(self.among, self.over, least, most)
+        found = compared(both, (self.measure.metric,)) if both else {}
+        told = found[self.measure.metric].words if found else "no block has both."
+        return f"{self.label} between the ends: {told}"
+
+    @property
+    def _extremes(self) -> tuple[float, float]:
+        return self.curve.rows_min, self.curve.rows_max
+
+    def _change(self) -> str:
+        low, high = self.factor.low, self.factor.high
+        interval = f" (95 %: {change(low)} to {change(high)})" if low and high else ""
+        noun, each = self.measure.noun, "with each tenfold of the rows"
+        if self.is_same:
+            return f"{noun} stays within ±{percent(SAME)} {each}{interval}"
+        told = f"{noun} {change(self.factor.value)} {each}{interval}"
+        return told if self.is_told else f"{told}, which cannot be told from none"
+
+    def _ends(self) -> str:
+        means = [over_runs(self._at(at), metric_of(self.measure.metric)) for at in self._extremes]
+        values = " to ".join(self.measure.words(mean.value) if mean else NOTHING for mean in means)
+        rows = " to ".join(rows_words(at) for at in self._extremes)
+        return f"{rows} rows {values} {self.measure.unit}"
+
+    def _at(self, rows: float) -> list[Trial]:
+        return [trial for trial in self.among if rows_of(trial, self.over) == rows]
+
+
+def tenfold(label: str, among: Sequence[Trial], over: str, measure: Measure) -> Tenfold | None:
+    """None where the number was not measured at two sizes."""
+    points = measured(among, over, metric_of(measure.metric))
+    curve = volume_curve(points) if points else None
+    return Tenfold(label, among, over, measure, curve) if curve else None
