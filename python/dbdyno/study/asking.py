@@ -17,6 +17,7 @@ from dbdyno.run.command_line import command_of, words_of
 from dbdyno.run.drafting import draft
 from dbdyno.run.grammar import WeightedName
 from dbdyno.run.options import SECOND_NS, RunOptions
+from dbdyno.run.placing import refuse_missing_engine_cpus
 from dbdyno.run.plan import DURATION_DEFAULT_NS, client_count, refuse_contradictions
 from dbdyno.run.refusals import refuse_problems, refuse_unknown_mode
 from dbdyno.run.target import is_passing, protocol_of, spec_of
@@ -106,6 +107,7 @@ def ask(point: Point, scripts_folder: Path) -> Asked:
     with of_point(point.key):
         options = options_from(point.words, scripts_folder)
         refuse_contradictions(options)
+        refuse_missing_engine_cpus(options)
         items = items_from(point.words)
         return Asked(point, tuple(items), options, find_work(items, options.script_files, options))
 

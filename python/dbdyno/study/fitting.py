@@ -81,7 +81,8 @@ def over_memory(
     """A server's cache and its sessions must fit into the memory."""
     cache = next((s for s in settings if s.name in CACHE_SETTINGS), None)
     cache_bytes = size_bytes(cache.value) if cache else 0
-    room = machine.memory_bytes * MEMORY_SHARE_MAX
+    granted = min(machine.memory_bytes, asked.options.server_memory_bytes or machine.memory_bytes)
+    room = granted * MEMORY_SHARE_MAX
     a_session = SESSION_BYTES[protocol]
     if cache is None or cache_bytes + asked.clients * a_session <= room:
         return
@@ -89,7 +90,7 @@ def over_memory(
     what = f"{cache.name} below {gigabytes(room)}" if not clients else f"{clients} clients"
     yield Refusal(
         message=f"{asked.key}: {cache.name} = {cache.value} and {asked.clients} clients need more "
-        f"than the {gigabytes(machine.memory_bytes)} of memory here",
+        f"than the {gigabytes(granted)} of memory that it has",
         hint=f"{what} would fit.",
     )
 

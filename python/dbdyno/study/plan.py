@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from dbdyno.errors import DbdynoError
 from dbdyno.model.study import Point, StudySpec
-from dbdyno.run.target import CONNECTIONS_SPARE, protocol_of
+from dbdyno.run.target import CONNECTIONS_SPARE, placement_of, protocol_of
 from dbdyno.run.tools import Tools
 from dbdyno.servers.cluster import draw_blueprint
 from dbdyno.servers.settings import Setting
@@ -159,13 +159,22 @@ def _settings_by_server(asked: Sequence[Asked]) -> Mapping[bytes, Sequence[Setti
         key = _server_key(one)
         if one.is_private and key not in found:
             with of_point(one.key):
-                blueprint = draw_blueprint("private", one.server, connections, tcp=False)
+                blueprint = draw_blueprint(
+                    "private",
+                    one.server,
+                    connections,
+                    tcp=False,
+                    placement=placement_of(one.options),
+                )
             found[key] = blueprint.settings
     return found
 
 
 def _server_key(one: Asked) -> bytes:
-    return msgspec.json.encode(one.server) if one.is_private else b""
+    """The same for points whose servers are set and placed alike."""
+    if not one.is_private:
+        return b""
+    return msgspec.json.encode((one.server, placement_of(one.options)), enc_hook=str)
 
 
 def _notes(asked: Sequence[Asked], machine: Machine) -> Iterator[str]:

@@ -61,7 +61,7 @@ def make_turn(bench: Bench, turn: Turn, asked: Asked) -> TurnResult:
         turn=turn,
         began_at=watch.begin.text,
         spent=watch.spent(end, ending_s),
-        notes=[*bench.workshop.notes, *told_jumps(watch.begin, end)],
+        notes=[*bench.workshop.notes, *watch.verified, *told_jumps(watch.begin, end)],
         **outcome,
     )
 

@@ -6,6 +6,8 @@ from dbdyno.model.study import Spent
 from dbdyno.run.observer import Observer
 from dbdyno.study.clocks import Clock, Instant
 
+PLACEMENT = "placement: "
+
 
 class TurnWatch:
     """An observer of one run that keeps its times."""
@@ -16,8 +18,15 @@ class TurnWatch:
         self.begin = clock()
         self._load_begin: Instant | None = None
         self._load_end: Instant | None = None
-        self.say = observer.say
+        self.verified: list[str] = []
+        """Where the server was seen to be, each a sentence."""
         self.loading = observer.loading
+
+    def say(self, text: str) -> None:
+        """Keeps what was verified of the placement."""
+        if text.startswith(PLACEMENT):
+            self.verified.append(text)
+        self._observer.say(text)
 
     def started(self, plan: Plan, started: Started) -> None:
         """Preparation ends here."""

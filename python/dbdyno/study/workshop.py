@@ -12,6 +12,7 @@ from typing import Self
 from dbdyno.model.study import StudySpec
 from dbdyno.run.options import RunOptions
 from dbdyno.run.scene import enter, settle
+from dbdyno.run.target import placement_of
 from dbdyno.servers.base import Server
 from dbdyno.servers.caches import cooled, warmed
 from dbdyno.servers.private import PrivateServer, start_private
@@ -65,7 +66,8 @@ class Workshop:
 
     def _started(self, asked: Asked) -> PrivateServer:
         data = self._shelf.data_for(asked) if asked.tables else None
-        server = start_private(asked.server, self._connections, data=data)
+        placement = placement_of(asked.options)
+        server = start_private(asked.server, self._connections, data=data, placement=placement)
         if data is not None:
             self.notes.append(f"data restored from {data.key} ({data.bytes / 1e6:.0f} MB)")
         return server
@@ -92,8 +94,8 @@ class Workshop:
         return self._spec.cache == "cold" and asked.is_private
 
     def _key_of(self, asked: Asked, block: int) -> Key:
-        block_counts = self._spec.restore == "each block"
-        return (asked.server, asked.shapes, block if block_counts else 0)
+        server = (asked.server, placement_of(asked.options))
+        return (*server, asked.shapes, block if self._spec.restore == "each block" else 0)
 
     def __enter__(self) -> Self:
         """Nothing is started yet."""
