@@ -28,19 +28,21 @@ from dbdyno.analysis.looks import (
     seen,
 )
 from dbdyno.analysis.processor_split import ProcessorSplit, processor_split
-from dbdyno.analysis.wait_kinds import PartKind, WaitKinds, kind_of, wait_kinds
+from dbdyno.analysis.wait_kinds import (
+    ACTIVE,
+    BETWEEN,
+    PartKind,
+    WaitKinds,
+    client_kind,
+    kind_of,
+    wait_kinds,
+)
 from dbdyno.model.recording import Recording
 from dbdyno.model.telemetry import NO_STATEMENT
 
 __all__ = ["Budget", "Charge", "Part", "PartKind", "budget"]
 
-ACTIVE = frozenset({"active", "fastpath function call"})
 _CLIENTS = frozenset({"client", "foreign"})
-_BETWEEN: Mapping[str, PartKind] = {
-    "pausing": "pause",
-    "idle": "idle",
-    "unconnected": "unconnected",
-}
 
 
 class Part(Struct, frozen=True, kw_only=True):
@@ -202,13 +204,18 @@ def _place(row: _Session, kinds: WaitKinds) -> _Place | None:
     """Where a session's time belongs; None for one that is no client's, or not known."""
     if row.who != "client":
         return None
-    if row.state in ACTIVE:
-        kind = kind_of(kinds, row.wait_type, row.wait_event)
-        return _Place(row.statement, kind, row.wait_type, row.wait_event)
-    if row.doing == "asking" and row.state.startswith("idle"):
-        return _Place(row.statement, "client_or_network", row.wait_type, row.wait_event)
-    between = _BETWEEN.get(row.doing)
-    return _Place(NO_STATEMENT, between, "", "") if between else None
+    kind = client_kind(
+        kinds,
+        state=row.state,
+        doing=row.doing,
+        wait_type=row.wait_type,
+        wait_event=row.wait_event,
+    )
+    if kind is None:
+        return None
+    if kind in BETWEEN.values():
+        return _Place(NO_STATEMENT, kind, "", "")
+    return _Place(row.statement, kind, row.wait_type, row.wait_event)
 
 
 class _Root(NamedTuple):

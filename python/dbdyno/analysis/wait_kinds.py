@@ -71,6 +71,15 @@ NAMES_ALL_WAITS = frozenset({POSTGRESQL})
 """Databases that tell of each wait: who is active there and waits for nothing is on a processor
 or in line for one. Elsewhere it may be in a wait that nobody told of."""
 
+ACTIVE = frozenset({"active", "fastpath function call"})
+"""States of a session that the server works for."""
+BETWEEN: Mapping[str, PartKind] = {
+    "pausing": "pause",
+    "idle": "idle",
+    "unconnected": "unconnected",
+}
+"""What a client does, by the engine's word, that has asked for nothing."""
+
 
 def wait_kinds(plan: Mapping[str, Any]) -> WaitKinds:
     """The table of the database that a plan loads; none where nobody looks at its sessions."""
@@ -84,3 +93,17 @@ def kind_of(kinds: WaitKinds, wait_type: str, wait_event: str) -> PartKind:
         kind for known, begin, kind in kinds if known == wait_type and event.startswith(begin)
     )
     return next(fitting, "other_wait")
+
+
+def client_kind(
+    kinds: WaitKinds, *, state: str, doing: str, wait_type: str, wait_event: str
+) -> PartKind | None:
+    """What a client is at: by the server's word if that works for it, else by the engine's.
+
+    None where neither word tells.
+    """
+    if state in ACTIVE:
+        return kind_of(kinds, wait_type, wait_event)
+    if doing == "asking" and state.startswith("idle"):
+        return "client_or_network"
+    return BETWEEN.get(doing)

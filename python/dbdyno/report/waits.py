@@ -1,6 +1,6 @@
 """What the clients were at in each interval, by kind: average sessions from the looks at them.
 
-Kinds are those of ``analysis/budget.py``, over time instead of in all. Clients that had asked
+Kinds are those of the clients' time, here over time instead of in all. Clients that had asked
 for nothing are not in it, so the bands rise to the number of clients only when all of them
 are at work.
 """
@@ -11,11 +11,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dbdyno.analysis.budget import ACTIVE
 from dbdyno.analysis.estimate import Series
 from dbdyno.analysis.looks import SOURCE
 from dbdyno.analysis.timeline import Timeline
-from dbdyno.analysis.wait_kinds import PartKind, WaitKinds, kind_of, wait_kinds
+from dbdyno.analysis.wait_kinds import BETWEEN, PartKind, WaitKinds, client_kind, wait_kinds
 from dbdyno.model.recording import Recording, rows
 
 Bands = dict[PartKind, Series]
@@ -77,9 +76,8 @@ def _places(recording: Recording) -> dict[PartKind, list[int]]:
 
 
 def _kind(known: WaitKinds, session: _Session) -> PartKind | None:
-    if session.who != "client":
+    who, doing, state, wait_type, wait_event = session
+    if who != "client":
         return None
-    if session.state in ACTIVE:
-        return kind_of(known, session.wait_type, session.wait_event)
-    is_on_its_way = session.doing == "asking" and session.state.startswith("idle")
-    return "client_or_network" if is_on_its_way else None
+    kind = client_kind(known, state=state, doing=doing, wait_type=wait_type, wait_event=wait_event)
+    return None if kind in BETWEEN.values() else kind
