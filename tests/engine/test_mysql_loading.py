@@ -161,7 +161,7 @@ def test_a_servers_own_mode_changes_no_row(mariadb, target, way):
 @pytest.mark.parametrize("way", WAYS)
 def test_what_does_not_fit_is_not_cut_off(mariadb, target, way):
     long = LoadColumn(kind="text", generator={"constant": {"text": "x" * 201}})
-    with pytest.raises(DbdynoError, match="Data (too long|truncated) for column 'filler'"):
+    with pytest.raises(DbdynoError, match=r"Data (too long|truncated) for column 'filler'"):
         list(load(plan_of(mariadb, table_of(ID, long, rows=3, copy=way))))
 
 
