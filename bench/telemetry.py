@@ -1,9 +1,9 @@
 """What watching costs: TPS at each level of telemetry against none, in turn on the same data.
 
-Two loads at which it could cost most: as many short transactions a second as the machine
-gives, and a crowd that queues for one row, whose sessions and locks are looked at each time.
-The processor time that telemetry itself takes is told beside the ratio: noise does not move it,
-and on a machine whose processors are the limit TPS falls by its share.
+Loads at which it could cost most: as many short transactions a second as the machine gives, so
+many that are asked for each second, and a crowd that queues for one row, whose sessions and locks
+are looked at each time. The processor time that telemetry itself takes is told beside the ratio:
+noise does not move it, and on a machine whose processors are the limit TPS falls by its share.
 """
 
 import os
@@ -36,15 +36,17 @@ class Watched:
     workload: str
     scale: int
     clients: int
+    more: tuple[str, ...] = ()
 
     def load(self, level: Level, seconds: int) -> Load:
         """In dbdyno's words; there is no peer."""
-        ours = (self.workload, "-s", str(self.scale), "--telemetry", level)
+        ours = (self.workload, "-s", str(self.scale), "--telemetry", level, *self.more)
         return Load(ours, (), self.clients, 2, seconds)
 
 
 LOADS = (
     Watched("select-only, 8 clients", "select-only", 10, 8),
+    Watched("select-only, 50 000 a second", "select-only", 10, 8, ("-R", "50000")),
     Watched("tpcb on one row, 500 clients", "tpcb", 1, 500),
 )
 
