@@ -18,8 +18,10 @@ from dbdyno.run.placing import on_cpus, placement_doubts
 from dbdyno.run.plan import make_plan
 from dbdyno.run.target import open_server
 from dbdyno.servers import groups
+from dbdyno.servers.huge_pages import HugePages, refuse_missing_huge_pages
 from dbdyno.servers.placement import Cpus, NumaPolicy, Placement, cpus, numa_policy
 from dbdyno.servers.private import PrivateServer, start_private
+from dbdyno.servers.settings import Setting
 from dbdyno.servers.spec import ServerSpec
 from tests.conftest import SMALL, SMALL_INNODB
 
@@ -127,6 +129,37 @@ def test_a_server_that_strays_is_an_error(placed: PrivateServer) -> None:
     asked = Placement(numa=NumaPolicy(policy="bind", nodes=(0,)))
     with pytest.raises(DbdynoError, match="not under --numa bind=0, but"):
         verified(asked, (), placed.process_id)
+
+
+@pytest.mark.parametrize(
+    ("spec", "asked"),
+    [(POSTGRES, {"huge_pages": "on"}), (MARIADB, {"large_pages": "ON"})],
+    ids=["postgres", "mariadb"],
+)
+def test_huge_pages_must_be_there(home: Path, spec: ServerSpec, asked: dict[str, str]) -> None:
+    (cache,) = {"shared_buffers", "innodb_buffer_pool_size"} & spec.settings.keys()
+    huge = spec.with_settings({**asked, cache: "4096GB" if spec is POSTGRES else "4096G"})
+    with pytest.raises(DbdynoError, match=r"needs at least \d+ huge pages of \d+ kB") as caught:
+        start_private(huge, connections=1)
+    assert caught.value.code == "no_huge_pages"
+    assert "sysctl vm.nr_hugepages=" in caught.value.hint
+
+
+def test_huge_pages_that_are_free_are_enough(tmp_path: Path) -> None:
+    meminfo = tmp_path / "meminfo"
+    meminfo.write_text("HugePages_Free:  40\nHugePages_Rsvd:  8\nHugepagesize:  2048 kB\n")
+    wanted = HugePages("huge_pages", "shared_buffers", bare_unit_bytes=8192)
+
+    def ask(buffers: str, use: str = "on") -> None:
+        asked = [Setting("huge_pages", use, ""), Setting("shared_buffers", buffers, "")]
+        refuse_missing_huge_pages(wanted, asked, meminfo)
+
+    ask("64MB")
+    ask("8192")  # pages of 8 kB
+    ask("1GB", use="try")
+    for buffers in ("65MB", "8193"):
+        with pytest.raises(DbdynoError, match=r"33 huge pages of 2048 kB .* 32 are free"):
+            ask(buffers)
 
 
 def test_memory_is_told_by_node(placed: PrivateServer) -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from dbdyno.errors import DbdynoError
 from dbdyno.servers.durability import promised_settings
+from dbdyno.servers.huge_pages import refuse_missing_huge_pages
 from dbdyno.servers.placement import ANYWHERE, Placement, refuse_impossible
 from dbdyno.servers.places import place_for
 from dbdyno.servers.privileges import server_identity
@@ -48,6 +49,7 @@ def draw_blueprint(
     promised = promised_settings(product.protocol, spec.durability)
     settings = choose_settings(ours, promised, spec.settings)
     product.check(binaries, settings)
+    refuse_missing_huge_pages(product.huge_pages, settings)
     return Blueprint(
         product=product,
         place=place,

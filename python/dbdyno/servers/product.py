@@ -12,6 +12,7 @@ from typing import Literal
 from msgspec import Struct
 
 from dbdyno.model.plan import Protocol
+from dbdyno.servers.huge_pages import HugePages
 from dbdyno.servers.placement import ANYWHERE, Placement
 from dbdyno.servers.privileges import Identity
 from dbdyno.servers.settings import Machine, Setting
@@ -126,6 +127,7 @@ class Product:
     wal_folder: str
     wal_names: tuple[str, ...]
     shaping: tuple[str, ...]
+    huge_pages: HugePages
     find: Callable[[ServerSpec], Binaries]
     settings: Callable[[Machine, int, Binaries], Sequence[Setting]]
     check: Callable[[Binaries, Sequence[Setting]], None]

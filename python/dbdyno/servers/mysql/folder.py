@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from dbdyno.model.plan import Address, TcpAddress, UnixSocket
 from dbdyno.servers.cluster import LOOPBACK, write_private
+from dbdyno.servers.huge_pages import HugePages
 from dbdyno.servers.mysql.binaries import base_folder
 from dbdyno.servers.mysql.login import Login
 from dbdyno.servers.mysql.settings import configuration_text, quoted
@@ -19,6 +20,7 @@ SHAPING = (
     *("innodb_page_size", "innodb_data_file_path", "innodb_undo_tablespaces"),
     "lower_case_table_names",
 )
+HUGE_PAGES = HugePages("large_pages", "innodb_buffer_pool_size", bare_unit_bytes=1)
 
 
 def socket_name(_port: int) -> str:

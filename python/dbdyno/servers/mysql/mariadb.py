@@ -57,6 +57,7 @@ PRODUCT = Product(
     wal_folder=folder.WAL_FOLDER,
     wal_names=folder.WAL_NAMES,
     shaping=folder.SHAPING,
+    huge_pages=folder.HUGE_PAGES,
     find=BRAND.find,
     settings=_settings,
     check=_check,

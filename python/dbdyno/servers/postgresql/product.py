@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from psycopg import conninfo
 
 from dbdyno.servers.cluster import LOOPBACK, write_private
+from dbdyno.servers.huge_pages import HugePages
 from dbdyno.servers.postgresql.binaries import find_binaries
 from dbdyno.servers.postgresql.settings import (
     check_settings,
@@ -20,6 +21,7 @@ from dbdyno.servers.product import Cluster, Product
 
 USER = "postgres"
 UNIX_PORT = 5432  # only a part of the socket's name: each server has a folder to itself
+BLOCK_BYTES = 8192
 COMPLAINT_SIGNS = ("FATAL:", "PANIC:", "error:", "ERROR:")
 STATUS_LINE = 7  # of postmaster.pid, counted from 0
 # Where pg_control holds the state of the data, in all versions, and the state that is asked for.
@@ -122,6 +124,7 @@ PRODUCT = Product(
     wal_folder="pg_wal",
     wal_names=("*",),
     shaping=(),
+    huge_pages=HugePages("huge_pages", "shared_buffers", bare_unit_bytes=BLOCK_BYTES),
     find=find_binaries,
     settings=choose_settings,
     check=check_settings,
