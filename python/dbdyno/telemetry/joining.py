@@ -13,7 +13,6 @@ from typing import NamedTuple
 
 import numpy as np
 from msgspec import Struct
-from msgspec.structs import astuple
 
 from dbdyno.model.frame import Activity
 from dbdyno.model.telemetry import (
@@ -66,6 +65,18 @@ class _Seen(Struct, frozen=True, eq=False):
     wait_type: str
     wait_event: str
 
+    def times(self, count: int) -> WaitCount:
+        """So many of them."""
+        return WaitCount(
+            self.who,
+            self.statement,
+            self.doing,
+            self.state,
+            self.wait_type,
+            self.wait_event,
+            count,
+        )
+
 
 _seen_as = lru_cache(maxsize=10_000)(_Seen)
 
@@ -89,7 +100,7 @@ class Joiner:
             at_ns=look.at_ns,
             seconds=look.seconds,
             cost_us=look.cost_us,
-            waits=[WaitCount(*astuple(alike), count) for alike, count in counts.items()],
+            waits=[alike.times(count) for alike, count in counts.items()],
             blocking=_block_counts(find_waits(look.locks, self._conflicts), seen),
         )
 
