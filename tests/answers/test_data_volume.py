@@ -32,7 +32,7 @@ def test_a_fall_with_the_rows_is_told_by_each_tenfold():
     assert verdict.told
     assert verdict.effect == pytest.approx(0.9, abs=0.01)
     assert verdict.evidence["update"]["per_tenfold"] == pytest.approx(0.9, abs=0.01)
-    assert plain(verdict.sentence).startswith("select: throughput −")
+    assert "; −10 % with each tenfold" in plain(verdict.sentence)
     assert "3 sizes" in verdict.doubt
 
 
@@ -41,7 +41,7 @@ def test_throughput_that_stays_is_said_to_stay():
         "size-effect", of_sizes(lambda _: 5e4, noise=0.005), by="operation"
     ).claims
     assert verdict.told
-    assert "stays within ±3 %" in plain(verdict.sentence)
+    assert "within ±3 % with each tenfold" in plain(verdict.sentence)
 
 
 def test_noise_is_not_taken_for_a_fall():
@@ -58,7 +58,7 @@ def test_processor_time_tells_where_throughput_cannot():
     verdict, processor = answered("size-effect", trials, by="operation").claims
     assert not verdict.told
     assert processor.told
-    assert "server CPU a transaction +" in processor.sentence
+    assert "server CPU a transaction 50" in processor.sentence
 
 
 def test_points_and_the_line_through_them_are_drawn_over_a_log_axis():
@@ -157,6 +157,15 @@ def test_advice_is_where_the_first_upkeep_takes_too_long():
     assert "the rewrite" in advice.sentence
     assert "extrapolated by 1.5 decades" in advice.doubt
     assert advice.told
+
+
+def test_sizes_that_were_timed_often_are_drawn_by_their_means():
+    found = answered(
+        "partition-advice", loaded(of_updates(), lambda rows: {"keys": rows / 1e6}), wait_s=36
+    )
+    vacuum = found.shown[1].series[0]
+    assert list(vacuum.x) == [1e4, 1e5, 1e6]
+    assert vacuum.y[-1] == pytest.approx(0.025)
 
 
 def test_far_beyond_what_was_measured_advice_is_a_guess():

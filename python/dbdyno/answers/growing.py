@@ -7,6 +7,7 @@ point, and many points share one load.
 from collections.abc import Iterable, Sequence
 from typing import TypeAlias
 
+from dbdyno.analysis.effect import Ratio, paired_ratio
 from dbdyno.answers.answer import Trial, Trials
 from dbdyno.answers.grouping import Number
 from dbdyno.model.study import DataLoad
@@ -45,6 +46,14 @@ def phase_times(found: dict[float, DataLoad], phases: Sequence[str]) -> Measured
         (rows, sum(load.phases_s.get(each, 0.0) for each in phases)) for rows, load in found.items()
     )
     return [(rows, took_s) for rows, took_s in sums if took_s]
+
+
+def means_by_rows(points: Measured) -> dict[float, Ratio]:
+    """The geometric mean at each size with its interval, the fewest rows first."""
+    values: dict[float, list[tuple[float, float]]] = {}
+    for rows, value in sorted(points):
+        values.setdefault(rows, []).append((1.0, value))
+    return {rows: paired_ratio(pairs) for rows, pairs in values.items()}
 
 
 def rows_words(rows: float) -> str:

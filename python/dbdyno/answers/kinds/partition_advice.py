@@ -24,7 +24,14 @@ from dbdyno.answers.answer import (
     Trials,
 )
 from dbdyno.answers.grouping import chosen, sentence_words, title_of
-from dbdyno.answers.growing import Measured, loads, phase_times, rows_of, rows_words
+from dbdyno.answers.growing import (
+    Measured,
+    loads,
+    means_by_rows,
+    phase_times,
+    rows_of,
+    rows_words,
+)
 from dbdyno.answers.vacuuming import vacuums_of
 from dbdyno.words import NOTHING, seconds, significant
 
@@ -176,22 +183,19 @@ def _table(found: list[_Upkeep]) -> TableOf:
         ),
         rows=[_row(one, sizes) for one in found],
         numeric=frozenset(range(1, 3 + len(sizes))),
-        note="Means where there were several. A rewrite is taken as filling the table and building "
-        "its indexes anew.",
+        note="Geometric means where there were several. A rewrite is taken as filling the table "
+        "and building its indexes anew.",
     )
 
 
 def _row(one: _Upkeep, sizes: list[float]) -> tuple[str, ...]:
+    means = means_by_rows(one.measured)
     return (
         one.name,
-        *(_mean_words([took_s for rows, took_s in one.measured if rows == at]) for at in sizes),
+        *(seconds(means[at].value) if at in means else NOTHING for at in sizes),
         significant(one.curve.exponent.value),
         NOTHING if one.rows is None else f"{rows_words(one.rows.value)} rows",
     )
-
-
-def _mean_words(times_s: list[float]) -> str:
-    return seconds(sum(times_s) / len(times_s)) if times_s else NOTHING
 
 
 def _picture(found: list[_Upkeep], x_title: str) -> CurveOf:
@@ -209,8 +213,13 @@ def _picture(found: list[_Upkeep], x_title: str) -> CurveOf:
 
 
 def _series(one: _Upkeep) -> Iterator[CurveSeries]:
+    means = means_by_rows(one.measured)
     yield CurveSeries(
-        label=one.name, x=[rows for rows, _ in one.measured], y=[took for _, took in one.measured]
+        label=one.name,
+        x=list(means),
+        y=[mean.value for mean in means.values()],
+        low=[mean.low for mean in means.values()],
+        high=[mean.high for mean in means.values()],
     )
     if one.rows is not None:
         ends = [one.curve.rows_min, min(one.rows.value, ROWS_MAX)]
