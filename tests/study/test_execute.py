@@ -11,6 +11,7 @@ import pytest
 from dbdyno import store
 from dbdyno.errors import DbdynoError
 from dbdyno.model.study import StudyRecord
+from dbdyno.servers.data_sets import list_data_sets
 from dbdyno.store.run import read_record
 from dbdyno.store.studies import list_studies, read_rates
 from dbdyno.study import turn
@@ -224,6 +225,26 @@ def test_data_is_fresh_as_often_as_the_study_says(tmp_path, monkeypatch):
             started = _counted_starts(patch)
             begin(tmp_path, ONCE.replace("once", restore))
         assert len(started) == servers, restore
+
+
+def test_data_is_loaded_once_and_told_for_every_point(tmp_path):
+    text = ONCE.replace("once", "each run").replace("repeats = 2", 'repeats = 1\ncache = "cold"')
+    record = begin(tmp_path, text)
+    (data,) = list_data_sets()
+    for result in record.results:
+        assert result.status == "done"
+        assert f"data restored from {data.key}" in result.notes[0]
+        assert "restarted the server and dropped its" in result.notes[1]
+    assert record.loads.keys() == {"clients=1", "clients=2"}
+    assert set(record.loads["clients=1"].phases_s) == set(data.about.load["phases_s"])
+
+
+def test_placement_is_verified_and_kept_with_the_turn(tmp_path):
+    text = ONCE.replace("repeats = 2", "repeats = 1").replace(
+        "scripts.", 'server-cpus = "0"\nscripts.'
+    )
+    record = begin(tmp_path, text)
+    assert any("placement: " in note for result in record.results for note in result.notes)
 
 
 def _counted_starts(monkeypatch) -> list[str]:

@@ -31,6 +31,11 @@ SEED = 0
 
 LOADING_CONNECTIONS = 20
 
+# Logs that are made in full: a large one would be copied with the data for every turn, and is
+# made anew at the size that a point's server has when that server starts.
+LOG_SIZES = ("innodb_log_file_size", "innodb_redo_log_capacity")
+LOG_SIZE = "128M"
+
 
 class Shelf:
     """The data sets that a study's points begin on."""
@@ -72,7 +77,12 @@ class Shelf:
 def _loading_spec(spec: ServerSpec, blueprint: Blueprint) -> ServerSpec:
     """The same server as far as its files go, and in a hurry."""
     shape = blueprint.product.shape_of(blueprint.settings)
-    return replace(spec, settings=shape, durability="none")
+    logs = {name: LOG_SIZE for name in LOG_SIZES if name in _names(blueprint)}
+    return replace(spec, settings={**shape, **logs}, durability="none")
+
+
+def _names(blueprint: Blueprint) -> set[str]:
+    return {setting.name for setting in blueprint.settings}
 
 
 def _key(asked: Asked, blueprint: Blueprint) -> str:
