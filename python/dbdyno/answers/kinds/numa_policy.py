@@ -9,15 +9,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from dbdyno.analysis.metrics import THROUGHPUT
-from dbdyno.analysis.readings import level, objects
 from dbdyno.analysis.verdicts import change
 from dbdyno.answers.answer import Answer, Answered, Claim, TableOf, Trial, Trials
 from dbdyno.answers.contrasting import Contrasted, contrasted
 from dbdyno.answers.grouping import by_level, mean_of, over_runs, throughput, title_of
 from dbdyno.model.comparison import MetricComparison
 from dbdyno.words import NOTHING, milliseconds, percent, significant, size, tps
-
-SOURCE, BYTES = "memory_nodes", "server_bytes"
 
 
 def answer(trials: Trials, options: Mapping[str, Any]) -> Answered:
@@ -145,7 +142,7 @@ def _table(trials: Trials, factor: str) -> TableOf:
             "max",
             "latency",
             "found after start",
-            *nodes,
+            *(f"memory on {node}" for node in nodes),
         ),
         rows=[(name, *_row(runs, nodes)) for name, runs in levels.items()],
         numeric=frozenset({1, 2, 3, 4, *range(6, 6 + len(nodes))}),
@@ -172,17 +169,21 @@ def _latency_ms(trial: Trial) -> float | None:
 
 
 def _verified(runs: Sequence[Trial]) -> str:
-    """The policy as the kernel had it after the server's start."""
-    told = [trial.case.recording.server.get("placement") or {} for trial in runs]
-    found = dict.fromkeys(str(one["numa"]) for one in told if one.get("numa"))
-    return ", ".join(found) or "default"
+    """What the kernel was found to have made of the policy, after the server's start."""
+    told = [sentence for trial in runs for sentence in _placement(trial).get("verified", ())]
+    return "; ".join(dict.fromkeys(told)) or "no policy asked for"
 
 
-def _memory(trial: Trial) -> dict[str, float]:
-    """Bytes of the server by node, as last read."""
-    recording = trial.case.recording
-    series = {node: level(recording, SOURCE, BYTES, node) for node in objects(recording, SOURCE)}
-    return {node: float(found.value[-1]) for node, found in series.items() if found is not None}
+def _memory(trial: Trial) -> Mapping[str, float]:
+    """Bytes of the server by node, after the load."""
+    told = _placement(trial).get("memory_by_node_bytes", {})
+    found: Mapping[str, float] = told.get("end", {})
+    return found
+
+
+def _placement(trial: Trial) -> Mapping[str, Any]:
+    placement: Mapping[str, Any] = trial.case.recording.server.get("placement") or {}
+    return placement
 
 
 def _memory_words(runs: Sequence[Trial], node: str) -> str:

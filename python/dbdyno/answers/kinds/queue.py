@@ -9,6 +9,7 @@ from typing import Any
 
 from dbdyno.answers.answer import Answer, Answered, Claim, QueueOf, Trial, Trials
 from dbdyno.answers.grouping import by_level, chosen
+from dbdyno.answers.orders import EXCEEDED
 from dbdyno.explain.convoy import Convoy, convoy_of
 from dbdyno.explain.needs import LackingError
 from dbdyno.explain.row_holds import RowHold
@@ -40,7 +41,7 @@ def _claims(level: str, over: str, runs: Sequence[Trial]) -> Iterator[Claim]:
     alike = sum(convoy.hot.relation == shown.hot.relation for convoy in convoys)
     yield Claim(
         sentence=f"With {level} {over} {_shielded(shown)}{_bound(shown)}: clients wait for each "
-        f"other's rows for {percent(shown.share)} of their time",
+        f"other's rows for {percent(min(shown.share, 1.0))} of their time",
         told=alike == len(runs),
         effect=shown.share,
         doubt="" if alike == len(runs) else f"Seen so in {alike} of {len(runs)} runs",
@@ -75,11 +76,18 @@ def _rows(hold: RowHold) -> str:
 
 
 def _bound(convoy: Convoy) -> str:
+    """What the row lets through; a bound that the run exceeds tells something else."""
     if convoy.bound_tps is None or convoy.hot.hold_s is None:
         return ""
+    held, measured = milliseconds(convoy.hot.hold_s * 1e3), tps(convoy.measured_tps)
+    if convoy.measured_tps > convoy.bound_tps * EXCEEDED:
+        return (
+            f" (measured {measured} TPS, more than the {tps(convoy.bound_tps)} that holding it for "
+            f"{held} would allow: it is free before clients hear of their commit)"
+        )
     return (
-        f" (held {milliseconds(convoy.hot.hold_s * 1e3)} each time, which lets about "
-        f"{tps(convoy.bound_tps)} TPS through; measured {tps(convoy.measured_tps)})"
+        f" (held {held} each time, which lets about {tps(convoy.bound_tps)} TPS through; "
+        f"measured {measured})"
     )
 
 

@@ -1,0 +1,97 @@
+"""The verdict on memory policies: nothing of one node, and of two only what is told."""
+
+import pytest
+
+from dbdyno.answers.kinds import numa_policy
+from dbdyno.words import THIN_SPACE
+from tests.answers import made
+from tests.support.recordings import MadeRun
+
+OPTIONS = {"factor": "numa", "published": [0.016, 0.022]}
+POLICIES = ("default", "interleave", "localalloc")
+TEN_SECONDS = 10
+
+
+def run_on(nodes):
+    """A run whose server has 1 GiB on the first node and 2 GiB on each other."""
+
+    def made_run(levels):
+        run = MadeRun(1000, seconds=TEN_SECONDS)
+        memory = {f"node{node}": 2**30 * (1 + bool(node)) for node in range(nodes)}
+        return _Placed(run, nodes, levels["numa"], memory)
+
+    return made_run
+
+
+class _Placed:
+    """The run on a host of so many nodes, with the policy as it was found."""
+
+    def __init__(self, run, nodes, policy, memory):
+        self.run, self.nodes = run, nodes
+        self.placement = {
+            "verified": [f"found {policy}"] if policy != "default" else [],
+            "memory_by_node_bytes": {"begin": {}, "end": memory},
+        }
+
+    def recording(self):
+        return self.run.recording(
+            host={"cpu": {"cores_online": 2, "numa_nodes": self.nodes}},
+            server={"placement": self.placement},
+        )
+
+
+def study(nodes, *, noise=0.003, repeats=8, **tps):
+    spec = made.spec(
+        made.factor("numa", *POLICIES, title="NUMA policy"),
+        repeats=repeats,
+        contrasts=tuple(
+            made.contrast("numa", "default", policy, margin=0.01) for policy in POLICIES[1:]
+        ),
+    )
+    return made.study(
+        spec, lambda levels: tps.get(levels["numa"], 1000.0), noise=noise, run_of=run_on(nodes)
+    )
+
+
+def plain(text):
+    return text.replace(THIN_SPACE, " ")
+
+
+def test_on_one_node_no_effect_is_claimed_however_large_the_difference():
+    verdict, *rest = numa_policy.answer(study(1, localalloc=1300.0), OPTIONS).claims
+    assert verdict.told
+    assert verdict.sentence.startswith(
+        "This machine has one memory node, so no policy can have an effect here and none is claimed"
+    )
+    assert "1 of 2 comparisons would have been told as a difference" in verdict.doubt
+    assert not any("better" in claim.sentence or "worse" in claim.sentence for claim in rest)
+
+
+def test_on_two_nodes_a_policy_that_is_told_is_the_verdict():
+    verdict, *_ = numa_policy.answer(study(2, localalloc=1100.0), OPTIONS).claims
+    assert verdict.told
+    assert verdict.sentence.startswith("The policy localalloc serves best: Throughput rose by")
+    assert verdict.effect == pytest.approx(1.1, rel=0.01)
+
+
+def test_on_two_nodes_noise_is_no_verdict():
+    verdict, *_ = numa_policy.answer(study(2, noise=0.2), OPTIONS).claims
+    assert not verdict.told
+    assert verdict.sentence.startswith("No policy is told to serve better than default")
+
+
+@pytest.mark.parametrize(("noise", "told"), [(0.1, False), (0.001, True)])
+def test_whether_the_published_differences_could_be_told(noise, told):
+    *_, detectable = numa_policy.answer(study(2, noise=noise), OPTIONS).claims
+    assert detectable.told is told
+    verb = "could be told" if told else "could not be told"
+    assert f"the published differences of 1.6 % and 2.2 %, from one run each, {verb}" in plain(
+        detectable.sentence
+    )
+
+
+def test_the_table_shows_where_the_memory_lay_and_what_was_found_after_start():
+    (table,) = numa_policy.answer(study(2), OPTIONS).shown
+    assert table.columns[-2:] == ("memory on node0", "memory on node1")
+    assert [plain(cell) for cell in table.rows[1][5:]] == ["found interleave", "1 GiB", "2 GiB"]
+    assert table.rows[0][5] == "no policy asked for"
