@@ -53,6 +53,17 @@ def test_response_times_have_claims_of_their_own():
     assert "higher" in non_index.sentence
 
 
+def test_a_lead_that_changes_with_the_clients_is_said_to():
+    def tps(at):
+        few = at["clients"] == "4"
+        return 10_000.0 * ((1.5 if few else 0.7) if at["engine"] == "mariadb" else 1)
+
+    made = spec(ENGINE, LOAD, factor("clients", 4, 64), repeats=3)
+    _, claim, *_ = duel(study(made, tps, noise=0.005)).claims
+    assert "The lead changes with clients: 0.7" in claim.doubt
+    assert "times at 64" in claim.doubt
+
+
 def test_noise_says_how_many_repeats_would_tell():
     verdict, *_ = duel(of_engines(noise=0.6)).claims
     assert not verdict.told

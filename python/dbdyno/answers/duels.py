@@ -1,0 +1,126 @@
+"""Two variants under one kind of load at several levels: the ratio over all of them, judged.
+
+The block is the unit: the geometric mean of a block's ratios over all levels is one sample, for
+levels of one block share what drifted. Loads that are judged together are so many tests, and
+Holm's adjustment counts that.
+"""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from msgspec import Struct
+
+from dbdyno.analysis.compare import MARGIN
+from dbdyno.analysis.effect import Effect, Ratio, holm, paired_effect
+from dbdyno.analysis.power import more_repeats
+from dbdyno.answers.answer import Trial
+from dbdyno.answers.grouping import Number, pairs, ratio_of
+from dbdyno.explain.words import amount
+from dbdyno.words import NOTHING, percent, significant
+
+ALPHA = 0.05
+
+Pair = tuple[Trial, Trial]
+
+
+class Duel(Struct, frozen=True):
+    """Two variants under one kind of load; ratios are the second's over the first's."""
+
+    load: str
+    first: str
+    second: str
+    among: Sequence[Trial]
+    factor: str
+    over: str
+
+    def pairs(self) -> list[Pair]:
+        """The two of each block and level."""
+        return pairs(self.among, self.factor, self.first, self.second)
+
+    def by_level(self) -> dict[str, list[Pair]]:
+        """The pairs of each level of ``over``."""
+        found: dict[str, list[Pair]] = {}
+        for pair in self.pairs():
+            found.setdefault(pair[0].point.get(self.over, NOTHING), []).append(pair)
+        return found
+
+    def side(self, name: str) -> list[Trial]:
+        """The runs of one of the two, also those whose counterpart failed."""
+        return [trial for trial in self.among if trial.point.get(self.factor) == name]
+
+    def effect(self, number: Number) -> Effect | None:
+        """On logarithms; None where there are not two blocks."""
+        by_block: dict[int, list[float]] = {}
+        for first, second in self.pairs():
+            before, after = number(first), number(second)
+            if before and after:
+                by_block.setdefault(first.block, []).append(math.log(after / before))
+        means = np.array([np.mean(logarithms) for logarithms in by_block.values()])
+        return paired_effect(means) if len(means) > 1 else None
+
+    def turn_words(self, number: Number) -> str:
+        """Where the lead changes from one level to another; empty where it does not."""
+        ratios = {level: ratio_of(here, number) for level, here in self.by_level().items()}
+        values = {level: ratio.value for level, ratio in ratios.items() if ratio}
+        low, high = (pick(values, key=values.__getitem__, default="") for pick in (min, max))
+        if not values or not values[low] < 1 - MARGIN or not values[high] > 1 + MARGIN:
+            return ""
+        return (
+            f"The lead changes with {self.over}: {significant(values[low])} times at {low}, "
+            f"{significant(values[high])} times at {high}."
+        )
+
+
+class Judged(Struct, frozen=True):
+    """What came of one duel in one number. ``p`` is adjusted for all that were judged with it."""
+
+    duel: Duel
+    ratio: Ratio
+    effect: Effect | None
+    p: float | None
+
+    @property
+    def is_told(self) -> bool:
+        """Whether chance is ruled out and the difference matters."""
+        return self.p is not None and self.p < ALPHA and abs(self.ratio.value - 1) > MARGIN
+
+    @property
+    def inverse(self) -> Ratio:
+        """The first's over the second's."""
+        low, high = self.ratio.low, self.ratio.high
+        return Ratio(1 / self.ratio.value, high and 1 / high, low and 1 / low)
+
+    @property
+    def lack(self) -> str:
+        """What it would take to tell; empty where it is told."""
+        if self.is_told:
+            return ""
+        if self.effect is None or self.effect.spread is None:
+            return "A single block tells nothing of how runs differ: repeat it."
+        wanted = max(abs(self.effect.value), math.log1p(MARGIN))
+        blocks = round(self.effect.spread.freedom) + 1
+        needed = more_repeats(wanted, self.effect.spread, blocks, ALPHA)
+        most = "or more" if needed.high is None else f"to {needed.high}"
+        return (
+            f"About {amount(needed.more, 'more repeat', 'more repeats')} ({needed.low} {most}) "
+            f"would be needed to find {percent(needed.finds)} four times in five."
+        )
+
+
+def judged(duels: Sequence[Duel], number: Number) -> list[Judged]:
+    """Those of which both sides have the number."""
+    effects = [duel.effect(number) for duel in duels]
+    known = {at: of.p for at, of in enumerate(effects) if of is not None and of.p is not None}
+    adjusted = dict(zip(known, holm(list(known.values())), strict=True))
+    return [
+        Judged(duel, ratio, effect, adjusted.get(at))
+        for at, (duel, effect) in enumerate(zip(duels, effects, strict=True))
+        if (ratio := _ratio(duel, effect, number)) is not None
+    ]
+
+
+def _ratio(duel: Duel, effect: Effect | None, number: Number) -> Ratio | None:
+    if effect is None:
+        return ratio_of(duel.pairs(), number)
+    return Ratio(math.exp(effect.value), math.exp(effect.low), math.exp(effect.high))
