@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -14,8 +15,9 @@ from msgspec import structs
 
 from dbdyno.errors import DbdynoError
 from dbdyno.home import home_folder
-from dbdyno.servers import data_sets
-from dbdyno.servers.caches import cooled, drop_files, is_cached, warmed
+from dbdyno.servers import cluster, data_sets, privileges
+from dbdyno.servers.caches import cooled, warmed
+from dbdyno.servers.copying import copy_trees
 from dbdyno.servers.data_sets import (
     About,
     find_data_set,
@@ -24,6 +26,7 @@ from dbdyno.servers.data_sets import (
     list_data_sets,
     remove_data_set,
 )
+from dbdyno.servers.page_cache import drop_files, is_cached
 from dbdyno.servers.placement import Placement
 from dbdyno.servers.postgresql.binaries import embedded_binaries, local_binaries
 from dbdyno.servers.private import PrivateServer, start_private
@@ -35,7 +38,7 @@ ABOUT = About(workload="numbers", parameters={"rows": 1000}, load={"rows": 1000}
 # Keeps a data set, but stands still in the middle of it.
 SLOW_KEEPER = """
 import sys, time
-from dbdyno.servers import data_sets
+from dbdyno.servers import cluster, data_sets, privileges
 from dbdyno.servers.private import start_private
 from dbdyno.servers.spec import ServerSpec
 data_sets._write = lambda *_: (print("in the middle", flush=True), time.sleep(60))
@@ -231,6 +234,61 @@ def test_caches_are_warm_or_cold_as_asked(home: Path, kind: Kind) -> None:
         cold, told = cooled(server)
         assert told.startswith("restarted the server and dropped its ")
         assert total(cold) == 250_000
+
+
+def test_a_copy_counts_for_the_server_that_reads_it(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with start_private(POSTGRES.spec, connections=8) as server:
+        fill(server, POSTGRES)
+        data = keep_data(server, "numbers", ABOUT)
+    dropped: list[tuple[Path, ...]] = []
+    monkeypatch.setattr("dbdyno.servers.private.drop_files", lambda *paths: dropped.append(paths))
+    limited = Placement(server_memory_bytes=1 << 30)
+    with start_private(POSTGRES.spec, connections=8, data=data, placement=limited) as server:
+        assert dropped == [(server.cluster.data, server.cluster.wal_place)]
+
+
+def test_an_account_that_runs_servers_can_read_its_copy(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert os.geteuid() == 0, "only root can become another account: run the tests as root"
+    monkeypatch.setattr(cluster, "server_identity", privileges.ordinary_account)
+    with tempfile.TemporaryDirectory() as open_to_all:
+        Path(open_to_all).chmod(0o755)
+        monkeypatch.setenv("DBDYNO_HOME", f"{open_to_all}/home")
+        with start_private(POSTGRES.spec, connections=8) as server:
+            fill(server, POSTGRES)
+            data = keep_data(server, "numbers", ABOUT)
+        with start_private(POSTGRES.spec, connections=8, data=data) as server:
+            assert total(server) == 250_000
+            assert server.data_directory is not None
+            assert server.data_directory.owner() != "root"
+
+
+def test_folders_elsewhere_go_with_what_a_crash_left_behind(home: Path, tmp_path: Path) -> None:
+    ours, others = tmp_path / "dbdyno-data", tmp_path / "others"
+    ours.mkdir()
+    others.mkdir()
+    leftover = home_folder("private", "leftover")
+    (leftover / cluster.FOLDERS).write_text(f"{leftover}\n{ours}\n{others}")
+    with start_private(POSTGRES.spec, connections=1):
+        assert not leftover.exists()
+        assert not ours.exists()
+        assert others.exists()
+
+
+def test_holes_stay_holes_and_room_stays_set_aside(tmp_path: Path) -> None:
+    old, new = tmp_path / "old", tmp_path / "new"
+    old.mkdir()
+    (old / "sparse").touch()
+    os.truncate(old / "sparse", 50_000_000)
+    with (old / "reserved").open("wb") as file:
+        file.write(b"begin")
+        os.posix_fallocate(file.fileno(), 0, 5_000_000)
+    copy_trees([(old, new)], "a copy")
+    assert (new / "sparse").stat().st_size == 50_000_000
+    assert (new / "sparse").stat().st_blocks == 0
+    assert (new / "reserved").read_bytes() == (old / "reserved").read_bytes()
+    assert (new / "reserved").stat().st_blocks >= (old / "reserved").stat().st_blocks
 
 
 def test_dropped_files_are_no_longer_in_memory(tmp_path: Path) -> None:

@@ -27,6 +27,7 @@ LOOPBACK = "127.0.0.1"
 PORT_MAX = 65_535
 
 
+PREFIX = "dbdyno-"  # of folders in places that others use, too
 FOLDERS = "folders"  # of those that lie elsewhere: one a line
 
 
@@ -44,7 +45,8 @@ def draw_blueprint(
     identity = server_identity()
     place = place_for(use, identity)
     binaries = product.find(spec)
-    machine = this_machine(placement.data_folder or place, placement.server_memory_bytes)
+    disk = placement.wal_folder or placement.data_folder or place
+    machine = this_machine(disk, placement.server_memory_bytes)
     ours = product.settings(machine, connections, binaries)
     promised = promised_settings(product.protocol, spec.durability)
     settings = choose_settings(ours, promised, spec.settings)
@@ -95,7 +97,8 @@ def remove(folder: Path) -> None:
         elsewhere = [Path(line) for line in (folder / FOLDERS).read_text().splitlines()]
     except OSError:
         elsewhere = []
-    for path in (*elsewhere, folder):
+    # The server's account may have written into its folder: only names of ours are believed.
+    for path in (*(path for path in elsewhere if path.name.startswith(PREFIX)), folder):
         shutil.rmtree(path, ignore_errors=True)
 
 
@@ -116,12 +119,12 @@ def _socket_folder(folder: Path, name: str) -> Path:
     """The folder itself, or a short one when a socket's path in it would be too long."""
     if len(f"{folder}/{name}".encode()) <= SOCKET_PATH_MAX:
         return folder
-    return Path(tempfile.mkdtemp(prefix="dbdyno-", dir="/tmp"))
+    return Path(tempfile.mkdtemp(prefix=PREFIX, dir="/tmp"))
 
 
 def _new_folder(place: Path | None) -> Path | None:
     """A folder of the server's own in a place that others use, too."""
-    return Path(tempfile.mkdtemp(prefix="dbdyno-", dir=place)) if place else None
+    return Path(tempfile.mkdtemp(prefix=PREFIX, dir=place)) if place else None
 
 
 def _free_port() -> int:

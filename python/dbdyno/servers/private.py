@@ -19,6 +19,7 @@ from dbdyno.servers.base import Server
 from dbdyno.servers.cluster import draw_blueprint, lay_out, remove
 from dbdyno.servers.data_sets import DataSet, in_use, refuse_other_server, restore
 from dbdyno.servers.guarding import Guard
+from dbdyno.servers.page_cache import drop_files
 from dbdyno.servers.placement import ANYWHERE, Placement
 from dbdyno.servers.processes import ProcessMark, end
 from dbdyno.servers.product import Blueprint, Cluster
@@ -100,6 +101,10 @@ def _laid_out(folder: Path, blueprint: Blueprint, data: DataSet | None) -> Clust
     with in_use(data):
         cluster = lay_out(folder, blueprint, data.password())
         restore(data, cluster)
+    placement = blueprint.placement
+    if placement.server_memory_bytes or placement.numa:
+        # Pages that our copying left would count as ours, and lie where we ran.
+        drop_files(cluster.data, cluster.wal_place)
     return cluster
 
 

@@ -36,15 +36,18 @@ class Machine(Struct, frozen=True):
     disk_free_bytes: int
 
 
-def this_machine(data_folder: Path, memory_limit_bytes: int | None = None) -> Machine:
-    """The machine we are on, within the limits of its container and the server's own."""
+def this_machine(folder: Path, memory_limit_bytes: int | None = None) -> Machine:
+    """The machine we are on, within the limits of its container and the server's own.
+
+    ``folder`` is on the disk that takes the log of changes.
+    """
     installed = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     limits = (Path(path) for path in CGROUP_LIMITS)
     words = [path.read_text().strip() for path in limits if path.exists()]
     granted = [int(word) for word in words if word.isdecimal()]
     return Machine(
         memory_bytes=min([installed, *granted, memory_limit_bytes or installed]),
-        disk_free_bytes=shutil.disk_usage(data_folder).free,
+        disk_free_bytes=shutil.disk_usage(folder).free,
     )
 
 

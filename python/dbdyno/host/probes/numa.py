@@ -14,8 +14,8 @@ def look(root: Path) -> Finding:
     return Finding(
         level="note",
         found=f"{nodes} nodes",
-        mend="Start the server under numactl (--cpunodebind, or --interleave for a large "
-        "cache) and dbdyno on another node, the same way each time.",
+        mend="Say where the server is to be, the same way each time: --numa (interleave=all for "
+        "a large cache), and --server-cpus and --engine-cpus of different nodes.",
     )
 
 

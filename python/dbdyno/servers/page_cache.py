@@ -1,0 +1,56 @@
+"""The kernel's cache of files: what of a folder is in it, and how it is dropped.
+
+Dropping needs no rights; where pages stay nevertheless, the whole cache is dropped, if that is
+permitted. Nothing is lost: pages are written out first.
+"""
+
+import ctypes
+import mmap
+import os
+from contextlib import suppress
+from pathlib import Path
+
+DROP_CACHES = Path("/proc/sys/vm/drop_caches")
+PAGE_CACHE = "1"
+
+
+def drop_files(*folders: Path) -> str:
+    """Drops the files of these folders from the kernel's cache."""
+    paths = {path for folder in folders for path in folder.rglob("*") if path.is_file()}
+    os.sync()  # pages that are not written yet cannot be dropped
+    size = sum(map(_drop, paths))
+    told = f"dropped its {len(paths)} files ({size / 1e6:.1f} MB) from the kernel's cache"
+    left = sum(map(is_cached, paths))
+    if not left:
+        return told
+    if _drop_all():
+        return f"{told}, then all of that cache: pages of {left} files had stayed"
+    return f"{told}, in which pages of {left} files stayed"
+
+
+def is_cached(path: Path) -> bool:
+    """Whether the kernel has any page of a file in memory; looking brings none there."""
+    size = path.stat().st_size
+    if not size:
+        return False
+    with path.open("rb") as file, mmap.mmap(file.fileno(), size, access=mmap.ACCESS_COPY) as seen:
+        pages = (ctypes.c_ubyte * -(-size // mmap.PAGESIZE))()
+        start = ctypes.c_char.from_buffer(seen)
+        try:
+            ctypes.CDLL(None).mincore(ctypes.byref(start), ctypes.c_size_t(size), pages)
+        finally:
+            del start  # or the mapping could not be closed
+        return any(page & 1 for page in bytes(pages))
+
+
+def _drop(path: Path) -> int:
+    with path.open("rb", buffering=0) as file:
+        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+        return os.fstat(file.fileno()).st_size
+
+
+def _drop_all() -> bool:
+    with suppress(OSError):
+        DROP_CACHES.write_text(PAGE_CACHE)
+        return True
+    return False
