@@ -51,7 +51,7 @@ def _no_effect(metrics: Sequence[MetricComparison]) -> Claim:
         sentence="This machine has one memory node, so no policy can have an effect here and none "
         f"is claimed: what differs is noise, at most {change(largest.ratio)} of throughput between "
         f"two levels{_interval(largest)}",
-        told=True,
+        told=False,
         effect=largest.ratio,
         low=largest.low,
         high=largest.high,
