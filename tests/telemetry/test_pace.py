@@ -15,13 +15,13 @@ def steps(level: str, cost_ms: float, cores: int = 2) -> int:
     ("cost_ms", "wanted"),
     [
         (0, 1),
-        (0.7, 1),  # 50 times a second: 35 ms of the 40 that 2 % of two cores are
-        (1.5, 2),
-        (2.5, 4),
-        (4.2, 5),  # ten times a second may take 3 %
+        (0.5, 1),  # 50 times a second: 25 ms of the 30 that 1.5 % of two cores are
+        (0.7, 2),
+        (1.5, 3),
+        (3.2, 5),  # ten times a second may take 3 %
         (5.9, 5),
-        (6.1, 8),  # but not more
-        (30, 38),
+        (6.1, 11),  # but not more
+        (30, 50),
         (400, 250),  # never less than every five seconds
     ],
 )
