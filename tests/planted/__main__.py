@@ -6,6 +6,7 @@ On a machine that does nothing else: what others do on it is found, too. Each ki
 a table of its own, and that of the other stays as it is.
 """
 
+import re
 import sys
 import tempfile
 from collections import Counter
@@ -30,7 +31,7 @@ An explanation is worth what it names when the cause is known. These runs have a
 them, on real servers, or none. `make test` makes each once and fails where another cause than
 the planted one is the top finding, or where a clean run has a finding above a note. The tables
 below are written by `python -m tests.planted`: each run was made several times, in turns with the
-others, on one machine that did nothing else.
+others, on one machine. What other programs did there meanwhile is named as well (cpu others).
 """
 TABLE = """
 ## {title} {version}, each run {times} times
@@ -71,7 +72,9 @@ def _table(kind: Kind) -> str:
             others[cause.name].update(rest)
             sys.stderr.write(f"{turn + 1}/{TIMES} {cause.name}: {top}\n")
     lines = (_line(cause, tops[cause.name], others[cause.name]) for cause in causes)
-    head = TABLE.format(title=product_of(kind).title, version=version.split()[0], times=TIMES)
+    head = TABLE.format(
+        title=product_of(kind).title, version=re.split("[ -]", version)[0], times=TIMES
+    )
     return head + "\n".join(lines) + "\n"
 
 
