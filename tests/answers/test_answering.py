@@ -58,11 +58,20 @@ def test_without_a_run_nothing_is_claimed():
     assert nothing.missing == "no run of this study ended well enough to count"
 
 
+CONTRAST = made.contrast("clients", "1", "4")
+
+
 @pytest.mark.parametrize(
-    ("contrasts", "asked"),
-    [((), ["table"]), ((made.contrast("clients", "1", "4"),), ["contrasts", "table"])],
+    ("contrasts", "answers", "asked"),
+    [
+        ((), (), ["table"]),
+        ((CONTRAST,), (), ["contrasts"]),
+        ((CONTRAST,), ("table",), ["table", "contrasts"]),
+        ((CONTRAST,), ("contrasts", "table"), ["contrasts", "table"]),
+    ],
 )
-def test_a_study_that_asks_for_no_answer_is_told_what_was_measured(contrasts, asked):
-    spec = msgspec.structs.replace(SPEC, contrasts=contrasts)
+def test_what_a_study_compares_is_told_whether_it_asks_or_not(contrasts, answers, asked):
+    questions = tuple(Question(answer=name) for name in answers)
+    spec = msgspec.structs.replace(SPEC, contrasts=contrasts, answers=questions)
     trials = made.study(spec, lambda _levels: 1000.0)
     assert [question.answer for question, _ in answered(trials)] == asked

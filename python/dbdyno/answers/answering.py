@@ -10,6 +10,8 @@ from dbdyno.answers.answer import Answered, Claim, Trials
 from dbdyno.answers.registry import all_answers
 from dbdyno.model.study import Question, StudySpec
 
+CONTRASTS = "contrasts"
+
 Answers: TypeAlias = Sequence[tuple[Question, Answered]]
 
 
@@ -19,11 +21,11 @@ def answered(trials: Trials) -> list[tuple[Question, Answered]]:
 
 
 def questions(spec: StudySpec) -> Sequence[Question]:
-    """Those of the file; a study that names none is told what was compared and measured."""
-    if spec.answers:
-        return spec.answers
-    usual = [Question(answer="contrasts")] if spec.contrasts else []
-    return [*usual, Question(answer="table")]
+    """Those of the file, and what it compares and measures where it does not ask for that."""
+    asked = list(spec.answers)
+    if spec.contrasts and not any(question.answer == CONTRASTS for question in asked):
+        asked.append(Question(answer=CONTRASTS))
+    return asked or [Question(answer="table")]
 
 
 def title_of(question: Question) -> str:

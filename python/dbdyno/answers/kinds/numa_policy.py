@@ -8,34 +8,56 @@ machine. How small a difference so many runs find stands beside those that were 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from msgspec import Struct
+
 from dbdyno.analysis.metrics import THROUGHPUT
 from dbdyno.analysis.verdicts import change
 from dbdyno.answers.answer import Answer, Answered, Claim, TableOf, Trial, Trials
-from dbdyno.answers.contrasting import Contrasted, contrasted
-from dbdyno.answers.grouping import by_level, mean_of, over_runs, throughput, title_of
+from dbdyno.answers.grouping import (
+    by_level,
+    compared,
+    levels_seen,
+    mean_of,
+    over_runs,
+    pairs,
+    throughput,
+    title_of,
+)
 from dbdyno.model.comparison import MetricComparison
 from dbdyno.words import NOTHING, milliseconds, percent, significant, size, tps
+
+MARGIN = 0.01
+"""Published differences are of 2 %: a margin of more would call them the same."""
+
+
+class _Compared(Struct, frozen=True):
+    """A policy's throughput against the reference."""
+
+    policy: str
+    metric: MetricComparison
 
 
 def answer(trials: Trials, options: Mapping[str, Any]) -> Answered:
     """The verdict, one sentence a policy, and a table of all policies."""
-    factor = str(options.get("factor", "numa"))
-    found = [
-        (of, metric)
-        for of in contrasted(trials)
-        if of.contrast.factor == factor
-        for metric in of.comparison.metrics
-        if metric.id == THROUGHPUT
-    ]
+    factor, reference = str(options["factor"]), str(options["reference"])
+    found = list(_compared(trials, factor, reference))
     if not found:
-        return Answered(claims=[], missing=f"no block has two levels of {factor}")
+        return Answered(claims=[], missing=f"no block has {reference} and another of {factor}")
     published = [float(share) for share in options.get("published", ())]
-    metrics = [metric for _, metric in found]
+    detectable = list(_detectable([one.metric for one in found], published))
     if _nodes(trials) > 1:
-        claims = [_best(found), *map(_policy, found), *_detectable(metrics, published)]
+        claims = [_best(found, reference), *(_policy(one, reference) for one in found)]
     else:
-        claims = [_no_effect(metrics), *_detectable(metrics, published)]
-    return Answered(claims=claims, shown=[_table(trials, factor)])
+        claims = [_no_effect([one.metric for one in found])]
+    return Answered(claims=[*claims, *detectable], shown=[_table(trials, factor)])
+
+
+def _compared(trials: Trials, factor: str, reference: str) -> Iterator[_Compared]:
+    """Compared here and not by the study's contrasts, which would claim an effect of noise."""
+    for policy in levels_seen(trials, trials.trials, factor):
+        both = pairs(trials.trials, factor, reference, policy)
+        if policy != reference and both:
+            yield _Compared(policy, compared(both, [THROUGHPUT], MARGIN)[THROUGHPUT])
 
 
 def _nodes(trials: Trials) -> int:
@@ -77,35 +99,30 @@ def _interval(metric: MetricComparison) -> str:
     return f" (95 %: {change(metric.low)} to {change(metric.high)}, {metric.pairs} pairs)"
 
 
-def _best(found: Sequence[tuple[Contrasted, MetricComparison]]) -> Claim:
+def _best(found: Sequence[_Compared], reference: str) -> Claim:
     """A policy that is told to be better, or that none is."""
-    better = [(of, metric) for of, metric in found if metric.verdict == "better"]
+    better = [one for one in found if one.metric.verdict == "better"]
     if better:
-        of, metric = max(better, key=lambda one: one[1].ratio)
-        sentence = f"The policy {of.contrast.after} serves best: {metric.words}"
+        best = max(better, key=lambda one: one.metric.ratio)
+        sentence = f"The policy {best.policy} serves best: {best.metric.words}"
     else:
-        of, metric = max(found, key=lambda one: abs(one[1].ratio - 1))
+        best = max(found, key=lambda one: abs(one.metric.ratio - 1))
         sentence = (
-            f"No policy is told to serve better than {of.contrast.before}; the largest difference "
-            f"is that of {of.contrast.after}: {metric.words}"
+            f"No policy is told to serve better than {reference}; the largest difference is that "
+            f"of {best.policy}: {best.metric.words}"
         )
-    return Claim(
-        sentence=sentence,
-        told=bool(better) or all(metric.verdict in ("same", "worse") for _, metric in found),
-        effect=metric.ratio,
-        low=metric.low,
-        high=metric.high,
-    )
+    told = bool(better) or all(one.metric.verdict in ("same", "worse") for one in found)
+    return _claim(sentence, best.metric, told=told)
 
 
-def _policy(found: tuple[Contrasted, MetricComparison]) -> Claim:
-    of, metric = found
+def _policy(of: _Compared, reference: str) -> Claim:
+    sentence = f"{of.policy} against {reference}: {of.metric.words}"
+    return _claim(sentence, of.metric, told=of.metric.verdict != "cannot tell")
+
+
+def _claim(sentence: str, metric: MetricComparison, *, told: bool) -> Claim:
     return Claim(
-        sentence=f"{of.contrast.after} against {of.contrast.before}: {metric.words}",
-        told=metric.verdict != "cannot tell",
-        effect=metric.ratio,
-        low=metric.low,
-        high=metric.high,
+        sentence=sentence, told=told, effect=metric.ratio, low=metric.low, high=metric.high
     )
 
 
@@ -195,7 +212,8 @@ ANSWER = Answer(
     id="numa-policy",
     title="Which policy serves best",
     options={
-        "factor": "the factor whose levels are policies (numa)",
+        "factor": "the factor whose levels are policies",
+        "reference": "the level that the others are compared with",
         "published": "differences, as shares, that others found",
     },
     answer=answer,
