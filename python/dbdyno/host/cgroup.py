@@ -3,13 +3,14 @@
 A limit may stand on any group between the process's own and the root: the tightest one holds.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
 from dbdyno.host import files
 from dbdyno.model.host import CgroupLimits
+from dbdyno.servers.groups import memberships, upwards
 
 # Version 1 writes "no limit" as the largest number of pages.
 _V1_UNLIMITED_BYTES = 2**62
@@ -28,8 +29,8 @@ class Groups:
     def above(self, controller: str) -> list[Path]:
         """The process's group of a controller and those above it, as far as they are seen."""
         if self.version == 2:
-            return list(_upwards(self.mounts, self.paths.get("", "/")))
-        return list(_upwards(self.mounts / controller, self.paths.get(controller, "/")))
+            return list(upwards(self.mounts, self.paths.get("", "/")))
+        return list(upwards(self.mounts / controller, self.paths.get(controller, "/")))
 
     def cpu_cores(self) -> float | None:
         """The tightest quota, in processors."""
@@ -40,7 +41,7 @@ class Groups:
 def groups_of(root: Path, process: int | str = "self") -> Groups:
     """The groups of a process; of version None where there are none, or it has ended."""
     mounts = root / "sys/fs/cgroup"
-    paths = dict(_memberships(files.text(root / f"proc/{process}/cgroup") or ""))
+    paths = dict(memberships(files.text(root / f"proc/{process}/cgroup") or ""))
     if paths and (mounts / "cgroup.controllers").exists():
         return Groups(2, mounts, paths)
     return Groups(1 if {"cpu", "memory"} & paths.keys() else None, mounts, paths)
@@ -63,21 +64,6 @@ def describe(root: Path) -> CgroupLimits:
         memory_bytes=memory if memory and memory < _V1_UNLIMITED_BYTES else None,
         cpuset=_first(files.text(folder / cpuset_file) for folder in groups.above("cpuset")),
     )
-
-
-def _memberships(content: str) -> Iterator[tuple[str, str]]:
-    """(controller, path) of each line ``id:controllers:path``; version 2 names no controller."""
-    for line in content.splitlines():
-        _, controllers, path = line.split(":", 2)
-        for controller in controllers.split(","):
-            yield controller, path
-
-
-def _upwards(mount: Path, path: str) -> Iterator[Path]:
-    """The group's folder and those above it, as far as this container sees them."""
-    folder = mount / path.lstrip("/")
-    # Inside a container the path may be the host's: only the mount itself is there then.
-    yield from (f for f in (folder, *folder.parents) if f.is_relative_to(mount) and f.is_dir())
 
 
 def _quota_v2(folder: Path) -> float | None:
