@@ -15,6 +15,7 @@ from dbdyno.report.study_text import render_study_text
 from dbdyno.words import THIN_SPACE
 from tests.answers import made
 from tests.report.conftest import HOSTILE
+from tests.support.recordings import MadeRun
 
 PUBLISHED = Published(
     title="On another machine",
@@ -23,6 +24,19 @@ PUBLISHED = Published(
     rows=(("1", "793"), ("4", "1 460"), ("20", "1500"), ("4, other order", "233")),
     found=("More clients do not help.",),
 )
+
+
+SHARED_BUFFERS = {"name": "shared_buffers", "value": "16384", "unit": "8kB"}
+
+
+class _Server:
+    """A run on such a server."""
+
+    def __init__(self, server):
+        self.server = server
+
+    def recording(self):
+        return MadeRun(1000, seconds=5).recording(server=self.server)
 
 
 def study(noise=0.01, **changes):
@@ -194,3 +208,14 @@ def test_the_page_in_a_browser(browser, axe, tmp_path, width, scheme):
     violations = page.evaluate("axe.run().then((found) => found.violations)")
     context.close()
     assert [(one["id"], one["nodes"][0]["html"]) for one in violations] == []
+
+
+def test_what_the_servers_promised_of_a_crash_is_told():
+    def durable(levels):
+        promise = "on" if levels["order"] == "as-written" else "off"
+        return _Server({"durability": {"fsync": promise}, "settings": [SHARED_BUFFERS]})
+
+    spec = made.spec(made.factor("order", "as-written", "other"), repeats=1)
+    page = page_of(made.study(spec, lambda _levels: 1000.0, run_of=durable))
+    assert "<dt>Durability</dt><dd>fsync on or fsync off</dd>" in page
+    assert "<dt>setting shared_buffers</dt><dd>16384 × 8kB</dd>" in page

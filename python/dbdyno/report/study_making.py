@@ -20,7 +20,7 @@ def making_blocks(trials: Trials) -> list[Block]:
     """Facts of the whole, failed turns, every run, the machine."""
     study = trials.study
     return [
-        Facts(pairs=[*_order_facts(study), *time_facts(study)]),
+        Facts(pairs=[*_order_facts(study), *time_facts(study), *_durability(trials)]),
         *_failed(study),
         *_runs(trials),
         *_surroundings(trials),
@@ -36,6 +36,17 @@ def _order_facts(study: StudyRecord) -> Iterator[tuple[str, str]]:
     yield "Cache before each run", spec.cache
     yield "Data restored", spec.restore
     yield "Turns", _turn_words(study)
+
+
+def _durability(trials: Trials) -> Iterator[tuple[str, str]]:
+    """What the servers promised of a crash: no number means anything without it."""
+    promises = dict.fromkeys(
+        ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in promised.items())
+        for runs in by_point(trials.trials).values()
+        if (promised := runs[0].case.recording.server.get("durability"))
+    )
+    if promises:
+        yield "Durability", " or ".join(promises)
 
 
 def _turn_words(study: StudyRecord) -> str:
@@ -131,12 +142,17 @@ def _surroundings(trials: Trials) -> list[Block]:
 def _facts_of(server: Mapping[str, Any]) -> dict[str, str]:
     """Without the lists of settings, which have their place in each run's report."""
     chosen = {
-        f"setting {one['name']}": f"{one['value']}"
+        f"setting {one['name']}": _with_unit(str(one["value"]), str(one.get("unit") or ""))
         for one in server.get("settings", ())
         if {"name", "value"} <= one.keys()
     }
     plain = {name: value for name, value in server.items() if not isinstance(value, list)}
     return {**dict(readable_pairs(plain)), **chosen}
+
+
+def _with_unit(value: str, unit: str) -> str:
+    """A unit may be a number of bytes of its own: 771328 × 8kB."""
+    return f"{value} {'× ' if unit[:1].isdigit() else ''}{unit}".rstrip()
 
 
 def _shared(described: Sequence[Mapping[str, str]]) -> list[tuple[str, str]]:
