@@ -36,6 +36,10 @@ LOADING_CONNECTIONS = 20
 LOG_SIZES = ("innodb_log_file_size", "innodb_redo_log_capacity")
 LOG_SIZE = "128M"
 
+# PostgreSQL then writes no log of tables that are made and filled in one transaction, which
+# would be copied likewise.
+WITHOUT_LOG = {"wal_level": "minimal", "max_wal_senders": "0"}
+
 
 class Shelf:
     """The data sets that a study's points begin on."""
@@ -78,6 +82,8 @@ def _loading_spec(spec: ServerSpec, blueprint: Blueprint) -> ServerSpec:
     """The same server as far as its files go, and in a hurry."""
     shape = blueprint.product.shape_of(blueprint.settings)
     logs = {name: LOG_SIZE for name in LOG_SIZES if name in _names(blueprint)}
+    if spec.kind == "postgres":
+        logs = WITHOUT_LOG
     return replace(spec, settings={**shape, **logs}, durability="none")
 
 
