@@ -4,13 +4,15 @@ From the study's record of its loads: other runs got copies of that data. One lo
 there is no interval; what a load's rate depends on besides its size is not asked.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from dbdyno.answers.answer import Answer, Answered, Claim, TableOf, Trials
 from dbdyno.answers.growing import loads, rows_words
 from dbdyno.model.study import DataLoad
 from dbdyno.words import NOTHING, count, seconds
+
+NOTICED_S = 0.01
 
 
 def answer(trials: Trials, options: Mapping[str, Any]) -> Answered:
@@ -35,7 +37,7 @@ def _claim(found: Mapping[float, DataLoad]) -> Claim:
 
 
 def _table(found: Mapping[float, DataLoad]) -> TableOf:
-    phases = list(dict.fromkeys(name for load in found.values() for name in load.phases_s))
+    phases = _long_phases(found.values())
     return TableOf(
         title="What loading took",
         columns=("rows", "rows a second", *phases),
@@ -50,6 +52,12 @@ def _table(found: Mapping[float, DataLoad]) -> TableOf:
         numeric=frozenset(range(2 + len(phases))),
         note="vacuum: freezing the filled table; keys: building its indexes.",
     )
+
+
+def _long_phases(loads: Iterable[DataLoad]) -> list[str]:
+    """Those that took noticeable time at any size, in the order they were done."""
+    long = (name for load in loads for name, took_s in load.phases_s.items() if took_s > NOTICED_S)
+    return list(dict.fromkeys(long))
 
 
 def _took(load: DataLoad, phase: str) -> str:

@@ -1,19 +1,15 @@
 """When to partition: the number of rows from which upkeep takes longer than one will wait.
 
 Each kind of upkeep (a vacuum, an index build, a rewrite of table and indexes) was timed at every
-size here; its time grows with a power of the rows (``analysis/volume.py``), and where that passes
-the wait is the advice. It is computed from this machine alone and is no fixed number: an
-extrapolation, whose doubt is said by how many decades it goes beyond what was measured.
+size here; where its time (``answers/upkeep.py``) passes the wait is the advice. It is computed
+from this machine alone and is no fixed number: an extrapolation, whose doubt is said by how many
+decades it goes beyond what was measured.
 """
 
-import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from msgspec import Struct
-
 from dbdyno.analysis.ranged import Ranged
-from dbdyno.analysis.volume import ROWS_MAX, VolumeCurve, volume_curve
 from dbdyno.answers.answer import (
     Answer,
     Answered,
@@ -23,66 +19,30 @@ from dbdyno.answers.answer import (
     TableOf,
     Trials,
 )
-from dbdyno.answers.grouping import chosen, sentence_words, title_of
+from dbdyno.answers.grouping import chosen, title_of
 from dbdyno.answers.growing import (
-    Measured,
     loads,
-    means_by_rows,
     phase_times,
     rows_of,
     rows_words,
 )
+from dbdyno.answers.upkeep import Upkeep
 from dbdyno.answers.vacuuming import vacuums_of
 from dbdyno.words import NOTHING, seconds, significant
-
-GROWS_MIN = 0.5
-"""Upkeep that grows more slowly than a root of the rows was too short to be timed."""
-DECADES_MAX = 2.0
-"""So far beyond what was measured an extrapolation is an advice; farther it is a guess."""
-
-
-class _Upkeep(Struct, frozen=True):
-    """One kind, the times that were measured, and the line through them."""
-
-    name: str
-    measured: Measured
-    curve: VolumeCurve
-    wait_s: float
-
-    @property
-    def grows(self) -> bool:
-        """Whether the sizes were large enough for its time to grow with them."""
-        return self.curve.exponent.value >= GROWS_MIN
-
-    @property
-    def rows(self) -> Ranged | None:
-        """At how many it takes as long as the wait; None where that cannot be said."""
-        return self.curve.rows_at(self.wait_s) if self.grows else None
-
-    @property
-    def is_told(self) -> bool:
-        """Whether the answer has an interval and lies near what was measured."""
-        rows = self.rows
-        if rows is None or rows.low is None or rows.high is None:
-            return False
-        return math.log10(rows.value / self.curve.rows_max) <= DECADES_MAX
-
-    def doubt_at(self, rows: Ranged) -> str:
-        """What speaks against the answer."""
-        return "; ".join(filter(None, [self.curve.doubt_at(rows.value), *self.curve.doubts]))
 
 
 def answer(trials: Trials, options: Mapping[str, Any]) -> Answered:
     """The advice is the smallest number of rows over all kinds of upkeep."""
-    found = list(_upkeeps(trials, options))
+    found = _upkeeps(trials, options)
     if not found:
-        return Answered(claims=[], missing="no upkeep was timed at two sizes")
+        return Answered(claims=[], missing="no upkeep was timed")
     claims = [_claim(one) for one in found]
     title = title_of(trials, str(options["over"]))
     return Answered(claims=[_advice(found), *claims], shown=[_table(found), _picture(found, title)])
 
 
-def _upkeeps(trials: Trials, options: Mapping[str, Any]) -> Iterator[_Upkeep]:
+def _upkeeps(trials: Trials, options: Mapping[str, Any]) -> list[Upkeep]:
+    """Those that were timed."""
     over, wait_s = str(options["over"]), float(options["wait_s"])
     of_loads = loads(trials, over)
     vacuums = [
@@ -97,47 +57,30 @@ def _upkeeps(trials: Trials, options: Mapping[str, Any]) -> Iterator[_Upkeep]:
         "index build": phase_times(of_loads, ["keys"]),
         "rewrite": phase_times(of_loads, ["fill", "keys"]),
     }
-    for name, measured in named.items():
-        curve = volume_curve(measured) if measured else None
-        if curve is not None:
-            yield _Upkeep(name, measured, curve, wait_s)
+    return [Upkeep(name, measured, wait_s) for name, measured in named.items() if measured]
 
 
-def _claim(one: _Upkeep) -> Claim:
-    rows = one.rows
+def _claim(one: Upkeep) -> Claim:
+    rows, wait = one.rows, seconds(one.wait_s)
     if rows is None:
-        return Claim(sentence=_no_answer(one), told=False, doubt="Larger tables would tell.")
+        sentence = f"The {one.name} takes {wait} at no size below 10¹⁵ rows."
+        return Claim(sentence=sentence, told=False, doubt=one.doubt)
+    near = "at" if one.is_told else "near"
     return Claim(
-        sentence=f"The {one.name} takes {seconds(one.wait_s)} at "
-        f"{sentence_words(rows, rows_words)} rows.",
+        sentence=f"The {one.name} takes {wait} {near} {rows_words(rows.value)} rows{_range(rows)}.",
         told=one.is_told,
         effect=rows.value,
         low=rows.low,
         high=rows.high,
-        doubt=one.doubt_at(rows),
-        evidence={"exponent": one.curve.exponent.value, "measurements": len(one.measured)},
+        doubt=one.doubt,
+        evidence={"measurements": len(one.measured)},
     )
 
 
-def _no_answer(one: _Upkeep) -> str:
-    if one.grows:
-        return f"The {one.name} takes {seconds(one.wait_s)} at no size below 10¹⁵ rows."
-    longest_s = max(took_s for _, took_s in one.measured)
-    return (
-        f"The {one.name} took at most {seconds(longest_s)} and hardly grew with the rows: nothing "
-        "can be extrapolated from that."
-    )
-
-
-def _advice(found: list[_Upkeep]) -> Claim:
+def _advice(found: Sequence[Upkeep]) -> Claim:
     known = [(rows, one) for one in found if (rows := one.rows) is not None]
     if not known:
-        return Claim(
-            sentence="When to partition cannot be said from tables this small: no upkeep takes "
-            "long enough to grow with them.",
-            told=False,
-            doubt="Run a larger size of this study.",
-        )
+        return Claim(sentence="No upkeep takes that long at any size.", told=False)
     rows, first = min(known, key=lambda each: each[0].value)
     return Claim(
         sentence=_advice_words(rows, first),
@@ -145,12 +88,12 @@ def _advice(found: list[_Upkeep]) -> Claim:
         effect=rows.value,
         low=rows.low,
         high=rows.high,
-        doubt=first.doubt_at(rows),
+        doubt=first.doubt,
         evidence={one.name: each.value for each, one in known},
     )
 
 
-def _advice_words(rows: Ranged, first: _Upkeep) -> str:
+def _advice_words(rows: Ranged, first: Upkeep) -> str:
     at, wait = f"{rows_words(rows.value)} rows", seconds(first.wait_s)
     if first.is_told:
         return (
@@ -171,7 +114,7 @@ def _range(rows: Ranged) -> str:
     return f" (95 %: {low} to {high})"
 
 
-def _table(found: list[_Upkeep]) -> TableOf:
+def _table(found: Sequence[Upkeep]) -> TableOf:
     sizes = sorted({rows for one in found for rows, _ in one.measured})
     return TableOf(
         title="Time of upkeep by size",
@@ -188,17 +131,16 @@ def _table(found: list[_Upkeep]) -> TableOf:
     )
 
 
-def _row(one: _Upkeep, sizes: list[float]) -> tuple[str, ...]:
-    means = means_by_rows(one.measured)
+def _row(one: Upkeep, sizes: Sequence[float]) -> tuple[str, ...]:
     return (
         one.name,
-        *(seconds(means[at].value) if at in means else NOTHING for at in sizes),
-        significant(one.curve.exponent.value),
+        *(seconds(one.means[at].value) if at in one.means else NOTHING for at in sizes),
+        significant(one.curve.exponent.value) if one.curve else NOTHING,
         NOTHING if one.rows is None else f"{rows_words(one.rows.value)} rows",
     )
 
 
-def _picture(found: list[_Upkeep], x_title: str) -> CurveOf:
+def _picture(found: Sequence[Upkeep], x_title: str) -> CurveOf:
     marks = [(rows.value, one.name) for one in found if (rows := one.rows) is not None]
     return CurveOf(
         title="Time of upkeep, extrapolated",
@@ -212,17 +154,16 @@ def _picture(found: list[_Upkeep], x_title: str) -> CurveOf:
     )
 
 
-def _series(one: _Upkeep) -> Iterator[CurveSeries]:
-    means = means_by_rows(one.measured)
+def _series(one: Upkeep) -> Iterator[CurveSeries]:
     yield CurveSeries(
         label=one.name,
-        x=list(means),
-        y=[mean.value for mean in means.values()],
-        low=[mean.low for mean in means.values()],
-        high=[mean.high for mean in means.values()],
+        x=list(one.means),
+        y=[mean.value for mean in one.means.values()],
+        low=[mean.low for mean in one.means.values()],
+        high=[mean.high for mean in one.means.values()],
     )
-    if one.rows is not None:
-        ends = [one.curve.rows_min, min(one.rows.value, ROWS_MAX)]
+    if one.rows is not None and one.curve is not None:
+        ends = (one.curve.rows_min, one.rows.value)
         line = [one.curve.predicted_at(rows) for rows in ends]
         yield CurveSeries(
             label=f"{one.name}, fitted",

@@ -1,0 +1,73 @@
+"""Upkeep of a table and its time: how it grows with the rows, and where it takes too long.
+
+A power of the rows where two sizes took long enough for their time to be that of the rows and
+not of setting up. Else it is taken to be in proportion to them from the largest table on, which
+is a guess on the safe side, since setting up is in it.
+"""
+
+import math
+from functools import cached_property
+
+from dbdyno.analysis.effect import Ratio
+from dbdyno.analysis.ranged import Ranged
+from dbdyno.analysis.volume import VolumeCurve, volume_curve
+from dbdyno.answers.growing import Measured, means_by_rows
+
+TOOK_MIN_S = 0.1
+GROWS_MIN = 0.8
+"""Every kind of upkeep visits each row: what seems to grow much more slowly is setting up."""
+DECADES_MAX = 2.0
+"""So far beyond what was measured an extrapolation is an advice; farther it is a guess."""
+
+
+class Upkeep:
+    """One kind of upkeep, and how long one is willing to wait for it."""
+
+    def __init__(self, name: str, measured: Measured, wait_s: float) -> None:
+        self.name = name
+        self.measured = measured
+        self.wait_s = wait_s
+
+    @cached_property
+    def means(self) -> dict[float, Ratio]:
+        """Seconds at each size, the fewest rows first."""
+        return means_by_rows(self.measured)
+
+    @cached_property
+    def curve(self) -> VolumeCurve | None:
+        """How it grows; None where the tables were too small to show it."""
+        long = [
+            (rows, took_s) for rows, took_s in self.measured if self.means[rows].value >= TOOK_MIN_S
+        ]
+        found = volume_curve(long) if long else None
+        return found if found and found.exponent.value >= GROWS_MIN else None
+
+    @cached_property
+    def rows(self) -> Ranged | None:
+        """At how many it takes as long as the wait; None where it does at no size."""
+        if self.curve is not None:
+            return self.curve.rows_at(self.wait_s)
+        largest, mean = max(self.means.items())
+        return Ranged(largest * self.wait_s / mean.value, None, None)
+
+    @property
+    def is_told(self) -> bool:
+        """Whether the answer has an interval and lies near what was measured."""
+        rows = self.rows
+        if rows is None or rows.low is None or rows.high is None:
+            return False
+        return math.log10(rows.value / max(self.means)) <= DECADES_MAX
+
+    @property
+    def doubt(self) -> str:
+        """What speaks against the answer."""
+        if self.rows is None:
+            return ""
+        if self.curve is not None:
+            told = [self.curve.doubt_at(self.rows.value), *self.curve.doubts]
+            return "; ".join(filter(None, told))
+        decades = math.log10(self.rows.value / max(self.means))
+        return (
+            f"taken to grow in proportion to the rows, for no two sizes took {TOOK_MIN_S:g} s; "
+            f"{decades:.1f} decades of rows beyond what was measured"
+        )
