@@ -259,3 +259,12 @@ def _counted_starts(monkeypatch) -> list[str]:
 
     monkeypatch.setattr(workshop, "start_private", start)
     return started
+
+
+def test_a_server_that_runs_already_is_used_as_it_is(tmp_path, database):
+    target = f'restore = "once"\n{BASE}target = "{database.url}"\n'
+    record = begin(tmp_path, HEAD + target + CLIENTS)
+    assert [result.status for result in record.results] == ["done"] * 4
+    assert all(result.notes == [] for result in record.results)
+    assert record.loads == {}
+    assert list_data_sets() == []
