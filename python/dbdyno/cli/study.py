@@ -32,10 +32,10 @@ from dbdyno.study.starting import begin_study, reopen_study
 app = command(
     "study",
     "dbdyno study list                        what there is, and what was run",
-    "dbdyno study plan hot-rows --size tiny   every point, time and disk; starts nothing",
+    "dbdyno study plan hot-rows --size tiny   every point, starting nothing",
     "dbdyno study run hot-rows --size small",
     "dbdyno study run mine.toml --repeats 10 --json > study.json",
-    "dbdyno study resume last                 go on with a study that was interrupted",
+    "dbdyno study resume last                 go on after an interruption",
     "dbdyno study verdict last",
 )
 app.help = "Factors, repeats, order: many runs and a verdict."
