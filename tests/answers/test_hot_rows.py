@@ -180,6 +180,13 @@ def test_the_order_is_predicted_and_measured_and_both_are_compared():
     assert "stand in the order that was predicted" in agreement.sentence
 
 
+def test_means_that_stand_as_predicted_and_are_not_told_apart_prove_nothing():
+    near = {"as_written": 1000.0, "branches_last": 1001.0, "branches_first": 999.0}
+    *_, agreement = statement_order.answer(orders_study(**near), ORDER_OPTIONS).claims
+    assert not agreement.told
+    assert "do not tell branches-last and branches-first from the order" in agreement.doubt
+
+
 def test_a_measurement_that_contradicts_the_prediction_says_so():
     contradicting = {**MEASURED_AS_PREDICTED, "branches_last": 800.0}
     best, _, agreement = statement_order.answer(orders_study(**contradicting), ORDER_OPTIONS).claims

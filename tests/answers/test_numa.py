@@ -17,7 +17,7 @@ def run_on(nodes):
 
     def made_run(levels):
         run = MadeRun(1000, seconds=TEN_SECONDS)
-        memory = {f"node{node}": 2**30 * (1 + bool(node)) for node in range(nodes)}
+        memory = {str(node): 2**30 * (1 + bool(node)) for node in range(nodes)}
         return _Placed(run, nodes, levels["numa"], memory)
 
     return made_run
@@ -89,6 +89,6 @@ def test_whether_the_published_differences_could_be_told(noise, told):
 
 def test_the_table_shows_where_the_memory_lay_and_what_was_found_after_start():
     (table,) = numa_policy.answer(study(2), OPTIONS).shown
-    assert table.columns[-2:] == ("memory on node0", "memory on node1")
+    assert table.columns[-2:] == ("memory on node 0", "memory on node 1")
     assert [plain(cell) for cell in table.rows[1][5:]] == ["found interleave", "1 GiB", "2 GiB"]
     assert table.rows[0][5] == "no policy asked for"

@@ -159,7 +159,7 @@ def _table(trials: Trials, factor: str) -> TableOf:
             "max",
             "latency",
             "found after start",
-            *(f"memory on {node}" for node in nodes),
+            *(f"memory on node {node}" for node in nodes),
         ),
         rows=[(name, *_row(runs, nodes)) for name, runs in levels.items()],
         numeric=frozenset({1, 2, 3, 4, *range(6, 6 + len(nodes))}),

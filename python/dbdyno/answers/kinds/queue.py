@@ -82,8 +82,9 @@ def _bound(convoy: Convoy) -> str:
     held, measured = milliseconds(convoy.hot.hold_s * 1e3), tps(convoy.measured_tps)
     if convoy.measured_tps > convoy.bound_tps * EXCEEDED:
         return (
-            f" (measured {measured} TPS, more than the {tps(convoy.bound_tps)} that holding it for "
-            f"{held} would allow: it is free before clients hear of their commit)"
+            f" (measured {measured} TPS, more than the {tps(convoy.bound_tps)} that holding it "
+            f"for {held} would allow: it is free before clients hear of their commit, or the run "
+            "is too short to time it)"
         )
     return (
         f" (held {held} each time, which lets about {tps(convoy.bound_tps)} TPS through; "

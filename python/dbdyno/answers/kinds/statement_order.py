@@ -163,8 +163,8 @@ def _prediction_doubts(
     if own and own_tps > own.bound.tps * EXCEEDED:
         yield (
             f"The order as written did {tps(own_tps)} TPS, more than the {tps(own.bound.tps)} that "
-            "its rows should let through: they are free before clients hear of their commit, and "
-            "the prediction is rough"
+            "its rows should let through: they are free before clients hear of their commit, or "
+            "the runs are too short to time them; the prediction is rough"
         )
 
 
@@ -182,12 +182,25 @@ def _agreement(measured: Sequence[_Measured], clients: str, asked: _Asked) -> It
     agrees = predicted == found
     verb = "stand in the order that was predicted" if agrees else "do not stand as predicted"
     yield Claim(
-        sentence=f"By throughput with {clients} {asked.over} the orders {verb}: measured "
+        sentence=f"By mean throughput with {clients} {asked.over} the orders {verb}: measured "
         f"{', '.join(found)}" + ("" if agrees else f"; predicted {', '.join(predicted)}"),
-        told=agrees,
-        doubt="" if agrees else "The bound knows of rows alone; processors and the log bound too",
+        told=agrees and not _untold(measured),
+        doubt=_agreement_doubt(agrees=agrees, untold=_untold(measured)),
         evidence={"measured": found, "predicted": predicted},
     )
+
+
+def _untold(measured: Sequence[_Measured]) -> list[str]:
+    """Orders whose difference from the reference the runs do not decide."""
+    told = ("better", "worse")
+    return [one.level for one in measured if one.against and one.against.verdict not in told]
+
+
+def _agreement_doubt(*, agrees: bool, untold: Sequence[str]) -> str:
+    said = [] if agrees else ["The bound knows of rows alone; processors and the log bound too"]
+    if untold:
+        said.append(f"These runs do not tell {' and '.join(untold)} from the order as written")
+    return "; ".join(said)
 
 
 def _table(orders: Orders, measured: Sequence[_Measured], clients: str, asked: _Asked) -> TableOf:
