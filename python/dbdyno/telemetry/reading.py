@@ -21,8 +21,8 @@ Origin = TypeVar("Origin")
 Origin_co = TypeVar("Origin_co", covariant=True)
 
 GRID_NS = 1_000_000_000
-BEFORE_END_NS = 25_000_000
-"""Long enough for a reading of all sources while the load is still on."""
+BEFORE_END_MIN_NS, BEFORE_END_MAX_NS = 25_000_000, 500_000_000
+"""Within these, so long that a reading of all sources is over while the load is still on."""
 
 
 class Way(Protocol[Origin_co]):
@@ -66,10 +66,12 @@ class Reader(Generic[Origin]):
 
     def follow(self, started: Started, ticker: Ticker) -> None:
         """Reads until the ticker ends."""
+        began_ns = time.monotonic_ns()
         self.read_all()
         now_ns = time.monotonic_ns()
-        while ticker.sleep_until(at_ns := _next_instant(now_ns, started)):
-            is_last = at_ns == _last_instant(started)
+        last_ns = _last_instant(started, now_ns - began_ns)
+        while ticker.sleep_until(at_ns := _next_instant(now_ns, started, last_ns)):
+            is_last = at_ns == last_ns
             self._read(its for its in self._followed if is_last or its.due_ns <= at_ns)
             now_ns = max(time.monotonic_ns(), at_ns)
 
@@ -100,13 +102,18 @@ class Reader(Generic[Origin]):
         self._teller.tell(its.differences.take(began_ns, reading, cost_us))
 
 
-def _next_instant(now_ns: int, started: Started) -> int:
+def _next_instant(now_ns: int, started: Started, last_ns: int | None) -> int:
     """The next on the grid, or the last under load if that comes before."""
-    begin_ns, last_ns = started.measure_begin_ns, _last_instant(started)
+    begin_ns = started.measure_begin_ns
     on_grid = begin_ns + ((now_ns - begin_ns) // GRID_NS + 1) * GRID_NS
     return last_ns if last_ns is not None and now_ns < last_ns < on_grid else on_grid
 
 
-def _last_instant(started: Started) -> int | None:
-    end_ns = started.measure_end_ns
-    return None if end_ns is None else end_ns - BEFORE_END_NS
+def _last_instant(started: Started, took_ns: int) -> int | None:
+    """When to read last under load, where a reading of all took so long; None without an end.
+
+    Early enough: sessions that leave meanwhile make a reading of their processes begin anew.
+    """
+    if started.measure_end_ns is None:
+        return None
+    return started.measure_end_ns - min(max(2 * took_ns, BEFORE_END_MIN_NS), BEFORE_END_MAX_NS)
