@@ -58,6 +58,11 @@ def test_without_a_run_nothing_is_claimed():
     assert nothing.missing == "no run of this study ended well enough to count"
 
 
+def test_an_option_that_an_answer_needs_is_asked_for_by_its_name():
+    ((_, lacking),) = answered(of(Question(answer="curve")))
+    assert lacking.missing == "its option 'over' is not given"
+
+
 CONTRAST = made.contrast("clients", "1", "4")
 
 

@@ -52,5 +52,13 @@ def _guarded(question: Question, trials: Trials) -> Answered:
         return Answered(claims=[], missing="no run of this study ended well enough to count")
     try:
         return kind.answer(trials, question.options)
+    except KeyError as error:
+        if error.args[0] in kind.options.keys() - question.options.keys():
+            return Answered(claims=[], missing=f"its option {error} is not given")
+        return _failed(error)
     except Exception as error:
-        return Answered(claims=[], missing=f"this answer failed: {type(error).__name__}: {error}")
+        return _failed(error)
+
+
+def _failed(error: Exception) -> Answered:
+    return Answered(claims=[], missing=f"this answer failed: {type(error).__name__}: {error}")

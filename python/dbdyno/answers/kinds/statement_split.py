@@ -101,13 +101,14 @@ def _below(pair: Pair, levels: Sequence[Level], found: Crossing) -> str:
         return ""
     last = below[-1]
     above = next(level for level in levels if level.clients > last.clients)
-    between = f"{significant(last.clients)} and {significant(above.clients)}"
+    told = [level for level in below if found.ratios[level.clients].is_told_apart]
+    few = told[-1] if told else last
     return (
-        f"With {clients_words(last.clients)} {pair.second} are the slower "
-        f"({milliseconds(last.mean_ms(pair.table(pair.second)))} against "
-        f"{milliseconds(last.mean_ms(pair.table(pair.first)))}); between {between} the two cross, "
-        "by interpolation at about "
-        f"{significant(found.at.value)}{_interval_words(found.at)}"
+        f"With {clients_words(few.clients)} {pair.second} are the slower "
+        f"({milliseconds(few.mean_ms(pair.table(pair.second)))} against "
+        f"{milliseconds(few.mean_ms(pair.table(pair.first)))}); between "
+        f"{significant(last.clients)} and {significant(above.clients)} the two cross, by "
+        f"interpolation at about {significant(found.at.value)}{_interval_words(found.at)}"
     )
 
 
