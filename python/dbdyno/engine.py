@@ -9,7 +9,8 @@ import contextlib
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+import threading
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import IO
 
@@ -17,11 +18,13 @@ import msgspec
 
 from dbdyno import _engine
 from dbdyno.errors import DbdynoError
-from dbdyno.model.frame import Failed, Frame, Loaded, Progress
+from dbdyno.model.frame import Failed, Frame, Loaded, Progress, ScriptProblem, Survey
 from dbdyno.model.plan import LoadPlan, Plan
 
 _AGENT = Path(__file__).with_name("agent.py")
 _LENGTH_BYTES = 4
+# A script loads in milliseconds; one that has not come to its end by then never will.
+SURVEY_LIMIT_S = 10.0
 _decode = msgspec.msgpack.Decoder(Frame).decode
 
 histogram_quantiles = _engine.histogram_quantiles
@@ -45,7 +48,18 @@ class Problem(msgspec.Struct, frozen=True):
 
 def check_plan(plan: Plan) -> list[Problem]:
     """All problems of the plan's scripts, in their order; the plan runs if none is an error."""
+    if plan.lua is not None:
+        return _problems_of(plan.scripts[0].name, survey(plan, None))
     return msgspec.json.decode(_engine.check_plan(msgspec.json.encode(plan)), type=list[Problem])
+
+
+def _problems_of(script: str, survey: Survey) -> list[Problem]:
+    if survey.problem is None:
+        return []
+    line, message = survey.problem.line, survey.problem.message
+    return [
+        Problem(severity="error", script=script, line=line, column=1, text="", message=message)
+    ]
 
 
 class EngineProcess:
@@ -55,7 +69,7 @@ class EngineProcess:
         """Start it. ``log`` takes what scripts and the engine print."""
         self._start({"run": plan}, log)
 
-    def _start(self, job: dict[str, Plan] | dict[str, LoadPlan], log: IO[str] | int) -> None:
+    def _start(self, job: Mapping[str, Plan | LoadPlan], log: IO[str] | int) -> None:
         frames, for_engine = os.pipe()
         try:
             self._process = subprocess.Popen(
@@ -106,6 +120,33 @@ class EngineProcess:
     def returncode(self) -> int | None:
         """The exit code, once it has ended."""
         return self._process.poll()
+
+
+class _SurveyProcess(EngineProcess):
+    """An engine that looks at a script in Lua."""
+
+    def __init__(self, plan: Plan, out: IO[str] | int) -> None:
+        self._start({"survey": plan}, out)
+
+
+def survey(plan: Plan, out: IO[str] | None) -> Survey:
+    """What the script in Lua of a plan says of itself; asked for its help, it prints to ``out``.
+
+    A script that loads for ever is ended, and that is its problem.
+    """
+    process = _SurveyProcess(plan, subprocess.DEVNULL if out is None else out)
+    alarm = threading.Timer(SURVEY_LIMIT_S, process.kill)
+    alarm.start()
+    try:
+        for _, frame in process:
+            if isinstance(frame, Survey):
+                return frame
+    finally:
+        alarm.cancel()
+        process.kill()
+    told = f"it did not come to the end of loading within {SURVEY_LIMIT_S:g} s"
+    problem = ScriptProblem(line=0, message=f"{plan.scripts[0].name}: {told}")
+    return Survey(problem=problem, commands=[], is_parallel=False, has_init=False, has_done=False)
 
 
 class _LoaderProcess(EngineProcess):

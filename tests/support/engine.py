@@ -21,6 +21,7 @@ from dbdyno.model.frame import (
     Loaded,
     Progress,
     StatementInfo,
+    Survey,
     WindowScript,
 )
 from dbdyno.model.plan import Endpoint, LoadPlan, LoadTable, Plan
@@ -200,10 +201,15 @@ def load_for_ever(plan: LoadPlan) -> Iterator[Progress | Loaded]:
         time.sleep(0.05)
 
 
+def no_survey(plan: Plan, _out: IO[str] | None) -> Survey:
+    """There is no Lua in this engine."""
+    raise AssertionError(plan.scripts)
+
+
 def tools(
     engine: type[SmallEngine] = SmallEngine,
     problems: tuple[Any, ...] = (),
     bulk: Callable[[LoadPlan], Iterator[Progress | Loaded]] = load,
 ) -> Tools:
     histograms = Histograms(quantiles=hdr.quantiles, merge=hdr.merge, bars=hdr.bars)
-    return Tools(lambda _plan: list(problems), engine, bulk, histograms)
+    return Tools(lambda _plan: list(problems), engine, no_survey, bulk, histograms)

@@ -15,5 +15,6 @@ def plan_of(**options) -> Plan:
         endpoint=ENDPOINT,
         scripts=[Script(name="s", text="select 1;")],
         variables={"scale": 1},
+        lua=None,
         seed=7,
     )

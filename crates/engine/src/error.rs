@@ -3,6 +3,7 @@
 use crate::odbc;
 use dbdyno_hist::frame::Failed;
 use dbdyno_model::{FailureClass, Protocol, ServerError};
+use dbdyno_script::Problem;
 use std::fmt;
 
 /// An error that ends the engine's work.
@@ -43,6 +44,12 @@ impl EngineError {
             _ => "",
         };
         Self::new("cannot_connect", error.message.clone(), hint)
+    }
+
+    /// Scripts that cannot run.
+    pub fn bad_script(problems: &[Problem]) -> Self {
+        let words: Vec<String> = problems.iter().map(ToString::to_string).collect();
+        Self::new("bad_script", words.join("\n"), "")
     }
 
     /// The frame that tells it.

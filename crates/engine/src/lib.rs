@@ -13,14 +13,17 @@ mod lane;
 mod limits;
 mod link;
 mod odbc;
+mod program;
 mod run;
 mod selfcheck;
+mod survey;
 mod tls;
 mod usage;
 
 pub use bulk::load;
 pub use error::EngineError;
-pub use run::{Engine, StopHandle, compile};
+pub use run::{Engine, StopHandle, problems};
+pub use survey::survey;
 
 /// Where frames go: encoded, in order. An error ends the run.
 pub type Sink<'a> = dyn FnMut(&[u8]) -> std::io::Result<()> + 'a;

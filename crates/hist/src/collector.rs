@@ -4,6 +4,7 @@ use crate::frame::{
     Done, EngineInterval, FailureCount, Interval, ScriptInterval, SlowTransaction, Window,
     WindowScript,
 };
+use crate::tally::merge_statements;
 use crate::{Counters, FailureKey, Latencies, Shape, Tally};
 use dbdyno_model::Nanos;
 use serde_bytes::ByteBuf;
@@ -52,9 +53,7 @@ impl Stretch {
             pair.response.merge(&script.response);
             pair.service.merge(&script.service);
         }
-        for (mine, theirs) in self.statements.iter_mut().zip(&tally.statements) {
-            mine.merge(theirs);
-        }
+        merge_statements(&mut self.statements, &tally.statements);
     }
 
     fn clear(&mut self) {

@@ -232,6 +232,28 @@ pub struct Done {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Statement {
+    pub statement: u32,
+    pub script: u32,
+    pub sql: String,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Survey {
+    pub problem: Option<ScriptProblem>,
+    pub commands: Vec<String>,
+    pub is_parallel: bool,
+    pub has_init: bool,
+    pub has_done: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ScriptProblem {
+    pub line: u32,
+    pub message: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Progress {
     pub table: String,
     pub rows: u64,
@@ -263,6 +285,8 @@ pub enum Frame {
     Window(Window),
     Outage(Outage),
     Note(Note),
+    Statement(Statement),
+    Survey(Survey),
     Done(Box<Done>),
     Progress(Progress),
     Loaded(Loaded),

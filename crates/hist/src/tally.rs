@@ -15,7 +15,7 @@ pub type FailureKey = (FailureClass, String);
 pub struct Shape {
     /// Scripts of the plan.
     pub scripts: usize,
-    /// Statements of all scripts.
+    /// Statements of all scripts that are known before the run.
     pub statements: usize,
     /// Whether service times differ from response times: in an open loop, or when the
     /// connection is made anew for each transaction.
@@ -56,6 +56,16 @@ pub struct Slow {
     pub tries: u32,
     /// Its statements and their latencies, of the last try.
     pub statements: Vec<(StatementId, Nanos)>,
+}
+
+/// Adds all of `theirs`, also of statements that have come up on one side only.
+pub(crate) fn merge_statements(mine: &mut Vec<Latencies>, theirs: &[Latencies]) {
+    if mine.len() < theirs.len() {
+        mine.resize_with(theirs.len(), Latencies::default);
+    }
+    for (mine, theirs) in mine.iter_mut().zip(theirs) {
+        mine.merge(theirs);
+    }
 }
 
 /// What one worker saw in one interval; `counters` are cumulative over the run.
@@ -143,9 +153,7 @@ impl Tally {
             mine.response.merge(&theirs.response);
             mine.service.merge(&theirs.service);
         }
-        for (mine, theirs) in self.statements.iter_mut().zip(&other.statements) {
-            mine.merge(theirs);
-        }
+        merge_statements(&mut self.statements, &other.statements);
         self.failed_response.merge(&other.failed_response);
         self.connects.merge(&other.connects);
         self.lateness.merge(&other.lateness);
@@ -156,6 +164,20 @@ impl Tally {
             .slowest
             .iter()
             .for_each(|slow| self.consider_slow(slow.done - slow.due, || slow.clone()));
+    }
+
+    /// One more latency of a statement, also of one that has just come up. Statements are
+    /// numbered from 0 without gaps by whoever knows them, so there are never many.
+    #[inline]
+    pub fn record_statement(&mut self, statement: StatementId, latency: Nanos) {
+        if statement == StatementId::UNCOUNTED {
+            return;
+        }
+        let place = statement.0 as usize;
+        if self.statements.len() <= place {
+            self.statements.resize_with(place + 1, Latencies::default);
+        }
+        self.statements[place].record(latency);
     }
 
     /// One more failure.
@@ -182,8 +204,8 @@ impl Tally {
 
 #[cfg(test)]
 mod tests {
-    use super::{Shape, Slow, Tally};
-    use dbdyno_model::Nanos;
+    use super::{Latencies, Shape, Slow, Tally};
+    use dbdyno_model::{Nanos, StatementId};
 
     fn slow(response: u64) -> Slow {
         let statements = Vec::new();
@@ -199,9 +221,23 @@ mod tests {
         }
     }
 
+    const SHAPE: Shape = Shape { scripts: 1, statements: 0, service_differs: false };
+
+    #[test]
+    fn a_statement_that_comes_up_while_running_has_its_latencies() {
+        let (mut tally, mut other) = (Tally::new(SHAPE), Tally::new(SHAPE));
+        tally.record_statement(StatementId::UNCOUNTED, Nanos(1));
+        assert!(tally.statements.is_empty());
+        other.record_statement(StatementId(1), Nanos(7));
+        tally.record_statement(StatementId(0), Nanos(5));
+        tally.merge(&other);
+        let counts: Vec<u64> = tally.statements.iter().map(Latencies::count).collect();
+        assert_eq!(counts, [1, 1]);
+    }
+
     #[test]
     fn the_slowest_are_kept_in_order() {
-        let mut tally = Tally::new(Shape { scripts: 1, statements: 0, service_differs: false });
+        let mut tally = Tally::new(SHAPE);
         for response in [5, 1, 9, 7, 3, 8] {
             tally.consider_slow(Nanos(response), || slow(response));
         }

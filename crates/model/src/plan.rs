@@ -51,6 +51,26 @@ pub struct Plan {
     pub stall_limit_ns: Nanos,
     /// Whether `\shell` and `\setshell` may run.
     pub allow_shell: bool,
+    /// What the script needs beside its text when it is one for sysbench, in Lua; it is the
+    /// only one then. None for pgbench's language.
+    pub lua: Option<Lua>,
+}
+
+/// What a Lua script is run with.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Lua {
+    /// What is asked of it: `run`, or one of its commands, which each client then does once.
+    pub command: String,
+    /// Path of the script, as it was given.
+    pub path: String,
+    /// The options of the command line, the script's own and sysbench's general ones, by their
+    /// names without the leading dashes; empty for a bare flag.
+    pub arguments: BTreeMap<String, String>,
+    /// What it may require: texts by the modules' names.
+    pub modules: BTreeMap<String, String>,
+    /// Whether it may use the real `io`, `os` and `ffi`.
+    pub allow_unsafe: bool,
 }
 
 /// A scalar of JSON, as a script's variable is given.
@@ -194,7 +214,7 @@ pub struct Script {
     pub name: String,
     /// How often it is chosen, against the others' weights.
     pub weight: u32,
-    /// The text, in pgbench's language.
+    /// The text, in pgbench's language or in Lua.
     pub text: String,
 }
 

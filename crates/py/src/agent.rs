@@ -15,6 +15,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 enum Job {
     /// Put a measured load on a target.
     Run(Box<Plan>),
+    /// Look at the script of a plan that has one in Lua, without a server.
+    Survey(Box<Plan>),
     /// Fill tables.
     Load(Box<LoadPlan>),
 }
@@ -51,11 +53,10 @@ fn work(sink: &mut dyn FnMut(&[u8]) -> io::Result<()>) -> Result<(), EngineError
             std::thread::spawn(exit_with_parent);
             dbdyno_engine::load(&plan, sink)
         }
+        Job::Survey(plan) => dbdyno_engine::survey(&plan, sink),
         Job::Run(plan) => {
-            let engine = Engine::new(*plan).map_err(|problems| {
-                let words: Vec<String> = problems.iter().map(ToString::to_string).collect();
-                EngineError::new("bad_script", words.join("\n"), "")
-            })?;
+            let engine =
+                Engine::new(*plan).map_err(|problems| EngineError::bad_script(&problems))?;
             let stop = engine.stop_handle();
             std::thread::spawn(move || stop_on_word(&stop));
             engine.run(sink)

@@ -26,7 +26,7 @@ fn value_error(message: impl Display) -> PyErr {
 #[pyfunction]
 fn check_plan(plan: &[u8]) -> PyResult<String> {
     let plan: Plan = serde_json::from_slice(plan).map_err(value_error)?;
-    serde_json::to_string(&dbdyno_engine::compile(&plan).problems).map_err(value_error)
+    serde_json::to_string(&dbdyno_engine::problems(&plan)).map_err(value_error)
 }
 
 /// The agent's whole life: a job on standard input, frames on the given descriptor, the exit

@@ -35,7 +35,7 @@ pub struct Problem {
 
 impl Problem {
     /// An error in what was given beside the scripts.
-    pub(crate) fn outside(text: &str, message: impl Into<String>) -> Self {
+    pub fn outside(text: &str, message: impl Into<String>) -> Self {
         Self {
             severity: Severity::Error,
             script: String::new(),

@@ -29,10 +29,14 @@ EXAMPLES = (
 # Objects made and not yet gone, before the collector looks at them; the interpreter's own is 700.
 GARBAGE_THRESHOLD = 100_000
 
+# Commands that take a script's own options after ``--``.
+SCRIPTED = ("run", "load", "script")
+
 COMMANDS = {
     "run": "Measure a workload or scripts on a database.",
     "load": "Load a workload's data and measure nothing.",
     "study": "Factors, repeats, order: many runs and a verdict.",
+    "script": "Do a command of a script for sysbench: cleanup, help, or one of its own.",
     "check": "Check a workload's invariants on data that is there.",
     "compare": "Say which of two variants is better, by their runs.",
     "search": "Find the highest rate that meets an objective.",
@@ -81,7 +85,7 @@ def version() -> str:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command; its exit code."""
-    tokens = list(sys.argv[1:] if arguments is None else arguments)
+    tokens = _with_script_options(sys.argv[1:] if arguments is None else arguments)
     as_json = "--json" in tokens
     _spare_processors()
     # A supervisor's request to end is honoured as a person's is: servers stopped, data kept.
@@ -105,6 +109,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stderr.close()
         return Exit.OK
     return result if isinstance(result, int) else Exit.OK
+
+
+def _with_script_options(words: Sequence[str]) -> list[str]:
+    """What stands after ``--`` is a script's own, where a command runs one."""
+    if "--" not in words or words[0] not in SCRIPTED:
+        return list(words)
+    end = words.index("--")
+    own = [f"--script-option={word}" for word in words[end + 1 :]]
+    return [*words[:end], *own]
 
 
 def start() -> NoReturn:

@@ -1,14 +1,23 @@
-"""``dbdyno load``: a workload's data, without a run."""
+"""``dbdyno load``: a workload's data, or what a script for sysbench prepares, without a run."""
 
+import sys
 from contextlib import closing
 from secrets import randbits
 
 from dbdyno.cli.app import command
-from dbdyno.cli.output import Exit, Json, print_json, print_result
+from dbdyno.cli.output import Exit, Json, print_aside, print_json, print_result
 from dbdyno.cli.progress import ProgressLines
 from dbdyno.errors import DbdynoError
 from dbdyno.run.grammar import WeightedName
-from dbdyno.run.options import SECOND_NS, DataOptions, TargetOptions
+from dbdyno.run.lua.asking import ask, do
+from dbdyno.run.options import (
+    NO_SCRIPT_OPTIONS,
+    SECOND_NS,
+    DataOptions,
+    RunOptions,
+    ScriptOptions,
+    TargetOptions,
+)
 from dbdyno.run.runner import SEED_BITS
 from dbdyno.run.scene import enter, load_told, prepare
 from dbdyno.run.target import is_passing, open_server
@@ -19,6 +28,7 @@ app = command(
     "load",
     "dbdyno load tpcb -s 100 --target postgresql://db/bench",
     "dbdyno load tpcb -s 200 --replace --server bench",
+    "dbdyno load oltp_read_write.lua --target mysql://u@db/bench -- --tables=4 --threads=4",
 )
 
 
@@ -29,6 +39,7 @@ def load(
     *,
     target: TargetOptions = TargetOptions(),
     data: DataOptions = DataOptions(),
+    script: ScriptOptions = NO_SCRIPT_OPTIONS,
     json: Json = False,
 ) -> int:
     """Load a workload's data and measure nothing.
@@ -36,10 +47,14 @@ def load(
     Parameters
     ----------
     workload
-        Its name; see the manual for its parameters.
+        Its name; see the manual for its parameters. Or a script for sysbench: its prepare
+        is done, after its cleanup with --replace; its options follow after --.
     """
     refuse_passing_server(target, "load")
-    work = find_work([WeightedName(workload, 1)], (), data)
+    item = WeightedName(workload, 1)
+    work = find_work([item], (), data)
+    if work.lua is not None:
+        return _prepare(item, RunOptions(**vars(target), **vars(data), **vars(script)), json=json)
     seed = randbits(SEED_BITS) if data.seed is None else data.seed
     progress = ProgressLines(SECOND_NS)
     with open_server(target, clients=0) as server, closing(enter(server)) as scene:
@@ -53,6 +68,15 @@ def load(
         print_result(f"the data is there already, made by {prepared.made_by}")
     else:
         print_result(load_told(prepared.report))
+    return Exit.OK
+
+
+def _prepare(item: WeightedName, options: RunOptions, *, json: bool) -> int:
+    commands = ["cleanup", "prepare"] if options.replace else ["prepare"]
+    asked = ask(item, options, print_aside)
+    do(asked, commands, engine_tools(), print_aside, sys.stderr)
+    if json:
+        print_json({"workload": asked.work.name, "values": {}, "load": None})
     return Exit.OK
 
 

@@ -248,6 +248,36 @@ class Note(Struct, frozen=True, tag="note", tag_field="kind"):
     text: str
 
 
+class Statement(Struct, frozen=True, tag="statement", tag_field="kind"):
+    """A statement that came up while running: scripts in Lua make theirs as they go."""
+
+    statement: int
+    """Its id: the next one of the list that :class:`Hello` began."""
+    script: int
+    sql: str
+
+
+class ScriptProblem(Struct, frozen=True):
+    """Why a script cannot run; ``line`` 0 when that is not at a line of it."""
+
+    line: int
+    message: str
+
+
+class Survey(Struct, frozen=True, tag="survey", tag_field="kind"):
+    """What a script in Lua says of itself, without a server.
+
+    ``is_parallel`` is of the command that was asked for; ``has_init`` and ``has_done`` say
+    whether there is something to do once before and after a run, as commands of those names.
+    """
+
+    problem: ScriptProblem | None
+    commands: list[str]
+    is_parallel: bool
+    has_init: bool
+    has_done: bool
+
+
 class Done(Struct, frozen=True, tag="done", tag_field="kind"):
     """The run is over. ``end`` is ``complete``, ``interrupted``, ``aborted`` or ``stalled``.
 
@@ -304,6 +334,8 @@ Frame: TypeAlias = (
     | Window
     | Outage
     | Note
+    | Statement
+    | Survey
     | Done
     | Progress
     | Loaded

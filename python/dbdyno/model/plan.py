@@ -74,7 +74,7 @@ class Endpoint(Struct, frozen=True, kw_only=True):
 
 
 class Script(Struct, frozen=True, kw_only=True):
-    """What one client does in one transaction, in pgbench's language."""
+    """What one client does in one transaction, in pgbench's language or in Lua."""
 
     name: str
     weight: int = 1
@@ -126,6 +126,20 @@ class Retry(Struct, frozen=True, kw_only=True):
     time_max_ns: int | None = None
 
 
+class Lua(Struct, frozen=True, kw_only=True):
+    """What a script for sysbench is run with beside its text.
+
+    ``command`` is ``run``, or one that each client then does once. ``arguments`` are options by
+    name, the script's own and sysbench's general ones; ``modules`` what it may require.
+    """
+
+    command: str = "run"
+    path: str
+    arguments: dict[str, str] = {}
+    modules: dict[str, str] = {}
+    allow_unsafe: bool = False
+
+
 class Plan(Struct, frozen=True, kw_only=True):
     """One measured load on one target. The fields are explained in the Rust mirror."""
 
@@ -148,6 +162,7 @@ class Plan(Struct, frozen=True, kw_only=True):
     retry: Retry = Retry()
     stall_limit_ns: int = 60_000_000_000
     allow_shell: bool = False
+    lua: Lua | None = None
 
 
 ColumnType: TypeAlias = Literal["int4", "int8", "text", "timestamp"]

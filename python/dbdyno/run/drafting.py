@@ -23,5 +23,6 @@ def plan_of(  # noqa: PLR0913 - each is another thing
         endpoint=endpoint,
         scripts=work.scripts(values, words),
         variables=work.all_variables(values, client_count(options)),
+        lua=work.lua,
         seed=seed,
     )

@@ -19,6 +19,8 @@ from dbdyno.servers.placement import Cpus, NumaPolicy, cpus, numa_policy
 from dbdyno.targets.durability import Promise
 
 SECOND_NS = 1_000_000_000
+# What the program makes of each word after ``--``, which is where sysbench's users write them.
+SCRIPT_OPTION = "--script-option"
 
 _TARGET = Group("Target", sort_key=1)
 _WORK = Group("Work", sort_key=2)
@@ -104,6 +106,21 @@ class DataOptions:
     """The seed of all chance; drawn and recorded when not given."""
 
 
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class ScriptOptions:
+    """What a script for sysbench is given."""
+
+    script_options: Annotated[
+        tuple[str, ...],
+        _flag(SCRIPT_OPTION, group=_WORK, converter=each(str), n_tokens=1, show=False),
+    ] = ()
+    """One of those that stand after ``--``, with its dashes."""
+
+    allow_unsafe_lua: Annotated[bool, _flag("--allow-unsafe-lua", group=_WORK)] = False
+    """Let scripts for sysbench use the real io, os and ffi: as much as a program can do."""
+
+
 def _place(name: str, parse: Callable[[str], Any], metavar: str) -> Parameter:
     """An option of placement, read by a grammar of its own."""
     return _flag(
@@ -150,9 +167,12 @@ class PlacementOptions:
     """Put the server's log of changes (WAL, redo) below this folder."""
 
 
+NO_SCRIPT_OPTIONS = ScriptOptions()
+
+
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
-class RunOptions(PlacementOptions, TargetOptions, DataOptions):
+class RunOptions(PlacementOptions, TargetOptions, DataOptions, ScriptOptions):
     """All that a run can be asked for."""
 
     script_files: Annotated[
@@ -242,8 +262,12 @@ class RunOptions(PlacementOptions, TargetOptions, DataOptions):
     ] = None
     """Count slower ones as late, and with --rate skip those that would start later; bare in ms."""
 
-    tries_max: Annotated[int, _flag("--max-tries", group=_LIMITS, show_default=True)] = 1
-    """Tries of a transaction that fails by serialization or deadlock; 0 for no limit."""
+    tries_max: Annotated[
+        int | None, _flag("--max-tries", group=_LIMITS, show_default=lambda _: "1")
+    ] = None
+    """Tries of a transaction that fails by serialization or deadlock; 0 for no limit.
+
+    A script for sysbench says itself what it tries again, without a limit unless one is given."""
 
     retry_time_ns: Annotated[int | None, _span("--retry-time", group=_LIMITS)] = None
     """No further try of a transaction that is older than this."""

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from dbdyno.model.plan import Plan
 from dbdyno.model.record import RunRecord, Status
+from dbdyno.run.lua.commands import silence_told
 from dbdyno.run.measure import Measured
 from dbdyno.run.options import RunOptions
 from dbdyno.run.validity import invalid_reasons
@@ -76,10 +77,16 @@ def _reasons(
             plan, measured.done, failures_max=failures_max, violations=violations
         )
     if measured.was_silent:
-        return ["the engine fell silent and was ended"]
+        return [_silence_told(plan)]
     if measured.failed is not None:
         return [f"the engine gave up: {measured.failed.message}"]
     return ["the engine ended before the run did"]
+
+
+def _silence_told(plan: Plan) -> str:
+    if plan.lua is None:
+        return "the engine fell silent and was ended"
+    return f"{plan.scripts[0].name}: {silence_told()}"
 
 
 def _status(measured: Measured) -> Status:

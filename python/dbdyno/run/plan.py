@@ -12,6 +12,7 @@ from dbdyno.model.plan import (
     Arrivals,
     ClosedArrivals,
     Endpoint,
+    Lua,
     OpenArrivals,
     Plan,
     Retry,
@@ -106,12 +107,13 @@ def _stage_clients_max(options: RunOptions) -> int:
     return max((stage.clients or 0 for stage in options.stages or ()), default=0)
 
 
-def make_plan(
+def make_plan(  # noqa: PLR0913 - each is another thing
     options: RunOptions,
     *,
     endpoint: Endpoint,
     scripts: Sequence[Script],
     variables: Mapping[str, Scalar],
+    lua: Lua | None,
     seed: int,
 ) -> Plan:
     """The plan for these options; they have passed :func:`refuse_contradictions`."""
@@ -133,10 +135,17 @@ def make_plan(
         activity_interval_ns=activity_interval_ns(options.telemetry),
         latency_limit_ns=options.latency_limit_ns,
         reconnect_each_transaction=options.reconnect,
-        retry=Retry(tries_max=options.tries_max, time_max_ns=options.retry_time_ns),
+        retry=Retry(tries_max=_tries_max(options, lua), time_max_ns=options.retry_time_ns),
         stall_limit_ns=options.stall_limit_ns,
         allow_shell=options.allow_shell,
+        lua=lua,
     )
+
+
+def _tries_max(options: RunOptions, lua: Lua | None) -> int:
+    if options.tries_max is not None:
+        return options.tries_max
+    return 1 if lua is None else 0
 
 
 def cores_available() -> int:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from dbdyno.errors import DbdynoError
 from dbdyno.model.plan import Protocol, QueryMode
+from dbdyno.run.lua.finding import ENDING
 from dbdyno.targets.base import FreeConnections
 
 if TYPE_CHECKING:
@@ -21,13 +22,19 @@ def refuse_problems(problems: Sequence["Problem"], warn: Callable[[str], None]) 
         raise DbdynoError(
             code="script",
             message="\n".join(errors),
-            hint="Nothing was run. The script language is pgbench's.",
+            hint=f"Nothing was run. {_languages_told(problems)}",
         )
+
+
+def _languages_told(problems: Sequence["Problem"]) -> str:
+    if all(problem.script.endswith(ENDING) for problem in problems):
+        return "dbdyno script NAME help lists the options of a script for sysbench."
+    return "The script language is pgbench's."
 
 
 def _told(problem: "Problem") -> str:
     near = f' at "{problem.text}"' if problem.text else ""
-    if not problem.script:  # in what was given beside the scripts
+    if not problem.script or not problem.line:  # at no line of it
         return f"{problem.message}{near}"
     return f"{problem.script}:{problem.line}:{problem.column}: {problem.message}{near}"
 

@@ -24,6 +24,8 @@ from dbdyno.run.drafting import draft, plan_of
 from dbdyno.run.explaining import explained
 from dbdyno.run.grammar import WeightedName
 from dbdyno.run.invariants import Watch, begin_watch
+from dbdyno.run.lua.arguments import equip
+from dbdyno.run.lua.commands import look_at, make_data, perform, silence_told
 from dbdyno.run.measure import Measured, measure
 from dbdyno.run.observer import Observer
 from dbdyno.run.options import RunOptions
@@ -37,7 +39,7 @@ from dbdyno.run.placing import (
 from dbdyno.run.plan import client_count, refuse_contradictions
 from dbdyno.run.refusals import refuse_problems, refuse_too_many, refuse_unknown_mode
 from dbdyno.run.scene import Scene, enter, load_told, prepare, settle
-from dbdyno.run.target import open_server, protocol_of
+from dbdyno.run.target import is_passing, open_server, protocol_of
 from dbdyno.run.tools import Tools
 from dbdyno.run.watching import Follower, watching
 from dbdyno.run.work import Work, find_work
@@ -63,9 +65,10 @@ def run(
     With a ``server`` the load goes there, whatever the options say of one, and it is left
     running; what was chosen for it is described as ever.
     """
+    work = find_work(items, options.script_files, options)
+    options, work = equip(options, work, observer.say)
     refuse_contradictions(options)
     refuse_missing_engine_cpus(options)
-    work = find_work(items, options.script_files, options)
     seed = secrets.randbits(SEED_BITS) if options.seed is None else options.seed
     protocol = server.endpoint().protocol if server else protocol_of(options)
     refuse_unknown_mode(options.query_mode, protocol)
@@ -104,6 +107,8 @@ class _Run:
         plan = plan_of(self.options, self.work, values, endpoint, words=words, seed=self.seed)
         description = self.scene.target.describe(self.scene.control)
         record = first_record(plan, self.work.name, self.scene.server, description, self.options)
+        if plan.lua is not None and self._makes_its_data():
+            make_data(self.tools, plan, self.observer.say)
         with RunWriter(replace(record, command=self.command), plan) as writer:
             writer.write_host(msgspec.to_builtins(describe_host(self.scene.server.data_directory)))
             placed.look("begin")
@@ -115,7 +120,15 @@ class _Run:
                 if measured.has_begun:
                     return self._conclude(writer, plan, measured, watch)
         remove_run(writer.folder)
-        raise _not_begun(measured)
+        raise _not_begun(plan, measured)
+
+    def _makes_its_data(self) -> bool:
+        """A script's data is unknown to us: only on a server of its own it is surely not there."""
+        return self.options.replace or is_passing(self.options)
+
+    def _perform(self, writer: RunWriter, plan: Plan, command: str) -> None:
+        with (writer.folder / LOG).open("a", encoding="utf-8") as log:
+            perform(self.tools, plan, command, self.observer.say, log)
 
     def _tell_settings(self) -> None:
         if self.options.durability is not None:
@@ -161,6 +174,8 @@ class _Run:
         writer.write_server({**told, "chosen": chosen, "placement": placed.told()})
 
     def _measure(self, writer: RunWriter, plan: Plan, watch: Watch | None) -> Measured:
+        if plan.lua is not None and look_at(self.tools, plan, "run").has_init:
+            self._perform(writer, plan, "init")
         witness = _Witness(self.observer, watch)
         with (
             watching(self.options, self.scene, writer) as follower,
@@ -176,6 +191,8 @@ class _Run:
     def _conclude(
         self, writer: RunWriter, plan: Plan, measured: Measured, watch: Watch | None
     ) -> Recording:
+        if plan.lua is not None and look_at(self.tools, plan, "run").has_done:
+            self._perform(writer, plan, "done")
         violations = watch.violations(self.scene, measured.done) if watch and measured.done else []
         recording = Run(writer.folder).recording()
         verdict = judged(
@@ -236,8 +253,10 @@ def _as_failed_run() -> Iterator[None]:
         raise
 
 
-def _not_begun(measured: Measured) -> BaseException:
+def _not_begun(plan: Plan, measured: Measured) -> BaseException:
     """Why there was no first transaction."""
+    if measured.was_silent and plan.lua is not None:
+        return DbdynoError("script", f"{plan.scripts[0].name}: {silence_told()}", "")
     if measured.failed is not None:
         return DbdynoError(measured.failed.code, measured.failed.message, measured.failed.hint)
     if measured.done is not None and measured.done.end == "interrupted":

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING
 
+from dbdyno.model.frame import Survey
 from dbdyno.model.plan import Plan
 from dbdyno.model.recording import Histograms
 from dbdyno.run.measure import Engine
@@ -19,6 +20,7 @@ class Tools:
 
     check_plan: Callable[[Plan], list["Problem"]]
     start: Callable[[Plan, IO[str]], Engine]
+    survey: Callable[[Plan, IO[str] | None], Survey]
     load: Bulk
     histograms: Histograms
 
@@ -30,6 +32,7 @@ def engine_tools() -> Tools:
     return Tools(
         check_plan=engine.check_plan,
         start=engine.EngineProcess,
+        survey=engine.survey,
         load=engine.load,
         histograms=Histograms(
             quantiles=engine.histogram_quantiles,

@@ -1,7 +1,8 @@
 """What clients run: a workload, script files, or both, told apart by how they are written.
 
 Reads script files and knows no server. With a workload's name and files together, the
-workload gives the data and its share of the transactions, by the weights.
+workload gives the data and its share of the transactions, by the weights. A script for
+sysbench runs alone, and makes its data itself.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,8 +12,9 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from dbdyno.errors import DbdynoError
-from dbdyno.model.plan import Scalar, Script
+from dbdyno.model.plan import Lua, Scalar, Script
 from dbdyno.run.grammar import WeightedName, scalar
+from dbdyno.run.lua.finding import ENDING, find_script, modules_for, read_script
 from dbdyno.run.options import DataOptions
 from dbdyno.workloads.base import Workload
 from dbdyno.workloads.parameters import Value, Values
@@ -21,13 +23,17 @@ from dbdyno.workloads.registry import all_workloads, find_workload
 
 @dataclass(frozen=True, kw_only=True)
 class Work:
-    """What was asked for. ``given`` are the workload's parameters, ``variables`` the scripts'."""
+    """What was asked for. ``given`` are the workload's parameters, ``variables`` the scripts'.
+
+    With ``lua`` the one file is a script for sysbench.
+    """
 
     workload: Workload | None
     weight: int
     files: tuple[Script, ...]
     given: dict[str, Value]
     variables: dict[str, Scalar]
+    lua: Lua | None = None
 
     @property
     def name(self) -> str:
@@ -62,6 +68,9 @@ def find_work(
     items: Sequence[WeightedName], files: Sequence[WeightedName], options: DataOptions
 ) -> Work:
     """The work that ``items`` (a workload, script files) and ``files`` name."""
+    all_items = [*items, *files]
+    if lua := next((path for item in all_items if (path := _lua_script(item.name))), None):
+        return _lua_work(lua, all_items, options)
     workloads = [item for item in items if not looks_like_file(item.name)]
     if len(workloads) > 1:
         raise DbdynoError(
@@ -74,7 +83,8 @@ def find_work(
         raise DbdynoError(
             code="usage",
             message="nothing to run",
-            hint=f"Name a workload ({', '.join(all_workloads())}) or a script file.",
+            hint=f"Name a workload ({', '.join(all_workloads())}), a script file, "
+            "or a script of sysbench.",
         )
     workload = find_workload(workloads[0].name) if workloads else None
     given, variables = _assigned(options, workload, has_files=bool(scripts))
@@ -84,6 +94,37 @@ def find_work(
         files=tuple(_read(script) for script in scripts),
         given=given,
         variables=variables,
+    )
+
+
+def _lua_script(name: str) -> Path | None:
+    """The script for sysbench that is meant, unless a workload of ours has that name."""
+    if name in all_workloads() or (looks_like_file(name) and not name.endswith(ENDING)):
+        return None
+    return find_script(name)
+
+
+def _lua_work(path: Path, items: Sequence[WeightedName], options: DataOptions) -> Work:
+    if len(items) > 1:
+        raise DbdynoError(
+            code="usage",
+            message=f"{path.name} cannot share a run with others",
+            hint="A script for sysbench runs alone.",
+        )
+    if options.define or options.scale is not None:
+        raise DbdynoError(
+            code="usage",
+            message="-D and -s are no options of a script for sysbench",
+            hint=f"Write them after --: dbdyno run {path.name} -- --table-size=100000",
+        )
+    text = read_script(path)
+    return Work(
+        workload=None,
+        weight=0,
+        files=(Script(name=path.name, text=text),),
+        given={},
+        variables={},
+        lua=Lua(path=str(path), modules=modules_for(path, text)),
     )
 
 

@@ -184,6 +184,11 @@ class Tabulator:
         said = msgspec.to_builtins(frame)
         self.engine["hello"] = said | {"statements": len(frame.statements)}
 
+    def _add_statement(self, frame: frames.Statement) -> None:
+        self._tables["statement_texts"].add(
+            frame.statement, frame.script, frame.statement, 0, frame.sql
+        )
+
     def _add_connected(self, frame: frames.Connected) -> None:
         said = msgspec.structs.asdict(frame)
         named = dict(zip(_LATENCY, _latency(frame.connect), strict=True))
@@ -290,6 +295,7 @@ class Tabulator:
 _HANDLERS: dict[type, Callable[..., None]] = {
     frames.Hello: Tabulator._add_hello,
     frames.Connected: Tabulator._add_connected,
+    frames.Statement: Tabulator._add_statement,
     frames.Started: Tabulator._add_started,
     frames.Interval: Tabulator._add_interval,
     frames.Window: Tabulator._add_window,

@@ -8,6 +8,7 @@ use dbdyno_hist::frame::{self, Done, Frame};
 use dbdyno_hist::{Activity, Collector, Counters, EngineUse, Shape, Tally};
 use dbdyno_load::{ClosedInterval, Phase, Timeline};
 use dbdyno_model::{Arrivals, Nanos, Plan, Protocol};
+use dbdyno_script::Fault;
 use std::collections::BTreeMap;
 
 /// Intervals in the order of time; an empty one stands before the one that begins with it.
@@ -157,20 +158,19 @@ impl Gather {
         let stalled = self.endings().find_map(|ending| ending.stalled);
         match (broken, fault, stalled) {
             (Some(message), _, _) => ("aborted", message),
-            (_, Some((client, fault)), _) => {
-                let script = &plan.scripts[fault.script as usize].name;
-                let place =
-                    if fault.line == 0 { String::new() } else { format!(", line {}", fault.line) };
-                (
-                    "aborted",
-                    format!("client {client} gave up in script {script}{place}: {}", fault.message),
-                )
-            }
+            (_, Some((client, fault)), _) => ("aborted", fault_told(plan, *client, fault)),
             (_, _, Some(stalled)) => ("stalled", format!("the server {stalled}")),
             _ if self.interrupted => ("interrupted", "the run was stopped from outside".into()),
             _ => ("complete", String::new()),
         }
     }
+}
+
+/// Which script went wrong for whom, where, and how.
+pub(super) fn fault_told(plan: &Plan, client: u64, fault: &Fault) -> String {
+    let script = &plan.scripts[fault.script as usize].name;
+    let place = if fault.line == 0 { String::new() } else { format!(", line {}", fault.line) };
+    format!("client {client} gave up in script {script}{place}: {}", fault.message)
 }
 
 /// Threads that do the engine's work; behind ODBC each client has one, for as many as there

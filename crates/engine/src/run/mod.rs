@@ -8,13 +8,16 @@ mod gather;
 mod lanes;
 
 use crate::lane::{Ending, Greeting, Message, Report};
+use crate::program::Program;
 use crate::{EngineError, Sink, clock, limits};
-use dbdyno_hist::frame::{Connected, Frame, Hello, Note, Outage, Started, StatementInfo};
+use dbdyno_hist::frame::{
+    Connected, Frame, Hello, Note, Outage, Started, Statement, StatementInfo,
+};
 use dbdyno_hist::{Activity, Latencies, Shape};
 use dbdyno_load::{Settings, Timeline};
 use dbdyno_model::{Arrivals, Nanos, Plan};
-use dbdyno_script::{Problem, Program, Session};
-use gather::Gather;
+use dbdyno_script::Problem;
+use gather::{Gather, fault_told};
 use lanes::{LaneHandle, Way};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -27,7 +30,7 @@ const NOTICE: Nanos = Nanos::from_millis(50);
 /// A plan that can be run.
 pub struct Engine {
     plan: Arc<Plan>,
-    program: Arc<Program>,
+    program: Program,
     warnings: Vec<Problem>,
     reports: (Sender<Report>, Receiver<Report>),
     heard: Arc<AtomicU64>,
@@ -48,10 +51,9 @@ impl StopHandle {
 impl Engine {
     /// Compiles the scripts of a plan; all problems, when there is an error among them.
     pub fn new(plan: Plan) -> Result<Self, Vec<Problem>> {
-        let compilation = compile(&plan);
-        let Some(program) = compilation.program else { return Err(compilation.problems) };
-        let (plan, program) = (Arc::new(plan), Arc::new(program));
-        let warnings = compilation.problems;
+        let (program, problems) = Program::of(&plan);
+        let Some(program) = program else { return Err(problems) };
+        let (plan, warnings) = (Arc::new(plan), problems);
         Ok(Self { plan, program, warnings, reports: channel(), heard: Arc::default() })
     }
 
@@ -71,10 +73,11 @@ impl Engine {
         let way = Way::to(plan, self.program.statements().into())?;
         tell(sink, &Frame::Hello(self.hello(&way)))?;
         let lanes = (0..plan.threads)
-            .map(|thread| way.spawn_lane(self.settings(thread), self.reports.0.clone()))
+            .map(|thread| way.spawn_lane(self.settings(thread)?, self.reports.0.clone()))
             .collect::<Result<Vec<_>, _>>()?;
-        let result =
-            Conductor { engine: &self, lanes: &lanes, gather: self.gather() }.conduct(sink);
+        let conductor =
+            Conductor { engine: &self, lanes: &lanes, gather: self.gather(), statements_told: 0 };
+        let result = conductor.conduct(sink);
         for lane in &lanes {
             lane.tell(Message::Stop(Nanos::ZERO));
         }
@@ -84,16 +87,16 @@ impl Engine {
         result
     }
 
-    fn settings(&self, thread: u32) -> Settings {
+    fn settings(&self, thread: u32) -> Result<Settings, EngineError> {
         let clients = (thread..self.plan.clients).step_by(self.plan.threads as usize);
-        let session = |client| Box::new(self.program.session(client)) as Box<dyn Session>;
-        Settings {
+        let sessions = self.program.sessions(clients);
+        Ok(Settings {
             plan: Arc::clone(&self.plan),
             thread,
             shape: self.shape(),
-            sessions: clients.map(session).collect(),
+            sessions: sessions.map_err(|problem| EngineError::bad_script(&[problem]))?,
             heard_by_all: Arc::clone(&self.heard),
-        }
+        })
     }
 
     fn shape(&self) -> Shape {
@@ -129,12 +132,9 @@ impl Engine {
     }
 }
 
-/// Compiles the scripts of a plan.
-pub fn compile(plan: &Plan) -> dbdyno_script::Compilation {
-    // Standard error is the log; frames have a way of their own.
-    let print = |line: &str| eprintln!("{line}");
-    let options = dbdyno_script::Options { seed: plan.seed, allow_shell: plan.allow_shell, print };
-    dbdyno_script::compile(&plan.scripts, &plan.variables, plan.query_mode, options)
+/// What is wrong with the scripts of a plan.
+pub fn problems(plan: &Plan) -> Vec<Problem> {
+    Program::of(plan).1
 }
 
 fn tell(sink: &mut Sink<'_>, frame: &Frame) -> Result<(), EngineError> {
@@ -146,6 +146,8 @@ struct Conductor<'a> {
     engine: &'a Engine,
     lanes: &'a [LaneHandle],
     gather: Gather,
+    /// Of the statements that came up while running.
+    statements_told: usize,
 }
 
 impl Conductor<'_> {
@@ -153,7 +155,9 @@ impl Conductor<'_> {
         let mut greetings = Vec::new();
         let mut timeline: Option<Timeline> = None;
         while !self.gather.all_over() {
-            match self.next_report() {
+            let report = self.next_report();
+            self.tell_new_statements(sink)?;
+            match report {
                 // The last lane may have connected just when the run was told to end.
                 Report::Connected(_) if self.gather.interrupted => {}
                 Report::Connected(greeting) => {
@@ -195,6 +199,18 @@ impl Conductor<'_> {
         self.engine.reports.1.recv().unwrap_or(Report::Stop)
     }
 
+    /// Tells the statements that have come up, before anything is told of them.
+    fn tell_new_statements(&mut self, sink: &mut Sink<'_>) -> Result<(), EngineError> {
+        for statement in self.engine.program.new_statements(self.statements_told) {
+            let number = self.statements_told as u32;
+            let frame =
+                Statement { statement: number, script: statement.script, sql: statement.source };
+            tell(sink, &Frame::Statement(frame))?;
+            self.statements_told += 1;
+        }
+        Ok(())
+    }
+
     /// Ends the run at `at`, if it would last longer.
     fn end_at(&self, at: Nanos, timeline: Option<&mut Timeline>) {
         if let Some(timeline) = timeline {
@@ -234,6 +250,10 @@ impl Conductor<'_> {
         if begun {
             return Ok(());
         }
+        if let Some((client, fault)) = ending.faults.first() {
+            let told = fault_told(&self.engine.plan, *client, fault);
+            return Err(EngineError::new("bad_script", told, self.hint_for_scripts()));
+        }
         if let Some(error) = &ending.fatal {
             return Err(EngineError::cannot_connect(self.engine.plan.endpoint.protocol, error));
         }
@@ -241,6 +261,11 @@ impl Conductor<'_> {
             Some(message) => Err(EngineError::new("io", message.clone(), "")),
             None => Ok(()),
         }
+    }
+
+    fn hint_for_scripts(&self) -> &'static str {
+        let runs = self.engine.plan.lua.as_ref().is_some_and(|lua| lua.command == "run");
+        if runs { "dbdyno load makes the tables of a script for sysbench" } else { "" }
     }
 
     /// Lets the load begin, a moment from now.

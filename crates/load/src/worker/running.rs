@@ -234,8 +234,8 @@ impl Worker {
         own.timings.push((statement, now - sent));
         let counts = own.transaction.is_some_and(|transaction| transaction.measured)
             || self.timeline.as_ref().is_some_and(|line| line.phase(now) == Phase::Warmup);
-        if counts && let Some(latencies) = self.tally.statements.get_mut(statement.0 as usize) {
-            latencies.record(now - sent);
+        if counts {
+            self.tally.record_statement(statement, now - sent);
         }
     }
 

@@ -18,12 +18,14 @@ mod placeholders;
 mod prepared;
 mod printer;
 mod program;
+mod reporter;
 mod session;
 mod settings;
 mod statements;
 mod usage;
 
 pub use counters::Counter;
-pub use program::{Program, ScriptOption, compile};
+pub use program::{Program, compile};
+pub use reporter::{Report, Reporter};
 pub use settings::{Driver, Settings};
-pub use statements::{STATEMENTS_MAX, Statements};
+pub use statements::Statements;

@@ -5,7 +5,7 @@
 
 use super::placeholders::filled;
 use dbdyno_model::{StatementId, Value};
-use mlua::{MultiValue, Value as LuaValue};
+use mlua::{LuaString, MultiValue, Value as LuaValue};
 
 /// A statement, with the text that is sent.
 #[derive(Debug)]
@@ -55,10 +55,16 @@ impl Numbers {
 
 impl Prepared {
     /// Writes the values that the script gave into `out`, in the types they were bound with.
-    pub(super) fn read_values(&self, given: MultiValue, out: &mut Vec<Value>) {
+    pub(super) fn read_values(
+        &self,
+        given: MultiValue,
+        out: &mut Vec<Value>,
+    ) -> Result<(), String> {
         out.clear();
-        let values = given.into_iter().zip(&self.kinds);
-        out.extend(values.map(|(value, kind)| read_value(value, *kind)));
+        for (value, kind) in given.into_iter().zip(&self.kinds) {
+            out.push(read_value(value, *kind)?);
+        }
+        Ok(())
     }
 
     /// The text with values in it, where nothing is prepared.
@@ -67,15 +73,21 @@ impl Prepared {
     }
 }
 
-fn read_value(value: LuaValue, kind: u8) -> Value {
-    match value {
+fn read_value(value: LuaValue, kind: u8) -> Result<Value, String> {
+    Ok(match value {
         LuaValue::Integer(number) if kind == b'd' => Value::Double(number as f64),
         LuaValue::Integer(number) => Value::Int(number),
         LuaValue::Number(number) if kind == b'i' => Value::Int(number as i64),
         LuaValue::Number(number) => Value::Double(number),
-        LuaValue::String(text) => Value::Text(text.to_string_lossy()),
+        LuaValue::String(text) => Value::Text(utf8(&text)?),
         _ => Value::Null,
-    }
+    })
+}
+
+/// The text that is sent. Other bytes would reach the server as something else.
+pub(super) fn utf8(text: &LuaString) -> Result<String, String> {
+    let text = text.to_str().map_err(|_| "what is sent to the server must be UTF-8".to_owned())?;
+    Ok(text.to_owned())
 }
 
 #[cfg(test)]

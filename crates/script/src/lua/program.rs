@@ -5,17 +5,21 @@ use super::fault;
 use super::host::Running;
 use super::lane::Lane;
 use super::laws::Laws;
+use super::reporter::Reporter;
 use super::session::{Entry, LuaSession};
 use super::settings::Settings;
 use super::statements::Statements;
 use super::usage::values_are_dropped;
 use crate::dist::Unique;
-use crate::{Problem, Resume, Session, Severity, Step};
+use crate::{Problem, Session, Severity};
 use dbdyno_model::{Keep, Purpose, Script, Stream};
 use mlua::Table;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The client outside of all clients, in whose name a script is looked at, and runs `init`.
+/// The command that lets clients have transactions.
+pub(super) const RUN: &str = "run";
+
+/// The client outside of all clients, in whose name a script is looked at, and reports.
 const NOBODY: u32 = 0;
 
 /// Everything that all lanes share of a script.
@@ -32,31 +36,18 @@ pub(super) struct Source {
     pub(super) keep_of_execute: Keep,
 }
 
-/// An option that a script declares.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ScriptOption {
-    /// Its name, with underscores.
-    pub name: String,
-    /// What follows the name on a command line: `=N`, `[=on|off]`, …
-    pub placeholder: String,
-    /// Its default as text; empty for none.
-    pub default: String,
-    /// What it is for.
-    pub description: String,
-}
-
 /// A script that can be run.
 #[derive(Debug)]
 pub struct Program {
     source: Arc<Source>,
     commands: Vec<String>,
-    options: Vec<ScriptOption>,
     is_parallel: bool,
-    init_needs_server: bool,
+    has_init: bool,
+    has_done: bool,
     counters: Mutex<Vec<Arc<Counters>>>,
 }
 
-/// Looks at a script: loads it once, reads what it declares, and runs its `init` for a run.
+/// Looks at a script: loads it once, and reads what it declares.
 pub fn compile(script: &Script, settings: Settings) -> Result<Program, Vec<Problem>> {
     look_at(script, settings).map_err(|message| vec![problem(script, &message)])
 }
@@ -67,30 +58,30 @@ fn look_at(script: &Script, settings: Settings) -> Result<Program, String> {
     let mut running = nobody(source.settings.seed);
     let client = lane.client(NOBODY, &mut running)?;
     let survey = lane.survey(&client).map_err(|error| fault::message_of(&error))?;
-    let runs = source.settings.command == "run";
-    if runs && !read::<bool>(&survey, "has_event")? {
-        return Err(format!("cannot find the event() function in {}", source.name));
-    }
-    let program = Program {
+    refuse_unknown_command(&source, &survey)?;
+    Ok(Program {
         commands: read(&survey, "commands")?,
-        options: options(&survey)?,
         is_parallel: read(&survey, "parallel")?,
-        init_needs_server: false,
+        has_init: read(&survey, "has_init")?,
+        has_done: read(&survey, "has_done")?,
         counters: Mutex::default(),
         source,
-    };
-    // The state goes with its lane: all that is read from it has been read.
-    Ok(Program { init_needs_server: runs && needs_server(lane)?, ..program })
+    })
 }
 
-/// Runs `init`; true when it asks for a server before it is through, which must then run it.
-fn needs_server(lane: Lane) -> Result<bool, String> {
-    let mut session = LuaSession::new(Arc::new(lane), NOBODY, Entry::Init);
-    match session.resume(Resume::Continue) {
-        Ok(Step::Done) => Ok(false),
-        Ok(_) => Ok(true),
-        Err(fault) => Err(fault.message),
+fn refuse_unknown_command(source: &Source, survey: &Table) -> Result<(), String> {
+    let (name, command) = (&source.name, &source.settings.command);
+    if command != RUN && !read::<bool>(survey, "knows_command")? {
+        let commands: Vec<String> = read(survey, "commands")?;
+        return Err(format!(
+            "{name} has no command '{command}': it has run, {}",
+            commands.join(", ")
+        ));
     }
+    if command == RUN && !read::<bool>(survey, "has_event")? {
+        return Err(format!("cannot find the event() function in {name}"));
+    }
+    Ok(())
 }
 
 fn nobody(seed: u64) -> Running {
@@ -102,6 +93,8 @@ fn nobody(seed: u64) -> Running {
 fn problem(script: &Script, message: &str) -> Problem {
     let message = fault::trimmed(message);
     let line = fault::line_in(&message, &script.name);
+    let place = format!("{}:{line}: ", script.name);
+    let message = message.strip_prefix(&place).unwrap_or(&message).to_owned();
     Problem {
         severity: Severity::Error,
         script: script.name.clone(),
@@ -114,17 +107,6 @@ fn problem(script: &Script, message: &str) -> Problem {
 
 fn read<T: mlua::FromLua>(table: &Table, key: &str) -> Result<T, String> {
     table.get(key).map_err(|error| fault::message_of(&error))
-}
-
-fn options(survey: &Table) -> Result<Vec<ScriptOption>, String> {
-    let found: Vec<[String; 4]> = read(survey, "options")?;
-    let option = |[name, placeholder, default, description]: [String; 4]| ScriptOption {
-        name,
-        placeholder,
-        default,
-        description,
-    };
-    Ok(found.into_iter().map(option).collect())
 }
 
 impl Source {
@@ -151,15 +133,17 @@ impl Source {
 }
 
 impl Program {
-    /// Sessions that run the events of these clients. All clients of one thread are made
+    /// Sessions that run the events of these clients, or the command that the script was
+    /// compiled for as each client's one transaction. All clients of one thread are made
     /// together: they share a Lua state.
     pub fn sessions(
         &self,
         clients: impl Iterator<Item = u32>,
     ) -> Result<Vec<Box<dyn Session>>, Problem> {
         let lane = self.lane()?;
+        let entry = if self.source.settings.command == RUN { Entry::Enter } else { Entry::Command };
         let session = |client| {
-            Box::new(LuaSession::new(Arc::clone(&lane), client, Entry::Enter)) as Box<dyn Session>
+            Box::new(LuaSession::new(Arc::clone(&lane), client, entry)) as Box<dyn Session>
         };
         Ok(clients.map(session).collect())
     }
@@ -173,27 +157,13 @@ impl Program {
             .map_err(|error| Problem::outside(&self.source.name, fault::message_of(&error)))
     }
 
-    /// A session whose one transaction is the command that the script was compiled for, in the
-    /// name of this thread of it.
-    pub fn command(&self, thread: u32) -> Result<Box<dyn Session>, Problem> {
-        self.alone(thread, Entry::Command)
-    }
-
-    /// A session whose one transaction is the script's `init`. Only for a script whose `init`
-    /// talks to the server: any other has been run.
-    pub fn init(&self) -> Result<Option<Box<dyn Session>>, Problem> {
-        self.init_needs_server.then(|| self.alone(NOBODY, Entry::Init)).transpose()
-    }
-
-    /// A session whose one transaction is the script's `done`, for the end of a run.
-    pub fn done(&self) -> Result<Box<dyn Session>, Problem> {
-        self.alone(NOBODY, Entry::Done)
-    }
-
-    /// A session with a lane to itself.
-    fn alone(&self, client: u32, entry: Entry) -> Result<Box<dyn Session>, Problem> {
+    /// Whoever runs the script's hooks for reports, in a state of their own.
+    pub fn reporter(&self) -> Result<Reporter, Problem> {
+        let refused = |message: String| Problem::outside(&self.source.name, message);
         let lane = self.lane()?;
-        Ok(Box::new(LuaSession::new(lane, client, entry)))
+        let mut running = nobody(self.source.settings.seed);
+        let client = lane.client(NOBODY, &mut running).map_err(refused)?;
+        Ok(Reporter::new(lane, client, running))
     }
 
     /// The script's commands, in the order of the alphabet, beside `run`.
@@ -201,9 +171,14 @@ impl Program {
         &self.commands
     }
 
-    /// The options that the script declares, in the order of the alphabet.
-    pub fn options(&self) -> &[ScriptOption] {
-        &self.options
+    /// Whether the script has something to do once before a run, as its command `init`.
+    pub fn has_init(&self) -> bool {
+        self.has_init
+    }
+
+    /// Whether it has something to do once after a run, as its command `done`.
+    pub fn has_done(&self) -> bool {
+        self.has_done
     }
 
     /// Whether the command is to be run by all threads at once.

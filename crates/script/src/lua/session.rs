@@ -11,7 +11,8 @@ use super::fault::fault;
 use super::host::Running;
 use super::lane::Lane;
 use super::placeholders::numbered;
-use super::prepared::Numbers;
+use super::prepared::{Numbers, utf8};
+use super::program::RUN;
 use super::settings::Driver;
 use crate::dist::Unique;
 use crate::{Fault, Resume, Session, Step};
@@ -30,10 +31,6 @@ pub(super) enum Entry {
     Leave,
     /// A command, such as `prepare`.
     Command,
-    /// `init` of the whole script.
-    Init,
-    /// `done` of the whole script.
-    Done,
 }
 
 impl Entry {
@@ -43,8 +40,6 @@ impl Entry {
             Self::Again => "again",
             Self::Leave => "leave",
             Self::Command => "command",
-            Self::Init => "init",
-            Self::Done => "done",
         }
     }
 }
@@ -212,8 +207,8 @@ impl LuaSession {
     fn turn(&mut self, ask: Ask) -> Result<Turn, Fault> {
         Ok(match ask {
             Ask::Next => self.next_event(),
-            Ask::Query(sql) => Turn::Need(self.query(sql.to_string_lossy())),
-            Ask::Prepare(sql) => self.prepare(&sql.to_string_lossy()),
+            Ask::Query(sql) => Turn::Need(self.query(self.told(utf8(&sql))?)),
+            Ask::Prepare(sql) => self.prepare(&self.told(utf8(&sql))?),
             Ask::Execute(number, values) => Turn::Need(self.execute(number, values)?),
             Ask::Bind(number, kinds) => {
                 self.numbers.bind(number, &kinds.as_bytes());
@@ -230,7 +225,7 @@ impl LuaSession {
                 step(Step::Reconnect)
             }
             Ask::Stop => step(Step::Stop),
-            Ask::End => step(Step::Done),
+            Ask::End(_) => step(Step::Done),
             Ask::Fault(message) => return Err(self.fault(&message)),
         })
     }
@@ -271,7 +266,8 @@ impl LuaSession {
         let Some(prepared) = self.numbers.get(number) else {
             return Err(self.fault("the script executes a statement that it has closed"));
         };
-        prepared.read_values(values, &mut self.room.values);
+        let read = prepared.read_values(values, &mut self.room.values);
+        self.told(read)?;
         let keep = self.lane.source.keep_of_execute;
         if self.lane.source.settings.prepares {
             return Ok(Need::Execute(number, keep));
@@ -282,6 +278,11 @@ impl LuaSession {
 
     fn statement_of(&self, sql: &str) -> StatementId {
         self.lane.places().of(sql, &self.lane.source.statements)
+    }
+
+    /// A command is a transaction with nothing around it.
+    fn is_of_a_command(&self) -> bool {
+        self.lane.source.settings.command != RUN
     }
 
     fn step(&self, need: Need) -> Step<'_> {
@@ -303,6 +304,11 @@ impl LuaSession {
             }
             Need::Other(step) => step,
         }
+    }
+
+    /// What is wrong becomes a fault.
+    fn told<T>(&self, result: Result<T, String>) -> Result<T, Fault> {
+        result.map_err(|message| self.fault(&message))
     }
 
     fn fault(&self, message: &str) -> Fault {
@@ -329,6 +335,9 @@ impl Session for LuaSession {
     }
 
     fn enter(&mut self, chance: Stream) -> bool {
+        if self.is_of_a_command() {
+            return false;
+        }
         self.running.chance = chance;
         self.event_is_due = false;
         self.place = Place::Outside(Entry::Enter);
@@ -336,9 +345,12 @@ impl Session for LuaSession {
     }
 
     fn leave(&mut self, chance: Stream) -> bool {
+        if self.is_of_a_command() || self.client.is_none() {
+            return false;
+        }
         self.running.chance = chance;
         self.place = Place::Outside(Entry::Leave);
-        self.client.is_some()
+        true
     }
 
     fn resume(&mut self, input: Resume<'_>) -> Result<Step<'_>, Fault> {

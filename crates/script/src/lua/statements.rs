@@ -9,7 +9,10 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
 /// How many statements are told apart, the last place for all others included.
-pub const STATEMENTS_MAX: usize = 256;
+const STATEMENTS_MAX: usize = 256;
+
+/// The place that is the last one's when all others are taken.
+const LAST: usize = STATEMENTS_MAX - 1;
 
 /// What stands for the statements that found no place.
 const OTHERS: &str = "(other statements)";
@@ -22,7 +25,6 @@ pub struct Statements(Mutex<Known>);
 struct Known {
     places: HashMap<String, StatementId>,
     list: Vec<Statement>,
-    overflowed: bool,
 }
 
 impl Statements {
@@ -32,26 +34,16 @@ impl Statements {
         self.known().list.get(from..).unwrap_or_default().to_vec()
     }
 
-    /// Whether some are counted together in the last place.
-    pub fn has_overflowed(&self) -> bool {
-        self.known().overflowed
-    }
-
-    /// The words under which the last place is told, once it is needed.
-    pub fn others() -> &'static str {
-        OTHERS
-    }
-
     fn place_of(&self, normal: &str) -> StatementId {
         let mut known = self.known();
         if let Some(place) = known.places.get(normal) {
             return *place;
         }
-        if known.list.len() == STATEMENTS_MAX - 1 {
-            known.overflowed = true;
-            return StatementId(STATEMENTS_MAX as u32 - 1);
+        match known.list.len() {
+            STATEMENTS_MAX => StatementId(STATEMENTS_MAX as u32 - 1),
+            LAST => known.add(OTHERS),
+            _ => known.add(normal),
         }
-        known.add(normal)
     }
 
     fn known(&self) -> std::sync::MutexGuard<'_, Known> {
@@ -99,7 +91,7 @@ impl Places {
 
 #[cfg(test)]
 mod tests {
-    use super::{Places, STATEMENTS_MAX, Statements};
+    use super::{OTHERS, Places, STATEMENTS_MAX, Statements};
     use dbdyno_model::StatementId;
 
     #[test]
@@ -120,11 +112,11 @@ mod tests {
         for number in 0..STATEMENTS_MAX - 1 {
             places.of(&format!("select {}", "x".repeat(number)), &statements);
         }
-        assert!(!statements.has_overflowed());
+        assert_eq!(statements.since(0).len(), STATEMENTS_MAX - 1);
         for text in ["one more", "and one", "one more"] {
             assert_eq!(places.of(text, &statements), StatementId(STATEMENTS_MAX as u32 - 1));
         }
-        assert!(statements.has_overflowed());
-        assert_eq!(statements.since(0).len(), STATEMENTS_MAX - 1);
+        let all = statements.since(0);
+        assert_eq!((all.len(), all[STATEMENTS_MAX - 1].sql.as_str()), (STATEMENTS_MAX, OTHERS));
     }
 }

@@ -1,7 +1,9 @@
 //! Hooks, loops, pauses, printing, commands, and the functions of sysbench 0.5.
 
-use crate::driver::{Answer, Client, nothing, printed, program, program_with, settings};
-use dbdyno_script::lua::{Counter, Settings};
+use crate::driver::{
+    Answer, Client, nothing, printed, problem_of, program, program_with, settings,
+};
+use dbdyno_script::lua::{Counter, Report, Settings};
 
 fn for_command(command: &str) -> Settings {
     Settings { command: command.into(), ..settings() }
@@ -10,38 +12,33 @@ fn for_command(command: &str) -> Settings {
 /// Runs a command and gives what it asked for.
 fn command(text: &str, name: &str) -> Vec<String> {
     let program = program_with(text, for_command(name)).expect("no problem");
-    let mut client = Client::of(program.command(0).expect("a lane"), nothing);
-    client.begin();
+    let mut client = Client::of_command(&program, 0);
     client.to_the_end().expect("no fault");
     client.asked
 }
 
 #[test]
 fn a_clients_life_has_its_order() {
-    let text = "function init() print('init') end \
-                function thread_init(tid) print('thread_init', tid) end \
+    let text = "function thread_init(tid) print('thread_init', tid) end \
                 function event(tid) print('event', tid) end \
-                function thread_done(tid) print('thread_done', tid) end \
-                function done() print('done') end";
+                function thread_done(tid) print('thread_done', tid) end";
     let program = program(text);
-    assert_eq!(printed(), ["init"]);
     Client::new(&program, nothing).live(2).expect("no fault");
     assert_eq!(printed(), ["thread_init\t0", "event\t0", "event\t0", "thread_done\t0"]);
-    let mut done = Client::of(program.done().expect("a lane"), nothing);
-    done.to_the_end().expect("no fault");
-    assert_eq!(printed(), ["done"]);
 }
 
 #[test]
-fn an_init_that_talks_to_the_server_waits_for_one() {
+fn what_is_done_once_around_a_run_is_a_command() {
     let text = "function init() sysbench.sql.driver():connect():query('create table t') end \
-                function event() end";
-    let program = program(text);
-    let mut init = Client::of(program.init().expect("a lane").expect("a session"), nothing);
-    init.to_the_end().expect("no fault");
-    assert_eq!(init.asked, ["create table t"]);
-    let silent = program_with("function event() end", settings()).unwrap();
-    assert!(silent.init().expect("no problem").is_none());
+                function event() end function done() print('done') end";
+    let around = program(text);
+    assert!(around.has_init() && around.has_done());
+    assert_eq!(around.commands(), ["help"]);
+    assert_eq!(command(text, "init"), ["create table t"]);
+    assert!(command(text, "done").is_empty());
+    assert_eq!(printed(), ["done"]);
+    let silent = program("function event() end");
+    assert!(!silent.has_init() && !silent.has_done());
 }
 
 #[test]
@@ -106,20 +103,25 @@ fn commands_are_functions_or_of_the_scripts_table() {
     assert_eq!(command(text, "prepare"), ["fill"]);
     let program = program_with(text, for_command("prepare")).unwrap();
     assert!(program.is_parallel());
-    assert_eq!(program.commands(), ["check", "cleanup", "prepare"]);
+    assert_eq!(program.commands(), ["check", "cleanup", "help", "prepare"]);
     let program = program_with(text, for_command("check")).unwrap();
     assert!(!program.is_parallel());
-    let unknown = program_with(text, for_command("nonsense")).unwrap();
-    let mut client = Client::of(unknown.command(0).unwrap(), nothing);
-    let fault = client.to_the_end().expect_err("a fault");
-    assert_eq!(fault.message, "the script has no command 'nonsense'");
+    for unknown in ["nonsense", "print", "fill"] {
+        assert_eq!(
+            problem_of(text, for_command(unknown)),
+            format!(
+                "error: test.lua has no command '{unknown}': \
+                 it has run, check, cleanup, help, prepare"
+            )
+        );
+    }
 }
 
 #[test]
 fn a_command_that_returns_false_has_failed() {
     let text = "sysbench.cmdline.commands = {check = {function() return false end}}";
     let program = program_with(text, for_command("check")).unwrap();
-    let fault = Client::of(program.command(0).unwrap(), nothing).to_the_end().expect_err("a fault");
+    let fault = Client::of_command(&program, 0).to_the_end().expect_err("a fault");
     assert!(fault.message.contains("'check' reported a failure"), "{}", fault.message);
 }
 
@@ -172,6 +174,20 @@ fn reports_have_sysbenchs_form() {
         ]
     );
     assert!(lines[2].starts_with("[{\"time\": 10,") && lines[3].starts_with(",{"), "{lines:?}");
+}
+
+#[test]
+fn hooks_report_in_the_scripts_own_words() {
+    let text = "function event() end \
+                function sysbench.hooks.report_intermediate(stat) print(stat.time_total) \
+                  if stat.events > 1 then sysbench.sql.driver():connect():query('x') end end";
+    let mut reporter = program(text).reporter().expect("a lane");
+    let statistics = |events| [("time_total", 5.0), ("events", events)];
+    assert_eq!(reporter.report(Report::Intermediate, &statistics(1.0)), Ok(true));
+    assert_eq!(reporter.report(Report::Cumulative, &statistics(1.0)), Ok(false));
+    let fault = reporter.report(Report::Intermediate, &statistics(2.0)).expect_err("a fault");
+    assert_eq!(fault.message, "a report may not talk to the server");
+    assert_eq!(printed(), ["5", "5"]);
 }
 
 #[test]

@@ -99,6 +99,15 @@ impl<'a> Client<'a> {
         Self { session, server: Box::new(server), asked: Vec::new(), number: 0 }
     }
 
+    /// A thread of the command that the script was compiled for.
+    pub(crate) fn of_command(program: &Program, thread: u32) -> Self {
+        let session = program.sessions([thread].into_iter()).expect("a lane").remove(0);
+        let mut client = Self::of(session, nothing);
+        assert!(!client.session.enter(chance(u64::MAX)));
+        client.begin();
+        client
+    }
+
     /// Enters, runs so many events and leaves; gives what was asked for.
     pub(crate) fn live(mut self, events: u64) -> Result<Vec<String>, Fault> {
         self.enter()?;

@@ -35,7 +35,7 @@ fn program(name: &str, settings: Settings) -> Program {
 
 fn command(name: &str, command: &str, settings: Settings) -> Vec<String> {
     let program = program(name, Settings { command: command.into(), ..settings });
-    let mut client = Client::of(program.command(0).expect("a lane"), nothing);
+    let mut client = Client::of_command(&program, 0);
     client.to_the_end().expect("no fault");
     client.asked
 }
@@ -206,7 +206,7 @@ fn parallel_commands_share_their_tables() {
         Settings { clients: 2, command: "prepare".into(), ..with_options(&["tables=3"]) };
     let program = program("oltp_read_write", settings);
     assert!(program.is_parallel());
-    let mut client = Client::of(program.command(1).expect("a lane"), nothing);
+    let mut client = Client::of_command(&program, 1);
     client.to_the_end().expect("no fault");
     let created: Vec<&String> =
         client.asked.iter().filter(|text| text.contains("CREATE TABLE")).collect();

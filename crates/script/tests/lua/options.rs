@@ -88,7 +88,7 @@ fn a_clients_change_of_an_option_is_its_own() {
 fn help_names_what_the_script_declares() {
     let settings = Settings { command: "help".into(), ..with_options(&[]) };
     let program = program_with(SCRIPT, settings).expect("no problem");
-    let mut client = Client::of(program.command(0).expect("a lane"), nothing);
+    let mut client = Client::of_command(&program, 0);
     client.to_the_end().expect("no fault");
     assert_eq!(
         printed(),
@@ -103,7 +103,4 @@ fn help_names_what_the_script_declares() {
             "  --variant=STRING              No default",
         ]
     );
-    let option = &program.options()[5];
-    let told = [&option.name, &option.placeholder, &option.default, &option.description];
-    assert_eq!(told, ["table_size", "=N", "10000", "Rows"]);
 }

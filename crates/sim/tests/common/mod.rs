@@ -49,6 +49,7 @@ pub(crate) fn plan(clients: u32, threads: u32, arrivals: Arrivals, stages: Vec<S
         retry: Retry { tries_max: 1, time_max_ns: None },
         stall_limit_ns: Nanos::from_secs(60),
         allow_shell: false,
+        lua: None,
     }
 }
 
@@ -60,6 +61,7 @@ pub(crate) fn closed() -> Arrivals {
     Arrivals::Closed { think: Think { law: ThinkLaw::Constant, mean_ns: Nanos::ZERO } }
 }
 
+#[allow(dead_code, reason = "not every test has an open loop")]
 pub(crate) fn open(law: ArrivalLaw) -> Arrivals {
     Arrivals::Open { law }
 }

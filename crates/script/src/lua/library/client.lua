@@ -21,6 +21,7 @@ end
 local function new_environment(client, tid)
    local environment = setmetatable({}, library.base)
    environment._G = environment
+   environment.ffi = library.ffi
    environment.sysbench = new_sysbench(client, tid)
    library.loaders(environment)
    library.legacy(environment, environment.sysbench)
@@ -104,20 +105,6 @@ function entries.leave(client)
    end
 end
 
--- The script's own words before and after a run; sysbench runs them once, outside the clients.
-function entries.init(client)
-   if client.environment.init then
-      client.environment.init()
-   end
-end
-
-function entries.done(client)
-   if client.environment.done then
-      client.environment.done()
-   end
-   client.sysbench.end_reports()
-end
-
 -- Whether the script reports by itself.
 function entries.report(client, name, statistics)
    local hook = client.sysbench.hooks[name]
@@ -125,6 +112,13 @@ function entries.report(client, name, statistics)
       hook(statistics)
    end
    return hook ~= nil
+end
+
+-- What can be asked of a script beside its own table of commands.
+local plain_commands = {prepare = true, cleanup = true, help = true, init = true, done = true}
+
+local function has_function(environment, name)
+   return type(rawget(environment, name)) == "function"
 end
 
 -- A command: of the script's own table, or the function of that name.
@@ -136,12 +130,10 @@ function entries.command(client)
       if not cmdline.call_command(name) then
          error("the command '" .. name .. "' reported a failure", 0)
       end
-   elseif type(environment[name]) == "function" then
+   elseif has_function(environment, name) then
       environment[name]()
-   elseif name == "help" then
-      cmdline.print_test_options()
    else
-      error("the script has no command '" .. name .. "'", 0)
+      cmdline.print_test_options()
    end
 end
 
@@ -184,6 +176,11 @@ function library.client(tid)
    return client
 end
 
+local function knows_command(environment, cmdline, name)
+   return cmdline.command_defined(name) or name == "help"
+      or plain_commands[name] and has_function(environment, name) or false
+end
+
 -- What there is to know of a script before it runs.
 function library.survey(client)
    local environment, commands = client.environment, {}
@@ -191,15 +188,20 @@ function library.survey(client)
    for name in pairs(cmdline.commands or {}) do
       commands[#commands + 1] = name
    end
-   for _, name in ipairs {"prepare", "cleanup", "help"} do
-      if type(environment[name]) == "function" and not cmdline.command_defined(name) then
+   for _, name in ipairs {"prepare", "cleanup"} do
+      if has_function(environment, name) and not cmdline.command_defined(name) then
          commands[#commands + 1] = name
       end
    end
+   if not cmdline.command_defined("help") then
+      commands[#commands + 1] = "help"
+   end
    table.sort(commands)
    return {
-      commands = commands, options = library.described_options(cmdline),
-      has_event = type(environment.event) == "function",
+      commands = commands,
+      has_event = has_function(environment, "event"),
+      has_init = has_function(environment, "init"), has_done = has_function(environment, "done"),
+      knows_command = knows_command(environment, cmdline, host.command),
       parallel = cmdline.command_parallel(host.command),
    }
 end

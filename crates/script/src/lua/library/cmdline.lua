@@ -245,14 +245,3 @@ function library.export_options(environment)
       end
    end
 end
-
--- What the script declares, for whoever explains it: {name, type, default, description}.
-function library.described_options(cmdline)
-   local specification, all = specification_of(cmdline) or {}, {}
-   for place, name in ipairs(sorted_names(specification)) do
-      local definition = specification[name]
-      all[place] = {name, placeholders[definition[1]],
-                    default_text(definition[2]):match("^ %[(.*)%]$") or "", definition[3]}
-   end
-   return all
-end

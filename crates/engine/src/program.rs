@@ -1,0 +1,91 @@
+//! The scripts of a plan, in whichever language they are, ready to run.
+
+use dbdyno_model::{Plan, Protocol, QueryMode, Statement};
+use dbdyno_script::{Problem, Session, lua};
+use std::sync::Arc;
+
+/// The scripts of a plan.
+pub(crate) enum Program {
+    Pgbench(Arc<dbdyno_script::Program>),
+    Lua(Box<lua::Program>),
+}
+
+impl Program {
+    /// Compiles the scripts of a plan: the program, unless there are errors, and what is to be
+    /// said of it.
+    pub(crate) fn of(plan: &Plan) -> (Option<Self>, Vec<Problem>) {
+        if plan.lua.is_some() {
+            return match lua_program(plan, print) {
+                Ok(program) => (Some(Self::Lua(Box::new(program))), Vec::new()),
+                Err(problems) => (None, problems),
+            };
+        }
+        let options =
+            dbdyno_script::Options { seed: plan.seed, allow_shell: plan.allow_shell, print };
+        let compilation =
+            dbdyno_script::compile(&plan.scripts, &plan.variables, plan.query_mode, options);
+        let program = compilation.program.map(|program| Self::Pgbench(Arc::new(program)));
+        (program, compilation.problems)
+    }
+
+    /// The statements that are known before the run, which connections may prepare.
+    pub(crate) fn statements(&self) -> &[Statement] {
+        match self {
+            Self::Pgbench(program) => program.statements(),
+            Self::Lua(_) => &[],
+        }
+    }
+
+    /// Those that have come up while running, from this one on.
+    pub(crate) fn new_statements(&self, from: usize) -> Vec<Statement> {
+        match self {
+            Self::Pgbench(_) => Vec::new(),
+            Self::Lua(program) => program.statements().since(from),
+        }
+    }
+
+    /// Sessions of the clients of one thread.
+    pub(crate) fn sessions(
+        &self,
+        clients: impl Iterator<Item = u32>,
+    ) -> Result<Vec<Box<dyn Session>>, Problem> {
+        match self {
+            Self::Pgbench(program) => {
+                let session = |client| Box::new(program.session(client)) as Box<dyn Session>;
+                Ok(clients.map(session).collect())
+            }
+            Self::Lua(program) => program.sessions(clients),
+        }
+    }
+}
+
+/// Standard error is the log; frames have a way of their own.
+fn print(line: &str) {
+    eprintln!("{line}");
+}
+
+/// Loads the script of a plan that has one in Lua.
+pub(crate) fn lua_program(plan: &Plan, print: fn(&str)) -> Result<lua::Program, Vec<Problem>> {
+    let refused = |message: &str| Err(vec![Problem::outside("", message)]);
+    let ([script], Some(lua)) = (plan.scripts.as_slice(), &plan.lua) else {
+        return refused("a script in Lua runs alone");
+    };
+    let driver = match plan.endpoint.protocol {
+        Protocol::Mysql => lua::Driver::Mysql,
+        Protocol::Postgresql => lua::Driver::Pgsql,
+        Protocol::Odbc => return refused("scripts for sysbench know no database behind ODBC"),
+    };
+    let settings = lua::Settings {
+        command: lua.command.clone(),
+        path: lua.path.clone(),
+        arguments: lua.arguments.clone(),
+        modules: lua.modules.clone(),
+        driver,
+        prepares: plan.query_mode != QueryMode::Simple,
+        clients: plan.clients,
+        seed: plan.seed,
+        allow_unsafe: lua.allow_unsafe,
+        print,
+    };
+    lua::compile(script, settings)
+}

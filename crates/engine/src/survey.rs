@@ -1,0 +1,58 @@
+//! A look at a script in Lua without a server: whether it can run, and what can be asked of it.
+//!
+//! It happens in a process of its own, since a script that loads for ever can only be ended
+//! from outside.
+
+use crate::program::lua_program;
+use crate::{EngineError, Sink};
+use dbdyno_hist::frame::{Frame, ScriptProblem, Survey};
+use dbdyno_model::{Plan, Purpose, Stream};
+use dbdyno_script::{Fault, Problem, Resume, Step, lua};
+
+/// The command that needs no server.
+const HELP: &str = "help";
+
+/// Tells what there is to know of the script of a plan; asked for its help, it prints that.
+pub fn survey(plan: &Plan, sink: &mut Sink<'_>) -> Result<(), EngineError> {
+    let frame = match look_at(plan) {
+        Ok(survey) => survey,
+        Err(problem) => Survey { problem: Some(problem), ..Survey::default() },
+    };
+    Ok(sink(&Frame::Survey(frame).encode())?)
+}
+
+fn look_at(plan: &Plan) -> Result<Survey, ScriptProblem> {
+    let program = lua_program(plan, |line| println!("{line}")).map_err(first_problem)?;
+    if plan.lua.as_ref().is_some_and(|lua| lua.command == HELP) {
+        help(&program)?;
+    }
+    Ok(Survey {
+        problem: None,
+        commands: program.commands().to_vec(),
+        is_parallel: program.is_parallel(),
+        has_init: program.has_init(),
+        has_done: program.has_done(),
+    })
+}
+
+fn first_problem(mut problems: Vec<Problem>) -> ScriptProblem {
+    let Problem { line, message, .. } = problems.swap_remove(0);
+    ScriptProblem { line, message }
+}
+
+fn help(program: &lua::Program) -> Result<(), ScriptProblem> {
+    let sessions = program.sessions(0..1).map_err(|problem| first_problem(vec![problem]))?;
+    for mut session in sessions {
+        session.begin(0, Stream::keyed(0, Purpose::Script, 0, 0));
+        match session.resume(Resume::Continue) {
+            Ok(Step::Done | Step::Stop) => {}
+            Ok(_) => return Err(talks()),
+            Err(Fault { line, message, .. }) => return Err(ScriptProblem { line, message }),
+        }
+    }
+    Ok(())
+}
+
+fn talks() -> ScriptProblem {
+    ScriptProblem { line: 0, message: "help must not talk to the server".into() }
+}

@@ -1,0 +1,188 @@
+//! Scripts that answer for their own errors, and that have something to do around their
+//! transactions: on a planned server what becomes of them can be worked out by hand.
+
+mod common;
+
+use common::{closed, ms, plan, stage};
+use dbdyno_model::{FailureClass, Keep, Nanos, Plan, Request, ServerError, StatementId, Stream};
+use dbdyno_script::{Fault, Resume, Session, Step};
+use dbdyno_sim::{Outcome, Server, simulate};
+use std::sync::{Arc, Mutex};
+
+/// What a session does next.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Act {
+    Ask,
+    Reconnect,
+    Stop,
+    Fail,
+}
+use Act::{Ask, Fail, Reconnect, Stop};
+
+/// What sessions have been told to begin, in order.
+type Log = Arc<Mutex<Vec<&'static str>>>;
+
+/// A session with acts for its entering, for each of its transactions, and for its leaving.
+#[derive(Clone, Default)]
+struct Governed {
+    entering: Vec<Act>,
+    transaction: Vec<Act>,
+    leaving: Vec<Act>,
+    log: Log,
+    acts: Vec<Act>,
+    next: usize,
+}
+
+impl Governed {
+    fn start(&mut self, word: &'static str, acts: Vec<Act>) {
+        self.log.lock().expect("no panic").push(word);
+        (self.acts, self.next) = (acts, 0);
+    }
+
+    fn told(&self) -> Vec<&'static str> {
+        self.log.lock().expect("no panic").clone()
+    }
+
+    fn run(&self, plan: &Plan, server: &Server) -> Outcome {
+        simulate(plan, server, |_| Box::new(self.clone()))
+    }
+}
+
+impl Session for Governed {
+    fn governs_itself(&self) -> bool {
+        true
+    }
+
+    fn enter(&mut self, _: Stream) -> bool {
+        self.start("enter", self.entering.clone());
+        true
+    }
+
+    fn begin(&mut self, _: usize, _: Stream) {
+        self.start("begin", self.transaction.clone());
+    }
+
+    fn restart(&mut self) {
+        self.start("restart", self.transaction.clone());
+    }
+
+    fn leave(&mut self, _: Stream) -> bool {
+        self.start("leave", self.leaving.clone());
+        true
+    }
+
+    fn resume(&mut self, input: Resume<'_>) -> Result<Step<'_>, Fault> {
+        if matches!(input, Resume::Reply(reply) if reply.error.is_some()) {
+            return Ok(Step::Restart);
+        }
+        let Some(act) = self.acts.get(self.next) else { return Ok(Step::Done) };
+        self.next += 1;
+        match act {
+            Ask => Ok(Step::Ask(Request::Text {
+                statement: StatementId(0),
+                sql: "select",
+                keep: Keep::None,
+            })),
+            Reconnect => Ok(Step::Reconnect),
+            Stop => Ok(Step::Stop),
+            Fail => Err(Fault { script: 0, command: 0, line: 1, message: "it failed".into() }),
+        }
+    }
+}
+
+/// One client for two seconds, the first of which is warm-up.
+fn short() -> Plan {
+    plan(1, 1, closed(), vec![stage(1, None)])
+}
+
+fn deadlock() -> ServerError {
+    ServerError { class: FailureClass::Deadlock, code: "1213".into(), message: "deadlock".into() }
+}
+
+#[test]
+fn what_is_done_around_the_transactions_is_not_counted() {
+    let server = Server { service: ms(10), ..Server::default() };
+    let session = Governed {
+        entering: vec![Ask, Ask, Ask],
+        transaction: vec![Ask],
+        leaving: vec![Ask, Ask],
+        ..Governed::default()
+    };
+    let outcome = session.run(&short(), &server);
+    let told = session.told();
+    assert_eq!((told[0], told[told.len() - 1]), ("enter", "leave"));
+    assert_eq!(told.iter().filter(|word| **word != "begin").count(), 2);
+    assert_eq!(outcome.counters.ok, 100);
+    assert_eq!(outcome.response.count(), 100);
+    assert!(outcome.faults.is_empty() && outcome.unfinished_ages.is_empty());
+}
+
+#[test]
+fn a_transaction_that_begins_anew_is_one_transaction() {
+    let server = Server { service: ms(10), error: Some((3, deadlock())), ..Server::default() };
+    let session = Governed { transaction: vec![Ask], ..Governed::default() };
+    let mut plan = short();
+    plan.retry.tries_max = 0;
+    let outcome = session.run(&plan, &server);
+    // Of three requests one fails: two transactions take 10 and 20 ms in turn.
+    let counters = outcome.counters;
+    assert_eq!(counters.failed, 0);
+    assert!((66..=67).contains(&counters.ok), "{counters:?}");
+    assert_eq!(counters.retried, counters.retries);
+    assert!((33..=34).contains(&counters.retried), "{counters:?}");
+    assert!(outcome.response.quantile(1.0) >= ms(20));
+}
+
+#[test]
+fn without_tries_left_it_has_failed_with_the_servers_error() {
+    let server = Server { service: ms(10), error: Some((2, deadlock())), ..Server::default() };
+    let session = Governed { transaction: vec![Ask], ..Governed::default() };
+    let outcome = session.run(&short(), &server);
+    assert_eq!((outcome.counters.ok, outcome.counters.failed), (50, 50));
+    let failures: Vec<&str> = outcome
+        .intervals
+        .iter()
+        .flat_map(|interval| &interval.failures)
+        .map(|failure| failure.code.as_str())
+        .collect();
+    assert!(!failures.is_empty() && failures.iter().all(|code| *code == "1213"), "{failures:?}");
+}
+
+#[test]
+fn a_new_connection_is_a_part_of_its_transaction() {
+    let server = Server { service: ms(10), connect: ms(15), ..Server::default() };
+    let session = Governed { transaction: vec![Ask, Reconnect], ..Governed::default() };
+    let outcome = session.run(&short(), &server);
+    assert_eq!(outcome.counters.ok, 40);
+    assert!(outcome.outages.is_empty());
+    assert_eq!(session.told().iter().filter(|word| **word == "enter").count(), 1);
+}
+
+#[test]
+fn a_client_that_stops_takes_its_leave() {
+    let server = Server { service: ms(10), ..Server::default() };
+    let session = Governed { transaction: vec![Ask, Stop], ..Governed::default() };
+    let outcome = session.run(&short(), &server);
+    assert_eq!(session.told(), ["enter", "begin", "leave"]);
+    assert!(outcome.over < Nanos::from_secs(2));
+    let unasked = Governed { transaction: vec![Stop], ..Governed::default() };
+    unasked.run(&short(), &server);
+    assert_eq!(unasked.told(), ["enter", "begin", "leave"]);
+}
+
+#[test]
+fn who_cannot_enter_keeps_the_load_from_beginning() {
+    let session = Governed { entering: vec![Ask, Fail], ..Governed::default() };
+    let outcome = session.run(&short(), &Server::default());
+    assert_eq!(outcome.fatal.expect("an error").message, "it failed");
+    assert_eq!(session.told(), ["enter"]);
+}
+
+#[test]
+fn a_fault_on_leaving_is_told() {
+    let session = Governed { transaction: vec![Ask], leaving: vec![Fail], ..Governed::default() };
+    let server = Server { service: ms(10), ..Server::default() };
+    let outcome = session.run(&short(), &server);
+    assert_eq!(outcome.counters.ok, 100);
+    assert_eq!(outcome.faults.len(), 1);
+}

@@ -1,0 +1,52 @@
+"""``dbdyno script``: a command of a script for sysbench, such as its cleanup or its help."""
+
+import sys
+
+from dbdyno.cli.app import command
+from dbdyno.cli.load import refuse_passing_server
+from dbdyno.cli.output import Exit, print_aside
+from dbdyno.errors import DbdynoError
+from dbdyno.run.grammar import WeightedName
+from dbdyno.run.lua.asking import ask, do
+from dbdyno.run.lua.commands import print_help
+from dbdyno.run.options import NO_SCRIPT_OPTIONS, RunOptions, ScriptOptions, TargetOptions
+from dbdyno.run.tools import engine_tools
+
+app = command(
+    "script",
+    "dbdyno script oltp_read_write.lua help",
+    "dbdyno script oltp_read_write.lua cleanup --target mysql://u@db/bench -- --tables=4",
+    "dbdyno script tpcc.lua check --server bench -- --scale=10 --threads=8",
+)
+
+
+@app.default
+def script(
+    name: str,
+    command: str,
+    /,
+    *,
+    target: TargetOptions = TargetOptions(),
+    script: ScriptOptions = NO_SCRIPT_OPTIONS,
+) -> int:
+    """Do a command of a script for sysbench.
+
+    Its own options follow after --, as sysbench takes them. What it prints goes to standard
+    output.
+
+    Parameters
+    ----------
+    name
+        The script's file, or the name of one of sysbench's own.
+    command
+        What to do: prepare, cleanup, help, or what else the script has.
+    """
+    asked = ask(WeightedName(name, 1), RunOptions(**vars(target), **vars(script)), print_aside)
+    if command == "help":
+        print_help(engine_tools(), asked.draft(), sys.stdout)
+        return Exit.OK
+    if command == "run":
+        raise DbdynoError("usage", "script measures nothing", f"dbdyno run {name}")
+    refuse_passing_server(asked.options, "script")
+    do(asked, [command], engine_tools(), print_aside, sys.stdout)
+    return Exit.OK

@@ -1,0 +1,1 @@
+"""Scripts for sysbench: where they are, what follows ``--``, and their commands."""

@@ -1,0 +1,183 @@
+"""What stands after ``--``: a script's own options, and those that sysbench itself has.
+
+Where one of sysbench's means the same as one of ours, it becomes ours; given both, ours wins
+and the difference is said. Who the target is goes into its URL. What has no counterpart is
+named once. The script's own options are judged by the script.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+from msgspec.structs import replace as replace_struct
+
+from dbdyno.errors import DbdynoError
+from dbdyno.run.lua.places import CONNECTION_OPTIONS, target_of
+from dbdyno.run.options import SECOND_NS, RunOptions
+from dbdyno.run.plan import DURATION_DEFAULT_NS, client_count
+from dbdyno.run.work import Work
+
+Say = Callable[[str], None]
+
+_OLD_NAMES = {
+    "num_threads": "threads",
+    "max_time": "time",
+    "max_requests": "events",
+    "tx_rate": "rate",
+}
+_PS_MODES = {"auto": "prepared", "disable": "simple"}
+# sysbench's own that mean nothing here: what they ask for is always done, or never.
+_WITHOUT_MEANING = frozenset(
+    {
+        "forced_shutdown",
+        "thread_stack_size",
+        "thread_init_timeout",
+        "report_checkpoints",
+        "debug",
+        "verbosity",
+        "histogram",
+        "luajit_cmd",
+        "db_debug",
+        "mysql_debug",
+        "mysql_dry_run",
+        "mysql_compression",
+        "mysql_compression_algorithms",
+        "mysql_ssl_cipher",
+    }
+)
+
+
+@dataclass(frozen=True)
+class _Adopted:
+    """One of sysbench's options that is one of ours; 0 stands for not given."""
+
+    field: str
+    flag: str
+    read: Callable[[str], Any]
+
+
+def _seconds(text: str) -> int | None:
+    return round(float(text) * SECOND_NS) or None
+
+
+_ADOPTED = {
+    "threads": _Adopted("clients", "-c", int),
+    "time": _Adopted("duration_ns", "-T", _seconds),
+    "rate": _Adopted("rate_tps", "--rate", lambda text: float(text) or None),
+    "rand_seed": _Adopted("seed", "--seed", lambda text: int(text) or None),
+    "warmup_time": _Adopted("warmup_ns", "--warmup", lambda text: _seconds(text) or 0),
+    "report_interval": _Adopted("progress_ns", "-P", lambda text: _seconds(text) or 0),
+    "db_ps_mode": _Adopted("query_mode", "-M", _PS_MODES.__getitem__),
+}
+_DEFAULTS = {field.name: field.default for field in fields(RunOptions)}
+
+
+def read_arguments(tokens: Sequence[str]) -> dict[str, str]:
+    """``--name=value`` and ``--flag`` by name, with underscores; a flag's value is empty."""
+    arguments = {}
+    for token in tokens:
+        name, _, value = token.removeprefix("--").partition("=")
+        if not token.startswith("--") or not name:
+            raise _usage(
+                f'"{token}" is no option of a script', "Write --name=value, as for sysbench."
+            )
+        name = name.replace("-", "_")
+        arguments[_OLD_NAMES.get(name, name)] = value
+    return arguments
+
+
+def equip(options: RunOptions, work: Work, say: Say) -> tuple[RunOptions, Work]:
+    """Options and work with what stands after ``--`` in its places; others take nothing there."""
+    arguments = read_arguments(options.script_options)
+    if work.lua is None:
+        if arguments:
+            raise _usage("options after -- are for scripts of sysbench", "Name one to run.")
+        return options, work
+    if options.query_mode == "extended":
+        raise _usage("-M extended is not for scripts of sysbench", "They prepare, or do not.")
+    adopted, left = adopt(options, arguments, say)
+    lua = replace_struct(work.lua, arguments=left, allow_unsafe=options.allow_unsafe_lua)
+    return adopted, replace(work, lua=lua)
+
+
+def adopt(
+    options: RunOptions, arguments: Mapping[str, str], say: Say
+) -> tuple[RunOptions, dict[str, str]]:
+    """Our options with sysbench's in them, and the arguments that the script shall see."""
+    if "config_file" in arguments:
+        raise _usage("--config-file is not read", "Write its lines after -- yourself.")
+    for name in sorted(_WITHOUT_MEANING & arguments.keys()):
+        say(f"--{_dashed(name)} has no meaning here and is ignored")
+    adopted = target_of(_with_events(options, arguments, say), arguments, say)
+    for name, ours in _ADOPTED.items():
+        if name in arguments:
+            adopted = _merge(adopted, name, arguments[name], ours, say)
+    kept = tuple(token for token in options.script_options if not _is_secret(token))
+    return replace(adopted, script_options=kept), _for_the_script(arguments, adopted)
+
+
+def _is_secret(token: str) -> bool:
+    """What says who logs in is in the target's URL, where it is known to be hidden."""
+    return token[2:].partition("=")[0].replace("-", "_") in CONNECTION_OPTIONS
+
+
+def _merge(options: RunOptions, name: str, text: str, ours: _Adopted, say: Say) -> RunOptions:
+    value = _read(name, text, ours)
+    given = getattr(options, ours.field)
+    if given == _DEFAULTS[ours.field]:
+        return options if value is None else replace(options, **{ours.field: value})
+    if given != value:
+        say(f"{ours.flag} is given: --{_dashed(name)}={text} is not used")
+    return options
+
+
+def _read(name: str, text: str, ours: _Adopted) -> Any:
+    try:
+        return ours.read(text)
+    except (ValueError, KeyError) as error:
+        raise _usage(
+            f'--{_dashed(name)} cannot be "{text}"',
+            "It takes auto or disable." if name == "db_ps_mode" else "It takes a number.",
+        ) from error
+
+
+def _with_events(options: RunOptions, arguments: Mapping[str, str], say: Say) -> RunOptions:
+    """Sysbench counts the events of all threads, and stops at whichever bound comes first."""
+    events = _read("events", arguments.get("events", "0"), _Adopted("transactions", "-t", int))
+    if options.transactions or options.duration_ns or options.stages:
+        if events:
+            say("-t, -T or --stages is given: --events is not used")
+        return options
+    if not events:
+        return _refuse_endless(options, arguments)
+    clients = options.clients or int(arguments.get("threads") or client_count(options))
+    if "time" in arguments:
+        say("--events is given: --time is not used")
+    return replace(options, transactions=-(-events // clients))
+
+
+def _refuse_endless(options: RunOptions, arguments: Mapping[str, str]) -> RunOptions:
+    if arguments.get("time") == "0":
+        raise _usage("--time=0 has no end", "Say how long with -T, or give --events.")
+    return options
+
+
+def _for_the_script(arguments: Mapping[str, str], options: RunOptions) -> dict[str, str]:
+    """What is left, and the general ones as they are in truth; nothing of who logs in."""
+    hidden = _WITHOUT_MEANING | CONNECTION_OPTIONS | {"db_driver", "events"}
+    seen = {name: text for name, text in arguments.items() if name not in hidden}
+    seconds = (options.duration_ns or DURATION_DEFAULT_NS) // SECOND_NS
+    return seen | {
+        "threads": str(client_count(options)),
+        "time": "0" if options.transactions else str(seconds),
+        "rate": str(round(options.rate_tps or 0)),
+        "warmup_time": str(options.warmup_ns // SECOND_NS),
+    }
+
+
+def _dashed(name: str) -> str:
+    return name.replace("_", "-")
+
+
+def _usage(message: str, hint: str) -> DbdynoError:
+    return DbdynoError(code="usage", message=message, hint=hint)

@@ -1,0 +1,77 @@
+"""A script for sysbench asked for its commands on a server, with nothing measured."""
+
+import secrets
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+from typing import IO
+
+from dbdyno.errors import DbdynoError
+from dbdyno.model.plan import Plan
+from dbdyno.run.drafting import draft, plan_of
+from dbdyno.run.grammar import WeightedName
+from dbdyno.run.lua.arguments import equip
+from dbdyno.run.lua.commands import look_at, perform
+from dbdyno.run.options import RunOptions
+from dbdyno.run.scene import enter
+from dbdyno.run.target import open_server, protocol_of
+from dbdyno.run.tools import Tools
+from dbdyno.run.work import Work, find_work
+
+_SEED_BITS = 32
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A script with everything that was given for it."""
+
+    options: RunOptions
+    work: Work
+    seed: int
+
+    def draft(self) -> Plan:
+        """Its plan before there is a server."""
+        return draft(self.options, self.work, protocol_of(self.options), seed=self.seed)
+
+
+def ask(item: WeightedName, options: RunOptions, say: Callable[[str], None]) -> Asked:
+    """Reads the script; as in sysbench one thread does a command unless more are given."""
+    work = find_work([item], (), options)
+    if work.lua is None:
+        raise DbdynoError(
+            code="usage",
+            message=f"{item.name} is no script for sysbench",
+            hint="Give a file of Lua, or the name of one of sysbench's own scripts.",
+        )
+    adopted, equipped = equip(replace(options, clients=_threads(options)), work, say)
+    seed = secrets.randbits(_SEED_BITS) if adopted.seed is None else adopted.seed
+    return Asked(adopted, equipped, seed)
+
+
+def _threads(options: RunOptions) -> int | None:
+    named = any(token.startswith("--threads=") for token in options.script_options)
+    return None if named else options.clients or 1
+
+
+def do(
+    asked: Asked,
+    commands: Sequence[str],
+    tools: Tools,
+    say: Callable[[str], None],
+    log: IO[str],
+) -> None:
+    """Does commands one after the other; all are known before the first is done."""
+    for command in commands:
+        look_at(tools, asked.draft(), command)
+    clients = asked.options.clients or 1
+    with open_server(asked.options, clients) as server, closing(enter(server)) as scene:
+        plan = plan_of(
+            asked.options,
+            asked.work,
+            {},
+            server.endpoint(),
+            words=scene.target.words,
+            seed=asked.seed,
+        )
+        for command in commands:
+            perform(tools, plan, command, say, log)

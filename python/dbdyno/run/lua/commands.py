@@ -1,0 +1,136 @@
+"""A script's commands: prepare, cleanup, and whatever else it has beside its run.
+
+A command is a transaction of its own, done once by one client, or by all of them where the
+script says that it is parallel. Nothing of it is measured.
+"""
+
+import sys
+from collections.abc import Callable
+from typing import IO
+
+from msgspec.structs import replace
+
+from dbdyno.errors import DbdynoError
+from dbdyno.model.frame import Done, Frame, Interval, Started, Survey
+from dbdyno.model.plan import Arrivals, ClosedArrivals, Lua, Plan, Retry, Stage
+from dbdyno.run.measure import Measured, measure
+from dbdyno.run.tools import Tools
+from dbdyno.workloads.loading import LoadProgress
+
+# How long a server builds an index is its own affair.
+_PATIENCE_NS = 365 * 24 * 3600 * 10**9
+
+
+def look_at(tools: Tools, plan: Plan, command: str) -> Survey:
+    """What the script says of itself when asked for this command; an error if it cannot run."""
+    survey = tools.survey(_asked_for(plan, command), None)
+    refuse_problem(plan, survey)
+    return survey
+
+
+def print_help(tools: Tools, plan: Plan, out: IO[str]) -> None:
+    """The script's own help, which needs no server."""
+    refuse_problem(plan, tools.survey(_asked_for(plan, "help"), out))
+
+
+def refuse_problem(plan: Plan, survey: Survey) -> None:
+    """Raises what is wrong with the script."""
+    problem = survey.problem
+    if problem is None:
+        return
+    place = f"{plan.scripts[0].name}:{problem.line}: " if problem.line else ""
+    raise DbdynoError(
+        code="script",
+        message=f"{place}{problem.message}",
+        hint=f"Nothing was done. dbdyno script {_lua(plan).path} help lists the script's options.",
+    )
+
+
+def perform(
+    tools: Tools, plan: Plan, command: str, say: Callable[[str], None], log: IO[str]
+) -> None:
+    """Does a command of the script of this plan; an error tells why it could not."""
+    survey = look_at(tools, plan, command)
+    asked = _once(_asked_for(plan, command), plan.clients if survey.is_parallel else 1)
+    say(f"{plan.scripts[0].name}: {command}")
+    measured = measure(tools.start(asked, log), asked, _Listener(say), _keep_nothing, say)
+    if reason := _failure(measured):
+        raise DbdynoError(
+            code="script",
+            message=f"{command} of {plan.scripts[0].name} failed: {reason}",
+            hint="",
+        )
+
+
+def make_data(tools: Tools, plan: Plan, say: Callable[[str], None]) -> None:
+    """The script's data anew: what may be left of it goes first."""
+    commands = look_at(tools, plan, "run").commands
+    for command in ("cleanup", "prepare"):
+        if command in commands:
+            perform(tools, plan, command, say, sys.stderr)
+
+
+def _asked_for(plan: Plan, command: str) -> Plan:
+    return replace(plan, lua=replace(_lua(plan), command=command))
+
+
+def _once(plan: Plan, clients: int) -> Plan:
+    """The plan of one transaction for each client, however long it takes."""
+    return replace(
+        plan,
+        clients=clients,
+        threads=min(plan.threads, clients),
+        arrivals=Arrivals(closed=ClosedArrivals()),
+        stages=[Stage(duration_ns=None)],
+        transactions_per_client=1,
+        warmup_ns=0,
+        activity_interval_ns=None,
+        latency_limit_ns=None,
+        reconnect_each_transaction=False,
+        retry=Retry(tries_max=1),
+        stall_limit_ns=_PATIENCE_NS,
+    )
+
+
+def _lua(plan: Plan) -> Lua:
+    assert plan.lua is not None
+    return plan.lua
+
+
+def _failure(measured: Measured) -> str | None:
+    if measured.failed is not None:
+        return measured.failed.message
+    if measured.done is None:
+        return silence_told() if measured.was_silent else "the engine ended without a word"
+    return _failure_of(measured.done)
+
+
+def silence_told() -> str:
+    """Why an engine that runs Lua falls silent."""
+    return "it ran on and asked the server for nothing (an endless loop?), and was ended"
+
+
+def _failure_of(done: Done) -> str | None:
+    if done.end != "complete":
+        return done.reason or f"it was {done.end}"
+    return done.failures[0].message if done.failures else None
+
+
+def _keep_nothing(_raw: bytes, _frame: Frame) -> None:
+    """Nothing of a command is measured."""
+
+
+class _Listener:
+    """Follows a command: there is nothing to show but what goes wrong."""
+
+    def __init__(self, say: Callable[[str], None]) -> None:
+        self.say = say
+
+    def loading(self, progress: LoadProgress) -> None:
+        """Comes from our own loader only."""
+
+    def started(self, plan: Plan, started: Started) -> None:
+        """Is of no interest."""
+
+    def interval(self, interval: Interval) -> None:
+        """Is of no interest."""

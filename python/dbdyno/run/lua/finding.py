@@ -1,0 +1,81 @@
+"""Where scripts for sysbench are, and the texts that they may require.
+
+A name is a file first, then a script of an installed sysbench. What a script requires is not
+known before it runs: every module beside it, or in sysbench's folder, whose name is mentioned in
+its text is sent along; the engine opens no files.
+"""
+
+import re
+import shutil
+from collections.abc import Iterator, Mapping
+from itertools import chain
+from pathlib import Path
+
+from dbdyno.errors import DbdynoError
+
+ENDING = ".lua"
+_FOLDERS = ("/usr/local/share/sysbench", "/usr/share/sysbench")
+_WORD = re.compile(r"[\w-]+")
+
+
+def find_script(name: str) -> Path | None:
+    """The file of this name, or sysbench's own script, with or without its ending."""
+    given = Path(name)
+    if given.suffix == ENDING and given.is_file():
+        return given
+    if given.suffix not in ("", ENDING) or given.name != name:
+        return None
+    places = (folder / f"{given.stem}{ENDING}" for folder in sysbench_folders())
+    return next((place for place in places if place.is_file()), None)
+
+
+def sysbench_folders() -> list[Path]:
+    """Where an installed sysbench may have its scripts: beside the program first."""
+    program = shutil.which("sysbench")
+    beside = [Path(program).resolve().parent.parent / "share/sysbench"] if program else []
+    return [*beside, *(Path(folder) for folder in _FOLDERS)]
+
+
+def read_script(path: Path) -> str:
+    """The text of a script."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise DbdynoError(
+            code="script_unreadable",
+            message=f"cannot read the script {path}: {why}",
+            hint="A script for sysbench is a file of Lua.",
+        ) from error
+
+
+def modules_for(script: Path, text: str) -> dict[str, str]:
+    """Texts by the names under which the script, or one of them, may require them."""
+    known = {name: path for name, path in _modules_near(script).items() if path != script}
+    found: dict[str, str] = {}
+    unread = [text]
+    while unread:
+        for name in _mentioned(unread.pop(), known.keys() - found.keys()):
+            found[name] = read_script(known[name])
+            unread.append(found[name])
+    return found
+
+
+def _modules_near(script: Path) -> Mapping[str, Path]:
+    """By name; the script's own folder comes before sysbench's."""
+    modules: dict[str, Path] = {}
+    for folder in (script.parent, *sysbench_folders()):
+        for path in _files_in(folder):
+            parts = path.relative_to(folder).with_suffix("").parts
+            modules.setdefault(".".join(parts), path)
+    return modules
+
+
+def _files_in(folder: Path) -> Iterator[Path]:
+    """Lua files there and one folder below: nobody wants a whole home directory searched."""
+    return chain(sorted(folder.glob(f"*{ENDING}")), sorted(folder.glob(f"*/*{ENDING}")))
+
+
+def _mentioned(text: str, names: set[str]) -> list[str]:
+    words = set(_WORD.findall(text))
+    return sorted(name for name in names if name.rpartition(".")[2] in words)
