@@ -38,7 +38,7 @@ def test_bytes_tell_the_effect_where_throughput_cannot():
     assert claim.told
     assert claim.effect == pytest.approx(10)
     assert "although throughput cannot tell" in claim.sentence
-    assert "0.25 images of whole pages were counted" in claim.sentence
+    assert "0.25 images of whole pages a transaction were counted" in claim.sentence
     assert "more pairs" in claim.doubt
 
 
@@ -61,7 +61,7 @@ def test_images_that_were_counted_in_every_run_are_beyond_doubt():
     (claim,) = answered("full-page-writes", noisy).claims
     assert claim.low < 1 < claim.high
     assert claim.told
-    assert "counted in every run with it on and none with it off" in claim.sentence
+    assert "counted, in every run with it on and in none with it off" in claim.sentence
 
 
 def _grown(costs, block):

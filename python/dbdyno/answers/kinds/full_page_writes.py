@@ -80,8 +80,8 @@ def _images_words(off: Sequence[Trial], on: Sequence[Trial]) -> str:
     images = mean_of(on, cost_of(IMAGES))
     if not images:
         return ""
-    counted = " in every run with it on and none with it off" if _is_counted(off, on) else ""
-    return f"; {significant(images)} images of whole pages were counted{counted}"
+    counted = ", in every run with it on and in none with it off" if _is_counted(off, on) else ""
+    return f"; {significant(images)} images of whole pages a transaction were counted{counted}"
 
 
 def _is_counted(off: Sequence[Trial], on: Sequence[Trial]) -> bool:
