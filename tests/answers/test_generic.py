@@ -1,6 +1,7 @@
 """Contrasts, tables, curves and the scaling law on studies with known numbers."""
 
 import pytest
+from msgspec.structs import replace
 
 from dbdyno.answers.contrasting import comparisons
 from dbdyno.answers.kinds import contrasts, curve, scaling_law, table
@@ -53,6 +54,18 @@ def test_several_combinations_have_one_sentence_with_the_verdict_at_each():
     assert "worse at clients 10, 20, 100 (−2" in claim.sentence
     assert claim.sentence.startswith("Statement order other against as-written: throughput is")
     assert set(claim.evidence) == {f"clients {level}" for level in (1, 4, 10, 20, 100)}
+
+
+def test_unequal_promises_are_said_beside_the_verdict():
+    trials = two_orders(0.8)
+    promise_less = {"durability": {"fsync": "off"}}
+    for trial in trials.trials:
+        if trial.point["order"] == "other":
+            trial.record = replace(trial.record, server=promise_less)
+        else:
+            trial.record = replace(trial.record, server={"durability": {"fsync": "on"}})
+    (claim,) = contrasts.answer(trials, {}).claims
+    assert claim.doubt.startswith("Unequal durability: fsync is on in as-written")
 
 
 def test_what_cannot_be_told_says_how_many_more_repeats_would():

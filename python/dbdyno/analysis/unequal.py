@@ -78,6 +78,23 @@ def unequal(
     return [*of_aspects, *_sizes(sides)]
 
 
+def unequal_durability(
+    before: Sequence[RunRecord], after: Sequence[RunRecord], labels: tuple[str, str]
+) -> list[str]:
+    """The gravest differences alone, for which the records are enough."""
+    sides = _Sides(([*map(_RecordAlone, before)], [*map(_RecordAlone, after)]), labels)
+    return list(_differences(ASPECTS[0], sides))
+
+
+class _RecordAlone(Struct, frozen=True):
+    """A run of which nothing else was loaded."""
+
+    record: RunRecord
+    plan: Mapping[str, Any] = {}
+    server: Mapping[str, Any] = {}
+    host: Mapping[str, Any] = {}
+
+
 def _differences(aspect: Aspect, sides: _Sides) -> Iterator[str]:
     for name in _names(aspect, sides):
         before, after = sides.values(partial(aspect.value, name))

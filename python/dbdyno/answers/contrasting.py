@@ -9,6 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dbdyno.analysis.compare import compare
+from dbdyno.analysis.unequal import unequal_durability
 from dbdyno.answers.answer import Trial, Trials
 from dbdyno.answers.grouping import pairs
 from dbdyno.model.comparison import Comparison
@@ -74,6 +75,7 @@ def _compared(
         labels=(_label(contrast.before, others), _label(contrast.after, others)),
         margin=contrast.margin,
         paired=True,
+        unequal=unequal_durability(before, after, (contrast.before, contrast.after)),
     )
     return replace(found, decide_with=_decide_with(trials, found))
 

@@ -64,7 +64,7 @@ def _several(trials: Trials, found: Sequence[Found]) -> Claim:
     return Claim(
         sentence=f"{_heading(trials, of)}: {_lowered(metric.title)} is {'; '.join(parts)}",
         told=any(one.verdict != "cannot tell" for _, one in found),
-        doubt=_most_needed([one for _, one in found]),
+        doubt="; ".join([*_unequal(found), *_most_needed([one for _, one in found])]),
         evidence={levels_words(at.others): one.verdict for at, one in found},
     )
 
@@ -81,11 +81,16 @@ def _verdict_words(verdict: Verdict, found: Sequence[Found]) -> str:
     return f"{verdict} at {factors} {places} ({span})"
 
 
-def _most_needed(metrics: Sequence[MetricComparison]) -> str:
+def _unequal(found: Sequence[Found]) -> list[str]:
+    """What differs at any of the points, each said once."""
+    return list(dict.fromkeys(line for of, _ in found for line in of.comparison.unequal))
+
+
+def _most_needed(metrics: Sequence[MetricComparison]) -> list[str]:
     needed = [metric.repeats.more for metric in metrics if metric.repeats]
     if not needed:
-        return ""
-    return f"From {min(needed)} to {max(needed)} more repeats would decide what is not told"
+        return []
+    return [f"From {min(needed)} to {max(needed)} more repeats would decide what is not told"]
 
 
 def _heading(trials: Trials, of: Contrasted) -> str:

@@ -1,4 +1,4 @@
-"""Rows where the server takes no files from its clients: in statements, which takes up to half as long again."""
+"""Rows where the server takes no files: in statements, which takes up to half as long again."""
 
 from dbdyno.targets.base import Detour
 from dbdyno.targets.connection import Connection
