@@ -86,7 +86,7 @@ def _reasons(
 def _silence_told(plan: Plan) -> str:
     if plan.lua is None:
         return "the engine fell silent and was ended"
-    return f"{plan.scripts[0].name}: {silence_told()}"
+    return silence_told(plan)
 
 
 def _status(measured: Measured) -> Status:

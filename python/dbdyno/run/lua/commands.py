@@ -54,7 +54,7 @@ def perform(
     asked = _once(_asked_for(plan, command), plan.clients if survey.is_parallel else 1)
     say(f"{plan.scripts[0].name}: {command}")
     measured = measure(tools.start(asked, log), asked, _Listener(say), _keep_nothing, say)
-    if reason := _failure(measured):
+    if reason := _failure(plan, measured):
         raise DbdynoError(
             code="script",
             message=f"{command} of {plan.scripts[0].name} failed: {reason}",
@@ -97,17 +97,20 @@ def _lua(plan: Plan) -> Lua:
     return plan.lua
 
 
-def _failure(measured: Measured) -> str | None:
+def _failure(plan: Plan, measured: Measured) -> str | None:
     if measured.failed is not None:
         return measured.failed.message
     if measured.done is None:
-        return silence_told() if measured.was_silent else "the engine ended without a word"
+        return silence_told(plan) if measured.was_silent else "the engine ended without a word"
     return _failure_of(measured.done)
 
 
-def silence_told() -> str:
+def silence_told(plan: Plan) -> str:
     """Why an engine that runs Lua falls silent."""
-    return "it ran on and asked the server for nothing (an endless loop?), and was ended"
+    return (
+        f"the script {plan.scripts[0].name} ran on and asked the server for nothing "
+        "(an endless loop?), and was ended"
+    )
 
 
 def _failure_of(done: Done) -> str | None:

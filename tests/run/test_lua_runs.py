@@ -1,0 +1,132 @@
+"""Scripts for sysbench as people run them, the bad ones included, on a private MariaDB."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from dbdyno.cli.app import main
+from dbdyno.cli.output import Exit
+from dbdyno.run import measure
+from tests.engine.mariadb import MariaDB
+
+HEAD = "function thread_init() con = sysbench.sql.driver():connect() end\n"
+
+
+@pytest.fixture(scope="module")
+def url():
+    server = MariaDB()
+    try:
+        server.execute("create database sbtest")
+        yield f"mysql://loader@localhost/sbtest?socket={server.socket_path}"
+    finally:
+        server.remove()
+
+
+def run(script: Path, text: str, url: str, *more: str) -> int:
+    script.write_text(text, encoding="utf-8")
+    short = ("-c", "2", "-T", "1", "--warmup", "0", "--telemetry", "off", "-P", "0")
+    return main(["run", str(script), "--target", url, *short, *more])
+
+
+@pytest.fixture
+def script(home, tmp_path: Path) -> Path:
+    return tmp_path / "mine.lua"
+
+
+def test_what_scripts_print_goes_to_the_log(script, url, home, capfd):
+    text = HEAD + "function event() print('loud') con:query('select 1') end"
+    assert run(script, text, url, "--json", "-M", "simple") == Exit.OK
+    out = capfd.readouterr().out
+    record = json.loads(out)
+    assert record["statements"][0]["sql"] == "select ?"
+    assert record["statements"][0]["count"] > 0
+    assert "loud" not in out
+    assert "loud" in (home / "runs" / record["run_id"] / "log.txt").read_text(encoding="utf-8")
+
+
+def test_results_left_unread_and_ignored_errors_harm_nothing(script, url, capfd):
+    text = HEAD + (
+        "function event() con:query('select 1 union select 2')"
+        " if sysbench.rand.uniform(1, 4) == 1 then"
+        " con:query(\"signal sqlstate '40001' set mysql_errno = 1213\") end end"
+    )
+    assert run(script, text, url, "--json") == Exit.OK
+    transactions = json.loads(capfd.readouterr().out)["transactions"]
+    assert transactions["failed"] == 0
+    assert transactions["retried"] > 0
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "message"),
+    [
+        ("function event(", Exit.NOTHING_RUN, "expected near"),
+        ("x = 1", Exit.NOTHING_RUN, "cannot find the event() function in mine.lua"),
+        (
+            "function thread_init() error('not so') end function event() end",
+            Exit.NOTHING_RUN,
+            "not so",
+        ),
+        ("function init() error('no way') end function event() end", 2, "no way"),
+        (HEAD + "function event() con:query('select nothing') end", Exit.FAILED, "errno = 1054"),
+        (HEAD + "function event() error({1}) end", Exit.FAILED, "an error value"),
+        (
+            HEAD + "function event() sysbench.sql.driver():connect() end",
+            Exit.FAILED,
+            "one connection a client",
+        ),
+        (
+            HEAD + "function event() local s = con:prepare('select ?')"
+            " s:bind_create(sysbench.sql.type.DATE) end",
+            Exit.FAILED,
+            "Unsupported argument type",
+        ),
+    ],
+)
+def test_what_goes_wrong_in_a_script_is_told(script, url, text, code, message, capfd):  # noqa: PLR0917
+    assert run(script, text, url) == code
+    told = capfd.readouterr()
+    assert message in told.out + told.err
+
+
+def test_an_endless_loop_is_ended_and_named(script, url, capfd, monkeypatch):
+    monkeypatch.setattr(measure, "SILENCE_MIN_S", 1.5)
+    monkeypatch.setattr(measure, "SILENCE_INTERVALS", 1)
+    text = HEAD + "function event() con:query('select 1') while true do end end"
+    assert run(script, text, url) == Exit.FAILED
+    told = capfd.readouterr()
+    assert "mine.lua" in told.out + told.err
+    assert "an endless loop?" in told.out + told.err
+
+
+def test_options_are_the_scripts_own_and_sysbenchs(script, url, capfd):
+    text = HEAD + (
+        "sysbench.cmdline.options = {rows = {'How many', 5}}\n"
+        "function event() assert(sysbench.opt.rows == 7 and sysbench.opt.threads == 2)"
+        " con:query('select 1') end"
+    )
+    assert run(script, text, url, "--", "--rows=7", "--threads=3", "--verbosity=5") == Exit.OK
+    told = capfd.readouterr().err
+    assert "-c is given: --threads=3 is not used" in told
+    assert "--verbosity has no meaning here and is ignored" in told
+    assert run(script, text, url, "--", "--rwos=7") == Exit.NOTHING_RUN
+    assert "invalid option: --rwos" in capfd.readouterr().err
+
+
+def test_commands_are_done_and_help_needs_no_server(script, url, capfd):
+    text = (
+        "function prepare()"
+        " sysbench.sql.driver():connect():query('create table mine (n int)') end\n"
+        "function cleanup() sysbench.sql.driver():connect():query('drop table mine') end\n"
+        "function event() end"
+    )
+    script.write_text(text, encoding="utf-8")
+    assert main(["load", str(script), "--target", url]) == Exit.OK
+    assert main(["load", str(script), "--target", url]) == Exit.NOTHING_RUN
+    assert "already exists" in capfd.readouterr().err
+    assert main(["load", str(script), "--replace", "--target", url]) == Exit.OK
+    assert main(["script", str(script), "cleanup", "--target", url]) == Exit.OK
+    assert main(["script", str(script), "nonsense", "--target", url]) == Exit.NOTHING_RUN
+    assert "has no command 'nonsense'" in capfd.readouterr().err
+    assert main(["script", str(script), "help"]) == Exit.OK
+    assert "mine.lua options:" in capfd.readouterr().out
