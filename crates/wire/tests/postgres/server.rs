@@ -29,6 +29,9 @@ fn newest_of_distribution() -> Option<PathBuf> {
     Some(newest.join("bin"))
 }
 
+/// How many ports are tried before something else must be wrong.
+const PORTS_TRIED: u32 = 5;
+
 /// A running server; stopped when dropped.
 pub(crate) struct Server {
     folder: TempDir,
@@ -42,12 +45,9 @@ impl Server {
         let folder = tempfile::Builder::new().prefix("dbdyno-wire-").tempdir().expect("a folder");
         let data = folder.path().join("data");
         init(binaries, &data);
-        let port = free_port();
-        let process = launch(binaries, folder.path(), port);
+        let (process, port) = launch_somewhere(binaries, folder.path());
         let major = major(&data);
-        let server = Self { folder, process, port, major };
-        server.wait_until_up();
-        server
+        Self { folder, process, port, major }
     }
 
     pub(crate) fn socket(&self) -> PathBuf {
@@ -78,21 +78,42 @@ impl Server {
         stream.set_read_timeout(Some(Duration::from_secs(20))).expect("a time above zero");
         Socket(stream)
     }
+}
 
-    /// The eighth line of the server's own file says when it takes logins.
-    fn wait_until_up(&self) {
-        let deadline = Instant::now() + Duration::from_secs(30);
-        let status = self.folder.path().join("data/postmaster.pid");
-        let is_ready = |text: String| text.lines().nth(7).is_some_and(|l| l.trim() == "ready");
-        while !fs::read_to_string(&status).is_ok_and(is_ready) {
-            assert!(Instant::now() < deadline, "no server after 30 s: {}", self.log());
-            std::thread::sleep(Duration::from_millis(10));
+/// A server that takes logins. A port that was free may be taken before the server has it: then
+/// the server ends, and another port is tried.
+fn launch_somewhere(binaries: &Path, folder: &Path) -> (Child, u16) {
+    for _ in 0..PORTS_TRIED {
+        let port = free_port();
+        let mut process = launch(binaries, folder, port);
+        if comes_up(&mut process, folder) {
+            return (process, port);
         }
     }
+    panic!("no server on {PORTS_TRIED} ports: {}", log(folder));
+}
 
-    fn log(&self) -> String {
-        fs::read_to_string(self.folder.path().join("log.txt")).unwrap_or_default()
+/// Waits until the server takes logins, which the eighth line of its own file says; false when
+/// it has ended instead.
+fn comes_up(process: &mut Child, folder: &Path) -> bool {
+    let deadline = Instant::now() + Duration::from_secs(30);
+    let status = folder.join("data/postmaster.pid");
+    let is_ready = |text: String| text.lines().nth(7).is_some_and(|l| l.trim() == "ready");
+    while !fs::read_to_string(&status).is_ok_and(is_ready) {
+        if process.try_wait().expect("a process of ours").is_some() {
+            return false;
+        }
+        if Instant::now() > deadline {
+            _ = process.kill();
+            panic!("no server after 30 s: {}", log(folder));
+        }
+        std::thread::sleep(Duration::from_millis(10));
     }
+    true
+}
+
+fn log(folder: &Path) -> String {
+    fs::read_to_string(folder.join("log.txt")).unwrap_or_default()
 }
 
 impl Drop for Server {
