@@ -26,7 +26,11 @@ class Exit(IntEnum):
     NOTHING_RUN = 1, "nothing was run: usage, a static error, or a target that cannot be prepared"
     FAILED = 2, "the run failed after its first transaction; what was measured is kept"
     NOT_VALID = 3, "finished, but not valid"
-    VERDICT_FAILED = 4, "finished, and a verdict failed: a broken check, a --fail-if that came true"
+    VERDICT_FAILED = (
+        4,
+        "finished, and a verdict failed: a broken check, a --fail-if that came true, "
+        "objectives that no rate meets",
+    )
     INTERRUPTED = 130, "interrupted"
 
     def __new__(cls, code: int, meaning: str) -> Self:
