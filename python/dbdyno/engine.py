@@ -57,9 +57,7 @@ def _problems_of(script: str, survey: Survey) -> list[Problem]:
     if survey.problem is None:
         return []
     line, message = survey.problem.line, survey.problem.message
-    return [
-        Problem(severity="error", script=script, line=line, column=1, text="", message=message)
-    ]
+    return [Problem(severity="error", script=script, line=line, column=1, text="", message=message)]
 
 
 class EngineProcess:

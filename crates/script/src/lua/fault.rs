@@ -11,8 +11,9 @@ const TRACE_LINES_MAX: usize = 8;
 pub(super) fn message_of(error: &mlua::Error) -> String {
     match error {
         mlua::Error::CallbackError { cause, .. } => message_of(cause),
-        mlua::Error::RuntimeError(message) => message.clone(),
-        mlua::Error::SyntaxError { message, .. } => message.clone(),
+        mlua::Error::RuntimeError(message) | mlua::Error::SyntaxError { message, .. } => {
+            message.clone()
+        }
         other => other.to_string(),
     }
 }

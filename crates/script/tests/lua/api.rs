@@ -13,7 +13,7 @@ fn for_command(command: &str) -> Settings {
 fn command(text: &str, name: &str) -> Vec<String> {
     let program = program_with(text, for_command(name)).expect("no problem");
     let mut client = Client::of_command(&program, 0);
-    client.to_the_end().expect("no fault");
+    client.run_to_end().expect("no fault");
     client.asked
 }
 
@@ -121,7 +121,7 @@ fn commands_are_functions_or_of_the_scripts_table() {
 fn a_command_that_returns_false_has_failed() {
     let text = "sysbench.cmdline.commands = {check = {function() return false end}}";
     let program = program_with(text, for_command("check")).unwrap();
-    let fault = Client::of_command(&program, 0).to_the_end().expect_err("a fault");
+    let fault = Client::of_command(&program, 0).run_to_end().expect_err("a fault");
     assert!(fault.message.contains("'check' reported a failure"), "{}", fault.message);
 }
 

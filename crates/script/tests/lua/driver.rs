@@ -120,12 +120,12 @@ impl<'a> Client<'a> {
 
     pub(crate) fn enter(&mut self) -> Result<(), Fault> {
         assert!(self.session.enter(chance(u64::MAX)));
-        self.to_the_end()
+        self.run_to_end()
     }
 
     pub(crate) fn event(&mut self) -> Result<(), Fault> {
         self.begin();
-        self.to_the_end()
+        self.run_to_end()
     }
 
     pub(crate) fn begin(&mut self) {
@@ -135,20 +135,19 @@ impl<'a> Client<'a> {
 
     pub(crate) fn leave(&mut self) -> Result<(), Fault> {
         assert!(self.session.leave(chance(u64::MAX - 1)));
-        self.to_the_end()
+        self.run_to_end()
     }
 
     /// Takes the session on until it says that it is done.
-    pub(crate) fn to_the_end(&mut self) -> Result<(), Fault> {
-        let mut answer = None;
-        while let Some(next) = self.step(answer)? {
-            answer = next;
+    pub(crate) fn run_to_end(&mut self) -> Result<(), Fault> {
+        let mut after = After::Goes(None);
+        while let After::Goes(answer) = after {
+            after = self.step(answer)?;
         }
         Ok(())
     }
 
-    /// One step; none at the end, else the answer that the next step needs, if any.
-    fn step(&mut self, answer: Option<Answer>) -> Result<Option<Option<Answer>>, Fault> {
+    fn step(&mut self, answer: Option<Answer>) -> Result<After, Fault> {
         let step = resume(&mut *self.session, answer)?;
         let Step::Ask(request) = step else {
             let ends = matches!(step, Step::Done | Step::Stop);
@@ -157,16 +156,17 @@ impl<'a> Client<'a> {
                 Step::Sleep(Nanos(pause)) => self.asked.push(format!("sleep {pause} ns")),
                 other => self.asked.push(format!("{other:?}").to_lowercase()),
             }
-            return Ok((!ends).then_some(None));
+            return Ok(if ends { After::Over } else { After::Goes(None) });
         };
         let told = describe(&request);
         let answer = match request {
-            Request::Prepare { sql, .. } | Request::Execute { sql, .. } => (self.server)(sql),
-            Request::Text { sql, .. } => (self.server)(sql),
+            Request::Prepare { sql, .. }
+            | Request::Execute { sql, .. }
+            | Request::Text { sql, .. } => (self.server)(sql),
             _ => unreachable!("no pipelines here"),
         };
         self.asked.push(told);
-        Ok(Some(Some(answer)))
+        Ok(After::Goes(Some(answer)))
     }
 
     /// The first request of a transaction that is then given up.
@@ -176,6 +176,12 @@ impl<'a> Client<'a> {
             other => format!("{other:?}"),
         }
     }
+}
+
+/// What follows a step: nothing, or another with the answer that it needs, if any.
+enum After {
+    Over,
+    Goes(Option<Answer>),
 }
 
 fn resume(session: &mut dyn Session, answer: Option<Answer>) -> Result<Step<'_>, Fault> {
@@ -205,11 +211,13 @@ fn resume(session: &mut dyn Session, answer: Option<Answer>) -> Result<Step<'_>,
 
 fn result_set(rows: &[Vec<Option<&str>>]) -> ResultSet {
     let width = rows.first().map_or(1, Vec::len);
-    let own = |value: &Option<&str>| value.map(str::to_owned);
     ResultSet {
         columns: (0..width).map(|column| format!("c{column}")).collect(),
         row_count: rows.len() as u64,
-        rows: rows.iter().map(|row| row.iter().map(own).collect()).collect(),
+        rows: rows
+            .iter()
+            .map(|row| row.iter().map(|value| value.map(str::to_owned)).collect())
+            .collect(),
     }
 }
 

@@ -36,7 +36,7 @@ fn program(name: &str, settings: Settings) -> Program {
 fn command(name: &str, command: &str, settings: Settings) -> Vec<String> {
     let program = program(name, Settings { command: command.into(), ..settings });
     let mut client = Client::of_command(&program, 0);
-    client.to_the_end().expect("no fault");
+    client.run_to_end().expect("no fault");
     client.asked
 }
 
@@ -207,7 +207,7 @@ fn parallel_commands_share_their_tables() {
     let program = program("oltp_read_write", settings);
     assert!(program.is_parallel());
     let mut client = Client::of_command(&program, 1);
-    client.to_the_end().expect("no fault");
+    client.run_to_end().expect("no fault");
     let created: Vec<&String> =
         client.asked.iter().filter(|text| text.contains("CREATE TABLE")).collect();
     assert_eq!(created.len(), 1);

@@ -89,7 +89,7 @@ fn help_names_what_the_script_declares() {
     let settings = Settings { command: "help".into(), ..with_options(&[]) };
     let program = program_with(SCRIPT, settings).expect("no problem");
     let mut client = Client::of_command(&program, 0);
-    client.to_the_end().expect("no fault");
+    client.run_to_end().expect("no fault");
     assert_eq!(
         printed(),
         [
