@@ -110,3 +110,10 @@ def test_means_are_weighed_by_what_was_done():
     assert found.judgement == "met"
     assert judge_mean(means, counts, 4.5).judgement == "missed"
     assert judge_mean(means, counts, found.level.value).judgement == "open"
+
+
+@pytest.mark.parametrize("limit", [20.0, 1e3, 1e6])
+def test_the_further_below_its_limit_the_surer_it_is_met_however_skewed(limit):
+    means = np.full(60, 1.0)
+    means[7] = 5.0
+    assert judge_mean(means, np.full(60, 100.0), limit).judgement == "met"

@@ -11,7 +11,7 @@ grows with the level. How far it is known comes from how windows differ, for slo
 come together, in stalls; neighbours that resemble each other count as fewer, and no level is
 known better than if transactions were independent. The rarer and longer the stalls, the likelier
 that too few were seen: *met* must stand as well when t is corrected for the skewness of the
-windows (Johnson, *Journal of the American Statistical Association* 73, 1978), and takes twelve
+windows (Hall, *Journal of the Royal Statistical Society* B 54, 1992), and takes twelve
 independent windows. A kind of stall that no window has seen is in no number: rare ones take
 long runs.
 """
@@ -80,10 +80,18 @@ def _distance(level: float, limit: float, relative: float) -> float:
 
 
 def _judgement(distance: float, reach: float, skewness: float, effective: float) -> Judgement:
-    corrected = distance + skewness / (6 * math.sqrt(effective)) * (1 + 2 * distance**2)
+    corrected = _without_skew(distance, skewness / math.sqrt(effective))
     if max(distance, corrected) < -reach and effective >= _EFFECTIVE_MIN:
         return "met"
     return "missed" if distance > reach else "open"
+
+
+def _without_skew(t: float, skew: float) -> float:
+    """Hall's cubic: it grows with t however far from 0 that is, which Johnson's square does not.
+
+    With the square, a level far below its limit would be corrected to one far above.
+    """
+    return t + skew * t**2 / 3 + skew**2 * t**3 / 27 + skew / 6
 
 
 def _skewness(rest: Series) -> float:

@@ -104,7 +104,7 @@ def _long_enough(seen: Sequence[_Seen]) -> Claim:
 
 def _of_wal(seen: Sequence[_Seen]) -> list[Claim]:
     """The claim on WAL bytes, where any run had intervals on both sides of a begin."""
-    known = [one for one in seen if one.wal_around and min(one.wal_around) > 0]
+    known = [one for one in seen if one.wal_around and all(each > 0 for each in one.wal_around)]
     around = [one.wal_around for one in known if one.wal_around]
     if not around:
         return []
