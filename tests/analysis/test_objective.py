@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dbdyno.analysis.objective import Objective, judged, together, windows
+from dbdyno.analysis.objective import Objective, Windows, judged, together, windows
 from dbdyno.store import RunWriter, open_run
 from tests.store import hdr, synthetic
 
@@ -69,11 +69,17 @@ def test_means_of_windows_make_the_mean_of_the_run(recording):
         (Objective(measure="failures", limit=0.5), "met"),
     ],
 )
-def test_what_is_far_from_its_limit_is_judged_by_one_run(recording, objective, judgement):
-    found = windows(recording, hdr.HISTOGRAMS, objective)
+def test_what_is_far_from_its_limit_is_judged(objective, judgement):
+    """Windows of two slow ones in a hundred, of about 2 ms each, one after the other."""
+    chance = np.random.default_rng(5)
+    bad, total = chance.binomial(100, 0.02, 60).astype(float), np.full(60, 100.0)
+    found = Windows(bad, total, chance.normal(2.0, 0.1, 60))
     assert judged(objective, found, error=0.01).judgement == judgement
-    twice = together([found, found])
-    assert twice.total.sum() == 2 * found.total.sum()
+
+
+def test_windows_of_several_runs_follow_each_other(recording):
+    found = windows(recording, hdr.HISTOGRAMS, Objective(measure="p99", limit=5.0))
+    assert together([found, found]).bad.tolist() == [*found.bad.tolist()] * 2
 
 
 @pytest.mark.parametrize(

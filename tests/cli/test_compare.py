@@ -47,7 +47,7 @@ def test_people_are_told_the_verdict_first(capsys):
     first, _, headline, *_ = out.splitlines()
     assert first == "variant=b against variant=a"
     assert headline.startswith("Worse: WAL (+30 %). Cannot tell: Throughput")
-    assert "more pairs" in out
+    assert "more pair" in out
 
 
 def test_unequal_promises_are_said_before_anything_else(capsys):
