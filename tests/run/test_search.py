@@ -82,7 +82,9 @@ def test_first_a_closed_loop_then_rates_below_it_until_the_answer_is_close(monke
 def test_a_rate_that_cannot_be_told_has_its_runs_and_is_not_called_met(monkeypatch):
     service = Service(met_up_to=300.0, doubtful_up_to=9e9)
     found, *_ = searched(monkeypatch, service)
-    assert service.rates.count(500.0) == LOOKS_MAX
+    seconds = [one.duration_ns / SECOND_NS for one in service.asked if one.rate_tps == 500.0]
+    assert seconds == [10, 10, 20, 40, 80]
+    assert len(seconds) == LOOKS_MAX
     assert found.met_tps <= 300 < found.not_met.rate_tps
     assert found.not_met.outcome == "open"
 

@@ -45,8 +45,8 @@ def search(
     """Find the highest rate of arrivals at which a service keeps to its objectives.
 
     A closed loop tells the capacity; below it rates are tried in an open loop, each until it
-    can be judged. Every trial is a run of its own, of 10s unless -T says otherwise. Exits
-    with 4 when no rate meets the objectives.
+    can be judged. Every trial is a run of its own, of 10s unless -T says otherwise, and longer
+    where that tells too little. Exits with 4 when no rate meets the objectives.
 
     Parameters
     ----------

@@ -61,12 +61,13 @@ class _Load:
         drafted = draft(self.options, work, protocol_of(self.options), seed=0)
         refuse_problems(self.tools.check_plan(drafted), self.observer.say)
 
-    def run(self, server: Server, rate_tps: float | None) -> Recording:
+    def run(self, server: Server, rate_tps: float | None, duration_ns: int) -> Recording:
         """One run at a rate, or of the closed loop."""
         tag = "closed loop" if rate_tps is None else f"{rate_tps:g}"
         options = replace(
             self.options,
             rate_tps=rate_tps,
+            duration_ns=duration_ns,
             arrivals=self.options.arrivals if rate_tps else None,
             tags=(*self.options.tags, ("rate", tag)),
         )
@@ -105,8 +106,9 @@ def search(  # noqa: PLR0913 - a run's five, and what is wanted of it
     known: Callable[[Search], None],
 ) -> Search:
     """From the first refusal to the last rate; ``known`` is told what is known so far."""
+    duration_ns = options.duration_ns or DURATION_DEFAULT_NS
     search_id = f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
-    load = _Load(items, _as_trial(options, search_id), tools, _Once(observer))
+    load = _Load(items, _as_trial(options, search_id, duration_ns), tools, _Once(observer))
     load.refuse_early()
     with open_server(options, client_count(options)) as server:
         found = Search(
@@ -114,32 +116,31 @@ def search(  # noqa: PLR0913 - a run's five, and what is wanted of it
             objectives=wanted.objectives,
             error=wanted.error,
             rate_max_tps=wanted.rate_max_tps,
-            probe=_probed(load, server),
+            probe=_probed(load, server, duration_ns),
         )
         while rate := next_rate(found):
-            found = replaced(found, trials=[*found.trials, _tried(load, server, found, rate)])
-            observer.say(f"{rate:g} a second: {found.trials[-1].outcome}")
+            trial = _tried(load, server, found, rate, duration_ns)
+            found = replaced(found, trials=[*found.trials, trial])
+            observer.say(f"{rate:g} a second: {trial.outcome}")
             known(found)
     return replaced(found, is_over=True)
 
 
-def _as_trial(options: RunOptions, search_id: str) -> RunOptions:
+def _as_trial(options: RunOptions, search_id: str, duration_ns: int) -> RunOptions:
     """What all runs of a search have in common; failures are for the objectives to judge."""
-    duration_ns = options.duration_ns or DURATION_DEFAULT_NS
     short_ns = max(duration_ns // _INTERVALS, INTERVAL_MIN_NS)
     return replace(
         options,
-        duration_ns=duration_ns,
         interval_ns=min(options.interval_ns, short_ns),
         failures_max=1.0,
         tags=(*options.tags, ("search", search_id)),
     )
 
 
-def _probed(load: _Load, server: Server) -> RunRecord:
+def _probed(load: _Load, server: Server, duration_ns: int) -> RunRecord:
     """What a closed loop does: no rate above it can be kept up."""
     load.observer.say("a closed loop tells the capacity")
-    record = load.run(server, None).record
+    record = load.run(server, None, duration_ns).record
     if record.throughput_tps is None or not record.throughput_tps.value:
         raise DbdynoError(
             "no_capacity",
@@ -150,11 +151,16 @@ def _probed(load: _Load, server: Server) -> RunRecord:
     return record
 
 
-def _tried(load: _Load, server: Server, found: Search, rate_tps: float) -> Trial:
-    """Runs at one rate until it can be judged, or has had its time."""
+def _tried(load: _Load, server: Server, found: Search, rate_tps: float, duration_ns: int) -> Trial:
+    """Runs at one rate until it can be judged, or has had its time.
+
+    From the second on each is as long as all before it: stalls are rare, and what a few
+    windows leave open some more hardly settle.
+    """
     recordings: list[Recording] = []
     while True:
-        recordings.append(load.run(server, rate_tps))
+        length_ns = duration_ns * 2 ** max(len(recordings) - 1, 0)
+        recordings.append(load.run(server, rate_tps, length_ns))
         trial = Trial(
             rate_tps=rate_tps,
             runs=[recording.record for recording in recordings],
