@@ -126,7 +126,7 @@ def planted_tps(told: Told, bench: Bench) -> None:
     more = min(predicted, MORE_PAIRS_AT_MOST)
     bench.pairs("tps", variants, range(PAIRS + 1, PAIRS + 1 + more))
     found = bench.compared("tps", variants)["throughput_tps"]
-    words = f"after {PAIRS} pairs and {predicted} more that were predicted: {found['words']}"
+    words = f"{PAIRS} pairs and {more} of the {predicted} more predicted: {found['words']}"
     told("planted-tps: 15 % of throughput", words, found["verdict"] == "worse")
 
 
