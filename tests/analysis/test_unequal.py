@@ -84,7 +84,7 @@ def test_the_same_conditions_differ_in_nothing():
             "Other data: the size of the database is 100\u202fB in before, 9.77\u202fKiB in after",
         ),
         (
-            {"server": {"placement": {"numa": "interleave"}}},
+            {"server": {"placement": {"asked": {"numa": "interleave"}, "verified": ["seen"]}}},
             "Another placement: numa is not set in before, interleave in after",
         ),
     ],

@@ -5,6 +5,8 @@ import json
 import pytest
 
 from dbdyno.cli import app as cli_app, main
+from dbdyno.store.studies import make_study
+from tests.answers import made
 from tests.cli import made_up_runs as made_up
 
 
@@ -120,6 +122,22 @@ def test_runs_of_a_study_are_pairs_by_block_and_points_are_named_by_levels(capsy
     assert code == 1
     assert "2 points of 20261121-hot have order=old" in err
     assert "clients=4,order=old; clients=8,order=old" in err
+
+
+def test_runs_of_a_study_are_decided_by_more_of_that_study(capsys):
+    order = made.factor("order", "old", "new")
+    study = made.study(made.spec(order, name="hot-rows"), lambda _levels: 1000.0).study
+    make_study(study, "", {})
+    for block in range(3):
+        for level, tps in (("old", 1000.0 + 200 * block), ("new", 1400.0 - 100 * block)):
+            tags = {"study": study.study_id, "point": f"order={level}", "block": str(block)}
+            made_up.run(tps=tps, tags=tags)
+    said, metrics = found(capsys, "made-up:order=old", "made-up:order=new")
+    assert metrics["throughput_tps"]["verdict"] == "cannot tell"
+    more = max(m["repeats"]["more"] for m in metrics.values() if m["repeats"])
+    assert said["decide_with"] == (
+        f"dbdyno study run hot-rows --size tiny --repeats {study.spec.repeats + more}"
+    )
 
 
 @pytest.mark.parametrize(

@@ -191,8 +191,9 @@ def _data(run: Conditions) -> Facts:
 
 
 def _placement(run: Conditions) -> Facts:
-    told = run.server.get("placement") or {}
-    return {name: _plain(value) for name, value in told.items() if value is not None}
+    """As it was asked for; what was then seen of it belongs to the run."""
+    asked = (run.server.get("placement") or {}).get("asked", {})
+    return {name: _plain(value) for name, value in asked.items() if value is not None}
 
 
 def _seconds(nanoseconds: int | None) -> float | None:

@@ -1,6 +1,7 @@
 """The command that would decide what a comparison could not: more pairs of the same two runs.
 
-It is made of the words that asked for the runs, so it can be pasted into a shell as it is.
+It is made of the words that asked for the runs, so it can be pasted into a shell as it is. Runs of
+a study are told apart by more of them as that study makes them: in blocks, on the same data.
 """
 
 import shlex
@@ -10,6 +11,9 @@ from dbdyno.cli.sides import PAIR_TAGS, STUDY, Side, Sides
 from dbdyno.model.comparison import Comparison
 from dbdyno.model.record import RunRecord
 from dbdyno.run.command_line import command_of
+from dbdyno.store.errors import StoreError
+from dbdyno.store.studies import find_study_folder, read_study_record
+from dbdyno.study.finding import catalogue
 
 # Where no noise between runs is known yet: what a pilot takes that tells how many are needed.
 PILOT_PAIRS = 5
@@ -23,6 +27,8 @@ def deciding_command(sides: Sides, comparison: Comparison) -> str:
     runs = [side.records[-1] for side in (sides.before, sides.after)]
     if not more or not all(run.command for run in runs):
         return ""
+    if study_id := _study_of_all(sides):
+        return _study_again(study_id, more)
     tags = _tags(sides)
     first = len(sides.before.runs) + 1 if sides.paired else 1
     return "\n".join(
@@ -34,6 +40,25 @@ def deciding_command(sides: Sides, comparison: Comparison) -> str:
             shlex.join(["dbdyno", "compare", *map(_as_side, tags)]),
         ]
     )
+
+
+def _study_of_all(sides: Sides) -> str | None:
+    """The study that all runs are of, if they are of one."""
+    records = [record for side in (sides.before, sides.after) for record in side.records]
+    studies = {record.tags.get(STUDY) for record in records}
+    return studies.pop() if len(studies) == 1 else None
+
+
+def _study_again(study_id: str, more: int) -> str:
+    """The same study with more repeats; empty when its folder is gone."""
+    try:
+        record = read_study_record(find_study_folder(study_id))
+    except StoreError:
+        return ""
+    spec = record.spec
+    what = spec.name if spec.name in catalogue() else record.source
+    repeats = ["--repeats", str(spec.repeats + more)]
+    return shlex.join(["dbdyno", "study", "run", what, "--size", spec.size, *repeats])
 
 
 def _pairs_needed(comparison: Comparison) -> int:
