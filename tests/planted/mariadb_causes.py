@@ -123,9 +123,9 @@ def _processing() -> list[Cause]:
         ),
         _cause(
             name="mariadb-crowd",
-            title="two hundred clients on a machine of few processors",
-            run=("select-only", "-s", "1", "-c", "200"),
-            clients_max=200,
+            title="three hundred clients on a machine of few processors",
+            run=("select-only", "-s", "1", "-c", "300"),
+            clients_max=300,
             expected=frozenset({"too_many_connections"}),
         ),
     ]

@@ -78,8 +78,10 @@ def test_tpcb_with_more_clients_than_tellers(database: Server):
     elsewhere = waiting["pgbench_accounts"] + waiting["insert"] + waiting["end"]
     assert elsewhere < 0.02 * waiting["pgbench_tellers"]
     blocking = recording.tables["blocking"]
-    relations = {"pgbench_tellers", "pgbench_branches", ""}
-    assert set(blocking["relation"].tolist()) <= relations
+    # Two clients may draw the same account, too, once in a while.
+    hot = np.isin(blocking["relation"], ["pgbench_tellers", "pgbench_branches", ""])
+    assert blocking["count"][hot].sum() > 0.98 * blocking["count"].sum()
+    assert set(blocking["relation"][~hot]) <= {"pgbench_accounts"}
     assert set(blocking["root_who"].tolist()) == {"client"}
     assert blocking["depth"].max() >= 2
     clients = np.bincount(
