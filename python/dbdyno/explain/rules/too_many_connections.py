@@ -69,8 +69,12 @@ def _crowd(case: Case, spent: Budget, used: ProcessorTime) -> _Crowd:
     transactions = committed(case)
     server_us = sum(grown(case, "processes", name, "server") for name in ("user_us", "system_us"))
     demand_s = server_us / 1e6 / transactions / used.cores
-    # Server and generator are measured apart, each with its error: together no more than all.
-    queued = min(spent.share("cpu_queue") + way_of(case).beyond_machine, 1.0)
+    queued = spent.share("cpu_queue") + way_of(case).beyond_machine
+    needed(
+        queued < 1 or None,
+        "the waits for a processor, of server and way together, come to more than the clients' "
+        "time: one of them is counted wrong, and no knee follows from them",
+    )
     not_asking = sum(spent.share(kind) for kind in ("idle", "pause", "unconnected"))
     response_s = spent.total * (1 - not_asking) / transactions
     unqueued_s = response_s - spent.total * queued / transactions
