@@ -44,6 +44,22 @@ impl Program {
         }
     }
 
+    /// Whoever runs a script's own reports; nobody when there are none.
+    pub(crate) fn reporter(&self) -> Result<Option<lua::Reporter>, Problem> {
+        match self {
+            Self::Pgbench(_) => Ok(None),
+            Self::Lua(program) => program.reporter(),
+        }
+    }
+
+    /// What sysbench counts of a script's statements, so far.
+    pub(crate) fn count(&self, counter: lua::Counter) -> u64 {
+        match self {
+            Self::Pgbench(_) => 0,
+            Self::Lua(program) => program.count(counter),
+        }
+    }
+
     /// Sessions of the clients of one thread.
     pub(crate) fn sessions(
         &self,

@@ -241,7 +241,9 @@ class Outage(Struct, frozen=True, tag="outage", tag_field="kind"):
 
 
 class Note(Struct, frozen=True, tag="note", tag_field="kind"):
-    """A line for the log: a notice of the server, a script's ``debug()``."""
+    """A line for the log: a notice of the ``server``; of the ``script``, what went wrong in a
+    report of its own, which people are told, too.
+    """
 
     at_ns: int
     source: str

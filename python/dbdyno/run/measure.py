@@ -118,6 +118,8 @@ def _take(
             observer.say(_outage_told(frame))
         case Note():
             log(f"{frame.source}: {frame.text}")
+            if frame.source == "script":
+                observer.say(frame.text)
         case Done():
             measured.done = frame
         case Failed():

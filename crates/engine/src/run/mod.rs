@@ -5,6 +5,7 @@
 
 mod activity;
 mod gather;
+mod hooks;
 mod lanes;
 
 use crate::lane::{Ending, Greeting, Message, Report};
@@ -13,11 +14,12 @@ use crate::{EngineError, Sink, clock, limits};
 use dbdyno_hist::frame::{
     Connected, Frame, Hello, Note, Outage, Started, Statement, StatementInfo,
 };
-use dbdyno_hist::{Activity, Latencies, Shape};
+use dbdyno_hist::{Activity, Latencies, Shape, Tally};
 use dbdyno_load::{Settings, Timeline};
 use dbdyno_model::{Arrivals, Nanos, Plan};
 use dbdyno_script::Problem;
 use gather::{Gather, fault_told};
+use hooks::{Counts, Hooks};
 use lanes::{LaneHandle, Way};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -75,9 +77,7 @@ impl Engine {
         let lanes = (0..plan.threads)
             .map(|thread| way.spawn_lane(self.settings(thread)?, self.reports.0.clone()))
             .collect::<Result<Vec<_>, _>>()?;
-        let conductor =
-            Conductor { engine: &self, lanes: &lanes, gather: self.gather(), statements_told: 0 };
-        let result = conductor.conduct(sink);
+        let result = self.conductor(&lanes).and_then(|conductor| conductor.conduct(sink));
         for lane in &lanes {
             lane.tell(Message::Stop(Nanos::ZERO));
         }
@@ -108,8 +108,16 @@ impl Engine {
         }
     }
 
-    fn gather(&self) -> Gather {
-        Gather::new(self.shape(), &self.plan)
+    fn conductor<'a>(&'a self, lanes: &'a [LaneHandle]) -> Result<Conductor<'a>, EngineError> {
+        let reporter = self.program.reporter();
+        let reporter = reporter.map_err(|problem| EngineError::bad_script(&[problem]))?;
+        Ok(Conductor {
+            engine: self,
+            lanes,
+            gather: Gather::new(self.shape(), &self.plan),
+            hooks: reporter.map(|reporter| Hooks::new(reporter, &self.plan)),
+            statements_told: 0,
+        })
     }
 
     fn hello(&self, way: &Way) -> Hello {
@@ -146,6 +154,7 @@ struct Conductor<'a> {
     engine: &'a Engine,
     lanes: &'a [LaneHandle],
     gather: Gather,
+    hooks: Option<Hooks>,
     /// Of the statements that came up while running.
     statements_told: usize,
 }
@@ -191,6 +200,9 @@ impl Conductor<'_> {
             }
         }
         let done = self.gather.done(&self.engine.plan, timeline.as_ref());
+        if let Some(hooks) = self.hooks.take() {
+            tell_of_hook(hooks.end(Nanos(done.measured_ns), &self.counts()), sink)?;
+        }
         tell(sink, &Frame::Done(Box::new(done)))
     }
 
@@ -297,18 +309,37 @@ impl Conductor<'_> {
         }
     }
 
+    /// Lets the script report an interval, if it does so; gives what is to be said of that.
+    fn report(&mut self, frames: &[Frame], tallies: &[(u32, Box<Tally>)]) -> Option<String> {
+        let counts = self.counts();
+        let Some(Frame::Interval(interval)) = frames.first() else { return None };
+        let tallies = tallies.iter().map(|(_, tally)| &**tally);
+        self.hooks.as_mut()?.take(interval, tallies, counts)
+    }
+
+    fn counts(&self) -> Counts {
+        hooks::counts(|counter| self.engine.program.count(counter))
+    }
+
     /// Tells every interval that all lanes have reported.
     fn emit(&mut self, sink: &mut Sink<'_>) -> Result<(), EngineError> {
         while let Some((frames, tallies)) = self.gather.next_complete()? {
-            for frame in frames {
-                tell(sink, &frame)?;
+            for frame in &frames {
+                tell(sink, frame)?;
             }
+            tell_of_hook(self.report(&frames, &tallies), sink)?;
             for (thread, tally) in tallies {
                 self.lanes[thread as usize].tell(Message::GiveBack(tally));
             }
         }
         Ok(())
     }
+}
+
+/// A script's own report has gone wrong.
+fn tell_of_hook(message: Option<String>, sink: &mut Sink<'_>) -> Result<(), EngineError> {
+    let Some(text) = message else { return Ok(()) };
+    tell(sink, &Frame::Note(Note { at_ns: clock::now().0, source: "script", text }))
 }
 
 fn outage_frame(outage: dbdyno_load::Outage) -> Outage {

@@ -52,8 +52,8 @@ pub(super) enum Ask {
     Reconnect,
     /// No further transaction.
     Stop,
-    /// The coroutine is at its end; whether there was anything to run.
-    End(bool),
+    /// The coroutine is at its end.
+    End,
     /// The script failed.
     Fault(String),
 }
@@ -88,9 +88,7 @@ impl Ask {
             Word::Restart => Self::Restart,
             Word::Reconnect => Self::Reconnect,
             Word::Stop => Self::Stop,
-            Word::End => {
-                Self::End(yielded.pop_front().is_some_and(|value| value == Value::Boolean(true)))
-            }
+            Word::End => Self::End,
             Word::Fault => Self::Fault(text(&mut yielded)?.to_string_lossy()),
         })
     }

@@ -157,13 +157,15 @@ impl Program {
             .map_err(|error| Problem::outside(&self.source.name, fault::message_of(&error)))
     }
 
-    /// Whoever runs the script's hooks for reports, in a state of their own.
-    pub fn reporter(&self) -> Result<Reporter, Problem> {
+    /// Whoever runs the script's hooks for reports, in a state of their own; nobody when it
+    /// has none.
+    pub fn reporter(&self) -> Result<Option<Reporter>, Problem> {
         let refused = |message: String| Problem::outside(&self.source.name, message);
         let lane = self.lane()?;
         let mut running = nobody(self.source.settings.seed);
         let client = lane.client(NOBODY, &mut running).map_err(refused)?;
-        Ok(Reporter::new(lane, client, running))
+        let reporter = Reporter::of(lane, client, running);
+        reporter.map_err(|error| refused(fault::message_of(&error)))
     }
 
     /// The script's commands, in the order of the alphabet, beside `run`.

@@ -5,7 +5,8 @@ use super::fault::fault;
 use super::host::Running;
 use super::lane::Lane;
 use crate::Fault;
-use mlua::Table;
+use dbdyno_model::Nanos;
+use mlua::{IntoLuaMulti, Table};
 use std::sync::Arc;
 
 /// Which report.
@@ -31,29 +32,65 @@ pub struct Reporter {
     lane: Arc<Lane>,
     client: Table,
     running: Running,
+    interval: Option<Nanos>,
+    percentile: f64,
 }
 
 impl Reporter {
-    pub(super) fn new(lane: Arc<Lane>, client: Table, running: Running) -> Self {
-        Self { lane, client, running }
+    /// None when the script has no such hook.
+    pub(super) fn of(
+        lane: Arc<Lane>,
+        client: Table,
+        running: Running,
+    ) -> mlua::Result<Option<Self>> {
+        let sysbench: Table = client.get("sysbench")?;
+        let hooks: Table = sysbench.get("hooks")?;
+        if !hooks.contains_key(Report::Intermediate.hook())?
+            && !hooks.contains_key(Report::Cumulative.hook())?
+        {
+            return Ok(None);
+        }
+        let options: Table = sysbench.get("opt")?;
+        let seconds: u64 = options.get("report_interval")?;
+        let interval = (seconds > 0).then(|| Nanos::from_secs(seconds));
+        let percentile = options.get("percentile")?;
+        Ok(Some(Self { lane, client, running, interval, percentile }))
     }
 
-    /// Hands the statistics to the script, by sysbench's names for them; false when the script
-    /// has no hook for this report.
-    pub fn report(&mut self, report: Report, statistics: &[(&str, f64)]) -> Result<bool, Fault> {
-        match self.run(report, statistics) {
-            Ok(Ask::End(has_hook)) => Ok(has_hook),
+    /// How often intermediate reports are wanted, by `--report-interval`; never without it.
+    pub fn interval(&self) -> Option<Nanos> {
+        self.interval
+    }
+
+    /// The percentile of latencies that reports tell, by `--percentile`; 0 for none.
+    pub fn percentile(&self) -> f64 {
+        self.percentile
+    }
+
+    /// Hands the statistics to the script's hook for this report, by sysbench's names for them.
+    pub fn report(&mut self, report: Report, statistics: &[(&str, f64)]) -> Result<(), Fault> {
+        let table = self.lane.lua.create_table_from(statistics.iter().copied());
+        let table = table.map_err(|error| self.fault(&error.to_string()))?;
+        self.run("report", (report.hook(), table))
+    }
+
+    /// There are no more reports: what one of the ready-made ones has begun is ended.
+    pub fn end(mut self) -> Result<(), Fault> {
+        self.run("end_reports", ())
+    }
+
+    fn run(&mut self, entry: &str, values: impl IntoLuaMulti) -> Result<(), Fault> {
+        match self.ask(entry, values) {
+            Ok(Ask::End) => Ok(()),
             Ok(Ask::Fault(message)) | Err(message) => Err(self.fault(&message)),
-            Ok(_) => Err(self.fault("a report may not talk to the server")),
+            Ok(_) => Err(self.fault("a report may neither talk to the server nor pause")),
         }
     }
 
-    fn run(&mut self, report: Report, statistics: &[(&str, f64)]) -> Result<Ask, String> {
+    fn ask(&mut self, entry: &str, values: impl IntoLuaMulti) -> Result<Ask, String> {
         let told = |error: mlua::Error| error.to_string();
-        let table = self.lane.lua.create_table_from(statistics.iter().copied()).map_err(told)?;
         let thread = self.lane.thread(&self.client).map_err(told)?;
-        let values = (&self.client, "report", report.hook(), table);
-        self.lane.resume(&thread, values, &mut self.running)
+        self.lane.resume(&thread, (&self.client, entry, values), &mut self.running)
     }
 
     fn fault(&self, message: &str) -> Fault {

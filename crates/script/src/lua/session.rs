@@ -225,7 +225,7 @@ impl LuaSession {
                 step(Step::Reconnect)
             }
             Ask::Stop => step(Step::Stop),
-            Ask::End(_) => step(Step::Done),
+            Ask::End => step(Step::Done),
             Ask::Fault(message) => return Err(self.fault(&message)),
         })
     }

@@ -3,6 +3,7 @@
 use crate::driver::{
     Answer, Client, nothing, printed, problem_of, program, program_with, settings,
 };
+use dbdyno_model::Nanos;
 use dbdyno_script::lua::{Counter, Report, Settings};
 
 fn for_command(command: &str) -> Settings {
@@ -181,13 +182,53 @@ fn hooks_report_in_the_scripts_own_words() {
     let text = "function event() end \
                 function sysbench.hooks.report_intermediate(stat) print(stat.time_total) \
                   if stat.events > 1 then sysbench.sql.driver():connect():query('x') end end";
-    let mut reporter = program(text).reporter().expect("a lane");
+    let mut reporter = program(text).reporter().expect("a lane").expect("hooks");
     let statistics = |events| [("time_total", 5.0), ("events", events)];
-    assert_eq!(reporter.report(Report::Intermediate, &statistics(1.0)), Ok(true));
-    assert_eq!(reporter.report(Report::Cumulative, &statistics(1.0)), Ok(false));
+    assert_eq!(reporter.report(Report::Intermediate, &statistics(1.0)), Ok(()));
+    assert_eq!(reporter.report(Report::Cumulative, &statistics(1.0)), Ok(()));
     let fault = reporter.report(Report::Intermediate, &statistics(2.0)).expect_err("a fault");
-    assert_eq!(fault.message, "a report may not talk to the server");
+    assert_eq!(fault.message, "a report may neither talk to the server nor pause");
     assert_eq!(printed(), ["5", "5"]);
+}
+
+#[test]
+fn reports_hold_to_the_options_given() {
+    let text = "function event() end sysbench.hooks.report_cumulative = sysbench.report_json";
+    let given = |name: &str, value: &str| {
+        let arguments = [(name.to_owned(), value.to_owned())].into();
+        let program = program_with(text, Settings { arguments, ..settings() });
+        program.expect("no problem").reporter().expect("a lane").expect("hooks")
+    };
+    assert_eq!(given("report-interval", "10").interval(), Some(Nanos::from_secs(10)));
+    assert_eq!(given("percentile", "99").interval(), None);
+    let percentiles = ["99", "0"].map(|text| given("percentile", text).percentile() as u32);
+    assert_eq!(percentiles, [99, 0]);
+    assert!(program("function event() end").reporter().expect("no lane").is_none());
+}
+
+#[test]
+fn an_array_of_reports_is_closed_after_the_last() {
+    let text = "function event() end sysbench.hooks.report_intermediate = sysbench.report_json";
+    let mut reporter = program(text).reporter().expect("a lane").expect("hooks");
+    let names = [
+        "time_total",
+        "time_interval",
+        "events",
+        "threads_running",
+        "reads",
+        "writes",
+        "other",
+        "errors",
+        "reconnects",
+        "latency_pct",
+    ];
+    let statistics = names.map(|name| (name, 1.0));
+    for _ in 0..2 {
+        reporter.report(Report::Intermediate, &statistics).expect("no fault");
+    }
+    reporter.end().expect("no fault");
+    let begins: Vec<String> = printed().iter().map(|line| line.chars().take(2).collect()).collect();
+    assert_eq!(begins, ["[{", ",{", "]"]);
 }
 
 #[test]

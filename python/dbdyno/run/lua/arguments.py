@@ -172,6 +172,7 @@ def _for_the_script(arguments: Mapping[str, str], options: RunOptions) -> dict[s
         "time": "0" if options.transactions else str(seconds),
         "rate": str(round(options.rate_tps or 0)),
         "warmup_time": str(options.warmup_ns // SECOND_NS),
+        "report_interval": str(-(-options.progress_ns // SECOND_NS)),
     }
 
 

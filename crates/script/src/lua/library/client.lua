@@ -13,7 +13,7 @@ local function new_sysbench(client, tid)
    }
    sysbench.cmdline = library.cmdline(sysbench)
    client.sysbench = sysbench
-   library.reports(sysbench)
+   client.end_reports = library.reports(sysbench)
    return sysbench
 end
 
@@ -105,13 +105,16 @@ function entries.leave(client)
    end
 end
 
--- Whether the script reports by itself.
+-- Hands statistics to the script's own report, if it has one.
 function entries.report(client, name, statistics)
    local hook = client.sysbench.hooks[name]
    if hook then
       hook(statistics)
    end
-   return hook ~= nil
+end
+
+function entries.end_reports(client)
+   client.end_reports()
 end
 
 -- What can be asked of a script beside its own table of commands.
@@ -144,11 +147,11 @@ end
 
 -- The body of a coroutine: nothing but its last request says how it ended.
 local function body(client, entry, ...)
-   local done, result = xpcall(entries[entry], traced, client, ...)
+   local done, problem = xpcall(entries[entry], traced, client, ...)
    if not done then
-      return ask.FAULT, message_of(result)
+      return ask.FAULT, message_of(problem)
    end
-   return ask.END, result
+   return ask.END
 end
 
 function library.thread(client)

@@ -27,7 +27,7 @@ local function as_csv(stat)
                 stat.latency_pct * 1000, errors, reconnects)
 end
 
--- One object of an array a line; the closing bracket comes with the cumulative report.
+-- One object of an array a line; the closing bracket comes when there are no more reports.
 local function as_json(stat, first)
    local events, queries, reads, writes, other, errors, reconnects = per_second(stat)
    print_to_log('%s{"time": %.0f, "threads": %u, "tps": %.2f, "qps": {"total": %.2f, '
@@ -37,6 +37,7 @@ local function as_json(stat, first)
                 reads, writes, other, stat.latency_pct * 1000, errors, reconnects)
 end
 
+-- Gives a client its ready-made reports, and what is to be called after the last one.
 function library.reports(sysbench)
    local objects = 0
    sysbench.report_csv = as_csv
@@ -50,8 +51,7 @@ function library.reports(sysbench)
       as_json(stat, objects == 1)
    end
 
-   -- Ends what `report_json` has begun.
-   function sysbench.end_reports()
+   return function()
       if objects > 0 then
          host.write("]\n")
       end

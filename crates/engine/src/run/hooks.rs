@@ -1,0 +1,154 @@
+//! A script's own reports: its hooks, handed sysbench's statistics as the run goes on.
+//!
+//! Nothing of the warm-up is told. What the hooks print goes to the log. One that goes wrong
+//! ends nothing, as in sysbench; unlike there it is said once.
+
+use dbdyno_hist::frame::Interval;
+use dbdyno_hist::{Latencies, Tally};
+use dbdyno_model::{Arrivals, Nanos, Plan};
+use dbdyno_script::lua::{Counter, Report, Reporter};
+
+/// What sysbench counts, by its names in a report.
+const COUNTED: [(&str, Counter); 5] = [
+    ("reads", Counter::Read),
+    ("writes", Counter::Write),
+    ("other", Counter::Other),
+    ("errors", Counter::Error),
+    ("reconnects", Counter::Reconnect),
+];
+
+/// The counts of a run so far, in the order of [`COUNTED`].
+pub(super) type Counts = [u64; COUNTED.len()];
+
+/// The counts of a run so far, each as `count` gives it.
+pub(super) fn counts(count: impl Fn(Counter) -> u64) -> Counts {
+    COUNTED.map(|(_, counter)| count(counter))
+}
+
+/// Statistics by sysbench's names for them.
+type Statistics = Vec<(&'static str, f64)>;
+
+/// What happened since some instant.
+#[derive(Debug, Default)]
+struct Stretch {
+    length: Nanos,
+    events: u64,
+    response: Latencies,
+    counts_before: Counts,
+}
+
+impl Stretch {
+    fn since(counts_before: Counts) -> Self {
+        Self { counts_before, ..Self::default() }
+    }
+
+    fn add<'a>(&mut self, interval: &Interval, tallies: impl Iterator<Item = &'a Tally>) {
+        self.length += Nanos(interval.end_ns - interval.begin_ns);
+        self.events += interval.completed_ok;
+        for script in tallies.flat_map(|tally| &tally.scripts) {
+            self.response.merge(&script.response);
+        }
+    }
+
+    /// What both kinds of reports tell.
+    fn statistics(&self, percentile: f64, counts: &Counts) -> Statistics {
+        let latency = self.response.quantile(percentile / 100.0).as_secs_f64();
+        let mut statistics = vec![
+            ("time_interval", self.length.as_secs_f64()),
+            ("events", self.events as f64),
+            ("latency_pct", if percentile > 0.0 { latency } else { 0.0 }),
+        ];
+        for (place, (name, _)) in COUNTED.iter().enumerate() {
+            statistics.push((name, (counts[place] - self.counts_before[place]) as f64));
+        }
+        statistics
+    }
+
+    /// What only a report of the whole run tells.
+    fn latencies(&self) -> Statistics {
+        let all = self.response.distribution();
+        let seconds = |ns: u64| Nanos(ns).as_secs_f64();
+        let sum = seconds(all.sum_ns);
+        vec![
+            ("latency_min", seconds(all.min_ns)),
+            ("latency_max", seconds(all.max_ns)),
+            ("latency_avg", sum / all.count.max(1) as f64),
+            ("latency_sum", sum),
+        ]
+    }
+}
+
+/// The reports of a script that has hooks for them.
+pub(super) struct Hooks {
+    reporter: Reporter,
+    clients: u32,
+    is_open: bool,
+    last: Stretch,
+    whole: Stretch,
+    went_wrong: bool,
+}
+
+impl Hooks {
+    pub(super) fn new(reporter: Reporter, plan: &Plan) -> Self {
+        Self {
+            reporter,
+            clients: plan.clients,
+            is_open: matches!(plan.arrivals, Arrivals::Open { .. }),
+            last: Stretch::default(),
+            whole: Stretch::default(),
+            went_wrong: false,
+        }
+    }
+
+    /// Takes an interval that all lanes have reported, and reports when it is time to. Gives what
+    /// is to be said of a hook that went wrong.
+    pub(super) fn take<'a>(
+        &mut self,
+        interval: &Interval,
+        tallies: impl Iterator<Item = &'a Tally> + Clone,
+        counts: Counts,
+    ) -> Option<String> {
+        if interval.phase == "warmup" {
+            (self.last, self.whole) = (Stretch::since(counts), Stretch::since(counts));
+            return None;
+        }
+        self.whole.add(interval, tallies.clone());
+        self.last.add(interval, tallies);
+        let is_due = self.reporter.interval().is_some_and(|due| self.last.length >= due);
+        if !is_due || interval.phase != "measure" {
+            return None;
+        }
+        let mut statistics = self.statistics(&self.last, &counts);
+        if self.is_open {
+            statistics.push(("queue_length", interval.counters.waiting as f64));
+            statistics.push(("concurrency", interval.counters.in_flight as f64));
+        }
+        self.last = Stretch::since(counts);
+        self.report(Report::Intermediate, &statistics)
+    }
+
+    /// Reports the whole run, which was measured for so long.
+    pub(super) fn end(mut self, measured: Nanos, counts: &Counts) -> Option<String> {
+        let mut wrong = None;
+        if measured > Nanos::ZERO {
+            self.whole.length = measured;
+            let mut statistics = self.statistics(&self.whole, counts);
+            statistics.extend(self.whole.latencies());
+            wrong = self.report(Report::Cumulative, &statistics);
+        }
+        wrong.or(self.reporter.end().err().map(|fault| fault.message))
+    }
+
+    fn statistics(&self, stretch: &Stretch, counts: &Counts) -> Statistics {
+        let mut statistics = stretch.statistics(self.reporter.percentile(), counts);
+        statistics.push(("time_total", self.whole.length.as_secs_f64()));
+        statistics.push(("threads_running", f64::from(self.clients)));
+        statistics
+    }
+
+    fn report(&mut self, report: Report, statistics: &Statistics) -> Option<String> {
+        let fault = self.reporter.report(report, statistics).err()?;
+        let said = std::mem::replace(&mut self.went_wrong, true);
+        (!said).then(|| format!("a hook of the script went wrong: {}", fault.message))
+    }
+}
