@@ -55,6 +55,11 @@ def test_looks_of_the_warm_up_and_of_the_drain_do_not_count():
     assert budget(run.recording()).samples == 40
 
 
+def test_a_look_at_the_start_stands_for_the_measured_part_alone():
+    run = MadeRun(clients=CLIENTS, seconds=SECONDS).look(1.0, ALL, seconds=5.0)
+    assert budget(run.recording()).not_seen == pytest.approx(WHOLE - CLIENTS)
+
+
 def test_the_parts_are_the_clients_seconds():
     found = spent()
     assert found.total == WHOLE

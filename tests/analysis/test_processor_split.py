@@ -42,6 +42,13 @@ def test_who_runs_while_nobody_looks_was_on_a_processor():
     )
 
 
+def test_the_kernel_counts_what_no_look_saw_too():
+    run = MadeRun(seconds=SECONDS, warmup=0)
+    run.counters("processes", {"user_us": 1e6, "run_queue_us": 0}, of="server")
+    found = processor_split(run.recording(), 20, 50, looked=0.5)
+    assert dict(found.kinds("cpu")) == {"cpu": 0.25, "cpu_queue": 0.75}
+
+
 def test_no_more_is_moved_than_there_is():
     found = split(0, 10, used_s=4, queued_s=500)
     assert dict(found.kinds("client_or_network")) == pytest.approx({"cpu": 0.4, "cpu_queue": 0.6})

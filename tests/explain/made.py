@@ -29,15 +29,15 @@ def with_processors(run, *, server, engine=0.1, others=0.0, stolen=0.0, cores=2)
     return run.levels("machine", {"processors": cores})
 
 
-def with_looks(run, *seen, every_s=0.5):
+def with_looks(run, *seen, every_s=0.5, worth_s=None):
     """Looks at the sessions over all of the measured part, all alike.
 
     Each of ``seen`` is (statement, wait type, wait event, sessions); an empty type is at work,
-    and ``idle`` has nothing to do.
+    and ``idle`` has nothing to do. A look is worth the time since the one before, or ``worth_s``.
     """
     for number in range(int(run.seconds / every_s)):
         waits = [_wait(*one) for one in seen]
-        run.look((number + 1) * every_s, waits, seconds=every_s)
+        run.look((number + 1) * every_s, waits, seconds=worth_s or every_s)
     return run
 
 

@@ -9,10 +9,10 @@ from tests.explain.made import with_looks, with_processors
 from tests.support.recordings import MadeRun
 
 
-def crowd(clients, *, server=1.8, tps=20_000, switches=5000):
+def crowd(clients, *, server=1.8, tps=20_000, switches=5000, looks_s=0.5):
     """Select by key on two processors: all that are not on one queue for one."""
     run = MadeRun(tps, clients=clients, seconds=20, engine={"round_trips": tps})
-    with_looks(run, (0, "", "", clients - 1), (0, "Client", "ClientRead", 1))
+    with_looks(run, (0, "", "", clients - 1), (0, "Client", "ClientRead", 1), worth_s=looks_s)
     with_processors(run, server=server, engine=0.15)
     return run.counters("processes", {"involuntary_switches": switches}, of="server")
 
@@ -44,6 +44,13 @@ def test_a_queue_that_stands_before_the_generator_counts():
 @pytest.mark.parametrize("clients", [2, 4, 8, 12])
 def test_as_many_as_keep_the_processors_busy_are_not_too_many(clients):
     assert isinstance(said("too_many_connections", crowd(clients)), NotFound)
+
+
+def test_looks_that_came_too_late_are_no_work():
+    """A third of the time unseen: what clients did then was no more work than the rest."""
+    whole = said("too_many_connections", crowd(200)).evidence
+    seen_in_part = said("too_many_connections", crowd(200, looks_s=1 / 3)).evidence
+    assert seen_in_part["knee_clients"] == pytest.approx(whole["knee_clients"], rel=0.02)
 
 
 def test_a_queue_before_processors_that_are_not_full_is_no_crowd():

@@ -6,6 +6,8 @@ from dataclasses import replace
 import pytest
 from msgspec import structs
 
+from dbdyno.host.describe import ROOT
+from dbdyno.host.processes import running_ns
 from dbdyno.model.source import Source
 from dbdyno.servers.base import Server
 from dbdyno.servers.mysql.login import login_of
@@ -54,6 +56,14 @@ def plain_watcher(watched: Server) -> Iterator[Connection]:
                 yield plain
         finally:
             connection.execute("drop user plain")
+
+
+def test_the_kernel_knows_the_thread_that_serves_us(watcher: Connection):
+    task = TELEMETRY.task(watcher)
+    assert task is not None
+    before_ns = running_ns(ROOT, task)
+    watcher.execute("select benchmark(3000000, md5('x'))")
+    assert running_ns(ROOT, task) - before_ns > 10_000_000
 
 
 def connect_as(server: Server, user: str) -> Connection:

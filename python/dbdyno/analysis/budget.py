@@ -133,7 +133,8 @@ def budget(recording: Recording) -> Budget | None:
     rows = [_Session._make(row) for row in sessions.rows(_Session._fields)]
     places = {row: _place(row, kinds) for row in set(rows)}
     placed = [places[row] for row in rows]
-    split = _processor_split(recording, rows, placed, sessions)
+    looked = looks.total_s / measured_s(recording)
+    split = _processor_split(recording, rows, placed, sessions, looked)
     parts = _parts(client_seconds(looks, sessions, placed), split)
     whole = clients * measured_s(recording)
     return Budget(
@@ -167,7 +168,11 @@ class _Place(NamedTuple):
 
 
 def _processor_split(
-    recording: Recording, rows: list[_Session], placed: list[_Place | None], sessions: Seen
+    recording: Recording,
+    rows: list[_Session],
+    placed: list[_Place | None],
+    sessions: Seen,
+    looked: float,
 ) -> ProcessorSplit:
     """The kernel counts for all of the server's processes, so the active are all, too."""
     active_s = on_the_way_s = 0.0
@@ -176,7 +181,7 @@ def _processor_split(
             active_s += seconds
         elif place and place.kind == "client_or_network":
             on_the_way_s += seconds
-    return processor_split(recording, active_s, on_the_way_s)
+    return processor_split(recording, active_s, on_the_way_s, looked)
 
 
 def _parts(seen_as: Mapping[_Place, ClientSeconds], split: ProcessorSplit) -> list[Part]:

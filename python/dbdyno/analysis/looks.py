@@ -87,7 +87,9 @@ def measured_looks(recording: Recording) -> Looks | None:
     order = np.argsort(time_s, kind="stable")
     length_s = max(_BLOCK_S, end_s / _BLOCKS_MAX)
     _, block = np.unique(np.ceil(time_s[order] / length_s), return_inverse=True)
-    return Looks(time_s[order], samples["seconds"][wanted][order], block)
+    # A look stands for the time before it, of which some may lie before the measured part.
+    seconds = np.minimum(samples["seconds"][wanted], time_s)
+    return Looks(time_s[order], seconds[order], block)
 
 
 def seen(looks: Looks, table: Columns) -> Seen:

@@ -48,12 +48,19 @@ class ProcessorSplit(Struct, frozen=True, kw_only=True):
         return ((kind, share) for kind, share in shares.items() if share > 0)
 
 
-def processor_split(recording: Recording, active_s: float, on_the_way_s: float) -> ProcessorSplit:
-    """From the session-seconds of both kinds; all as it looks where the kernel was not read."""
+def processor_split(
+    recording: Recording, active_s: float, on_the_way_s: float, looked: float = 1.0
+) -> ProcessorSplit:
+    """From the session-seconds of both kinds; all as it looks where the kernel was not read.
+
+    Looks stand for the share ``looked`` of the run; the kernel, which counts all of it, is taken
+    to have counted evenly.
+    """
     used_s = _server_s(recording, "user_us", "system_us")
     queued_s = _server_s(recording, "run_queue_us")
     if used_s is None or queued_s is None:
         return ProcessorSplit()
+    used_s, queued_s = used_s * looked, queued_s * looked
     running_s = min(used_s, active_s)
     beyond_s = active_s - running_s
     tells_all = protocol_of(recording.plan) in NAMES_ALL_WAITS

@@ -60,6 +60,14 @@ class Process(Struct, frozen=True):
     """What the dead children it has waited for had used, and theirs."""
 
 
+def running_ns(root: Path, task: int) -> int | None:
+    """The processor time of a process's first thread, or of any one thread; None once it ended."""
+    try:
+        return int(files.short(f"{root}/proc/{task}/schedstat").split()[0])
+    except OSError:
+        return None
+
+
 def read_process(root: Path, pid: int | str) -> Process | None:
     """The process; None when there is none of this number."""
     try:

@@ -95,7 +95,9 @@ class Telemetry:
     log_path: Callable[[Connection], Path | None]
     pid: Callable[[Connection], int]
     """The server's number of this connection, as its sessions and locks have it."""
+    task: Callable[[Connection], int | None]
+    """The kernel's number of the process or thread that serves it, where the server tells."""
     looks_apart_s: float = 0.0
     looks_stop_locking: bool = False
     sessions_are_processes: bool = True
-    """Whether that is a process of the kernel's, too."""
+    """Whether each session is a process of the kernel's, too: then ``pid`` is ``task``."""

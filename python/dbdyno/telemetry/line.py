@@ -28,7 +28,8 @@ class Unavailable(Exception):  # noqa: N818 - a state, not an error
 class Line:
     """The way to the server; its sessions there are added to ``ours``.
 
-    ``openings`` counts how often it was opened; ``session`` is the server's number of the last.
+    ``openings`` counts how often it was opened; ``task`` is the kernel's number of what serves
+    the last, where the server tells.
     """
 
     def __init__(
@@ -42,7 +43,7 @@ class Line:
         self._is_hung_up = False
         self._ours = ours
         self.openings = 0
-        self.session: int | None = None
+        self.task: int | None = None
 
     def ask(self, read: Callable[[Connection], Answer]) -> Answer:
         """The answer; a question that fails raises, and :class:`Unavailable` if no one is there."""
@@ -74,8 +75,8 @@ class Line:
         connection = self._connect()
         try:
             self._telemetry.begin(connection)
-            self.session = self._telemetry.pid(connection)
-            self._ours.add(self.session)
+            self.task = self._telemetry.task(connection)
+            self._ours.add(self._telemetry.pid(connection))
         except BaseException:
             connection.close()
             raise

@@ -1,7 +1,7 @@
 """What a look at the sessions costs, so that the pace can be kept to a share of the machine.
 
-Where the server's side of our connection is a process of this machine, the kernel tells what it
-took, and the cost is processor time: of that process and of our thread, all that is made of a
+Where the server's side of our connection is a process or thread of this machine, the kernel tells
+what it took, and the cost is processor time: of that and of our own thread, all that is made of a
 look included. Elsewhere it is how long the server took to answer, and the least of the last few:
 the longer ones waited for a processor or a lock, and on a busy server that would slow the watch
 where it is needed most.
@@ -12,17 +12,17 @@ from collections import deque
 from collections.abc import Callable
 from pathlib import Path
 
-from dbdyno.host import files
+from dbdyno.host.processes import running_ns
 
 _REMEMBERED = 8
 
 
 class LookCost:
-    """Of the last few looks of one thread; ``session`` tells the process that serves it, if any."""
+    """Of the last few looks of one thread; ``task`` is the kernel's number of what serves it."""
 
-    def __init__(self, root: Path, session: Callable[[], int | None]) -> None:
+    def __init__(self, root: Path, task: Callable[[], int | None]) -> None:
         self._root = root
-        self._session = session
+        self._task = task
         self._answers_ns: deque[int] = deque(maxlen=_REMEMBERED)
         self._used_ns: deque[int] = deque(maxlen=_REMEMBERED + 1)
 
@@ -38,12 +38,9 @@ class LookCost:
             self._used_ns.append(used_ns)
 
     def _served_ns(self) -> int | None:
-        """What the server's process has used since it began; None where that is not told."""
-        try:
-            running_ns, *_ = files.short(f"{self._root}/proc/{self._session()}/schedstat").split()
-        except OSError:
-            return None
-        return int(running_ns)
+        """What serves us has used since it began; None where that is not told."""
+        task = self._task()
+        return None if task is None else running_ns(self._root, task)
 
     @property
     def ns(self) -> int:

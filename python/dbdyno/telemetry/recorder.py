@@ -17,7 +17,7 @@ from typing import Any, Protocol, Self
 import msgspec
 
 from dbdyno.host.describe import ROOT
-from dbdyno.host.processes import read_process
+from dbdyno.host.processes import running_ns
 from dbdyno.host.watched import watch
 from dbdyno.model.frame import Activity, Frame, Hello, Started
 from dbdyno.model.telemetry import Level, ServerFacts, TelemetryCost
@@ -90,7 +90,7 @@ class Recorder:
         self._facts: dict[str, Any] = {}
         self._last_activity: Activity | None = None
         self._began_ns: int | None = None
-        self._server_cpu_before: dict[int, int] = {}
+        self._server_cpu_before: dict[int, float] = {}
 
     def take(self, frame: Frame) -> None:
         """What the engine said."""
@@ -153,7 +153,7 @@ class Recorder:
             Joiner(texts, telemetry.conflicts),
             self._ours,
             self._stride(),
-            LookCost(ROOT, lambda: line.session if self._sees_server_processes else None),
+            LookCost(ROOT, lambda: line.task if self._sees_server else None),
             self._teller,
         )
         return self._watcher
@@ -193,17 +193,15 @@ class Recorder:
         self._folder.write_facts(self._facts)
 
     @property
-    def _sees_server_processes(self) -> bool:
-        """Whether each session of the server is a process of this machine."""
-        watched = self._watched
-        return watched.process_id is not None and watched.telemetry.sessions_are_processes
+    def _sees_server(self) -> bool:
+        """Whether the server runs on this machine, where the kernel tells of it."""
+        return self._watched.process_id is not None
 
-    def _server_cpu_us(self) -> dict[int, int]:
-        """Of each of our sessions there, so far; nothing where it is no process of this machine."""
-        if not self._sees_server_processes:
-            return {}
-        found = (read_process(ROOT, pid) for pid in self._ours.copy())
-        return {process.pid: process.used.cpu_us for process in found if process}
+    def _server_cpu_us(self) -> dict[int, float]:
+        """Of what serves each of our lines, so far; nothing where that is not to be seen."""
+        tasks = [line.task for line in self._lines if line.task] if self._sees_server else []
+        used_ns = {task: running_ns(ROOT, task) for task in tasks}
+        return {task: ns / 1e3 for task, ns in used_ns.items() if ns is not None}
 
     def finish(self) -> None:
         """The engine has gone: the last readings, and what it all cost."""
@@ -214,14 +212,14 @@ class Recorder:
             self._teller.tell(self._cost(seconds, server_cpu_us, self._watcher.samples))
         self._teller.close()
 
-    def _cost(self, seconds: float, server_cpu_us: dict[int, int], samples: int) -> TelemetryCost:
+    def _cost(self, seconds: float, server_cpu_us: dict[int, float], samples: int) -> TelemetryCost:
         before = self._server_cpu_before
-        took = [us - before.get(pid, 0) for pid, us in server_cpu_us.items()]
+        took = [us - before.get(task, 0) for task, us in server_cpu_us.items()]
         return TelemetryCost(
             level=self._watched.level,
             seconds=seconds,
             cpu_us=sum(worker.cpu_us for worker in self._workers),
-            server_cpu_us=sum(took) if took else None,
+            server_cpu_us=round(sum(took)) if took else None,
             samples=samples,
             waits_hz=samples / seconds if seconds else 0.0,
         )

@@ -8,6 +8,8 @@ cores) throughput is at most 1/D; a transaction that never waited for a processo
 seconds. The knee is at N* = R₀/D clients: fewer leave processors idle, more only queue (N = X·R).
 Waits for a processor are those of the server's processes, as the kernel counts them, and of the
 load generator: all of a round trip beyond 0.1 ms, which is more than a machine takes by itself.
+Shares are of the time that looks saw: where processors are short some looks come too late to
+count, and what they would have seen was no more work than the rest.
 Up to four times the knee even out chance; the finding's share is the waiting of the clients
 beyond, (1 − 4·N*/N) of it.
 
@@ -69,13 +71,9 @@ def _crowd(case: Case, spent: Budget, used: ProcessorTime) -> _Crowd:
     transactions = committed(case)
     server_us = sum(grown(case, "processes", name, "server") for name in ("user_us", "system_us"))
     demand_s = server_us / 1e6 / transactions / used.cores
-    queued = spent.share("cpu_queue") + way_of(case).beyond_machine
-    needed(
-        queued < 1 or None,
-        "the waits for a processor, of server and way together, come to more than the clients' "
-        "time: one of them is counted wrong, and no knee follows from them",
-    )
-    not_asking = sum(spent.share(kind) for kind in ("idle", "pause", "unconnected"))
+    seen = needed(1 - spent.not_seen / spent.total, "no client was seen")
+    queued = (spent.share("cpu_queue") + way_of(case).beyond_machine) / seen
+    not_asking = sum(spent.share(kind) for kind in ("idle", "pause", "unconnected")) / seen
     response_s = spent.total * (1 - not_asking) / transactions
     unqueued_s = response_s - spent.total * queued / transactions
     throughput = case.record.throughput_tps

@@ -15,6 +15,11 @@ QUIET = (
 PATIENCE_MARIADB = "set session max_statement_time = 1"
 PATIENCE_MYSQL = "set session max_execution_time = 1000"
 
+TASK_MARIADB = "select tid from information_schema.processlist where id = connection_id()"
+TASK_MYSQL = """
+    select thread_os_id from performance_schema.threads
+    where processlist_id = connection_id()"""
+
 LOG = "select @@global.log_error, @@global.datadir"
 NOT_A_FILE = ("", "stderr")
 
@@ -30,6 +35,18 @@ def pid(connection: Connection) -> int:
     """The number of this connection, which the server gives it."""
     (number,) = connection.execute("select connection_id()").fetchone()
     return int(number)
+
+
+def task(connection: Connection) -> int | None:
+    """The kernel's number of the thread that serves it; only some servers tell."""
+    place = here(connection)
+    if place.is_mariadb:
+        row = connection.execute(TASK_MARIADB).fetchone()
+    elif place.has_schema:
+        row = connection.execute(TASK_MYSQL).fetchone()
+    else:
+        return None
+    return int(row[0]) if row and row[0] else None
 
 
 def log_path(connection: Connection) -> Path | None:

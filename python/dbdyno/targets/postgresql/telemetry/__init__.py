@@ -21,4 +21,5 @@ TELEMETRY = Telemetry(
     log_reader=PostgresqlLog,
     log_path=log_path,
     pid=pid,
+    task=pid,
 )
