@@ -116,7 +116,16 @@ def test_durability_stands_before_all_else():
         "Another server",
         "Another load",
     ]
-    assert "what is promised of a crash is full in A, relaxed in B" in said[1]
+    assert "what is promised of a crash is full in A, relaxed in B" in said[0]
+
+
+def test_settings_that_keep_no_promise_by_name_are_told_as_such():
+    mixed = conditions(promise=None, durability={**DURABLE, "full_page_writes": "off"})
+    assert "is full in before, none by name (a mixture of settings) in after" in str(
+        unequal([conditions()], [mixed])
+    )
+    untold = conditions(promise=None, durability={})
+    assert "is full in before, not known in after" in unequal([conditions()], [untold])[0]
 
 
 def test_of_two_products_only_what_both_have_is_compared():

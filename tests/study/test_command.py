@@ -88,8 +88,9 @@ def test_a_turn_that_does_not_count_is_told_in_the_exit_code(tmp_path, capsys, m
 def test_a_plan_tells_every_point_and_starts_nothing(tmp_path, capsys):
     code, out, _ = answer(capsys, "plan", str(written(tmp_path)))
     assert code == 0
-    assert "clients=2,mode=named  (1 s each)" in out
-    assert "  dbdyno run select-only --scale 1 --set jit=off --clients 2" in out
+    lines = [" ".join(line.split()) for line in out.splitlines()]
+    assert "dbdyno run select-only --scale 1 --time 1s --warmup 0s" in lines
+    assert "2 named 1 s --set jit=off --clients 2" in lines
     assert "4 points × 2 repeats = 8 turns" in out
     assert (
         json.loads(answer(capsys, "plan", str(tmp_path / "mini.toml"), "--json")[1])["turns"] == 8
@@ -103,7 +104,11 @@ def test_what_does_not_fit_names_the_size_that_would(tmp_path, capsys):
     code, out, err = answer(capsys, "plan", str(path))
     assert code == 1
     assert "does not fit: it takes about" in out
-    assert "--size tiny would fit." in err
+    assert err == "error: it does not fit, as told above\nhint: --size tiny would fit.\n"
+    code, out, _ = answer(capsys, "plan", str(path), "--json")
+    assert code == 1
+    told = json.loads(out)
+    assert told["refusals"][0]["message"] == told["error"]["message"]
     assert answer(capsys, "run", str(path))[0] == 1
 
 

@@ -8,7 +8,7 @@ import pytest
 from dbdyno.errors import DbdynoError
 from dbdyno.study.fitting import size_bytes, span
 from dbdyno.study.machine import Machine, look
-from dbdyno.study.plan import StudyPlan, plan_study, refuse
+from dbdyno.study.plan import StudyPlan, plan_study, unfit
 from dbdyno.study.rates import Rates, rates_from
 from tests.study.files import BASE, CLIENTS, HEAD, MINI, read
 from tests.support.engine import tools
@@ -30,9 +30,9 @@ def plan(folder: Path, text: str = MINI, **limits) -> StudyPlan:
 
 
 def refusal(planned: StudyPlan) -> str:
-    with pytest.raises(DbdynoError) as caught:
-        refuse(planned)
-    return str(caught.value)
+    error = unfit(planned)
+    assert error is not None
+    return str(error)
 
 
 def test_a_plan_has_every_point_with_its_command_and_time(tmp_path):
@@ -43,7 +43,7 @@ def test_a_plan_has_every_point_with_its_command_and_time(tmp_path):
         "dbdyno run select-only --scale 1 --protocol simple --clients 1 --time 1s --warmup 0s"
     )
     assert planned.refusals == []
-    refuse(planned)
+    assert unfit(planned) is None
 
 
 def test_scripts_of_the_file_are_named_without_a_folder_that_is_gone(tmp_path):
@@ -81,7 +81,21 @@ def test_a_disk_is_refused_with_the_scale_that_fits(tmp_path):
 
 def test_a_cache_larger_than_the_memory_is_refused(tmp_path):
     text = MINI.replace("scale = 1", 'scale = 1\nset.shared_buffers = "100GB"')
-    assert "shared_buffers = 100GB" in refusal(plan(tmp_path, text, memory_bytes=64 << 30))
+    told = refusal(plan(tmp_path, text, memory_bytes=64 << 30))
+    assert "shared_buffers = 100GB needs more than 90% of the 68.7 GB of memory" in told
+
+
+def test_what_many_points_meet_is_told_once_with_the_levels_that_they_share(tmp_path):
+    text = MINI.replace("set.jit = false", 'set.shared_buffers = "100GB"')
+    (one,) = plan(tmp_path, text).refusals
+    assert one.message.endswith("of memory: 2 of 4 points, mode named")
+    assert one.points == ("clients=1,mode=named", "clients=2,mode=named")
+    crowded = HEAD + BASE + CLIENTS.replace("[1, 2]", "[1, 200, 300, 400]")
+    (one,) = plan(tmp_path, crowded, clients_max=100).refusals
+    assert one.message.endswith("so many clients: 3 of 4 points, clients 200 to 400")
+    every = MINI.replace("scale = 1", 'scale = 1\nset.shared_buffers = "100GB"')
+    (one,) = plan(tmp_path, every).refusals
+    assert one.message.endswith(": all 4 points")
 
 
 def test_clients_beyond_a_limit_are_refused_with_those_that_fit(tmp_path):
@@ -89,7 +103,7 @@ def test_clients_beyond_a_limit_are_refused_with_those_that_fit(tmp_path):
     assert "100 clients would fit" in refusal(plan(tmp_path, text, clients_max=100))
     few = text.replace("scale = 1", 'scale = 1\nset.max_connections = "200"')
     told = refusal(plan(tmp_path, few))
-    assert "500 clients, and max_connections = 200" in told
+    assert "max_connections = 200 admits too few clients: clients=500" in told
     assert "190 clients would fit" in told
 
 

@@ -9,6 +9,9 @@ from collections.abc import Iterable, Sequence
 
 UNBOUNDED = math.inf
 
+EXCEEDED = 1.3
+"""Measured over bound: beyond it a row is not held for as long as clients see."""
+
 
 def row_hold_bound_tps(holds: Iterable[tuple[float, float]]) -> float:
     """How many transactions a second one row lets through: 1 / Σ pᵢ·hᵢ.

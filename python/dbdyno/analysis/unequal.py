@@ -20,6 +20,9 @@ _SIZES_ALIKE = 1.1
 _LENGTH_MAX = 60
 _DEFAULT = "its default"
 _ABSENT = "not set"
+_UNKNOWN = "not known"
+_PROMISE = "what is promised of a crash"
+_MIXTURE = "none by name (a mixture of settings)"
 
 Facts: TypeAlias = Mapping[str, str]
 
@@ -103,9 +106,13 @@ def _differences(aspect: Aspect, sides: _Sides) -> Iterator[str]:
 
 
 def _names(aspect: Aspect, sides: _Sides) -> list[str]:
-    """Of two products those alone that both have: the others mean nothing to one of them."""
+    """Of two products those alone that both have: the others mean nothing to one of them.
+
+    The promise comes first, the settings that keep it after.
+    """
     before, after = ({name for run in side for name in aspect.facts(run)} for side in sides.runs)
-    return sorted(before | after if sides.are_of_one_product else before & after)
+    names = before | after if sides.are_of_one_product else before & after
+    return sorted(names, key=lambda name: (name != _PROMISE, name))
 
 
 def _told(before: Sequence[str], after: Sequence[str], labels: tuple[str, str]) -> str:
@@ -118,9 +125,11 @@ def _told(before: Sequence[str], after: Sequence[str], labels: tuple[str, str]) 
 
 def _durability(run: Conditions) -> Facts:
     """The promise, in the same words for every database, and the settings that keep it."""
-    settings = {name: str(value) for name, value in run.record.server.get("durability", {}).items()}
-    promise = run.record.server.get("promise")
-    return {"what is promised of a crash": promise, **settings} if promise else settings
+    server = run.record.server
+    settings = {name: str(value) for name, value in server.get("durability", {}).items()}
+    mixture = _MIXTURE if settings and "promise" in server else None
+    promise = server.get("promise") or mixture
+    return {_PROMISE: promise, **settings} if promise else settings
 
 
 def _version(run: Conditions) -> Facts:
@@ -222,7 +231,7 @@ def _plain(value: Any) -> str:
 
 
 ASPECTS = (
-    Aspect("Unequal durability", _durability),
+    Aspect("Unequal durability", _durability, _UNKNOWN),
     Aspect("Another server", _version),
     Aspect("Another setting", _settings, _DEFAULT),
     Aspect("Another machine", _host),

@@ -3,6 +3,7 @@
 Runs of one block are a pair. Which words a verdict gets is ``analysis/verdicts.py``'s to say.
 """
 
+import shlex
 from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
@@ -90,5 +91,5 @@ def _decide_with(trials: Trials, found: Comparison) -> str:
     if not more:
         return ""
     repeats = max(one.pairs for one in found.metrics) + max(more)
-    spec = trials.spec
-    return f"dbdyno study run {spec.name} --size {spec.size} --repeats {repeats}"
+    study = shlex.quote(trials.study.asked_as or trials.spec.name)
+    return f"dbdyno study run {study} --size {trials.spec.size} --repeats {repeats}"

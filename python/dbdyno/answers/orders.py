@@ -23,8 +23,6 @@ from dbdyno.explain.transactions import (
     transaction,
 )
 
-EXCEEDED = 1.3
-"""Measured over bound: beyond it a row is not held for as long as clients see."""
 ORDERS_MAX = 20_000
 """Of more orders only as many are looked at."""
 

@@ -13,7 +13,6 @@ from dbdyno.model.record import RunRecord
 from dbdyno.run.command_line import command_of
 from dbdyno.store.errors import StoreError
 from dbdyno.store.studies import find_study_folder, read_study_record
-from dbdyno.study.finding import catalogue
 
 # Where no noise between runs is known yet: what a pilot takes that tells how many are needed.
 PILOT_PAIRS = 5
@@ -55,8 +54,7 @@ def _study_again(study_id: str, more: int) -> str:
         record = read_study_record(find_study_folder(study_id))
     except StoreError:
         return ""
-    spec = record.spec
-    what = spec.name if spec.name in catalogue() else record.source
+    spec, what = record.spec, record.asked_as or record.spec.name
     repeats = ["--repeats", str(spec.repeats + more)]
     return shlex.join(["dbdyno", "study", "run", what, "--size", spec.size, *repeats])
 

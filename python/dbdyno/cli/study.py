@@ -6,10 +6,19 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from dbdyno.cli.app import command
-from dbdyno.cli.output import Exit, Json, print_aside, print_json, print_result, print_table
+from dbdyno.cli.output import (
+    Exit,
+    Json,
+    print_aside,
+    print_error,
+    print_json,
+    print_result,
+    print_table,
+)
+from dbdyno.cli.study_plan import plan_object, show_plan
 from dbdyno.cli.study_progress import StudyLines
 from dbdyno.cli.study_showing import show_study, show_verdict, write_study_html
-from dbdyno.cli.study_words import catalogue_table, made_table, plan_text, spec_text, time_told
+from dbdyno.cli.study_words import catalogue_table, made_table, spec_text, time_told
 from dbdyno.errors import DbdynoError
 from dbdyno.model.study import Size
 from dbdyno.run.tools import engine_tools
@@ -24,7 +33,7 @@ from dbdyno.study.execute import execute
 from dbdyno.study.file import SIZES
 from dbdyno.study.finding import catalogue, find_study
 from dbdyno.study.machine import look
-from dbdyno.study.plan import StudyPlan, plan_study, refuse
+from dbdyno.study.plan import StudyPlan, plan_study, unfit
 from dbdyno.study.rates import rates_from
 from dbdyno.study.spec import Overrides, read_study
 from dbdyno.study.starting import begin_study, reopen_study
@@ -107,12 +116,15 @@ def plan(
     """
     overrides = overrides_of(repeats, server)
     planned = planned_study(name, size, overrides)
+    smaller = _smaller_size(planned, name, overrides)
+    error = unfit(planned, smaller=smaller)
     if json:
-        print_json(planned)
+        print_json(plan_object(planned, error))
     else:
-        print_result(plan_text(planned))
-    refuse_unfit(planned, name, overrides)
-    return Exit.OK
+        show_plan(planned)
+        if error is not None:
+            print_error(error.code, "it does not fit, as told above", smaller, as_json=False)
+    return Exit.OK if error is None else Exit.NOTHING_RUN
 
 
 @app.command
@@ -135,7 +147,8 @@ def run(  # noqa: PLR0913 - one an option
     """
     overrides = overrides_of(repeats, server)
     planned = planned_study(name, size, overrides)
-    refuse_unfit(planned, name, overrides)
+    if error := unfit(planned, smaller=_smaller_size(planned, name, overrides)):
+        raise error
     _refuse_without_effect(planned, anyway=anyway)
     with begin_study(find_study(name), planned.spec, overrides) as writer:
         return _made(writer, report, as_json=json)
@@ -209,12 +222,6 @@ def planned_study(name: str, size: Size, overrides: Overrides) -> StudyPlan:
     return plan_study(spec, engine_tools(), look(), rates_from(read_rates()))
 
 
-def refuse_unfit(planned: StudyPlan, name: str, overrides: Overrides) -> None:
-    """An error for what does not fit; it names the size that would."""
-    if planned.refusals:
-        refuse(planned, smaller=_size_that_fits(name, planned.spec.size, overrides))
-
-
 def overrides_of(repeats: int | None, server: str | None) -> Overrides:
     """What the command line says instead of the file."""
     if repeats is not None and repeats < 1:
@@ -222,8 +229,10 @@ def overrides_of(repeats: int | None, server: str | None) -> Overrides:
     return Overrides(repeats=repeats, server=server)
 
 
-def _size_that_fits(name: str, size: Size, overrides: Overrides) -> str:
-    for smaller in reversed(SIZES[: SIZES.index(size)]):
+def _smaller_size(planned: StudyPlan, name: str, overrides: Overrides) -> str:
+    """The largest size that would fit, where this one does not."""
+    sizes = SIZES[: SIZES.index(planned.spec.size)] if planned.refusals else ()
+    for smaller in reversed(sizes):
         if not planned_study(name, smaller, overrides).refusals:
             return f"--size {smaller} would fit."
     return ""

@@ -1,4 +1,4 @@
-"""Studies in words for the terminal: what there is, what one asks, and what it will take."""
+"""Studies in words for the terminal: what there is, what one asks, and where its time went."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -7,8 +7,7 @@ from rich.table import Table
 
 from dbdyno.model.study import Factor, StudyRecord, StudySpec
 from dbdyno.study.file import SIZES, read_file
-from dbdyno.study.fitting import gigabytes, span
-from dbdyno.study.plan import StudyPlan
+from dbdyno.study.fitting import span
 
 
 def catalogue_table(studies: Iterable[tuple[str, Path]]) -> Table:
@@ -46,20 +45,6 @@ def spec_text(spec: StudySpec, path: Path) -> str:
     return "\n".join(lines)
 
 
-def plan_text(plan: StudyPlan) -> str:
-    """Every point with its command, and what the whole will take."""
-    lines = [f"{plan.spec.title}: {plan.spec.question}", ""]
-    for point in plan.points:
-        run = "?" if point.run_s is None else span(point.run_s)
-        lines += [f"{point.key}  ({run} each)", f"  {point.command}"]
-    lines += ["", *_needs_lines(plan)]
-    lines += [f"note: {note}" for note in plan.notes]
-    lines += [f"does not fit: {refusal.message}" for refusal in plan.refusals]
-    if plan.without_effect:
-        lines += [f"no effect: {plan.without_effect}"]
-    return "\n".join(lines)
-
-
 def time_told(record: StudyRecord) -> str:
     """Where the time of all turns went."""
     spent = [result.spent for result in record.results]
@@ -72,19 +57,6 @@ def time_told(record: StudyRecord) -> str:
     return (
         f"prepare {span(prepare_s)}, runs {span(run_s)}, other {span(other_s)} ({share:.1%}){lost}"
     )
-
-
-def _needs_lines(plan: StudyPlan) -> list[str]:
-    needs = plan.needs
-    budget = plan.spec.budget_s
-    within = f" of a budget of {span(budget)}" if budget is not None else ""
-    return [
-        f"{len(plan.points)} points × {plan.spec.repeats} repeats = {plan.turns} turns",
-        f"time: about {span(needs.total_s)}{within}: load data {span(needs.load_s)}, prepare "
-        f"{span(needs.prepare_s)}, runs {span(needs.run_s)}, other {span(needs.other_s)}",
-        f"disk: about {gigabytes(needs.disk_bytes)} of {gigabytes(plan.machine.disk_free_bytes)} "
-        "free",
-    ]
 
 
 def _factor_text(factor: Factor) -> str:

@@ -166,6 +166,8 @@ class StudyRecord(Struct, frozen=True, kw_only=True):
     results: list[TurnResult] = []
     source: str = ""
     """The file that it was read from."""
+    asked_as: str = ""
+    """What stands after ``dbdyno study run`` to ask for it from any folder."""
     overrides: dict[str, Any] = {}
     """What the command line said instead of the file: ``repeats``, ``server``."""
     loads: dict[str, DataLoad] = {}

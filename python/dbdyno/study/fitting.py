@@ -47,6 +47,8 @@ class Refusal(Struct, frozen=True, kw_only=True):
 
     message: str
     hint: str
+    points: tuple[str, ...] = ()
+    """The keys of the points that it keeps from being run; none where it is about the whole."""
 
 
 def over_budget(needs: Needs, budget_s: float | None, repeats: int) -> Iterator[Refusal]:
@@ -87,11 +89,13 @@ def over_memory(
     if cache is None or cache_bytes + asked.clients * a_session <= room:
         return
     clients = max(int((room - cache_bytes) / a_session), 0)
-    what = f"{cache.name} below {gigabytes(room)}" if not clients else f"{clients} clients"
+    need = "and a session for each client need" if clients else "needs"
+    fitting = f"{clients} clients" if clients else f"{cache.name} below {gigabytes(room)}"
     yield Refusal(
-        message=f"{asked.key}: {cache.name} = {cache.value} and {asked.clients} clients need more "
-        f"than the {gigabytes(granted)} of memory that it has",
-        hint=f"{what} would fit.",
+        message=f"{cache.name} = {cache.value} {need} more than {MEMORY_SHARE_MAX:.0%} of the "
+        f"{gigabytes(granted)} of memory",
+        hint=f"{fitting} would fit.",
+        points=(asked.key,),
     )
 
 
@@ -99,8 +103,9 @@ def over_limits(asked: Asked, settings: Sequence[Setting], machine: Machine) -> 
     """Connections that neither the server nor this process may open."""
     if asked.clients > machine.clients_max:
         yield Refusal(
-            message=f"{asked.key}: {asked.clients} clients, and the limit on open files is lower",
+            message="the limit on open files is too low for so many clients",
             hint=f"{machine.clients_max} clients would fit; ulimit -Hn raises the limit.",
+            points=(asked.key,),
         )
     admitted = next((s for s in settings if s.name == "max_connections"), None)
     if admitted is None or not admitted.value.isdecimal():
@@ -108,8 +113,9 @@ def over_limits(asked: Asked, settings: Sequence[Setting], machine: Machine) -> 
     room = int(admitted.value) - CONNECTIONS_SPARE
     if asked.clients > room:
         yield Refusal(
-            message=f"{asked.key}: {asked.clients} clients, and max_connections = {admitted.value}",
+            message=f"max_connections = {admitted.value} admits too few clients",
             hint=f"{room} clients would fit; or leave max_connections out: it is then chosen.",
+            points=(asked.key,),
         )
 
 

@@ -26,6 +26,7 @@ from dbdyno.study.fitting import (
     over_limits,
     over_memory,
 )
+from dbdyno.study.folding import folded
 from dbdyno.study.machine import Machine
 from dbdyno.study.matrix import points_of
 from dbdyno.study.rates import Rates, load_s, prepare_s
@@ -80,7 +81,7 @@ def plan_study(spec: StudySpec, tools: Tools, machine: Machine, rates: Rates) ->
         turns=spec.repeats * len(points),
         needs=needs,
         machine=machine,
-        refusals=[*_refusals(spec, asked, needs, machine)],
+        refusals=folded(_refusals(spec, asked, needs, machine), spec.factors, points),
         notes=[*dict.fromkeys([*notes, *_notes(asked, machine)])],
         without_effect=_without_effect(spec, machine),
     )
@@ -117,15 +118,16 @@ def connections_of(asked: Sequence[Asked]) -> int:
     return max(one.clients for one in asked) + CONNECTIONS_SPARE
 
 
-def refuse(plan: StudyPlan, *, smaller: str = "") -> None:
-    """Raises one error for all that does not fit."""
-    if plan.refusals:
-        hints = [*dict.fromkeys(refusal.hint for refusal in plan.refusals), smaller]
-        raise DbdynoError(
-            "does_not_fit",
-            "; ".join(refusal.message for refusal in plan.refusals),
-            " ".join(filter(None, hints)),
-        )
+def unfit(plan: StudyPlan, *, smaller: str = "") -> DbdynoError | None:
+    """One error for all that does not fit; ``smaller`` is a size that would."""
+    if not plan.refusals:
+        return None
+    hints = [*dict.fromkeys(refusal.hint for refusal in plan.refusals), smaller]
+    return DbdynoError(
+        "does_not_fit",
+        "; ".join(refusal.message for refusal in plan.refusals),
+        " ".join(filter(None, hints)),
+    )
 
 
 def _planned(one: Asked, scripts: Path, rates: Rates) -> PlannedPoint:

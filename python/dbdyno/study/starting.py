@@ -18,6 +18,7 @@ from dbdyno.store.studies import (
 from dbdyno.study.asking import script_texts
 from dbdyno.study.clocks import now
 from dbdyno.study.file import text_of
+from dbdyno.study.finding import name_of
 from dbdyno.study.lock import machine_held
 from dbdyno.study.matrix import points_of
 from dbdyno.study.order import turns_of
@@ -35,6 +36,7 @@ def begin_study(path: Path, spec: StudySpec, overrides: Overrides) -> Iterator[S
         turns=turns_of(points, spec.repeats, spec.seed),
         started_at=now().text,
         source=str(path.absolute()),
+        asked_as=name_of(path),
         overrides=msgspec.to_builtins(overrides),
     )
     scripts = script_texts([point.words for point in points])

@@ -7,9 +7,9 @@ The picture is that of the run's own report; who shields whom is worked out as f
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from dbdyno.analysis.bounds import EXCEEDED
 from dbdyno.answers.answer import Answer, Answered, Claim, QueueOf, Trial, Trials
 from dbdyno.answers.grouping import by_level, chosen
-from dbdyno.answers.orders import EXCEEDED
 from dbdyno.explain.convoy import Convoy, convoy_of
 from dbdyno.explain.needs import LackingError
 from dbdyno.explain.row_holds import RowHold

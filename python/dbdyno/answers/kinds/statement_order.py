@@ -10,11 +10,12 @@ from typing import Any
 
 from msgspec import Struct
 
+from dbdyno.analysis.bounds import EXCEEDED
 from dbdyno.analysis.metrics import THROUGHPUT
 from dbdyno.analysis.verdicts import change
 from dbdyno.answers.answer import Answer, Answered, Claim, TableOf, Trial, Trials
 from dbdyno.answers.grouping import compared, levels_seen, over_runs, pairs, throughput
-from dbdyno.answers.orders import EXCEEDED, Orders, Prediction, orders_of
+from dbdyno.answers.orders import Orders, Prediction, orders_of
 from dbdyno.model.comparison import MetricComparison
 from dbdyno.words import NOTHING, count, milliseconds, percent, tps
 

@@ -1,0 +1,89 @@
+"""A study's plan on the terminal: a line a point, what the whole takes, and what does not fit.
+
+Words that all points share stand once, above; a point's line has its own. Behind one another
+they are the command that runs the point alone.
+"""
+
+import shlex
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import msgspec
+from rich.table import Table
+
+from dbdyno.cli.output import print_result, print_table
+from dbdyno.errors import DbdynoError
+from dbdyno.model.study import StudySpec
+from dbdyno.study.fitting import gigabytes, span
+from dbdyno.study.matrix import points_of
+from dbdyno.study.plan import StudyPlan
+
+
+def show_plan(plan: StudyPlan) -> None:
+    """Prints the whole plan."""
+    commands = [_pieces(point.command) for point in plan.points]
+    shared = [piece for piece in commands[0] if all(piece in others for others in commands)]
+    print_result(f"{plan.spec.title}: {plan.spec.question}\n")
+    print_result(f"Every run, followed by the words of its point:\n  {' '.join(shared)}\n")
+    print_table(_points_table(plan, commands, shared))
+    print_result("\n".join(["", *_needs_lines(plan), *_remarks(plan)]))
+
+
+def plan_object(plan: StudyPlan, unfit: DbdynoError | None) -> dict[str, Any]:
+    """The plan for programs; with what keeps it from being run as every error is told."""
+    told: dict[str, Any] = msgspec.to_builtins(plan)
+    if unfit is not None:
+        told["error"] = {"code": unfit.code, "message": unfit.message, "hint": unfit.hint}
+    return told
+
+
+def _pieces(command: str) -> list[str]:
+    """A command's words, each option together with its value."""
+    pieces: list[str] = []
+    for word in shlex.split(command):
+        if pieces and pieces[-1].startswith("--") and " " not in pieces[-1] and word[:2] != "--":
+            pieces[-1] += f" {shlex.quote(word)}"
+        else:
+            pieces.append(shlex.quote(word))
+    return pieces
+
+
+def _points_table(
+    plan: StudyPlan, commands: Sequence[Sequence[str]], shared: Sequence[str]
+) -> Table:
+    table = Table(*_headings(plan.spec), "each", "words", box=None, pad_edge=False)
+    for point, levels, pieces in zip(plan.points, _levels(plan.spec), commands, strict=True):
+        run = "?" if point.run_s is None else span(point.run_s)
+        own = " ".join(piece for piece in pieces if piece not in shared)
+        table.add_row(*levels, run, own)
+    return table
+
+
+def _headings(spec: StudySpec) -> list[str]:
+    return [factor.name for factor in spec.factors]
+
+
+def _levels(spec: StudySpec) -> list[list[str]]:
+    return [[*point.levels.values()] for point in points_of(spec)]
+
+
+def _needs_lines(plan: StudyPlan) -> Iterator[str]:
+    needs, budget_s = plan.needs, plan.spec.budget_s
+    budget = f", of a budget of {span(budget_s)}" if budget_s is not None else ""
+    yield f"{len(plan.points)} points × {plan.spec.repeats} repeats = {plan.turns} turns"
+    yield (
+        f"time: about {span(needs.total_s)}{budget} (load data {span(needs.load_s)}, prepare "
+        f"{span(needs.prepare_s)}, runs {span(needs.run_s)}, other {span(needs.other_s)})"
+    )
+    free = gigabytes(plan.machine.disk_free_bytes)
+    yield f"disk: about {gigabytes(needs.disk_bytes)}; {free} are free"
+
+
+def _remarks(plan: StudyPlan) -> Iterator[str]:
+    for note in plan.notes:
+        yield f"note: {note}"
+    for refusal in plan.refusals:
+        yield f"does not fit: {refusal.message}"
+        yield f"  {refusal.hint}"
+    if plan.without_effect:
+        yield f"no effect: {plan.without_effect}"
