@@ -18,10 +18,10 @@ def steps(level: str, cost_ms: float, cores: int = 2) -> int:
         (0.5, 1),  # 50 times a second: 25 ms of the 30 that 1.5 % of two cores are
         (0.7, 2),
         (1.5, 3),
-        (3.2, 5),  # ten times a second may take 3 %
-        (5.9, 5),
-        (6.1, 11),  # but not more
-        (30, 50),
+        (3.2, 5),  # ten times a second may take 2.2 %
+        (4.3, 5),
+        (4.5, 6),  # but not more
+        (30, 35),
         (400, 250),  # never less than every five seconds
     ],
 )
@@ -48,8 +48,33 @@ def test_looks_are_as_far_apart_as_the_server_needs():
 def test_instants_that_passed_during_a_look_are_left_out():
     stride = Stride(PACES["full"], 2)
     assert stride.after(7, passed=6, cost_ns=0) == 8
-    assert stride.after(7, passed=20, cost_ns=0) == 21
-    assert stride.after(7, passed=7, cost_ns=30 * MS_NS) == 57
+    assert stride.after(8, passed=20, cost_ns=0) == 21
+    assert stride.after(21, passed=21, cost_ns=30 * MS_NS) > 50
+
+
+def after_each(stride: Stride, lasting: dict[int, int], cost_ms: float) -> list[int]:
+    """The instants looked at, of 40; a look at one of ``lasting`` takes so many instants more."""
+    looked, number = [], 1
+    while number <= 40:
+        looked.append(number)
+        passed = number + lasting.get(number, 0)
+        number = stride.after(number, passed, int(cost_ms * MS_NS))
+    return looked
+
+
+def test_a_look_that_was_held_up_does_not_move_those_after_it():
+    held_up = {11: 6, 26: 9}
+    assert after_each(Stride(PACES["full"], 2), {}, 4) == [1, 6, 11, 16, 21, 26, 31, 36]
+    assert after_each(Stride(PACES["full"], 2), held_up, 4) == [1, 6, 11, 18, 21, 26, 36, 37]
+
+
+def test_a_stall_ends_in_no_burst():
+    assert after_each(Stride(PACES["full"], 2), {6: 20}, 4) == [1, 6, 27, 28, 33, 38]
+
+
+def test_a_server_that_needs_time_between_looks_has_it_also_when_one_was_held_up():
+    stride = Stride(PACES["full"], 2, apart_s=0.12)
+    assert after_each(stride, {7: 8}, 0) == [1, 7, 16, 22, 28, 34, 40]
 
 
 def test_nobody_asks_when_it_is_off():

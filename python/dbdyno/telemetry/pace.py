@@ -11,8 +11,8 @@ class Pace(Struct, frozen=True, kw_only=True):
     """What a level of telemetry asks for: a look every ``interval_ns``.
 
     Or, so that it takes no more than ``share`` of the machine, only at every second of these
-    instants, every third, and so on. At every ``steps_usual``-th it may take ``share_max``; at
-    every ``steps_max``-th it looks whatever that costs.
+    instants, every third, and so on. To look at every ``steps_usual``-th all the same it may take
+    up to ``share_max``; at every ``steps_max``-th it looks whatever that costs.
     """
 
     interval_ns: int
@@ -24,7 +24,9 @@ class Pace(Struct, frozen=True, kw_only=True):
 
 PACES: dict[Level, Pace] = {
     "basic": Pace(interval_ns=500_000_000, share=0.01, steps_usual=1, share_max=0.01, steps_max=10),
-    "full": Pace(interval_ns=20_000_000, share=0.015, steps_usual=5, share_max=0.03, steps_max=250),
+    "full": Pace(
+        interval_ns=20_000_000, share=0.015, steps_usual=5, share_max=0.022, steps_max=250
+    ),
 }
 
 
@@ -41,13 +43,14 @@ class Stride:
         self._cores = cores
         self.interval_ns = pace.interval_ns
         self._steps_min = max(ceil(apart_s * 1e9 / pace.interval_ns), 1)
+        self._planned = 1
 
     def steps(self, cost_ns: int) -> int:
         """Which are used when a look costs so much: all with 1, every second one with 2."""
         wanted = self._affordable(self._pace.share, cost_ns)
-        usual = self._pace.steps_usual
-        if wanted > usual >= self._affordable(self._pace.share_max, cost_ns):
-            wanted = usual
+        if wanted > self._pace.steps_usual:
+            at_most = self._affordable(self._pace.share_max, cost_ns)
+            wanted = max(self._pace.steps_usual, at_most)
         return max(min(wanted, self._pace.steps_max), self._steps_min)
 
     def _affordable(self, share: float, cost_ns: int) -> int:
@@ -55,5 +58,11 @@ class Stride:
         return ceil(cost_ns / (share * self._cores * self.interval_ns))
 
     def after(self, number: int, passed: int, cost_ns: int) -> int:
-        """The instant after this one; those until ``passed`` are over."""
-        return max(number + self.steps(cost_ns), passed + 1)
+        """The instant after this one; those until ``passed`` are over.
+
+        A look that was held up does not move those after it: the next comes as soon as it can.
+        But what was missed by more than a stride is let go, or a stall would end in a burst.
+        """
+        steps = self.steps(cost_ns)
+        self._planned = max(self._planned + steps, number + self._steps_min, passed + 1 - steps)
+        return max(self._planned, passed + 1)
