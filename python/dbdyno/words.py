@@ -38,6 +38,11 @@ def count(value: float) -> str:
     return f"{value:,.0f}".replace(",", THIN_SPACE)
 
 
+def counted(number: int, thing: str) -> str:
+    """``1 note``, ``2 notes``."""
+    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
+
+
 def tps(value: float | None) -> str:
     """Transactions a second."""
     return NOTHING if value is None else significant(value)

@@ -11,6 +11,7 @@ from dbdyno.answers.registry import all_answers
 from dbdyno.model.study import Question, StudySpec
 
 CONTRASTS = "contrasts"
+NOTHING_COMPARED = "the study compares nothing; a [[contrast]] in its file would"
 
 Answers: TypeAlias = Sequence[tuple[Question, Answered]]
 
@@ -41,7 +42,7 @@ def verdict(answers: Answers) -> Claim:
     _, first = answers[0]
     if first.claims:
         return first.claims[0]
-    return Claim(sentence=f"No verdict: {first.missing or 'nothing was claimed'}.", told=False)
+    return Claim(sentence=f"No verdict: {first.missing or NOTHING_COMPARED}.", told=False)
 
 
 def _guarded(question: Question, trials: Trials) -> Answered:

@@ -17,6 +17,7 @@ from dbdyno.model.study import StudySpec
 from dbdyno.study.fitting import gigabytes, span
 from dbdyno.study.matrix import points_of
 from dbdyno.study.plan import StudyPlan
+from dbdyno.words import counted
 
 
 def show_plan(plan: StudyPlan) -> None:
@@ -70,7 +71,8 @@ def _levels(spec: StudySpec) -> list[list[str]]:
 def _needs_lines(plan: StudyPlan) -> Iterator[str]:
     needs, budget_s = plan.needs, plan.spec.budget_s
     budget = f", of a budget of {span(budget_s)}" if budget_s is not None else ""
-    yield f"{len(plan.points)} points × {plan.spec.repeats} repeats = {plan.turns} turns"
+    repeats = counted(plan.spec.repeats, "repeat")
+    yield f"{counted(len(plan.points), 'point')} × {repeats} = {counted(plan.turns, 'turn')}"
     yield (
         f"time: about {span(needs.total_s)}{budget} (load data {span(needs.load_s)}, prepare "
         f"{span(needs.prepare_s)}, runs {span(needs.run_s)}, other {span(needs.other_s)})"

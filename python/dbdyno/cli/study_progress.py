@@ -10,6 +10,7 @@ from dbdyno.cli.progress import clock
 from dbdyno.model.frame import Interval, Started
 from dbdyno.model.plan import Plan
 from dbdyno.model.study import StudyRecord, Turn, TurnResult
+from dbdyno.words import counted
 from dbdyno.workloads.loading import LoadProgress
 
 WIDTH = 78
@@ -32,8 +33,8 @@ class StudyLines:
         done = len(record.results)
         gone_on = f", {done} of them done before" if done else ""
         self._line(
-            f"study {record.study_id}: {len(record.points)} points × {record.spec.repeats} "
-            f"repeats{gone_on}, about {clock(left_s)}"
+            f"study {record.study_id}: {counted(len(record.points), 'point')} × "
+            f"{counted(record.spec.repeats, 'repeat')}{gone_on}, about {clock(left_s)}"
         )
 
     def turn_begins(self, turn: Turn, left_s: float) -> None:

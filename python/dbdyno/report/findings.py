@@ -50,8 +50,3 @@ def unexplained_words(record: RunRecord) -> str:
     if record.unexplained < _SHOWN_REMAINDER:
         return f"Of the clients’ time {share} is accounted for by no finding."
     return f"Not explained: {share} of the clients’ time is accounted for by no finding."
-
-
-def counted(number: int, thing: str) -> str:
-    """``1 note``, ``2 notes``."""
-    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"

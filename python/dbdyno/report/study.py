@@ -65,7 +65,7 @@ def doubts(trials: Trials, claim: Claim) -> Iterator[str]:
     left = len(trials.study.turns) - len(trials.study.results)
     if left:
         yield f"{count(left)} of {count(len(trials.study.turns))} turns were not made (yet)."
-    if trials.spec.size != "full":
+    if trials.spec.published and trials.spec.size != "full":
         yield (
             f"Size {trials.spec.size}: shorter runs and less data than the published study had; "
             "--size full is as published."

@@ -14,6 +14,7 @@ from dbdyno.report.study_making import time_facts
 from dbdyno.report.text import aligned, printable
 from dbdyno.report.verdict import capitalized
 from dbdyno.report.words import THIN_SPACE
+from dbdyno.words import counted
 
 _WIDTH = 100
 
@@ -99,7 +100,7 @@ def _published(trials: Trials) -> Iterator[str]:
 
 def _making(trials: Trials) -> Iterator[str]:
     spec = trials.spec
-    points = f"{len(trials.study.points)} points × {spec.repeats} repeats"
+    points = f"{counted(len(trials.study.points), 'point')} × {counted(spec.repeats, 'repeat')}"
     yield f"Made as {points} in randomised complete blocks, seed {spec.seed}; cache {spec.cache}."
     spent = [f"{name.lower()} {value}" for name, value in time_facts(trials.study)]
     if spent:

@@ -55,8 +55,9 @@ def _written(flag: str, field: str, value: Any) -> Iterator[str]:
     if value is True:
         yield flag
     elif isinstance(value, tuple) and not isinstance(value[0], Stage):
-        for one in value:
-            yield from (flag, _text(one))
+        for one in map(_text, value):
+            # In one piece where it would be taken for an option itself.
+            yield from (f"{flag}={one}",) if one.startswith("-") else (flag, one)
     elif field.endswith("_ns"):
         yield from (flag, span_text(value))
     else:

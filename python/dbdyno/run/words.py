@@ -15,11 +15,11 @@ from cyclopts import App, CycloptsError, Parameter
 
 from dbdyno.errors import DbdynoError
 from dbdyno.run.grammar import WeightedName, weighted_name
-from dbdyno.run.options import RunOptions
+from dbdyno.run.options import SCRIPT_OPTION, RunOptions
 
 WORKLOAD = "workload"
 SCRIPTS = "scripts"
-TABLES = ("set", "define", SCRIPTS)
+TABLES = ("set", "define", SCRIPTS, SCRIPT_OPTION.removeprefix("--"))
 """Words that hold names and values: these are merged name by name."""
 
 # What whoever makes the run decides: the seed belongs to the order, the rest to the output.
@@ -115,8 +115,9 @@ def _tokens(name: str, value: object, scripts_folder: Path) -> Iterator[str]:
         if value:
             yield flag
     elif isinstance(value, Mapping):
+        dashes = "--" if flag == SCRIPT_OPTION else ""
         for key, inner in value.items():
-            yield f"{flag}={key}={spoken(inner)}"
+            yield f"{flag}={dashes}{key}={spoken(inner)}"
     else:
         for one in _listed(value):
             yield f"{flag}={spoken(one)}"  # in one piece: a value may begin with dashes

@@ -16,6 +16,8 @@ from dbdyno.model.study import Point, Words
 from dbdyno.run.command_line import command_of, words_of
 from dbdyno.run.drafting import draft
 from dbdyno.run.grammar import WeightedName
+from dbdyno.run.lua.arguments import equip
+from dbdyno.run.lua.commands import look_at
 from dbdyno.run.options import SECOND_NS, RunOptions
 from dbdyno.run.placing import refuse_missing_engine_cpus
 from dbdyno.run.plan import DURATION_DEFAULT_NS, client_count, refuse_contradictions
@@ -102,14 +104,15 @@ class Asked:
         return command_of(words_of(self.items, with_options(self.options, script_files=files)))
 
 
-def ask(point: Point, scripts_folder: Path) -> Asked:
-    """Reads a point; an error names it."""
+def ask(point: Point, scripts_folder: Path, say: Callable[[str], None]) -> Asked:
+    """Reads a point; an error names it. What is strange about it, and no error, is said."""
     with of_point(point.key):
-        options = options_from(point.words, scripts_folder)
+        items = items_from(point.words)
+        given = options_from(point.words, scripts_folder)
+        options, work = equip(given, find_work(items, given.script_files, given), say)
         refuse_contradictions(options)
         refuse_missing_engine_cpus(options)
-        items = items_from(point.words)
-        return Asked(point, tuple(items), options, find_work(items, options.script_files, options))
+        return Asked(point, tuple(items), options, work)
 
 
 def check_scripts(asked: Asked, tools: Tools, warn: Callable[[str], None]) -> None:
@@ -117,7 +120,10 @@ def check_scripts(asked: Asked, tools: Tools, warn: Callable[[str], None]) -> No
     with of_point(asked.key):
         protocol = protocol_of(asked.options)
         refuse_unknown_mode(asked.options.query_mode, protocol)
-        refuse_problems(tools.check_plan(draft(asked.options, asked.work, protocol, seed=0)), warn)
+        drafted = draft(asked.options, asked.work, protocol, seed=0)
+        refuse_problems(tools.check_plan(drafted), warn)
+        if asked.work.lua is not None:
+            look_at(tools, drafted, "run")
 
 
 @contextmanager

@@ -32,7 +32,7 @@ def execute(
 ) -> StudyRecord:
     """Makes every turn that has no result yet."""
     record = writer.record
-    asked = _asked(record, writer.folder)
+    asked = _asked(record, writer.folder, observer)
     shelf = Shelf(tools, observer)
     connections = connections_of([*asked.values()])
     with Workshop(record.spec, connections, shelf) as workshop:
@@ -46,8 +46,8 @@ def turns_left(record: StudyRecord) -> list[Turn]:
     return [turn for turn in record.turns if turn.number not in done]
 
 
-def _asked(record: StudyRecord, folder: Path) -> dict[str, Asked]:
-    return {point.key: ask(point, folder / SCRIPTS) for point in record.points}
+def _asked(record: StudyRecord, folder: Path, observer: StudyObserver) -> dict[str, Asked]:
+    return {point.key: ask(point, folder / SCRIPTS, observer.say) for point in record.points}
 
 
 class _Session:

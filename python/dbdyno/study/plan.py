@@ -5,7 +5,7 @@ nothing is started, and nothing written but for a moment in a temporary folder.
 """
 
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -70,7 +70,7 @@ def plan_study(spec: StudySpec, tools: Tools, machine: Machine, rates: Rates) ->
     points = points_of(spec)
     notes: list[str] = []
     with tempfile.TemporaryDirectory(prefix="dbdyno-") as folder:
-        asked = ask_all(points, Path(folder))
+        asked = ask_all(points, Path(folder), notes.append)
         for one in asked:
             check_scripts(one, tools, notes.append)
         planned = [_planned(one, Path(folder), rates) for one in asked]
@@ -87,11 +87,11 @@ def plan_study(spec: StudySpec, tools: Tools, machine: Machine, rates: Rates) ->
     )
 
 
-def ask_all(points: Sequence[Point], folder: Path) -> list[Asked]:
+def ask_all(points: Sequence[Point], folder: Path, say: Callable[[str], None]) -> list[Asked]:
     """Reads all points; the texts of their scripts are put into the folder."""
     for name, text in script_texts([point.words for point in points]).items():
         (folder / name).write_text(text, encoding="utf-8")
-    return [ask(point, folder) for point in points]
+    return [ask(point, folder, say) for point in points]
 
 
 def needs_of(asked: Sequence[Asked], repeats: int, rates: Rates) -> Needs:
@@ -184,6 +184,8 @@ def _notes(asked: Sequence[Asked], machine: Machine) -> Iterator[str]:
         yield "points that count transactions take as long as they take: that time is not planned"
     if any(not one.is_private for one in asked):
         yield "a server that runs already keeps its data and its cache from run to run"
+    if any(one.work.lua is not None for one in asked):
+        yield "a script for sysbench makes its data before each run: that time is not planned"
     crowded = max(one.clients for one in asked)
     if crowded > 100 * machine.cores:
         yield f"{crowded} clients on {machine.cores} cores: queues will form in the kernel, too"

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from dbdyno.analysis.events import RunEvent
 from dbdyno.report.content import Block, Folded, Section, Subject, Table, Text
 from dbdyno.report.events import NAMES, shown_events
-from dbdyno.report.findings import counted
 from dbdyno.report.words import NOTHING, percent, seconds, significant, size
+from dbdyno.words import counted
 
 _ROWS_OPEN = 12
 _ROWS_MAX = 200

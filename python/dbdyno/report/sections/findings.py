@@ -4,7 +4,8 @@ from collections.abc import Iterator, Sequence
 
 from dbdyno.model.record import Finding, NotLooked, RunRecord
 from dbdyno.report.content import Block, Claim, Folded, Section, Subject, Table, Text
-from dbdyno.report.findings import bearing, clean_words, counted, is_grave, unexplained_words
+from dbdyno.report.findings import bearing, clean_words, is_grave, unexplained_words
+from dbdyno.words import counted
 
 
 def build(subject: Subject) -> Sequence[Block]:
