@@ -113,6 +113,21 @@ def test_options_are_the_scripts_own_and_sysbenchs(script, url, capfd):
     assert "invalid option: --rwos" in capfd.readouterr().err
 
 
+def test_our_own_option_wins_also_where_it_is_the_default(script, url, home, capfd):
+    text = HEAD + "function event() con:query('select 1') end"
+    given = ("-M", "prepared", "--warmup", "3s", "--json", "-t", "1")
+    said = ("--db-ps-mode=disable", "--warmup-time=1", "--report-interval=9")
+    options = ("--target", url, "-c", "1", "--telemetry", "off", "-P", "0")
+    script.write_text(text, encoding="utf-8")
+    assert main(["run", str(script), *given, *options, "--", *said]) in {Exit.OK, Exit.NOT_VALID}
+    told = capfd.readouterr()
+    for flag, name in (("-M", said[0]), ("--warmup", said[1]), ("-P", said[2])):
+        assert f"{flag} is given: {name} is not used" in told.err
+    folder = home / "runs" / json.loads(told.out)["run_id"]
+    plan = json.loads((folder / "plan.json").read_text(encoding="utf-8"))
+    assert (plan["query_mode"], plan["warmup_ns"]) == ("prepared", 3 * 10**9)
+
+
 def test_commands_are_done_and_help_needs_no_server(script, url, capfd):
     text = (
         "function prepare()"
@@ -126,7 +141,9 @@ def test_commands_are_done_and_help_needs_no_server(script, url, capfd):
     assert "already exists" in capfd.readouterr().err
     assert main(["load", str(script), "--replace", "--target", url]) == Exit.OK
     assert main(["script", str(script), "cleanup", "--target", url]) == Exit.OK
-    assert main(["script", str(script), "nonsense", "--target", url]) == Exit.NOTHING_RUN
+    assert main(["script", str(script), "nonsense"]) == Exit.NOTHING_RUN
     assert "has no command 'nonsense'" in capfd.readouterr().err
+    assert main(["script", str(script), "cleanup"]) == Exit.NOTHING_RUN
+    assert "script needs a database that stays" in capfd.readouterr().err
     assert main(["script", str(script), "help"]) == Exit.OK
     assert "mine.lua options:" in capfd.readouterr().out

@@ -9,7 +9,7 @@ from dbdyno.cli.output import Exit, Json, print_aside, print_json, print_result
 from dbdyno.cli.progress import ProgressLines
 from dbdyno.errors import DbdynoError
 from dbdyno.run.grammar import WeightedName
-from dbdyno.run.lua.asking import ask, do
+from dbdyno.run.lua.asking import ask, check, do
 from dbdyno.run.options import (
     NO_SCRIPT_OPTIONS,
     SECOND_NS,
@@ -74,6 +74,7 @@ def load(
 def _prepare(item: WeightedName, options: RunOptions, *, json: bool) -> int:
     commands = ["cleanup", "prepare"] if options.replace else ["prepare"]
     asked = ask(item, options, print_aside)
+    check(asked, commands, engine_tools())
     do(asked, commands, engine_tools(), print_aside, sys.stderr)
     if json:
         print_json({"workload": asked.work.name, "values": {}, "load": None})

@@ -11,6 +11,7 @@ from dbdyno.cli.reporting import write_html
 from dbdyno.model.record import RunRecord
 from dbdyno.report import render_text
 from dbdyno.run.grammar import WeightedName, weighted_name
+from dbdyno.run.lua.arguments import progress_ns
 from dbdyno.run.options import RunOptions, parsed
 from dbdyno.run.runner import run as run_it
 from dbdyno.run.tools import engine_tools
@@ -43,7 +44,7 @@ def run(*what: What, options: RunOptions = RunOptions()) -> int:
         A workload (its data is loaded when it is not there), or script files; a weight
         follows as @3.
     """
-    progress = ProgressLines(options.progress_ns)
+    progress = ProgressLines(progress_ns(options))
     try:
         recording = run_it(what, options, engine_tools(), progress)
     finally:

@@ -7,7 +7,7 @@ from dbdyno.cli.load import refuse_passing_server
 from dbdyno.cli.output import Exit, print_aside
 from dbdyno.errors import DbdynoError
 from dbdyno.run.grammar import WeightedName
-from dbdyno.run.lua.asking import ask, do
+from dbdyno.run.lua.asking import ask, check, do
 from dbdyno.run.lua.commands import print_help
 from dbdyno.run.options import NO_SCRIPT_OPTIONS, RunOptions, ScriptOptions, TargetOptions
 from dbdyno.run.tools import engine_tools
@@ -47,6 +47,7 @@ def script(
         return Exit.OK
     if command == "run":
         raise DbdynoError("usage", "script measures nothing", f"dbdyno run {name}")
+    check(asked, [command], engine_tools())
     refuse_passing_server(asked.options, "script")
     do(asked, [command], engine_tools(), print_aside, sys.stdout)
     return Exit.OK

@@ -15,6 +15,7 @@ from dbdyno.errors import DbdynoError
 from dbdyno.report.search import render_search_text, search_object
 from dbdyno.report.search_page import render_search_html
 from dbdyno.run import grammar
+from dbdyno.run.lua.arguments import progress_ns
 from dbdyno.run.options import RunOptions, each, parsed
 from dbdyno.run.search import Wanted, search as search_it
 from dbdyno.run.tools import engine_tools
@@ -62,7 +63,7 @@ def search(
         unless given.
     """
     wanted = _wanted(slo, rate_max, error)
-    progress = ProgressLines(options.progress_ns)
+    progress = ProgressLines(progress_ns(options))
     latest: list[Search] = []
     try:
         found = search_it(what, options, wanted, engine_tools(), progress, known=latest.append)

@@ -117,15 +117,19 @@ def _take(
             log(_outage_told(frame))
             observer.say(_outage_told(frame))
         case Note():
-            log(f"{frame.source}: {frame.text}")
-            if frame.source == "script":
-                observer.say(frame.text)
+            _take_note(frame, observer, log)
         case Done():
             measured.done = frame
         case Failed():
             measured.failed = frame
         case _:
             pass
+
+
+def _take_note(note: Note, observer: Observer, log: Callable[[str], None]) -> None:
+    log(f"{note.source}: {note.text}")
+    if note.source == "script":
+        observer.say(note.text)
 
 
 def _count(measured: Measured, interval: Interval) -> None:

@@ -19,6 +19,7 @@ from dbdyno.servers.placement import Cpus, NumaPolicy, cpus, numa_policy
 from dbdyno.targets.durability import Promise
 
 SECOND_NS = 1_000_000_000
+QUERY_MODE_DEFAULT: QueryMode = "prepared"
 # What the program makes of each word after ``--``, which is where sysbench's users write them.
 SCRIPT_OPTION = "--script-option"
 
@@ -188,9 +189,10 @@ class RunOptions(PlacementOptions, TargetOptions, DataOptions, ScriptOptions):
     ] = ()
     """A script in pgbench's language; repeatable."""
 
-    query_mode: Annotated[QueryMode, _flag("-M", "--protocol", group=_WORK, show_default=True)] = (
-        "prepared"
-    )
+    query_mode: Annotated[
+        QueryMode | None,
+        _flag("-M", "--protocol", group=_WORK, show_default=lambda _: QUERY_MODE_DEFAULT),
+    ] = None
     """How statements travel."""
 
     check: Annotated[bool, _flag("--check", group=_WORK)] = False
@@ -221,8 +223,8 @@ class RunOptions(PlacementOptions, TargetOptions, DataOptions, ScriptOptions):
     transactions: Annotated[int | None, _flag("-t", "--transactions", group=_LOAD)] = None
     """Stop after so many transactions per client instead."""
 
-    warmup_ns: Annotated[int, _span("--warmup", group=_LOAD)] = 3 * SECOND_NS
-    """Run so long before anything is counted."""
+    warmup_ns: Annotated[int | None, _span("--warmup", group=_LOAD)] = None
+    """Run so long before anything is counted; 3s unless given."""
 
     rate_tps: Annotated[float | None, _flag("-R", "--rate", group=_LOAD)] = None
     """Arrivals per second, by a schedule that the server cannot slow down (open loop)."""
@@ -301,8 +303,8 @@ class RunOptions(PlacementOptions, TargetOptions, DataOptions, ScriptOptions):
     interval_ns: Annotated[int, _span("--interval", group=_OUTPUT)] = SECOND_NS
     """Record so often; from 100ms."""
 
-    progress_ns: Annotated[int, _span("-P", "--progress", group=_OUTPUT)] = SECOND_NS
-    """A line of progress so often; 0 for none."""
+    progress_ns: Annotated[int | None, _span("-P", "--progress", group=_OUTPUT)] = None
+    """A line of progress so often; 1s unless given, 0 for none."""
 
     tags: Annotated[tuple[tuple[str, str], ...], _pairs("--tag", group=_OUTPUT)] = ()
     """A label of the run; repeatable."""

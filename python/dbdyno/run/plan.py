@@ -21,11 +21,12 @@ from dbdyno.model.plan import (
     Stage,
     Think,
 )
-from dbdyno.run.options import SECOND_NS, RunOptions
+from dbdyno.run.options import QUERY_MODE_DEFAULT, SECOND_NS, RunOptions
 from dbdyno.telemetry.pace import activity_interval_ns
 
 CLIENTS_DEFAULT = 8
 DURATION_DEFAULT_NS = 30 * SECOND_NS
+WARMUP_DEFAULT_NS = 3 * SECOND_NS
 INTERVAL_MIN_NS = SECOND_NS // 10
 COUNT_MAX = 2**32 - 1
 
@@ -103,6 +104,11 @@ def client_count(options: RunOptions) -> int:
     return options.clients or _stage_clients_max(options) or CLIENTS_DEFAULT
 
 
+def warmup_ns(options: RunOptions) -> int:
+    """How long the run lasts before anything is counted."""
+    return WARMUP_DEFAULT_NS if options.warmup_ns is None else options.warmup_ns
+
+
 def _stage_clients_max(options: RunOptions) -> int:
     return max((stage.clients or 0 for stage in options.stages or ()), default=0)
 
@@ -120,7 +126,7 @@ def make_plan(  # noqa: PLR0913 - each is another thing
     clients = client_count(options)
     return Plan(
         endpoint=endpoint,
-        query_mode=options.query_mode,
+        query_mode=options.query_mode or QUERY_MODE_DEFAULT,
         scripts=list(scripts),
         variables=dict(variables),
         seed=seed,
@@ -130,7 +136,7 @@ def make_plan(  # noqa: PLR0913 - each is another thing
         arrivals=_arrivals(options),
         stages=_stages(options),
         transactions_per_client=options.transactions,
-        warmup_ns=options.warmup_ns,
+        warmup_ns=warmup_ns(options),
         interval_ns=options.interval_ns,
         activity_interval_ns=activity_interval_ns(options.telemetry),
         latency_limit_ns=options.latency_limit_ns,

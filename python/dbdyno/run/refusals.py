@@ -39,7 +39,7 @@ def _told(problem: "Problem") -> str:
     return f"{problem.script}:{problem.line}:{problem.column}: {problem.message}{near}"
 
 
-def refuse_unknown_mode(mode: QueryMode, protocol: Protocol) -> None:
+def refuse_unknown_mode(mode: QueryMode | None, protocol: Protocol) -> None:
     """Not every protocol has every way for a statement to travel."""
     if mode == "extended" and protocol == "mysql":
         raise DbdynoError(

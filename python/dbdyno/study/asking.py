@@ -20,7 +20,12 @@ from dbdyno.run.lua.arguments import equip
 from dbdyno.run.lua.commands import look_at
 from dbdyno.run.options import SECOND_NS, RunOptions
 from dbdyno.run.placing import refuse_missing_engine_cpus
-from dbdyno.run.plan import DURATION_DEFAULT_NS, client_count, refuse_contradictions
+from dbdyno.run.plan import (
+    DURATION_DEFAULT_NS,
+    client_count,
+    refuse_contradictions,
+    warmup_ns,
+)
 from dbdyno.run.refusals import refuse_problems, refuse_unknown_mode
 from dbdyno.run.target import is_passing, protocol_of, spec_of
 from dbdyno.run.tools import Tools
@@ -59,7 +64,7 @@ class Asked:
         asked_ns = sum(stage.duration_ns or 0 for stage in stages) or (
             self.options.duration_ns or DURATION_DEFAULT_NS
         )
-        return (self.options.warmup_ns + asked_ns) / SECOND_NS
+        return (warmup_ns(self.options) + asked_ns) / SECOND_NS
 
     @property
     def is_private(self) -> bool:

@@ -6,7 +6,7 @@ named once. The script's own options are judged by the script.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from msgspec.structs import replace as replace_struct
@@ -14,7 +14,7 @@ from msgspec.structs import replace as replace_struct
 from dbdyno.errors import DbdynoError
 from dbdyno.run.lua.places import CONNECTION_OPTIONS, target_of
 from dbdyno.run.options import SECOND_NS, RunOptions
-from dbdyno.run.plan import DURATION_DEFAULT_NS, client_count
+from dbdyno.run.plan import DURATION_DEFAULT_NS, client_count, warmup_ns
 from dbdyno.run.work import Work
 
 Say = Callable[[str], None]
@@ -49,7 +49,7 @@ _WITHOUT_MEANING = frozenset(
 
 @dataclass(frozen=True)
 class _Adopted:
-    """One of sysbench's options that is one of ours; 0 stands for not given."""
+    """One of sysbench's options that is one of ours, which is None when not given."""
 
     field: str
     flag: str
@@ -69,7 +69,7 @@ _ADOPTED = {
     "report_interval": _Adopted("progress_ns", "-P", lambda text: _seconds(text) or 0),
     "db_ps_mode": _Adopted("query_mode", "-M", _PS_MODES.__getitem__),
 }
-_DEFAULTS = {field.name: field.default for field in fields(RunOptions)}
+PROGRESS_DEFAULT_NS = SECOND_NS
 
 
 def read_arguments(tokens: Sequence[str]) -> dict[str, str]:
@@ -100,6 +100,15 @@ def equip(options: RunOptions, work: Work, say: Say) -> tuple[RunOptions, Work]:
     return adopted, replace(work, lua=lua)
 
 
+def progress_ns(options: RunOptions) -> int:
+    """How often a run's progress is told: by our option, else by sysbench's."""
+    if options.progress_ns is not None:
+        return options.progress_ns
+    text = read_arguments(options.script_options).get("report_interval")
+    name = "report_interval"
+    return PROGRESS_DEFAULT_NS if text is None else _read(name, text, _ADOPTED[name])
+
+
 def adopt(
     options: RunOptions, arguments: Mapping[str, str], say: Say
 ) -> tuple[RunOptions, dict[str, str]]:
@@ -124,8 +133,8 @@ def _is_secret(token: str) -> bool:
 def _merge(options: RunOptions, name: str, text: str, ours: _Adopted, say: Say) -> RunOptions:
     value = _read(name, text, ours)
     given = getattr(options, ours.field)
-    if given == _DEFAULTS[ours.field]:
-        return options if value is None else replace(options, **{ours.field: value})
+    if given is None:
+        return replace(options, **{ours.field: value})
     if given != value:
         say(f"{ours.flag} is given: --{_dashed(name)}={text} is not used")
     return options
@@ -171,8 +180,8 @@ def _for_the_script(arguments: Mapping[str, str], options: RunOptions) -> dict[s
         "threads": str(client_count(options)),
         "time": "0" if options.transactions else str(seconds),
         "rate": str(round(options.rate_tps or 0)),
-        "warmup_time": str(options.warmup_ns // SECOND_NS),
-        "report_interval": str(-(-options.progress_ns // SECOND_NS)),
+        "warmup_time": str(warmup_ns(options) // SECOND_NS),
+        "report_interval": str(-(-progress_ns(options) // SECOND_NS)),
     }
 
 

@@ -53,6 +53,12 @@ def _threads(options: RunOptions) -> int | None:
     return None if named else options.clients or 1
 
 
+def check(asked: Asked, commands: Sequence[str], tools: Tools) -> None:
+    """Raises what is wrong with the script or with what is asked of it; needs no server."""
+    for command in commands:
+        look_at(tools, asked.draft(), command)
+
+
 def do(
     asked: Asked,
     commands: Sequence[str],
@@ -60,9 +66,7 @@ def do(
     say: Callable[[str], None],
     log: IO[str],
 ) -> None:
-    """Does commands one after the other; all are known before the first is done."""
-    for command in commands:
-        look_at(tools, asked.draft(), command)
+    """Does commands one after the other; all have been checked."""
     clients = asked.options.clients or 1
     with open_server(asked.options, clients) as server, closing(enter(server)) as scene:
         plan = plan_of(
