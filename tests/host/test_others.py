@@ -11,13 +11,8 @@ def test_only_seconds_of_more_than_a_twentieth_of_a_processor_count(tree):
 
     def busy(ticks: int, *, second: float) -> dict[str, int]:
         now[0] = second
-        root = tree(
-            {
-                "proc/10/stat": stat(1, user=10 * ticks),
-                "proc/11/stat": stat(1, user=ticks, name="backup"),
-            }
-        )
-        return others.read(ProcessTable(root), known={10})
+        root = tree({"proc/11/stat": stat(1, user=ticks, name="backup")})
+        return others.read(ProcessTable(root).listed().values())
 
     # A tick is a hundredth of a second.
     assert busy(1000, second=1) == {"backup/11": 0}
@@ -29,7 +24,7 @@ def test_only_seconds_of_more_than_a_twentieth_of_a_processor_count(tree):
 def test_a_process_that_has_just_begun_counts_at_once(tree):
     now = [0.0]
     others = Others(lambda: now[0])
-    others.read(ProcessTable(tree({"proc/10/stat": stat(1)})), known=())
+    others.read(ProcessTable(tree({"proc/10/stat": stat(1)})).listed().values())
     now[0] = 1.0
     root = tree({"proc/11/stat": stat(10, user=30, name="cc1")})
-    assert others.read(ProcessTable(root), known=()) == {"x/10": 0, "cc1/11": 300_000}
+    assert others.read(ProcessTable(root).listed().values()) == {"x/10": 0, "cc1/11": 300_000}

@@ -30,14 +30,25 @@ def test_a_server_and_all_below_it(tree):
     assert [process.pid for process in ProcessTable(root).tree(10)] == [10, 11, 9]
 
 
-def test_two_who_ask_within_a_moment_share_one_reading(tree):
+def test_two_who_ask_within_a_moment_share_one_list(tree):
     root = tree({"proc/10/stat": stat(1)})
     now = [100.0]
     table = ProcessTable(root, lambda: now[0])
-    assert set(table.now()) == {10}
+    assert set(table.listed()) == {10}
     tree({"proc/11/stat": stat(10)})
-    assert set(table.now()) == {10}
-    assert set(table.now(fresh=True)) == {10, 11}
+    assert set(table.listed()) == {10}
+    assert set(table.listed(fresh=True)) == {10, 11}
     tree({"proc/12/stat": stat(10)})
     now[0] += 1
-    assert set(table.now()) == {10, 11, 12}
+    assert set(table.listed()) == {10, 11, 12}
+
+
+def test_processes_are_read_again_when_they_are_asked_about(tree):
+    root = tree({f"proc/{pid}/stat": stat(1) for pid in (10, 11, 12)})
+    table = ProcessTable(root)
+    listed = list(table.listed().values())
+    (root / "proc/11/stat").unlink()
+    tree({"proc/10/stat": stat(1, user=3), "proc/12/stat": stat(1, started=78)})
+    # One has ended, and another's number was given away.
+    assert [(its.pid, its.used.user_us) for its in table.again(listed)] == [(10, 3 * TICK_US)]
+    assert [its.started for its in table.listed().values()] == [77, 78]

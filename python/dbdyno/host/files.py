@@ -11,7 +11,8 @@ _SHORT = 16_384
 def text(path: Path) -> str | None:
     """The file's text without blanks at its ends; None when it cannot be read."""
     try:
-        return path.read_text(errors="replace").strip()
+        with path.open("rb", buffering=0) as file:
+            return file.read().decode(errors="replace").strip()
     except OSError:
         return None
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from dbdyno.host import files
-from dbdyno.host.processes import Process, ProcessTable, Used, read_process
+from dbdyno.host.processes import Process, ProcessTable, Used
 
 # A child that is buried while the others are read would be missing from the sum. So the
 # reading is repeated, though not for ever where connections come and go all the time.
@@ -63,28 +63,29 @@ class ProcessGroup:
         self._gone = _Turns()
         self._largest: dict[str, float] = {}
 
-    def members(self, table: ProcessTable) -> list[Process]:
-        """Who belongs to it now; nobody once the first process has ended."""
-        found = self._listed(table)
-        if self._alone:
-            return found[:1]
-        for _ in range(_TRIES):
-            now = read_process(table.root, self.first)
-            if not found or now is None or now.buried == found[0].buried:
-                break
-            found = self._listed(table, fresh=True)
-        return found
-
-    def _listed(self, table: ProcessTable, *, fresh: bool = False) -> list[Process]:
+    def members(self, table: ProcessTable, *, fresh: bool = False) -> list[Process]:
+        """Who belongs to it, as last read; nobody once the first process has ended."""
         tree = table.tree(self.first, fresh=fresh)
-        if tree and self._started is None:
-            self._started = tree[0].started
+        first = table.again(tree[:1])
+        if first and self._started is None:
+            self._started = first[0].started
         # Its number may have been given to another.
-        return tree if tree and tree[0].started == self._started else []
+        if not first or first[0].started != self._started:
+            return []
+        return tree[:1] if self._alone else tree
+
+    def _now(self, table: ProcessTable) -> list[Process]:
+        """The members as they are now, all read while none of them was buried."""
+        found: list[Process] = []
+        for tried in range(_TRIES):
+            found = table.again(self.members(table, fresh=tried > 0))
+            if self._alone or not _was_one_buried(table, found):
+                break
+        return found if found and found[0].pid == self.first else []
 
     def read(self, table: ProcessTable) -> dict[str, float]:
         """Its sums and levels; nothing once it has ended."""
-        members = self.members(table)
+        members = self._now(table)
         if not members:
             return {}
         look = _look(table.root, members)
@@ -126,6 +127,12 @@ class ProcessGroup:
         held = {name: max(value, self._largest.get(name, 0)) for name, value in counters.items()}
         self._largest |= held
         return held
+
+
+def _was_one_buried(table: ProcessTable, members: list[Process]) -> bool:
+    """Whether the first has buried a child since it was read."""
+    first = table.again(members[:1])
+    return bool(first) and first[0].buried != members[0].buried
 
 
 def _used(members: Iterable[Process], *, with_buried: bool) -> dict[str, float]:

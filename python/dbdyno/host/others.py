@@ -5,9 +5,9 @@ seen in the sums of the machine alone.
 """
 
 import time
-from collections.abc import Callable, Container
+from collections.abc import Callable, Iterable
 
-from dbdyno.host.processes import ProcessTable
+from dbdyno.host.processes import Process
 
 SHARE_MIN = 0.05
 """Of one core: time in which a process takes less is left out."""
@@ -16,7 +16,7 @@ _Key = tuple[int, int]
 
 
 class Others:
-    """Follows all processes; adds up for each the time that it used while it was busy."""
+    """Follows processes; adds up for each the time that it used while it was busy."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -24,14 +24,14 @@ class Others:
         self._used_us: dict[_Key, int] = {}
         self._busy_us: dict[_Key, int] = {}
 
-    def read(self, table: ProcessTable, known: Container[int]) -> dict[str, int]:
-        """Busy microseconds by ``name/number``, without the processes ``known`` by number.
+    def read(self, processes: Iterable[Process]) -> dict[str, int]:
+        """Busy microseconds of each by ``name/number``.
 
         One that was never busy has 0, so that its first busy second is a growth, too.
         """
         now = self._clock()
         elapsed_us = (now - self._read_at) * 1e6 if self._read_at is not None else float("inf")
-        strangers = {(p.pid, p.started): p for p in table.now().values() if p.pid not in known}
+        strangers = {(p.pid, p.started): p for p in processes}
         used_us = {key: process.used.cpu_us for key, process in strangers.items()}
         grown_us = {key: us - self._used_us.get(key, 0) for key, us in used_us.items()}
         self._busy_us = {

@@ -17,8 +17,8 @@ from dbdyno.host.describe import ROOT
 
 TICK_US = 1_000_000 // os.sysconf("SC_CLK_TCK")
 
-# Who asks for the table within this time is told the same: sources that are read one after the
-# other, which takes a while where there are many processes, share one reading.
+# Who asks for the list within this time is told the same: sources that are read one after the
+# other share it.
 _FRESH_S = 0.5
 
 
@@ -71,57 +71,76 @@ def running_ns(root: Path, task: int) -> int | None:
 def read_process(root: Path, pid: int | str) -> Process | None:
     """The process; None when there is none of this number."""
     try:
-        line = files.short(f"{root}/proc/{pid}/stat").decode(errors="replace")
+        line = files.short(f"{root}/proc/{pid}/stat")
     except OSError:
         return None
     # The name stands in brackets and may hold blanks and brackets itself.
-    name_end = line.rindex(")")
-    fields = line[name_end + 2 :].split()
-    number = [int(field) for field in fields[1:20]]
-    minor, minor_buried, major, major_buried, user, system, user_buried, system_buried = number[
-        6:14
-    ]
+    name_begin, name_end = line.index(b"(") + 1, line.rindex(b")")
+    fields = line[name_end + 2 :].split(None, 20)
+    minor, minor_buried, major, major_buried, user, system, user_buried, system_buried = map(
+        int, fields[7:15]
+    )
     return Process(
         pid=int(pid),
-        name=line[line.index("(") + 1 : name_end],
-        state=fields[0],
-        parent=number[0],
-        threads=number[16],
-        started=number[18],
+        name=line[name_begin:name_end].decode(errors="replace"),
+        state=fields[0].decode(),
+        parent=int(fields[1]),
+        threads=int(fields[17]),
+        started=int(fields[19]),
         used=Used(user * TICK_US, system * TICK_US, minor, major),
         buried=Used(user_buried * TICK_US, system_buried * TICK_US, minor_buried, major_buried),
     )
 
 
 class ProcessTable:
-    """All processes, read together."""
+    """All processes: each is read when it is new, and again when it is asked about.
+
+    Who belongs to whom seldom changes, and most are not asked about each time: on a machine with
+    five hundred backends a list that reads them all takes as long as all other sources together.
+    """
 
     def __init__(self, root: Path = ROOT, clock: Callable[[], float] = time.monotonic) -> None:
         self.root = root
         self._clock = clock
-        self._read_at = -_FRESH_S
-        self._processes: Mapping[int, Process] = {}
+        self._listed_at = -_FRESH_S
+        self._processes: dict[int, Process] = {}
         self._children: Mapping[int, list[Process]] = {}
 
-    def now(self, *, fresh: bool = False) -> Mapping[int, Process]:
-        """Each process by its number; ``fresh`` refuses what was read a moment ago."""
-        if fresh or self._clock() - self._read_at >= _FRESH_S:
-            found = (read_process(self.root, pid) for pid in self._numbers())
-            self._processes = {process.pid: process for process in found if process}
+    def listed(self, *, fresh: bool = False) -> Mapping[int, Process]:
+        """Who there is, by number, as last read; ``fresh`` refuses a list made a moment ago."""
+        if fresh or self._clock() - self._listed_at >= _FRESH_S:
+            there = set(self._numbers())
+            for gone in self._processes.keys() - there:
+                del self._processes[gone]
+            for new in sorted(there - self._processes.keys()):
+                self._read(new)
             self._children = _by_parent(self._processes.values())
-            self._read_at = self._clock()
+            self._listed_at = self._clock()
         return self._processes
 
     def tree(self, first: int, *, fresh: bool = False) -> list[Process]:
-        """A process and all below it, itself in front; empty when it is gone."""
-        processes = self.now(fresh=fresh)
+        """A process and all below it, itself in front, as last read; empty when it is gone."""
+        processes = self.listed(fresh=fresh)
         found = [processes[first]] if first in processes else []
         for process in found:  # grows as it goes
             found += self._children.get(process.pid, [])
         return found
 
-    def _numbers(self) -> Iterator[str]:
-        return (name for name in files.names(f"{self.root}/proc") if name.isdigit())
+    def again(self, listed: Iterable[Process]) -> list[Process]:
+        """These as they are now, without those that have ended, whoever has their number."""
+        found = [(before, self._read(before.pid)) for before in tuple(listed)]
+        return [now for before, now in found if now and now.started == before.started]
+
+    def _read(self, pid: int) -> Process | None:
+        process = read_process(self.root, pid)
+        if process is None:
+            self._processes.pop(pid, None)
+        else:
+            self._processes[pid] = process
+        return process
+
+    def _numbers(self) -> Iterator[int]:
+        return (int(name) for name in files.names(f"{self.root}/proc") if name.isdigit())
 
 
 def _by_parent(processes: Iterable[Process]) -> Mapping[int, list[Process]]:

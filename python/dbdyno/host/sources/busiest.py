@@ -7,10 +7,10 @@ from dbdyno.model.source import Numbers
 
 def read(host: WatchedHost) -> dict[str, Numbers]:
     """How long each was busy since the first reading."""
-    known = {
-        process.pid for group in host.groups.values() for process in group.members(host.processes)
-    }
-    busy = host.others.read(host.processes, known)
+    table = host.processes
+    of_the_run = {process.pid for its in host.groups.values() for process in its.members(table)}
+    strangers = (its for its in table.listed().values() if its.pid not in of_the_run)
+    busy = host.others.read(table.again(strangers))
     return {name: {"cpu_us": busy_us} for name, busy_us in busy.items()}
 
 
