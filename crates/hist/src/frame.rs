@@ -236,6 +236,7 @@ pub struct Statement {
     pub statement: u32,
     pub script: u32,
     pub sql: String,
+    pub example: String,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]

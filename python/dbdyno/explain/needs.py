@@ -7,6 +7,8 @@ arithmetic, and each reason is worded once.
 
 from typing import TypeVar
 
+from msgspec.structs import replace
+
 from dbdyno.analysis.budget import Budget
 from dbdyno.analysis.losses import Losses
 from dbdyno.analysis.readings import (
@@ -18,6 +20,7 @@ from dbdyno.analysis.readings import (
     total,
     was_read,
 )
+from dbdyno.analysis.timeline import completed
 from dbdyno.analysis.wait_kinds import NAMES_ALL_WAITS
 from dbdyno.explain.case import Case
 from dbdyno.model.telemetry import ServerFacts
@@ -65,8 +68,15 @@ def known_objects(case: Case, source: str) -> list[str]:
 
 
 def server_facts(case: Case) -> ServerFacts:
-    """The server as it was before the load, else after it."""
-    return needed(case.before or case.after, "the server's settings and tables were not recorded")
+    """The server as it was before the load, else after it.
+
+    Of statements that came up while the load ran, tables and plans are known only after it.
+    """
+    before, after = case.before, case.after
+    facts = needed(before or after, "the server's settings and tables were not recorded")
+    if facts.tables or facts.plans or after is None:
+        return facts
+    return replace(facts, tables=after.tables, plans=after.plans)
 
 
 def client_time(case: Case) -> Budget:
@@ -95,8 +105,7 @@ def losses_of(case: Case) -> Losses:
 
 def committed(case: Case) -> int:
     """Transactions that succeeded in the measured part, one at least."""
-    counts = case.record.transactions
-    return needed(counts.ok if counts and counts.ok else None, "no transaction succeeded")
+    return needed(completed(case.recording) or None, "no transaction succeeded")
 
 
 def throughput_tps(case: Case) -> float:

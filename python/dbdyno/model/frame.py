@@ -257,6 +257,9 @@ class Statement(Struct, frozen=True, tag="statement", tag_field="kind"):
     """Its id: the next one of the list that :class:`Hello` began."""
     script: int
     sql: str
+    """What all of its texts have in common: ``?`` for values, ``#`` for digits in names."""
+    example: str = ""
+    """The first of its texts, of which a very long one is cut."""
 
 
 class ScriptProblem(Struct, frozen=True):

@@ -64,6 +64,18 @@ def prepared(text: str) -> Prepared | None:
     return Prepared("".join(parts), parameters)
 
 
+def with_variables(text: str) -> str:
+    """The text of a prepared statement with variables in place of its parameters."""
+    parameters = 0
+    parts: list[str] = []
+    for piece in pieces(text):
+        is_mark = piece.text == "?"
+        parameters += is_mark
+        name = f":p{parameters}" if is_mark else f":p{piece.text[1:]}"
+        parts.append(name if is_mark or piece.kind == "parameter" else piece.text)
+    return "".join(parts)
+
+
 def names(text: str) -> set[str]:
     """Every name in it, alone and with what qualifies it: among them those of its tables."""
     found: set[str] = set()

@@ -19,9 +19,10 @@ import msgspec
 from dbdyno.host.describe import ROOT
 from dbdyno.host.processes import running_ns
 from dbdyno.host.watched import watch
-from dbdyno.model.frame import Activity, Frame, Hello, Started
+from dbdyno.model.frame import Activity, Frame, Hello, Started, Statement
 from dbdyno.model.telemetry import Level, ServerFacts, TelemetryCost
 from dbdyno.targets.connection import Connection
+from dbdyno.targets.script_text import with_variables
 from dbdyno.targets.telemetry import ScriptStatement, Telemetry
 from dbdyno.telemetry.joining import Joiner, backends_of
 from dbdyno.telemetry.kernel_waits import KernelWaits
@@ -84,6 +85,8 @@ class Recorder:
         self._ticker = Ticker()
         self._room = WaitingRoom()
         self._ours = set(watched.own_sessions)
+        self._statements: list[ScriptStatement] = []
+        self._texts = StatementTexts({})
         self._lines: list[Line] = []
         self._workers: list[Worker] = []
         self._watcher: Watcher | None = None
@@ -106,6 +109,11 @@ class Recorder:
                 self._room.add_word(frame)
             case Hello():
                 self._prepare(frame)
+            case Statement():
+                self._texts.add(frame.statement, frame.sql)
+                self._statements.append(
+                    ScriptStatement(frame.statement, with_variables(frame.example))
+                )
             case Started():
                 self._began_ns = time.monotonic_ns()
                 self._server_cpu_before = self._server_cpu_us()
@@ -115,24 +123,24 @@ class Recorder:
                 pass
 
     def _prepare(self, hello: Hello) -> None:
-        statements = [
-            ScriptStatement(number, its.sql) for number, its in enumerate(hello.statements)
-        ]
+        for number, its in enumerate(hello.statements):
+            self._texts.add(number, its.sql)
+            self._statements.append(ScriptStatement(number, its.sql))
         self._workers = [
             Worker(task, self._ticker, self._teller)
             for task in (
-                self._server_task(statements),
-                self._watching(statements),
+                self._server_task(),
+                self._watching(),
                 self._log_follower(),
                 self._machine_task(hello.pid),
             )
         ]
 
-    def _server_task(self, statements: list[ScriptStatement]) -> Task:
+    def _server_task(self) -> Task:
         return ServerTask(
             self._line(),
             self._watched.telemetry,
-            statements,
+            self._statements,
             self._load_sessions,
             self._keep_facts,
             self._teller,
@@ -142,15 +150,14 @@ class Recorder:
         """The server's processes that served the load when the engine last told of them."""
         return backends_of(self._last_activity) if self._last_activity else []
 
-    def _watching(self, statements: list[ScriptStatement]) -> Task:
+    def _watching(self) -> Task:
         telemetry = self._with_kernel(self._watched.telemetry)
-        texts = StatementTexts({its.statement: its.sql for its in statements})
         line = self._line()
         self._watcher = Watcher(
             line,
             telemetry,
             self._room,
-            Joiner(texts, telemetry.conflicts),
+            Joiner(self._texts, telemetry.conflicts),
             self._ours,
             self._stride(),
             LookCost(ROOT, lambda: line.task if self._sees_server else None),

@@ -23,7 +23,11 @@ _POLL_S = 0.05
 
 
 class ServerTask:
-    """Numbers and facts of one server, as they matter to these statements."""
+    """Numbers and facts of one server, as they matter to these statements.
+
+    Scripts that make up their statements while they run have them in the list only after the
+    load has begun: their tables and plans are among the facts that are taken after it.
+    """
 
     name = SERVER
 

@@ -1,16 +1,24 @@
 """Which statement of the scripts a session runs, told from the text that the server shows.
 
-The server shows what was sent: with placeholders or values where the script has variables.
-So a statement is known by its literal beginning, up to its first variable, with each run of
-blanks as one, and of that only the first part: servers cut the texts they show. Where two
-begin alike the text cannot tell, and says so by naming both.
+The server shows what was sent: with placeholders or values where the script has variables. So
+a statement is known by its form, in which a value may stand wherever the script has a variable,
+and of that only the first part is compared. Servers cut the texts they show: a text that has no
+statement's form is known by its literal beginning, up to the first variable. Where two begin
+alike the text cannot tell, and says so by naming both.
+
+Scripts that make up their statements while they run have them added as they come.
 """
 
 import re
 from collections.abc import Mapping
+from typing import NamedTuple
 
-_VARIABLE = re.compile(r"(?<![:\w]):\w|\$\d|\?|%s")
-_COMPARED_MAX = 80
+_VARIABLE = re.compile(r"(?<![:\w]):\w+|\$\d+|\?(?:, …)?|%s")
+_ROWS = "), …"
+_VALUE = r"(?:'(?:[^'\\]|\\.|'')*'|\?|\$\d+|:\w+|[-+]?[\w.]+)"
+_VALUES = rf"{_VALUE}(?:\s*,\s*{_VALUE})*"
+_COMPARED_MAX = 200
+_BEGINNING_MAX = 80
 _KNOWN_MAX = 10_000
 
 
@@ -18,31 +26,71 @@ class StatementTexts:
     """The statements of a run, by their numbers."""
 
     def __init__(self, statements: Mapping[int, str]) -> None:
-        self._beginnings = [(number, *_beginning(sql)) for number, sql in statements.items()]
+        self._forms: list[_Form] = []
         self._known: dict[str, frozenset[int]] = {}
+        for number, sql in statements.items():
+            self.add(number, sql)
+
+    def add(self, number: int, sql: str) -> None:
+        """One more; whoever asks meanwhile, in another thread, is told with or without it."""
+        self._forms.append(_form(number, sql))
+        self._known = {}
 
     def fitting(self, text: str) -> frozenset[int]:
         """The numbers of all statements that the text may be of."""
-        found = self._known.get(text)
+        known = self._known
+        found = known.get(text)
         if found is None:
-            if len(self._known) >= _KNOWN_MAX:  # values within texts: they hardly come again
-                self._known.clear()
-            found = self._known[text] = self._search(_plain(text))
+            if len(known) >= _KNOWN_MAX:  # values within texts: they hardly come again
+                known.clear()
+            found = known[text] = self._search(_plain(text))
         return found
 
     def _search(self, text: str) -> frozenset[int]:
+        whole = frozenset(form.number for form in self._forms if form.whole.match(text))
+        if whole:
+            return whole
         return frozenset(
-            number
-            for number, beginning, is_whole in self._beginnings
-            if (text == beginning if is_whole else text.startswith(beginning))
+            form.number for form in self._forms if form.beginning and form.beginning.match(text)
         )
 
 
-def _beginning(sql: str) -> tuple[str, bool]:
-    """The literal beginning of a statement, and whether that is all of it."""
-    variable = _VARIABLE.search(sql)
-    literal = _plain(sql if variable is None else sql[: variable.start()])
-    return literal[:_COMPARED_MAX], variable is None and len(literal) <= _COMPARED_MAX
+class _Form(NamedTuple):
+    """How the texts of a statement look, and how they begin where that is not all of them."""
+
+    number: int
+    whole: re.Pattern[str]
+    beginning: re.Pattern[str] | None
+
+
+def _form(number: int, sql: str) -> _Form:
+    text = _plain(sql)
+    variable = _VARIABLE.search(text)
+    literal = (text if variable is None else text[: variable.start()])[:_BEGINNING_MAX]
+    beginning = None if literal == text else re.compile(_literal(literal.rstrip()))
+    return _Form(number, _whole(text), beginning)
+
+
+def _whole(text: str) -> re.Pattern[str]:
+    """Of a long form only the first part; rows after the first are any number."""
+    first, rows, _ = text.partition(_ROWS)
+    compared = first[:_COMPARED_MAX]
+    is_all = not rows and compared == first
+    parts, end = [], 0
+    for variable in _VARIABLE.finditer(compared):
+        parts += [_literal(compared[end : variable.start()]), _values(variable[0])]
+        end = variable.end()
+    parts.append(_literal(compared[end:]))
+    return re.compile("".join(parts) + (r"\Z" if is_all else ""))
+
+
+def _values(variable: str) -> str:
+    return _VALUES if variable.endswith("…") else _VALUE
+
+
+def _literal(text: str) -> str:
+    """As it stands, but for digits at the end of a name."""
+    return re.escape(text).replace(r"\#", r"(?:\d+|\#)")
 
 
 def _plain(text: str) -> str:

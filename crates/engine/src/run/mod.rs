@@ -215,8 +215,12 @@ impl Conductor<'_> {
     fn tell_new_statements(&mut self, sink: &mut Sink<'_>) -> Result<(), EngineError> {
         for statement in self.engine.program.new_statements(self.statements_told) {
             let number = self.statements_told as u32;
-            let frame =
-                Statement { statement: number, script: statement.script, sql: statement.source };
+            let frame = Statement {
+                statement: number,
+                script: statement.script,
+                sql: statement.source,
+                example: statement.sql,
+            };
             tell(sink, &Frame::Statement(frame))?;
             self.statements_told += 1;
         }

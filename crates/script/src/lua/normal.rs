@@ -30,7 +30,8 @@ fn drop_cut_row(out: &mut String) {
     }
 }
 
-fn beginning(sql: &str) -> &str {
+/// What of a text is looked at.
+pub(super) fn beginning(sql: &str) -> &str {
     let mut end = sql.len().min(BYTES_MAX);
     while !sql.is_char_boundary(end) {
         end -= 1;

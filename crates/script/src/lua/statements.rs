@@ -3,7 +3,7 @@
 //! Statistics are kept in places that are there from the start, so their number is bounded;
 //! what comes up when all are taken is counted under the last one.
 
-use super::normal::normalise;
+use super::normal::{beginning, normalise};
 use dbdyno_model::{Statement, StatementId};
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -34,15 +34,15 @@ impl Statements {
         self.known().list.get(from..).unwrap_or_default().to_vec()
     }
 
-    fn place_of(&self, normal: &str) -> StatementId {
+    fn place_of(&self, normal: &str, sql: &str) -> StatementId {
         let mut known = self.known();
         if let Some(place) = known.places.get(normal) {
             return *place;
         }
         match known.list.len() {
             STATEMENTS_MAX => StatementId(STATEMENTS_MAX as u32 - 1),
-            LAST => known.add(OTHERS),
-            _ => known.add(normal),
+            LAST => known.add(OTHERS, ""),
+            _ => known.add(normal, beginning(sql)),
         }
     }
 
@@ -52,7 +52,9 @@ impl Statements {
 }
 
 impl Known {
-    fn add(&mut self, normal: &str) -> StatementId {
+    /// A further statement: its normal form is what it is called, and its text is the first that
+    /// came up.
+    fn add(&mut self, normal: &str, sql: &str) -> StatementId {
         let place = StatementId(self.list.len() as u32);
         self.places.insert(normal.to_owned(), place);
         self.list.push(Statement {
@@ -60,7 +62,7 @@ impl Known {
             index: place.0,
             line: 0,
             source: normal.to_owned(),
-            sql: normal.to_owned(),
+            sql: sql.to_owned(),
             parameters: 0,
         });
         place
@@ -81,7 +83,7 @@ impl Places {
         if let Some(place) = self.places.get(self.normal.as_str()) {
             return *place;
         }
-        let place = statements.place_of(&self.normal);
+        let place = statements.place_of(&self.normal, sql);
         if self.places.len() < STATEMENTS_MAX {
             self.places.insert(self.normal.clone(), place);
         }
@@ -104,6 +106,8 @@ mod tests {
         assert_eq!(second.of("select 2", &statements), StatementId(0));
         let texts: Vec<String> = statements.since(1).into_iter().map(|found| found.sql).collect();
         assert_eq!(texts, ["commit"]);
+        let all = statements.since(0);
+        assert_eq!([&*all[0].source, &*all[0].sql], ["select ?", "select 1"]);
     }
 
     #[test]
@@ -117,6 +121,6 @@ mod tests {
             assert_eq!(places.of(text, &statements), StatementId(STATEMENTS_MAX as u32 - 1));
         }
         let all = statements.since(0);
-        assert_eq!((all.len(), all[STATEMENTS_MAX - 1].sql.as_str()), (STATEMENTS_MAX, OTHERS));
+        assert_eq!((all.len(), all[STATEMENTS_MAX - 1].source.as_str()), (STATEMENTS_MAX, OTHERS));
     }
 }

@@ -58,16 +58,19 @@ def files(_connection: Connection, here: Here) -> Source[Connection]:
 
 
 def sizes(
-    connection: Connection, here: Here, statements: Sequence[ScriptStatement]
+    _connection: Connection, here: Here, statements: Sequence[ScriptStatement]
 ) -> Source[Connection]:
-    """Of the files of the tables that the statements name, each with its indexes."""
+    """Of the files of the tables that the statements name, each with its indexes.
+
+    The statements are looked at anew each time: some scripts make theirs up as they go.
+    """
     if not here.sees_all:
         raise NotHereError(here.hidden)
     tablespaces = "innodb_sys_tablespaces" if here.is_mariadb else "innodb_tablespaces"
     query = SIZES.format(size="file_size", tablespaces=tablespaces)
-    names = [f"{here.database}/{table}" for table in used_tables(connection, statements)]
 
     def read(connection: Connection) -> dict[str, Numbers]:
+        names = [f"{here.database}/{table}" for table in used_tables(connection, statements)]
         if not names:
             return {}
         found = connection.execute(query, [names]).fetchall()
