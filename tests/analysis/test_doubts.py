@@ -2,6 +2,7 @@ import msgspec
 import numpy as np
 import pytest
 
+from dbdyno.analysis.arrivals import Arrivals
 from dbdyno.analysis.checkpoint_cycle import MissingCycle
 from dbdyno.analysis.doubts import DOUBTS, Facts, find_doubts
 from dbdyno.model.record import Throughput, TransactionCounts
@@ -23,6 +24,7 @@ SOUND = Facts(
     tps=np.random.default_rng(5).normal(1000, 20, 60),
     throughput=THROUGHPUT,
     transactions=COUNTS,
+    arrivals=Arrivals(due=1_000_000, waiting=0, duration_s=60),
 )
 
 
@@ -68,6 +70,15 @@ def test_a_sound_run_has_no_doubts():
             changed(transactions=msgspec.structs.replace(COUNTS, skipped=10_000, unfinished=101)),
             "censored: 10000 skipped and 101 unfinished transactions (1.00%) "
             "stand outside the percentiles",
+        ),
+        (
+            changed(transactions=msgspec.structs.replace(COUNTS, ok=3_000_000, waiting=9)),
+            "censored: 9 waiting transactions (0.00%) stand outside the percentiles",
+        ),
+        (
+            changed(arrivals=Arrivals(due=120_000, waiting=60_000, duration_s=60)),
+            "overrun: 2000 transactions a second became due and 1000 were done; 60000 had not "
+            "begun when the run ended, and response times grow with its length",
         ),
     ],
 )

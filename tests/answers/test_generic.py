@@ -83,10 +83,10 @@ def test_what_cannot_be_told_says_how_many_more_repeats_would():
 def test_the_command_that_decides_names_the_file_of_a_study_of_ones_own():
     spec = made.spec(ORDER, repeats=3, contrasts=(made.contrast("order", "as-written", "other"),))
     trials = made.study(spec, lambda _levels: 1000.0, noise=0.1)
-    own = replace(trials.study, asked_as="/home/me/my studies/mine.toml")
+    own = replace(trials.study, asked_as="/srv/my studies/mine.toml")
     (found,) = comparisons(replace(trials, study=own))
     assert found.decide_with.startswith(
-        "dbdyno study run '/home/me/my studies/mine.toml' --size tiny --repeats "
+        "dbdyno study run '/srv/my studies/mine.toml' --size tiny --repeats "
     )
 
 

@@ -13,7 +13,7 @@ from tests.explain.make_golden import GOLDEN, WORDS, words_of
 from tests.store.hdr import HISTOGRAMS
 from tests.support.recordings import MadeRun
 
-ENGINE_ONLY = {"connection_churn", "deadlocks", "unsteady", "cpu_generator"}
+ENGINE_ONLY = {"schedule_lag", "connection_churn", "deadlocks", "unsteady", "cpu_generator"}
 """Rules that need only what the engine saw itself."""
 
 NEVER_FOUND = {

@@ -155,6 +155,12 @@ def _processing() -> list[Cause]:
             clients_max=200,
             expected=frozenset({"too_many_connections"}),
         ),
+        Cause(
+            name="overrun",
+            title="a rate that the clients cannot carry",
+            run=(script("nap"), "-c", "4", "-R", "1000"),
+            expected=frozenset({"schedule_lag"}),
+        ),
     ]
 
 

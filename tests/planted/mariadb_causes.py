@@ -128,6 +128,12 @@ def _processing() -> list[Cause]:
             clients_max=200,
             expected=frozenset({"too_many_connections"}),
         ),
+        _cause(
+            name="mariadb-overrun",
+            title="a rate that the clients cannot carry",
+            run=(script("nap"), "-c", "4", "-R", "1000"),
+            expected=frozenset({"schedule_lag"}),
+        ),
     ]
 
 

@@ -53,4 +53,4 @@ def test_the_servers_processor_time_of_a_run_too_short_for_a_cost():
         "processes", {"user_us": 20_000, "system_us": 11_000}, of="server", at_s=2.1
     )
     record = explained(judged(made, duration_s=2.0), HISTOGRAMS, pytest.fail)
-    assert record.server["cpu_us_per_transaction"] == pytest.approx(1.0)
+    assert record.server["cpu_us_per_transaction"] == pytest.approx(10.0)

@@ -1,6 +1,7 @@
 """What makes a run invalid, and what does not."""
 
 import pytest
+from msgspec import structs
 
 from dbdyno.model.plan import Stage
 from dbdyno.run.validity import invalid_reasons
@@ -50,6 +51,11 @@ def test_failures_up_to_the_bound():
         "2.00% of the transactions failed, more than the 1.00% allowed"
     ]
     assert reasons(done(counted=counters(98, 2)), failures_max=0.05) == []
+
+
+def test_nothing_but_what_was_due_before_was_done():
+    (said,) = reasons(done(counted=structs.replace(counters(0, 0), due=70, waiting=70)))
+    assert "all of them waited behind those of the warm-up, and 70 never began" in said
 
 
 def test_nothing_completed():

@@ -44,6 +44,8 @@ class MadeRun:
         failed: Values = 0,
         engine: Mapping[str, Values] | None = None,
         done: bool = True,
+        waiting: Values = 0,
+        is_open: bool = False,
     ) -> None:
         self._builders = {name: TableBuilder(schema) for name, schema in SCHEMAS.items()}
         self._scripts = dict(scripts or {"tpcb": "SELECT 1;"})
@@ -59,7 +61,8 @@ class MadeRun:
         self.ok = self._by_script.sum(axis=1)
         self.failed = self._over(failed)
         self._engine = {name: self._over(value) for name, value in (engine or {}).items()}
-        self._done = done
+        self._done, self._is_open = done, is_open
+        self._waiting = self._over(waiting)
         self._add_intervals()
 
     @property
@@ -73,11 +76,13 @@ class MadeRun:
     def _add_intervals(self) -> None:
         measured = self._is_measured
         ok, failed = np.cumsum(self.ok * measured), np.cumsum(self.failed * measured)
+        waiting = np.cumsum(self._waiting * measured)
         engine = {name: self._engine.get(name, self._over(0)) for name in ENGINE_COUNTS}
         for index, begin in enumerate(self.begin_s.tolist()):
             counted = _no_counts() | {
-                "due": ok[index] + failed[index],
+                "due": ok[index] + failed[index] + waiting[index],
                 "started": ok[index] + failed[index],
+                "waiting": waiting[index],
                 "ok": ok[index],
                 "failed": failed[index],
             }
@@ -247,8 +252,13 @@ class MadeRun:
             "clients": self.clients,
             "threads": 2,
             "seed": 42,
-            "arrivals": {"closed": {"think": {"law": "constant", "mean_ns": 0}}},
+            "arrivals": self._arrivals(),
         }
+
+    def _arrivals(self) -> dict[str, Any]:
+        if self._is_open:
+            return {"open": {"law": "poisson"}}
+        return {"closed": {"think": {"law": "constant", "mean_ns": 0}}}
 
     def _said(self) -> dict[str, Any]:
         said: dict[str, Any] = {"connected": {"clients": self.clients}}
@@ -257,7 +267,11 @@ class MadeRun:
                 "end": "complete",
                 "measured_ns": int(self.seconds * 1e9),
                 "counters": _no_counts()
-                | {"ok": self._measured(self.ok), "failed": self._measured(self.failed)},
+                | {
+                    "ok": self._measured(self.ok),
+                    "failed": self._measured(self.failed),
+                    "waiting": self._measured(self._waiting),
+                },
                 "failures": [],
                 "cpu_us": self._measured(self._engine.get("cpu_us", self._over(0))),
             }

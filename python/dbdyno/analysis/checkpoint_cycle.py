@@ -11,7 +11,7 @@ from msgspec import Struct
 from dbdyno.analysis.checkpoint_events import COUNTERS, UNFINISHED, checkpoints
 from dbdyno.analysis.readings import total, was_read
 from dbdyno.analysis.run_event import end_of_run_s
-from dbdyno.analysis.timeline import timeline
+from dbdyno.analysis.timeline import completed, timeline
 from dbdyno.model.recording import Recording
 
 # Of the transactions: fewer written rows are the server's own, such as statistics of tables.
@@ -47,9 +47,7 @@ def missing_cycle(recording: Recording) -> MissingCycle | None:
 
 def _wrote(recording: Recording) -> bool:
     rows = sum(total(recording, "pg_stat_database", name, "") or 0.0 for name in _ROWS)
-    intervals = recording.tables["intervals"]
-    committed = int(intervals["completed_ok"][intervals["phase"] == "measure"].sum())
-    return rows > _WRITES_MIN * committed
+    return rows > _WRITES_MIN * completed(recording)
 
 
 def _expected(recording: Recording, duration_s: float) -> MissingCycle:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 from msgspec import Struct
 
+from dbdyno.analysis.arrivals import Arrivals
 from dbdyno.analysis.checkpoint_cycle import MissingCycle
 from dbdyno.analysis.estimate import Series
 from dbdyno.analysis.steadiness import find_shift
@@ -29,6 +30,7 @@ class Facts(Struct, frozen=True, kw_only=True):
     """Of the measured intervals."""
     throughput: Throughput
     transactions: TransactionCounts
+    arrivals: Arrivals
     missing_cycle: MissingCycle | None = None
 
 
@@ -111,21 +113,44 @@ def no_checkpoint_cycle(facts: Facts) -> str | None:
 def censored(facts: Facts) -> str | None:
     """Some transactions have no response time, and they are not the fast ones.
 
-    Those skipped (over the latency limit) and unfinished (still running at the end) waited
-    at least that long; percentiles of the others alone are too good by up to their share.
+    Those skipped (over the latency limit), unfinished (still running at the end) and waiting
+    (due, and not begun by then) waited at least that long; percentiles of the others alone are
+    too good by up to their share.
     """
     counts = facts.transactions
-    missing = counts.skipped + counts.unfinished
+    missing = {
+        name: number
+        for name in ("skipped", "unfinished", "waiting")
+        if (number := getattr(counts, name))
+    }
     if not missing:
         return None
-    share = missing / (counts.ok + missing)
+    total = sum(missing.values())
+    each = " and ".join(f"{number} {name}" for name, number in missing.items())
     return (
-        f"censored: {counts.skipped} skipped and {counts.unfinished} unfinished transactions "
-        f"({share:.2%}) stand outside the percentiles"
+        f"censored: {each} transactions ({total / (counts.ok + total):.2%}) stand outside the "
+        "percentiles"
+    )
+
+
+def overrun(facts: Facts) -> str | None:
+    """Transactions became due faster than they were done, and the queue grew to the end.
+
+    Then no response time means anything but how long the run was
+    (:attr:`~dbdyno.analysis.arrivals.Arrivals.overran`).
+    """
+    came = facts.arrivals
+    if not came.overran:
+        return None
+    return (
+        f"overrun: {came.due_per_s:.0f} transactions a second became due and "
+        f"{facts.throughput.value:.0f} were done; {came.waiting} had not begun when the run ended, "
+        "and response times grow with its length"
     )
 
 
 DOUBTS: tuple[Callable[[Facts], str | None], ...] = (
+    overrun,
     too_short,
     not_steady,
     coarse,

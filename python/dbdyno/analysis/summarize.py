@@ -9,11 +9,12 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from dbdyno.analysis.arrivals import arrivals
 from dbdyno.analysis.checkpoint_cycle import missing_cycle
 from dbdyno.analysis.distributions import latency, sample_count, total_histogram
 from dbdyno.analysis.doubts import Facts, find_doubts
 from dbdyno.analysis.estimate import Series, estimate_mean
-from dbdyno.analysis.timeline import Timeline, timeline
+from dbdyno.analysis.timeline import Timeline, completed, timeline
 from dbdyno.model.record import (
     ClientCost,
     FailureRecord,
@@ -31,7 +32,7 @@ def summarize(recording: Recording, histograms: Histograms) -> RunRecord:
     over_time = timeline(recording)
     duration_s = _duration_s(recording, over_time)
     counts = _transactions(recording)
-    throughput = _throughput(over_time.measured_tps, counts.ok, duration_s)
+    throughput = _throughput(over_time.measured_tps, completed(recording), duration_s)
     response = total_histogram(recording, histograms, "script_response")
     service = total_histogram(recording, histograms, "script_service") or response
     response_ms = latency(response, histograms)
@@ -41,6 +42,7 @@ def summarize(recording: Recording, histograms: Histograms) -> RunRecord:
         tps=over_time.measured_tps,
         throughput=throughput,
         transactions=counts,
+        arrivals=arrivals(recording, duration_s),
         missing_cycle=missing_cycle(recording),
     )
     return msgspec.structs.replace(
@@ -53,7 +55,7 @@ def summarize(recording: Recording, histograms: Histograms) -> RunRecord:
         response_ms=response_ms,
         service_ms=latency(service, histograms),
         statements=_statements(recording, histograms),
-        client=ClientCost(cpu_us_per_transaction=_client_cpu_us(recording, counts)),
+        client=ClientCost(cpu_us_per_transaction=_client_cpu_us(recording)),
         doubts=find_doubts(facts),
     )
 
@@ -82,9 +84,9 @@ def _transactions(recording: Recording) -> TransactionCounts:
     return TransactionCounts(**{name: found[0] if found else 0 for name, found in last.items()})
 
 
-def _throughput(tps: Series, ok: int, duration_s: float) -> Throughput:
-    """The value is transactions by time, exactly; the interval comes from the samples."""
-    value = ok / duration_s if duration_s else 0.0
+def _throughput(tps: Series, done: int, duration_s: float) -> Throughput:
+    """The value is what was done by the time it took, exactly; the interval is the samples'."""
+    value = done / duration_s if duration_s else 0.0
     mean = estimate_mean(tps)
     return Throughput(
         value=value,
@@ -178,6 +180,6 @@ def _times(histogram: bytes | None, histograms: Histograms) -> dict[str, Any]:
     }
 
 
-def _client_cpu_us(recording: Recording, counts: TransactionCounts) -> float | None:
-    done = recording.engine.get("done")
-    return done["cpu_us"] / counts.ok if done and counts.ok else None
+def _client_cpu_us(recording: Recording) -> float | None:
+    done, transactions = recording.engine.get("done"), completed(recording)
+    return done["cpu_us"] / transactions if done and transactions else None

@@ -60,6 +60,12 @@ def timeline(recording: Recording) -> Timeline:
     )
 
 
+def completed(recording: Recording) -> int:
+    """Transactions that succeeded within the measured intervals, whenever they were due."""
+    intervals = recording.tables["intervals"]
+    return int(intervals["completed_ok"][intervals["phase"] == "measure"].sum())
+
+
 def _latencies_ms(recording: Recording) -> dict[str, Series]:
     """Percentiles as the engine gave them for one script; for several, from their buckets."""
     scripts = recording.tables["scripts"]

@@ -15,7 +15,11 @@ _TOP = 3
 _NOTHING = "nothing found above a note"
 _NO_REMAINDER = 0.005
 _ALL_EXPLAINED = "Unexplained: nothing; the findings' shares of the clients' time may overlap."
-_WHOLES = {"client time": "the clients' time", "lost throughput": "the lost throughput"}
+_WHOLES = {
+    "client time": "the clients' time",
+    "lost throughput": "the lost throughput",
+    "response time": "the response time",
+}
 
 
 def told(record: RunRecord) -> list[str]:

@@ -23,6 +23,7 @@ class TransactionCounts(Struct, frozen=True, kw_only=True):
     failed: int
     skipped: int
     unfinished: int
+    waiting: int = 0
     retried: int
 
 
@@ -133,7 +134,7 @@ class Finding(Struct, frozen=True, kw_only=True):
     why: str = ""
     """Why it matters."""
     share: float | None = None
-    share_of: Literal["client time", "lost throughput", ""] = ""
+    share_of: Literal["client time", "lost throughput", "response time", ""] = ""
     certainty: Certainty = "hint"
     advice: list[str] = []
     """What to try, each a sentence."""

@@ -71,6 +71,6 @@ def transaction_words(record: RunRecord) -> str:
     counts = record.transactions
     if counts is None:
         return ""
-    rest = ("failed", "skipped", "unfinished", "retried")
+    rest = ("failed", "skipped", "unfinished", "waiting", "retried")
     others = [f"{count(getattr(counts, name))} {name}" for name in rest if getattr(counts, name)]
     return ", ".join([f"{count(counts.ok)} ok", *others])

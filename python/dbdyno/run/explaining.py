@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from dbdyno.analysis.costs import cost, costs
 from dbdyno.analysis.readings import Span, total
+from dbdyno.analysis.timeline import completed
 from dbdyno.explain.explain import explain
 from dbdyno.model.record import RunRecord
 from dbdyno.model.recording import Histograms, Recording, rows
@@ -42,12 +43,11 @@ def explained(
 
 def _cpu_us_over_all(recording: Recording) -> float | None:
     """The server's processor time by transaction, where no interval was covered by readings."""
-    counts, duration_s = recording.record.transactions, recording.record.duration_s
-    span = Span(0.0, duration_s)
+    transactions, span = completed(recording), Span(0.0, recording.record.duration_s)
     spent = [total(recording, "processes", name, "server", span) for name in CPU_TIMES]
-    if counts is None or not counts.ok or None in spent:
+    if not transactions or None in spent:
         return None
-    return sum(filter(None, spent)) / counts.ok
+    return sum(filter(None, spent)) / transactions
 
 
 def telemetry_told(recording: Recording) -> dict[str, Any]:

@@ -39,8 +39,20 @@ def _ended_early(plan: Plan, done: Done) -> list[str]:
 def _failed_too_often(done: Done, failures_max: float) -> list[str]:
     ended = done.counters.ok + done.counters.failed
     if not done.counters.ok:
-        return ["not one transaction was completed"]
+        return [_nothing_done(done)]
     share = done.counters.failed / ended
     if share <= failures_max:
         return []
     return [f"{share:.2%} of the transactions failed, more than the {failures_max:.2%} allowed"]
+
+
+def _nothing_done(done: Done) -> str:
+    """A queue left by the warm-up may take all of the run: then others were done, not these."""
+    waiting = done.counters.waiting
+    if not waiting:
+        return "not one transaction was completed"
+    return (
+        "not one transaction that became due while measuring was completed: all of them waited "
+        f"behind those of the warm-up, and {waiting} never began; the rate is beyond what the "
+        "server does"
+    )

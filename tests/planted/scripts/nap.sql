@@ -1,0 +1,2 @@
+\sleep 10 ms
+select 1;
