@@ -5,6 +5,9 @@ use dbdyno_model::Nanos;
 
 /// A generator whose threads were busy for this share of the time was the bottleneck.
 const BUSY_SHARE_MAX: f64 = 0.9;
+/// A shorter time does not tell how busy it was: the kernel credits processor time in ticks of up
+/// to 10 ms a thread, and what is made and read for the first time is most of the work.
+const BUSY_TIME_MIN: Nanos = Nanos::from_secs(1);
 /// Being late by less than this never makes a run invalid.
 const LATENESS_MIN: Nanos = Nanos::from_millis(1);
 /// Nor does being late by less than this share of the 99th percentile it would distort.
@@ -26,7 +29,7 @@ pub(crate) struct OwnWork<'a> {
 pub(crate) fn invalid_reasons(work: &OwnWork<'_>) -> Vec<String> {
     let mut reasons = Vec::new();
     let busy = work.cpu_us as f64 / 1e6 / (f64::from(work.threads) * work.measured.as_secs_f64());
-    if busy > BUSY_SHARE_MAX {
+    if work.measured >= BUSY_TIME_MIN && busy > BUSY_SHARE_MAX {
         reasons.push(format!(
             "the generator was the bottleneck: its {} threads were busy {:.0} % of the time",
             work.threads,
@@ -51,10 +54,11 @@ mod tests {
     use dbdyno_hist::Latencies;
     use dbdyno_model::Nanos;
 
-    fn reasons(open_loop: bool, cpu_us: u64, late: Nanos) -> Vec<String> {
+    const TEN_SECONDS: Nanos = Nanos::from_secs(10);
+
+    fn reasons(open_loop: bool, measured: Nanos, cpu_us: u64, late: Nanos) -> Vec<String> {
         let mut lateness = Latencies::default();
         lateness.record(late);
-        let measured = Nanos::from_secs(10);
         let response_p99 = Nanos::from_millis(20);
         invalid_reasons(&OwnWork {
             open_loop,
@@ -68,9 +72,17 @@ mod tests {
 
     #[test]
     fn each_bound_is_judged_where_it_applies() {
-        assert!(reasons(true, 17_000_000, Nanos::from_micros(1900)).is_empty());
-        assert!(reasons(false, 19_000_000, Nanos::ZERO)[0].contains("busy 95 %"));
-        assert!(reasons(true, 0, Nanos::from_micros(2100))[0].contains("2.1 ms"));
-        assert!(reasons(false, 0, Nanos::from_secs(1)).is_empty());
+        let (open, closed) = (true, false);
+        assert!(reasons(open, TEN_SECONDS, 17_000_000, Nanos::from_micros(1900)).is_empty());
+        assert!(reasons(closed, TEN_SECONDS, 19_000_000, Nanos::ZERO)[0].contains("busy 95 %"));
+        assert!(reasons(open, TEN_SECONDS, 0, Nanos::from_micros(2100))[0].contains("2.1 ms"));
+        assert!(reasons(closed, TEN_SECONDS, 0, Nanos::from_secs(1)).is_empty());
+    }
+
+    #[test]
+    fn a_moment_does_not_tell_how_busy_it_was() {
+        let moment = Nanos::from_millis(10);
+        assert!(reasons(false, moment, 20_600, Nanos::ZERO).is_empty());
+        assert!(reasons(true, moment, 0, Nanos::from_micros(2100))[0].contains("late"));
     }
 }

@@ -149,6 +149,29 @@ fn without_tries_left_it_has_failed_with_the_servers_error() {
 }
 
 #[test]
+fn the_end_of_the_run_leaves_time_for_another_try() {
+    // Requests end at 0.7, 1.4 and 2.1 s; the third fails, and the run was over at 2 s.
+    let server = Server { service: ms(700), error: Some((3, deadlock())), ..Server::default() };
+    let session = Governed { transaction: vec![Ask], ..Governed::default() };
+    let mut plan = short();
+    plan.retry.tries_max = 2;
+    let outcome = session.run(&plan, &server);
+    let counters = outcome.counters;
+    assert_eq!((counters.ok, counters.failed, counters.retried), (1, 0, 1), "{counters:?}");
+}
+
+#[test]
+fn tries_without_end_are_cut_off_with_the_grace() {
+    let server = Server { service: ms(10), error: Some((1, deadlock())), ..Server::default() };
+    let session = Governed { transaction: vec![Ask], ..Governed::default() };
+    let mut plan = short();
+    (plan.warmup_ns, plan.retry.tries_max) = (ms(0), 0);
+    let outcome = session.run(&plan, &server);
+    assert_eq!((outcome.counters.unfinished, outcome.counters.failed), (1, 0));
+    assert_eq!(outcome.unfinished_ages, [ms(2000)]);
+}
+
+#[test]
 fn a_new_connection_is_a_part_of_its_transaction() {
     let server = Server { service: ms(10), connect: ms(15), ..Server::default() };
     let session = Governed { transaction: vec![Ask, Reconnect], ..Governed::default() };

@@ -60,6 +60,11 @@ impl Gather {
         }
     }
 
+    /// What the process has used for connecting is no part of the load.
+    pub(super) fn load_begins(&mut self) {
+        self.last_use = usage::so_far();
+    }
+
     pub(super) fn closed(&mut self, thread: u32, closed: ClosedInterval) {
         self.lanes[thread as usize].counters = closed.tally.counters;
         let key = (closed.begin, closed.phase as u8);

@@ -275,13 +275,13 @@ impl Worker {
             && self.has_tries_left(now, client)
     }
 
-    /// Whether there is room for another try of the client's transaction.
+    /// Whether there is room for another try of the client's transaction. The run's end is no
+    /// bound: what is under way then has a grace, and a try is a part of it.
     pub(super) fn has_tries_left(&self, now: Nanos, client: usize) -> bool {
         let Some(transaction) = self.clients[client].transaction else { return false };
         let retry = self.plan.retry;
         let age = now - transaction.due;
-        self.ending.is_none()
-            && (retry.tries_max == 0 || transaction.tries < retry.tries_max)
+        (retry.tries_max == 0 || transaction.tries < retry.tries_max)
             && retry.time_max_ns.is_none_or(|longest| age < longest)
             && self.plan.latency_limit_ns.is_none_or(|limit| age < limit)
     }
