@@ -289,6 +289,7 @@ impl Conductor<'_> {
         let start = clock::now() + NOTICE;
         let timeline = Timeline::new(&self.engine.plan, start);
         self.tell_lanes(|| Message::Start(timeline.clone()));
+        self.gather.load_begins();
         let end = timeline.measure_end();
         let started = Started {
             monotonic_ns: start.0,
