@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from dbdyno.explain.case import Case
+from dbdyno.explain.explain import explain
 from dbdyno.explain.statements import plans_of, statements_of, table_of
 from dbdyno.model.recording import rows
 from dbdyno.run.options import SECOND_NS
@@ -33,6 +34,15 @@ function thread_init() con = sysbench.sql.driver():connect() end
 function event()
   con:query("select n from counter where id = " .. sysbench.rand.uniform(1, 1))
   con:query("update counter set n = n + 1 where id = 1")
+end
+"""
+CONVOY = """
+function thread_init() con = sysbench.sql.driver():connect() end
+function event()
+  con:query("begin")
+  con:query("update counter set n = n + 1 where id = 1")
+  for _ = 1, 5 do con:query("select n from counter where id = 1") end
+  con:query("commit")
 end
 """
 LOOK, COUNT = "select n from counter where id = ?", "update counter set n = n + ? where id = ?"
@@ -95,3 +105,12 @@ def test_tables_and_plans_of_such_statements_are_among_the_facts(
     for statement in statements_of(case):
         plans = plans_of(case.after, statement.number)
         assert {node[1] for plan in plans.values() for node in plan.nodes} == {"counter"}
+
+
+def test_the_explanation_of_a_convoy_names_the_statement(counting: Server, tmp_path: Path):
+    path = tmp_path / "convoy.lua"
+    path.write_text(CONVOY, encoding="utf-8")
+    recording = measure(counting, str(path), clients=16, telemetry="full")
+    findings = explain(recording, HISTOGRAMS).findings
+    (convoy,) = (finding for finding in findings if finding.id == "row_lock_convoy")
+    assert COUNT in f"{convoy.summary} {convoy.seen}"
