@@ -37,6 +37,12 @@ def judgements(share, loads=LOADS, **noise):
     return {name: found.count(name) for name in ("met", "missed", "open")}
 
 
+def test_of_a_load_of_which_nothing_came_nothing_can_be_told():
+    none = np.zeros(WINDOWS)
+    assert judge_share(none, none, ALLOWED).judgement == "open"
+    assert judge_mean(none, none, 10.0).judgement == "open"
+
+
 @pytest.mark.parametrize(
     "noise",
     [

@@ -48,7 +48,7 @@ class Judged(Struct, frozen=True):
 def judge_share(bad: Series, total: Series, allowed: float, error: float = ERROR) -> Judged:
     """Whether no larger share than allowed is bad, from the counts of each window."""
     # Of independent transactions, were the share that which is allowed.
-    least = math.sqrt((1 - allowed) / (allowed * float(total.sum())))
+    least = math.sqrt((1 - allowed) / (allowed * max(float(total.sum()), 1.0)))
     return _judged(bad, total, allowed, least, error)
 
 
@@ -59,8 +59,9 @@ def judge_mean(means: Series, counts: Series, limit: float, error: float = ERROR
 
 def _judged(amount: Series, count: Series, limit: float, least: float, error: float) -> Judged:
     """Of Σ amount / Σ count; ``least`` is the smallest relative error that it may have."""
-    level, windows = float(amount.sum() / count.sum()), len(amount)
-    if windows < WINDOWS_MIN:
+    seen, windows = float(count.sum()), len(amount)
+    level = float(amount.sum()) / seen if seen else 0.0
+    if windows < WINDOWS_MIN or not seen:
         return Judged("open", Ranged(level, None, None), windows, float(windows))
     rest = amount - level * count
     effective = windows / autocorrelation_time(rest)
@@ -68,7 +69,7 @@ def _judged(amount: Series, count: Series, limit: float, least: float, error: fl
     reach = student_upper(1 - error / LOOKS_MAX, effective - 1)
     return Judged(
         judgement=_judgement(_distance(level, limit, relative), reach, _skewness(rest), effective),
-        level=_ranged(level, relative, float(count.sum()), effective),
+        level=_ranged(level, relative, seen, effective),
         windows=windows,
         windows_effective=effective,
     )

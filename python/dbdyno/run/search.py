@@ -121,8 +121,8 @@ def search(  # noqa: PLR0913 - a run's five, and what is wanted of it
         while rate := next_rate(found):
             trial = _tried(load, server, found, rate, duration_ns)
             found = replaced(found, trials=[*found.trials, trial])
-            observer.say(f"{rate:g} a second: {trial.outcome}")
             known(found)
+            observer.say(f"{rate:g} a second: {trial.outcome}")
     return replaced(found, is_over=True)
 
 

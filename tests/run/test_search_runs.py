@@ -1,0 +1,78 @@
+"""A search as people start it, on a real server whose capacity is known in advance.
+
+A transaction sleeps for a known time, so so many clients cannot do more than their number over
+that time, however fast the machine is; and no rate makes it faster than its sleep.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.run.test_interrupts import ROOT, servers_left, wait_for
+
+CLIENTS = 6
+SLEEP_S = 0.005
+CAPACITY_TPS = CLIENTS / SLEEP_S
+LOAD = ("-c", str(CLIENTS), "-T", "1500ms", "--warmup", "0", "--telemetry", "off", "--json")
+
+
+@pytest.fixture
+def script(tmp_path: Path) -> Path:
+    path = tmp_path / "sleeps.sql"
+    path.write_text(f"select pg_sleep({SLEEP_S});")
+    return path
+
+
+def begin(script: Path, home: Path, *more: str) -> subprocess.Popen[str]:
+    """In a session of its own, as from a terminal: Ctrl-C there is for all of its processes."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "dbdyno", "search", str(script), *LOAD, *more],
+        cwd=ROOT,
+        env={**os.environ, "DBDYNO_HOME": str(home)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def test_no_rate_above_what_sleeping_clients_can_do_is_called_met(script, home, database):
+    more = ("--target", database.url, "--slo", "p50<10s", "--report", str(home / "found.html"))
+    with begin(script, home, *more) as process:
+        out, err = process.communicate(timeout=900)
+    assert process.returncode == 0, err
+    found = json.loads(out)
+    assert 0 < found["capacity_tps"] <= CAPACITY_TPS
+    assert 0 < found["highest_rate_tps"]["value"] <= CAPACITY_TPS
+    assert found["is_over"]
+    assert "sleeps" in (home / "found.html").read_text()
+
+
+def test_an_objective_below_the_sleep_is_met_at_no_rate(script, home, database):
+    with begin(script, home, "--target", database.url, "--slo", "p50<2ms") as process:
+        out, err = process.communicate(timeout=900)
+    assert process.returncode == 4, err
+    found = json.loads(out)
+    assert found["highest_rate_tps"]["value"] is None
+    assert {trial["outcome"] for trial in found["trials"]} == {"missed"}
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_in_the_middle_keeps_what_is_known(script, home, number):
+    server = ("--server", "postgres,shared_buffers=64MB")
+    with begin(script, home, *server, "--slo", "p50<10s") as process:
+        wait_for("a second: met", process)
+        os.killpg(process.pid, number)
+        out, err = process.communicate(timeout=300)
+    assert process.returncode == 130, err
+    found = json.loads(out)
+    assert found["verdict"].startswith("Interrupted; so far: ")
+    assert found["trials"][0]["outcome"] == "met"
+    assert not found["is_over"]
+    assert "Traceback" not in err
+    assert servers_left(home) == []
