@@ -19,7 +19,8 @@ from dbdyno.store.files import is_locked, read_json
 from dbdyno.store.frames_file import FRAMES, read_frames
 from dbdyno.store.listing import find_run
 from dbdyno.store.parquet import read_table, table_path
-from dbdyno.store.tables import SCHEMAS, Tabulator, no_rows
+from dbdyno.store.tables import SCHEMAS, no_rows
+from dbdyno.store.tabulator import Tabulator
 from dbdyno.store.writer import ENGINE, FACTS, HOST, LOG, PLAN, RECORD, SERVER
 
 

@@ -25,7 +25,7 @@ from dbdyno.store.frames_file import FRAMES, FrameAppender, read_frames
 from dbdyno.store.parquet import write_tables
 from dbdyno.store.places import runs_folder
 from dbdyno.store.secrets import Masker, plan_to_keep, without_password
-from dbdyno.store.tables import Tabulator
+from dbdyno.store.tabulator import Tabulator
 
 RECORD = "run.json"
 PLAN = "plan.json"
