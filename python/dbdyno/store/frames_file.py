@@ -24,7 +24,8 @@ from dbdyno.store.errors import StoreError
 FRAMES = "frames.bin"
 _LENGTH = struct.Struct("<I")
 _READ_BYTES = 1 << 16
-_LEVEL = 6
+# With level 6 an eight-hour run is a hundredth larger and comes within that of its 150 MiB.
+_LEVEL = 7
 _DECODER = msgspec.msgpack.Decoder(Frame | TelemetryFrame)
 
 
