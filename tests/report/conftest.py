@@ -133,13 +133,13 @@ def axe():
 
 
 @pytest.fixture
-def open_page(browser, tmp_path):
-    """Opens a report from a file, with the network cut, and keeps what the page complained of."""
+def open_html(browser, tmp_path):
+    """Opens a page from a file, with the network cut, and keeps what the page complained of."""
     contexts = []
 
-    def open_it(recording, width=1280, scheme="light"):
+    def open_it(html, width=1280, scheme="light"):
         path = tmp_path / "report.html"
-        path.write_text(render_html(recording, hdr.HISTOGRAMS), encoding="utf-8")
+        path.write_text(html, encoding="utf-8")
         context = browser.new_context(
             viewport={"width": width, "height": 900}, color_scheme=scheme, offline=True
         )
@@ -157,9 +157,20 @@ def open_page(browser, tmp_path):
             ),
         )
         page.goto(path.as_uri())
-        page.wait_for_selector(".chart-canvas canvas")
         return page
 
     yield open_it
     for context in contexts:
         context.close()
+
+
+@pytest.fixture
+def open_page(open_html):
+    """Opens a run's report, and waits for its charts."""
+
+    def open_it(recording, width=1280, scheme="light"):
+        page = open_html(render_html(recording, hdr.HISTOGRAMS), width, scheme)
+        page.wait_for_selector(".chart-canvas canvas")
+        return page
+
+    return open_it

@@ -5,7 +5,6 @@ import re
 from html import unescape
 
 import msgspec
-import pytest
 
 from dbdyno.answers.answering import answered
 from dbdyno.model.study import Published, Question, Turn, TurnResult
@@ -189,25 +188,6 @@ def test_nothing_that_came_from_outside_is_markup():
     page = render_study_html(trials, answered(trials))
     assert "<img" not in page
     assert "<script" not in page
-
-
-@pytest.mark.parametrize("width", [1280, 400])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_page_in_a_browser(browser, axe, tmp_path, width, scheme):
-    path = tmp_path / "study.html"
-    trials = with_failed_turn(study())
-    path.write_text(render_study_html(trials, answered(trials)), encoding="utf-8")
-    context = browser.new_context(
-        viewport={"width": width, "height": 900}, color_scheme=scheme, offline=True, bypass_csp=True
-    )
-    page = context.new_page()
-    page.goto(path.as_uri())
-    page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")
-    assert page.evaluate("document.documentElement.scrollWidth") == width
-    page.evaluate(axe)
-    violations = page.evaluate("axe.run().then((found) => found.violations)")
-    context.close()
-    assert [(one["id"], one["nodes"][0]["html"]) for one in violations] == []
 
 
 def test_what_the_servers_promised_of_a_crash_is_told():

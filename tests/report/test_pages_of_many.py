@@ -1,0 +1,68 @@
+"""Pages about many runs, of a study, a search and a history, in a real browser."""
+
+import numpy as np
+import pytest
+
+from dbdyno.analysis.run_series import series_of
+from dbdyno.answers.answering import answered
+from dbdyno.report.history_page import render_history_html
+from dbdyno.report.search_page import render_search_html
+from dbdyno.report.study import render_study_html
+from dbdyno.store import Run, find_run
+from tests.cli import made_up_runs
+from tests.report import made_up_search
+from tests.report.test_study import study, with_failed_turn
+
+WIDTHS = (1280, 400)
+SCHEMES = ("light", "dark")
+
+
+def study_page():
+    trials = with_failed_turn(study())
+    return render_study_html(trials, answered(trials))
+
+
+def search_page():
+    return render_search_html(made_up_search.search())
+
+
+def history_page():
+    """Twelve runs at one level, then twelve at another."""
+    luck = np.exp(np.random.default_rng(3).normal(0, 0.02, 24)).tolist()
+    levels = [(1000.0, 2000.0)] * 12 + [(800.0, 2600.0)] * 12
+    runs = [
+        made_up_runs.run(tps=tps * one, wal_bytes=wal)
+        for (tps, wal), one in zip(levels, luck, strict=True)
+    ]
+    return render_history_html(series_of([Run(find_run(run_id)) for run_id in runs]))
+
+
+PAGES = {"study": study_page, "search": search_page, "history": history_page}
+
+pytestmark = pytest.mark.usefixtures("home")
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("made", PAGES.values(), ids=PAGES)
+def test_everybody_can_read_them_and_nothing_sticks_out(open_html, axe, made, width, scheme):
+    page = open_html(made(), width, scheme)
+    page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    page.evaluate(axe)
+    violations = page.evaluate("axe.run().then((found) => found.violations)")
+    assert [(one["id"], one["nodes"][0]["html"]) for one in violations] == []
+    assert page.complaints == []
+
+
+@pytest.mark.parametrize("made", PAGES.values(), ids=PAGES)
+def test_curves_are_drawn(open_html, made):
+    page = open_html(made())
+    heights = page.evaluate(
+        """[...document.querySelectorAll("figure")].map((figure) => {
+            const pictures = [...figure.querySelectorAll("svg")];
+            return Math.max(...pictures.map((svg) => svg.getBBox().height));
+        })"""
+    )
+    assert heights
+    assert all(height > 50 for height in heights)
