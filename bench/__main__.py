@@ -45,11 +45,14 @@ def main() -> int:
 
 
 def _parts(kind: Kind, tally: Tally, options: argparse.Namespace) -> Mapping[str, Part]:
-    """What is measured on PostgreSQL alone, beside the loads of two tools."""
-    if kind != "postgres":
-        return {}
+    """What is measured beside the loads of two tools: most of it on PostgreSQL alone."""
     told, pairs = tally.told, options.pairs
-    return {
+    scripts: dict[str, Part] = {
+        "footprint of scripts": lambda at: footprint.measure_scripts(told, at.server, options.io),
+    }
+    if kind != "postgres":
+        return scripts
+    return scripts | {
         "loading": lambda at: loading.measure(told, at.server, at.socket, pairs),
         "footprint": lambda at: footprint.measure(told, at.server, options.io),
         "telemetry": lambda at: telemetry.measure(

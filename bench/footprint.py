@@ -1,19 +1,33 @@
-"""What the engine itself takes: memory for idle connections, time to its first transaction."""
+"""What the engine itself takes: memory for idle connections, time to its first transaction.
+
+And memory for many clients that run sysbench's own scripts, which is where sysbench has a thread
+and an interpreter for each.
+"""
 
 import subprocess
 import time
 from pathlib import Path
 
 from bench.ceiling import Told
+from bench.sysbench import SYSBENCH, TABLE_ROWS, TABLES
 from dbdyno.engine import EngineProcess
 from dbdyno.model.frame import Interval, Started
 from dbdyno.model.plan import Arrivals, ClosedArrivals, Io, OpenArrivals, Plan, Script, Stage
+from dbdyno.run.drafting import plan_of
+from dbdyno.run.grammar import WeightedName
+from dbdyno.run.lua.arguments import equip
+from dbdyno.run.options import SECOND_NS, RunOptions
+from dbdyno.run.work import find_work
 from dbdyno.servers.base import Server
 
 FEW, MANY = 50, 2000
 KIB_AT_MOST = 32
 START_CLIENTS = 100
 START_SECONDS_AT_MOST = 1.0
+SCRIPTS = ("oltp_point_select.lua", "oltp_read_write.lua")
+SCRIPT_CLIENTS = 900
+SCRIPT_SECONDS = 8
+MIB_AT_MOST = 150
 
 
 def measure(told: Told, server: Server, io: Io) -> None:
@@ -26,6 +40,46 @@ def measure(told: Told, server: Server, io: Io) -> None:
     told(name, f"{seconds:.2f} s to the first transaction", seconds < START_SECONDS_AT_MOST)
 
 
+def measure_scripts(told: Told, server: Server, io: Io) -> None:
+    """The most that the engine takes for many clients of each script."""
+    SYSBENCH.prepare(server.endpoint())
+    for script in SCRIPTS:
+        mib = _peak_kib(_script_plan(server, script, io)) / 1024
+        name = f"footprint: {SCRIPT_CLIENTS} clients of {script} on {server.endpoint().protocol}"
+        told(name, f"{mib:.0f} MiB", mib < MIB_AT_MOST)
+
+
+def _script_plan(server: Server, script: str, io: Io) -> Plan:
+    sizes = (f"--tables={TABLES}", f"--table-size={TABLE_ROWS}")
+    options = RunOptions(
+        clients=SCRIPT_CLIENTS,
+        threads=2,
+        io=io,
+        warmup_ns=0,
+        duration_ns=SCRIPT_SECONDS * SECOND_NS,
+        script_options=sizes,
+    )
+    work = find_work([WeightedName(script, 1)], (), options)
+    equipped, work = equip(options, work, print)
+    endpoint = server.endpoint()
+    return plan_of(equipped, work, {}, endpoint, words=endpoint.protocol, seed=1)
+
+
+def _peak_kib(plan: Plan) -> int:
+    """The most resident memory until the run's last interval."""
+    engine = EngineProcess(plan, subprocess.DEVNULL)
+    peak = 0
+    for _, frame in engine:
+        if isinstance(frame, Interval):
+            peak = max(peak, _status_kib(engine.pid, "VmHWM"))
+    return peak
+
+
+def _status_kib(process: int, name: str) -> int:
+    status = Path(f"/proc/{process}/status").read_text()
+    return int(status.split(f"{name}:")[1].split()[0])
+
+
 def _memory_kib(server: Server, clients: int, io: Io) -> int:
     """Resident memory of an engine whose clients have hardly anything to do."""
     arrivals = Arrivals(open=OpenArrivals())
@@ -33,8 +87,7 @@ def _memory_kib(server: Server, clients: int, io: Io) -> int:
     resident = 0
     for _, frame in engine:
         if isinstance(frame, Interval) and not resident:
-            status = Path(f"/proc/{engine.pid}/status").read_text()
-            resident = int(status.split("VmRSS:")[1].split()[0])
+            resident = _status_kib(engine.pid, "VmRSS")
             engine.stop()
     return resident
 
