@@ -212,7 +212,11 @@ class RunOptions(PlacementOptions, TargetOptions, DataOptions, ScriptOptions):
     threads: Annotated[
         int | None,
         _flag(
-            "-j", "--jobs", "--threads", group=_LOAD, show_default=lambda _: "min(cores, clients)"
+            "-j",
+            "--jobs",
+            "--threads",
+            group=_LOAD,
+            show_default=lambda _: "one for 8 clients, at most one a core",
         ),
     ] = None
     """Threads of the engine."""
