@@ -16,6 +16,8 @@ SCRIPTS = Path(__file__).parent / "scripts"
 THREADS = 2
 # So many that sysbench's thread for each is what is compared; sharing them is the same for Lua.
 MANY = 900
+# The peers watch nothing but themselves; what watching costs is measured on its own.
+UNWATCHED = ("--telemetry", "off")
 # The interpreter is paid for beside the load.
 LUA_CPU = 0.8
 
@@ -49,7 +51,7 @@ def _with_pgbench(seconds: int) -> Iterator[Case]:
     def case(name: str, way: Way, clients: int, tps: float | None, cpu: float) -> Case:
         ours, theirs = PGBENCH_LOADS[name]
         size = ("-s", str(SCALE))
-        load = Load((*ours, *size), theirs, clients, THREADS, seconds)
+        load = Load((*ours, *size, *UNWATCHED), theirs, clients, THREADS, seconds)
         return Case(name, PGBENCH, "postgres", way, load, tps, cpu)
 
     yield case("select-only", "socket", 8, 1.2, 0.60)
@@ -71,11 +73,11 @@ PGBENCH_LOADS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 
 
 def _with_sysbench(seconds: int) -> Iterator[Case]:
-    """Nothing watches the server, and failures are let pass: both as sysbench does.
+    """Each load as our own workload, and as sysbench's own script.
 
-    Each load as our own workload, and as sysbench's own script.
+    Failures are let pass, as sysbench does.
     """
-    alike = ("--telemetry", "off", "--max-failures", "100%")
+    alike = (*UNWATCHED, "--max-failures", "100%")
     size = ("-D", f"tables={TABLES}", "-D", f"table_size={TABLE_ROWS}")
     theirs = (f"--tables={TABLES}", f"--table-size={TABLE_ROWS}")
     script = (f"--script-option={option}" for option in (*theirs, "--rand-type=uniform"))

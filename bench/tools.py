@@ -24,6 +24,7 @@ class Load:
     theirs: tuple[str, ...]
     clients: int
     threads: int
+    """Of the peer; dbdyno has as many as it chooses itself."""
     seconds: int
 
 
@@ -97,7 +98,7 @@ def load_data(endpoint: Endpoint, *words: str) -> None:
 
 def run_dbdyno(load: Load, endpoint: Endpoint, io: str = "auto") -> Sample:
     """One run of dbdyno; all it does is counted, from its start to the finished record."""
-    numbers = ["-c", str(load.clients), "-j", str(load.threads), "-T", str(load.seconds)]
+    numbers = ["-c", str(load.clients), "-T", str(load.seconds)]
     common = [*numbers, "--target", url_of(endpoint), "--warmup", "0s", "--io", io, "--json"]
     out, cpu_s, _ = tree_cpu_s([dbdyno_path(), "run", *common, *load.ours])
     told = json.loads(out)
