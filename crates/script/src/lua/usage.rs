@@ -10,10 +10,21 @@ pub(super) fn values_are_dropped<'a>(name: &str, mut texts: impl Iterator<Item =
         let tokens = tokens(text);
         (0..tokens.len()).all(|place| match tokens[place] {
             Token::Name(found) if found == name => stands_alone(&tokens, place),
-            Token::Text(text) => !text.contains(name),
+            Token::Text(text) => !speaks_of(text, name),
             _ => true,
         })
     })
+}
+
+/// Whether a text may be a piece of program that uses `name`: it is the name itself, as of a
+/// field, or has it as a method or called. In an option's help the word is only a word.
+fn speaks_of(text: &str, name: &str) -> bool {
+    let quotes = |symbol| matches!(symbol, '\'' | '"');
+    text.trim_matches(quotes) == name
+        || text.match_indices(name).any(|(place, _)| {
+            text[..place].trim_end().ends_with(['.', ':'])
+                || text[place + name.len()..].trim_start().starts_with('(')
+        })
 }
 
 /// A word, a symbol or a text of the language; comments and blanks are none.
@@ -177,6 +188,7 @@ mod tests {
             "function event() stmt:execute() end",
             "-- rs = stmt:execute()\n--[[ return stmt:execute() ]] stmt:execute()",
             "os.execute(\"sleep 1\")",
+            "help = \"execute all queries in one transaction\" stmt:execute()",
         ] {
             assert!(values_are_dropped("execute", [text].into_iter()), "{text}");
         }
@@ -200,6 +212,7 @@ mod tests {
             "local run = stmt.execute",
             "stmt[\"execute\"](stmt)",
             "loadstring([[rs = stmt:execute()]])()",
+            "loadstring('f = stmt.execute')()",
             "stmt:execute(",
             "while stmt:execute() do end",
             "stmt:execute() .. ''",
