@@ -45,6 +45,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "store",
         "targets",
         "telemetry",
+        "words",
         "workloads",
     },
     "study": {
@@ -76,6 +77,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "store",
         "study",
         "targets",
+        "words",
         "workloads",
     },
     "__main__": {"cli"},

@@ -11,6 +11,11 @@ NOTHING = "–"
 PRODUCTS = {"postgres": "PostgreSQL", "mariadb": "MariaDB", "mysql": "MySQL"}
 
 
+def plain(text: str) -> str:
+    """As terminals and logs have it, where each character is as wide as any other."""
+    return text.replace(THIN_SPACE, " ")
+
+
 def milliseconds(value: float | None) -> str:
     """A time given in milliseconds, in the unit that suits it."""
     if value is None or math.isnan(value):

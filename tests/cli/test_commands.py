@@ -5,8 +5,8 @@ import json
 import pytest
 
 import dbdyno
-from dbdyno.cli import app as cli_app, main, run as cli_run
-from dbdyno.cli.app import COMMANDS
+from dbdyno.cli import app as cli_app, habits, main, run as cli_run
+from dbdyno.cli.app import COMMANDS, make_app
 from dbdyno.errors import DbdynoError
 from tests.support.engine import tools
 
@@ -34,7 +34,7 @@ def answer(capsys, *arguments: str) -> tuple[int, str, str]:
         ("run tpcb@x", "no weight after @"),
         ("run tpcb -D scal=3", "no parameter scal"),
         ("run tpcb -D fillfactor=5", "fillfactor"),
-        ("run tpcb -c 0", "-c 0: must be between 1 and"),
+        ("run tpcb -c 0", "-c 0: must be at least 1"),
         ("run tpcb -c many", "unable to convert"),
         ("run tpcb -c 4000000000", "need 4000000256 open files"),
         ("run tpcb --rate 0", "--rate 0: must be above 0"),
@@ -45,7 +45,9 @@ def answer(capsys, *arguments: str) -> tuple[int, str, str]:
         ("run tpcb --cleints 3", "Did you mean --clients?"),
         ("run tpcb --io iocp", "--io"),
         ("run tpcb --server mariadb:11", "mariadb"),
-        ("run tpcb --server nobody", "no server is named 'nobody'"),
+        ("run tpcb --server oracle", "asked for by its kind: for example postgres"),
+        ("run tpcb --target oracle://db", "no database is known by oracle://"),
+        ("run tpcb -c -5", "-c -5: must be at least 1\n"),
         ("load tpcb", "load needs a database that stays"),
         ("check tpcb", "check needs a database that stays"),
         ("report nosuchrun", "There are no runs"),
@@ -80,8 +82,48 @@ def test_a_usage_error_names_the_help_that_answers_it(capsys):
 def test_every_command_has_help_with_examples(capsys, command):
     code, out, _ = answer(capsys, *command, "--help")
     assert code == 0
+    assert out.startswith("Usage: dbdyno")
     assert "Examples:" in out
     assert f"  dbdyno {' '.join(command)}".rstrip() in out
+    examples = out[out.index("Examples:") :].splitlines()
+    assert all(line.startswith("  ") for line in examples[1:] if line), "one wraps at 80 columns"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "instead"),
+    [
+        ("run -S -c 2", "dbdyno run select-only"),
+        ("run -b select-only", "The workload is a word of its own"),
+        ("run -i -s 10", "dbdyno load tpcb"),
+        ("run tpcb -h db -p 5432", "--target postgresql://"),
+        ("run tpcb -p5432", "--target postgresql://"),
+        ("run tpcb --mysql-host=db", "--target mysql://"),
+        ("run tpcb --random-seed=3", "--seed"),
+        ("run oltp_read_write --table-size=10", "-D table_size"),
+    ],
+)
+def test_habits_of_pgbench_and_sysbench_are_told_what_to_write_here(capsys, arguments, instead):
+    code, out, err = answer(capsys, *arguments.split())
+    assert (code, out) == (1, "")
+    assert instead in err.partition("hint: ")[2]
+
+
+def test_help_that_stands_alone_is_help(capsys):
+    assert answer(capsys, "run", "tpcb", "-h")[0] == 0
+
+
+def test_every_habit_is_of_an_option_that_a_run_does_not_have():
+    """Else the word for it would never be said."""
+    shown = make_app()["run"].assemble_argument_collection(parse_docstring=False)
+    names = {name for argument in shown for name in argument.names}
+    assert not names & habits.OPTIONS
+
+
+def test_a_description_is_one_paragraph_whatever_its_source_looks_like(capsys):
+    out = answer(capsys, "run", "--help")[1]
+    about = " ".join(line.strip(" │") for line in out.splitlines())
+    assert "mysql://…, or odbc:Driver={…};Server=… for whatever has an ODBC driver." in about
+    assert "default: none" not in about
 
 
 def test_no_runs_yet(capsys):

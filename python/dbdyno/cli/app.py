@@ -14,8 +14,10 @@ from importlib import metadata
 from types import FrameType
 from typing import NoReturn
 
-from cyclopts import App, CycloptsError, Parameter
+from cyclopts import App, CycloptsError, Parameter, UnknownOptionError
 
+from dbdyno.cli.habits import habit_of, takes_host
+from dbdyno.cli.help_panel import FlowingHelp
 from dbdyno.cli.output import Exit, print_error
 from dbdyno.errors import DbdynoError
 
@@ -56,6 +58,7 @@ def command(name: str, *examples: str) -> App:
     return App(
         name=name,
         help_format="plaintext",
+        help_formatter=FlowingHelp(),
         help_epilogue="\n".join(["Examples:", "", *(f"  {example}" for example in examples), ""]),
         # What is off or empty by default needs no words; the others say so themselves.
         default_parameter=Parameter(negative=(), show_default=False),
@@ -87,6 +90,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command; its exit code."""
     tokens = _with_script_options(sys.argv[1:] if arguments is None else arguments)
     as_json = "--json" in tokens
+    if tokens and tokens[0] in COMMANDS and takes_host(tokens[1:]):
+        print_error("usage", "-h is for help here", habit_of("--host"), as_json=as_json)
+        return Exit.NOTHING_RUN
     _spare_processors()
     # A supervisor's request to end is honoured as a person's is: servers stopped, data kept.
     signal.signal(signal.SIGTERM, _interrupt)
@@ -95,8 +101,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             tokens, exit_on_error=False, print_error=False, result_action="return_value"
         )
     except CycloptsError as error:
-        command_line = " ".join(["dbdyno", *(error.command_chain or ()), "--help"])
-        print_error("usage", _one_line(error), f"See {command_line}.", as_json=as_json)
+        print_error("usage", _one_line(error), _hint(error), as_json=as_json)
         return Exit.NOTHING_RUN
     except DbdynoError as error:
         print_error(error.code, error.message, error.hint, as_json=as_json)
@@ -142,6 +147,15 @@ def _spare_processors() -> None:
     """
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     gc.set_threshold(GARBAGE_THRESHOLD)
+
+
+def _hint(error: CycloptsError) -> str:
+    """What takes the place of an option of pgbench or sysbench; else the help that answers it."""
+    if isinstance(error, UnknownOptionError):
+        instead = habit_of(error.token.keyword or error.token.value)
+        if instead:
+            return instead
+    return f"See {' '.join(['dbdyno', *(error.command_chain or ()), '--help'])}."
 
 
 def _one_line(error: CycloptsError) -> str:

@@ -42,7 +42,8 @@ def check(
     with open_server(target, clients=0) as server, closing(enter(server)) as scene:
         status = data_status(work.workload, scene.target, scene.control, work.given)
         if status.state != "compatible":
-            raise DbdynoError("no_data", f"no data of {workload} to check", status.why)
+            hint = status.why or f"It is loaded by: dbdyno load {workload}"
+            raise DbdynoError("no_data", f"no data of {workload} to check", hint)
         values = work.workload.complete({**work.given, work.workload.scale_name: status.scale or 1})
         with scene.target.understood("check the invariants"):
             violations = work.workload.check(scene.target, scene.control, values)

@@ -23,11 +23,13 @@ from dbdyno.run.options import each, parsed
 
 app = command(
     "compare",
-    "dbdyno compare last~1 last                        two runs: what each transaction costs",
-    "dbdyno compare tag:variant=old tag:variant=new    sets of runs, in pairs by the tag pair",
-    "dbdyno compare hot-rows:clients=20,order=as-written hot-rows:clients=20,order=branches-first",
+    "dbdyno compare last~1 last                      what each transaction costs",
+    "dbdyno compare tag:variant=old tag:variant=new  sets of runs",
+    "dbdyno compare hot-rows:clients=20,order=as-written \\\n"
+    "      hot-rows:clients=20,order=branches-first",
     "dbdyno compare A1,A2,A3 B1,B2,B3 --metric tps --metric wal_bytes --markdown",
-    "dbdyno compare tag:build=main tag:build=mine --fail-if worse:3% --fail-if p99:worse:10%",
+    "dbdyno compare tag:build=main tag:build=mine \\\n"
+    "      --fail-if worse:3% --fail-if p99:worse:10%",
 )
 
 

@@ -20,7 +20,7 @@ app = command(
     "explain",
     "dbdyno explain                    why the last run was not faster",
     "dbdyno explain 20261120-2142 --json",
-    "dbdyno explain last --verify      measure the advised order of statements against the old",
+    "dbdyno explain last --verify      measure the order of statements it advises",
 )
 
 TRIAL = Trial()

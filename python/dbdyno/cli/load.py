@@ -6,7 +6,7 @@ from secrets import randbits
 
 from dbdyno.cli.app import command
 from dbdyno.cli.output import Exit, Json, print_aside, print_json, print_result
-from dbdyno.cli.progress import ProgressLines
+from dbdyno.cli.progress import ProgressLines, wrapped
 from dbdyno.errors import DbdynoError
 from dbdyno.run.grammar import WeightedName
 from dbdyno.run.lua.asking import ask, check, do
@@ -23,12 +23,13 @@ from dbdyno.run.scene import enter, load_told, prepare
 from dbdyno.run.target import is_passing, open_server
 from dbdyno.run.tools import engine_tools
 from dbdyno.run.work import find_work
+from dbdyno.words import plain
 
 app = command(
     "load",
     "dbdyno load tpcb -s 100 --target postgresql://db/bench",
     "dbdyno load tpcb -s 200 --replace --server bench",
-    "dbdyno load oltp_read_write.lua --target mysql://u@db/bench -- --tables=4 --threads=4",
+    "dbdyno load my.lua --target mysql://u@db/bench -- --tables=4 --threads=4",
 )
 
 
@@ -67,7 +68,7 @@ def load(
     elif prepared.report is None:
         print_result(f"the data is there already, made by {prepared.made_by}")
     else:
-        print_result(load_told(prepared.report))
+        print_result(wrapped(plain(load_told(prepared.report))))
     return Exit.OK
 
 

@@ -8,13 +8,17 @@ that scripts and intervals can be put together; those of the result do not.
 
 import struct
 import sys
+import textwrap
 from collections import Counter
 from typing import IO
 
 from dbdyno.model.frame import Interval, Started
 from dbdyno.model.plan import Plan
 from dbdyno.run.plan import asked_ns
+from dbdyno.words import count, milliseconds, plain, tps
 from dbdyno.workloads.loading import LoadProgress
+
+WIDTH = 80
 
 _PACKED = struct.Struct("<HI")
 
@@ -32,12 +36,8 @@ class ProgressLines:
         self._begin()
 
     def say(self, text: str) -> None:
-        """Writes a line that stays."""
-        if self._is_renewing:
-            self._stream.write("\n")
-            self._is_renewing = False
-        self._stream.write(f"{text}\n")
-        self._stream.flush()
+        """Writes a remark that stays, in as many lines as it takes."""
+        self._stay("\n".join(map(wrapped, text.splitlines())))
 
     def loading(self, progress: LoadProgress) -> None:
         """Shows the phase, and of the rows how many, how fast, and the time left."""
@@ -46,8 +46,8 @@ class ProgressLines:
         line = f"loading: {progress.phase}"
         if progress.left_s is not None:
             line += (
-                f", {progress.rows:,} of {progress.rows_total:,} rows, "
-                f"{progress.rows_per_s:,.0f} rows/s, {clock(progress.left_s)} left"
+                f", {count(progress.rows)} of {count(progress.rows_total)} rows, "
+                f"{count(progress.rows_per_s)} rows/s, {clock(progress.left_s)} left"
             )
         self._renew(line)
 
@@ -74,24 +74,30 @@ class ProgressLines:
 
     def _show(self, interval: Interval) -> None:
         line = (
-            f"{interval.phase:7} {self._ok * 1e9 / self._ns:10,.0f} TPS   "
-            f"p50 {_milliseconds(self._buckets, 0.5)}   p99 {_milliseconds(self._buckets, 0.99)}   "
-            f"{self._failed} failed   {self._left(interval)}"
+            f"{interval.phase:7} {tps(self._ok * 1e9 / self._ns):>10} TPS   "
+            f"p50 {_time(self._buckets, 0.5)}   p99 {_time(self._buckets, 0.99)}   "
+            f"{count(self._failed)} failed   {self._left(interval)}"
         )
         if self._renews:
             self._renew(line)
         else:
-            self.say(line)
+            self._stay(line)
 
     def _left(self, interval: Interval) -> str:
         if interval.phase == "drain":
             return "waiting for the last"
         if self._ends_at_ns is not None:
             return f"{clock(max(self._ends_at_ns - interval.end_ns, 0) / 1e9)} left"
-        return f"{interval.counters.ok:,} of {self._total:,} done" if self._total else ""
+        done = count(interval.counters.ok)
+        return f"{done} of {count(self._total)} done" if self._total else ""
+
+    def _stay(self, text: str) -> None:
+        self.close()
+        self._stream.write(f"{plain(text)}\n")
+        self._stream.flush()
 
     def _renew(self, line: str) -> None:
-        self._stream.write(f"\r{line}\x1b[K")
+        self._stream.write(f"\r{plain(line)}\x1b[K")
         self._stream.flush()
         self._is_renewing = True
 
@@ -110,17 +116,25 @@ def bucket_low_ns(index: int) -> int:
 def quantile_ns(buckets: Counter[int], quantile: float) -> float | None:
     """A quantile of coarse buckets, straight between a bucket's ends; None of nothing."""
     wanted = quantile * buckets.total()
-    for index, count in sorted(buckets.items()):
-        if wanted <= count:
+    for index, number in sorted(buckets.items()):
+        if wanted <= number:
             low, high = bucket_low_ns(index), bucket_low_ns(index + 1)
-            return low + (high - low) * wanted / count
-        wanted -= count
+            return low + (high - low) * wanted / number
+        wanted -= number
     return None
 
 
-def _milliseconds(buckets: Counter[int], quantile: float) -> str:
+def _time(buckets: Counter[int], quantile: float) -> str:
+    """A response time, as wide as the widest is."""
     ns = quantile_ns(buckets, quantile)
-    return "     -   " if ns is None else f"{ns / 1e6:6.2f} ms"
+    return f"{milliseconds(None if ns is None else ns / 1e6):>7}"
+
+
+def wrapped(text: str) -> str:
+    """A remark in lines that fit into a terminal, the further ones set in."""
+    return textwrap.fill(
+        text, WIDTH, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False
+    )
 
 
 def clock(seconds: float) -> str:

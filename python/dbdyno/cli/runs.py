@@ -11,7 +11,7 @@ from dbdyno.cli.output import Exit, Json, print_aside, print_json, print_result,
 app = command(
     "runs",
     "dbdyno runs                       all runs, newest first",
-    "dbdyno runs rm 20261120-2142 last remove two; the unique beginning of a name is enough",
+    "dbdyno runs rm 20261120-2142 last remove two; a name's beginning is enough",
 )
 
 

@@ -15,7 +15,7 @@ from dbdyno.run.tools import engine_tools
 app = command(
     "script",
     "dbdyno script oltp_read_write.lua help",
-    "dbdyno script oltp_read_write.lua cleanup --target mysql://u@db/bench -- --tables=4",
+    "dbdyno script my.lua cleanup --target mysql://u@db/bench -- --tables=4",
     "dbdyno script tpcc.lua check --server bench -- --scale=10 --threads=8",
 )
 

@@ -23,8 +23,9 @@ from dbdyno.run.tools import engine_tools
 app = command(
     "search",
     'dbdyno search tpcb -s 50 -c 32 --slo "p99<10ms"',
-    'dbdyno search app.sql --target postgresql://db/app --slo "p95<5ms" --slo "failures<0.1%"',
-    'dbdyno search select-only -T 30s --slo "p99.9<20ms" --rate-max 20000 --report search.html',
+    "dbdyno search app.sql --target postgresql://db/app \\\n"
+    '      --slo "p95<5ms" --slo "failures<0.1%"',
+    'dbdyno search select-only -T 30s --slo "p99.9<20ms" --report search.html',
 )
 
 WANTED = Wanted(objectives=())

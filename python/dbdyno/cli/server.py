@@ -14,6 +14,7 @@ from dbdyno.cli.output import (
     print_result,
     print_table,
 )
+from dbdyno.cli.progress import wrapped
 from dbdyno.run.grammar import assignment
 from dbdyno.run.options import each
 from dbdyno.servers import kept
@@ -29,6 +30,7 @@ app = command(
     "dbdyno server start bench --server postgres:17,shared_buffers=2GB",
     "dbdyno server start other --server mariadb --durability relaxed",
     "dbdyno run tpcb --server bench -c 32",
+    "dbdyno server logs bench          what it has logged so far",
     "dbdyno server stop bench          with all its data",
 )
 app.help = "Private servers that keep running between commands."
@@ -128,4 +130,5 @@ def logs(name: Name = "default", /) -> int:
 
 def settings_told(server: Server) -> str:
     """The settings that were chosen for a server, for the person who waits."""
-    return "server settings: " + ", ".join(f"{s.name}={s.value}" for s in server.settings)
+    told = ", ".join(f"{setting.name}={setting.value}" for setting in server.settings)
+    return wrapped(f"server settings: {told}")

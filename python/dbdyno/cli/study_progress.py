@@ -10,7 +10,7 @@ from dbdyno.cli.progress import clock
 from dbdyno.model.frame import Interval, Started
 from dbdyno.model.plan import Plan
 from dbdyno.model.study import StudyRecord, Turn, TurnResult
-from dbdyno.words import counted
+from dbdyno.words import count, counted, plain, tps
 from dbdyno.workloads.loading import LoadProgress
 
 WIDTH = 78
@@ -56,8 +56,9 @@ class StudyLines:
 
     def loading(self, progress: LoadProgress) -> None:
         """Shows how far loading is."""
-        rows = f" {progress.rows:,} of {progress.rows_total:,} rows" if progress.rows_total else ""
-        self._renew(f"loading: {progress.phase}{rows}")
+        done, total = count(progress.rows), count(progress.rows_total)
+        rows = f" {done} of {total} rows" if progress.rows_total else ""
+        self._renew(plain(f"loading: {progress.phase}{rows}"))
 
     def started(self, _plan: Plan, _started: Started) -> None:
         """The load begins."""
@@ -68,7 +69,7 @@ class StudyLines:
         seconds = (interval.end_ns - interval.begin_ns) / 1e9
         self._left_s -= seconds
         if seconds:
-            self._renew(f"{interval.phase} {interval.completed_ok / seconds:,.0f} TPS")
+            self._renew(plain(f"{interval.phase} {tps(interval.completed_ok / seconds)} TPS"))
 
     def close(self) -> None:
         """Leaves the last line standing."""

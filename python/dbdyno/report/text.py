@@ -3,7 +3,8 @@
 No colours and no boxes: it is pasted into mails and issues.
 """
 
-from collections.abc import Iterator, Sequence
+import textwrap
+from collections.abc import Iterable, Iterator, Sequence
 
 from dbdyno.explain.told import told
 from dbdyno.model.record import FailureRecord, Latency, RunRecord, StatementRecord
@@ -115,11 +116,22 @@ def _failures(failures: Sequence[FailureRecord]) -> Iterator[str]:
 
 def _judgement(record: RunRecord) -> Iterator[str]:
     yield verdict(record)
-    yield from (f"  - {reason}" for reason in reasons(record))
+    yield from _items(reasons(record))
     found = doubts(record)
     if found:
         yield "Doubts:"
-        yield from (f"  - {doubt}" for doubt in found)
+        yield from _items(found)
+
+
+def _items(sentences: Iterable[str]) -> Iterator[str]:
+    for sentence in sentences:
+        yield from textwrap.wrap(
+            f"  - {sentence}",
+            _WIDTH,
+            subsequent_indent="    ",
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
 
 
 def _explanation(record: RunRecord) -> Iterator[str]:

@@ -46,14 +46,14 @@ def _flag(*names: str, group: Group, **more: Any) -> Parameter:
     return Parameter(name=names, group=group, negative=(), **{"show_default": False, **more})
 
 
-def _span(*names: str, group: Group, bare_unit: str = "s") -> Parameter:
+def _span(*names: str, group: Group, bare_unit: str = "s", **more: Any) -> Parameter:
     """An option that takes a span of time."""
     return _flag(
         *names,
         group=group,
         converter=parsed(lambda text: grammar.span_ns(text, bare_unit)),
         metavar="TIME",
-        show_default=lambda span: grammar.span_text(span) if span is not None else "none",
+        **more,
     )
 
 
@@ -290,7 +290,9 @@ class RunOptions(PlacementOptions, TargetOptions, DataOptions, ScriptOptions):
     ] = 0.01
     """More failed transactions than this make the run invalid."""
 
-    stall_limit_ns: Annotated[int, _span("--stall-limit", group=_LIMITS)] = 60 * SECOND_NS
+    stall_limit_ns: Annotated[
+        int, _span("--stall-limit", group=_LIMITS, show_default=grammar.span_text)
+    ] = 60 * SECOND_NS
     """Give up when the server sends nothing for so long."""
 
     io: Annotated[Io, _flag("--io", group=_LIMITS, show_default=True)] = "auto"
@@ -304,7 +306,9 @@ class RunOptions(PlacementOptions, TargetOptions, DataOptions, ScriptOptions):
     )
     """The log of a server that dbdyno did not start, when it does not tell where it is."""
 
-    interval_ns: Annotated[int, _span("--interval", group=_OUTPUT)] = SECOND_NS
+    interval_ns: Annotated[
+        int, _span("--interval", group=_OUTPUT, show_default=grammar.span_text)
+    ] = SECOND_NS
     """Record so often; from 100ms."""
 
     progress_ns: Annotated[int | None, _span("-P", "--progress", group=_OUTPUT)] = None

@@ -56,7 +56,7 @@ def _out_of_range(options: RunOptions) -> Iterator[str]:
     }
     for flag, (value, least) in counts.items():
         if value is not None and not least <= value <= COUNT_MAX:
-            yield f"{flag} {value}: must be between {least} and {COUNT_MAX}"
+            yield f"{flag} {value}: must be {_least_words(value, least)}"
     if options.seed is not None and not 0 <= options.seed < 2**63:
         yield f"--seed {options.seed}: must be between 0 and 2^63 - 1"
     if options.rate_tps is not None and not 0 < options.rate_tps <= 1e9:
@@ -70,6 +70,11 @@ def _out_of_range(options: RunOptions) -> Iterator[str]:
     }.items():
         if span == 0:
             yield f"{flag} 0: must be above 0"
+
+
+def _least_words(value: int, least: int) -> str:
+    """The bound that a number passes; nobody means the upper one."""
+    return f"at least {least}" if value < least else f"at most {COUNT_MAX}"
 
 
 def _contradictions(options: RunOptions) -> Iterator[str]:
@@ -90,7 +95,7 @@ def _contradictions(options: RunOptions) -> Iterator[str]:
         yield "--durability is for dbdyno's own servers: what others promise is left as it is"
     if options.arrivals and not is_open(options):
         yield "--arrivals needs --rate, or --stages with rates"
-    if options.clients and options.clients < _stage_clients_max(options):
+    if options.stages and 0 < (options.clients or 0) < _stage_clients_max(options):
         yield f"-c {options.clients} is less than --stages asks for"
     if options.tries_max == 0 and not options.retry_time_ns and options.transactions:
         yield "--max-tries 0 needs a bound: --retry-time, or -T instead of -t"

@@ -10,6 +10,7 @@ from dbdyno.servers.base import Server
 from dbdyno.targets.base import Target
 from dbdyno.targets.connection import Connection
 from dbdyno.targets.registry import find_target
+from dbdyno.words import count
 from dbdyno.workloads.base import Workload
 from dbdyno.workloads.loading import Bulk, LoadProgress, LoadReport
 from dbdyno.workloads.preparing import LoadOptions, Place, Prepared, prepare_data
@@ -76,8 +77,8 @@ def load_told(report: LoadReport) -> str:
     phases = ", ".join(f"{phase.name} {phase.elapsed_s:.1f} s" for phase in report.phases)
     detour = f", {report.detour}" if report.detour else ""
     return (
-        f"loaded {report.rows:,} rows in {seconds:.1f} s "
-        f"({report.rows_per_s:,.0f} rows/s: {phases}){detour}"
+        f"loaded {count(report.rows)} rows in {seconds:.1f} s "
+        f"({count(report.rows_per_s)} rows/s: {phases}){detour}"
     )
 
 

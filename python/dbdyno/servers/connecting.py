@@ -9,10 +9,16 @@ from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 
+from dbdyno.errors import DbdynoError
 from dbdyno.model.plan import Endpoint, Protocol
 from dbdyno.targets.connection import Connection
 
-SCHEMES: dict[str, Protocol] = {"mysql": "mysql", "mariadb": "mysql"}
+SCHEMES: dict[str, Protocol] = {
+    "postgresql": "postgresql",
+    "postgres": "postgresql",
+    "mysql": "mysql",
+    "mariadb": "mysql",
+}
 ODBC = "odbc:"  # before a connection string, which is no URL
 
 
@@ -38,7 +44,16 @@ def protocol_of(target: str) -> Protocol:
     """The protocol that a target speaks; whatever has no scheme is libpq's to read."""
     if target[: len(ODBC)].lower() == ODBC:
         return "odbc"
-    return SCHEMES.get(target.partition("://")[0].lower(), "postgresql")
+    scheme, url, _ = target.partition("://")
+    if not url or not scheme.isalnum():
+        return "postgresql"
+    if scheme.lower() not in SCHEMES:
+        raise DbdynoError(
+            "bad_target",
+            f"cannot read the target: no database is known by {scheme}://",
+            f"It begins with {', '.join(f'{name}://' for name in SCHEMES)} or {ODBC}",
+        )
+    return SCHEMES[scheme.lower()]
 
 
 def driver_of(protocol: Protocol) -> Driver:

@@ -24,7 +24,7 @@ from dbdyno.servers.processes import ProcessMark, end, is_running, mark_of
 from dbdyno.servers.product import Cluster, Product
 from dbdyno.servers.products import product_of
 from dbdyno.servers.record import FILE, ServerRecord, read_record, server_of, write_record
-from dbdyno.servers.spec import ServerSpec
+from dbdyno.servers.spec import EXAMPLE, ServerSpec
 from dbdyno.servers.starting import wait_until_ready
 
 USE = "servers"
@@ -166,8 +166,8 @@ def _record(name: str) -> ServerRecord:
         names = ", ".join(line.name for line in list_kept()) or "none"
         raise DbdynoError(
             "unknown_server",
-            f"no server is named {name!r}; there are: {names}",
-            "dbdyno server list",
+            f"no server is named {name!r}; running by a name: {names}",
+            f"A new one is asked for by its kind: {EXAMPLE}.",
         )
     return record
 

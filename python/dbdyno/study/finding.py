@@ -32,5 +32,5 @@ def find_study(name: str) -> Path:
     raise DbdynoError(
         "unknown_study",
         f"there is no study {name!r}",
-        f"{nearest(name, frozenset(known))} A file of your own ends in {ENDING}.",
+        f"{nearest(name, frozenset(known))}. A file of your own ends in {ENDING}.",
     )

@@ -106,7 +106,7 @@ def _other_scale(workload: Workload, scale: int, given: Mapping[str, Value]) -> 
         return "it is empty"
     name = workload.scale_name
     asked = given.get(name, scale)
-    return "" if asked == scale else f"its {name} is {scale}, but {asked} was asked for"
+    return "" if asked == scale else f"its {name} is {scale}, and {asked} was asked for"
 
 
 def _same_fillfactor(table: Table, there: FoundTable) -> bool:

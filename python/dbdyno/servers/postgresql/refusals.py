@@ -93,7 +93,8 @@ def malformed(target: str, error: psycopg.ProgrammingError) -> DbdynoError:
     return DbdynoError(
         "bad_target",
         f"cannot read the target: {text}",
-        "write postgresql://user@host:port/database; percent-encode what is not a letter or digit",
+        "write postgresql://user@host:port/database, with what is not a letter or digit "
+        "percent-encoded; or in libpq's words: dbname=NAME host=HOST",
     )
 
 
