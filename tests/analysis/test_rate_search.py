@@ -7,8 +7,8 @@ from dbdyno.analysis.objective import Objective
 from dbdyno.analysis.ranged import Ranged
 from dbdyno.analysis.rate_search import RATES_MAX, RESOLUTION, Search, Trial, next_rate
 from dbdyno.analysis.sequential import Judged
-from tests.cli.made_up_runs import throughput
 from tests.store import synthetic
+from tests.support.numbers import throughput
 
 
 def search(capacity, rate_max=None):

@@ -8,7 +8,6 @@ import numpy as np
 
 from dbdyno.answers.answer import Trial, Trials
 from dbdyno.explain.case import Case
-from dbdyno.model.record import CostRecord, Latency, Throughput
 from dbdyno.model.study import (
     Contrast,
     Factor,
@@ -21,6 +20,7 @@ from dbdyno.model.study import (
     TurnResult,
 )
 from tests.store import hdr
+from tests.support.numbers import latency, throughput, wal
 from tests.support.recordings import MadeRun
 
 
@@ -43,32 +43,6 @@ def spec(*factors, **changes):
 
 def contrast(name, before, after, **more):
     return Contrast(factor=name, before=before, after=after, **more)
-
-
-def throughput(tps):
-    return Throughput(
-        value=tps,
-        low=tps * 0.98,
-        high=tps * 1.02,
-        min=tps * 0.9,
-        max=tps * 1.1,
-        samples=30,
-        samples_effective=20.0,
-        coefficient_of_variation=0.05,
-    )
-
-
-def latency(ms):
-    return Latency(
-        mean=ms, p50=ms * 0.8, p90=ms * 2, p95=ms * 3, p99=ms * 5, p999=ms * 9, p9999=ms * 20,
-        max=ms * 40,
-    )  # fmt: skip
-
-
-def wal(value):
-    return CostRecord(
-        id="wal_bytes", title="WAL", unit="B", side="server", value=value, low=None, high=None
-    )
 
 
 def study(made, tps, *, noise=0.01, seed=1, run_of=None, wal_bytes=None, **record_changes):

@@ -7,44 +7,13 @@ from datetime import UTC, datetime, timedelta
 import msgspec
 import numpy as np
 
-from dbdyno.model.record import CostRecord, Latency, RunRecord, Throughput
+from dbdyno.model.record import RunRecord
 from dbdyno.store import RunWriter
 from tests.store import synthetic
+from tests.support.numbers import latency, throughput, wal
 
 _MINUTES = itertools.count()
 BEGINNING = datetime(2026, 11, 1, tzinfo=UTC)
-
-
-def throughput(tps):
-    return Throughput(
-        value=tps,
-        low=tps * 0.98,
-        high=tps * 1.02,
-        min=tps * 0.9,
-        max=tps * 1.1,
-        samples=30,
-        samples_effective=20.0,
-        coefficient_of_variation=0.05,
-    )
-
-
-def latency(ms):
-    return Latency(
-        mean=ms, p50=ms * 0.8, p90=ms * 2, p95=ms * 3, p99=ms * 5, p999=ms * 9, p9999=ms * 20,
-        max=ms * 40,
-    )  # fmt: skip
-
-
-def wal(value):
-    return CostRecord(
-        id="wal_bytes",
-        title="WAL",
-        unit="B",
-        side="server",
-        value=value,
-        low=value * 0.99,
-        high=value * 1.01,
-    )
 
 
 def run(tps=1000.0, wal_bytes=2000.0, plan=None, **changes) -> str:
@@ -58,7 +27,7 @@ def run(tps=1000.0, wal_bytes=2000.0, plan=None, **changes) -> str:
         "command": ["tpcb", "--clients", "8"],
         "throughput_tps": throughput(tps),
         "response_ms": latency(8000 / tps),
-        "costs": [wal(wal_bytes)],
+        "costs": [wal(wal_bytes, wal_bytes * 0.99, wal_bytes * 1.01)],
         "server": {"kind": "private", "product": "postgres", "version": "18.1", "promise": "full"},
     }
     record: RunRecord = synthetic.record(**(known | changes))

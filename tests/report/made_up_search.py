@@ -5,8 +5,8 @@ from dbdyno.analysis.ranged import Ranged
 from dbdyno.analysis.rate_search import Search, Trial, next_rate
 from dbdyno.analysis.sequential import Judged
 from dbdyno.model.record import TransactionCounts
-from tests.cli.made_up_runs import latency, throughput
 from tests.store import synthetic
+from tests.support.numbers import latency, throughput
 
 CAPACITY = 5000.0
 SERVER = {"kind": "private", "product": "postgres", "version": "18.6"}

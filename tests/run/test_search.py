@@ -13,10 +13,10 @@ from dbdyno.run import search as searching
 from dbdyno.run.grammar import WeightedName, objective
 from dbdyno.run.options import SECOND_NS, RunOptions
 from dbdyno.run.search import Wanted, search
-from tests.cli.made_up_runs import throughput
 from tests.run.test_runner import Observer
 from tests.store import synthetic
 from tests.support.engine import tools
+from tests.support.numbers import throughput
 
 CAPACITY = 1000.0
 SLO = Objective(measure="p99", limit=5.0)
