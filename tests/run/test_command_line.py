@@ -41,7 +41,12 @@ def test_words_are_read_as_what_was_asked(typed):
 
 def test_what_is_as_it_is_by_default_is_not_written():
     typed = "tpcb@3 mine.sql --scale 50 --server postgres --clients 32 --time 1m"
-    assert " ".join(words_of(*read(*typed.split(), "--warmup", "3s"))) == typed
+    assert " ".join(words_of(*read(*typed.split(), "--interval", "1s"))) == typed
+
+
+def test_what_wins_over_a_script_s_own_option_is_written_also_where_it_is_the_default():
+    typed = "mine.lua --warmup 3s"
+    assert " ".join(words_of(*read(*typed.split()))) == typed
 
 
 def test_what_is_of_the_output_alone_is_left_out():
