@@ -9,9 +9,8 @@ import base64
 import hashlib
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import jinja2
 import msgspec
 from markupsafe import Markup
 
@@ -21,6 +20,9 @@ from dbdyno.report import costs, verdict, words
 from dbdyno.report.content import Subject
 from dbdyno.report.phrases import phrases
 from dbdyno.report.registry import all_sections
+
+if TYPE_CHECKING:
+    import jinja2
 
 _HERE = Path(__file__).parent
 _BUNDLE = _HERE / "static" / "report.js"
@@ -70,8 +72,10 @@ def style(*names: str) -> Markup:
 
 
 @cache
-def template(name: str) -> jinja2.Template:
+def template(name: str) -> "jinja2.Template":
     """A template that escapes all that it is given, with the words that pages are written in."""
+    import jinja2  # noqa: PLC0415 - not beside a load, whose result is told without a page
+
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(_HERE / "templates"),
         autoescape=True,
