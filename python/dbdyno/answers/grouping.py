@@ -78,6 +78,12 @@ def point_cells(point: tuple[tuple[str, str], ...], factors: Iterable[str]) -> t
     return tuple(levels.get(factor, NOTHING) for factor in factors)
 
 
+def label_of(trials: Trials, point: tuple[tuple[str, str], ...], factors: Sequence[str]) -> str:
+    """``operation update, full_page_writes on``."""
+    named = zip(titles_of(trials, factors), point_cells(point, factors), strict=True)
+    return ", ".join(f"{title} {level}" for title, level in named)
+
+
 def pairs(
     among: Iterable[Trial], factor: str, before: str, after: str
 ) -> list[tuple[Trial, Trial]]:

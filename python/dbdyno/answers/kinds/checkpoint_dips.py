@@ -14,10 +14,18 @@ from dbdyno.analysis.checkpoint_dips import CheckpointDip, checkpoint_dips
 from dbdyno.analysis.checkpoint_events import COUNTERS
 from dbdyno.analysis.checkpoints import CheckpointEffect, checkpoint_effects
 from dbdyno.analysis.costs import cost
-from dbdyno.analysis.effect import paired_ratio
+from dbdyno.analysis.effect import Ratio, paired_ratio
 from dbdyno.analysis.readings import was_read
 from dbdyno.answers.answer import Answer, Answered, Claim, TableOf, Trial, Trials
-from dbdyno.answers.grouping import by_point, chosen, point_cells, times_of, titles_of, varied
+from dbdyno.answers.grouping import (
+    by_point,
+    chosen,
+    label_of,
+    point_cells,
+    times_of,
+    titles_of,
+    varied,
+)
 from dbdyno.words import NOTHING, percent, seconds, significant, size
 
 NOTICED = 0.05
@@ -27,6 +35,7 @@ NOT_TOLD_APART = (
     "The interval over runs holds no change at all: checkpoints that follow each other closely "
     "leave no stretch without images to compare with."
 )
+ONE_RUN = "One run has no interval: repeats would tell."
 DIP_LIMITS = "A dip is told when throughput falls by a tenth and far below the usual interval."
 
 Around: TypeAlias = tuple[float, float]
@@ -75,7 +84,7 @@ def answer(trials: Trials, options: Mapping[str, Any]) -> Answered:
     if not among:
         return Answered(claims=[], missing="no run that wrote counted its server's checkpoints")
     seen = [_Seen(trial) for trial in among]
-    claims = [_long_enough(seen), *_of_wal(seen), *_of_dips(seen)]
+    claims = [_long_enough(seen), *_of_wal(trials, among), *_of_dips(seen)]
     return Answered(claims=claims, shown=[_table(trials, among)])
 
 
@@ -102,38 +111,46 @@ def _long_enough(seen: Sequence[_Seen]) -> Claim:
     )
 
 
-def _of_wal(seen: Sequence[_Seen]) -> list[Claim]:
-    """The claim on WAL bytes, where any run had intervals on both sides of a begin."""
+def _of_wal(trials: Trials, among: Sequence[Trial]) -> list[Claim]:
+    """A claim for each point that has servers write whole pages, and intervals around a begin.
+
+    Points are not put together: what inserts fill anew is not written whole, and would dilute
+    what updates pay.
+    """
+    factors = varied(trials, among)
+    claims = (
+        _wal_claim(label_of(trials, point, factors), [_Seen(trial) for trial in of])
+        for point, of in by_point(among).items()
+    )
+    return [claim for claim in claims if claim]
+
+
+def _wal_claim(label: str, seen: Sequence[_Seen]) -> Claim | None:
     known = [one for one in seen if one.wal_around and all(each > 0 for each in one.wal_around)]
     around = [one.wal_around for one in known if one.wal_around]
-    if not around:
-        return []
+    images = _means([one.images_around for one in known if one.images_around])
+    if not around or not images or not images[1]:
+        return None
     ratio = paired_ratio(around)
     before, after = _means(around)
-    return [
-        Claim(
-            sentence=f"In the seconds after a checkpoint began a transaction wrote {size(after)} "
-            f"of WAL, in those before {size(before)}: {times_of(ratio)}{_images_words(known)}.",
-            told=ratio.is_told_apart,
-            effect=ratio.value,
-            low=ratio.low,
-            high=ratio.high,
-            doubt="" if ratio.is_told_apart else NOT_TOLD_APART,
-            evidence={"bytes_before": before, "bytes_after": after, "runs": len(around)},
-        )
-    ]
-
-
-def _images_words(seen: Sequence[_Seen]) -> str:
-    """What the bytes are attributed to."""
-    images = _means([one.images_around for one in seen if one.images_around])
-    if images is None:
-        return ""
-    before, after = images
-    return (
-        f"; {significant(before)} of its pages were written whole before, {significant(after)} "
-        "after"
+    return Claim(
+        sentence=f"{label[:1].upper()}{label[1:]}{': ' if label else ''}in the seconds after a "
+        f"checkpoint began a transaction wrote {size(after)} of WAL, in those before "
+        f"{size(before)}: {times_of(ratio)}; {significant(images[0])} of its pages were written "
+        f"whole before, {significant(images[1])} after.",
+        told=ratio.is_told_apart,
+        effect=ratio.value,
+        low=ratio.low,
+        high=ratio.high,
+        doubt=_wal_doubt(ratio),
+        evidence={"bytes_before": before, "bytes_after": after, "runs": len(around)},
     )
+
+
+def _wal_doubt(ratio: Ratio) -> str:
+    if ratio.is_told_apart:
+        return ""
+    return NOT_TOLD_APART if ratio.low is not None else ONE_RUN
 
 
 def _of_dips(seen: Sequence[_Seen]) -> list[Claim]:

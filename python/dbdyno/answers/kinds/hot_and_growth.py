@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 from msgspec import Struct
 
 from dbdyno.answers.answer import Answer, Answered, Claim, TableOf, Trial, Trials
-from dbdyno.answers.grouping import by_point, chosen, point_cells, titles_of, varied
+from dbdyno.answers.grouping import by_point, chosen, label_of, point_cells, titles_of, varied
 from dbdyno.answers.hot import counted
 from dbdyno.model.telemetry import ServerFacts
 from dbdyno.words import NOTHING, count, percent, size
@@ -45,15 +45,9 @@ def answer(trials: Trials, options: Mapping[str, Any]) -> Answered:
     claims = [
         claim
         for point, of in written.items()
-        if (claim := _claim(_label(trials, point, factors), of))
+        if (claim := _claim(label_of(trials, point, factors), of))
     ]
     return Answered(claims=claims, shown=[_table(titles_of(trials, factors), factors, written)])
-
-
-def _label(trials: Trials, point: Levels, factors: Sequence[str]) -> str:
-    """``operation update, full_page_writes on``."""
-    named = zip(titles_of(trials, factors), point_cells(point, factors), strict=True)
-    return ", ".join(f"{title} {level}" for title, level in named)
 
 
 def _added_up(among: Sequence[Trial]) -> _Updates:
