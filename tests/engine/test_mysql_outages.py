@@ -6,6 +6,7 @@ import threading
 import time
 
 import pytest
+from msgspec.structs import replace
 
 from dbdyno.model.frame import Outage
 from tests.engine.mariadb import MariaDB
@@ -119,6 +120,23 @@ def test_silent_at_the_end(mortal, checked):
     assert (told.done.end, told.done.reason) == ("stalled", reason)
     assert told.counters.unfinished == 2
     assert time.monotonic() - began < 12
+
+
+def test_a_server_without_room_for_the_order_to_cancel(server, checked):
+    """Nobody may come besides those that are stuck: the drain gives up, and says why."""
+    server.execute("create user crowd")
+    server.execute("grant select on load_test.* to crowd")
+    endpoint = replace(server.endpoint(), user="crowd")
+    plan = plan_for(endpoint, "select sleep(20);", seconds=0.6, clients=10)
+    told = checked(plan, lambda _: server.execute("set global max_connections = 10"))
+    server.execute("set global max_connections = 200")
+    server.execute("drop user crowd")
+    assert told.done.end == "stalled"
+    assert told.done.reason == (
+        "the server did not answer a cancellation: the order for it needs one more connection, "
+        "which was refused: Too many connections"
+    )
+    assert told.counters.unfinished == 10
 
 
 @pytest.mark.parametrize("script", ["select sleep(0.02);", "select 1;\n\\sleep 20 ms"])

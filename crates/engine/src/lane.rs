@@ -279,7 +279,9 @@ impl<I: Io> Lane<I> {
         self.acting = false;
         if !self.cancellations.is_empty() {
             let round = std::mem::take(&mut self.cancellations);
-            cancelling::deliver(Arc::clone(&self.links.route), &self.links.blueprint, round);
+            let route = Arc::clone(&self.links.route);
+            let reports = self.channels.reports.clone();
+            cancelling::deliver(route, &self.links.blueprint, round, reports);
         }
         Ok(())
     }

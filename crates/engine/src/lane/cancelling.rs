@@ -1,23 +1,30 @@
 //! Cancels from outside what sessions are doing, by a thread of its own for each round.
 //!
-//! Nobody answers a cancellation, so there is nothing to learn from a failure either: the run
-//! waits for the effect, and gives up.
+//! Nobody answers a cancellation: the run waits for the effect, and gives up. Why a server would
+//! not even hear of it is told, because then it is to blame for nothing else.
 
+use super::Report;
 use crate::link::{Blueprint, Cancellation, PatientLink, Route};
 use crate::{address, clock};
-use dbdyno_model::{Keep, Nanos};
+use dbdyno_model::{FailureClass, Keep, Nanos};
 use rustix::net::{SendFlags, send};
 use std::sync::Arc;
+use std::sync::mpsc::Sender;
 
 /// How long the delivery of one round's cancellations may take.
 const TIMEOUT: Nanos = Nanos::from_secs(4);
 
 /// Delivers a round of cancellations.
-pub(super) fn deliver(route: Arc<Route>, blueprint: &Blueprint, round: Vec<Cancellation>) {
+pub(super) fn deliver(
+    route: Arc<Route>,
+    blueprint: &Blueprint,
+    round: Vec<Cancellation>,
+    reports: Sender<Report>,
+) {
     let blueprint = Arc::new(blueprint.for_orders());
     std::thread::spawn(move || {
-        let mut courier =
-            Courier { route, blueprint, session: None, deadline: clock::now() + TIMEOUT };
+        let deadline = clock::now() + TIMEOUT;
+        let mut courier = Courier { route, blueprint, session: None, deadline, reports };
         for cancellation in round {
             if courier.deliver(cancellation).is_none() {
                 return;
@@ -33,6 +40,7 @@ struct Courier {
     /// One session gives all orders of the round.
     session: Option<PatientLink>,
     deadline: Nanos,
+    reports: Sender<Report>,
 }
 
 impl Courier {
@@ -56,7 +64,14 @@ impl Courier {
     fn session(&mut self) -> Option<&mut PatientLink> {
         if self.session.is_none() {
             let timeout = self.deadline - clock::now();
-            self.session = PatientLink::open(&self.blueprint, &self.route, timeout).ok();
+            match PatientLink::open(&self.blueprint, &self.route, timeout) {
+                Ok(session) => self.session = Some(session),
+                // A server that is silent or gone is known as that without us.
+                Err(error) if error.class == FailureClass::Connection => {}
+                Err(error) => {
+                    let _ = self.reports.send(Report::Uncancelled(error));
+                }
+            }
         }
         self.session.as_mut()
     }

@@ -7,7 +7,7 @@ use crate::{EngineError, usage};
 use dbdyno_hist::frame::{self, Done, Frame};
 use dbdyno_hist::{Activity, Collector, Counters, EngineUse, Shape, Tally};
 use dbdyno_load::{ClosedInterval, Phase, Timeline};
-use dbdyno_model::{Arrivals, Nanos, Plan, Protocol};
+use dbdyno_model::{Arrivals, Nanos, Plan, Protocol, ServerError};
 use dbdyno_script::Fault;
 use std::collections::BTreeMap;
 
@@ -43,6 +43,8 @@ pub(super) struct Gather {
     last_use: EngineUse,
     last_end: Nanos,
     pub(super) interrupted: bool,
+    /// Why the server could not be told to cancel what was under way.
+    pub(super) uncancelled: Option<ServerError>,
 }
 
 impl Gather {
@@ -57,6 +59,7 @@ impl Gather {
             last_use: usage::so_far(),
             last_end: Nanos::ZERO,
             interrupted: false,
+            uncancelled: None,
         }
     }
 
@@ -164,9 +167,20 @@ impl Gather {
         match (broken, fault, stalled) {
             (Some(message), _, _) => ("aborted", message),
             (_, Some((client, fault)), _) => ("aborted", fault_told(plan, *client, fault)),
-            (_, _, Some(stalled)) => ("stalled", format!("the server {stalled}")),
+            (_, _, Some(stalled)) => ("stalled", self.stall_told(stalled)),
             _ if self.interrupted => ("interrupted", "the run was stopped from outside".into()),
             _ => ("complete", String::new()),
+        }
+    }
+
+    fn stall_told(&self, stalled: &str) -> String {
+        match &self.uncancelled {
+            None => format!("the server {stalled}"),
+            Some(why) => format!(
+                "the server {stalled}: the order for it needs one more connection, which was \
+                 refused: {}",
+                why.message
+            ),
         }
     }
 }

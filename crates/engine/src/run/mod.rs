@@ -193,6 +193,7 @@ impl Conductor<'_> {
                     self.gather.over(thread, *ending);
                     self.emit(sink)?;
                 }
+                Report::Uncancelled(why) => self.gather.uncancelled = Some(why),
                 Report::Stop => {
                     self.gather.interrupted = true;
                     self.end_at(clock::now() + NOTICE, timeline.as_mut());
