@@ -54,7 +54,8 @@ def test_a_sound_run_has_no_doubts():
         ),
         (
             changed(transactions=msgspec.structs.replace(COUNTS, ok=5_000)),
-            "few samples for p99.9 and p99.99: of 5000 transactions about 5.0 lie beyond p99.9, "
+            "few samples for p99.9 and p99.99: of 5\u202f000 transactions about 5.0 lie beyond "
+            "p99.9, "
             "at least 10 are needed",
         ),
         (

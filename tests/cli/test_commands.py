@@ -1,6 +1,8 @@
 """What the command line answers: words, exit codes, JSON. Nothing here needs a server."""
 
+import contextlib
 import json
+from pathlib import Path
 
 import pytest
 
@@ -31,6 +33,7 @@ def answer(capsys, *arguments: str) -> tuple[int, str, str]:
         ("run tpcbb", "there is no workload 'tpcbb'"),
         ("run tpcb pk", "one workload a run: tpcb and pk"),
         ("run no/such.sql", "cannot read the script no/such.sql"),
+        ("run no/such.lua", "named FILE.lua, one for sysbench"),
         ("run tpcb@x", "no weight after @"),
         ("run tpcb -D scal=3", "no parameter scal"),
         ("run tpcb -D fillfactor=5", "fillfactor"),
@@ -106,6 +109,21 @@ def test_habits_of_pgbench_and_sysbench_are_told_what_to_write_here(capsys, argu
     code, out, err = answer(capsys, *arguments.split())
     assert (code, out) == (1, "")
     assert instead in err.partition("hint: ")[2]
+
+
+@pytest.mark.parametrize("arguments", ["doctor --json", "study list", "run tpcb -c 0 --json"])
+def test_a_result_that_finds_no_room_is_told(capsys, monkeypatch, arguments):
+    full = Path("/dev/full").open("w")  # noqa: SIM115 - closing it fails, too
+    monkeypatch.setattr("sys.stdout", full)
+    code, _, err = answer(capsys, *arguments.split())
+    with contextlib.suppress(OSError):
+        full.close()
+    assert code == 1
+    assert err.startswith(("error: cannot write the result: No space left on", "error: -c 0: "))
+
+
+def test_a_check_is_not_asked_to_load(capsys):
+    assert "Unknown option: --replace" in answer(capsys, "check", "tpcb", "--replace")[2]
 
 
 def test_help_that_stands_alone_is_help(capsys):

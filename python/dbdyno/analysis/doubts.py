@@ -13,6 +13,7 @@ from dbdyno.analysis.checkpoint_cycle import MissingCycle
 from dbdyno.analysis.estimate import Series
 from dbdyno.analysis.steadiness import find_shift
 from dbdyno.model.record import Throughput, TransactionCounts
+from dbdyno.words import count
 
 DURATION_MIN_S = 10
 TAIL_SAMPLES_MIN = 10
@@ -52,14 +53,16 @@ def few_samples(facts: Facts) -> str | None:
     that is √m with m samples beyond it; with fewer than 10 the rank is uncertain by a
     third and more (David and Nagaraja, *Order Statistics*, 2003, §7.1).
     """
-    beyond = {name: facts.transactions.ok * tail for name, tail in _TAILS.items()}
-    weak = [name for name, count in beyond.items() if count < TAIL_SAMPLES_MIN]
+    ok = facts.transactions.ok
+    beyond = {name: ok * tail for name, tail in _TAILS.items()}
+    weak = [name for name, samples in beyond.items() if samples < TAIL_SAMPLES_MIN]
     if not weak:
         return None
-    count = beyond[weak[-1]]
+    *others, highest = reversed(weak)
+    names = f"{', '.join(others)} and {highest}" if others else highest
     return (
-        f"few samples for {' and '.join(reversed(weak))}: of {facts.transactions.ok} transactions "
-        f"about {count:.1f} lie beyond {weak[-1]}, at least {TAIL_SAMPLES_MIN} are needed"
+        f"few samples for {names}: of {count(ok)} transactions about "
+        f"{beyond[weak[-1]]:.1f} lie beyond {weak[-1]}, at least {TAIL_SAMPLES_MIN} are needed"
     )
 
 

@@ -18,7 +18,7 @@ from cyclopts import App, CycloptsError, Parameter, UnknownOptionError
 
 from dbdyno.cli.habits import habit_of, takes_host
 from dbdyno.cli.help_panel import FlowingHelp
-from dbdyno.cli.output import Exit, print_error
+from dbdyno.cli.output import Exit, flush_result, print_error
 from dbdyno.errors import DbdynoError
 
 EXAMPLES = (
@@ -100,6 +100,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         result = make_app()(
             tokens, exit_on_error=False, print_error=False, result_action="return_value"
         )
+        flush_result()
     except CycloptsError as error:
         print_error("usage", _one_line(error), _hint(error), as_json=as_json)
         return Exit.NOTHING_RUN
@@ -132,7 +133,7 @@ def start() -> NoReturn:
     run's time in Python, and whatever has to be closed is closed when a command is over.
     """
     code = main()
-    with contextlib.suppress(BrokenPipeError, ValueError):  # nobody reads any more, or it is closed
+    with contextlib.suppress(OSError, ValueError):  # nobody reads any more, or it was told already
         sys.stdout.flush()
         sys.stderr.flush()
     os._exit(code)

@@ -7,7 +7,7 @@ from dbdyno.cli.load import refuse_passing_server
 from dbdyno.cli.output import Exit, Json, print_json, print_result
 from dbdyno.errors import DbdynoError
 from dbdyno.run.grammar import WeightedName
-from dbdyno.run.options import DataOptions, TargetOptions
+from dbdyno.run.options import ANY_SIZE, SizeOptions, TargetOptions
 from dbdyno.run.scene import enter
 from dbdyno.run.target import open_server
 from dbdyno.run.work import find_work
@@ -22,7 +22,7 @@ def check(
     /,
     *,
     target: TargetOptions = TargetOptions(),
-    data: DataOptions = DataOptions(),
+    data: SizeOptions = ANY_SIZE,
     json: Json = False,
 ) -> int:
     """Check a workload's invariants on data that is there.

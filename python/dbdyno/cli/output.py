@@ -3,11 +3,15 @@
 With ``--json`` standard output carries one object and nothing else.
 """
 
+import contextlib
 import sys
+from collections.abc import Iterator
 from enum import IntEnum
 from typing import TYPE_CHECKING, Annotated, Any, Self, TypeAlias
 
 from cyclopts import Parameter
+
+from dbdyno.errors import DbdynoError
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -46,19 +50,42 @@ def print_json(value: object) -> None:
     import msgspec  # noqa: PLC0415 - not for --help
 
     encoded = msgspec.json.format(msgspec.json.encode(value), indent=2)
-    print(encoded.decode())  # noqa: T201
+    print_result(encoded.decode())
 
 
 def print_result(text: str) -> None:
     """A line of the command's result."""
-    print(text)  # noqa: T201
+    with _told_if_unwritable():
+        print(text)  # noqa: T201
 
 
 def print_table(table: "Table") -> None:
     """A table, as wide as it is when nobody's terminal bounds it."""
     from rich.console import Console  # noqa: PLC0415 - not for --help
 
-    Console(width=None if sys.stdout.isatty() else 10_000, highlight=False).print(table)
+    with _told_if_unwritable():
+        Console(width=None if sys.stdout.isatty() else 10_000, highlight=False).print(table)
+
+
+def flush_result() -> None:
+    """Writes out what was printed, as far as anybody reads it."""
+    with contextlib.suppress(BrokenPipeError, ValueError), _told_if_unwritable():
+        sys.stdout.flush()
+
+
+@contextlib.contextmanager
+def _told_if_unwritable() -> Iterator[None]:
+    """An error for results that find no room; a reader who has seen enough is none."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise DbdynoError(
+            "output_failed",
+            f"cannot write the result: {error.strerror or error}",
+            "Free some space where it goes. What was measured is kept: dbdyno report last --text",
+        ) from error
 
 
 def print_aside(text: str) -> None:
@@ -67,11 +94,13 @@ def print_aside(text: str) -> None:
 
 
 def print_error(code: str, message: str, hint: str, *, as_json: bool) -> None:
-    """An error, for people or for programs."""
+    """An error, for people or for programs; for people when no program could read it."""
     if as_json:
         error: dict[str, Any] = {"code": code, "message": message, "hint": hint}
-        print_json({"error": error})
-        return
+        with contextlib.suppress(DbdynoError):
+            print_json({"error": error})
+            flush_result()
+            return
     print_aside(f"error: {message}")
     if hint:
         print_aside(f"hint: {hint}")

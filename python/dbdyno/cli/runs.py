@@ -7,6 +7,7 @@ from rich.table import Table
 from dbdyno import store
 from dbdyno.cli.app import command
 from dbdyno.cli.output import Exit, Json, print_aside, print_json, print_result, print_table
+from dbdyno.words import milliseconds, plain, seconds, tps
 
 app = command(
     "runs",
@@ -49,7 +50,7 @@ def _table(found: list[store.RunSummary]) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold")
     for heading in ("run", "status", "valid"):
         table.add_column(heading, no_wrap=True)
-    for heading in ("TPS", "p99 ms", "seconds", "age"):
+    for heading in ("TPS", "p99", "measured", "age"):
         table.add_column(heading, justify="right", no_wrap=True)
     table.add_column("tags")
     for run in found:
@@ -60,17 +61,14 @@ def _table(found: list[store.RunSummary]) -> Table:
 def _row(run: store.RunSummary) -> tuple[str, ...]:
     valid = {True: "yes", False: "no", None: ""}[run.valid]
     tags = " ".join(f"{key}={value}" for key, value in run.tags.items())
-    numbers = (_number(run.tps, 0), _number(run.p99_ms, 2), _number(run.duration_s, 0))
-    return (run.run_id, run.status, valid, *numbers, _age(run.age()), tags)
-
-
-def _number(value: float | None, digits: int) -> str:
-    return "" if value is None else f"{value:,.{digits}f}"
+    length = "" if run.duration_s is None else seconds(run.duration_s)
+    numbers = (tps(run.tps), milliseconds(run.p99_ms), length)
+    return (run.run_id, run.status, valid, *map(plain, numbers), _age(run.age()), tags)
 
 
 def _age(age: timedelta) -> str:
-    seconds = age.total_seconds()
-    for unit, length in (("d", 86_400), ("h", 3_600), ("m", 60)):
-        if seconds >= length:
-            return f"{seconds / length:.0f}{unit}"
-    return f"{seconds:.0f}s"
+    age_s = age.total_seconds()
+    for unit, length_s in (("d", 86_400), ("h", 3_600), ("m", 60)):
+        if age_s >= length_s:
+            return f"{age_s / length_s:.0f}{unit}"
+    return f"{age_s:.0f}s"

@@ -91,14 +91,20 @@ class TargetOptions:
 
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
-class DataOptions:
-    """Which data."""
+class SizeOptions:
+    """Of which size and shape the data is."""
 
     scale: Annotated[int | None, _flag("-s", "--scale", group=_WORK)] = None
     """Size of the data, in the workload's own unit."""
 
     define: Annotated[tuple[tuple[str, str], ...], _pairs("-D", "--define", group=_WORK)] = ()
     """A parameter of the workload or a variable of the scripts; repeatable."""
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class DataOptions(SizeOptions):
+    """Which data, and how it is made."""
 
     replace: Annotated[bool, _flag("--replace", group=_WORK)] = False
     """Drop and load anew what stands under the workload's table names."""
@@ -169,6 +175,7 @@ class PlacementOptions:
 
 
 NO_SCRIPT_OPTIONS = ScriptOptions()
+ANY_SIZE = SizeOptions()
 
 
 @Parameter(name="*")

@@ -15,7 +15,7 @@ from dbdyno.errors import DbdynoError
 from dbdyno.model.plan import Lua, Scalar, Script
 from dbdyno.run.grammar import WeightedName, scalar
 from dbdyno.run.lua.finding import ENDING, find_script, modules_for, read_script
-from dbdyno.run.options import DataOptions
+from dbdyno.run.options import SizeOptions
 from dbdyno.workloads.base import Workload
 from dbdyno.workloads.parameters import Value, Values
 from dbdyno.workloads.registry import all_workloads, find_workload
@@ -65,7 +65,7 @@ class Work:
 
 
 def find_work(
-    items: Sequence[WeightedName], files: Sequence[WeightedName], options: DataOptions
+    items: Sequence[WeightedName], files: Sequence[WeightedName], options: SizeOptions
 ) -> Work:
     """The work that ``items`` (a workload, script files) and ``files`` name."""
     all_items = [*items, *files]
@@ -104,7 +104,7 @@ def _lua_script(name: str) -> Path | None:
     return find_script(name)
 
 
-def _lua_work(path: Path, items: Sequence[WeightedName], options: DataOptions) -> Work:
+def _lua_work(path: Path, items: Sequence[WeightedName], options: SizeOptions) -> Work:
     if len(items) > 1:
         raise DbdynoError(
             code="usage",
@@ -134,7 +134,7 @@ def looks_like_file(name: str) -> bool:
 
 
 def _assigned(
-    options: DataOptions, workload: Workload | None, *, has_files: bool
+    options: SizeOptions, workload: Workload | None, *, has_files: bool
 ) -> tuple[dict[str, Value], dict[str, Scalar]]:
     """``-s`` and ``-D``, told apart: the workload's parameters, and the scripts' variables.
 
@@ -163,7 +163,8 @@ def _read(script: WeightedName) -> Script:
         raise DbdynoError(
             code="script_unreadable",
             message=f"cannot read the script {script.name}: {_why(error)}",
-            hint="A script is a file of UTF-8 text in pgbench's language.",
+            hint="A script is a file of UTF-8 text in pgbench's language or, named FILE.lua, one "
+            "for sysbench: then also the name of one that comes with it.",
         ) from error
     return Script(name=script.name, weight=script.weight, text=text)
 

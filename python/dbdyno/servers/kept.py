@@ -27,6 +27,7 @@ from dbdyno.servers.record import FILE, ServerRecord, read_record, server_of, wr
 from dbdyno.servers.spec import EXAMPLE, ServerSpec
 from dbdyno.servers.starting import wait_until_ready
 
+WHAT_ELSE = f"A new one is asked for by its kind: {EXAMPLE}."
 USE = "servers"
 STOP_PATIENCE_S = 30
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,40}")
@@ -64,7 +65,7 @@ def list_kept() -> list[KeptServer]:
 
 def find_kept(name: str) -> Server:
     """The running server of this name."""
-    record = _record(name)
+    record = _record(name, WHAT_ELSE)
     if not is_running(record.process):
         raise DbdynoError(
             "server_died",
@@ -85,7 +86,7 @@ def stop_kept(name: str) -> None:
 
 def product_of_kept(name: str) -> Product:
     """What the server of this name is."""
-    return product_of(_record(name).product)
+    return product_of(_record(name, WHAT_ELSE).product)
 
 
 def log_of_kept(name: str) -> Path:
@@ -160,14 +161,14 @@ def _refuse_taken(name: str, folder: Path) -> None:
     )
 
 
-def _record(name: str) -> ServerRecord:
+def _record(name: str, hint: str = "dbdyno server list tells more of them.") -> ServerRecord:
     record = read_record(_place() / name)
     if record is None:
         names = ", ".join(line.name for line in list_kept()) or "none"
         raise DbdynoError(
             "unknown_server",
-            f"no server is named {name!r}; running by a name: {names}",
-            f"A new one is asked for by its kind: {EXAMPLE}.",
+            f"no server is named {name!r}; there are: {names}",
+            hint,
         )
     return record
 

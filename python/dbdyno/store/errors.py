@@ -41,4 +41,5 @@ def _explain(doing: str, path: Path, error: OSError) -> StoreError:
     if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
         hint = "Set DBDYNO_HOME to a folder that you may write to."
         return StoreError("not_writable", f"not allowed: {doing} {path}: {reason}", hint)
-    return StoreError("io", f"failed while {doing} {path}: {reason}")
+    hint = "Is the disk well? DBDYNO_HOME names another folder for all that is kept."
+    return StoreError("io", f"failed while {doing} {path}: {reason}", hint)
