@@ -126,6 +126,38 @@ def test_verdicts_on_runs_raise_no_more_false_alarms_than_stated():
     assert alarms <= ALARMS_MAX * times / TIMES
 
 
+# How much runs differ on a machine that is shared, in the order of ``made_run``.
+OF_A_RUN = np.array([0.10, 0.15, 0.04, 0.02])
+
+
+def compared_sets(law, pairs, times, wal_change=0.0):
+    """Verdicts on all that is compared when nothing is named; second runs write more WAL."""
+    chance = np.random.default_rng(pairs)
+    for noise in law(chance, (times, 4, pairs, 2)) / law(chance, (3000, pairs, 2)).std():
+        runs = np.moveaxis(noise, 0, -1) * OF_A_RUN
+        runs[:, 1, 3] += wal_change
+        before, after = ([made_run(run) for run in runs[:, side]] for side in (0, 1))
+        told = compare(before, after, paired=True, margin=0.0).metrics
+        yield {one.id: one.verdict for one in told}
+
+
+@pytest.mark.parametrize("pairs", [3, 5])
+@pytest.mark.parametrize("law", LAWS)
+def test_what_few_pairs_counted_raises_no_more_false_alarms_though_taken_as_sets(law, pairs):
+    times = 400
+    alarms = sum(
+        bool({"better", "worse"} & {*verdicts.values()})
+        for verdicts in compared_sets(law, pairs, times)
+    )
+    assert alarms <= ALARMS_MAX * times / TIMES
+
+
+def test_three_pairs_find_a_seventh_more_wal_among_all_that_is_compared():
+    """Told by its pairs it would be found in 6 of 10 times."""
+    found = [one["wal_bytes"] == "worse" for one in compared_sets(normal, 3, 200, math.log(8 / 7))]
+    assert sum(found) >= 160
+
+
 @pytest.mark.parametrize("pairs", [3, 10, 20])
 def test_a_change_as_large_as_the_margin_is_called_the_same_no_more_often_than_stated(pairs):
     """Where noise is small enough that most changes of nothing are."""
