@@ -18,10 +18,10 @@ def steps(level: str, cost_ms: float, cores: int = 2) -> int:
         (0.5, 1),  # 50 times a second: 25 ms of the 30 that 1.5 % of two cores are
         (0.7, 2),
         (1.5, 3),
-        (3.2, 5),  # ten times a second may take 2.2 %
-        (4.3, 5),
-        (4.5, 6),  # but not more
-        (30, 35),
+        (3.2, 5),  # ten times a second may take 2 %
+        (3.9, 5),
+        (4.1, 6),  # but not more
+        (30, 38),
         (400, 250),  # never less than every five seconds
     ],
 )

@@ -12,7 +12,6 @@ that bites its own tail, a deadlock in the making, ends where it would begin aga
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from heapq import nsmallest
-from itertools import chain
 from typing import NamedTuple, TypeAlias
 
 from msgspec import Struct
@@ -43,7 +42,9 @@ def find_waits(locks: Sequence[Locks], conflicts: Conflicts) -> list[Wait]:
     for its in locks:
         queues[its.thing].append(its)
     ahead = [found for queue in queues.values() for found in _in_queue(queue, conflicts)]
-    blockers = dict(chain.from_iterable(found.items() for _, found in ahead))
+    blockers: Blockers = {}
+    for _, found in ahead:
+        blockers.update(found)
     return [wait for its, found in ahead for wait in _waits(its, found, blockers)]
 
 
@@ -89,11 +90,11 @@ def _waits(waiting: Locks, found: Blockers, blockers: Blockers) -> Iterator[Wait
     """Those behind one session share its chain, but for whom that chain leads back to."""
     for blocker in sorted(set(found.values())):
         beyond = _chain(blocker, blockers)
+        in_ring = sorted(pid for pid in beyond if found.get(pid) == blocker)
         behind = [pid for pid in waiting.pids if found.get(pid) == blocker]
-        in_ring = set(beyond).intersection(behind)
-        if others := [pid for pid in behind if pid not in in_ring]:
+        if others := [pid for pid in behind if pid not in in_ring] if in_ring else behind:
             yield _wait(waiting, others, beyond)
-        for pid in sorted(in_ring):
+        for pid in in_ring:
             yield _wait(waiting, [pid], _chain(pid, blockers)[1:])
 
 

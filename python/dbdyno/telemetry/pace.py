@@ -24,9 +24,7 @@ class Pace(Struct, frozen=True, kw_only=True):
 
 PACES: dict[Level, Pace] = {
     "basic": Pace(interval_ns=500_000_000, share=0.01, steps_usual=1, share_max=0.01, steps_max=10),
-    "full": Pace(
-        interval_ns=20_000_000, share=0.015, steps_usual=5, share_max=0.022, steps_max=250
-    ),
+    "full": Pace(interval_ns=20_000_000, share=0.015, steps_usual=5, share_max=0.02, steps_max=250),
 }
 
 

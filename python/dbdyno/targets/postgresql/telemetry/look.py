@@ -68,6 +68,6 @@ def _full(connection: Connection) -> str:
 
 
 def _ask(connection: Connection, statement: str) -> Look:
-    rows = [LockRow(*row) for row in connection.execute(statement.encode(), binary=True)]
+    rows = [LockRow(*row) for row in connection.execute(statement.encode(), binary=True).fetchall()]
     sessions = [sessions_of(row.pids, row.words) for row in rows if row.granted is None]
     return sessions, locks_of([row for row in rows if row.granted is not None])

@@ -108,7 +108,7 @@ def read_numbers(connection: Connection, query: str, parameters: Parameters) -> 
         row[0]: {
             name: value for name, value in zip(names, row[1:], strict=True) if value is not None
         }
-        for row in cursor
+        for row in cursor.fetchall()
     }
 
 
