@@ -4,6 +4,8 @@
 # on our tables, and we on its), and a browser (reports are looked at).
 # As root it installs what is missing; as an ordinary user it says which command would.
 set -euo pipefail
+# Where ldconfig and Debian's mariadbd are; not every user looks there.
+PATH="$PATH:/usr/sbin:/sbin"
 
 missing=()
 
