@@ -84,6 +84,15 @@ def test_kinds_are_apart_and_those_with_few_runs_are_said(capsys):
     )
 
 
+def test_another_shape_of_the_data_is_another_kind(capsys):
+    """The number of tables is in no variable of the plan, and no change of the server's level."""
+    for tables in (1, 8):
+        for _ in range(4):
+            command = ["oltp_read_only", "--define", f"tables={tables}", "--clients", "8"]
+            made_up.run(server=SERVER, workload="oltp_read_only", command=command)
+    assert [series["data"] for series in found(capsys)] == ["tables 1", "tables 8"]
+
+
 def test_runs_that_were_made_to_differ_or_are_not_valid_are_no_part_of_it(capsys):
     kept = [made_up.run(server=SERVER) for _ in range(4)]
     made_up.run(server=SERVER, valid=False)

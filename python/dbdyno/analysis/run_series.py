@@ -6,6 +6,7 @@ machine, a script's text. Private servers of one product are one place, wherever
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 from msgspec import Struct
@@ -95,10 +96,20 @@ def _work(run: Conditions) -> str:
 
 
 def _data(run: Conditions) -> dict[str, Any]:
-    """Of the plan's variables those that say how much data there is, or what is done with it."""
-    return {
+    """How much data there is, of which shape, and what is done with it.
+
+    The plan has what its scripts read. What else the workload was asked for, such as a number of
+    tables, went into the data and the scripts' texts: it stands in the command.
+    """
+    planned = {
         name: value for name, value in run.plan.get("variables", {}).items() if value is not None
     }
+    asked = (
+        value.partition("=")[::2]
+        for word, value in pairwise(run.record.command)
+        if word == "--define"
+    )
+    return {**planned, **dict(asked)}
 
 
 def _load(plan: Mapping[str, Any]) -> str:
