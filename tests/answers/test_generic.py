@@ -48,6 +48,30 @@ def test_a_contrast_is_made_at_each_combination_of_the_other_factors():
     assert [one.metrics[0].verdict for one in found][2:] == ["worse"] * 3
 
 
+def test_only_factors_by_which_combinations_differ_are_named():
+    spec = made.spec(
+        made.factor("engine", "postgres"),
+        made.factor("clients", 4, 20),
+        made.factor("order", "as-written", "other"),
+        repeats=3,
+        contrasts=(made.contrast("order", "as-written", "other"),),
+    )
+    slow = made.study(spec, lambda levels: 800.0 if levels["order"] == "other" else 1000.0)
+    (claim,) = contrasts.answer(slow, {}).claims
+    assert "throughput is worse at clients 4, 20 (" in claim.sentence
+    two = replace(spec, factors=(made.factor("engine", "a", "b"), *spec.factors[1:]))
+    faster = made.study(two, lambda levels: 1500.0 if levels["order"] == "other" else 1000.0)
+    (claim,) = contrasts.answer(faster, {}).claims
+    assert "better at engine/clients a/4, a/20, b/4, b/20 (" in claim.sentence
+
+
+def test_the_name_of_a_setting_is_written_as_the_server_has_it():
+    factor = made.factor("full_page_writes", "off", "on")
+    spec = made.spec(factor, repeats=3, contrasts=(made.contrast("full_page_writes", "off", "on"),))
+    (claim,) = contrasts.answer(made.study(spec, lambda _levels: 1000.0), {}).claims
+    assert claim.sentence.startswith("full_page_writes on against off: throughput ")
+
+
 def test_several_combinations_have_one_sentence_with_the_verdict_at_each():
     (claim,) = contrasts.answer(two_orders(0.8), {}).claims
     assert claim.told

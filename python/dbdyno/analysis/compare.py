@@ -22,6 +22,8 @@ from dbdyno.model.record import RunRecord
 
 MARGIN = 0.03
 PAIRS_AS_SETS_MAX = 5
+# Kinds of doubt whose name alone says too little.
+_KINDS = {"coarse": "throughput is known only coarsely"}
 
 
 def compare(  # noqa: PLR0913 - what is compared, and how
@@ -195,4 +197,6 @@ def _doubts(samples: Sequence[Sample]) -> Iterator[str]:
 def _doubts_of_runs(records: Sequence[RunRecord]) -> Iterator[str]:
     """What weakens single runs, by its kind: all of it before the colon."""
     kinds = Counter(doubt.partition(":")[0] for record in records for doubt in record.doubts)
-    return (f"{count} of {len(records)} runs: {kind}" for kind, count in kinds.items())
+    return (
+        f"{count} of {len(records)} runs: {_KINDS.get(kind, kind)}" for kind, count in kinds.items()
+    )

@@ -169,7 +169,11 @@ def times_of(of: Interval | MetricComparison) -> str:
         return f"{significant(value)} times (one pair, no interval)"
     if of.high > USELESS * of.low:
         return f"{significant(value)} times (too few pairs for an interval)"
-    return f"{significant(value)} times (95 %: {significant(of.low)} to {significant(of.high)})"
+    alone = isinstance(of, MetricComparison) and of.method == "single runs"
+    interval = f"95 %{' within the runs' if alone else ''}"
+    return (
+        f"{significant(value)} times ({interval}: {significant(of.low)} to {significant(of.high)})"
+    )
 
 
 def _named(trials: Trials, factor: str) -> list[Factor]:

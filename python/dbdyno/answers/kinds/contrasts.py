@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 from dbdyno.analysis.verdicts import change
 from dbdyno.answers.answer import Answer, Answered, Claim, TableOf, Trials
-from dbdyno.answers.contrasting import Contrasted, contrasted, levels_words
+from dbdyno.answers.contrasting import Contrasted, Levels, contrasted, levels_words
 from dbdyno.answers.grouping import title_of
 from dbdyno.model.comparison import MetricComparison, Repeats, Verdict
 from dbdyno.words import NOTHING, percent, significant
@@ -55,8 +55,9 @@ def _single(trials: Trials, of: Contrasted, metric: MetricComparison) -> Claim:
 
 def _several(trials: Trials, found: Sequence[Found]) -> Claim:
     """The points by their verdicts, with the range of what was seen at them."""
+    factors = _varied([of.others for of, _ in found])
     parts = [
-        _verdict_words(verdict, [one for one in found if one[1].verdict == verdict])
+        _verdict_words(verdict, [one for one in found if one[1].verdict == verdict], factors)
         for verdict in _ORDER
         if any(one[1].verdict == verdict for one in found)
     ]
@@ -69,16 +70,22 @@ def _several(trials: Trials, found: Sequence[Found]) -> Claim:
     )
 
 
-def _verdict_words(verdict: Verdict, found: Sequence[Found]) -> str:
-    places = ", ".join(" ".join(of.others.values()) for of, _ in found)
-    factors = " and ".join(found[0][0].others)
+def _varied(places: Sequence[Levels]) -> list[str]:
+    """The factors by which these places differ: what all have in common is not worth its words."""
+    return [name for name in places[0] if len({levels[name] for levels in places}) > 1]
+
+
+def _verdict_words(verdict: Verdict, found: Sequence[Found], factors: Sequence[str]) -> str:
+    """``worse at clients 4, 20 (…)``; of several factors ``at engine/clients postgres/4, …``."""
+    levels = ", ".join("/".join(of.others[name] for name in factors) for of, _ in found)
+    places = f"{'/'.join(factors)} {levels}"
     ratios = [metric.ratio for _, metric in found]
     span = " to ".join(dict.fromkeys(map(change, (min(ratios), max(ratios)))))
     if verdict == "same":
-        return f"the same within ±{percent(found[0][1].margin)} at {factors} {places} ({span})"
+        return f"the same within ±{percent(found[0][1].margin)} at {places} ({span})"
     if verdict == "cannot tell":
-        return f"not to be told apart at this sample size at {factors} {places} ({span})"
-    return f"{verdict} at {factors} {places} ({span})"
+        return f"not to be told apart at this sample size at {places} ({span})"
+    return f"{verdict} at {places} ({span})"
 
 
 def _unequal(found: Sequence[Found]) -> list[str]:
@@ -96,7 +103,9 @@ def _most_needed(metrics: Sequence[MetricComparison]) -> list[str]:
 def _heading(trials: Trials, of: Contrasted) -> str:
     """``Statement order: branches-first against as-written``."""
     title = title_of(trials, of.contrast.factor)
-    return f"{title[:1].upper()}{title[1:]} {of.contrast.after} against {of.contrast.before}"
+    if "_" not in title:  # a setting's name is written as the server has it
+        title = f"{title[:1].upper()}{title[1:]}"
+    return f"{title} {of.contrast.after} against {of.contrast.before}"
 
 
 def _at(of: Contrasted) -> str:
