@@ -84,7 +84,7 @@ impl Ask {
             Word::Bind => Self::Bind(number(&mut yielded)?, text(&mut yielded)?),
             Word::Execute => Self::Execute(number(&mut yielded)?, yielded),
             Word::Close => Self::Close(number(&mut yielded)?),
-            Word::Sleep => Self::Sleep(yielded.pop_front()?.as_f64()?),
+            Word::Sleep => Self::Sleep(seconds(&mut yielded)?),
             Word::Restart => Self::Restart,
             Word::Reconnect => Self::Reconnect,
             Word::Stop => Self::Stop,
@@ -98,6 +98,15 @@ impl Ask {
 fn text(yielded: &mut MultiValue) -> Option<mlua::LuaString> {
     match yielded.pop_front()? {
         Value::String(text) => Some(text),
+        _ => None,
+    }
+}
+
+/// A number, which is whole where LuaJIT could make it so.
+fn seconds(yielded: &mut MultiValue) -> Option<f64> {
+    match yielded.pop_front()? {
+        Value::Integer(whole) => Some(whole as f64),
+        Value::Number(number) => Some(number),
         _ => None,
     }
 }

@@ -158,8 +158,11 @@ impl Program {
     }
 
     /// Whoever runs the script's hooks for reports, in a state of their own; nobody when it
-    /// has none.
+    /// has none, or is asked for a command: those are not reported.
     pub fn reporter(&self) -> Result<Option<Reporter>, Problem> {
+        if self.source.settings.command != RUN {
+            return Ok(None);
+        }
         let refused = |message: String| Problem::outside(&self.source.name, message);
         let lane = self.lane()?;
         let mut running = nobody(self.source.settings.seed);

@@ -65,11 +65,11 @@ fn a_script_may_have_its_own_loop() {
 #[test]
 fn pauses_hold_up_the_client_alone() {
     let text = "ffi = require('ffi') \
-                function event() ffi.C.usleep(1500) os.execute('sleep 0.5') \
+                function event() ffi.C.usleep(1500) os.execute('sleep 0.5') os.execute('sleep 30') \
                   ffi.C.sb_counter_inc(sysbench.tid, ffi.C.SB_CNT_ERROR) end";
     let program = program(text);
     let asked = Client::new(&program, nothing).live(1).expect("no fault");
-    assert_eq!(asked, ["sleep 1500000 ns", "sleep 500000000 ns"]);
+    assert_eq!(asked, ["sleep 1500000 ns", "sleep 500000000 ns", "sleep 30000000000 ns"]);
     assert_eq!(program.count(Counter::Error), 1);
 }
 
@@ -204,6 +204,9 @@ fn reports_hold_to_the_options_given() {
     let percentiles = ["99", "0"].map(|text| given("percentile", text).percentile() as u32);
     assert_eq!(percentiles, [99, 0]);
     assert!(program("function event() end").reporter().expect("no lane").is_none());
+    let preparing = program_with(&format!("function prepare() end {text}"), for_command("prepare"));
+    let preparing = preparing.expect("no problem");
+    assert!(preparing.reporter().expect("no lane").is_none());
 }
 
 #[test]
