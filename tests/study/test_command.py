@@ -90,7 +90,7 @@ def test_a_plan_tells_every_point_and_starts_nothing(tmp_path, capsys):
     assert code == 0
     lines = [" ".join(line.split()) for line in out.splitlines()]
     assert "dbdyno run select-only --scale 1 --time 1s --warmup 0s" in lines
-    assert "2 named 1 s --set jit=off --clients 2" in lines
+    assert "2 named 1 s --set jit=off --protocol prepared --clients 2" in lines
     assert "4 points × 2 repeats = 8 turns" in out
     assert (
         json.loads(answer(capsys, "plan", str(tmp_path / "mini.toml"), "--json")[1])["turns"] == 8

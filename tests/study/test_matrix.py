@@ -23,7 +23,8 @@ def test_points_are_all_choices_in_the_order_of_the_file(tmp_path):
 def test_a_point_is_a_command_line(tmp_path):
     asked = ask(points_of(read(tmp_path))[-1], tmp_path, print)
     assert asked.command(tmp_path) == (
-        "dbdyno run select-only --scale 1 --set jit=off --clients 2 --time 1s --warmup 0s"
+        "dbdyno run select-only --scale 1 --set jit=off --protocol prepared --clients 2 "
+        "--time 1s --warmup 0s"
     )
 
 
