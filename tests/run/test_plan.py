@@ -55,8 +55,8 @@ def test_a_think_time_is_the_closed_loops():
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"clients": 0}, "-c 0: must be between 1 and"),
-        ({"clients": 2**40}, "-c 1099511627776: must be between"),
+        ({"clients": 0}, "-c 0: must be at least 1"),
+        ({"clients": 2**40}, "-c 1099511627776: must be at most"),
         ({"threads": 0}, "-j 0"),
         ({"transactions": 0}, "-t 0"),
         ({"scale": -1}, "-s -1"),
