@@ -12,8 +12,9 @@ use std::sync::atomic::{AtomicU16, Ordering};
 
 /// Buffers of a ring; a power of two.
 const COUNT: u16 = 256;
-/// Bytes of a buffer: most answers fit into one.
-const BYTES: usize = 2 << 10;
+/// Bytes of a buffer: what servers send at once (PostgreSQL 8 KiB, MariaDB 16 KiB) fits into one,
+/// since each further one costs a receive and a completion.
+const BYTES: usize = 16 << 10;
 /// The kernel wants the list of buffers on a page of its own.
 const PAGE: usize = 4 << 10;
 const LIST_BYTES: usize = COUNT as usize * size_of::<BufRingEntry>();
