@@ -50,7 +50,9 @@ def test_two_thousand_clients(wide, checked, io, threads):
     resident_kib: list[int] = []
     told = checked(plan, lambda engine: resident_kib.append(memory_kib(engine.pid)))
     assert told.one(Connected).connect.count == MANY
-    assert told.counters.ok + told.counters.waiting == 199
+    # A busy machine may still be serving some of them when the grace is over.
+    assert (told.counters.due, told.counters.failed) == (199, 0)
+    assert told.counters.ok > 0
     assert not told.all(Outage)
     assert resident_kib[0] < ENGINE_KIB + MANY * CONNECTION_KIB
 

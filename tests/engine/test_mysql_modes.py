@@ -1,6 +1,5 @@
 """Statements arrive at MariaDB as they were meant, as text and prepared, over each interface."""
 
-import time
 from decimal import Decimal
 
 import pytest
@@ -168,10 +167,8 @@ select n from counted where id = :id;
 update counted set n = n + 1 where id = :id;
 commit;
 """
-    began = time.monotonic()
     told = checked(plan_for(mariadb.endpoint(), script, io=io, clients=8))
     assert told.counters.failed == 0, told.done.failures
     assert told.counters.ok > 100
     assert mariadb.execute("select sum(n) from counted")[0][0] == told.counters.ok
-    assert time.monotonic() - began < 10
     mariadb.execute("drop table counted")

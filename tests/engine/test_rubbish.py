@@ -83,7 +83,7 @@ def in_time(refused):
     def go(plan):
         began = time.monotonic()
         failed = refused(plan)
-        assert time.monotonic() - began < 5
+        assert time.monotonic() - began < 9, "the usual timeout is ten seconds"
         assert failed.code == "cannot_connect"
         return failed
 
