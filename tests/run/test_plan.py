@@ -11,17 +11,12 @@ from tests.support.plans import plan_of
 
 def test_the_defaults_are_those_of_the_manual():
     plan = plan_of()
-    assert (plan.clients, plan.threads) == (8, 1)
+    assert (plan.clients, plan.threads) == (8, min(cores_available(), 8))
     assert plan.stages == [Stage(duration_ns=30 * SECOND_NS)]
     assert plan.warmup_ns == 3 * SECOND_NS
     assert plan.query_mode == "prepared"
     assert plan.arrivals.closed is not None
     assert asked_ns(plan) == 30 * SECOND_NS
-
-
-@pytest.mark.parametrize(("clients", "threads"), [(1, 1), (8, 1), (9, 2), (900, 113)])
-def test_a_thread_for_each_eight_clients_while_there_are_cores(clients, threads):
-    assert plan_of(clients=clients).threads == min(cores_available(), threads)
 
 
 def test_never_more_threads_than_clients():

@@ -219,11 +219,7 @@ class RunOptions(PlacementOptions, TargetOptions, DataOptions, ScriptOptions):
     threads: Annotated[
         int | None,
         _flag(
-            "-j",
-            "--jobs",
-            "--threads",
-            group=_LOAD,
-            show_default=lambda _: "one for 8 clients, at most one a core",
+            "-j", "--jobs", "--threads", group=_LOAD, show_default=lambda _: "min(cores, clients)"
         ),
     ] = None
     """Threads of the engine."""

@@ -4,7 +4,6 @@ Options that contradict each other are refused here, all at once and before anyt
 touched. Knows no server and no file: the endpoint and the scripts' texts are arguments.
 """
 
-import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -26,9 +25,6 @@ from dbdyno.run.options import QUERY_MODE_DEFAULT, SECOND_NS, RunOptions
 from dbdyno.telemetry.pace import activity_interval_ns
 
 CLIENTS_DEFAULT = 8
-# A thread that takes the answers of several clients at once sleeps and wakes less often, and each
-# time costs as much as a transaction; and this many clients are far from what it could serve.
-CLIENTS_A_THREAD = 8
 DURATION_DEFAULT_NS = 30 * SECOND_NS
 WARMUP_DEFAULT_NS = 3 * SECOND_NS
 INTERVAL_MIN_NS = SECOND_NS // 10
@@ -140,7 +136,7 @@ def make_plan(  # noqa: PLR0913 - each is another thing
         variables=dict(variables),
         seed=seed,
         clients=clients,
-        threads=min(options.threads or _engine_threads(options, clients), clients),
+        threads=min(options.threads or _engine_cores(options), clients),
         io=options.io,
         arrivals=_arrivals(options),
         stages=_stages(options),
@@ -168,10 +164,8 @@ def cores_available() -> int:
     return len(os.sched_getaffinity(0))
 
 
-def _engine_threads(options: RunOptions, clients: int) -> int:
-    if options.engine_cpus:
-        return len(options.engine_cpus.numbers)
-    return min(math.ceil(clients / CLIENTS_A_THREAD), cores_available())
+def _engine_cores(options: RunOptions) -> int:
+    return len(options.engine_cpus.numbers) if options.engine_cpus else cores_available()
 
 
 def _arrivals(options: RunOptions) -> Arrivals:
