@@ -7,15 +7,13 @@ from pathlib import Path
 import pytest
 
 import dbdyno
-from dbdyno.cli import app as cli_app, habits, main, run as cli_run
+from dbdyno.cli import app as cli_app, habits, main
 from dbdyno.cli.app import COMMANDS, make_app
 from dbdyno.errors import DbdynoError
-from tests.support.engine import tools
 
 
 @pytest.fixture(autouse=True)
 def _own_home(home, monkeypatch):
-    monkeypatch.setattr(cli_run, "engine_tools", tools)
     # main() takes SIGTERM for the process; a test process keeps its own.
     monkeypatch.setattr(cli_app.signal, "signal", lambda *_: None)
 

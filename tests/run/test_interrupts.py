@@ -10,15 +10,13 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parent.parent.parent
-OPTIONS = ("--server", "postgres,shared_buffers=64MB", "-c", "1", "--json")
+SERVER = ("--server", "postgres,shared_buffers=64MB")
+LONG = ("-c", "1", "-T", "600", "--warmup", "0", "--telemetry", "off", "--json")
 
 
-def begin(phase: str, what: str, home: Path) -> subprocess.Popen[str]:
-    program = [sys.executable, "-m", "tests.run.interrupted_command", phase]
+def begin(home: Path, *what: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [*program, "run", what, *OPTIONS],
-        cwd=ROOT,
+        [sys.executable, "-m", "dbdyno", "run", *what, *SERVER, *LONG],
         env={**os.environ, "DBDYNO_HOME": str(home)},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -50,7 +48,7 @@ def servers_left(home: Path) -> list[str]:
 def test_while_it_measures_what_was_measured_is_kept(home, tmp_path, number):
     script = tmp_path / "one.sql"
     script.write_text("select 1;")
-    with begin("measure", str(script), home) as process:
+    with begin(home, str(script)) as process:
         wait_for("measure", process)
         process.send_signal(number)
         out, err = process.communicate(timeout=30)
@@ -62,7 +60,7 @@ def test_while_it_measures_what_was_measured_is_kept(home, tmp_path, number):
 
 
 def test_while_it_loads_nothing_is_kept(home):
-    with begin("load", "tpcb", home) as process:
+    with begin(home, "tpcb", "-s", "100") as process:
         wait_for("server settings", process)
         time.sleep(0.5)  # into the load
         process.send_signal(signal.SIGINT)
@@ -75,7 +73,7 @@ def test_while_it_loads_nothing_is_kept(home):
 
 
 def test_while_the_server_starts(home):
-    with begin("load", "tpcb", home) as process:
+    with begin(home, "tpcb") as process:
         while not (home / "private").exists():
             assert process.poll() is None
             time.sleep(0.02)

@@ -13,9 +13,9 @@ from dbdyno.run import search as searching
 from dbdyno.run.grammar import WeightedName, objective
 from dbdyno.run.options import SECOND_NS, RunOptions
 from dbdyno.run.search import Wanted, search
+from dbdyno.run.tools import engine_tools
 from tests.run.test_runner import Observer
 from tests.store import synthetic
-from tests.support.engine import tools
 from tests.support.numbers import throughput
 
 CAPACITY = 1000.0
@@ -61,7 +61,7 @@ def searched(monkeypatch, service, options=RunOptions(), **wanted):
     asked = Wanted(objectives=[SLO], **wanted)
     try:
         found = search(
-            [WeightedName("tpcb", 1)], options, asked, tools(), observer, known=known.append
+            [WeightedName("tpcb", 1)], options, asked, engine_tools(), observer, known=known.append
         )
     except KeyboardInterrupt:
         found = None

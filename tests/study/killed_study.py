@@ -5,24 +5,24 @@ import signal
 import sys
 from pathlib import Path
 
+from dbdyno.model.frame import Frame, Started
 from dbdyno.study.execute import execute
 from dbdyno.study.rates import Rates
 from dbdyno.study.spec import AS_WRITTEN, read_study
 from dbdyno.study.starting import begin_study
 from tests.study.watcher import Watcher
-from tests.support.engine import SmallEngine, tools
+from tests.support.engine import Astray, tools
 
 
-class Killing(SmallEngine):
+class Killing(Astray):
     """Its third run is the last thing this process does."""
 
     runs = 0
 
-    def transact(self) -> None:
-        Killing.runs += 1
+    def meet(self, frame: Frame) -> None:
+        Killing.runs += isinstance(frame, Started)
         if Killing.runs == 3:
             os.kill(os.getpid(), signal.SIGKILL)
-        super().transact()
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ import pytest
 from dbdyno.answers.answering import questions
 from dbdyno.answers.registry import all_answers
 from dbdyno.errors import DbdynoError
+from dbdyno.run.tools import engine_tools
 from dbdyno.study.file import SIZES
 from dbdyno.study.finding import catalogue, find_study
 from dbdyno.study.machine import look
@@ -13,7 +14,6 @@ from dbdyno.study.order import turns_of
 from dbdyno.study.plan import plan_study
 from dbdyno.study.rates import Rates
 from dbdyno.study.spec import read_study
-from tests.support.engine import tools
 
 TINY_MAX_S = 180
 
@@ -41,7 +41,7 @@ def test_every_study_has_runs_to_compare_at_its_smallest(name):
 
 @pytest.mark.parametrize("name", catalogue())
 def test_the_smallest_size_is_planned_within_three_minutes(name):
-    planned = plan_study(read_study(find_study(name), "tiny"), tools(), look(), Rates())
+    planned = plan_study(read_study(find_study(name), "tiny"), engine_tools(), look(), Rates())
     assert planned.refusals == []
     assert planned.needs.total_s < TINY_MAX_S
 

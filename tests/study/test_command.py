@@ -4,25 +4,23 @@ import json
 
 import pytest
 
-from dbdyno.cli import app as cli_app, main, study as cli_study, study_showing
+from dbdyno.cli import app as cli_app, main, study as cli_study
 from tests.study.files import CLIENTS, HEAD, MINI, written
-from tests.study.test_execute import BASE
-from tests.support.engine import Interrupted, SmallEngine, tools
+from tests.study.test_execute import BASE, Broken
+from tests.support.engine import Interrupted, tools
 
 CONTRAST = '[[contrast]]\nfactor = "clients"\nbefore = "1"\nafter = "2"\n'
 STUDY = HEAD + 'restore = "once"\n' + BASE + CLIENTS + CONTRAST
 
 
 @pytest.fixture(autouse=True)
-def _small_engine(home, monkeypatch):
-    use(monkeypatch, SmallEngine)
+def _own_home(home, monkeypatch):
     # main() takes SIGTERM for the process; a test process keeps its own.
     monkeypatch.setattr(cli_app.signal, "signal", lambda *_: None)
 
 
-def use(monkeypatch, engine) -> None:
-    for module in (cli_study, study_showing):
-        monkeypatch.setattr(module, "engine_tools", lambda: tools(engine))
+def lead_astray(monkeypatch, engine) -> None:
+    monkeypatch.setattr(cli_study, "engine_tools", lambda: tools(engine))
 
 
 def answer(capsys, *arguments: str) -> tuple[int, str, str]:
@@ -58,10 +56,10 @@ def test_a_study_is_run_shown_and_found_again(tmp_path, capsys):
 
 
 def test_an_interrupted_study_ends_with_130_and_is_gone_on_with(tmp_path, capsys, monkeypatch):
-    use(monkeypatch, Interrupted)
-    code, _, _ = answer(capsys, "run", str(written(tmp_path, STUDY)))
+    with monkeypatch.context() as for_once:
+        lead_astray(for_once, Interrupted)
+        code, _, _ = answer(capsys, "run", str(written(tmp_path, STUDY)))
     assert code == 130
-    use(monkeypatch, SmallEngine)
     code, out, err = answer(capsys, "resume")
     assert code == 0
     assert "4 of 4 runs count" in out
@@ -71,13 +69,7 @@ def test_an_interrupted_study_ends_with_130_and_is_gone_on_with(tmp_path, capsys
 
 
 def test_a_turn_that_does_not_count_is_told_in_the_exit_code(tmp_path, capsys, monkeypatch):
-    class Broken(SmallEngine):
-        def transact(self) -> None:
-            if self.plan.clients == 2:
-                raise ZeroDivisionError("a slip")
-            super().transact()
-
-    use(monkeypatch, Broken)
+    lead_astray(monkeypatch, Broken)
     code, out, err = answer(capsys, "run", str(written(tmp_path, STUDY)), "--repeats", "1")
     assert code == 3
     assert "failed: ZeroDivisionError: a slip" in err

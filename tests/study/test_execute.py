@@ -10,7 +10,9 @@ import pytest
 
 from dbdyno import store
 from dbdyno.errors import DbdynoError
+from dbdyno.model.frame import Done, Frame, Started
 from dbdyno.model.study import StudyRecord
+from dbdyno.run.tools import Tools, engine_tools
 from dbdyno.servers.data_sets import list_data_sets
 from dbdyno.store.run import read_record
 from dbdyno.store.studies import list_studies, read_rates
@@ -23,12 +25,12 @@ from dbdyno.study.spec import AS_WRITTEN, read_study
 from dbdyno.study.starting import begin_study, reopen_study
 from tests.study.files import CLIENTS, HEAD, written
 from tests.study.watcher import Watcher
-from tests.support.engine import Interrupted, SmallEngine, tools
+from tests.support.engine import Astray, Interrupted, tools
 
 BASE = """
 [base]
 workload = "bulk_insert@0"
-time = "1s"
+time = "200ms"
 warmup = "0s"
 telemetry = "off"
 scripts.count.text = "select count(*) from sbtest1;"
@@ -39,15 +41,27 @@ ROOT = Path(__file__).parent.parent.parent
 pytestmark = pytest.mark.usefixtures("home")
 
 
-def begin(folder: Path, text: str, engine=SmallEngine, watcher=None, **more) -> StudyRecord:
+def begin(folder: Path, text: str, engine=None, watcher=None, **more) -> StudyRecord:
     path = written(folder, text)
     with begin_study(path, read_study(path, "tiny"), AS_WRITTEN) as writer:
-        return execute(writer, tools(engine), watcher or Watcher(), Rates(), **more)
+        return execute(writer, doors(engine), watcher or Watcher(), Rates(), **more)
 
 
-def resume(engine=SmallEngine, watcher=None) -> StudyRecord:
+def resume(watcher=None) -> StudyRecord:
     with reopen_study(study_folder()) as writer:
-        return execute(writer, tools(engine), watcher or Watcher(), Rates())
+        return execute(writer, engine_tools(), watcher or Watcher(), Rates())
+
+
+class Broken(Astray):
+    """A defect of ours shows where there are two clients."""
+
+    def meet(self, frame: Frame) -> None:
+        if isinstance(frame, Started) and self.plan.clients == 2:
+            raise ZeroDivisionError("a slip")
+
+
+def doors(engine: type[Astray] | None) -> Tools:
+    return tools(engine) if engine else engine_tools()
 
 
 def study_folder() -> Path:
@@ -102,12 +116,6 @@ set.shared_preload_libraries = "no_such_library"
 
 
 def test_a_defect_of_ours_costs_one_turn(tmp_path):
-    class Broken(SmallEngine):
-        def transact(self) -> None:
-            if self.plan.clients == 2:
-                raise ZeroDivisionError("a slip")
-            super().transact()
-
     record = begin(tmp_path, ONCE, Broken)
     by_status = {(result.turn.point, result.status) for result in record.results}
     assert by_status == {("clients=1", "done"), ("clients=2", "failed")}
@@ -147,12 +155,12 @@ def test_an_interrupted_turn_is_made_again(tmp_path):
 def test_a_study_whose_file_was_edited_is_not_gone_on_with(tmp_path):
     with pytest.raises(KeyboardInterrupt):
         begin(tmp_path, ONCE, Interrupted)
-    edited = ONCE.replace('time = "1s"', 'time = "2s"').replace("[1, 2]", "[1, 3]")
+    edited = ONCE.replace('time = "200ms"', 'time = "300ms"').replace("[1, 2]", "[1, 3]")
     written(tmp_path, edited)
     with pytest.raises(DbdynoError) as caught:
         resume()
     told = str(caught.value)
-    assert 'base.time: "1s" → "2s"' in told
+    assert 'base.time: "200ms" → "300ms"' in told
     assert 'factors[clients].levels[2].name: "2" → "3"' in told
     (tmp_path / "mini.toml").unlink()  # what was asked is known all the same
     assert resume().status == "done"
@@ -163,7 +171,7 @@ def test_a_study_that_is_done_or_running_is_not_gone_on_with(tmp_path):
     with begin_study(path, read_study(path, "tiny"), AS_WRITTEN) as writer:
         with pytest.raises(DbdynoError, match="is running on this machine"):
             resume()
-        execute(writer, tools(), Watcher(), Rates())
+        execute(writer, engine_tools(), Watcher(), Rates())
     with pytest.raises(DbdynoError, match="is done: all 4 turns were made"):
         resume()
 
@@ -177,10 +185,10 @@ def test_a_second_study_on_the_machine_is_refused_by_the_name_of_the_first(tmp_p
 
 
 def test_a_disk_that_fills_stops_the_study_where_it_can_be_gone_on_with(tmp_path, monkeypatch):
-    class Filling(SmallEngine):
-        def transact(self) -> None:
-            super().transact()
-            monkeypatch.setattr(turn, "disk_free_bytes", lambda: 2_000_000)
+    class Filling(Astray):
+        def meet(self, frame: Frame) -> None:
+            if isinstance(frame, Done):
+                monkeypatch.setattr(turn, "disk_free_bytes", lambda: 2_000_000)
 
     with pytest.raises(DbdynoError) as caught:
         begin(tmp_path, ONCE, Filling)
@@ -193,8 +201,8 @@ def test_a_disk_that_fills_stops_the_study_where_it_can_be_gone_on_with(tmp_path
 
 
 def test_a_turn_that_met_a_full_disk_is_not_its_points_result(tmp_path):
-    class Full(SmallEngine):
-        def transact(self) -> None:
+    class Full(Astray):
+        def meet(self, frame: Frame) -> None:
             raise OSError(28, "No space left on device")
 
     with pytest.raises(DbdynoError, match="No space left"):

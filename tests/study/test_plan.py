@@ -6,12 +6,12 @@ import msgspec
 import pytest
 
 from dbdyno.errors import DbdynoError
+from dbdyno.run.tools import engine_tools
 from dbdyno.study.fitting import size_bytes, span
 from dbdyno.study.machine import Machine, look
 from dbdyno.study.plan import StudyPlan, plan_study, unfit
 from dbdyno.study.rates import Rates, rates_from
 from tests.study.files import BASE, CLIENTS, HEAD, MINI, read
-from tests.support.engine import tools
 
 ROOMY = Machine(
     memory_bytes=64 << 30,
@@ -26,7 +26,7 @@ pytestmark = pytest.mark.usefixtures("home")
 
 def plan(folder: Path, text: str = MINI, **limits) -> StudyPlan:
     machine = msgspec.structs.replace(ROOMY, **limits)
-    return plan_study(read(folder, text), tools(), machine, Rates())
+    return plan_study(read(folder, text), engine_tools(), machine, Rates())
 
 
 def refusal(planned: StudyPlan) -> str:

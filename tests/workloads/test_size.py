@@ -7,9 +7,9 @@ import pytest
 from dbdyno.run.grammar import WeightedName
 from dbdyno.run.options import RunOptions
 from dbdyno.run.scene import enter, prepare
+from dbdyno.run.tools import engine_tools
 from dbdyno.run.work import find_work
 from dbdyno.workloads.size import estimated_bytes
-from tests.support.engine import tools
 
 SIZE = "select sum(pg_total_relation_size(oid)) from pg_class where relname = any(%s)"
 
@@ -20,7 +20,7 @@ def test_tables_are_about_as_large_as_was_estimated(database, fillfactor):
     work = find_work([WeightedName("tpcb", 1)], (), options)
     with closing(enter(database)) as scene:
         prepared = prepare(
-            scene, work, options, seed=1, bulk=tools().load, watch=lambda _progress: None
+            scene, work, options, seed=1, bulk=engine_tools().load, watch=lambda _progress: None
         )
         tables = work.workload.tables(prepared.values)
         names = [table.name for table in tables]
