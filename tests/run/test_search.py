@@ -137,7 +137,7 @@ def test_a_failed_run_ends_the_search_with_its_reason(monkeypatch):
         (RunOptions(rate_tps=5.0), "--rate"),
         (RunOptions(transactions=5), "--transactions"),
         (RunOptions(latency_limit_ns=5), "--latency-limit"),
-        (RunOptions(clients=0), "-c 0: must be between"),
+        (RunOptions(clients=0), "-c 0: must be at least 1"),
         (RunOptions(define=(("scal", "3"),)), "no parameter scal"),
     ],
 )
