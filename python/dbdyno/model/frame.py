@@ -241,8 +241,10 @@ class Outage(Struct, frozen=True, tag="outage", tag_field="kind"):
 
 
 class Note(Struct, frozen=True, tag="note", tag_field="kind"):
-    """A line for the log: a notice of the ``server``; of the ``script``, what went wrong in a
-    report of its own, which people are told, too.
+    """A line for the log, by the ``server`` or by the ``script``.
+
+    The server gives notices; a script tells what went wrong in a report of its own, and people
+    are told of it, too.
     """
 
     at_ns: int
