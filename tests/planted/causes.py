@@ -149,6 +149,14 @@ def _processing() -> list[Cause]:
             expected=frozenset({"cpu_others"}),
         ),
         Cause(
+            name="crashes",
+            title="a process of the server killed every four seconds",
+            run=("select-only", "-s", "1", "-c", "4", "--max-failures", "100%"),
+            disturb=disturbances.crashes,
+            seconds=8,
+            expected=frozenset({"outage"}),
+        ),
+        Cause(
             name="crowd",
             title="two hundred clients on a machine of few processors",
             run=("select-only", "-s", "1", "-c", "200"),

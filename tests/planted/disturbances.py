@@ -92,6 +92,18 @@ def burners(_server: Server) -> Iterator[None]:
             process.wait()
 
 
+@contextmanager
+def crashes(server: Server) -> Iterator[None]:
+    """A process of the server is killed: all others are ended with it, and started anew."""
+
+    def crash() -> None:
+        _, child, *_ = _processes(server)
+        os.kill(child, signal.SIGKILL)
+
+    with _again_and_again(crash, 4.0):
+        yield
+
+
 def throttled(server: Server) -> AbstractContextManager[None]:
     """The server may use a part of a processor only: by its control group, else by signals."""
     return _control_group(server) if os.access(CPU_GROUPS, os.W_OK) else _stopped_by_turns(server)

@@ -28,6 +28,8 @@ DEADLOCKS = (
 )
 # Deadlocks and vacuums that follow each other so closely are one event.
 _GAP_S = 1.0
+RESTART = "server restart"
+"""The label of an outage in which the server's log tells of a start."""
 
 
 def autovacuums(recording: Recording) -> list[RunEvent]:
@@ -130,5 +132,5 @@ def _outage(begin_s: float, end_s: float) -> RunEvent:
 
 def _named(event: RunEvent, restarts_s: list[float]) -> RunEvent:
     restarted = any(event.begin_s <= time_s <= event.end_s for time_s in restarts_s)
-    label = "server restart" if restarted else "connections lost"
+    label = RESTART if restarted else "connections lost"
     return msgspec.structs.replace(event, label=label, values={})

@@ -1,0 +1,86 @@
+"""A server that went away: told before all that its absence looked like."""
+
+import math
+
+import pytest
+from inline_snapshot import snapshot
+
+from dbdyno.explain.explain import explain
+from dbdyno.explain.rule import NotFound
+from dbdyno.model.record import Finding
+from tests.explain.asking import said, words
+from tests.explain.made import CORE_S, with_processors
+from tests.store.hdr import HISTOGRAMS
+from tests.support.recordings import MadeRun
+
+GONE_S = 4
+
+
+def run_until(gone_s=GONE_S, *, seconds=6, clients=4):
+    """Throughput ends with the server, ``gone_s`` before the end of the run."""
+    ok = [1000] * (3 + seconds - gone_s) + [0] * gone_s
+    return MadeRun(ok, seconds=seconds, clients=clients)
+
+
+def test_a_server_that_does_not_come_back():
+    run = run_until().outage(2, math.nan, connections_lost=4)
+    finding = said("outage", run)
+    assert finding.share == pytest.approx(4 / 6)
+    assert finding.evidence["came_back"] is False
+    assert words(finding) == snapshot("""\
+critical: The server went away and did not come back
+All connections were lost, and none was had again to the end: 4 s of 6 s passed
+without a server.
+4 connections lost: server closed the connection unexpectedly.
+No transaction was done in 4 s of the run.
+""")
+
+
+def test_its_absence_is_put_down_to_nobody_else():
+    run = with_processors(run_until(), server=0.1, others=1.75)
+    run.counters("busiest", {"cpu_us": 1.7 * CORE_S}, of="rustc/4711")
+    recording = run.outage(2, math.nan, connections_lost=4).recording()
+    assert isinstance(said("cpu_others", recording), Finding)
+    findings = explain(recording, HISTOGRAMS).findings
+    assert [one.id for one in findings if one.severity != "note"] == ["outage"]
+
+
+def test_a_restart_that_the_log_tells_of():
+    run = MadeRun(seconds=60, clients=4).log(21.5, "start")
+    # Two threads lost two each, and saw it end at other times.
+    run = run.outage(20, 2, connections_lost=2).outage(20.1, 2.4, connections_lost=2)
+    finding = said("outage", run)
+    assert finding.evidence["outages"] == 1
+    assert finding.evidence["seconds"] == pytest.approx(2.5)
+    assert finding.share == pytest.approx((2 * 2 + 2 * 2.4) / (4 * 60))
+    assert words(finding) == snapshot("""\
+minor: Outage: connections to the server were lost
+All connections were lost: 2.5 s of 60 s passed until the first was had again.
+4 connections lost: server closed the connection unexpectedly.
+The server's log tells of its restart.
+""")
+
+
+def test_a_few_sessions_that_were_ended_are_a_note():
+    run = MadeRun(seconds=60, clients=100).outage(10, 0.2).outage(30, 0.2)
+    assert words(said("outage", run)) == snapshot("""\
+note: Outage: connections to the server were lost
+2 connections were lost in 2 outages: 0.4 s of 60 s passed until the first was
+had again.
+2 connections lost: server closed the connection unexpectedly.
+""")
+
+
+def test_what_was_lost_while_warming_up_is_not_of_the_run():
+    run = MadeRun(seconds=60, clients=4).outage(-2, 1, connections_lost=4)
+    assert isinstance(said("outage", run), NotFound)
+
+
+def test_one_that_reaches_into_the_run_counts_from_its_begin():
+    run = MadeRun(seconds=60, clients=4).outage(-2, 5, connections_lost=4)
+    assert said("outage", run).evidence["seconds"] == pytest.approx(3)
+
+
+def test_the_clients_that_went_on_are_not_counted():
+    run = MadeRun(seconds=60, clients=8).outage(0, 30, connections_lost=2)
+    assert said("outage", run).share == pytest.approx(2 * 30 / (8 * 60))
