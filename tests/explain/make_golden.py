@@ -11,7 +11,7 @@ import json
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ from dbdyno.explain.told import told_in_full
 from dbdyno.servers.spec import Kind
 from dbdyno.store import Run
 from tests.planted.causes import SCRIPTS, Cause
-from tests.planted.planting import planted_run
+from tests.planted.planting import NAME, planted_run
 from tests.planted.truth_set import truth_set
 from tests.store.hdr import HISTOGRAMS
 
@@ -57,22 +57,29 @@ def make(cause: Cause) -> None:
         for name in (*FILES, *(f"{table}.parquet" for table in TABLES)):
             if (made / name).exists():
                 shutil.copy(made / name, kept)
-    _forget_place(kept, *SOMEWHERE[cause.kind])
+        _forget_place(kept, f"{workplace}/home/servers/{NAME}", *SOMEWHERE[cause.kind])
     (kept / WORDS).write_text(words_of(kept), encoding="utf-8")
 
 
-def _forget_place(folder: Path, socket: str, target: str) -> None:
+def _forget_place(folder: Path, place: str, socket: str, target: str) -> None:
     """Takes out the addresses of servers that are gone, and what the rules said at the time."""
     address = {"unix": {"path": socket}}
-    _rewrite(folder / "plan.json", lambda plan: plan["endpoint"].update(address=address))
+    forgotten = {f"{SCRIPTS}/": "", place: str(Path(socket).parent)}
+    _rewrite(folder / "plan.json", forgotten, lambda plan: plan["endpoint"].update(address=address))
     _rewrite(
         folder / "run.json",
+        forgotten,
         lambda record: record.update(target=target, findings=[], not_looked=[], unexplained=None),
     )
 
 
-def _rewrite(path: Path, change: Callable[[dict[str, Any]], None]) -> None:
-    content = json.loads(path.read_text().replace(f"{SCRIPTS}/", ""))
+def _rewrite(
+    path: Path, forgotten: Mapping[str, str], change: Callable[[dict[str, Any]], None]
+) -> None:
+    text = path.read_text()
+    for own, instead in forgotten.items():
+        text = text.replace(own, instead)
+    content = json.loads(text)
     change(content)
     path.write_text(json.dumps(content, indent=1) + "\n")
 
