@@ -93,6 +93,17 @@ def test_each_condition_is_named(other, said):
     assert unequal([conditions()], [conditions(**other)]) == [said]
 
 
+def test_a_parameter_that_only_the_data_knows_is_named():
+    """No script reads a number of tables or a fillfactor: the plan's variables have neither."""
+    asked = conditions()
+    asked.record = replace(
+        asked.record, command=["oltp_read_only", "--define", "tables=4", "-c", "8"]
+    )
+    assert unequal([conditions()], [asked]) == [
+        "Other data: tables is not set in before, 4 in after"
+    ]
+
+
 def test_a_run_that_counts_transactions_has_no_length():
     counting = {"stages": [{"duration_ns": None, "clients": None, "rate_tps": None}]}
     other = conditions(plan={**counting, "transactions_per_client": 100})

@@ -6,13 +6,12 @@ machine, a script's text. Private servers of one product are one place, wherever
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import pairwise
 from typing import Any
 
 from msgspec import Struct
 
 from dbdyno.analysis.history import MetricHistory, history
-from dbdyno.analysis.unequal import Conditions, unequal
+from dbdyno.analysis.unequal import Conditions, data_asked, unequal
 from dbdyno.words import PRODUCTS
 
 # Two levels of two runs: with fewer nothing can have changed.
@@ -75,7 +74,7 @@ def kind_of(run: Conditions) -> Kind:
         workload=_work(run),
         place=place_of(run.record.target, run.record.server),
         load=_load(plan),
-        data=", ".join(f"{name} {value}" for name, value in sorted(_data(run).items())),
+        data=", ".join(f"{name} {value}" for name, value in sorted(data_asked(run).items())),
         query_mode=plan.get("query_mode", ""),
     )
 
@@ -93,23 +92,6 @@ def _work(run: Conditions) -> str:
     scripts = run.plan.get("scripts", [])
     named = "+".join(f"{script['name']}@{script['weight']}" for script in scripts)
     return run.record.workload if len(scripts) < 2 else f"{run.record.workload} ({named})"
-
-
-def _data(run: Conditions) -> dict[str, Any]:
-    """How much data there is, of which shape, and what is done with it.
-
-    The plan has what its scripts read. What else the workload was asked for, such as a number of
-    tables, went into the data and the scripts' texts: it stands in the command.
-    """
-    planned = {
-        name: value for name, value in run.plan.get("variables", {}).items() if value is not None
-    }
-    asked = (
-        value.partition("=")[::2]
-        for word, value in pairwise(run.record.command)
-        if word == "--define"
-    )
-    return {**planned, **dict(asked)}
 
 
 def _load(plan: Mapping[str, Any]) -> str:

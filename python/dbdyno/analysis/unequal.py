@@ -8,6 +8,7 @@ and where it was placed. Whether a difference was meant is for those to say who 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import pairwise
 from statistics import median
 from typing import Any, Protocol, TypeAlias
 
@@ -195,8 +196,25 @@ def _load(run: Conditions) -> Facts:
     return {name: _plain(value) for name, value in told.items() if _is_told(value)}
 
 
+def data_asked(run: Conditions) -> dict[str, Any]:
+    """How much data there is, of which shape, and what is done with it.
+
+    The plan has what its scripts read. What else the workload was asked for, such as a number of
+    tables, went into the data and the scripts' texts: it stands in the command.
+    """
+    planned = {
+        name: value for name, value in run.plan.get("variables", {}).items() if value is not None
+    }
+    asked = (
+        value.partition("=")[::2]
+        for word, value in pairwise(run.record.command)
+        if word == "--define"
+    )
+    return {**dict(asked), **planned}
+
+
 def _data(run: Conditions) -> Facts:
-    return {name: _plain(value) for name, value in run.plan.get("variables", {}).items()}
+    return {name: _plain(value) for name, value in data_asked(run).items()}
 
 
 def _placement(run: Conditions) -> Facts:
