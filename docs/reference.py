@@ -14,7 +14,7 @@ from dbdyno.explain.registry import all_rules, page_of
 from dbdyno.explain.rule import Rule
 from dbdyno.host.doctor import all_probes
 from dbdyno.host.watched import HostSource, all_sources
-from dbdyno.store.tables import SCHEMAS
+from dbdyno.store.tables import RISING, SCHEMAS
 from dbdyno.targets.registry import all_targets
 from dbdyno.workloads.base import Workload
 from dbdyno.workloads.registry import all_workloads
@@ -105,9 +105,18 @@ def _names(names: Iterable[str]) -> str:
 
 def recorded() -> str:
     """The tables of a run folder, as ``dbdyno sql`` offers them."""
-    parts = ["# Tables of the runs", "`dbdyno sql` adds the column `run_id` to each."]
+    parts = [
+        "# Tables of the runs",
+        "`dbdyno sql` adds the column `run_id` to each. Counts marked *so far* go on from interval "
+        "to interval in the files and in `open_run`; `dbdyno sql` has each interval alone, "
+        "to be summed, and as `NAME_so_far`.",
+    ]
     for name, schema in SCHEMAS.items():
-        rows = [(f"`{column}`", kind.sql) for column, kind in schema.items()]
+        rising = RISING[name].names if name in RISING else ()
+        rows = [
+            (f"`{column}`", f"{kind.sql}, so far" if column in rising else kind.sql)
+            for column, kind in schema.items()
+        ]
         parts.append(f"## {name}\n\n{_table(('column', 'type'), rows)}")
     return _page(parts)
 

@@ -73,6 +73,44 @@ def test_missing_percentiles_are_null_in_sql(home):
     assert sql("SELECT count(*) FROM scripts WHERE isnan(p99_ms)", home).fetchall() == [(0,)]
 
 
+def test_counts_of_intervals_can_be_summed(home):
+    """In the files they go on from interval to interval."""
+    query = "SELECT run_id, sum(ok), max(ok_so_far), min(ok) FROM intervals GROUP BY run_id"
+    for run_id, added, so_far, least in sql(query, home).fetchall():
+        filed = open_run(run_id, home).columns("intervals")["ok"]
+        assert (added, so_far, least) == (filed[-1], filed[-1], 0)
+        assert filed.sum() > added
+
+
+def test_failures_of_intervals_can_be_summed(home):
+    query = "SELECT sum(count), max(count_so_far) FROM failures GROUP BY run_id, class, code"
+    summed = sql(query, home).fetchall()
+    assert summed
+    assert all(added == so_far for added, so_far in summed)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "drop table runs",
+        "create table x as select 1",
+        "copy runs to 'x.csv'",
+        "explain analyze copy runs to 'x.csv'",
+        "select 1; drop table runs",
+        "set threads = 1",
+        "",
+    ],
+)
+def test_all_but_reading_is_refused(home, query):
+    with pytest.raises(StoreError, match="only reads"):
+        sql(query, home)
+
+
+def test_a_pivot_is_reading(home):
+    query = "PIVOT (SELECT run_id, phase FROM intervals) ON phase USING count(*)"
+    assert len(sql(query, home).fetchall()) == 2
+
+
 def test_a_wrong_query_names_the_tables(home):
     with pytest.raises(StoreError) as caught:
         sql("SELECT * FROM nowhere", home)

@@ -13,6 +13,7 @@ from dbdyno.cli.output import Exit, Json, print_json, print_table
 app = command(
     "sql",
     'dbdyno sql "select run_id, tps, p99_ms from runs order by tps desc"',
+    'dbdyno sql "select class, code, sum(count) from failures group by all"',
     'dbdyno sql "describe intervals"   the columns of a table',
 )
 
@@ -23,13 +24,13 @@ def sql(
 ) -> int:
     """Ask all runs a question in SQL.
 
-    The tables are runs, and one for each kind of thing recorded: intervals, scripts,
-    statements, failures and more, each with the column run_id.
-
     Parameters
     ----------
     query
-        One statement in DuckDB's SQL.
+        One statement in DuckDB's SQL, which only reads. The tables are runs, and one for each
+        kind of thing recorded: intervals, scripts, statements, failures and more, each with the
+        column run_id. Counts are those of an interval alone and can be summed; NAME_so_far
+        counts from the begin of the measured part.
     """
     answer = store.sql(query)
     columns, rows = answer.columns, answer.fetchall()

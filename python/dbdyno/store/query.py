@@ -1,7 +1,9 @@
 """SQL over all runs: one view per table, with the run's id in front, and ``runs``.
 
 DuckDB reads the Parquet files where they lie; the frames of runs that are not finished
-are tabulated in memory, and only the tables that the query mentions.
+are tabulated in memory, and only the tables that the query mentions. What the files count on from
+interval to interval, the views count for each interval alone, so that it can be summed; the count
+so far stands beside it. Refuses all but reading: the views are gone when the answer is given.
 """
 
 import re
@@ -19,7 +21,7 @@ from dbdyno.store.listing import run_folders
 from dbdyno.store.parquet import table_path, typed_column
 from dbdyno.store.run import Run
 from dbdyno.store.summary import RunSummary, list_runs
-from dbdyno.store.tables import SCHEMAS
+from dbdyno.store.tables import RISING, SCHEMAS
 
 _BUCKET_TABLES = {
     "response": "script_buckets",
@@ -38,17 +40,31 @@ _RUNS: Schema = {
     "p99_ms": F64,
     "tags": TEXT,
 }
+_READING = frozenset({duckdb.StatementType.SELECT, duckdb.StatementType.MULTI})
 
 
 def sql(query: str, home: Path | None = None) -> duckdb.DuckDBPyRelation:
     """The query's answer; ``.fetchall()``, ``.fetchnumpy()`` and ``.df()`` read it."""
     connection = duckdb.connect()
     try:
+        _refuse_writing(connection, query)
         _create_views(connection, query, home)
         return connection.sql(query)
     except duckdb.Error as error:
         tables = ", ".join(("runs", *SCHEMAS, "buckets"))
         raise StoreError("query", str(error), f"The tables are {tables}.") from error
+
+
+def _refuse_writing(connection: duckdb.DuckDBPyConnection, query: str) -> None:
+    """A statement that answers with rows it has read; a pivot is several inside."""
+    kinds = [statement.type for statement in connection.extract_statements(query)]
+    if len(kinds) == 1 and kinds[0] in _READING:
+        return
+    raise StoreError(
+        "query",
+        "dbdyno sql only reads, and answers one statement: select, from, with, describe, summarize",
+        "Runs are removed with: dbdyno runs rm RUN. Results are had as a file with --json.",
+    )
 
 
 def _create_views(connection: duckdb.DuckDBPyConnection, query: str, home: Path | None) -> None:
@@ -90,7 +106,20 @@ def _create_view(connection: duckdb.DuckDBPyConnection, name: str, folders: list
             "SELECT parse_path(filename)[-2] AS run_id, * EXCLUDE (filename) "
             f"FROM read_parquet([{listed}], union_by_name = true, filename = true)"
         )
-    connection.execute(f"CREATE VIEW {name} AS {' UNION ALL BY NAME '.join(parts)}")
+    united = " UNION ALL BY NAME ".join(parts)
+    connection.execute(f"CREATE VIEW {name} AS {_of_each_interval(name)} FROM ({united})")
+
+
+def _of_each_interval(table: str) -> str:
+    """All columns; what rises less what it was in the interval before, and as it is."""
+    if table not in RISING:
+        return "SELECT *"
+    key = ", ".join(("run_id", *RISING[table].of))
+    before = f"OVER (PARTITION BY {key} ORDER BY interval)"
+    names = RISING[table].names
+    own = (f"{name}::BIGINT - lag({name}::BIGINT, 1, 0) {before} AS {name}" for name in names)
+    so_far = (f"{name} AS {name}_so_far" for name in names)
+    return f"SELECT * REPLACE ({', '.join(own)}), {', '.join(so_far)}"
 
 
 def _create_raw_table(

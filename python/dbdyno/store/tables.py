@@ -5,10 +5,11 @@ Declares, and fills nothing: ``store/tabulator.py`` makes rows of frames.
 ``time_s`` counts from the end of the warm-up, so the warm-up has negative times. Latencies
 are in milliseconds with the engine's 3 significant digits, for which single precision is
 enough. Counters of ``intervals`` are cumulative over the measured part, as the engine
-counts them; ``completed_ok`` and ``completed_failed`` are of the interval alone.
+counts them (``RISING``); ``completed_ok`` and ``completed_failed`` are of the interval alone.
 """
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from dbdyno.model import frame as frames
 from dbdyno.model.recording import Columns
@@ -133,6 +134,21 @@ SCHEMAS: Mapping[str, Schema] = {
         "values": TEXT,
     },
     "lacks": {"time_s": F64, "source": TEXT, "reason": TEXT},
+}
+
+LEVELS = frozenset({"waiting", "in_flight"})
+
+
+class Rising(NamedTuple):
+    """Counts of a table that go on from interval to interval, for each of what ``of`` names."""
+
+    names: tuple[str, ...]
+    of: tuple[str, ...] = ()
+
+
+RISING: Mapping[str, Rising] = {
+    "intervals": Rising(tuple(name for name in COUNTERS if name not in LEVELS)),
+    "failures": Rising(("count",), of=("class", "code")),
 }
 
 
