@@ -1,7 +1,7 @@
 //! The end of a run: nothing new, a grace for what is under way, then cancellation, then
 //! giving up. A server that has stopped answering ends the run as well.
 
-use super::{Ending, Outage, Port, Worker};
+use super::{Outage, Port, Worker};
 use crate::client::{Client, State};
 use dbdyno_model::Nanos;
 use std::sync::atomic::Ordering;
@@ -11,6 +11,16 @@ const GRACE_SHORTEST: Nanos = Nanos::from_secs(1);
 const GRACE_LONGEST: Nanos = Nanos::from_secs(30);
 /// How long the server may take to answer a cancellation.
 const CANCEL_WAIT: Nanos = Nanos::from_secs(5);
+
+/// How the run ends.
+pub(super) enum Ending {
+    /// Transactions under way may end until then.
+    Grace(Nanos),
+    /// The server was asked to cancel what still is under way; it may answer until then.
+    Cancelling(Nanos),
+    /// Nothing is awaited any more.
+    Over,
+}
 
 impl Worker {
     /// Ends the run at `at`, if it would last longer.

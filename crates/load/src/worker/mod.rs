@@ -1,164 +1,37 @@
 //! One thread's share of the load: its clients, its part of the schedule, its tally.
 //!
 //! The worker is told what happened and when ([`Worker::on`]), and says through its [`Port`]
-//! what to do. It holds no socket and reads no clock. `connecting` makes and remakes
-//! connections, `running` takes transactions through their scripts, `ending` stops the run,
-//! `intervals` closes the books, `activity` looks at the clients now and then.
+//! what to do. It holds no socket and reads no clock. `port` is what goes in and out,
+//! `connecting` makes and remakes connections, `arrivals` says what is due, `running` takes
+//! transactions through their scripts, `around` what scripts do before and after all of them,
+//! `outcome` ends and counts them, `ending` stops the run, `intervals` closes the books,
+//! `activity` looks at the clients now and then.
 
 mod activity;
 mod around;
+mod arrivals;
 mod connecting;
 mod ending;
 mod intervals;
+mod outcome;
+mod port;
 mod running;
 
 use crate::client::{Client, State};
 use crate::timers::Timers;
 use crate::{Phase, Schedule, Timeline};
 use activity::Beat;
+use arrivals::Pending;
 use dbdyno_hist::{Activity, Latencies, Shape, Tally};
-use dbdyno_model::{Arrivals, Nanos, Plan, Reply, Request, ServerError, StatementId};
-use dbdyno_script::{Fault, Session};
+use dbdyno_model::{Arrivals, Nanos, Plan, ServerError, StatementId};
+use dbdyno_script::Fault;
+use ending::Ending;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 pub use intervals::ClosedInterval;
-
-/// What a worker wants done. Clients are numbered from 0 within the worker.
-pub trait Port {
-    /// Connect, log in and prepare; answered by `Connected` or `ConnectFailed`.
-    fn connect(&mut self, client: usize);
-    /// Close the connection; nothing of it is answered any more.
-    fn close(&mut self, client: usize);
-    /// Ask the server to cancel what the client waits for.
-    fn cancel(&mut self, client: usize);
-    /// Send a request.
-    fn send(&mut self, client: usize, request: &Request<'_>);
-    /// Run a command of the shell; answered by `Shell`.
-    fn shell(&mut self, call: ShellCall);
-}
-
-/// A command of a script, for the shell.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ShellCall {
-    /// Whose.
-    pub client: usize,
-    /// Which of the client's: a late end of one that is given up must not be taken for another's.
-    pub ticket: u32,
-    /// The command line.
-    pub command: String,
-    /// Whether its output is wanted.
-    pub output: bool,
-}
-
-/// What happened.
-#[derive(Debug)]
-pub enum Event<'a> {
-    /// Time passed.
-    Wake,
-    /// The client is connected, logged in, and its statements are prepared.
-    Connected {
-        /// Which client.
-        client: usize,
-        /// The server's process that serves it, or 0.
-        backend: u32,
-    },
-    /// It could not be.
-    ConnectFailed {
-        /// Which client.
-        client: usize,
-        /// Why.
-        error: &'a ServerError,
-        /// Whether the server was merely too busy to take the connection.
-        busy: bool,
-    },
-    /// The answer to what the script waits for.
-    Reply {
-        /// Which client.
-        client: usize,
-        /// The answer.
-        reply: Reply<'a>,
-    },
-    /// The answer to a queued part of a pipeline.
-    Part {
-        /// Which client.
-        client: usize,
-        /// Its error, if it has one.
-        error: Option<&'a ServerError>,
-    },
-    /// The connection is gone.
-    Lost {
-        /// Which client.
-        client: usize,
-        /// How.
-        error: &'a ServerError,
-    },
-    /// The shell command ended.
-    Shell {
-        /// Which client.
-        client: usize,
-        /// The ticket of the call.
-        ticket: u32,
-        /// What it printed, or why it failed.
-        output: Result<&'a str, &'a str>,
-    },
-    /// The run shall end earlier than planned.
-    Stop {
-        /// When: the same for all workers, and a little ahead, so that none has passed it.
-        at: Nanos,
-    },
-}
-
-/// A time without connections that were there before.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Outage {
-    /// The first connection lost.
-    pub begin: Nanos,
-    /// The first one had again.
-    pub end: Option<Nanos>,
-    /// How many were lost.
-    pub connections_lost: u64,
-    /// The first loss's message.
-    pub message: String,
-}
-
-/// What a worker is set up with.
-pub struct Settings {
-    /// The plan of the run.
-    pub plan: Arc<Plan>,
-    /// Which of the plan's threads this is, from 0.
-    pub thread: u32,
-    /// What there is to count.
-    pub shape: Shape,
-    /// The sessions of this thread's clients: client `i` here is client
-    /// `thread + i · threads` of the run.
-    pub sessions: Vec<Box<dyn Session>>,
-    /// When any worker of the run last heard of the server, in nanoseconds: one client's long
-    /// wait is no stall while others are answered.
-    pub heard_by_all: Arc<AtomicU64>,
-}
-
-/// The schedule's arrivals that fall to this worker.
-struct Pending {
-    schedule: Schedule,
-    /// The schedule's next arrival of ours, not due yet when last looked at.
-    upcoming: Option<(u64, Nanos)>,
-    /// Number of the run's first arrival after the warm-up, once it was drawn.
-    first_measured: Option<u64>,
-    /// Arrivals that are due and not begun.
-    waiting: VecDeque<(u64, Nanos)>,
-}
-
-/// How the run ends.
-enum Ending {
-    /// Transactions under way may end until then.
-    Grace(Nanos),
-    /// The server was asked to cancel what still is under way; it may answer until then.
-    Cancelling(Nanos),
-    /// Nothing is awaited any more.
-    Over,
-}
+pub use port::{Event, Outage, Port, Settings, ShellCall};
 
 /// One thread's share of the load.
 pub struct Worker {
@@ -274,12 +147,7 @@ impl Worker {
             self.plan.activity_interval_ns.map(|interval| Beat::new(timeline.start(), interval));
         if let Arrivals::Open { law } = self.plan.arrivals {
             let schedule = Schedule::new(self.plan.seed, law, &timeline);
-            self.pending = Some(Pending {
-                schedule,
-                upcoming: None,
-                first_measured: None,
-                waiting: VecDeque::new(),
-            });
+            self.pending = Some(Pending::new(schedule));
         }
         self.timeline = Some(timeline);
         self.draw_upcoming();
@@ -329,16 +197,6 @@ impl Worker {
             .min(self.next_arrival())
     }
 
-    /// The next arrival, if a client stands ready for it.
-    fn next_arrival(&self) -> Nanos {
-        match &self.pending {
-            Some(pending) if !self.idle.is_empty() => {
-                pending.upcoming.map_or(Nanos::MAX, |(_, due)| due)
-            }
-            _ => Nanos::MAX,
-        }
-    }
-
     fn wake<P: Port>(&mut self, now: Nanos, port: &mut P) {
         self.look_at_clients(now);
         while self.interval_end <= now {
@@ -378,27 +236,6 @@ impl Worker {
     /// The number of a client over the whole run.
     fn global_id(&self, client: usize) -> u64 {
         u64::from(self.thread) + client as u64 * u64::from(self.plan.threads)
-    }
-
-    /// Whether a client takes part in the present stage.
-    fn is_active(&self, now: Nanos, client: usize) -> bool {
-        self.timeline.as_ref().is_some_and(|timeline| {
-            now >= timeline.start()
-                && self.global_id(client)
-                    < u64::from(timeline.active_clients(now, self.plan.clients))
-        })
-    }
-
-    /// A stage begins: clients that stood aside may take part now.
-    fn activate<P: Port>(&mut self, now: Nanos, port: &mut P) {
-        let Some(timeline) = &self.timeline else { return };
-        self.next_activation = timeline.next_stage(now);
-        self.idle.clear();
-        for client in 0..self.clients.len() {
-            if matches!(self.clients[client].state, State::Idle(_)) {
-                self.ready(now, client, port);
-            }
-        }
     }
 
     /// Counts bytes that went over the wire.

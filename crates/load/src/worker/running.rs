@@ -1,18 +1,27 @@
-//! Transactions: begun when due, taken through their scripts, ended well or not.
+//! Transactions under way: begun when due, and taken step by step through their scripts.
+//!
+//! What is due `arrivals` knows; how a transaction ended is decided and counted in `outcome`.
 
-use super::{NO_STATEMENT, Pending, Port, ShellCall, Worker};
+use super::arrivals::NOBODY;
+use super::{Port, ShellCall, Worker};
 use crate::Phase;
 use crate::client::{State, Transaction};
-use dbdyno_hist::Slow;
-use dbdyno_model::{
-    Arrivals, Flow, Keep, Nanos, Purpose, Reply, Request, ServerError, Stream, Think, ThinkLaw,
-};
-use dbdyno_script::{Fault, Resume, Step};
-
-/// Numbers of an open loop's arrivals belong to no client.
-const NOBODY: u64 = u64::MAX;
+use dbdyno_model::{Arrivals, Flow, Nanos, Purpose, Reply, ServerError, Stream, Think, ThinkLaw};
+use dbdyno_script::{Resume, Step};
 
 impl Worker {
+    /// A stage begins: clients that stood aside may take part now.
+    pub(super) fn activate<P: Port>(&mut self, now: Nanos, port: &mut P) {
+        let Some(timeline) = &self.timeline else { return };
+        self.next_activation = timeline.next_stage(now);
+        self.idle.clear();
+        for client in 0..self.clients.len() {
+            if matches!(self.clients[client].state, State::Idle(_)) {
+                self.ready(now, client, port);
+            }
+        }
+    }
+
     /// The client has nothing to do: its next transaction, or a pause, or the end.
     pub(super) fn ready<P: Port>(&mut self, now: Nanos, client: usize, port: &mut P) {
         if self.follow(now, client, port) {
@@ -51,6 +60,15 @@ impl Worker {
         }
     }
 
+    /// Whether a client takes part in the present stage.
+    fn is_active(&self, now: Nanos, client: usize) -> bool {
+        self.timeline.as_ref().is_some_and(|timeline| {
+            now >= timeline.start()
+                && self.global_id(client)
+                    < u64::from(timeline.active_clients(now, self.plan.clients))
+        })
+    }
+
     fn has_done_its_share(&self, client: usize) -> bool {
         matches!(self.plan.arrivals, Arrivals::Closed { .. })
             && self
@@ -70,16 +88,12 @@ impl Worker {
         }
     }
 
-    fn is_measured(&self, due: Nanos) -> bool {
+    pub(super) fn is_measured(&self, due: Nanos) -> bool {
         self.timeline.as_ref().is_some_and(|timeline| timeline.phase(due) == Phase::Measure)
     }
 
-    fn count_due(&mut self, due: Nanos) {
-        self.tally.counters.due += u64::from(self.is_measured(due));
-    }
-
     /// Begins a transaction; false when the client has to connect first.
-    fn begin<P: Port>(
+    pub(super) fn begin<P: Port>(
         &mut self,
         now: Nanos,
         client: usize,
@@ -108,7 +122,7 @@ impl Worker {
         self.clients[client].connected
     }
 
-    fn choose_script(&self, who: u64, number: u64) -> usize {
+    pub(super) fn choose_script(&self, who: u64, number: u64) -> usize {
         if self.plan.scripts.len() == 1 {
             return 0;
         }
@@ -251,261 +265,5 @@ impl Worker {
         if waits && self.clients[client].generation == ticket {
             self.run(now, client, Resume::Shell(output), port);
         }
-    }
-
-    /// The try failed: leave the open block first, then try again or give up.
-    fn clean_up<P: Port>(&mut self, now: Nanos, client: usize, port: &mut P) {
-        let retry = self.may_retry(now, client);
-        let own = &mut self.clients[client];
-        own.outstanding.clear();
-        if own.in_transaction {
-            own.enter(State::RollingBack { retry });
-            port.send(
-                client,
-                &Request::Text { statement: NO_STATEMENT, sql: "ROLLBACK", keep: Keep::None },
-            );
-        } else {
-            self.rolled_back(now, client, retry, port);
-        }
-    }
-
-    fn may_retry(&self, now: Nanos, client: usize) -> bool {
-        let error = &self.clients[client].error;
-        error.as_ref().is_some_and(|error| error.class.is_retryable())
-            && self.has_tries_left(now, client)
-    }
-
-    /// Whether there is room for another try of the client's transaction. The run's end is no
-    /// bound: what is under way then has a grace, and a try is a part of it.
-    pub(super) fn has_tries_left(&self, now: Nanos, client: usize) -> bool {
-        let Some(transaction) = self.clients[client].transaction else { return false };
-        let retry = self.plan.retry;
-        let age = now - transaction.due;
-        (retry.tries_max == 0 || transaction.tries < retry.tries_max)
-            && retry.time_max_ns.is_none_or(|longest| age < longest)
-            && self.plan.latency_limit_ns.is_none_or(|limit| age < limit)
-    }
-
-    fn rolled_back<P: Port>(&mut self, now: Nanos, client: usize, retry: bool, port: &mut P) {
-        let own = &mut self.clients[client];
-        own.in_transaction = false;
-        let error = own.error.take();
-        if let (true, Some(transaction)) = (retry, &mut own.transaction) {
-            transaction.tries += 1;
-            own.timings.clear();
-            own.session.restart();
-            return self.run(now, client, Resume::Continue, port);
-        }
-        if let Some(error) = error {
-            self.fail_transaction(now, client, &error);
-        }
-        self.leave_connection(client, port);
-        self.ready(now, client, port);
-    }
-
-    /// The script reached its end; true when the transaction ended well.
-    fn script_ended<P: Port>(&mut self, now: Nanos, client: usize, port: &mut P) -> bool {
-        let Some(transaction) = self.clients[client].transaction else {
-            return self.has_come_through(client, port);
-        };
-        let own = &self.clients[client];
-        if own.in_transaction && !own.session.governs_itself() {
-            let message = "the script ended without ending its transaction block".to_owned();
-            let script = transaction.script as u32;
-            let fault = Fault { script, command: 0, line: 0, message };
-            return self.script_went_wrong(now, client, fault, port);
-        }
-        self.succeed(now, client, &transaction);
-        self.leave_connection(client, port);
-        if transaction.sent.is_none() {
-            // Nothing was asked, so nothing will make time pass: give the clock a chance.
-            self.clients[client].enter(State::Thinking);
-            self.timers.set(now + Nanos(1), client, self.clients[client].generation);
-            return false;
-        }
-        true
-    }
-
-    fn succeed(&mut self, now: Nanos, client: usize, transaction: &Transaction) {
-        self.clients[client].transaction = None;
-        let warmup = self.timeline.as_ref().is_some_and(|line| line.phase(now) == Phase::Warmup);
-        let response = now - transaction.due;
-        self.tally.completed_ok += 1;
-        if !transaction.measured && !warmup {
-            return;
-        }
-        let script = &mut self.tally.scripts[transaction.script];
-        script.ok += 1;
-        script.response.record(response);
-        if self.shape.service_differs {
-            script.service.record(now - transaction.sent.unwrap_or(transaction.due));
-        }
-        if transaction.measured {
-            self.responses.record(response);
-            self.end_measured(now, transaction);
-            let counters = &mut self.tally.counters;
-            counters.ok += 1;
-            counters.late +=
-                u64::from(self.plan.latency_limit_ns.is_some_and(|limit| response > limit));
-            self.consider_slow(now, client, transaction);
-        }
-    }
-
-    /// Ends a transaction in an error. Connection and further course are the caller's.
-    pub(super) fn fail_transaction(&mut self, now: Nanos, client: usize, error: &ServerError) {
-        let own = &mut self.clients[client];
-        own.outstanding.clear();
-        own.error = None;
-        let Some(transaction) = own.transaction.take() else { return };
-        let warmup = self.timeline.as_ref().is_some_and(|line| line.phase(now) == Phase::Warmup);
-        self.tally.completed_failed += 1;
-        if !transaction.measured && !warmup {
-            return;
-        }
-        self.tally.scripts[transaction.script].failed += 1;
-        self.tally.failed_response.record(now - transaction.due);
-        self.tally.add_failure(error);
-        if transaction.measured {
-            self.end_measured(now, &transaction);
-            self.tally.counters.failed += 1;
-        }
-    }
-
-    fn end_measured(&mut self, now: Nanos, transaction: &Transaction) {
-        let counters = &mut self.tally.counters;
-        counters.in_flight -= 1;
-        counters.retried += u64::from(transaction.tries > 1);
-        counters.retries += u64::from(transaction.tries - 1);
-        self.last_end = now;
-    }
-
-    fn consider_slow(&mut self, now: Nanos, client: usize, transaction: &Transaction) {
-        let who = self.global_id(client);
-        let timings = &self.clients[client].timings;
-        self.tally.consider_slow(now - transaction.due, || Slow {
-            script: transaction.script,
-            client: who,
-            number: transaction.number,
-            due: transaction.due,
-            sent: transaction.sent.unwrap_or(transaction.due),
-            done: now,
-            tries: transaction.tries,
-            statements: timings.clone(),
-        });
-    }
-
-    /// With a connection for each transaction, this one has served.
-    fn leave_connection<P: Port>(&mut self, client: usize, port: &mut P) {
-        if self.plan.reconnect_each_transaction {
-            port.close(client);
-            self.clients[client].connected = false;
-        }
-    }
-
-    /// The script itself failed: the client is done for good. Always false: nothing follows.
-    fn script_went_wrong<P: Port>(
-        &mut self,
-        now: Nanos,
-        client: usize,
-        fault: Fault,
-        port: &mut P,
-    ) -> bool {
-        let error = ServerError {
-            class: dbdyno_model::FailureClass::Script,
-            code: "script".into(),
-            message: fault.message.clone(),
-        };
-        self.fail_transaction(now, client, &error);
-        self.faults.push((self.global_id(client), fault));
-        if self.timeline.is_none() {
-            self.fatal.get_or_insert(error); // the others would wait for it for ever
-        }
-        self.finish(client, port);
-        false
-    }
-
-    /// Gives arrivals that are due to clients that stand ready.
-    pub(super) fn dispatch<P: Port>(&mut self, now: Nanos, port: &mut P) {
-        if self.pending.is_none() || self.ending.is_some() {
-            return;
-        }
-        self.take_arrivals(now);
-        while let Some(&client) = self.idle.front() {
-            let Some((number, due)) = self.next_waiting(now) else { break };
-            self.idle.pop_front();
-            if let State::Idle(since) = self.clients[client].state {
-                self.tally.lateness.record(now - due.max(since));
-            }
-            if self.begin(now, client, number, due, port) {
-                self.run(now, client, Resume::Continue, port);
-            }
-        }
-        self.finish_if_exhausted(now, port);
-    }
-
-    /// A run that counts transactions is over when the last arrival has been served.
-    fn finish_if_exhausted<P: Port>(&mut self, now: Nanos, port: &mut P) {
-        let exhausted = self.plan.transactions_per_client.is_some()
-            && self
-                .pending
-                .as_ref()
-                .is_some_and(|pending| pending.upcoming.is_none() && pending.waiting.is_empty());
-        while exhausted && let Some(client) = self.idle.pop_front() {
-            self.leave(now, client, port);
-        }
-    }
-
-    /// The oldest arrival that is still worth beginning; the others are skipped.
-    fn next_waiting(&mut self, now: Nanos) -> Option<(u64, Nanos)> {
-        loop {
-            let (number, due) = self.pending.as_mut()?.waiting.pop_front()?;
-            let measured = self.is_measured(due);
-            self.tally.counters.waiting -= u64::from(measured);
-            let too_late = self.plan.latency_limit_ns.is_some_and(|limit| now - due > limit);
-            if !too_late {
-                return Some((number, due));
-            }
-            self.tally.counters.skipped += u64::from(measured);
-            let script = self.choose_script(NOBODY, number);
-            self.tally.scripts[script].skipped += u64::from(measured);
-        }
-    }
-
-    /// Moves the arrivals that are due by now from the schedule to the queue.
-    pub(super) fn take_arrivals(&mut self, now: Nanos) {
-        while let Some(Pending { upcoming: Some((number, due)), .. }) = self.pending
-            && due <= now
-        {
-            let measured = self.is_measured(due);
-            self.tally.counters.due += u64::from(measured);
-            self.tally.counters.waiting += u64::from(measured);
-            if let Some(pending) = &mut self.pending {
-                pending.waiting.push_back((number, due));
-            }
-            self.draw_upcoming();
-        }
-    }
-
-    /// Draws the schedule on to the next arrival that falls to this worker: arrival `k` falls
-    /// to the thread of client `k mod active clients`.
-    pub(super) fn draw_upcoming(&mut self) {
-        let (Some(timeline), Some(pending)) = (&self.timeline, &mut self.pending) else { return };
-        let (plan, thread) = (&self.plan, u64::from(self.thread));
-        let share = plan.transactions_per_client.map(|each| each * u64::from(plan.clients));
-        let Pending { schedule, first_measured, .. } = pending;
-        pending.upcoming = schedule
-            .inspect(|&(number, due)| {
-                if due >= timeline.measure_begin() {
-                    first_measured.get_or_insert(number);
-                }
-            })
-            .find(|&(number, due)| {
-                let active = u64::from(timeline.active_clients(due, plan.clients)).max(1);
-                number % active % u64::from(plan.threads) == thread
-            })
-            .filter(|&(number, _)| match (share, *first_measured) {
-                (Some(share), Some(first)) => number - first < share,
-                _ => true,
-            });
     }
 }

@@ -1,0 +1,132 @@
+//! Arrivals: what the schedule makes due, and which client takes it.
+//!
+//! An arrival waits for a client rather than being dropped or put off; only one that is older
+//! than the latency limit is skipped, and counted as that.
+
+use super::{Port, Worker};
+use crate::Schedule;
+use crate::client::State;
+use dbdyno_model::Nanos;
+use dbdyno_script::Resume;
+use std::collections::VecDeque;
+
+/// Numbers of an open loop's arrivals belong to no client.
+pub(super) const NOBODY: u64 = u64::MAX;
+
+/// The schedule's arrivals that fall to this worker.
+pub(super) struct Pending {
+    schedule: Schedule,
+    /// The schedule's next arrival of ours, not due yet when last looked at.
+    upcoming: Option<(u64, Nanos)>,
+    /// Number of the run's first arrival after the warm-up, once it was drawn.
+    first_measured: Option<u64>,
+    /// Arrivals that are due and not begun.
+    waiting: VecDeque<(u64, Nanos)>,
+}
+
+impl Pending {
+    pub(super) fn new(schedule: Schedule) -> Self {
+        Self { schedule, upcoming: None, first_measured: None, waiting: VecDeque::new() }
+    }
+}
+
+impl Worker {
+    pub(super) fn count_due(&mut self, due: Nanos) {
+        self.tally.counters.due += u64::from(self.is_measured(due));
+    }
+
+    /// Gives arrivals that are due to clients that stand ready.
+    pub(super) fn dispatch<P: Port>(&mut self, now: Nanos, port: &mut P) {
+        if self.pending.is_none() || self.ending.is_some() {
+            return;
+        }
+        self.take_arrivals(now);
+        while let Some(&client) = self.idle.front() {
+            let Some((number, due)) = self.next_waiting(now) else { break };
+            self.idle.pop_front();
+            if let State::Idle(since) = self.clients[client].state {
+                self.tally.lateness.record(now - due.max(since));
+            }
+            if self.begin(now, client, number, due, port) {
+                self.run(now, client, Resume::Continue, port);
+            }
+        }
+        self.finish_if_exhausted(now, port);
+    }
+
+    /// A run that counts transactions is over when the last arrival has been served.
+    fn finish_if_exhausted<P: Port>(&mut self, now: Nanos, port: &mut P) {
+        let exhausted = self.plan.transactions_per_client.is_some()
+            && self
+                .pending
+                .as_ref()
+                .is_some_and(|pending| pending.upcoming.is_none() && pending.waiting.is_empty());
+        while exhausted && let Some(client) = self.idle.pop_front() {
+            self.leave(now, client, port);
+        }
+    }
+
+    /// The oldest arrival that is still worth beginning; the others are skipped.
+    fn next_waiting(&mut self, now: Nanos) -> Option<(u64, Nanos)> {
+        loop {
+            let (number, due) = self.pending.as_mut()?.waiting.pop_front()?;
+            let measured = self.is_measured(due);
+            self.tally.counters.waiting -= u64::from(measured);
+            let too_late = self.plan.latency_limit_ns.is_some_and(|limit| now - due > limit);
+            if !too_late {
+                return Some((number, due));
+            }
+            self.tally.counters.skipped += u64::from(measured);
+            let script = self.choose_script(NOBODY, number);
+            self.tally.scripts[script].skipped += u64::from(measured);
+        }
+    }
+
+    /// Moves the arrivals that are due by now from the schedule to the queue.
+    pub(super) fn take_arrivals(&mut self, now: Nanos) {
+        while let Some(Pending { upcoming: Some((number, due)), .. }) = self.pending
+            && due <= now
+        {
+            let measured = self.is_measured(due);
+            self.tally.counters.due += u64::from(measured);
+            self.tally.counters.waiting += u64::from(measured);
+            if let Some(pending) = &mut self.pending {
+                pending.waiting.push_back((number, due));
+            }
+            self.draw_upcoming();
+        }
+    }
+
+    /// The next arrival, if a client stands ready for it.
+    pub(super) fn next_arrival(&self) -> Nanos {
+        match &self.pending {
+            Some(pending) if !self.idle.is_empty() => {
+                pending.upcoming.map_or(Nanos::MAX, |(_, due)| due)
+            }
+            _ => Nanos::MAX,
+        }
+    }
+
+    /// Draws the schedule on to the next arrival that falls to this worker: arrival `k` falls
+    /// to the thread of client `k mod active clients`.
+    pub(super) fn draw_upcoming(&mut self) {
+        let (Some(timeline), Some(pending)) = (&self.timeline, &mut self.pending) else { return };
+        let (plan, thread) = (&self.plan, u64::from(self.thread));
+        let share = plan.transactions_per_client.map(|each| each * u64::from(plan.clients));
+        let Pending { schedule, first_measured, .. } = pending;
+        pending.upcoming = schedule
+            .inspect(|&(number, due)| {
+                if due >= timeline.measure_begin() {
+                    first_measured.get_or_insert(number);
+                }
+            })
+            .find(|&(number, due)| {
+                let active = u64::from(timeline.active_clients(due, plan.clients)).max(1);
+                number % active % u64::from(plan.threads) == thread
+            })
+            .filter(|&(number, _)| match (share, *first_measured) {
+                (Some(share), Some(first)) => number - first < share,
+                _ => true,
+            });
+    }
+}

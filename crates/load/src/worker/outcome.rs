@@ -1,0 +1,195 @@
+//! How a transaction ends: well, in an error after its last try, or with its script in the wrong.
+//!
+//! Only here is an outcome counted, once for each transaction. What was cut off at the run's end
+//! has no outcome: that is `ending`'s.
+
+use super::{NO_STATEMENT, Port, Worker};
+use crate::Phase;
+use crate::client::{State, Transaction};
+use dbdyno_hist::Slow;
+use dbdyno_model::{Keep, Nanos, Request, ServerError};
+use dbdyno_script::{Fault, Resume};
+
+impl Worker {
+    /// The try failed: leave the open block first, then try again or give up.
+    pub(super) fn clean_up<P: Port>(&mut self, now: Nanos, client: usize, port: &mut P) {
+        let retry = self.may_retry(now, client);
+        let own = &mut self.clients[client];
+        own.outstanding.clear();
+        if own.in_transaction {
+            own.enter(State::RollingBack { retry });
+            port.send(
+                client,
+                &Request::Text { statement: NO_STATEMENT, sql: "ROLLBACK", keep: Keep::None },
+            );
+        } else {
+            self.rolled_back(now, client, retry, port);
+        }
+    }
+
+    fn may_retry(&self, now: Nanos, client: usize) -> bool {
+        let error = &self.clients[client].error;
+        error.as_ref().is_some_and(|error| error.class.is_retryable())
+            && self.has_tries_left(now, client)
+    }
+
+    /// Whether there is room for another try of the client's transaction. The run's end is no
+    /// bound: what is under way then has a grace, and a try is a part of it.
+    pub(super) fn has_tries_left(&self, now: Nanos, client: usize) -> bool {
+        let Some(transaction) = self.clients[client].transaction else { return false };
+        let retry = self.plan.retry;
+        let age = now - transaction.due;
+        (retry.tries_max == 0 || transaction.tries < retry.tries_max)
+            && retry.time_max_ns.is_none_or(|longest| age < longest)
+            && self.plan.latency_limit_ns.is_none_or(|limit| age < limit)
+    }
+
+    pub(super) fn rolled_back<P: Port>(
+        &mut self,
+        now: Nanos,
+        client: usize,
+        retry: bool,
+        port: &mut P,
+    ) {
+        let own = &mut self.clients[client];
+        own.in_transaction = false;
+        let error = own.error.take();
+        if let (true, Some(transaction)) = (retry, &mut own.transaction) {
+            transaction.tries += 1;
+            own.timings.clear();
+            own.session.restart();
+            return self.run(now, client, Resume::Continue, port);
+        }
+        if let Some(error) = error {
+            self.fail_transaction(now, client, &error);
+        }
+        self.leave_connection(client, port);
+        self.ready(now, client, port);
+    }
+
+    /// The script reached its end; true when the transaction ended well.
+    pub(super) fn script_ended<P: Port>(
+        &mut self,
+        now: Nanos,
+        client: usize,
+        port: &mut P,
+    ) -> bool {
+        let Some(transaction) = self.clients[client].transaction else {
+            return self.has_come_through(client, port);
+        };
+        let own = &self.clients[client];
+        if own.in_transaction && !own.session.governs_itself() {
+            let message = "the script ended without ending its transaction block".to_owned();
+            let script = transaction.script as u32;
+            let fault = Fault { script, command: 0, line: 0, message };
+            return self.script_went_wrong(now, client, fault, port);
+        }
+        self.succeed(now, client, &transaction);
+        self.leave_connection(client, port);
+        if transaction.sent.is_none() {
+            // Nothing was asked, so nothing will make time pass: give the clock a chance.
+            self.clients[client].enter(State::Thinking);
+            self.timers.set(now + Nanos(1), client, self.clients[client].generation);
+            return false;
+        }
+        true
+    }
+
+    fn succeed(&mut self, now: Nanos, client: usize, transaction: &Transaction) {
+        self.clients[client].transaction = None;
+        let warmup = self.timeline.as_ref().is_some_and(|line| line.phase(now) == Phase::Warmup);
+        let response = now - transaction.due;
+        self.tally.completed_ok += 1;
+        if !transaction.measured && !warmup {
+            return;
+        }
+        let script = &mut self.tally.scripts[transaction.script];
+        script.ok += 1;
+        script.response.record(response);
+        if self.shape.service_differs {
+            script.service.record(now - transaction.sent.unwrap_or(transaction.due));
+        }
+        if transaction.measured {
+            self.responses.record(response);
+            self.end_measured(now, transaction);
+            let counters = &mut self.tally.counters;
+            counters.ok += 1;
+            counters.late +=
+                u64::from(self.plan.latency_limit_ns.is_some_and(|limit| response > limit));
+            self.consider_slow(now, client, transaction);
+        }
+    }
+
+    /// Ends a transaction in an error. Connection and further course are the caller's.
+    pub(super) fn fail_transaction(&mut self, now: Nanos, client: usize, error: &ServerError) {
+        let own = &mut self.clients[client];
+        own.outstanding.clear();
+        own.error = None;
+        let Some(transaction) = own.transaction.take() else { return };
+        let warmup = self.timeline.as_ref().is_some_and(|line| line.phase(now) == Phase::Warmup);
+        self.tally.completed_failed += 1;
+        if !transaction.measured && !warmup {
+            return;
+        }
+        self.tally.scripts[transaction.script].failed += 1;
+        self.tally.failed_response.record(now - transaction.due);
+        self.tally.add_failure(error);
+        if transaction.measured {
+            self.end_measured(now, &transaction);
+            self.tally.counters.failed += 1;
+        }
+    }
+
+    fn end_measured(&mut self, now: Nanos, transaction: &Transaction) {
+        let counters = &mut self.tally.counters;
+        counters.in_flight -= 1;
+        counters.retried += u64::from(transaction.tries > 1);
+        counters.retries += u64::from(transaction.tries - 1);
+        self.last_end = now;
+    }
+
+    fn consider_slow(&mut self, now: Nanos, client: usize, transaction: &Transaction) {
+        let who = self.global_id(client);
+        let timings = &self.clients[client].timings;
+        self.tally.consider_slow(now - transaction.due, || Slow {
+            script: transaction.script,
+            client: who,
+            number: transaction.number,
+            due: transaction.due,
+            sent: transaction.sent.unwrap_or(transaction.due),
+            done: now,
+            tries: transaction.tries,
+            statements: timings.clone(),
+        });
+    }
+
+    /// With a connection for each transaction, this one has served.
+    fn leave_connection<P: Port>(&mut self, client: usize, port: &mut P) {
+        if self.plan.reconnect_each_transaction {
+            port.close(client);
+            self.clients[client].connected = false;
+        }
+    }
+
+    /// The script itself failed: the client is done for good. Always false: nothing follows.
+    pub(super) fn script_went_wrong<P: Port>(
+        &mut self,
+        now: Nanos,
+        client: usize,
+        fault: Fault,
+        port: &mut P,
+    ) -> bool {
+        let error = ServerError {
+            class: dbdyno_model::FailureClass::Script,
+            code: "script".into(),
+            message: fault.message.clone(),
+        };
+        self.fail_transaction(now, client, &error);
+        self.faults.push((self.global_id(client), fault));
+        if self.timeline.is_none() {
+            self.fatal.get_or_insert(error); // the others would wait for it for ever
+        }
+        self.finish(client, port);
+        false
+    }
+}

@@ -1,0 +1,123 @@
+//! What goes in and out of a worker: its settings, what happens to it, what it wants done.
+//!
+//! Plain data and one trait, without a decision: those are the worker's.
+
+use dbdyno_hist::Shape;
+use dbdyno_model::{Nanos, Plan, Reply, Request, ServerError};
+use dbdyno_script::Session;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+/// What a worker wants done. Clients are numbered from 0 within the worker.
+pub trait Port {
+    /// Connect, log in and prepare; answered by `Connected` or `ConnectFailed`.
+    fn connect(&mut self, client: usize);
+    /// Close the connection; nothing of it is answered any more.
+    fn close(&mut self, client: usize);
+    /// Ask the server to cancel what the client waits for.
+    fn cancel(&mut self, client: usize);
+    /// Send a request.
+    fn send(&mut self, client: usize, request: &Request<'_>);
+    /// Run a command of the shell; answered by `Shell`.
+    fn shell(&mut self, call: ShellCall);
+}
+
+/// A command of a script, for the shell.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ShellCall {
+    /// Whose.
+    pub client: usize,
+    /// Which of the client's: a late end of one that is given up must not be taken for another's.
+    pub ticket: u32,
+    /// The command line.
+    pub command: String,
+    /// Whether its output is wanted.
+    pub output: bool,
+}
+
+/// What happened.
+#[derive(Debug)]
+pub enum Event<'a> {
+    /// Time passed.
+    Wake,
+    /// The client is connected, logged in, and its statements are prepared.
+    Connected {
+        /// Which client.
+        client: usize,
+        /// The server's process that serves it, or 0.
+        backend: u32,
+    },
+    /// It could not be.
+    ConnectFailed {
+        /// Which client.
+        client: usize,
+        /// Why.
+        error: &'a ServerError,
+        /// Whether the server was merely too busy to take the connection.
+        busy: bool,
+    },
+    /// The answer to what the script waits for.
+    Reply {
+        /// Which client.
+        client: usize,
+        /// The answer.
+        reply: Reply<'a>,
+    },
+    /// The answer to a queued part of a pipeline.
+    Part {
+        /// Which client.
+        client: usize,
+        /// Its error, if it has one.
+        error: Option<&'a ServerError>,
+    },
+    /// The connection is gone.
+    Lost {
+        /// Which client.
+        client: usize,
+        /// How.
+        error: &'a ServerError,
+    },
+    /// The shell command ended.
+    Shell {
+        /// Which client.
+        client: usize,
+        /// The ticket of the call.
+        ticket: u32,
+        /// What it printed, or why it failed.
+        output: Result<&'a str, &'a str>,
+    },
+    /// The run shall end earlier than planned.
+    Stop {
+        /// When: the same for all workers, and a little ahead, so that none has passed it.
+        at: Nanos,
+    },
+}
+
+/// A time without connections that were there before.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outage {
+    /// The first connection lost.
+    pub begin: Nanos,
+    /// The first one had again.
+    pub end: Option<Nanos>,
+    /// How many were lost.
+    pub connections_lost: u64,
+    /// The first loss's message.
+    pub message: String,
+}
+
+/// What a worker is set up with.
+pub struct Settings {
+    /// The plan of the run.
+    pub plan: Arc<Plan>,
+    /// Which of the plan's threads this is, from 0.
+    pub thread: u32,
+    /// What there is to count.
+    pub shape: Shape,
+    /// The sessions of this thread's clients: client `i` here is client
+    /// `thread + i · threads` of the run.
+    pub sessions: Vec<Box<dyn Session>>,
+    /// When any worker of the run last heard of the server, in nanoseconds: one client's long
+    /// wait is no stall while others are answered.
+    pub heard_by_all: Arc<AtomicU64>,
+}
