@@ -76,7 +76,7 @@ class MadeRun:
     def _add_intervals(self) -> None:
         measured = self._is_measured
         ok, failed = np.cumsum(self.ok * measured), np.cumsum(self.failed * measured)
-        waiting = np.cumsum(self._waiting * measured)
+        waiting = self._waiting * measured
         engine = {name: self._engine.get(name, self._over(0)) for name in ENGINE_COUNTS}
         for index, begin in enumerate(self.begin_s.tolist()):
             counted = _no_counts() | {
@@ -270,7 +270,7 @@ class MadeRun:
                 | {
                     "ok": self._measured(self.ok),
                     "failed": self._measured(self.failed),
-                    "waiting": self._measured(self._waiting),
+                    "waiting": int(self._waiting[-1:].sum()),
                 },
                 "failures": [],
                 "cpu_us": self._measured(self._engine.get("cpu_us", self._over(0))),

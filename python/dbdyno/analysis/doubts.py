@@ -19,6 +19,7 @@ DURATION_MIN_S = 10
 TAIL_SAMPLES_MIN = 10
 CHANGE_MIN = 0.05
 HALF_WIDTH_MAX = 0.05
+_CENSORED = ("skipped", "unfinished", "waiting")
 _TAILS = {"p99.99": 1e-4, "p99.9": 1e-3, "p99": 1e-2}
 
 
@@ -87,7 +88,9 @@ def coarse(facts: Facts) -> str | None:
     The interval is that of :func:`~dbdyno.analysis.estimate.estimate_mean`.
     """
     mean = facts.throughput
-    if mean.high is None or mean.value <= 0:
+    if mean.value <= 0:
+        return None  # nothing ended, which is said elsewhere
+    if mean.high is None:
         return f"coarse: {mean.samples} samples of throughput give no interval"
     reach = (mean.high - mean.value) / mean.value
     if reach <= HALF_WIDTH_MAX:
@@ -121,11 +124,8 @@ def censored(facts: Facts) -> str | None:
     too good by up to their share.
     """
     counts = facts.transactions
-    missing = {
-        name: number
-        for name in ("skipped", "unfinished", "waiting")
-        if (number := getattr(counts, name))
-    }
+    names = ("skipped", "unfinished") if facts.arrivals.overran else _CENSORED
+    missing = {name: number for name in names if (number := getattr(counts, name))}
     if not missing:
         return None
     total = sum(missing.values())
@@ -133,6 +133,17 @@ def censored(facts: Facts) -> str | None:
     return (
         f"censored: {each} transactions ({total / (counts.ok + total):.2%}) stand outside the "
         "percentiles"
+    )
+
+
+def ended_after(facts: Facts) -> str | None:
+    """All that was counted ended in the grace: no rate follows from that."""
+    done = facts.transactions.ok
+    if not done or facts.throughput.value:
+        return None
+    return (
+        f"none ended while measuring: all {done} did in the time after it; measure for longer than "
+        "one takes"
     )
 
 
@@ -154,6 +165,7 @@ def overrun(facts: Facts) -> str | None:
 
 DOUBTS: tuple[Callable[[Facts], str | None], ...] = (
     overrun,
+    ended_after,
     too_short,
     not_steady,
     coarse,

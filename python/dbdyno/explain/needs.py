@@ -105,7 +105,7 @@ def losses_of(case: Case) -> Losses:
 
 def committed(case: Case) -> int:
     """Transactions that succeeded in the measured part, one at least."""
-    return needed(completed(case.recording) or None, "no transaction succeeded")
+    return needed(completed(case.recording) or None, "no transaction succeeded while measuring")
 
 
 def throughput_tps(case: Case) -> float:

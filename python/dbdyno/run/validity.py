@@ -47,12 +47,11 @@ def _failed_too_often(done: Done, failures_max: float) -> list[str]:
 
 
 def _nothing_done(done: Done) -> str:
-    """A queue left by the warm-up may take all of the run: then others were done, not these."""
+    """What was due before the measured part may take all of it: then others were done."""
     waiting = done.counters.waiting
     if not waiting:
         return "not one transaction was completed"
     return (
-        "not one transaction that became due while measuring was completed: all of them waited "
-        f"behind those of the warm-up, and {waiting} never began; the rate is beyond what the "
-        "server does"
+        "not one transaction that became due while measuring was completed: "
+        f"{waiting} had not begun when the run ended"
     )
