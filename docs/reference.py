@@ -51,7 +51,7 @@ def workloads() -> str:
 def _workload(workload: Workload) -> str:
     values = workload.complete({})
     parameters = [
-        (f"`{p.name}`", _shown(p.default), p.range, p.description) for p in workload.parameters
+        (f"`{p.name}`", p.default_word, p.range, p.description) for p in workload.parameters
     ]
     tables = [(f"`{table.name}`", f"{table.rows:,}") for table in workload.tables(values)]
     scripts = [
@@ -67,12 +67,6 @@ def _workload(workload: Workload) -> str:
             *scripts,
         ]
     )
-
-
-def _shown(value: int | bool | str) -> str:
-    """A default as it is written after ``-D``."""
-    words = {True: "on", False: "off"}
-    return words[value] if isinstance(value, bool) else str(value)
 
 
 def doctor() -> str:

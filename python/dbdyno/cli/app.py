@@ -37,6 +37,7 @@ SCRIPTED = ("run", "load", "script")
 COMMANDS = {
     "run": "Measure a workload or scripts on a database.",
     "load": "Load a workload's data and measure nothing.",
+    "workloads": "List the workloads, or the parameters of one.",
     "study": "Factors, repeats, order: many runs and a verdict.",
     "script": "Do a command of a script for sysbench: cleanup, help, or one of its own.",
     "check": "Check a workload's invariants on data that is there.",

@@ -48,8 +48,8 @@ def load(
     Parameters
     ----------
     workload
-        Its name; see the manual for its parameters. Or a script for sysbench: its prepare
-        is done, after its cleanup with --replace; its options follow after --.
+        Its name: dbdyno workloads lists them and their parameters. Or a script for sysbench: its
+        prepare is done, after its cleanup with --replace; its options follow after --.
     """
     refuse_passing_server(target, "load")
     item = WeightedName(workload, 1)

@@ -42,7 +42,7 @@ def run(*what: What, options: RunOptions = RunOptions()) -> int:
     ----------
     what
         A workload (its data is loaded when it is not there), or script files; a weight
-        follows as @3.
+        follows as @3. dbdyno workloads lists them and their parameters.
     """
     progress = ProgressLines(progress_ns(options))
     try:

@@ -37,6 +37,12 @@ class Parameter(Struct, frozen=True, kw_only=True):
             return ", ".join(self.choices)
         return f"{self.least} to {self.most}"
 
+    @property
+    def default_word(self) -> str:
+        """The default as it is written after ``-D``."""
+        words = {True: "on", False: "off"}
+        return words[self.default] if isinstance(self.default, bool) else str(self.default)
+
     def read(self, given: Value) -> Value:
         """The value that a person's word, or a program's value, stands for."""
         text = str(given).strip().lower()

@@ -1,0 +1,51 @@
+"""The list of workloads says what they declare, and the help of those who need it leads there."""
+
+import json
+
+import pytest
+
+from dbdyno.cli.app import main
+from dbdyno.workloads.registry import all_workloads
+
+
+def told(capsys, *arguments):
+    code = main(["workloads", *arguments])
+    return code, *capsys.readouterr()
+
+
+def test_each_workload_has_a_line(capsys):
+    code, out, err = told(capsys)
+    lines = [line.split(maxsplit=1) for line in out.splitlines()[1:]]
+    summaries = {name: summary.strip() for name, summary in lines}
+    assert code == 0
+    assert summaries == {one.name: one.summary for one in all_workloads().values()}
+    assert "dbdyno workloads NAME" in err
+
+
+@pytest.mark.parametrize("name", all_workloads())
+def test_one_tells_its_parameters_with_what_they_take(capsys, name):
+    _, out, _ = told(capsys, name)
+    for one in all_workloads()[name].parameters:
+        line = next(line for line in out.splitlines() if line.startswith(f"{one.name} "))
+        for words in (one.default_word, one.range, one.description):
+            assert words in line
+
+
+def test_as_data(capsys):
+    _, out, _ = told(capsys, "pk", "--json")
+    (workload,) = json.loads(out)["workloads"]
+    assert workload["name"] == "pk"
+    assert [one["name"] for one in workload["parameters"]] == [
+        one.name for one in all_workloads()["pk"].parameters
+    ]
+
+
+def test_one_that_is_not_there_names_the_nearest(capsys):
+    code, _, err = told(capsys, "tpcbb")
+    assert (code, "did you mean tpcb?" in err) == (1, True)
+
+
+@pytest.mark.parametrize("command", ["run", "load"])
+def test_help_leads_to_the_list(capsys, command):
+    main([command, "--help"])
+    assert "dbdyno workloads lists them" in " ".join(capsys.readouterr().out.split())
