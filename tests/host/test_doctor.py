@@ -19,6 +19,7 @@ from dbdyno.host.probes import (
     steal,
     user_namespaces,
 )
+from dbdyno.host.server_binaries import newest
 
 
 def test_every_probe_answers_on_this_machine_and_on_one_that_tells_nothing(tmp_path):
@@ -72,6 +73,15 @@ def test_machines_in_need(tree):
     assert governor.look(root).level == "warning"
     assert numa.look(root).found == "2 nodes"
     assert steal.look(root).level == "warning"
+
+
+@pytest.mark.parametrize("kind", ["mariadb", "mysql"])
+def test_a_server_that_is_not_installed_is_worth_knowing(monkeypatch, tmp_path, kind):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr("dbdyno.servers.mysql.binaries.LOCAL_FOLDERS", ())
+    finding = newest(kind)
+    assert (finding.level, "not installed here" in finding.found) == ("note", True)
+    assert f"--server {kind}:/path/to/bin" in finding.mend
 
 
 def test_limits_and_rights():
