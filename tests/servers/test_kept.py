@@ -12,7 +12,7 @@ from dbdyno.servers import kept
 from dbdyno.servers.postgresql.binaries import embedded_binaries
 from dbdyno.servers.processes import ProcessMark, end, is_running, mark_of
 from dbdyno.servers.record import read_record
-from dbdyno.servers.spec import ServerSpec
+from dbdyno.servers.spec import KINDS, ServerSpec
 from tests.conftest import SMALL
 
 STARTER = """
@@ -112,6 +112,22 @@ def test_names_stay_inside_the_home(home: Path, name: str) -> None:
     with pytest.raises(DbdynoError) as caught:
         kept.start_kept(name, spec(), connections=8)
     assert caught.value.code == "bad_name"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_kind_of_server_is_no_name_of_one(home: Path, kind: str) -> None:
+    with pytest.raises(DbdynoError) as caught:
+        kept.start_kept(kind, spec(), connections=8)
+    assert caught.value.hint == f"dbdyno server start NAME --server {kind}"
+
+
+def test_who_lists_servers_makes_no_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A home that cannot be written to holds no servers, and that is no error."""
+    monkeypatch.setenv("DBDYNO_HOME", str(tmp_path / "home"))
+    assert kept.list_kept() == []
+    with pytest.raises(DbdynoError, match="there are: none"):
+        kept.find_kept("bench")
+    assert not (tmp_path / "home").exists()
 
 
 def test_an_unknown_name_lists_the_known(home: Path) -> None:

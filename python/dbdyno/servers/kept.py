@@ -18,13 +18,13 @@ from dbdyno.errors import DbdynoError
 from dbdyno.home import locked
 from dbdyno.servers.base import Server
 from dbdyno.servers.cluster import draw_blueprint, lay_out, not_started, remove
-from dbdyno.servers.places import place_for
+from dbdyno.servers.places import place_for, place_of
 from dbdyno.servers.privileges import server_identity
 from dbdyno.servers.processes import ProcessMark, end, is_running, mark_of
 from dbdyno.servers.product import Cluster, Product
 from dbdyno.servers.products import product_of
 from dbdyno.servers.record import FILE, ServerRecord, read_record, server_of, write_record
-from dbdyno.servers.spec import EXAMPLE, ServerSpec
+from dbdyno.servers.spec import EXAMPLE, KINDS, ServerSpec
 from dbdyno.servers.starting import wait_until_ready
 
 WHAT_ELSE = f"A new one is asked for by its kind: {EXAMPLE}."
@@ -48,6 +48,12 @@ def start_kept(name: str, spec: ServerSpec, connections: int, *, tcp: bool = Fal
     """Starts a server that stays; the name must be free."""
     if not NAME.fullmatch(name):
         raise DbdynoError("bad_name", f"{name!r} cannot name a server", "letters, digits, . _ -")
+    if name in KINDS:
+        raise DbdynoError(
+            "bad_name",
+            f"{name!r} is a kind of server and cannot name one",
+            f"dbdyno server start NAME --server {name}",
+        )
     with _named(name) as folder:
         _refuse_taken(name, folder)
         blueprint = draw_blueprint(USE, spec, connections, tcp=tcp)
@@ -58,7 +64,8 @@ def start_kept(name: str, spec: ServerSpec, connections: int, *, tcp: bool = Fal
 
 def list_kept() -> list[KeptServer]:
     """All kept servers by name, those that have died included."""
-    folders = sorted(path for path in _place().iterdir() if path.is_dir())
+    place = _where()
+    folders = sorted(path for path in place.iterdir() if path.is_dir()) if place.exists() else ()
     records = ((folder, read_record(folder)) for folder in folders)
     return [_line(folder, record) for folder, record in records if record is not None]
 
@@ -94,14 +101,15 @@ def log_of_kept(name: str) -> Path:
     return _record(name).log
 
 
-def _place() -> Path:
-    return place_for(USE, server_identity())
+def _where() -> Path:
+    """The folder of all of them; who only looks makes none."""
+    return place_of(USE, server_identity())
 
 
 @contextmanager
 def _named(name: str) -> Iterator[Path]:
     """The folder of this name, for one dbdyno at a time."""
-    place = _place()
+    place = place_for(USE, server_identity())
     with locked(place / f".{name}.lock"):
         yield place / name
 
@@ -162,7 +170,7 @@ def _refuse_taken(name: str, folder: Path) -> None:
 
 
 def _record(name: str, hint: str = "dbdyno server list tells more of them.") -> ServerRecord:
-    record = read_record(_place() / name)
+    record = read_record(_where() / name)
     if record is None:
         names = ", ".join(line.name for line in list_kept()) or "none"
         raise DbdynoError(

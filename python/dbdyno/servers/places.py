@@ -20,7 +20,7 @@ def place_for(kind: str, identity: Identity) -> Path:
     """The folder that holds the folders of all servers of a kind."""
     if identity.account is None:
         return home_folder(kind)
-    if identity.can_pass(_nearest_existing(home().parent)):
+    if _reaches_home(identity):
         place = home_folder(kind)
         home().chmod(PASS_THROUGH)
     else:
@@ -30,9 +30,22 @@ def place_for(kind: str, identity: Identity) -> Path:
     return place
 
 
+def place_of(kind: str, identity: Identity) -> Path:
+    """The same folder as it is, or is not: nothing is made or opened."""
+    return (home() if _reaches_home(identity) else _stand_in_path()) / kind
+
+
+def _reaches_home(identity: Identity) -> bool:
+    return identity.account is None or identity.can_pass(_nearest_existing(home().parent))
+
+
+def _stand_in_path() -> Path:
+    return OPEN_TO_ALL / f"dbdyno-{os.geteuid()}"
+
+
 def _stand_in() -> Path:
     """Refuses a folder that somebody else has put there."""
-    folder = OPEN_TO_ALL / f"dbdyno-{os.geteuid()}"
+    folder = _stand_in_path()
     try:
         folder.mkdir(exist_ok=True, mode=PASS_THROUGH)
     except OSError as error:
