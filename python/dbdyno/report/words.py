@@ -33,12 +33,14 @@ __all__ = [
 
 
 def where(target: str, server: Mapping[str, Any]) -> str:
-    """Which server a run was on: its address, or what it is when it was there for us alone.
+    """Which server a run was on: what it is, and its address where that outlives the run.
 
     The address of a private server is a socket that is gone when the report is read.
     """
     product = PRODUCTS.get(server.get("product", "postgres"))
     kind, version = server.get("kind"), re.split("[ -]", str(server.get("version", "")))[0]
-    if product is None or kind not in ("private", "kept"):
+    if product is None or not version:
         return target
-    return f"{product} {version}, {kind}"
+    if kind in ("private", "kept"):
+        return f"{product} {version}, {kind}"
+    return f"{target} ({product} {version})"
