@@ -24,7 +24,6 @@ _ABSENT = "not set"
 _UNKNOWN = "not known"
 _PROMISE = "what is promised of a crash"
 _MIXTURE = "none by name (a mixture of settings)"
-
 Facts: TypeAlias = Mapping[str, str]
 
 
@@ -203,7 +202,9 @@ def data_asked(run: Conditions) -> dict[str, Any]:
     tables, went into the data and the scripts' texts: it stands in the command.
     """
     planned = {
-        name: value for name, value in run.plan.get("variables", {}).items() if value is not None
+        name: value
+        for name, value in run.plan.get("variables", {}).items()
+        if value is not None and not _is_counted_with(name, run)
     }
     asked = (
         value.partition("=")[::2]
@@ -211,6 +212,12 @@ def data_asked(run: Conditions) -> dict[str, Any]:
         if word == "--define"
     )
     return {**dict(asked), **planned}
+
+
+def _is_counted_with(name: str, run: Conditions) -> bool:
+    """Says nothing of the data: the clients, who are of the load, and what scripts set anew."""
+    texts = (script["text"] for script in run.plan.get("scripts", []))
+    return name == "clients" or any(f"\\set {name} " in text for text in texts)
 
 
 def _data(run: Conditions) -> Facts:
