@@ -57,7 +57,7 @@ def make(cause: Cause) -> None:
         for name in (*FILES, *(f"{table}.parquet" for table in TABLES)):
             if (made / name).exists():
                 shutil.copy(made / name, kept)
-        _forget_place(kept, f"{workplace}/home/servers/{NAME}", *SOMEWHERE[cause.kind])
+        _forget_place(kept, str(Path(workplace, "home", "servers", NAME)), *SOMEWHERE[cause.kind])
     (kept / WORDS).write_text(words_of(kept), encoding="utf-8")
 
 
