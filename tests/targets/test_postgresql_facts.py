@@ -8,7 +8,7 @@ from dbdyno.model.telemetry import PlanFacts, ServerFacts, TableFacts
 from dbdyno.servers.base import Server
 from dbdyno.targets.postgresql import TARGET
 from dbdyno.targets.postgresql.facts.examples import compared_columns
-from dbdyno.targets.script_text import Prepared, names, pieces, prepared
+from dbdyno.targets.script_text import Prepared, names, pieces, prepared, with_variables
 from dbdyno.targets.telemetry import ScriptStatement
 
 SCHEMA = """
@@ -195,6 +195,11 @@ def test_several_statements_are_not_one() -> None:
 )
 def test_every_piece_of_any_text_is_kept(text: str) -> None:
     assert "".join(piece.text for piece in pieces(text)) == text
+
+
+def test_parameters_become_variables_and_operators_stay() -> None:
+    text = "select doc ? 'k', '$1' from t where id = $1 and doc ? $2"
+    assert with_variables(text) == "select doc ? 'k', '$1' from t where id = :p1 and doc ? :p2"
 
 
 def test_names_come_alone_and_qualified() -> None:

@@ -261,7 +261,7 @@ class Statement(Struct, frozen=True, tag="statement", tag_field="kind"):
     sql: str
     """What all of its texts have in common: ``?`` for values, ``#`` for digits in names."""
     example: str = ""
-    """The first of its texts, of which a very long one is cut."""
+    """The first of its texts, with ``$1``, ``$2`` … for parameters; a very long one is cut."""
 
 
 class ScriptProblem(Struct, frozen=True):

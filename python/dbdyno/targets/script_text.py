@@ -65,15 +65,14 @@ def prepared(text: str) -> Prepared | None:
 
 
 def with_variables(text: str) -> str:
-    """The text of a prepared statement with variables in place of its parameters."""
-    parameters = 0
-    parts: list[str] = []
-    for piece in pieces(text):
-        is_mark = piece.text == "?"
-        parameters += is_mark
-        name = f":p{parameters}" if is_mark else f":p{piece.text[1:]}"
-        parts.append(name if is_mark or piece.kind == "parameter" else piece.text)
-    return "".join(parts)
+    """The text with variables in place of its numbered parameters.
+
+    A question mark is left alone: whether it stands for a value, only who prepares knows
+    (PostgreSQL has an operator ``?``).
+    """
+    return "".join(
+        f":p{piece.text[1:]}" if piece.kind == "parameter" else piece.text for piece in pieces(text)
+    )
 
 
 def names(text: str) -> set[str]:

@@ -247,14 +247,19 @@ impl LuaSession {
     }
 
     /// Where values are put into the text there is nothing to prepare.
+    ///
+    /// The statement is known by its numbered text, whatever is sent: a bare `?` may be an
+    /// operator.
     fn prepare(&mut self, sql: &str) -> Turn {
         let settings = &self.lane.source.settings;
         let prepares = settings.prepares;
-        let sql = match settings.driver {
-            Driver::Pgsql if prepares => numbered(sql),
+        let numbered = numbered(sql);
+        let statement = self.statement_of(&numbered);
+        let sent = match settings.driver {
+            Driver::Pgsql if prepares => numbered,
             _ => sql.to_owned(),
         };
-        let number = self.numbers.take(self.statement_of(&sql), sql);
+        let number = self.numbers.take(statement, sent);
         if !prepares {
             return Turn::Answer(Some(number));
         }

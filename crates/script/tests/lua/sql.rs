@@ -100,6 +100,22 @@ fn without_preparing_values_stand_in_the_text() {
 }
 
 #[test]
+fn a_prepared_statement_is_known_by_numbered_parameters_and_a_text_as_it_is() {
+    let text = "function event() local con = sysbench.sql.driver():connect() \
+                con:query(\"select doc ? 'k'\") con:prepare('select n where id = ?') \
+                con:disconnect() end";
+    for driver in [Driver::Mysql, Driver::Pgsql] {
+        for prepares in [true, false] {
+            let program = program_with(text, Settings { driver, prepares, ..settings() }).unwrap();
+            Client::new(&program, nothing).live(1).expect("no fault");
+            let known = program.statements().since(0);
+            let texts: Vec<&str> = known.iter().map(|one| one.sql.as_str()).collect();
+            assert_eq!(texts, ["select doc ? 'k'", "select n where id = $1"]);
+        }
+    }
+}
+
+#[test]
 fn the_number_of_a_closed_statement_is_used_again() {
     let text = "function event() con = con or sysbench.sql.driver():connect() \
                 local a, b = con:prepare('a'), con:prepare('b') a:close() con:prepare('c') end";
