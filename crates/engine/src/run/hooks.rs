@@ -3,9 +3,12 @@
 //! Nothing of the warm-up is told. What the hooks print goes to the log. One that goes wrong
 //! ends nothing, as in sysbench; unlike there it is said once.
 
-use dbdyno_hist::frame::Interval;
+use crate::clock;
+use crate::program::Program;
+use dbdyno_hist::frame::{Frame, Interval, Note};
 use dbdyno_hist::{Latencies, Tally};
 use dbdyno_model::{Arrivals, Nanos, Plan};
+use dbdyno_script::Problem;
 use dbdyno_script::lua::{Counter, Report, Reporter};
 
 /// What sysbench counts, by its names in a report.
@@ -18,12 +21,7 @@ const COUNTED: [(&str, Counter); 5] = [
 ];
 
 /// The counts of a run so far, in the order of [`COUNTED`].
-pub(super) type Counts = [u64; COUNTED.len()];
-
-/// The counts of a run so far, each as `count` gives it.
-pub(super) fn counts(count: impl Fn(Counter) -> u64) -> Counts {
-    COUNTED.map(|(_, counter)| count(counter))
-}
+type Counts = [u64; COUNTED.len()];
 
 /// Statistics by sysbench's names for them.
 type Statistics = Vec<(&'static str, f64)>;
@@ -79,7 +77,8 @@ impl Stretch {
 }
 
 /// The reports of a script that has hooks for them.
-pub(super) struct Hooks {
+pub(super) struct Hooks<'a> {
+    program: &'a Program,
     reporter: Reporter,
     clients: u32,
     is_open: bool,
@@ -88,26 +87,27 @@ pub(super) struct Hooks {
     went_wrong: bool,
 }
 
-impl Hooks {
-    pub(super) fn new(reporter: Reporter, plan: &Plan) -> Self {
-        Self {
+impl<'a> Hooks<'a> {
+    /// None when the program has no script with a hook.
+    pub(super) fn of(program: &'a Program, plan: &Plan) -> Result<Option<Self>, Problem> {
+        let reporter = program.reporter()?;
+        Ok(reporter.map(|reporter| Self {
+            program,
             reporter,
             clients: plan.clients,
             is_open: matches!(plan.arrivals, Arrivals::Open { .. }),
             last: Stretch::default(),
             whole: Stretch::default(),
             went_wrong: false,
-        }
+        }))
     }
 
     /// Takes an interval that all lanes have reported, and reports when it is time to. Gives what
-    /// is to be said of a hook that went wrong.
-    pub(super) fn take<'a>(
-        &mut self,
-        interval: &Interval,
-        tallies: impl Iterator<Item = &'a Tally> + Clone,
-        counts: Counts,
-    ) -> Option<String> {
+    /// is to be told of a hook that went wrong.
+    pub(super) fn take(&mut self, frames: &[Frame], tallies: &[(u32, Box<Tally>)]) -> Option<Note> {
+        let Some(Frame::Interval(interval)) = frames.first() else { return None };
+        let counts = COUNTED.map(|(_, counter)| self.program.count(counter));
+        let tallies = tallies.iter().map(|(_, tally)| &**tally);
         if interval.phase == "warmup" {
             (self.last, self.whole) = (Stretch::since(counts), Stretch::since(counts));
             return None;
@@ -128,15 +128,16 @@ impl Hooks {
     }
 
     /// Reports the whole run, which was measured for so long.
-    pub(super) fn end(mut self, measured: Nanos, counts: &Counts) -> Option<String> {
+    pub(super) fn end(mut self, measured: Nanos) -> Option<Note> {
+        let counts = COUNTED.map(|(_, counter)| self.program.count(counter));
         let mut wrong = None;
         if measured > Nanos::ZERO {
             self.whole.length = measured;
-            let mut statistics = self.statistics(&self.whole, counts);
+            let mut statistics = self.statistics(&self.whole, &counts);
             statistics.extend(self.whole.latencies());
             wrong = self.report(Report::Cumulative, &statistics);
         }
-        wrong.or(self.reporter.end().err().map(|fault| fault.message))
+        wrong.or(self.reporter.end().err().map(|fault| note(fault.message)))
     }
 
     fn statistics(&self, stretch: &Stretch, counts: &Counts) -> Statistics {
@@ -146,9 +147,13 @@ impl Hooks {
         statistics
     }
 
-    fn report(&mut self, report: Report, statistics: &Statistics) -> Option<String> {
+    fn report(&mut self, report: Report, statistics: &Statistics) -> Option<Note> {
         let fault = self.reporter.report(report, statistics).err()?;
         let said = std::mem::replace(&mut self.went_wrong, true);
-        (!said).then(|| format!("a hook of the script went wrong: {}", fault.message))
+        (!said).then(|| note(format!("a hook of the script went wrong: {}", fault.message)))
     }
+}
+
+fn note(text: String) -> Note {
+    Note { at_ns: clock::now().0, source: "script", text }
 }

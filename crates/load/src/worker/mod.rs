@@ -23,7 +23,7 @@ use crate::{Phase, Schedule, Timeline};
 use activity::Beat;
 use arrivals::Pending;
 use dbdyno_hist::{Activity, Latencies, Shape, Tally};
-use dbdyno_model::{Arrivals, Nanos, Plan, ServerError, StatementId};
+use dbdyno_model::{Arrivals, Nanos, Plan, ServerError};
 use dbdyno_script::Fault;
 use ending::Ending;
 use std::collections::VecDeque;
@@ -282,6 +282,3 @@ impl Worker {
         matches!(self.ending, Some(Ending::Over))
     }
 }
-
-/// Stands for a statement of ours, which no statistics know.
-const NO_STATEMENT: StatementId = StatementId(u32::MAX);

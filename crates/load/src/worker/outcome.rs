@@ -3,12 +3,15 @@
 //! Only here is an outcome counted, once for each transaction. What was cut off at the run's end
 //! has no outcome: that is `ending`'s.
 
-use super::{NO_STATEMENT, Port, Worker};
+use super::{Port, Worker};
 use crate::Phase;
 use crate::client::{State, Transaction};
 use dbdyno_hist::Slow;
-use dbdyno_model::{Keep, Nanos, Request, ServerError};
+use dbdyno_model::{Keep, Nanos, Request, ServerError, StatementId};
 use dbdyno_script::{Fault, Resume};
+
+/// Stands for a statement of ours, which no statistics know.
+const NO_STATEMENT: StatementId = StatementId(u32::MAX);
 
 impl Worker {
     /// The try failed: leave the open block first, then try again or give up.
