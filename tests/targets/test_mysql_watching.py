@@ -66,6 +66,12 @@ def test_the_kernel_knows_the_thread_that_serves_us(watcher: Connection):
     assert running_ns(ROOT, task) - before_ns > 10_000_000
 
 
+def test_a_thread_of_a_pool_serves_others_too_and_is_not_told():
+    spec = ServerSpec("mariadb", settings={**SMALL_INNODB, "thread_handling": "pool-of-threads"})
+    with start_private(spec, connections=4) as server, server.connect() as watcher:
+        assert TELEMETRY.task(watcher) is None
+
+
 def connect_as(server: Server, user: str) -> Connection:
     login = structs.replace(login_of(server.conninfo), user=user, password="")
     return replace(server, conninfo=login_url(login)).connect()

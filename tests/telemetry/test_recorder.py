@@ -1,5 +1,6 @@
 """Who reads what, when, and what becomes of it when it fails: with a server made of functions."""
 
+import os
 import socket
 import threading
 import time
@@ -68,16 +69,17 @@ class Server:
             "log_reader": lambda: SimpleNamespace(feed=lambda _text: []),
             "log_path": lambda _connection: None,
             "pid": lambda _connection: OURS,
+            "task": lambda _connection: None,
         }
         return Telemetry(**(parts | other))
 
 
-def recorder(server: Server, folder: Folder, **other) -> Recorder:
+def recorder(server: Server, folder: Folder, process_id: int | None = None, **other) -> Recorder:
     watched = Watched(
         level="full",
         telemetry=server.telemetry(**other),
         connect=server.connect,
-        process_id=None,
+        process_id=process_id,
         data_directory=None,
         log_path=None,
         own_sessions=frozenset(),
@@ -132,6 +134,27 @@ def test_all_that_is_seen_of_a_run():
     assert (cost.samples, cost.server_cpu_us) == (len(folder.of("Waits")), None)
     assert cost.samples > 5
     assert not [its for its in threading.enumerate() if its.name.startswith("telemetry")]
+
+
+def test_what_a_thread_took_before_it_served_us_is_not_our_cost():
+    """It is known only once the load is on; each of our lines has the thread of this test."""
+    server, folder = Server(), Folder()
+    begun, connect = threading.Event(), server.connect
+
+    def connect_late():
+        begun.wait()
+        return connect()
+
+    server.connect, thread = connect_late, threading.get_native_id()
+    before_ns = time.thread_time_ns()
+    with recorder(server, folder, os.getpid(), task=lambda _connection: thread) as watching:
+        watching.take(hello())
+        watching.take(started())
+        begun.set()
+        time.sleep(0.1)
+        watching.finish()
+    took_us = (time.thread_time_ns() - before_ns) / 1e3
+    assert 0 < folder.frames[-1].server_cpu_us <= server.opened * took_us
 
 
 def test_a_run_that_never_began_leaves_nothing():

@@ -96,7 +96,9 @@ class Telemetry:
     pid: Callable[[Connection], int]
     """The server's number of this connection, as its sessions and locks have it."""
     task: Callable[[Connection], int | None]
-    """The kernel's number of the process or thread that serves it, where the server tells."""
+    """The kernel's number of the process or thread that serves it, where the server tells.
+
+    None, too, where that serves other sessions at the same time."""
     looks_apart_s: float = 0.0
     looks_stop_locking: bool = False
     sessions_are_processes: bool = True

@@ -13,6 +13,7 @@ from typing import TypeVar
 
 from dbdyno.targets.connection import Connection
 from dbdyno.targets.telemetry import Telemetry
+from dbdyno.telemetry.served import ServedTime
 from dbdyno.telemetry.teller import told
 
 Answer = TypeVar("Answer")
@@ -28,12 +29,16 @@ class Unavailable(Exception):  # noqa: N818 - a state, not an error
 class Line:
     """The way to the server; its sessions there are added to ``ours``.
 
-    ``openings`` counts how often it was opened; ``task`` is the kernel's number of what serves
-    the last, where the server tells.
+    ``openings`` counts how often it was opened; ``served`` is told what serves it, and is None
+    where the kernel knows nothing of the server.
     """
 
     def __init__(
-        self, connect: Callable[[], Connection], telemetry: Telemetry, ours: set[int]
+        self,
+        connect: Callable[[], Connection],
+        telemetry: Telemetry,
+        ours: set[int],
+        served: ServedTime | None,
     ) -> None:
         self._connect = connect
         self._telemetry = telemetry
@@ -42,19 +47,25 @@ class Line:
         self._retry_at = 0.0
         self._is_hung_up = False
         self._ours = ours
+        self._served = served
         self.openings = 0
-        self.task: int | None = None
 
     def ask(self, read: Callable[[Connection], Answer]) -> Answer:
         """The answer; a question that fails raises, and :class:`Unavailable` if no one is there."""
         connection = self._opened()
         try:
-            return read(connection)
+            answer = read(connection)
         except Exception as error:
             if not connection.closed:
                 raise
             self._connection = None
             raise Unavailable(told(error)) from error
+        self.served_ns()  # else it would be lost if the session ended now
+        return answer
+
+    def served_ns(self) -> int | None:
+        """The processor time of what served it, so far; None where that is not to be seen."""
+        return None if self._served is None else self._served.read_ns()
 
     def _opened(self) -> Connection:
         if self._connection is not None:
@@ -75,8 +86,9 @@ class Line:
         connection = self._connect()
         try:
             self._telemetry.begin(connection)
-            self.task = self._telemetry.task(connection)
             self._ours.add(self._telemetry.pid(connection))
+            if self._served is not None:
+                self._served.begin(self._telemetry.task(connection))
         except BaseException:
             connection.close()
             raise

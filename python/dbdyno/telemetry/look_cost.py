@@ -10,19 +10,18 @@ where it is needed most.
 import time
 from collections import deque
 from collections.abc import Callable
-from pathlib import Path
-
-from dbdyno.host.processes import running_ns
 
 _REMEMBERED = 8
 
 
 class LookCost:
-    """Of the last few looks of one thread; ``task`` is the kernel's number of what serves it."""
+    """Of the last few looks of one thread; ``served_ns`` tells what serves it took so far.
 
-    def __init__(self, root: Path, task: Callable[[], int | None]) -> None:
-        self._root = root
-        self._task = task
+    It is asked after each look, never tells less than before, and None as long as none was seen.
+    """
+
+    def __init__(self, served_ns: Callable[[], int | None]) -> None:
+        self._served_ns = served_ns
         self._answers_ns: deque[int] = deque(maxlen=_REMEMBERED)
         self._used_ns: deque[int] = deque(maxlen=_REMEMBERED + 1)
 
@@ -30,17 +29,8 @@ class LookCost:
         """A look was answered within this time."""
         self._answers_ns.append(answer_ns)
         served_ns = self._served_ns()
-        used_ns = None if served_ns is None else served_ns + time.thread_time_ns()
-        # Another session than before may have used less so far.
-        if used_ns is None or (self._used_ns and used_ns < self._used_ns[-1]):
-            self._used_ns.clear()
-        if used_ns is not None:
-            self._used_ns.append(used_ns)
-
-    def _served_ns(self) -> int | None:
-        """What serves us has used since it began; None where that is not told."""
-        task = self._task()
-        return None if task is None else running_ns(self._root, task)
+        if served_ns is not None:
+            self._used_ns.append(served_ns + time.thread_time_ns())
 
     @property
     def ns(self) -> int:

@@ -11,8 +11,9 @@ class Pace(Struct, frozen=True, kw_only=True):
     """What a level of telemetry asks for: a look every ``interval_ns``.
 
     Or, so that it takes no more than ``share`` of the machine, only at every second of these
-    instants, every third, and so on. To look at every ``steps_usual``-th all the same it may take
-    up to ``share_max``; at every ``steps_max``-th it looks whatever that costs.
+    instants, every third, and so on until every ``steps_usual``-th; there and beyond it may take
+    ``share_max``: with ``full`` 1.5 % above ten times a second, 2 % below. At every
+    ``steps_max``-th it looks whatever that costs.
     """
 
     interval_ns: int
@@ -50,6 +51,13 @@ class Stride:
             at_most = self._affordable(self._pace.share_max, cost_ns)
             wanted = max(self._pace.steps_usual, at_most)
         return max(min(wanted, self._pace.steps_max), self._steps_min)
+
+    def seconds(self, since: int, cost_ns: int) -> float:
+        """What a look stands for that comes so many instants after the one before it.
+
+        Never more than is planned between two: what passed while a look was held up, nobody saw.
+        """
+        return min(since, self.steps(cost_ns)) * self.interval_ns / 1e9
 
     def _affordable(self, share: float, cost_ns: int) -> int:
         """How many instants apart looks take no more than this share of the machine."""

@@ -17,7 +17,6 @@ from typing import Any, Protocol, Self
 import msgspec
 
 from dbdyno.host.describe import ROOT
-from dbdyno.host.processes import running_ns
 from dbdyno.host.watched import watch
 from dbdyno.model.frame import Activity, Frame, Hello, Started, Statement
 from dbdyno.model.telemetry import Level, ServerFacts, TelemetryCost
@@ -31,6 +30,7 @@ from dbdyno.telemetry.log_follower import LogFollower
 from dbdyno.telemetry.look_cost import LookCost
 from dbdyno.telemetry.machine_task import MachineTask
 from dbdyno.telemetry.pace import PACES, Stride
+from dbdyno.telemetry.served import ServedTime
 from dbdyno.telemetry.server_task import ServerTask
 from dbdyno.telemetry.statement_texts import StatementTexts
 from dbdyno.telemetry.teller import Teller, told
@@ -93,7 +93,7 @@ class Recorder:
         self._facts: dict[str, Any] = {}
         self._last_activity: Activity | None = None
         self._began_ns: int | None = None
-        self._server_cpu_before: dict[int, float] = {}
+        self._served_before_ns = 0
 
     def take(self, frame: Frame) -> None:
         """What the engine said."""
@@ -116,7 +116,7 @@ class Recorder:
                 )
             case Started():
                 self._began_ns = time.monotonic_ns()
-                self._server_cpu_before = self._server_cpu_us()
+                self._served_before_ns = self._served_ns() or 0
                 self._teller.begin()
                 self._ticker.begin(frame)
             case _:
@@ -160,7 +160,7 @@ class Recorder:
             Joiner(self._texts, telemetry.conflicts),
             self._ours,
             self._stride(),
-            LookCost(ROOT, lambda: line.task if self._sees_server else None),
+            LookCost(line.served_ns),
             self._teller,
         )
         return self._watcher
@@ -191,7 +191,8 @@ class Recorder:
         return self._line().ask(self._watched.telemetry.log_path)
 
     def _line(self) -> Line:
-        line = Line(self._watched.connect, self._watched.telemetry, self._ours)
+        served = None if self._watched.process_id is None else ServedTime(ROOT)
+        line = Line(self._watched.connect, self._watched.telemetry, self._ours, served)
         self._lines.append(line)
         return line
 
@@ -199,34 +200,27 @@ class Recorder:
         self._facts[when] = msgspec.to_builtins(facts)
         self._folder.write_facts(self._facts)
 
-    @property
-    def _sees_server(self) -> bool:
-        """Whether the server runs on this machine, where the kernel tells of it."""
-        return self._watched.process_id is not None
-
-    def _server_cpu_us(self) -> dict[int, float]:
-        """Of what serves each of our lines, so far; nothing where that is not to be seen."""
-        tasks = [line.task for line in self._lines if line.task] if self._sees_server else []
-        used_ns = {task: running_ns(ROOT, task) for task in tasks}
-        return {task: ns / 1e3 for task, ns in used_ns.items() if ns is not None}
+    def _served_ns(self) -> int | None:
+        """Of what serves all our lines, so far; None where none of it is to be seen."""
+        told_ns = [ns for line in self._lines if (ns := line.served_ns()) is not None]
+        return sum(told_ns) if told_ns else None
 
     def finish(self) -> None:
         """The engine has gone: the last readings, and what it all cost."""
-        ended_ns, server_cpu_us = time.monotonic_ns(), self._server_cpu_us()
+        ended_ns, served_ns = time.monotonic_ns(), self._served_ns()
         self._end(PATIENCE_AT_END_S)
         if self._began_ns is not None and self._watcher is not None:
             seconds = (ended_ns - self._began_ns) / 1e9
-            self._teller.tell(self._cost(seconds, server_cpu_us, self._watcher.samples))
+            self._teller.tell(self._cost(seconds, served_ns, self._watcher.samples))
         self._teller.close()
 
-    def _cost(self, seconds: float, server_cpu_us: dict[int, float], samples: int) -> TelemetryCost:
-        before = self._server_cpu_before
-        took = [us - before.get(task, 0) for task, us in server_cpu_us.items()]
+    def _cost(self, seconds: float, served_ns: int | None, samples: int) -> TelemetryCost:
+        took_ns = None if served_ns is None else served_ns - self._served_before_ns
         return TelemetryCost(
             level=self._watched.level,
             seconds=seconds,
             cpu_us=sum(worker.cpu_us for worker in self._workers),
-            server_cpu_us=round(sum(took)) if took else None,
+            server_cpu_us=None if took_ns is None else took_ns // 1000,
             samples=samples,
             waits_hz=samples / seconds if seconds else 0.0,
         )

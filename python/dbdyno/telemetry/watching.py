@@ -56,9 +56,11 @@ class Watcher:
     def watch(self, started: Started, ticker: Ticker) -> None:
         """Looks at every chosen instant."""
         begin_ns, interval_ns = started.monotonic_ns, self._stride.interval_ns
-        number = 1
+        number, before = 1, 0
         while ticker.sleep_until(begin_ns + number * interval_ns):
-            self._look(begin_ns + number * interval_ns)
+            seconds = self._stride.seconds(number - before, self._cost.ns)
+            if self._look(begin_ns + number * interval_ns, seconds):
+                before = number
             self._tell_joined()
             passed = (time.monotonic_ns() - begin_ns) // interval_ns
             number = self._stride.after(number, passed, self._cost.ns)
@@ -70,17 +72,17 @@ class Watcher:
         if self._room.looks_lost and not self.samples:
             self._teller.lack(SOURCE, "the engine and the server were never seen together")
 
-    def _look(self, at_ns: int) -> None:
+    def _look(self, at_ns: int, seconds: float) -> bool:
+        """Whether the server answered."""
         began_ns = time.monotonic_ns()
-        seconds = self._stride.steps(self._cost.ns) * self._stride.interval_ns / 1e9
         try:
             sessions, locks = self._line.ask(self._telemetry.look)
         except Unavailable as gone:
             self._teller.gone(str(gone))
-            return
+            return False
         except Exception as error:  # whatever it is, the run goes on
             self._teller.lack(SOURCE, told(error))
-            return
+            return False
         answer_ns = time.monotonic_ns() - began_ns
         self._cost.add(answer_ns)
         self._room.add_look(
@@ -92,6 +94,7 @@ class Watcher:
                 locks=locks,
             )
         )
+        return True
 
     def _tell_joined(self) -> None:
         for look, activity in self._room.pairs():

@@ -15,10 +15,14 @@ QUIET = (
 PATIENCE_MARIADB = "set session max_statement_time = 1"
 PATIENCE_MYSQL = "set session max_execution_time = 1000"
 
-TASK_MARIADB = "select tid from information_schema.processlist where id = connection_id()"
+# A pool's thread serves the load, too: what it takes is not our session's.
+TASK_MARIADB = """
+    select tid from information_schema.processlist
+    where id = connection_id() and @@global.thread_handling = 'one-thread-per-connection'"""
 TASK_MYSQL = """
     select thread_os_id from performance_schema.threads
-    where processlist_id = connection_id()"""
+    where processlist_id = connection_id()
+      and @@global.thread_handling = 'one-thread-per-connection'"""
 
 LOG = "select @@global.log_error, @@global.datadir"
 NOT_A_FILE = ("", "stderr")
@@ -38,7 +42,7 @@ def pid(connection: Connection) -> int:
 
 
 def task(connection: Connection) -> int | None:
-    """The kernel's number of the thread that serves it; only some servers tell."""
+    """The kernel's number of the thread that serves it, and nothing else; only some tell."""
     place = here(connection)
     if place.is_mariadb:
         row = connection.execute(TASK_MARIADB).fetchone()

@@ -1,0 +1,42 @@
+"""What the server's side of one line takes of the processors, as this machine's kernel counts it.
+
+Counted from the moment a task is known to serve the line: a thread that the server kept from
+another session brings what that one took. What the tasks of sessions before took stays counted,
+as it was read last: a task that has ended tells no more. Knows nothing of connections.
+"""
+
+import threading
+from pathlib import Path
+
+from dbdyno.host.processes import running_ns
+
+
+class ServedTime:
+    """Of all tasks that served one line, one after the other; any thread may ask."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._lock = threading.Lock()
+        self._task: int | None = None
+        self._was_seen = False
+        self._began_ns = 0
+        self._latest_ns = 0
+        self._earlier_ns = 0
+
+    def begin(self, task: int | None) -> None:
+        """Another task serves the line from now on; None when it is not to be seen."""
+        used_ns = None if task is None else running_ns(self._root, task)
+        with self._lock:
+            self._earlier_ns += self._latest_ns - self._began_ns
+            self._task = None if used_ns is None else task
+            self._was_seen |= used_ns is not None
+            self._began_ns = self._latest_ns = used_ns or 0
+
+    def read_ns(self) -> int | None:
+        """All so far, which never becomes less; None before any task was seen."""
+        with self._lock:
+            used_ns = None if self._task is None else running_ns(self._root, self._task)
+            if used_ns is not None:
+                self._latest_ns = used_ns
+            total_ns = self._earlier_ns + self._latest_ns - self._began_ns
+            return total_ns if self._was_seen else None

@@ -1,0 +1,29 @@
+"""A clock that stands still while code works, and jumps when it sleeps."""
+
+from dbdyno.telemetry.ticking import Ticker
+
+
+class Clock:
+    """Stands for the module ``time`` where what is tested reads it."""
+
+    def __init__(self) -> None:
+        self.now_ns = 10**9
+
+    def monotonic_ns(self) -> int:
+        return self.now_ns
+
+    def thread_time_ns(self) -> int:
+        return 0
+
+
+class ClockTicker(Ticker):
+    """Sleeps by moving the clock; the load is over at ``end_ns``."""
+
+    def __init__(self, clock: Clock, end_ns: int) -> None:
+        super().__init__()
+        self._clock = clock
+        self._end_ns = end_ns
+
+    def sleep_until(self, at_ns: int) -> bool:
+        self._clock.now_ns = max(self._clock.now_ns, at_ns)
+        return self._clock.now_ns < self._end_ns

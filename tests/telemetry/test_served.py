@@ -1,0 +1,68 @@
+"""What tasks of the server take for a line of ours, whoever they served before."""
+
+from pathlib import Path
+
+from dbdyno.telemetry.served import ServedTime
+
+
+def used(root: Path, task: int, ns: int) -> None:
+    folder = root / "proc" / str(task)
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "schedstat").write_text(f"{ns} 1000 3\n")
+
+
+def test_nothing_is_told_before_a_task_was_seen(tmp_path: Path):
+    served = ServedTime(tmp_path)
+    assert served.read_ns() is None
+    served.begin(None)
+    assert served.read_ns() is None
+    served.begin(7)
+    assert served.read_ns() is None
+
+
+def test_what_a_thread_took_for_others_before_is_not_ours(tmp_path: Path):
+    served = ServedTime(tmp_path)
+    used(tmp_path, 7, 5000)
+    served.begin(7)
+    assert served.read_ns() == 0
+    used(tmp_path, 7, 5030)
+    assert served.read_ns() == 30
+
+
+def test_after_a_reconnect_both_tasks_count(tmp_path: Path):
+    """The second has served others for long; the first serves somebody else from now on."""
+    served = ServedTime(tmp_path)
+    used(tmp_path, 7, 100)
+    used(tmp_path, 8, 100_000)
+    served.begin(7)
+    used(tmp_path, 7, 140)
+    assert served.read_ns() == 40
+    served.begin(8)
+    assert served.read_ns() == 40
+    used(tmp_path, 7, 900)
+    used(tmp_path, 8, 100_002)
+    assert served.read_ns() == 42
+
+
+def test_what_a_task_took_stays_counted_once_it_ended(tmp_path: Path):
+    served = ServedTime(tmp_path)
+    used(tmp_path, 7, 100)
+    served.begin(7)
+    used(tmp_path, 7, 140)
+    served.read_ns()
+    (tmp_path / "proc/7/schedstat").unlink()
+    assert served.read_ns() == 40
+    served.begin(None)
+    assert served.read_ns() == 40
+
+
+def test_the_same_thread_may_serve_us_again_after_somebody_else(tmp_path: Path):
+    served = ServedTime(tmp_path)
+    used(tmp_path, 7, 100)
+    served.begin(7)
+    used(tmp_path, 7, 110)
+    served.read_ns()
+    used(tmp_path, 7, 9000)
+    served.begin(7)
+    used(tmp_path, 7, 9005)
+    assert served.read_ns() == 15

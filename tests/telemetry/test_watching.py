@@ -1,0 +1,75 @@
+"""What each look stands for, when some are held up or find nobody."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from dbdyno.model.frame import Started
+from dbdyno.telemetry import watching
+from dbdyno.telemetry.line import Unavailable
+from dbdyno.telemetry.look_cost import LookCost
+from dbdyno.telemetry.pace import PACES, Stride
+from dbdyno.telemetry.watching import Watcher
+from tests.telemetry.clock import Clock, ClockTicker
+
+MS_NS = 10**6
+STEP_NS = 20 * MS_NS
+USUAL_MS = 4
+"""On two processors every fifth instant is looked at, then."""
+
+
+class Server:
+    """Answers late, or not at all, at some of the instants."""
+
+    def __init__(self, clock: Clock, held_up: dict[int, int], gone: frozenset[int]) -> None:
+        self._clock = clock
+        self._begin_ns = clock.now_ns
+        self._held_up = held_up
+        self._gone = gone
+
+    def ask(self, _read):
+        instant = (self._clock.now_ns - self._begin_ns) // STEP_NS
+        self._clock.now_ns += self._held_up.get(instant, 0) * STEP_NS + USUAL_MS * MS_NS
+        if instant in self._gone:
+            raise Unavailable("no more")
+        return [], []
+
+
+def worth(monkeypatch, held_up=None, gone=frozenset()) -> list[tuple[int, int]]:
+    """Of the looks at forty instants: which one it is, and how many it stands for."""
+    clock = Clock()
+    monkeypatch.setattr(watching, "time", clock)
+    looks = []
+    watcher = Watcher(
+        Server(clock, held_up or {}, gone),
+        SimpleNamespace(look=None),
+        SimpleNamespace(add_look=looks.append, pairs=list),
+        None,
+        frozenset(),
+        Stride(PACES["full"], 2),
+        LookCost(lambda: None),
+        SimpleNamespace(gone=lambda _why: None),
+    )
+    begin_ns = clock.now_ns
+    watcher.watch(Started(begin_ns, 0, begin_ns, None), ClockTicker(clock, begin_ns + 41 * STEP_NS))
+    return [
+        ((look.at_ns - begin_ns) // STEP_NS, round(look.seconds * 1e9 / STEP_NS)) for look in looks
+    ]
+
+
+def test_looks_stand_for_all_of_the_time(monkeypatch: pytest.MonkeyPatch):
+    assert worth(monkeypatch) == [
+        (1, 1), (6, 5), (11, 5), (16, 5), (21, 5), (26, 5), (31, 5), (36, 5),
+    ]  # fmt: skip
+
+
+def test_a_look_soon_after_one_that_was_held_up_stands_for_what_passed_between(monkeypatch):
+    """And one that comes late for no more than was planned: nobody saw the rest."""
+    assert worth(monkeypatch, held_up={11: 6, 26: 9}) == [
+        (1, 1), (6, 5), (11, 5), (18, 5), (21, 3), (26, 5), (36, 5), (37, 1),
+    ]  # fmt: skip
+
+
+def test_what_nobody_answered_stands_for_nothing(monkeypatch: pytest.MonkeyPatch):
+    found = worth(monkeypatch, held_up={16: 2}, gone=frozenset({16}))
+    assert found[3:5] == [(21, 5), (26, 5)]
