@@ -280,8 +280,7 @@ impl<I: Io> Lane<I> {
         if !self.cancellations.is_empty() {
             let round = std::mem::take(&mut self.cancellations);
             let route = Arc::clone(&self.links.route);
-            let reports = self.channels.reports.clone();
-            cancelling::deliver(route, &self.links.blueprint, round, reports);
+            cancelling::deliver(route, &self.links.blueprint, round, &self.channels);
         }
         Ok(())
     }

@@ -3,7 +3,7 @@
 //! Nobody answers a cancellation: the run waits for the effect, and gives up. Why a server would
 //! not even hear of it is told, because then it is to blame for nothing else.
 
-use super::Report;
+use super::{Channels, Report};
 use crate::link::{Blueprint, Cancellation, PatientLink, Route};
 use crate::{address, clock};
 use dbdyno_model::{FailureClass, Keep, Nanos};
@@ -19,12 +19,13 @@ pub(super) fn deliver(
     route: Arc<Route>,
     blueprint: &Blueprint,
     round: Vec<Cancellation>,
-    reports: Sender<Report>,
+    channels: &Channels,
 ) {
+    let (thread, reports) = (channels.thread, channels.reports.clone());
     let blueprint = Arc::new(blueprint.for_orders());
     std::thread::spawn(move || {
         let deadline = clock::now() + TIMEOUT;
-        let mut courier = Courier { route, blueprint, session: None, deadline, reports };
+        let mut courier = Courier { route, blueprint, session: None, deadline, thread, reports };
         for cancellation in round {
             if courier.deliver(cancellation).is_none() {
                 return;
@@ -40,6 +41,8 @@ struct Courier {
     /// One session gives all orders of the round.
     session: Option<PatientLink>,
     deadline: Nanos,
+    /// The lane whose orders they are.
+    thread: u32,
     reports: Sender<Report>,
 }
 
@@ -69,7 +72,7 @@ impl Courier {
                 // A server that is silent or gone is known as that without us.
                 Err(error) if error.class == FailureClass::Connection => {}
                 Err(error) => {
-                    let _ = self.reports.send(Report::Uncancelled(error));
+                    let _ = self.reports.send(Report::Uncancelled(self.thread, error));
                 }
             }
         }

@@ -35,8 +35,8 @@ pub(crate) enum Report {
     Outage(Outage),
     /// The lane is done.
     Over(u32, Box<Ending>),
-    /// The server lets in nobody who could tell it what to cancel.
-    Uncancelled(ServerError),
+    /// The server lets in nobody who could tell it what to cancel for the lane.
+    Uncancelled(u32, ServerError),
     /// Somebody outside wants the run to end.
     Stop,
 }

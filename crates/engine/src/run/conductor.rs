@@ -74,7 +74,7 @@ impl<'a> Conductor<'a> {
                     self.gather.over(thread, *ending);
                     self.emit(sink)?;
                 }
-                Report::Uncancelled(why) => self.gather.uncancelled = Some(why),
+                Report::Uncancelled(thread, why) => self.gather.uncancelled(thread, why),
                 Report::Stop => {
                     self.gather.interrupted = true;
                     self.end_at(clock::now() + NOTICE, timeline.as_mut());

@@ -28,6 +28,14 @@ struct LaneState {
     /// A lane that is over reports no more intervals, but what it counted stays counted.
     counters: Counters,
     ending: Option<Ending>,
+    /// Why the server could not be told to cancel what was under way.
+    uncancelled: Option<ServerError>,
+}
+
+impl LaneState {
+    fn stalled(&self) -> Option<&'static str> {
+        self.ending.as_ref()?.stalled
+    }
 }
 
 /// Frames of an interval, and the tallies to give back to their lanes.
@@ -43,8 +51,6 @@ pub(super) struct Gather {
     last_use: EngineUse,
     last_end: Nanos,
     pub(super) interrupted: bool,
-    /// Why the server could not be told to cancel what was under way.
-    pub(super) uncancelled: Option<ServerError>,
 }
 
 impl Gather {
@@ -59,7 +65,6 @@ impl Gather {
             last_use: usage::so_far(),
             last_end: Nanos::ZERO,
             interrupted: false,
-            uncancelled: None,
         }
     }
 
@@ -88,6 +93,11 @@ impl Gather {
 
     pub(super) fn over(&mut self, thread: u32, ending: Ending) {
         self.lanes[thread as usize].ending = Some(ending);
+    }
+
+    /// One lane's orders to cancel could not be given.
+    pub(super) fn uncancelled(&mut self, thread: u32, why: ServerError) {
+        self.lanes[thread as usize].uncancelled = Some(why);
     }
 
     pub(super) fn all_over(&self) -> bool {
@@ -163,26 +173,30 @@ impl Gather {
     fn how_it_ended(&self, plan: &Plan) -> (&'static str, String) {
         let broken = self.endings().find_map(|ending| ending.broken.clone());
         let fault = self.endings().find_map(|ending| ending.faults.first());
-        let stalled = self.endings().find_map(|ending| ending.stalled);
-        match (broken, fault, stalled) {
+        match (broken, fault, stall_told(&self.lanes)) {
             (Some(message), _, _) => ("aborted", message),
             (_, Some((client, fault)), _) => ("aborted", fault_told(plan, *client, fault)),
-            (_, _, Some(stalled)) => ("stalled", self.stall_told(stalled)),
+            (_, _, Some(stalled)) => ("stalled", stalled),
             _ if self.interrupted => ("interrupted", "the run was stopped from outside".into()),
             _ => ("complete", String::new()),
         }
     }
+}
 
-    fn stall_told(&self, stalled: &str) -> String {
-        match &self.uncancelled {
-            None => format!("the server {stalled}"),
-            Some(why) => format!(
-                "the server {stalled}: the order for it needs one more connection, which was \
-                 refused: {}",
-                why.message
-            ),
-        }
-    }
+/// How the server stopped answering, if any lane saw it do so. A lane whose orders arrived knows
+/// it best: why another's were refused is no excuse for that.
+fn stall_told(lanes: &[LaneState]) -> Option<String> {
+    let stalled = lanes.iter().filter(|lane| lane.stalled().is_some());
+    let lane = stalled.min_by_key(|lane| lane.uncancelled.is_some())?;
+    let stalled = lane.stalled()?;
+    Some(match &lane.uncancelled {
+        None => format!("the server {stalled}"),
+        Some(why) => format!(
+            "the server {stalled}: the order for it needs one more connection, which was \
+             refused: {}",
+            why.message
+        ),
+    })
 }
 
 /// Which script went wrong for whom, where, and how.
@@ -200,4 +214,52 @@ fn threads_at_work(plan: &Plan) -> u32 {
     }
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
     plan.clients.min(processors as u32)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{LaneState, stall_told};
+    use crate::lane::Ending;
+    use dbdyno_model::{FailureClass, ServerError};
+
+    const SILENT: &str = "did not answer a cancellation";
+
+    fn lane(stalled: Option<&'static str>, refused: bool) -> LaneState {
+        let crowded = || ServerError {
+            class: FailureClass::Resource,
+            code: "1040".into(),
+            message: "Too many connections".into(),
+        };
+        LaneState {
+            ending: Some(Ending { stalled, ..Ending::default() }),
+            uncancelled: refused.then(crowded),
+            ..LaneState::default()
+        }
+    }
+
+    #[test]
+    fn a_refused_order_explains_the_stall_of_its_lane() {
+        let told = stall_told(&[lane(None, false), lane(Some(SILENT), true)]).unwrap();
+        assert_eq!(
+            told,
+            "the server did not answer a cancellation: the order for it needs one more \
+             connection, which was refused: Too many connections"
+        );
+    }
+
+    #[test]
+    fn a_refused_order_is_no_excuse_for_ignoring_the_others() {
+        let told = "the server did not answer a cancellation";
+        for lanes in [
+            [lane(Some(SILENT), true), lane(Some(SILENT), false)],
+            [lane(None, true), lane(Some(SILENT), false)],
+        ] {
+            assert_eq!(stall_told(&lanes).as_deref(), Some(told));
+        }
+    }
+
+    #[test]
+    fn no_stall_needs_no_words() {
+        assert_eq!(stall_told(&[lane(None, true)]), None);
+    }
 }
