@@ -126,36 +126,46 @@ def test_verdicts_on_runs_raise_no_more_false_alarms_than_stated():
     assert alarms <= ALARMS_MAX * times / TIMES
 
 
-# How much runs differ on a machine that is shared, in the order of ``made_run``.
-OF_A_RUN = np.array([0.10, 0.15, 0.04, 0.02])
-
-
-def compared_sets(law, pairs, times, wal_change=0.0):
-    """Verdicts on all that is compared when nothing is named; second runs write more WAL."""
-    chance = np.random.default_rng(pairs)
-    for noise in law(chance, (times, 4, pairs, 2)) / law(chance, (3000, pairs, 2)).std():
-        runs = np.moveaxis(noise, 0, -1) * OF_A_RUN
-        runs[:, 1, 3] += wal_change
-        before, after = ([made_run(run) for run in runs[:, side]] for side in (0, 1))
-        told = compare(before, after, paired=True, margin=0.0).metrics
-        yield {one.id: one.verdict for one in told}
+def runs_alike(likeness, pairs, times=TIMES):
+    """Noise of sets of pairs (times × pairs × 2), 2 % a run; so alike are the runs of a pair."""
+    law = [[1, likeness], [likeness, 1]]
+    return 0.02 * np.random.default_rng(pairs).multivariate_normal([0, 0], law, (times, pairs))
 
 
 @pytest.mark.parametrize("pairs", [3, 5])
-@pytest.mark.parametrize("law", LAWS)
-def test_what_few_pairs_counted_raises_no_more_false_alarms_though_taken_as_sets(law, pairs):
-    times = 400
+@pytest.mark.parametrize("likeness", [-0.9, 0.0, 0.9])
+def test_verdicts_are_as_rarely_wrong_however_alike_the_runs_of_a_pair_are(likeness, pairs):
+    """Checkpoints that fall into every other run set them apart, common seeds make them alike."""
     alarms = sum(
-        bool({"better", "worse"} & {*verdicts.values()})
-        for verdicts in compared_sets(law, pairs, times)
+        wal_verdict(noise, ["wal_bytes"]) != "cannot tell"
+        for noise in runs_alike(likeness, pairs, times=400)
     )
-    assert alarms <= ALARMS_MAX * times / TIMES
+    assert alarms <= 400 * 0.05 + 2 * math.sqrt(400 * 0.05 * 0.95)
 
 
-def test_three_pairs_find_a_seventh_more_wal_among_all_that_is_compared():
-    """Told by its pairs it would be found in 6 of 10 times."""
-    found = [one["wal_bytes"] == "worse" for one in compared_sets(normal, 3, 200, math.log(8 / 7))]
-    assert sum(found) >= 160
+def wal_verdict(noise, names=None):
+    """On the WAL of pairs (pairs × 2 logarithms) of which all else is the same."""
+    before, after = (
+        [made_run([0, 0, 0, wal_bytes]) for wal_bytes in noise[:, side]] for side in (0, 1)
+    )
+    compared = compare(before, after, names, paired=True, margin=0.0).metrics
+    return next(metric.verdict for metric in compared if metric.id == "wal_bytes")
+
+
+@pytest.mark.parametrize("pairs", [3, 5])
+def test_taking_runs_of_a_pair_for_independent_would_not_do(pairs):
+    alarms = sum(unpaired_effect(*noise.T).p < 0.05 for noise in runs_alike(-0.9, pairs))
+    assert alarms > 2 * ALARMS_MAX
+
+
+@pytest.mark.parametrize(("likeness", "least", "most"), [(0.0, 0.4, 0.6), (0.9, 0.95, 1.0)])
+def test_three_pairs_that_are_alike_find_a_seventh_more_wal_among_all_metrics(
+    likeness, least, most
+):
+    times = 200
+    more = np.array([0, math.log(8 / 7)])
+    found = sum(wal_verdict(more + noise) == "worse" for noise in runs_alike(likeness, 3, times))
+    assert least <= found / times <= most
 
 
 @pytest.mark.parametrize("pairs", [3, 10, 20])
@@ -186,6 +196,16 @@ def test_what_is_said_to_be_detectable_is_found_four_times_in_five(pairs):
     noise = np.random.default_rng(pairs).normal(effect, 0.05, (TIMES, pairs))
     found = sum(paired_effect(differences).p < 0.05 for differences in noise)
     assert found / TIMES == pytest.approx(0.8, rel=0.1)
+
+
+@pytest.mark.parametrize(
+    ("pairs", "named", "of_five"), [(3, 3.3, 7.3), (5, 1.7, 2.6), (8, 1.2, 1.6), (15, 0.8, 1.0)]
+)
+def test_so_many_noises_of_a_pair_are_detectable(pairs, named, of_five):
+    """Of one metric, and of the first of five."""
+    spread = Spread(1.0, pairs - 1)
+    found = [round(detectable(spread, pairs, alpha), 1) for alpha in (0.05, 0.05 / 5)]
+    assert found == [named, of_five]
 
 
 @pytest.mark.parametrize("effect", [0.2, 0.1, 0.05, 0.03])

@@ -1,9 +1,9 @@
 """Two variants compared by their runs: for each metric an effect, its doubt and a verdict.
 
 The run is the unit. Pairs (runs of one block) are told by the differences within them, two
-sets that are no pairs, and what few pairs counted of their work, by Welch's test, two single
-runs by their costs alone: how runs differ cannot be seen in one. What else differs between the
-variants is ``analysis/unequal.py``'s to say.
+sets that are no pairs by Welch's test, two single runs by their costs alone: how runs differ
+cannot be seen in one. What else differs between the variants is ``analysis/unequal.py``'s to
+say.
 """
 
 import math
@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from msgspec.structs import replace
 
 from dbdyno.analysis.effect import Effect, holm, paired_effect, unpaired_effect
-from dbdyno.analysis.metrics import COUNTED_OF_WORK, USUAL, is_cost, metrics_of
+from dbdyno.analysis.metrics import USUAL, is_cost, metrics_of
 from dbdyno.analysis.power import detectable, more_repeats
 from dbdyno.analysis.samples import Runs, Sample, ratio_of, sample
 from dbdyno.analysis.verdicts import ALPHA, verdict_of, verdict_within, words_of
@@ -21,7 +21,6 @@ from dbdyno.model.comparison import Comparison, Metric, MetricComparison, Repeat
 from dbdyno.model.record import RunRecord
 
 MARGIN = 0.03
-PAIRS_AS_SETS_MAX = 5
 # Kinds of doubt whose name alone says too little.
 _KINDS = {"coarse": "throughput is known only coarsely"}
 
@@ -87,18 +86,7 @@ def _effect(of: Sample) -> Effect | None:
     if of.is_single:
         return _effect_within(of.before[0], of.after[0])
     before, after = of.on_scale()
-    if of.paired and not _is_better_as_sets(of):
-        return paired_effect(after - before)
-    return unpaired_effect(before, after)
-
-
-def _is_better_as_sets(of: Sample) -> bool:
-    """Of few pairs, counts of the work: what drifts on the machine is not in them.
-
-    A pair costs a degree of freedom, and takes out nothing there. Where runs of a pair do
-    resemble each other, sets only make it harder to tell.
-    """
-    return of.repeats <= PAIRS_AS_SETS_MAX and of.metric.id in COUNTED_OF_WORK
+    return paired_effect(after - before) if of.paired else unpaired_effect(before, after)
 
 
 def _effect_within(before: Metric, after: Metric) -> Effect | None:

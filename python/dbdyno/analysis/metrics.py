@@ -22,22 +22,6 @@ USUAL = (THROUGHPUT, "response_p95_ms", "response_p99_ms", "server_cpu_us", "wal
 of them harder to tell (Holm)."""
 
 
-COUNTED_OF_WORK = frozenset(
-    {
-        "wal_bytes",
-        "wal_records",
-        "wal_record_bytes",
-        "binlog_bytes",
-        "rows_scanned",
-        "rows_written",
-        "round_trips",
-        "bytes_sent",
-        "bytes_received",
-    }
-)
-"""Costs that the statements themselves bring about, however fast the machine is meanwhile."""
-
-
 def metrics_of(record: RunRecord) -> dict[str, Metric]:
     """Every metric that was measured in this run, by its id."""
     found = [*_throughput(record), *_responses(record), *_costs(record)]
