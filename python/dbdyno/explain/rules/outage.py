@@ -3,10 +3,10 @@
 Looks for: connections that the engine lost while measuring, whether or not they came back, and a
 restart in the server's log.
 
-Arithmetic: an outage lasts from the first connection lost to the first one had again. The share of
-the clients' time is that of the connections lost, Σ connections · seconds / (clients · run), and no
-more than the outages' own part of the run. One that never ended is critical, whatever its length;
-one that took all connections is a step graver than its share.
+Arithmetic: an outage lasts from the first connection lost to the first one had again. It took all
+clients when as many connections were lost, or when nothing was done for a whole interval of it; the
+share of the clients' time is then its part of the run, else Σ connections · seconds over clients ·
+run. One that took all is a step graver than its share, and critical if it did not end.
 
 Source: availability as uptime over time, Gray and Siewiorek, Computer 24 (9), 1991.
 
@@ -15,9 +15,12 @@ then there, and its own log tells of no end.
 """
 
 import math
+from collections.abc import Iterator, Sequence
 
+import numpy as np
 from msgspec import Struct
 
+from dbdyno.analysis.run_event import RunEvent
 from dbdyno.analysis.server_events import RESTART
 from dbdyno.explain.case import Case
 from dbdyno.explain.needs import needed
@@ -39,76 +42,103 @@ class _Loss(Struct, frozen=True, kw_only=True):
 
 
 class _Outage(Struct, frozen=True, kw_only=True):
-    """All that was lost in a run; ``spans_s`` are the times without a server, which are apart."""
+    """A time within the measured part for which connections were gone, by all threads' word."""
 
+    begin_s: float
+    end_s: float
     losses: list[_Loss]
-    spans_s: list[tuple[float, float]]
-    clients: int
-    duration_s: float
     restarted: bool
+    still_s: float
+    """The intervals within it in which nothing was done, together."""
 
     @property
-    def gone_s(self) -> float:
-        """How long, over all times."""
-        return sum(end - begin for begin, end in self.spans_s)
+    def seconds(self) -> float:
+        """From the first connection lost to the first one had again."""
+        return self.end_s - self.begin_s
 
     @property
     def connections(self) -> int:
-        """How many were lost, over all times."""
+        """How many were lost."""
         return sum(loss.connections for loss in self.losses)
 
     @property
-    def took_all(self) -> bool:
-        """Whether as many were lost at one time as there are clients."""
-        return any(self._lost_in(span) >= self.clients for span in self.spans_s)
+    def is_over(self) -> bool:
+        """Whether each thread had one again."""
+        return all(loss.is_over for loss in self.losses)
 
-    def _lost_in(self, span: tuple[float, float]) -> int:
-        begin, end = span
-        return sum(loss.connections for loss in self.losses if begin <= loss.begin_s <= end)
+    def took_all(self, clients: int) -> bool:
+        """Who connects anew for each transaction may have had none to lose."""
+        return self.connections >= clients or self.still_s > 0
+
+    def client_seconds(self, clients: int) -> float:
+        """Of the clients' time; a connection that is lost again and again is no more than one."""
+        whole = clients * self.seconds
+        if self.took_all(clients):
+            return whole
+        lost = sum(loss.connections * (loss.end_s - loss.begin_s) for loss in self.losses)
+        return min(lost, whole)
+
+
+class _Run(Struct, frozen=True, kw_only=True):
+    """All outages of a run, one at least."""
+
+    outages: list[_Outage]
+    clients: int
+    duration_s: float
+
+    @property
+    def gone_s(self) -> float:
+        """How long, all together."""
+        return sum(one.seconds for one in self.outages)
+
+    @property
+    def connections(self) -> int:
+        """How many were lost, all together."""
+        return sum(one.connections for one in self.outages)
+
+    @property
+    def took_all(self) -> bool:
+        """Whether one of them did."""
+        return any(one.took_all(self.clients) for one in self.outages)
 
     @property
     def never_ended(self) -> bool:
-        """Whether the run ended without a server."""
-        return any(not loss.is_over for loss in self.losses)
+        """Whether the run ended without a server; a few sessions lost at its end are not that."""
+        last = self.outages[-1]
+        return not last.is_over and last.took_all(self.clients)
 
     @property
     def share(self) -> float:
         """Of the clients' time."""
-        lost_s = sum(loss.connections * (loss.end_s - loss.begin_s) for loss in self.losses)
-        return min(lost_s / self.clients, self.gone_s) / self.duration_s
+        lost = sum(one.client_seconds(self.clients) for one in self.outages)
+        return lost / (self.clients * self.duration_s)
 
     @property
     def severity(self) -> Severity:
         """By its share; a server that was gone for all is graver than its seconds."""
-        own = severity_of(self.share)
         if self.never_ended:
             return "critical"
-        return SEVERITIES[min(SEVERITIES.index(own) + self.took_all, len(SEVERITIES) - 1)]
+        graver = SEVERITIES.index(severity_of(self.share)) + self.took_all
+        return SEVERITIES[min(graver, len(SEVERITIES) - 1)]
 
 
 def look(case: Case) -> Outcome:
     """Only what was lost while measuring."""
     duration_s = needed(case.record.duration_s or None, "nothing was measured")
     losses = _losses(case, duration_s)
-    if not losses:
+    events = [event for event in case.events if event.kind == "outage"]
+    told = (_outage(case, event, losses, duration_s) for event in events)
+    outages = [one for one in told if one.losses]
+    if not outages:
         return NotFound("no connection was lost")
-    of_events = [one for one in case.events if one.kind == "outage"]
-    spans = [(max(one.begin_s, 0.0), min(one.end_s, duration_s)) for one in of_events]
-    return _finding(
-        case,
-        _Outage(
-            losses=losses,
-            spans_s=[span for span in spans if span[0] <= span[1]],
-            clients=case.recording.plan["clients"],
-            duration_s=duration_s,
-            restarted=any(one.label == RESTART for one in of_events),
-        ),
-    )
+    clients = case.recording.plan["clients"]
+    return _finding(_Run(outages=outages, clients=clients, duration_s=duration_s))
 
 
 def _losses(case: Case, duration_s: float) -> list[_Loss]:
     columns = ("time_s", "seconds", "connections_lost", "message")
-    told = [
+    told = rows(case.recording.tables["outages"], columns)
+    return [
         _Loss(
             begin_s=max(begin_s, 0.0),
             end_s=min(duration_s if math.isnan(length_s) else begin_s + length_s, duration_s),
@@ -116,30 +146,45 @@ def _losses(case: Case, duration_s: float) -> list[_Loss]:
             message=message,
             is_over=not math.isnan(length_s),
         )
-        for begin_s, length_s, connections, message in rows(
-            case.recording.tables["outages"], columns
-        )
+        for begin_s, length_s, connections, message in told
+        if begin_s <= duration_s and not begin_s + length_s < 0
     ]
-    return [loss for loss in told if loss.begin_s <= loss.end_s]
 
 
-def _finding(case: Case, outage: _Outage) -> Outcome:
-    ending = "The server went away and did not come back" if outage.never_ended else ""
+def _outage(case: Case, event: RunEvent, losses: Sequence[_Loss], duration_s: float) -> _Outage:
+    begin_s, end_s = max(event.begin_s, 0.0), min(event.end_s, duration_s)
+    return _Outage(
+        begin_s=begin_s,
+        end_s=end_s,
+        losses=[loss for loss in losses if begin_s <= loss.begin_s <= end_s],
+        restarted=event.label == RESTART,
+        still_s=_still_s(case, begin_s, end_s),
+    )
+
+
+def _still_s(case: Case, begin_s: float, end_s: float) -> float:
+    line = case.timeline.whole_intervals()
+    within = (line.time_s >= begin_s) & (line.time_s + line.seconds <= end_s)
+    return float(np.sum(line.seconds, where=within & (line.tps == 0)))
+
+
+def _finding(run: _Run) -> Outcome:
+    restarted = any(one.restarted for one in run.outages)
     return found(
-        _summary(outage),
-        title=ending,
-        share=outage.share,
+        _summary(run),
+        title="The server went away and did not come back" if run.never_ended else "",
+        share=run.share,
         share_of="client time",
-        severity=outage.severity,
-        certainty="sure" if outage.restarted else "likely",
+        severity=run.severity,
+        certainty="sure" if restarted else "likely",
         evidence={
-            "outages": len(outage.spans_s),
-            "seconds": outage.gone_s,
-            "connections_lost": outage.connections,
-            "came_back": not outage.never_ended,
-            "server_restarted": outage.restarted,
+            "outages": len(run.outages),
+            "seconds": run.gone_s,
+            "connections_lost": run.connections,
+            "came_back": run.outages[-1].is_over,
+            "server_restarted": restarted,
         },
-        seen=_seen(case, outage),
+        seen=[*_seen(run)],
         why="While a server is gone nothing of it is measured, and its processors are free for "
         "others: the run's means are not those of a server at work.",
         advice=[
@@ -147,37 +192,38 @@ def _finding(case: Case, outage: _Outage) -> Outcome:
             "or by an error of its own?",
             "Look for what ends sessions on the way: a pooler, a firewall, a timeout.",
         ],
-        gain=gain_words(outage.share),
+        gain=gain_words(run.share),
         refute="Run again while the server stays up: no connection must be lost.",
     )
 
 
-def _summary(outage: _Outage) -> str:
-    """How many, how often, for how long."""
-    number = len(outage.spans_s)
+def _summary(run: _Run) -> str:
+    """Who lost connections, how often, for how long."""
+    number = len(run.outages)
     times = "" if number == 1 else f" in {count(number)} outages"
-    who = "All connections" if outage.took_all else counted(outage.connections, "connection")
-    lost = f"{who} {'was' if who.startswith('1 ') else 'were'} lost{times}"
-    gone = f"{seconds(outage.gone_s)} of {seconds(outage.duration_s)}"
-    if outage.never_ended:
-        return f"{lost}, and none was had again to the end: {gone} passed without a server."
-    return f"{lost}: {gone} passed until the first was had again."
+    gone = f"{seconds(run.gone_s)} of {seconds(run.duration_s)}"
+    if run.took_all:
+        who = "All clients lost their connections"
+    else:
+        who = f"{counted(run.connections, 'connection')} {_were(run.connections)} lost"
+    if run.outages[-1].is_over:
+        return f"{who}{times}: {gone} passed until the first was had again."
+    without = " passed without a server" if run.never_ended else ""
+    return f"{who}{times}, to the end of the run: {gone}{without}."
 
 
-def _seen(case: Case, outage: _Outage) -> list[str]:
-    messages = [*dict.fromkeys(loss.message for loss in outage.losses)]
-    still_s = _still_s(case)
-    return [
-        f"{counted(outage.connections, 'connection')} lost: {and_so_on(messages)}.",
-        *(["The server's log tells of its restart."] if outage.restarted else []),
-        *([f"No transaction was done in {seconds(still_s)} of the run."] if still_s else []),
-    ]
+def _were(number: int) -> str:
+    return "was" if number == 1 else "were"
 
 
-def _still_s(case: Case) -> float:
-    """The measured intervals in which nothing was done, together."""
-    line = case.timeline.whole_intervals()
-    return float(line.seconds[(line.phase == "measure") & (line.tps == 0)].sum())
+def _seen(run: _Run) -> Iterator[str]:
+    messages = dict.fromkeys(loss.message for one in run.outages for loss in one.losses)
+    yield f"{counted(run.connections, 'connection')} lost: {and_so_on([*messages])}."
+    if any(one.restarted for one in run.outages):
+        yield "The server's log tells of its restart."
+    still_s = sum(one.still_s for one in run.outages)
+    if still_s:
+        yield f"In {seconds(still_s)} of that time no transaction was done."
 
 
 RULE = Rule(
