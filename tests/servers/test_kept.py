@@ -1,3 +1,4 @@
+import json
 import os
 import signal
 import subprocess
@@ -7,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from dbdyno.cli.app import main
+from dbdyno.cli.output import Exit
 from dbdyno.errors import DbdynoError
 from dbdyno.servers import kept
 from dbdyno.servers.postgresql.binaries import embedded_binaries
@@ -34,6 +37,15 @@ def _stop_all(home: Path):
     yield
     for line in kept.list_kept():
         kept.stop_kept(line.name)
+
+
+@pytest.mark.usefixtures("_stop_all")
+def test_it_is_listed_for_programs(capsys: pytest.CaptureFixture[str]) -> None:
+    kept.start_kept("bench", spec(), connections=8)
+    assert main(["server", "list", "--json"]) == Exit.OK
+    (line,) = json.loads(capsys.readouterr().out)["servers"]
+    assert line["name"] == "bench"
+    assert Path(line["log"]) == kept.log_of_kept("bench")
 
 
 @pytest.mark.usefixtures("_stop_all")

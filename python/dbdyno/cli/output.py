@@ -4,6 +4,7 @@ With ``--json`` standard output carries one object and nothing else.
 """
 
 import contextlib
+import os
 import sys
 from collections.abc import Iterator
 from enum import IntEnum
@@ -49,7 +50,7 @@ def print_json(value: object) -> None:
     """The one object of ``--json``."""
     import msgspec  # noqa: PLC0415 - not for --help
 
-    encoded = msgspec.json.format(msgspec.json.encode(value), indent=2)
+    encoded = msgspec.json.format(msgspec.json.encode(value, enc_hook=os.fspath), indent=2)
     print_result(encoded.decode())
 
 
