@@ -57,7 +57,21 @@ def test_looks_of_the_warm_up_and_of_the_drain_do_not_count():
 
 def test_a_look_at_the_start_stands_for_the_measured_part_alone():
     run = MadeRun(clients=CLIENTS, seconds=SECONDS).look(1.0, ALL, seconds=5.0)
+    run.look(6.0, (), seconds=5.0)
     assert budget(run.recording()).not_seen == pytest.approx(WHOLE - CLIENTS)
+
+
+@pytest.mark.parametrize("first_s", [0.5, 2.0, 3.5, 5.0])
+def test_rare_looks_stand_for_all_of_the_measured_part_wherever_they_fall(first_s):
+    run = MadeRun(clients=CLIENTS, seconds=SECONDS)
+    for time_s in np.arange(first_s, SECONDS + 0.1, 5.0):
+        run.look(float(time_s), ALL, seconds=5.0)
+    assert budget(run.recording()).not_seen == pytest.approx(0)
+
+
+def test_the_last_look_stands_for_no_more_of_the_end_than_of_the_time_before():
+    run = MadeRun(clients=CLIENTS, seconds=SECONDS).look(10.0, ALL, seconds=2.0)
+    assert budget(run.recording()).not_seen == pytest.approx(WHOLE - 4 * CLIENTS)
 
 
 def test_the_parts_are_the_clients_seconds():

@@ -47,10 +47,16 @@ def test_as_many_as_keep_the_processors_busy_are_not_too_many(clients):
 
 
 def test_looks_that_came_too_late_are_no_work():
-    """A third of the time unseen: what clients did then was no more work than the rest."""
+    """A quarter of the time unseen: what clients did then was no more work than the rest."""
     whole = said("too_many_connections", crowd(200)).evidence
-    seen_in_part = said("too_many_connections", crowd(200, looks_s=1 / 3)).evidence
+    seen_in_part = said("too_many_connections", crowd(200, looks_s=3 / 8)).evidence
     assert seen_in_part["knee_clients"] == pytest.approx(whole["knee_clients"], rel=0.02)
+
+
+def test_looks_that_missed_too_much_tell_of_no_queue():
+    outcome = said("too_many_connections", crowd(200, looks_s=1 / 3))
+    assert isinstance(outcome, CouldNotLook)
+    assert "saw nothing of 33.3" in outcome.reason
 
 
 def test_a_queue_before_processors_that_are_not_full_is_no_crowd():

@@ -87,9 +87,19 @@ def measured_looks(recording: Recording) -> Looks | None:
     order = np.argsort(time_s, kind="stable")
     length_s = max(_BLOCK_S, end_s / _BLOCKS_MAX)
     _, block = np.unique(np.ceil(time_s[order] / length_s), return_inverse=True)
-    # A look stands for the time before it, of which some may lie before the measured part.
-    seconds = np.minimum(samples["seconds"][wanted], time_s)
-    return Looks(time_s[order], seconds[order], block)
+    seconds = _within(time_s[order], samples["seconds"][wanted][order], end_s)
+    return Looks(time_s[order], seconds, block)
+
+
+def _within(time_s: Series, seconds: Series, end_s: float) -> Series:
+    """How much of the measured part each look stands for.
+
+    A look stands for the time before it, of which some may lie before the measured part. The one
+    that would tell of the end comes after it: the last stands for as much of that, too.
+    """
+    within = np.minimum(seconds, time_s)
+    within[-1] += min(end_s - time_s[-1], seconds[-1])
+    return within
 
 
 def seen(looks: Looks, table: Columns) -> Seen:
