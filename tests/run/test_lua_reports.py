@@ -83,6 +83,16 @@ def test_a_report_of_the_whole_run(run):
     assert whole["latency_min"] <= whole["latency_pct"] <= whole["latency_max"]
 
 
+def test_what_ends_after_the_measured_time_is_in_no_rate(run):
+    slow = "function event() con:query('select sleep(0.8)') end" + CUMULATIVE
+    record, log, _ = run(slow, "-T", "1")
+    whole = {line.split()[1]: float(line.split()[2]) for line in log if line.startswith("whole")}
+    assert record["transactions"]["ok"] == 4  # half of them in the grace
+    assert whole["events"] == record["throughput_tps"]["value"] * whole["time_total"] == 2
+    assert whole["reads"] == 2
+    assert whole["latency_sum"] == pytest.approx(4 * 0.8, rel=0.1)
+
+
 def test_a_queue_is_told_of_where_there_is_a_rate(run):
     names = CUMULATIVE.replace("cumulative", "intermediate")
     _, log, _ = run(names, "-T", "1", "--rate", "50")

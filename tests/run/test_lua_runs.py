@@ -89,11 +89,18 @@ def test_what_goes_wrong_in_a_script_is_told(script, url, text, code, message, c
     assert message in told.out + told.err
 
 
-def test_an_endless_loop_is_ended_and_named(script, url, capfd, monkeypatch):
+@pytest.mark.parametrize(
+    "text",
+    [
+        "function event() con:query('select 1') while true do end end",
+        "function event() con:query('select 1') end"
+        " function sysbench.hooks.report_cumulative() while true do end end",
+    ],
+)
+def test_an_endless_loop_is_ended_and_named(script, url, text, capfd, monkeypatch):  # noqa: PLR0917
     monkeypatch.setattr(measure, "SILENCE_MIN_S", 1.5)
     monkeypatch.setattr(measure, "SILENCE_INTERVALS", 1)
-    text = HEAD + "function event() con:query('select 1') while true do end end"
-    assert run(script, text, url) == Exit.FAILED
+    assert run(script, HEAD + text, url) == Exit.FAILED
     told = capfd.readouterr()
     assert "mine.lua" in told.out + told.err
     assert "an endless loop?" in told.out + told.err

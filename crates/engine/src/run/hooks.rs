@@ -1,7 +1,8 @@
 //! A script's own reports: its hooks, handed sysbench's statistics as the run goes on.
 //!
-//! Nothing of the warm-up is told. What the hooks print goes to the log. One that goes wrong
-//! ends nothing, as in sysbench; unlike there it is said once.
+//! Nothing of the warm-up is told, and rates are of the measured time alone, as in the record.
+//! What the hooks print goes to the log. One that goes wrong ends nothing, as in sysbench; unlike
+//! there it is said once.
 
 use crate::clock;
 use crate::program::Program;
@@ -33,23 +34,34 @@ struct Stretch {
     events: u64,
     response: Latencies,
     counts_before: Counts,
+    counts: Counts,
 }
 
 impl Stretch {
     fn since(counts_before: Counts) -> Self {
-        Self { counts_before, ..Self::default() }
+        Self { counts_before, counts: counts_before, ..Self::default() }
     }
 
-    fn add<'a>(&mut self, interval: &Interval, tallies: impl Iterator<Item = &'a Tally>) {
-        self.length += Nanos(interval.end_ns - interval.begin_ns);
-        self.events += interval.completed_ok;
+    fn add<'a>(
+        &mut self,
+        interval: &Interval,
+        tallies: impl Iterator<Item = &'a Tally>,
+        counts: Counts,
+    ) {
+        // What ends after the measured time was due in it: its response time belongs to the run,
+        // but it is no part of what was done in that time.
+        if interval.phase == "measure" {
+            self.length += Nanos(interval.end_ns - interval.begin_ns);
+            self.events += interval.completed_ok;
+            self.counts = counts;
+        }
         for script in tallies.flat_map(|tally| &tally.scripts) {
             self.response.merge(&script.response);
         }
     }
 
     /// What both kinds of reports tell.
-    fn statistics(&self, percentile: f64, counts: &Counts) -> Statistics {
+    fn statistics(&self, percentile: f64) -> Statistics {
         let latency = self.response.quantile(percentile / 100.0).as_secs_f64();
         let mut statistics = vec![
             ("time_interval", self.length.as_secs_f64()),
@@ -57,7 +69,7 @@ impl Stretch {
             ("latency_pct", if percentile > 0.0 { latency } else { 0.0 }),
         ];
         for (place, (name, _)) in COUNTED.iter().enumerate() {
-            statistics.push((name, (counts[place] - self.counts_before[place]) as f64));
+            statistics.push((name, (self.counts[place] - self.counts_before[place]) as f64));
         }
         statistics
     }
@@ -112,13 +124,13 @@ impl<'a> Hooks<'a> {
             (self.last, self.whole) = (Stretch::since(counts), Stretch::since(counts));
             return None;
         }
-        self.whole.add(interval, tallies.clone());
-        self.last.add(interval, tallies);
+        self.whole.add(interval, tallies.clone(), counts);
+        self.last.add(interval, tallies, counts);
         let is_due = self.reporter.interval().is_some_and(|due| self.last.length >= due);
         if !is_due || interval.phase != "measure" {
             return None;
         }
-        let mut statistics = self.statistics(&self.last, &counts);
+        let mut statistics = self.statistics(&self.last);
         if self.is_open {
             statistics.push(("queue_length", interval.counters.waiting as f64));
             statistics.push(("concurrency", interval.counters.in_flight as f64));
@@ -129,19 +141,18 @@ impl<'a> Hooks<'a> {
 
     /// Reports the whole run, which was measured for so long.
     pub(super) fn end(mut self, measured: Nanos) -> Option<Note> {
-        let counts = COUNTED.map(|(_, counter)| self.program.count(counter));
         let mut wrong = None;
         if measured > Nanos::ZERO {
             self.whole.length = measured;
-            let mut statistics = self.statistics(&self.whole, &counts);
+            let mut statistics = self.statistics(&self.whole);
             statistics.extend(self.whole.latencies());
             wrong = self.report(Report::Cumulative, &statistics);
         }
         wrong.or(self.reporter.end().err().map(|fault| note(fault.message)))
     }
 
-    fn statistics(&self, stretch: &Stretch, counts: &Counts) -> Statistics {
-        let mut statistics = stretch.statistics(self.reporter.percentile(), counts);
+    fn statistics(&self, stretch: &Stretch) -> Statistics {
+        let mut statistics = stretch.statistics(self.reporter.percentile());
         statistics.push(("time_total", self.whole.length.as_secs_f64()));
         statistics.push(("threads_running", f64::from(self.clients)));
         statistics
