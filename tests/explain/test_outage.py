@@ -93,7 +93,7 @@ def test_a_session_that_ended_with_the_run_is_no_server_that_went_away():
     assert "1 connection was lost, to the end of the run" in finding.summary
 
 
-def test_who_connects_anew_each_time_has_fewer_connections_to_lose():
+def test_where_nothing_was_done_all_clients_had_lost_it():
     run = run_until().outage(2, math.nan, connections_lost=1)
     finding = said("outage", run)
     assert (finding.severity, finding.evidence["came_back"]) == ("critical", False)

@@ -11,7 +11,8 @@ run. One that took all is a step graver than its share, and critical if it did n
 Source: availability as uptime over time, Gray and Siewiorek, Computer 24 (9), 1991.
 
 Wrong when: something between ended the sessions (a pooler, a firewall, a timeout): the server was
-then there, and its own log tells of no end.
+then there, and its own log tells of no end. Clients that connect anew for each transaction (-C)
+have no connection to lose in between: of them no outage is told.
 """
 
 import math
@@ -67,7 +68,7 @@ class _Outage(Struct, frozen=True, kw_only=True):
         return all(loss.is_over for loss in self.losses)
 
     def took_all(self, clients: int) -> bool:
-        """Who connects anew for each transaction may have had none to lose."""
+        """Also where some had no connection to lose, and yet none did anything."""
         return self.connections >= clients or self.still_s > 0
 
     def client_seconds(self, clients: int) -> float:
