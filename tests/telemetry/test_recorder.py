@@ -136,25 +136,35 @@ def test_all_that_is_seen_of_a_run():
     assert not [its for its in threading.enumerate() if its.name.startswith("telemetry")]
 
 
-def test_what_a_thread_took_before_it_served_us_is_not_our_cost():
-    """It is known only once the load is on; each of our lines has the thread of this test."""
+def test_what_a_thread_took_before_it_served_us_is_not_our_cost(tmp_path, monkeypatch):
+    """It is known only once the load is on; the thread of each of our lines is the same."""
     server, folder = Server(), Folder()
-    begun, connect = threading.Event(), server.connect
+    begun, looked, connect = threading.Event(), threading.Event(), server.connect
+    monkeypatch.setattr("dbdyno.telemetry.recorder.ROOT", tmp_path)
+    (tmp_path / "proc/7").mkdir(parents=True)
+
+    def use(ms: int) -> None:
+        (tmp_path / "next").write_text(f"{ms * MS_NS} 0 0\n")
+        (tmp_path / "next").rename(tmp_path / "proc/7/schedstat")
 
     def connect_late():
         begun.wait()
         return connect()
 
-    server.connect, thread = connect_late, threading.get_native_id()
-    before_ns = time.thread_time_ns()
-    with recorder(server, folder, os.getpid(), task=lambda _connection: thread) as watching:
+    def look(_connection):
+        looked.set()
+        return [], []
+
+    server.connect = connect_late
+    use(ms=5000)
+    with recorder(server, folder, os.getpid(), task=lambda _connection: 7, look=look) as watching:
         watching.take(hello())
         watching.take(started())
         begun.set()
-        time.sleep(0.1)
+        looked.wait()
+        use(ms=5030)
         watching.finish()
-    took_us = (time.thread_time_ns() - before_ns) / 1e3
-    assert 0 < folder.frames[-1].server_cpu_us <= server.opened * took_us
+    assert 30_000 <= folder.frames[-1].server_cpu_us <= server.opened * 30_000
 
 
 def test_a_run_that_never_began_leaves_nothing():
