@@ -97,7 +97,7 @@ def test_what_goes_wrong_in_a_script_is_told(script, url, text, code, message, c
         " function sysbench.hooks.report_cumulative() while true do end end",
     ],
 )
-def test_an_endless_loop_is_ended_and_named(script, url, text, capfd, monkeypatch):  # noqa: PLR0917
+def test_an_endless_loop_is_ended_and_named(script, url, text, capfd, monkeypatch):
     monkeypatch.setattr(measure, "SILENCE_MIN_S", 1.5)
     monkeypatch.setattr(measure, "SILENCE_INTERVALS", 1)
     assert run(script, HEAD + text, url) == Exit.FAILED
