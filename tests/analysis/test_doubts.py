@@ -77,7 +77,9 @@ def test_a_sound_run_has_no_doubts():
             "censored: 9 waiting transactions (0.00%) stand outside the percentiles",
         ),
         (
-            changed(arrivals=Arrivals(due=120_000, waiting=60_000, waiting_usual=45_000, duration_s=60)),
+            changed(
+                arrivals=Arrivals(due=120_000, waiting=60_000, waiting_usual=45_000, duration_s=60)
+            ),
             "overrun: 2000 transactions a second became due and 1000 were done; 60000 had not "
             "begun when the run ended, and response times grow with its length",
         ),

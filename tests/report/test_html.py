@@ -12,6 +12,7 @@ from dbdyno.report import html, render_html
 from dbdyno.report.html import safe_json
 from dbdyno.report.registry import all_sections
 from dbdyno.store import RunWriter, open_run
+from dbdyno.words import THIN_SPACE
 from tests.report.conftest import HOSTILE
 from tests.store import hdr, synthetic
 
@@ -40,7 +41,7 @@ def test_doubts_and_reasons_come_before_any_section(ordinary):
     top = page[: page.index('<section id="throughput"')]
     assert "Not valid: do not use these numbers." in top
     assert "The generator was the bottleneck." in top
-    assert "Few samples for p99.99: of 22637" in top
+    assert f"Few samples for p99.99: of 22{THIN_SPACE}637" in top
 
 
 @pytest.mark.parametrize("text", [HOSTILE, "</SCRIPT>", "<!--<script>", "\u2029"])
