@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.run.test_interrupts import ROOT, servers_left, wait_for
+from tests.run.test_interrupts import servers_left, wait_for
 
 CLIENTS = 6
 SLEEP_S = 0.005
@@ -32,7 +32,6 @@ def begin(script: Path, home: Path, *more: str) -> subprocess.Popen[str]:
     """In a session of its own, as from a terminal: Ctrl-C there is for all of its processes."""
     return subprocess.Popen(
         [sys.executable, "-m", "dbdyno", "search", str(script), *LOAD, *more],
-        cwd=ROOT,
         env={**os.environ, "DBDYNO_HOME": str(home)},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
