@@ -96,4 +96,4 @@ def test_a_server_that_starts_anew(server: Server, quiet: str) -> None:
     recording = measure(server, quiet, Observer(crash, at=5), duration_ns=5 * SECOND_NS)
     assert lacks(recording)["server"]
     assert min(cost.value for cost in recording.record.costs) >= 0
-    assert claims(recording) == []
+    assert set(claims(recording)) <= {"outage"}  # which it was, and nothing follows from it
