@@ -59,6 +59,14 @@ def test_looks_that_missed_too_much_tell_of_no_queue():
     assert "saw nothing of 33.3" in outcome.reason
 
 
+def test_waits_for_latches_are_no_work_of_a_transaction_alone():
+    """Of 200 clients 40 wait for what others hold, who have lost their processors."""
+    run = MadeRun(20_000, clients=200, seconds=20, engine={"round_trips": 20_000})
+    with_looks(run, (0, "", "", 159), (0, "LWLock", "BufferMapping", 40), (0, "Client", "x", 1))
+    finding = said("too_many_connections", with_processors(run, server=1.8, engine=0.15))
+    assert finding.evidence["knee_clients"] == pytest.approx(2.8 / 1.8 * 2, rel=0.02)
+
+
 def test_a_queue_before_processors_that_are_not_full_is_no_crowd():
     outcome = said("too_many_connections", crowd(200, server=0.5, tps=5000))
     assert isinstance(outcome, NotFound)

@@ -4,8 +4,9 @@ Looks for: full processors, clients whose turn waits for one, and many times mor
 takes to keep the processors busy.
 
 Arithmetic: with D seconds of the machine's processors per transaction (server's time over its
-cores) throughput is at most 1/D; a transaction that never waited for a processor would take R₀
-seconds. The knee is at N* = R₀/D clients: fewer leave processors idle, more only queue (N = X·R).
+cores) throughput is at most 1/D; a transaction that waited neither for a processor nor for a latch
+that another session holds, as alone on the machine, would take R₀ seconds. The knee is at
+N* = R₀/D clients: fewer leave processors idle, more only queue (N = X·R).
 Waits for a processor are those of the server's processes, as the kernel counts them, and of the
 load generator: all of a round trip beyond 0.1 ms, which is more than a machine takes by itself.
 Shares are of the time that looks saw: where processors are short some looks come too late to
@@ -80,7 +81,8 @@ def _crowd(case: Case, spent: Budget, used: ProcessorTime) -> _Crowd:
     queued = (spent.share("cpu_queue") + way_of(case).beyond_machine) / seen
     not_asking = sum(spent.share(kind) for kind in ("idle", "pause", "unconnected")) / seen
     response_s = spent.total * (1 - not_asking) / transactions
-    unqueued_s = response_s - spent.total * queued / transactions
+    for_others = spent.share("lwlock") / seen
+    unqueued_s = response_s - spent.total * (queued + for_others) / transactions
     throughput = case.record.throughput_tps
     return _Crowd(
         clients=case.recording.plan["clients"],
