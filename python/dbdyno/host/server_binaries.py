@@ -4,7 +4,7 @@ A kind that is not there is worth knowing, and no fault of the machine.
 """
 
 from dbdyno.errors import DbdynoError
-from dbdyno.host.doctor import Finding
+from dbdyno.host.doctor import Finding, Probe
 from dbdyno.servers.products import product_of
 from dbdyno.servers.spec import Kind, ServerSpec
 
@@ -16,3 +16,12 @@ def newest(kind: Kind) -> Finding:
     except DbdynoError as error:
         return Finding(level="note", found=error.message, mend=f"To have one: {error.hint}.")
     return Finding(level="ok", found=f"{binaries.version} ({binaries.origin}: {binaries.folder})")
+
+
+def probe_of(kind: Kind) -> Probe:
+    """The probe for servers of this kind: in the distribution's folders and on PATH."""
+    return Probe(
+        title=f"{product_of(kind).title} binaries",
+        meaning=f"--server {kind} starts a private server of its own.",
+        look=lambda _root: newest(kind),
+    )

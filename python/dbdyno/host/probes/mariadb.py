@@ -1,18 +1,5 @@
 """Which MariaDB a private server can be made of."""
 
-from pathlib import Path
+from dbdyno.host.server_binaries import probe_of
 
-from dbdyno.host.doctor import Finding, Probe
-from dbdyno.host.server_binaries import newest
-
-
-def look(_root: Path) -> Finding:
-    """Looks in the distribution's folders and on PATH."""
-    return newest("mariadb")
-
-
-PROBE = Probe(
-    title="MariaDB binaries",
-    meaning="--server mariadb starts a private server of its own.",
-    look=look,
-)
+PROBE = probe_of("mariadb")
