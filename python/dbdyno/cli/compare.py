@@ -18,8 +18,8 @@ from dbdyno.cli.sides import Sides, sides_of
 from dbdyno.model.comparison import Comparison
 from dbdyno.report.comparison import render_comparison_markdown, render_comparison_text
 from dbdyno.report.comparison_gates import Gate, Judged, is_broken, judge
+from dbdyno.run.declaring import each, parsed
 from dbdyno.run.grammar import percentage
-from dbdyno.run.options import each, parsed
 
 app = command(
     "compare",

@@ -15,8 +15,9 @@ from dbdyno.cli.output import (
     print_table,
 )
 from dbdyno.errors import DbdynoError
+from dbdyno.run.declaring import parsed
 from dbdyno.run.grammar import span_ns
-from dbdyno.run.options import SECOND_NS, parsed
+from dbdyno.run.options import SECOND_NS
 from dbdyno.servers import data_sets
 from dbdyno.servers.data_sets import DataSet
 

@@ -11,8 +11,8 @@ from dbdyno.cli.output import Exit, Json, print_aside, print_json, print_result
 from dbdyno.cli.verifying import verification_words
 from dbdyno.explain.explain import explain as explained
 from dbdyno.explain.told import told_in_full
+from dbdyno.run.declaring import parsed
 from dbdyno.run.grammar import span_ns
-from dbdyno.run.options import parsed
 from dbdyno.run.tools import engine_tools
 from dbdyno.run.verify import Trial, verify as verify_advice
 

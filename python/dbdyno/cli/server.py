@@ -15,8 +15,8 @@ from dbdyno.cli.output import (
     print_table,
 )
 from dbdyno.cli.progress import wrapped
+from dbdyno.run.declaring import each
 from dbdyno.run.grammar import assignment
-from dbdyno.run.options import each
 from dbdyno.servers import kept
 from dbdyno.servers.base import Server
 from dbdyno.servers.durability import told_side_by_side

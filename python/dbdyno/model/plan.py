@@ -1,7 +1,8 @@
 """The plan: everything the engine needs to know, sent to it as JSON.
 
-Mirrors ``crates/model/src/plan.rs`` field for field; the engine refuses a field it does
-not know, so the two cannot drift apart in silence. Instants and spans are nanoseconds.
+Mirrors ``crates/model/src/plan.rs`` and what is below it, field for field; the engine refuses
+a field it does not know, so the two cannot drift apart in silence. Instants and spans are
+nanoseconds.
 """
 
 from typing import Literal, TypeAlias

@@ -1,0 +1,82 @@
+"""Frames: what the engine reports while it runs, one MessagePack map each.
+
+On the wire each frame is a little-endian u32 length and that many bytes. Mirrors
+``crates/hist/src/frame.rs``. Instants are nanoseconds on the engine's monotonic clock,
+whose offset to Unix time stands in :class:`Started`.
+"""
+
+from typing import TypeAlias
+
+from dbdyno.model.frame.loading import (
+    Loaded,
+    Progress,
+)
+from dbdyno.model.frame.measured import (
+    Counters,
+    Distribution,
+    EngineInterval,
+    FailureCount,
+    ScriptInterval,
+    SlowTransaction,
+    WindowScript,
+)
+from dbdyno.model.frame.running import (
+    Activity,
+    Connected,
+    Done,
+    Failed,
+    Hello,
+    Interval,
+    Note,
+    Outage,
+    ScriptProblem,
+    Started,
+    Statement,
+    StatementInfo,
+    Survey,
+    Window,
+)
+
+__all__ = [
+    "Activity",
+    "Connected",
+    "Counters",
+    "Distribution",
+    "Done",
+    "EngineInterval",
+    "Failed",
+    "FailureCount",
+    "Frame",
+    "Hello",
+    "Interval",
+    "Loaded",
+    "Note",
+    "Outage",
+    "Progress",
+    "ScriptInterval",
+    "ScriptProblem",
+    "SlowTransaction",
+    "Started",
+    "Statement",
+    "StatementInfo",
+    "Survey",
+    "Window",
+    "WindowScript",
+]
+
+Frame: TypeAlias = (
+    Hello
+    | Connected
+    | Started
+    | Interval
+    | Activity
+    | Window
+    | Outage
+    | Note
+    | Statement
+    | Survey
+    | Done
+    | Progress
+    | Loaded
+    | Failed
+)

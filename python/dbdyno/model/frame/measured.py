@@ -1,0 +1,129 @@
+"""What was measured: distributions, counters with their identities, and the parts of an interval.
+
+Frames are made of these; none of them travels alone.
+"""
+
+from msgspec import Struct
+
+
+class Distribution(Struct, frozen=True, array_like=True):
+    """A latency distribution of one interval.
+
+    Exact count, sum and extremes; percentiles at 3 significant digits; and coarse buckets for
+    drawing. ``buckets`` is packed little-endian (u16 index, u32 count). Bucket ``i`` begins at
+    ``i`` ns for ``i < 8`` and at ``(8 + i % 8) << (i // 8 - 1)`` ns otherwise
+    (eight buckets an octave) and ends where the next begins.
+    """
+
+    count: int
+    sum_ns: int
+    min_ns: int
+    max_ns: int
+    p50_ns: int
+    p90_ns: int
+    p95_ns: int
+    p99_ns: int
+    p999_ns: int
+    p9999_ns: int
+    buckets: bytes
+
+
+class Counters(Struct, frozen=True):
+    """Transactions that were due since the warm-up's end, cumulative.
+
+    ``due = started + skipped + waiting`` · ``started = ok + failed + in_flight + unfinished``
+    · ``failed = Σ by class`` · ``count(response) = ok``.
+    ``retried`` counts transactions that needed more than one try, ``retries`` the further
+    tries; ``late`` those of ``ok`` above the latency limit.
+    """
+
+    due: int
+    started: int
+    skipped: int
+    waiting: int
+    ok: int
+    failed: int
+    in_flight: int
+    unfinished: int
+    retried: int
+    retries: int
+    late: int
+
+    def broken_identity(self, failed_by_class: int, responses: int) -> str | None:
+        """The first of the identities that does not hold, with its two sides; None if all do."""
+        begun = self.ok + self.failed + self.in_flight + self.unfinished
+        identities = {
+            "due = started + skipped + waiting": (
+                self.due,
+                self.started + self.skipped + self.waiting,
+            ),
+            "started = ok + failed + in_flight + unfinished": (self.started, begun),
+            "failed = sum by class": (self.failed, failed_by_class),
+            "count(response) = ok": (responses, self.ok),
+        }
+        return next(
+            (
+                f"{name} does not hold: {left} against {right}"
+                for name, (left, right) in identities.items()
+                if left != right
+            ),
+            None,
+        )
+
+
+class FailureCount(Struct, frozen=True):
+    """Failures of one class and code so far, and the first message seen."""
+
+    failure_class: str
+    code: str
+    count: int
+    message: str
+
+
+class ScriptInterval(Struct, frozen=True):
+    """One script's transactions that ended in this interval."""
+
+    ok: int
+    failed: int
+    skipped: int
+    response: Distribution
+    service: Distribution | None
+    """None when it equals ``response`` (closed loop)."""
+
+
+class EngineInterval(Struct, frozen=True):
+    """The engine on itself, in this interval."""
+
+    cpu_us: int
+    """User + system time of the engine process."""
+    lateness: Distribution
+    """How much later than due a transaction was sent though a client stood idle (open loop)
+    or a timer fired (closed loop)."""
+    backlog: int
+    """Transactions due and not yet started, at the interval's end."""
+    bytes_sent: int
+    bytes_received: int
+    round_trips: int
+    voluntary_switches: int
+    involuntary_switches: int
+
+
+class SlowTransaction(Struct, frozen=True):
+    """One of the slowest transactions of an interval."""
+
+    script: int
+    client: int
+    number: int
+    due_ns: int
+    sent_ns: int
+    done_ns: int
+    tries: int
+    statements: list[tuple[int, int]]
+    """(statement id, latency in ns) in the order they ran, of the last try."""
+
+
+class WindowScript(Struct, frozen=True):
+    """Full histograms, HdrHistogram V2 with DEFLATE."""
+
+    response: bytes
+    service: bytes | None

@@ -1,0 +1,68 @@
+"""How an option is declared: its names, the group its help stands in, and what reads its text.
+
+What options there are is not said here: those of a run are in ``run/options.py``.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from cyclopts import Group, Parameter, Token
+
+from dbdyno.run import grammar
+
+TARGET = Group("Target", sort_key=1)
+WORK = Group("Work", sort_key=2)
+LOAD = Group("Load", sort_key=3)
+LIMITS = Group("Limits", sort_key=4)
+TELEMETRY = Group("Telemetry", sort_key=5)
+OUTPUT = Group("Output", sort_key=6)
+PLACEMENT = Group("Placement of a private server and its load", sort_key=7)
+
+
+def parsed(parse: Callable[[str], Any]) -> Callable[[object, Sequence[Token]], Any]:
+    """A converter of one option's text."""
+    return lambda _type, tokens: parse(tokens[0].value)
+
+
+def each(parse: Callable[[str], Any]) -> Callable[[object, Sequence[Token]], Any]:
+    """A converter of an option that may be repeated."""
+    return lambda _type, tokens: tuple(parse(token.value) for token in tokens)
+
+
+def flag(*names: str, group: Group, **more: Any) -> Parameter:
+    """An option of a group. What is off or empty by default needs no words."""
+    return Parameter(name=names, group=group, negative=(), **{"show_default": False, **more})
+
+
+def span(*names: str, group: Group, bare_unit: str = "s", **more: Any) -> Parameter:
+    """An option that takes a span of time."""
+    return flag(
+        *names,
+        group=group,
+        converter=parsed(lambda text: grammar.span_ns(text, bare_unit)),
+        metavar="TIME",
+        **more,
+    )
+
+
+def pairs(*names: str, group: Group) -> Parameter:
+    """An option that takes ``name=value`` and may be repeated."""
+    return flag(
+        *names,
+        group=group,
+        converter=each(grammar.assignment),
+        n_tokens=1,
+        metavar="NAME=VALUE",
+    )
+
+
+def place(name: str, parse: Callable[[str], Any], metavar: str) -> Parameter:
+    """An option of placement, read by a grammar of its own."""
+    return flag(
+        name,
+        group=PLACEMENT,
+        converter=parsed(parse),
+        n_tokens=1,
+        accepts_keys=False,
+        metavar=metavar,
+    )
