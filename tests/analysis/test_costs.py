@@ -114,6 +114,26 @@ def test_wal_is_split_into_records_and_images_by_the_images_mean_size(rng):
     assert together == pytest.approx(found["wal_bytes"].value)
 
 
+@pytest.mark.parametrize("told", [{}, {"wal_fpi_bytes": 1.2e6}], ids=["estimated", "counted"])
+def test_images_are_never_more_than_the_wal_of_a_run_that_is_as_short_as_counters_are_late(told):
+    """Half of what is counted was written before: in the warm-up, full of images."""
+    made = MadeRun(1000, seconds=2)
+    counted = {"wal_bytes": 1.5e6, "wal_fpi": 150, "wal_records": 6000, **told}
+    made.counters("pg_stat_wal", counted).counters("wal_position", {"bytes": 1e6})
+    found = by_id(costs(made.recording()))
+    images, records = found["wal_full_page_bytes"].value, found["wal_record_bytes"].value
+    of_image = told.get("wal_fpi_bytes", 150 * 8192)
+    assert images == pytest.approx(1000 * of_image / 1.5e6)
+    assert images + records == pytest.approx(found["wal_bytes"].value) == pytest.approx(1000)
+
+
+def test_a_segment_that_was_left_half_empty_is_no_image():
+    made = MadeRun(1000).counters("wal_position", {"bytes": 3e6})
+    counted = {"wal_bytes": 1e6, "wal_fpi": 100, "wal_fpi_bytes": 8e5, "wal_records": 2000}
+    found = by_id(costs(made.counters("pg_stat_wal", counted).recording()))
+    assert found["wal_full_page_bytes"].value == pytest.approx(800)
+
+
 def test_images_whose_bytes_the_server_counts_are_not_estimated():
     counted = {"wal_bytes": 9e6, "wal_fpi": 1000, "wal_fpi_bytes": 6e6, "wal_records": 5000}
     found = by_id(costs(MadeRun(1000).counters("pg_stat_wal", counted).recording()))

@@ -33,7 +33,10 @@ def wal(recording: Recording, intervals: Intervals) -> Wal:
     """What was written in each interval.
 
     The bytes are those of the insert position where it was read: it is exact at each instant,
-    while the counters are published up to a second late.
+    while the counters are published up to a second late. In a run of a few seconds these may
+    hold so much from before it that images would be more than all that was written: they keep
+    their part of what was counted with them. (What was counted too little cannot be told from
+    the rest of a segment that was left empty, and stays.)
     """
     counted, records, images, image_bytes = (
         _series(recording, "pg_stat_wal", name, intervals)
@@ -43,8 +46,16 @@ def wal(recording: Recording, intervals: Intervals) -> Wal:
     if is_estimated:
         image_bytes = images * image_size(counted, records, images)
     position = _series(recording, "wal_position", "bytes", intervals)
-    written = counted if np.isnan(position).all() else position
-    return Wal(written, images, image_bytes, is_estimated)
+    if np.isnan(position).all():
+        return Wal(counted, images, image_bytes, is_estimated)
+    return Wal(position, images, image_bytes * _part_within(position, counted), is_estimated)
+
+
+def _part_within(position: Series, counted: Series) -> float:
+    """How much of what was counted can be of these intervals: no more than was written in them."""
+    known = ~np.isnan(position + counted)
+    total = float(counted[known].sum())
+    return min(float(position[known].sum()) / total, 1.0) if total else 1.0
 
 
 def image_size(written: Series, records: Series, images: Series) -> float:
