@@ -11,8 +11,9 @@ use super::fault::message_of;
 use super::host::{self, Running, Seat};
 use super::program::Source;
 use super::statements::Places;
+use dbdyno_model::StatementId;
 use mlua::{Function, IntoLuaMulti, Lua, LuaOptions, StdLib, Table, Thread};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// The library, in the order in which its parts need each other.
 const LIBRARY: [&str; 7] = [
@@ -87,9 +88,10 @@ impl Lane {
         Ask::read(yielded).ok_or_else(|| "the script yielded outside of its coroutines".into())
     }
 
-    /// The places of statements, for this lane's clients.
-    pub(super) fn places(&self) -> MutexGuard<'_, Places> {
-        self.places.lock().unwrap_or_else(PoisonError::into_inner)
+    /// The place of a statement's text.
+    pub(super) fn statement_of(&self, sql: &str) -> StatementId {
+        let mut places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
+        places.of(sql, &self.source.statements)
     }
 
     /// Runs something in the name of one client, with its chance.

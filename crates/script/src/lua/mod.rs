@@ -8,7 +8,9 @@
 
 mod answer;
 mod ask;
+mod coroutine;
 mod counters;
+mod exchange;
 mod fault;
 mod host;
 mod lane;

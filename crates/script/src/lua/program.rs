@@ -1,12 +1,13 @@
 //! A script that has been looked at, and the sessions that run it.
 
+use super::coroutine::Entry;
 use super::counters::{Counter, Counters};
 use super::fault;
 use super::host::Running;
 use super::lane::Lane;
 use super::laws::Laws;
 use super::reporter::Reporter;
-use super::session::{Entry, LuaSession};
+use super::session::LuaSession;
 use super::settings::Settings;
 use super::statements::Statements;
 use super::usage::values_are_dropped;
