@@ -22,6 +22,9 @@ class LoggingServer(Protocol):
     def logged(self, act: Callable[[], None]) -> list[str]:
         """What the session that used the table most has asked for meanwhile."""
 
+    def empty(self, table: str) -> None:
+        """Leaves no row of it."""
+
     def tables(self) -> int:
         """How many there are."""
 
@@ -59,6 +62,9 @@ class LoggingMariaDB:
         self._server.execute("set global general_log = off")
         return _busiest(list(self._server.execute(self._QUERY)))
 
+    def empty(self, table: str) -> None:
+        self._server.execute(f"truncate load_test.{table}")
+
     def tables(self) -> int:
         return len(self._server.execute("show tables"))
 
@@ -95,6 +101,10 @@ class LoggingPostgres:
             file.seek(before)
             lines = self._LINE.findall(file.read().decode())
         return _busiest([(int(session), kind, text) for session, kind, text in lines])
+
+    def empty(self, table: str) -> None:
+        with self._server.connect() as connection:
+            connection.execute(f"truncate {table}")
 
     def tables(self) -> int:
         with self._server.connect() as connection:

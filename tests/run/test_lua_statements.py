@@ -32,6 +32,7 @@ SCRIPTS = {
     "select_random_points": SMALL,
     "select_random_ranges": SMALL,
 }
+WITH_FIXED_KEYS = ("bulk_insert",)  # every run of it numbers its rows from 1
 
 
 @pytest.fixture(
@@ -55,19 +56,17 @@ def test_the_server_is_asked_for_the_same(server: LoggingServer, script: str) ->
     def ours(*words: str) -> list[str]:
         return server.logged(lambda: dbdyno(server, *words, "--", *given))
 
-    def made_anew() -> None:
-        sysbench(server, script, "cleanup", *given)
-        sysbench(server, script, "prepare", *given)
-
     prepared = theirs("prepare")
-    cleaned = theirs("cleanup")
+    cleaned = ours("script", f"{script}.lua", "cleanup")
     assert ours("load", f"{script}.lua") == prepared
     for mode, sent in MODES.items():
-        made_anew()
+        if script in WITH_FIXED_KEYS:
+            server.empty("sbtest1")
         ran = theirs("run", f"--events={EVENTS}", "--time=0", f"--db-ps-mode={mode}")
-        made_anew()
+        if script in WITH_FIXED_KEYS:
+            server.empty("sbtest1")
         assert ours("run", f"{script}.lua", "-M", sent, *counted()) == ran
-    assert ours("script", f"{script}.lua", "cleanup") == cleaned
+    assert theirs("cleanup") == cleaned
     assert server.tables() == 0
 
 

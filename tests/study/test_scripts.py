@@ -52,8 +52,9 @@ def made(folder: Path) -> StudyRecord:
         return execute(writer, engine_tools(), Watcher(), Rates())
 
 
-def test_each_point_gives_the_script_options_of_its_own(tmp_path):
+def test_each_point_gives_the_script_options_of_its_own(tmp_path, capfd):
     record = made(tmp_path)
+    assert "Creating table" not in "".join(capfd.readouterr())
     assert [(result.status, result.error) for result in record.results] == [("done", None)] * 2
     for result in record.results:
         folder = find_run(result.run_id)
@@ -61,6 +62,7 @@ def test_each_point_gives_the_script_options_of_its_own(tmp_path):
         own = {"tables": "2", "table_size": "100"}
         assert given.items() >= {**own, "skip_trx": result.turn.point.partition("=")[2]}.items()
         assert read_record(folder).transactions.ok > 0
+        assert "Creating table 'sbtest2'..." in (folder / "log.txt").read_text(encoding="utf-8")
 
 
 def test_a_plan_tells_the_command_that_runs_a_point_alone(tmp_path):

@@ -75,8 +75,8 @@ def load(
 def _prepare(item: WeightedName, options: RunOptions, *, json: bool) -> int:
     commands = ["cleanup", "prepare"] if options.replace else ["prepare"]
     asked = ask(item, options, print_aside)
-    check(asked, commands, engine_tools())
-    do(asked, commands, engine_tools(), print_aside, sys.stderr)
+    checked = check(asked, commands, engine_tools())
+    do(asked, checked, engine_tools(), print_aside, sys.stderr)
     if json:
         print_json({"workload": asked.work.name, "values": {}, "load": None})
     return Exit.OK

@@ -47,7 +47,7 @@ def script(
         return Exit.OK
     if command == "run":
         raise DbdynoError("usage", "script measures nothing", f"dbdyno run {name}")
-    check(asked, [command], engine_tools())
+    checked = check(asked, [command], engine_tools())
     refuse_passing_server(asked.options, "script")
-    do(asked, [command], engine_tools(), print_aside, sys.stdout)
+    do(asked, checked, engine_tools(), print_aside, sys.stdout)
     return Exit.OK

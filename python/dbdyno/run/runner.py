@@ -25,7 +25,8 @@ from dbdyno.run.explaining import explained
 from dbdyno.run.grammar import WeightedName
 from dbdyno.run.invariants import Watch, begin_watch
 from dbdyno.run.lua.arguments import equip
-from dbdyno.run.lua.commands import look_at, make_data, perform, silence_told
+from dbdyno.run.lua.beside import Beside, beside
+from dbdyno.run.lua.commands import silence_told
 from dbdyno.run.measure import Measured, measure
 from dbdyno.run.observer import Observer
 from dbdyno.run.options import RunOptions
@@ -107,17 +108,20 @@ class _Run:
         plan = plan_of(self.options, self.work, values, endpoint, words=words, seed=self.seed)
         description = self.scene.target.describe(self.scene.control)
         record = first_record(plan, self.work.name, self.scene.server, description, self.options)
-        if plan.lua is not None and self._makes_its_data():
-            make_data(self.tools, plan, self.observer.say)
+        script = beside(self.tools, plan, self.observer.say)
         with RunWriter(replace(record, command=self.command), plan) as writer:
+            if self._makes_its_data():
+                _make_data(script, writer)
             writer.write_host(msgspec.to_builtins(describe_host(self.scene.server.data_directory)))
             placed.look("begin")
             self._describe(writer, description, placed)
             with _as_failed_run():
+                script.begin(writer.folder / LOG)
                 measured = self._measure(writer, plan, watch)
                 placed.look("end")
                 self._describe(writer, description, placed)
                 if measured.has_begun:
+                    script.end(writer.folder / LOG)
                     return self._conclude(writer, plan, measured, watch)
         remove_run(writer.folder)
         raise _not_begun(plan, measured)
@@ -125,10 +129,6 @@ class _Run:
     def _makes_its_data(self) -> bool:
         """A script's data is unknown to us: only on a server of its own it is surely not there."""
         return self.options.replace or is_passing(self.options)
-
-    def _perform(self, writer: RunWriter, plan: Plan, command: str) -> None:
-        with (writer.folder / LOG).open("a", encoding="utf-8") as log:
-            perform(self.tools, plan, command, self.observer.say, log)
 
     def _tell_settings(self) -> None:
         if self.options.durability is not None:
@@ -174,8 +174,6 @@ class _Run:
         writer.write_server({**told, "chosen": chosen, "placement": placed.told()})
 
     def _measure(self, writer: RunWriter, plan: Plan, watch: Watch | None) -> Measured:
-        if plan.lua is not None and look_at(self.tools, plan, "run").has_init:
-            self._perform(writer, plan, "init")
         witness = _Witness(self.observer, watch)
         with (
             watching(self.options, self.scene, writer) as follower,
@@ -191,8 +189,6 @@ class _Run:
     def _conclude(
         self, writer: RunWriter, plan: Plan, measured: Measured, watch: Watch | None
     ) -> Recording:
-        if plan.lua is not None and look_at(self.tools, plan, "run").has_done:
-            self._perform(writer, plan, "done")
         violations = watch.violations(self.scene, measured.done) if watch and measured.done else []
         recording = Run(writer.folder).recording()
         verdict = judged(
@@ -241,6 +237,16 @@ class _Witness:
         if self._watch is not None:
             self._watch.commits.add(interval)
         self._observer.interval(interval)
+
+
+def _make_data(script: Beside, writer: RunWriter) -> None:
+    """Where it cannot be made nothing is run, and no folder tells of a run."""
+    try:
+        script.make_data(writer.folder / LOG)
+    except BaseException:
+        writer.close()
+        remove_run(writer.folder)
+        raise
 
 
 @contextmanager

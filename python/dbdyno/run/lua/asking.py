@@ -1,12 +1,13 @@
 """A script for sysbench asked for its commands on a server, with nothing measured."""
 
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import IO
 
 from dbdyno.errors import DbdynoError
+from dbdyno.model.frame import Survey
 from dbdyno.model.plan import Plan
 from dbdyno.run.drafting import draft, plan_of
 from dbdyno.run.grammar import WeightedName
@@ -53,20 +54,22 @@ def _threads(options: RunOptions) -> int | None:
     return None if named else options.clients or 1
 
 
-def check(asked: Asked, commands: Sequence[str], tools: Tools) -> None:
-    """Raises what is wrong with the script or with what is asked of it; needs no server."""
-    for command in commands:
-        look_at(tools, asked.draft(), command)
+def check(asked: Asked, commands: Sequence[str], tools: Tools) -> dict[str, Survey]:
+    """What the script says when asked for each command; needs no server.
+
+    Raises what is wrong with the script or with what is asked of it.
+    """
+    return {command: look_at(tools, asked.draft(), command) for command in commands}
 
 
 def do(
     asked: Asked,
-    commands: Sequence[str],
+    checked: Mapping[str, Survey],
     tools: Tools,
     say: Callable[[str], None],
     log: IO[str],
 ) -> None:
-    """Does commands one after the other; all have been checked."""
+    """Does what was checked, one command after the other."""
     clients = asked.options.clients or 1
     with open_server(asked.options, clients) as server, closing(enter(server)) as scene:
         plan = plan_of(
@@ -77,5 +80,5 @@ def do(
             words=scene.target.words,
             seed=asked.seed,
         )
-        for command in commands:
-            perform(tools, plan, command, say, log)
+        for command, survey in checked.items():
+            perform(tools, plan, command, say, log, is_parallel=survey.is_parallel)

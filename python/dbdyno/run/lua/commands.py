@@ -4,7 +4,6 @@ A command is a transaction of its own, done once by one client, or by all of the
 script says that it is parallel. Nothing of it is measured.
 """
 
-import sys
 from collections.abc import Callable
 from typing import IO
 
@@ -46,12 +45,17 @@ def refuse_problem(plan: Plan, survey: Survey) -> None:
     )
 
 
-def perform(
-    tools: Tools, plan: Plan, command: str, say: Callable[[str], None], log: IO[str]
+def perform(  # noqa: PLR0913
+    tools: Tools,
+    plan: Plan,
+    command: str,
+    say: Callable[[str], None],
+    log: IO[str],
+    *,
+    is_parallel: bool,
 ) -> None:
-    """Does a command of the script of this plan; an error tells why it could not."""
-    survey = look_at(tools, plan, command)
-    asked = _once(_asked_for(plan, command), plan.clients if survey.is_parallel else 1)
+    """Does a command that the script of this plan has; an error tells why it could not."""
+    asked = _once(_asked_for(plan, command), plan.clients if is_parallel else 1)
     say(f"{plan.scripts[0].name}: {command}")
     measured = measure(tools.start(asked, log), asked, _Listener(say), _keep_nothing, say)
     if reason := _failure(plan, measured):
@@ -60,14 +64,6 @@ def perform(
             message=f"{command} of {plan.scripts[0].name} failed: {reason}",
             hint="",
         )
-
-
-def make_data(tools: Tools, plan: Plan, say: Callable[[str], None]) -> None:
-    """The script's data anew: what may be left of it goes first."""
-    commands = look_at(tools, plan, "run").commands
-    for command in ("cleanup", "prepare"):
-        if command in commands:
-            perform(tools, plan, command, say, sys.stderr)
 
 
 def _asked_for(plan: Plan, command: str) -> Plan:
