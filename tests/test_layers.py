@@ -18,6 +18,7 @@ PACKAGE = ROOT / "python/dbdyno"
 MAY_IMPORT: dict[str, set[str]] = {
     "model": set(),
     "words": set(),
+    "layout": {"words"},  # where lines end
     "errors": set(),
     "home": {"errors"},
     "engine": {"errors", "model"},
@@ -27,9 +28,9 @@ MAY_IMPORT: dict[str, set[str]] = {
     "host": {"errors", "home", "model", "servers"},
     "workloads": {"errors", "model", "targets"},
     "analysis": {"model", "words"},
-    "explain": {"analysis", "model", "words"},
+    "explain": {"analysis", "layout", "model", "words"},
     "answers": {"analysis", "explain", "model", "words"},
-    "report": {"analysis", "answers", "errors", "explain", "model", "words"},
+    "report": {"analysis", "answers", "errors", "explain", "layout", "model", "words"},
     "store": {"errors", "home", "model"},
     "telemetry": {"host", "model", "targets"},
     "run": {
@@ -70,6 +71,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "errors",
         "home",
         "host",
+        "layout",
         "model",
         "report",
         "run",

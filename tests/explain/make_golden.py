@@ -17,6 +17,7 @@ from typing import Any
 
 from dbdyno.explain.explain import explain
 from dbdyno.explain.told import told_in_full
+from dbdyno.layout import laid_out
 from dbdyno.servers.spec import Kind
 from dbdyno.store import Run
 from tests.planted.causes import SCRIPTS, Cause
@@ -43,7 +44,7 @@ SOMEWHERE: dict[Kind, tuple[str, str]] = {
 def words_of(folder: Path) -> str:
     """All that the rules say of a run."""
     explanation = explain(Run(folder).recording(), HISTOGRAMS)
-    return "\n".join(told_in_full(explanation)) + "\n"
+    return laid_out(told_in_full(explanation)) + "\n"
 
 
 def make(cause: Cause) -> None:

@@ -8,6 +8,7 @@ from dbdyno.explain.explain import Explanation, explain, uncovered, unexplained
 from dbdyno.explain.needs import LackingError
 from dbdyno.explain.rule import NotFound, Rule, at_most, found, severity_of
 from dbdyno.explain.told import told, told_in_full
+from dbdyno.layout import laid_out
 from dbdyno.model.record import Finding, NotLooked
 from tests.explain.made import made_run
 from tests.store.hdr import HISTOGRAMS
@@ -106,6 +107,10 @@ def test_the_rule_completes_its_finding():
     assert found("It is so.", evidence={}).severity == "note"
 
 
+def lines(told_lines):
+    return laid_out(told_lines).split("\n")
+
+
 def test_in_full_a_finding_says_all_it_has():
     finding = a_finding(
         "a", share=0.25, seen=["Seen once."], advice=["Do that."], wrong_when="It rains."
@@ -114,7 +119,7 @@ def test_in_full_a_finding_says_all_it_has():
         NotLooked(id="x", title="X", reason="it was dark"),
         NotLooked(id="y", title="Y", reason="it was dark"),
     ]
-    assert told_in_full(Explanation([finding], not_looked, 0.5)) == [
+    assert lines(told_in_full(Explanation([finding], not_looked, 0.5))) == [
         "MAJOR  Title of a  [a, hint]",
         "  It is so.",
         "  seen",
@@ -136,7 +141,7 @@ def test_in_full_a_finding_says_all_it_has():
 def test_in_short_only_what_is_above_a_note():
     record = made_run().recording().record
     findings = [a_finding("a", advice=["Do that.", "Or this."]), a_finding("b", "note")]
-    assert told(replace(record, findings=findings)) == [
+    assert lines(told(replace(record, findings=findings))) == [
         "major: Title of a. It is so.",
         "  try: Do that.",
         f"1 more: dbdyno explain {record.run_id}",

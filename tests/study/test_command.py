@@ -5,6 +5,8 @@ import json
 import pytest
 
 from dbdyno.cli import app as cli_app, main, study as cli_study
+from dbdyno.report.verdict import capitalized
+from dbdyno.words import plain
 from tests.study.files import CLIENTS, HEAD, MINI, written
 from tests.study.test_execute import BASE, Broken
 from tests.support.engine import Interrupted, tools
@@ -44,7 +46,7 @@ def test_a_study_is_run_shown_and_found_again(tmp_path, capsys):
     assert "other " in err.splitlines()[-2]
     assert "Is more more?" in page.read_text()
 
-    assert answer(capsys, "verdict")[1].splitlines()[0] == told["verdict"]
+    assert answer(capsys, "verdict")[1].splitlines()[0] == capitalized(plain(told["verdict"]))
     assert json.loads(answer(capsys, "verdict", "mini", "--json")[1])["doubt"] == told["doubt"]
     assert "Is more more?" in answer(capsys, "report", "last", "--text")[1]
     written_to = answer(capsys, "report", told["study"]["study_id"])[1].strip()

@@ -1,6 +1,7 @@
 """``dbdyno compare``: two variants by their runs, and whether one is worse than may be."""
 
 import re
+import sys
 from collections.abc import Sequence
 from typing import Annotated
 
@@ -13,7 +14,7 @@ from dbdyno.analysis.unequal import unequal
 from dbdyno.cli.app import command
 from dbdyno.cli.deciding import deciding_command
 from dbdyno.cli.metric_names import metric_named
-from dbdyno.cli.output import Exit, Json, print_json, print_result
+from dbdyno.cli.output import Exit, Json, print_json, print_result, screen
 from dbdyno.cli.sides import Sides, sides_of
 from dbdyno.model.comparison import Comparison
 from dbdyno.report.comparison import render_comparison_markdown, render_comparison_text
@@ -159,5 +160,9 @@ def _show(
         }
         print_json({**asdict(comparison), "runs": runs, "paired": sides.paired, "fail_if": judged})
     else:
-        render = render_comparison_markdown if markdown else render_comparison_text
-        print_result(render(comparison, judged).rstrip())
+        text = (
+            render_comparison_markdown(comparison, judged)
+            if markdown
+            else render_comparison_text(comparison, judged, screen(sys.stdout))
+        )
+        print_result(text.rstrip())

@@ -3,7 +3,6 @@
 from typing import Annotated
 
 from cyclopts import Parameter
-from rich.table import Table
 
 from dbdyno.cli.app import command
 from dbdyno.cli.output import (
@@ -28,6 +27,7 @@ app = command(
     "dbdyno data prune KEY             remove one",
     "dbdyno data prune                 remove all that is not in use",
 )
+HEADINGS = ("data set", "workload", "server", "made", "used", "size")
 app.help = "Prepared data that is kept for later servers, each of which gets a copy."
 
 Age = Annotated[
@@ -44,7 +44,7 @@ def list_(*, json: Json = False) -> int:
     elif not found:
         print_aside("No data sets. A study keeps those that it prepares.")
     else:
-        print_table(_table(found))
+        print_table(HEADINGS, map(_row, found), left=len(HEADINGS) - 1)
         print_aside(f"{_size(sum(data.bytes for data in found))} in all")
     return Exit.OK
 
@@ -97,16 +97,10 @@ def _found(key: str) -> DataSet:
     return data
 
 
-def _table(found: list[DataSet]) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for heading in ("data set", "workload", "server", "made", "used"):
-        table.add_column(heading, no_wrap=True)
-    table.add_column("size", justify="right", no_wrap=True)
-    for data in found:
-        server = f"{data.product} {data.version}"
-        size = _size(data.bytes)
-        table.add_row(data.key, data.about.workload, server, data.made_at, data.used_at, size)
-    return table
+def _row(data: DataSet) -> tuple[str, ...]:
+    server = f"{data.product} {data.version}"
+    size = _size(data.bytes)
+    return (data.key, data.about.workload, server, data.made_at, data.used_at, size)
 
 
 def _size(count: int) -> str:

@@ -1,8 +1,11 @@
 """``dbdyno doctor``: the machine's state, what it means, and how to mend it."""
 
+from collections.abc import Iterator
+
 from dbdyno.cli.app import command
-from dbdyno.cli.output import Exit, Json, print_json, print_result
+from dbdyno.cli.output import Exit, Json, print_json, print_lines
 from dbdyno.host.doctor import Diagnosis, examine
+from dbdyno.layout import Line, Paragraph
 
 app = command("doctor", "dbdyno doctor                     before a measurement that matters")
 
@@ -17,15 +20,15 @@ def doctor(*, json: Json = False) -> int:
     if json:
         print_json({"diagnoses": diagnoses})
     else:
-        print_result("\n".join(_told(diagnosis) for diagnosis in diagnoses))
+        print_lines(line for diagnosis in diagnoses for line in _told(diagnosis))
     broken = any(diagnosis.level == "problem" for diagnosis in diagnoses)
     return Exit.VERDICT_FAILED if broken else Exit.OK
 
 
-def _told(diagnosis: Diagnosis) -> str:
-    lines = [f"{diagnosis.level:8} {diagnosis.title}: {diagnosis.found}"]
+def _told(diagnosis: Diagnosis) -> Iterator[Line]:
+    indent = " " * 9
+    yield Paragraph(f"{diagnosis.level:8} {diagnosis.title}: {diagnosis.found}", indent)
     if diagnosis.level != "ok":
-        lines.append(f"         {diagnosis.meaning}")
+        yield Paragraph(f"{indent}{diagnosis.meaning}", indent)
     if diagnosis.mend:
-        lines.append(f"         {diagnosis.mend}")
-    return "\n".join(lines)
+        yield Paragraph(f"{indent}{diagnosis.mend}", indent)

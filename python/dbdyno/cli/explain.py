@@ -1,5 +1,6 @@
 """``dbdyno explain``: why a run's numbers are what they are, worked out anew from its folder."""
 
+import sys
 from typing import Annotated
 
 import msgspec
@@ -7,10 +8,11 @@ from cyclopts import Parameter
 
 from dbdyno import store
 from dbdyno.cli.app import command
-from dbdyno.cli.output import Exit, Json, print_aside, print_json, print_result
+from dbdyno.cli.output import Exit, Json, print_aside, print_json, print_result, screen
 from dbdyno.cli.verifying import verification_words
 from dbdyno.explain.explain import explain as explained
 from dbdyno.explain.told import told_in_full
+from dbdyno.layout import laid_out
 from dbdyno.run.declaring import parsed
 from dbdyno.run.grammar import span_ns
 from dbdyno.run.tools import engine_tools
@@ -67,5 +69,6 @@ def explain(
         print_json(said | ({"verification": verified} if verified else {}))
     else:
         words = ["", *verification_words(verified, trial)] if verified else []
-        print_result("\n".join([*told_in_full(explanation), *words]))
+        lines = [*told_in_full(explanation), *words]
+        print_result(laid_out(lines, screen(sys.stdout)))
     return Exit.OK

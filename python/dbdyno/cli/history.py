@@ -1,5 +1,6 @@
 """``dbdyno history``: runs of one kind over time, and where their level changed."""
 
+import sys
 from collections.abc import Sequence
 
 from dbdyno import store
@@ -7,7 +8,7 @@ from dbdyno.analysis.metrics import metrics_of
 from dbdyno.analysis.run_series import RUNS_MIN, RunSeries, is_of_a_history, series_of
 from dbdyno.cli.app import command
 from dbdyno.cli.metric_names import metric_named
-from dbdyno.cli.output import Exit, Json, print_aside, print_json, print_result
+from dbdyno.cli.output import Exit, Json, print_aside, print_json, print_result, screen
 from dbdyno.cli.pages import ReportFile, write_page
 from dbdyno.errors import DbdynoError
 from dbdyno.report.history import history_object, render_history_text
@@ -61,7 +62,7 @@ def history(
     if json:
         print_json(history_object(shown))
     elif shown:
-        print_result(render_history_text(shown).rstrip())
+        print_result(render_history_text(shown, screen(sys.stdout)).rstrip())
     return Exit.OK
 
 

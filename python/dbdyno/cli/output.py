@@ -1,21 +1,23 @@
 """Where words go: results to standard output, words for people beside it, errors with a code.
 
-With ``--json`` standard output carries one object and nothing else.
+With ``--json`` standard output carries one object and nothing else. In a terminal lines end
+where it does; in a pipe they are as long as they are.
 """
 
 import contextlib
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from enum import IntEnum
-from typing import TYPE_CHECKING, Annotated, Any, Self, TypeAlias
+from typing import IO, Annotated, Any, Self, TypeAlias
 
 from cyclopts import Parameter
 
 from dbdyno.errors import DbdynoError
+from dbdyno.layout import Columns, Line, Paragraph, laid_out, visible
 
-if TYPE_CHECKING:
-    from rich.table import Table
+# Of a terminal that does not say how wide it is; and the least that words can flow in.
+_SCREEN_USUAL, _SCREEN_LEAST = 80, 40
 
 Json: TypeAlias = Annotated[
     bool, Parameter(negative=(), help="One JSON object on standard output, and nothing else.")
@@ -60,12 +62,34 @@ def print_result(text: str) -> None:
         print(text)  # noqa: T201
 
 
-def print_table(table: "Table") -> None:
-    """A table, as wide as it is when nobody's terminal bounds it."""
-    from rich.console import Console  # noqa: PLC0415 - not for --help
+def print_lines(lines: Iterable[Line]) -> None:
+    """Lines of the result, folded where a terminal's columns end."""
+    print_result(laid_out(lines, screen(sys.stdout), flow=None))
 
-    with _told_if_unwritable():
-        Console(width=None if sys.stdout.isatty() else 10_000, highlight=False).print(table)
+
+def print_table(
+    headings: Sequence[str], rows: Iterable[Sequence[str]], left: int | None = None
+) -> None:
+    """Columns under their headings, the first ``left`` of them flush left; all unless told."""
+    shown = [headings, *([_seen(cell) for cell in row] for row in rows)]
+    print_lines([Columns(shown, len(headings) if left is None else left)])
+
+
+def _seen(cell: str) -> str:
+    """Other people's words do not steer the terminal; their lines stay."""
+    return "\n".join(map(visible, cell.splitlines()))
+
+
+def screen(stream: IO[str]) -> int | None:
+    """The columns of the terminal that a stream leads to; None of a pipe or a file."""
+    if not stream.isatty():
+        return None
+    try:
+        asked = int(os.environ.get("COLUMNS", "0"))
+        columns = asked or os.get_terminal_size(stream.fileno()).columns
+    except (OSError, ValueError):
+        columns = 0
+    return max(columns or _SCREEN_USUAL, _SCREEN_LEAST)
 
 
 def flush_result() -> None:
@@ -90,8 +114,9 @@ def _told_if_unwritable() -> Iterator[None]:
 
 
 def print_aside(text: str) -> None:
-    """A line for the person who waits; never part of a result."""
-    print(text, file=sys.stderr)  # noqa: T201
+    """Lines for the person who waits; never part of a result."""
+    lines = [Paragraph(line, "  ") for line in text.split("\n")]
+    print(laid_out(lines, screen(sys.stderr), flow=None), file=sys.stderr)  # noqa: T201
 
 
 def print_error(code: str, message: str, hint: str, *, as_json: bool) -> None:

@@ -8,10 +8,11 @@ that scripts and intervals can be put together; those of the result do not.
 
 import struct
 import sys
-import textwrap
 from collections import Counter
 from typing import IO
 
+from dbdyno.cli.output import screen
+from dbdyno.layout import folded, shortened
 from dbdyno.model.frame import Interval, Started
 from dbdyno.model.plan import Plan
 from dbdyno.run.plan import asked_ns
@@ -28,7 +29,9 @@ class ProgressLines:
 
     def __init__(self, every_ns: int, stream: IO[str] | None = None) -> None:
         self._stream = stream or sys.stderr
-        self._renews = self._stream.isatty()
+        columns = screen(self._stream)
+        self._renews = columns is not None
+        self._room = (columns or WIDTH) - 1
         self._every_ns = every_ns
         self._is_renewing = False
         self._ends_at_ns: int | None = None
@@ -97,7 +100,8 @@ class ProgressLines:
         self._stream.flush()
 
     def _renew(self, line: str) -> None:
-        self._stream.write(f"\r{plain(line)}\x1b[K")
+        # A line that reaches into the next cannot be taken back.
+        self._stream.write(f"\r{plain(shortened(line, self._room))}\x1b[K")
         self._stream.flush()
         self._is_renewing = True
 
@@ -132,9 +136,7 @@ def _time(buckets: Counter[int], quantile: float) -> str:
 
 def wrapped(text: str) -> str:
     """A remark in lines that fit into a terminal, the further ones set in."""
-    return textwrap.fill(
-        text, WIDTH, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False
-    )
+    return "\n".join(folded(text, WIDTH, "  "))
 
 
 def clock(seconds: float) -> str:

@@ -1,5 +1,6 @@
 """``dbdyno report``: a run's report, made anew from its folder."""
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -7,7 +8,7 @@ from cyclopts import Parameter
 
 from dbdyno import store
 from dbdyno.cli.app import command
-from dbdyno.cli.output import Exit, Json, print_json, print_result
+from dbdyno.cli.output import Exit, Json, print_json, print_result, screen
 from dbdyno.cli.reporting import write_html
 from dbdyno.report import render_text
 
@@ -44,7 +45,7 @@ def report(
     if json:
         print_json(recording.record)
     elif text:
-        print_result(render_text(recording.record).rstrip())
+        print_result(render_text(recording.record, screen(sys.stdout)).rstrip())
     else:
         path = output or found.folder / "report.html"
         write_html(recording, path)

@@ -1,11 +1,12 @@
 """``dbdyno run``: measures, shows the result, and says by its exit code what it is worth."""
 
+import sys
 from typing import Annotated
 
 from cyclopts import Parameter
 
 from dbdyno.cli.app import command
-from dbdyno.cli.output import Exit, print_aside, print_json, print_result
+from dbdyno.cli.output import Exit, print_aside, print_json, print_result, screen
 from dbdyno.cli.progress import ProgressLines
 from dbdyno.cli.reporting import write_html
 from dbdyno.model.record import RunRecord
@@ -56,7 +57,7 @@ def run(*what: What, options: RunOptions = RunOptions()) -> int:
     if options.json:
         print_json(recording.record)
     else:
-        print_result(render_text(recording.record).rstrip())
+        print_result(render_text(recording.record, screen(sys.stdout)).rstrip())
     return exit_of(recording.record)
 
 

@@ -1,12 +1,14 @@
 """``dbdyno runs``: what was measured so far, one line a run; ``runs rm`` removes some."""
 
+import sys
+from collections.abc import Iterator, Sequence
 from datetime import timedelta
-
-from rich.table import Table
+from typing import NamedTuple
 
 from dbdyno import store
 from dbdyno.cli.app import command
-from dbdyno.cli.output import Exit, Json, print_aside, print_json, print_result, print_table
+from dbdyno.cli.output import Exit, Json, print_aside, print_json, print_lines, print_result, screen
+from dbdyno.layout import Line, Paragraph, aligned, shortened, visible
 from dbdyno.words import milliseconds, plain, seconds, tps
 
 app = command(
@@ -14,6 +16,16 @@ app = command(
     "dbdyno runs                       all runs, newest first",
     "dbdyno runs rm 20261120-2142 last remove two; a name's beginning is enough",
 )
+
+HEADINGS = ("status", "valid", "TPS", "p99", "measured", "age")
+
+
+class _Cells(NamedTuple):
+    """A run's words."""
+
+    name: str
+    numbers: Sequence[str]
+    tags: str
 
 
 @app.default
@@ -25,7 +37,7 @@ def runs(*, json: Json = False) -> int:
     elif not found:
         print_aside(f"No runs in {store.runs_folder()}.")
     else:
-        print_table(_table(found))
+        print_lines(_lines([_cells(run) for run in found], screen(sys.stdout)))
     return Exit.OK
 
 
@@ -46,24 +58,32 @@ def rm(run: str, /, *runs: str) -> int:
     return Exit.OK
 
 
-def _table(found: list[store.RunSummary]) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for heading in ("run", "status", "valid"):
-        table.add_column(heading, no_wrap=True)
-    for heading in ("TPS", "p99", "measured", "age"):
-        table.add_column(heading, justify="right", no_wrap=True)
-    table.add_column("tags")
-    for run in found:
-        table.add_row(*_row(run))
-    return table
+def _lines(found: Sequence[_Cells], columns: int | None) -> Iterator[Line]:
+    """A line a run. Where they are too narrow for tags, those stand below, set in."""
+    numbers = list(aligned([HEADINGS, *(run.numbers for run in found)], left=2))
+    longest = max(len(run.name) for run in found)
+    room = longest if columns is None else min(longest, columns - len(numbers[0]) - 2)
+    names = ["run", *(shortened(run.name, room) for run in found)]
+    lines = [f"{name.ljust(room)}  {line}" for name, line in zip(names, numbers, strict=True)]
+    tags = ["tags", *(run.tags for run in found)]
+    beside = [f"{line}  {own}".rstrip() for line, own in zip(lines, tags, strict=True)]
+    if columns is None or max(map(len, beside)) <= columns:
+        yield from beside
+        return
+    yield lines[0]
+    for line, own in zip(lines[1:], tags[1:], strict=True):
+        yield line
+        yield from [Paragraph(f"  {own}", "    ")] if own else []
 
 
-def _row(run: store.RunSummary) -> tuple[str, ...]:
+def _cells(run: store.RunSummary) -> _Cells:
     valid = {True: "yes", False: "no", None: ""}[run.valid]
     tags = " ".join(f"{key}={value}" for key, value in run.tags.items())
     length = "" if run.duration_s is None else seconds(run.duration_s)
     numbers = (tps(run.tps), milliseconds(run.p99_ms), length)
-    return (run.run_id, run.status, valid, *map(plain, numbers), _age(run.age()), tags)
+    return _Cells(
+        run.run_id, (run.status, valid, *map(plain, numbers), _age(run.age())), visible(tags)
+    )
 
 
 def _age(age: timedelta) -> str:

@@ -1,5 +1,6 @@
 """``dbdyno search``: the highest rate at which a service keeps to its objectives."""
 
+import sys
 from typing import Annotated
 
 from cyclopts import Parameter
@@ -7,7 +8,7 @@ from cyclopts import Parameter
 from dbdyno.analysis.objective import Objective
 from dbdyno.analysis.rate_search import Search
 from dbdyno.cli.app import command
-from dbdyno.cli.output import Exit, print_json, print_result
+from dbdyno.cli.output import Exit, print_json, print_result, screen
 from dbdyno.cli.pages import write_page
 from dbdyno.cli.progress import ProgressLines
 from dbdyno.cli.run import What
@@ -105,4 +106,4 @@ def _show(found: Search, options: RunOptions) -> None:
     if options.json:
         print_json(search_object(found))
     else:
-        print_result(render_search_text(found).rstrip())
+        print_result(render_search_text(found, screen(sys.stdout)).rstrip())

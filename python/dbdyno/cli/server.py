@@ -3,7 +3,6 @@
 from typing import Annotated
 
 from cyclopts import Parameter
-from rich.table import Table
 
 from dbdyno.cli.app import command
 from dbdyno.cli.output import (
@@ -107,11 +106,19 @@ def list_(*, json: Json = False) -> int:
     elif not servers:
         print_aside("No servers. Start one: dbdyno server start")
     else:
-        table = Table("name", "state", "server", "version", "started", box=None, pad_edge=False)
-        for line in servers:
-            state = "running" if line.running else "died"
-            table.add_row(line.name, state, line.product, line.version, line.started_at)
-        print_table(table)
+        print_table(
+            ("name", "state", "server", "version", "started"),
+            (
+                (
+                    one.name,
+                    "running" if one.running else "died",
+                    one.product,
+                    one.version,
+                    one.started_at,
+                )
+                for one in servers
+            ),
+        )
     return Exit.OK
 
 
@@ -126,6 +133,10 @@ def logs(name: Name = "default", /) -> int:
     """
     print_result(kept.log_of_kept(name).read_text(errors="replace").rstrip())
     return Exit.OK
+
+
+def _state(server: kept.KeptServer) -> str:
+    return "running" if server.running else "died"
 
 
 def settings_told(server: Server) -> str:

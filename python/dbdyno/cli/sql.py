@@ -3,12 +3,10 @@
 from typing import Annotated
 
 from cyclopts import Parameter
-from rich.table import Table
-from rich.text import Text
 
-from dbdyno import store
 from dbdyno.cli.app import command
 from dbdyno.cli.output import Exit, Json, print_json, print_table
+from dbdyno.store.query import sql as ask
 
 app = command(
     "sql",
@@ -32,13 +30,10 @@ def sql(
         column run_id. Counts are those of an interval alone and can be summed; NAME_so_far
         counts from the begin of the measured part.
     """
-    answer = store.sql(query)
+    answer = ask(query)
     columns, rows = answer.columns, answer.fetchall()
     if json:
         print_json({"columns": columns, "rows": rows})
         return Exit.OK
-    table = Table(*columns, box=None, pad_edge=False, header_style="bold")
-    for row in rows:
-        table.add_row(*(Text("" if value is None else str(value)) for value in row))
-    print_table(table)
+    print_table(columns, (["" if value is None else str(value) for value in row] for row in rows))
     return Exit.OK

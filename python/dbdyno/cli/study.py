@@ -12,13 +12,14 @@ from dbdyno.cli.output import (
     print_aside,
     print_error,
     print_json,
+    print_lines,
     print_result,
     print_table,
 )
 from dbdyno.cli.study_plan import plan_object, show_plan
 from dbdyno.cli.study_progress import StudyLines
 from dbdyno.cli.study_showing import show_study, show_verdict, write_study_html
-from dbdyno.cli.study_words import catalogue_table, made_table, spec_text, time_told
+from dbdyno.cli.study_words import made_row, spec_lines, time_told
 from dbdyno.errors import DbdynoError
 from dbdyno.model.study import Size
 from dbdyno.run.tools import engine_tools
@@ -30,7 +31,7 @@ from dbdyno.store.studies import (
     read_study_record,
 )
 from dbdyno.study.execute import execute
-from dbdyno.study.file import SIZES
+from dbdyno.study.file import SIZES, read_file
 from dbdyno.study.finding import catalogue, find_study
 from dbdyno.study.machine import look
 from dbdyno.study.plan import StudyPlan, plan_study, unfit
@@ -81,10 +82,11 @@ def list_(*, json: Json = False) -> int:
         ]
         print_json({"studies": list(known), "runs": summaries})
         return Exit.OK
-    print_table(catalogue_table(known.items()))
+    questions = ((name, read_file(path).question) for name, path in known.items())
+    print_table(("study", "question"), questions)
     if made:
         print_result("")
-        print_table(made_table(made))
+        print_table(("run", "status", "size", "turns"), map(made_row, made))
     return Exit.OK
 
 
@@ -96,7 +98,7 @@ def show(name: Name, /, *, size: SizeOption = "small", json: Json = False) -> in
     if json:
         print_json(spec)
     else:
-        print_result(spec_text(spec, path))
+        print_lines(spec_lines(spec, path))
     return Exit.OK
 
 

@@ -9,10 +9,10 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import msgspec
-from rich.table import Table
 
-from dbdyno.cli.output import print_result, print_table
+from dbdyno.cli.output import print_lines, print_table
 from dbdyno.errors import DbdynoError
+from dbdyno.layout import Command, Paragraph
 from dbdyno.model.study import StudySpec
 from dbdyno.study.fitting import gigabytes, span
 from dbdyno.study.matrix import points_of
@@ -24,10 +24,19 @@ def show_plan(plan: StudyPlan) -> None:
     """Prints the whole plan."""
     commands = [_pieces(point.command) for point in plan.points]
     shared = [piece for piece in commands[0] if all(piece in others for others in commands)]
-    print_result(f"{plan.spec.title}: {plan.spec.question}\n")
-    print_result(f"Every run, followed by the words of its point:\n  {' '.join(shared)}\n")
-    print_table(_points_table(plan, commands, shared))
-    print_result("\n".join(["", *_needs_lines(plan), *_remarks(plan)]))
+    print_lines(
+        [
+            Paragraph(f"{plan.spec.title}: {plan.spec.question}"),
+            "",
+            "Every run, followed by the words of its point:",
+            Command(f"  {' '.join(shared)}"),
+            "",
+        ]
+    )
+    headings = [*(factor.name for factor in plan.spec.factors), "each", "words"]
+    print_table(headings, _point_rows(plan, commands, shared))
+    said = [*_needs_lines(plan), *_remarks(plan)]
+    print_lines(["", *(Paragraph(line, "  ") for line in said)])
 
 
 def plan_object(plan: StudyPlan, unfit: DbdynoError | None) -> dict[str, Any]:
@@ -49,19 +58,13 @@ def _pieces(command: str) -> list[str]:
     return pieces
 
 
-def _points_table(
+def _point_rows(
     plan: StudyPlan, commands: Sequence[Sequence[str]], shared: Sequence[str]
-) -> Table:
-    table = Table(*_headings(plan.spec), "each", "words", box=None, pad_edge=False)
+) -> Iterator[list[str]]:
     for point, levels, pieces in zip(plan.points, _levels(plan.spec), commands, strict=True):
         run = "?" if point.run_s is None else span(point.run_s)
         own = " ".join(piece for piece in pieces if piece not in shared)
-        table.add_row(*levels, run, own)
-    return table
-
-
-def _headings(spec: StudySpec) -> list[str]:
-    return [factor.name for factor in spec.factors]
+        yield [*levels, run, own]
 
 
 def _levels(spec: StudySpec) -> list[list[str]]:

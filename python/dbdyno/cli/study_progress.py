@@ -6,14 +6,14 @@ In a terminal the line renews itself; piped, each turn has one line when it is o
 import sys
 from typing import IO
 
-from dbdyno.cli.progress import clock
+from dbdyno.cli.output import screen
+from dbdyno.cli.progress import WIDTH, clock, wrapped
+from dbdyno.layout import shortened
 from dbdyno.model.frame import Interval, Started
 from dbdyno.model.plan import Plan
 from dbdyno.model.study import StudyRecord, Turn, TurnResult
 from dbdyno.words import count, counted, plain, tps
 from dbdyno.workloads.loading import LoadProgress
-
-WIDTH = 78
 
 
 class StudyLines:
@@ -21,7 +21,9 @@ class StudyLines:
 
     def __init__(self, stream: IO[str] | None = None) -> None:
         self._stream = stream or sys.stderr
-        self._renews = self._stream.isatty()
+        columns = screen(self._stream)
+        self._renews = columns is not None
+        self._room = (columns or WIDTH) - 1
         self._is_renewing = False
         self._turns = 0
         self._head = ""
@@ -81,9 +83,8 @@ class StudyLines:
         if not self._renews:
             return
         left = f"{clock(max(self._left_s, 0))} left"
-        line = f"{self._head}  {what}  "
-        shown = line if len(line) + len(left) <= WIDTH else f"{line[: WIDTH - len(left) - 3]}…  "
-        self._stream.write(f"\r{shown}{left}\x1b[K")
+        line = shortened(f"{self._head}  {what}", self._room - len(left) - 2)
+        self._stream.write(f"\r{line}  {left}\x1b[K")
         self._stream.flush()
         self._is_renewing = True
 
@@ -91,5 +92,5 @@ class StudyLines:
         if self._is_renewing:
             self._stream.write("\r\x1b[K")
             self._is_renewing = False
-        self._stream.write(f"{text}\n")
+        self._stream.write(f"{wrapped(text) if self._renews else text}\n")
         self._stream.flush()

@@ -1,16 +1,19 @@
 """What a study came to, shown: as text, as one JSON object, as a page, or as a sentence."""
 
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from dbdyno.answers.answer import Trials
 from dbdyno.answers.answering import Answers, answered, verdict
-from dbdyno.cli.output import print_aside, print_json, print_result
+from dbdyno.cli.output import print_aside, print_json, print_lines, print_result, screen
 from dbdyno.errors import DbdynoError
+from dbdyno.layout import Paragraph
 from dbdyno.model.study import StudyRecord
 from dbdyno.report.study import render_study_html
 from dbdyno.report.study_object import study_object
 from dbdyno.report.study_text import render_study_text
+from dbdyno.report.verdict import capitalized
 from dbdyno.run.tools import engine_tools
 from dbdyno.study.trials import lost_runs, trials_of
 
@@ -21,7 +24,7 @@ def show_study(record: StudyRecord, *, as_json: bool) -> None:
     if as_json:
         print_json(study_object(trials, answers))
     else:
-        print_result(render_study_text(trials, answers).rstrip())
+        print_result(render_study_text(trials, answers, screen(sys.stdout)).rstrip())
 
 
 def show_verdict(record: StudyRecord, *, as_json: bool) -> None:
@@ -31,9 +34,9 @@ def show_verdict(record: StudyRecord, *, as_json: bool) -> None:
         told = {"study": record.study_id, "verdict": claim.sentence, "told": claim.told}
         print_json({**told, "doubt": claim.doubt})
         return
-    print_result(claim.sentence)
+    print_lines([Paragraph(capitalized(claim.sentence))])
     if claim.doubt:
-        print_result(f"Doubt: {claim.doubt}")
+        print_lines([Paragraph(f"Doubt: {capitalized(claim.doubt)}")])
 
 
 def write_study_html(record: StudyRecord, path: Path) -> None:

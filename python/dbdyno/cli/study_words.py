@@ -1,33 +1,20 @@
 """Studies in words for the terminal: what there is, what one asks, and where its time went."""
 
-from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from rich.table import Table
-
+from dbdyno.layout import Line, Paragraph
 from dbdyno.model.study import Factor, StudyRecord, StudySpec
-from dbdyno.study.file import SIZES, read_file
+from dbdyno.study.file import SIZES
 from dbdyno.study.fitting import span
 
 
-def catalogue_table(studies: Iterable[tuple[str, Path]]) -> Table:
-    """The studies that come with dbdyno."""
-    table = Table("study", "question", box=None, pad_edge=False)
-    for name, path in studies:
-        table.add_row(name, read_file(path).question)
-    return table
+def made_row(record: StudyRecord) -> tuple[str, ...]:
+    """A study that was run."""
+    turns = f"{len(record.results)} of {len(record.turns)}"
+    return (record.study_id, record.status, record.spec.size, turns)
 
 
-def made_table(records: Sequence[StudyRecord]) -> Table:
-    """The studies that were run."""
-    table = Table("run", "status", "size", "turns", box=None, pad_edge=False)
-    for record in records:
-        turns = f"{len(record.results)} of {len(record.turns)}"
-        table.add_row(record.study_id, record.status, record.spec.size, turns)
-    return table
-
-
-def spec_text(spec: StudySpec, path: Path) -> str:
+def spec_lines(spec: StudySpec, path: Path) -> list[Line]:
     """What a study asks and varies."""
     lines = [
         f"{spec.title}  ({path})",
@@ -42,7 +29,7 @@ def spec_text(spec: StudySpec, path: Path) -> str:
         *(f"answered: {question.answer}" for question in spec.answers),
         *(f"published: {one.title} ({one.source})" for one in spec.published),
     ]
-    return "\n".join(lines)
+    return [Paragraph(line, "  ") for line in lines]
 
 
 def time_told(record: StudyRecord) -> str:

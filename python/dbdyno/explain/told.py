@@ -1,16 +1,15 @@
 """An explanation in words for a terminal: in short below a run, in full for ``explain``.
 
-Plain lines of at most 100 columns, which can be pasted into a mail.
+Where their lines end is ``layout.py``'s business; control characters are left out.
 """
 
-import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 
 from dbdyno.explain.explain import Explanation
+from dbdyno.layout import Line, Paragraph, visible
 from dbdyno.model.record import Finding, NotLooked, RunRecord
-from dbdyno.words import THIN_SPACE, percent
+from dbdyno.words import percent
 
-_WIDTH = 100
 _TOP = 3
 _NOTHING = "nothing found above a note"
 _NO_REMAINDER = 0.005
@@ -22,38 +21,38 @@ _WHOLES = {
 }
 
 
-def told(record: RunRecord) -> list[str]:
+def told(record: RunRecord) -> list[Line]:
     """The most important findings of a run in short, and how many rules could not look."""
     above = [finding for finding in record.findings if finding.severity != "note"]
     lines = [line for finding in above[:_TOP] for line in _in_short(finding)]
     rest = len(record.findings) - len(above[:_TOP])
-    return _plain(
-        [
-            *(lines or [_NOTHING]),
-            *([f"{rest} more: dbdyno explain {record.run_id}"] if rest else []),
-            *([_could_not_look(len(record.not_looked))] if record.not_looked else []),
-        ]
-    )
+    return [
+        *(lines or [_NOTHING]),
+        *([f"{rest} more: dbdyno explain {record.run_id}"] if rest else []),
+        *([_could_not_look(len(record.not_looked))] if record.not_looked else []),
+    ]
 
 
-def _in_short(finding: Finding) -> Iterator[str]:
-    yield from _wrapped(f"{finding.severity}: {finding.title}. {finding.summary}", hanging="  ")
+def _in_short(finding: Finding) -> Iterator[Line]:
+    yield _flowing(f"{finding.severity}: {finding.title}. {finding.summary}", hanging="  ")
     if finding.advice:
-        yield from _wrapped(f"  try: {finding.advice[0]}", hanging="       ")
+        yield _flowing(f"  try: {finding.advice[0]}", hanging="       ")
 
 
-def told_in_full(explanation: Explanation) -> list[str]:
+def told_in_full(explanation: Explanation) -> list[Line]:
     """Every finding with its evidence and advice, what remains, and what could not be looked at."""
-    parts = [list(_in_full(finding)) for finding in explanation.findings] or [["Nothing found."]]
-    parts.append([_remainder(explanation.unexplained)])
+    found = [list(_in_full(finding)) for finding in explanation.findings]
+    parts: list[list[Line]] = found or [["Nothing found."]]
+    parts.append([_flowing(_remainder(explanation.unexplained))])
     if explanation.not_looked:
         parts.append(list(_reasons(explanation.not_looked)))
-    return _plain([line for part in parts for line in [*part, ""]][:-1])
+    return [line for part in parts for line in [*part, ""]][:-1]
 
 
-def _in_full(finding: Finding) -> Iterator[str]:
-    yield f"{finding.severity.upper()}  {finding.title}  [{finding.id}, {finding.certainty}]"
-    yield from _wrapped(f"  {finding.summary}", hanging="  ")
+def _in_full(finding: Finding) -> Iterator[Line]:
+    known = f"[{finding.id}, {finding.certainty}]"
+    yield _flowing(f"{finding.severity.upper()}  {finding.title}  {known}", hanging="  ")
+    yield _flowing(f"  {finding.summary}", hanging="  ")
     for heading, said in (
         ("seen", finding.seen),
         ("why it matters", [finding.why]),
@@ -83,7 +82,7 @@ def _remainder(unexplained: float | None) -> str:
     return f"Unexplained: {percent(unexplained)} of the clients' time; no finding accounts for it."
 
 
-def _reasons(not_looked: Sequence[NotLooked]) -> Iterator[str]:
+def _reasons(not_looked: Sequence[NotLooked]) -> Iterator[Line]:
     """By reason: what was not recorded stops several rules at once."""
     by_reason: dict[str, list[str]] = {}
     for rule in not_looked:
@@ -96,16 +95,9 @@ def _could_not_look(rules: int) -> str:
     return f"{rules} {'rule' if rules == 1 else 'rules'} could not look"
 
 
-def _listed(sentences: Iterable[str], indent: str = "  ") -> Iterator[str]:
-    for sentence in sentences:
-        yield from _wrapped(f"{indent}- {sentence}", hanging=f"{indent}  ")
+def _listed(sentences: Iterable[str], indent: str = "  ") -> Iterator[Line]:
+    return (_flowing(f"{indent}- {sentence}", hanging=f"{indent}  ") for sentence in sentences)
 
 
-def _wrapped(text: str, hanging: str) -> list[str]:
-    return textwrap.wrap(
-        text, _WIDTH, subsequent_indent=hanging, break_long_words=False, break_on_hyphens=False
-    )
-
-
-def _plain(lines: Iterable[str]) -> list[str]:
-    return [line.replace(THIN_SPACE, " ") for line in lines]
+def _flowing(text: str, hanging: str = "") -> Paragraph:
+    return Paragraph(visible(text), hanging)

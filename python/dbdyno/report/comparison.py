@@ -8,10 +8,10 @@ from collections.abc import Iterator, Sequence
 from math import isinf
 
 from dbdyno.analysis.verdicts import change
+from dbdyno.layout import Columns, Command, Line, Paragraph, laid_out
 from dbdyno.model.comparison import Comparison, MetricComparison, Verdict
 from dbdyno.report.comparison_gates import Judged
 from dbdyno.report.costs import amount_words
-from dbdyno.report.text import aligned
 from dbdyno.report.words import NOTHING, THIN_SPACE, percent
 
 HEADINGS = ("verdict", "metric", "before", "after", "ratio", "95 % interval")
@@ -20,19 +20,32 @@ _LEFT = 2
 _ORDER: tuple[Verdict, ...] = ("worse", "better", "same", "cannot tell")
 
 
-def render_comparison_text(comparison: Comparison, judged: Sequence[Judged] = ()) -> str:
-    """For a terminal or a log; ends in a newline."""
-    blocks = [
-        [f"{comparison.after} against {comparison.before}", *_unequal(comparison)],
-        [headline(comparison)],
-        list(aligned([HEADINGS, *map(_row, comparison.metrics)], left=_LEFT)),
-        [metric.words for metric in comparison.metrics],
-        _listed("Doubts:", comparison.doubts),
-        _decide(comparison),
-        [one.words for one in judged],
+def render_comparison_text(
+    comparison: Comparison, judged: Sequence[Judged] = (), screen: int | None = None
+) -> str:
+    """For a terminal of so many columns, or a log; ends in a newline."""
+    blocks: list[Sequence[Line]] = [
+        _flowing([f"{comparison.after} against {comparison.before}", *_unequal(comparison)]),
+        _flowing([headline(comparison)]),
+        [Columns([HEADINGS, *map(_row, comparison.metrics)], left=_LEFT)],
+        _flowing([metric.words for metric in comparison.metrics]),
+        _flowing(_listed("Doubts:", comparison.doubts)),
+        [_pasted(line) for line in _decide(comparison)],
+        _flowing([one.words for one in judged]),
     ]
-    text = "\n\n".join("\n".join(block) for block in blocks if block)
-    return text.replace(THIN_SPACE, " ") + "\n"
+    return "\n\n".join(laid_out(block, screen, flow=None) for block in blocks if block) + "\n"
+
+
+def _flowing(lines: Sequence[str]) -> list[Line]:
+    """Paragraphs, whose further lines are set in below a mark."""
+    return [Paragraph(line, "    " if line.startswith("  - ") else "  ") for line in lines]
+
+
+def _pasted(line: str) -> Line:
+    """A line of a command; a comment in it cannot go on in the next."""
+    if line.lstrip().startswith("#"):
+        return Paragraph(line, line[: line.index("#") + 2])
+    return Command(line)
 
 
 def render_comparison_markdown(comparison: Comparison, judged: Sequence[Judged] = ()) -> str:

@@ -11,14 +11,13 @@ from msgspec.structs import asdict
 from dbdyno.analysis.history import Change, MetricHistory
 from dbdyno.analysis.run_series import RunSeries
 from dbdyno.analysis.verdicts import change
+from dbdyno.layout import Line, Paragraph, laid_out
 from dbdyno.report.costs import amount_words
-from dbdyno.report.words import THIN_SPACE
 
 
-def render_history_text(series: Sequence[RunSeries]) -> str:
-    """For a terminal; ends in a newline."""
-    text = "\n\n".join("\n".join(_lines(one)) for one in series)
-    return text.replace(THIN_SPACE, " ") + "\n"
+def render_history_text(series: Sequence[RunSeries], screen: int | None = None) -> str:
+    """For a terminal of so many columns, or a log; ends in a newline."""
+    return "\n\n".join(laid_out(_lines(one), screen, flow=None) for one in series) + "\n"
 
 
 def history_object(series: Sequence[RunSeries]) -> dict[str, Any]:
@@ -50,14 +49,18 @@ def _metric_object(series: RunSeries, found: MetricHistory) -> dict[str, Any]:
     return {**asdict(found.metric), "values": found.values, "changes": changes}
 
 
-def _lines(series: RunSeries) -> Iterator[str]:
-    yield series.kind.words
+def _lines(series: RunSeries) -> Iterator[Line]:
+    yield Paragraph(series.kind.words, "    ")
     yield f"  {span_words(series)}"
     for found in series.metrics:
-        yield f"  {found.metric.title}: {state_words(found)}"
+        yield _set_in(2, f"{found.metric.title}: {state_words(found)}")
         for one in found.changes:
-            yield f"    {change_words(series, found, one)}"
-            yield from (f"      {line}" for line in evidence(series, one))
+            yield _set_in(4, change_words(series, found, one))
+            yield from (_set_in(6, line) for line in evidence(series, one))
+
+
+def _set_in(columns: int, text: str) -> Paragraph:
+    return Paragraph(" " * columns + text, " " * (columns + 2))
 
 
 def span_words(series: RunSeries) -> str:

@@ -9,21 +9,24 @@ from typing import Any
 from msgspec.structs import asdict
 
 from dbdyno.analysis.rate_search import Search, Trial
+from dbdyno.layout import Columns, Line, Paragraph, laid_out
 from dbdyno.model.record import RunRecord
-from dbdyno.report.text import aligned
-from dbdyno.report.words import NOTHING, THIN_SPACE, milliseconds, percent, tps, where
+from dbdyno.report.words import NOTHING, milliseconds, percent, tps, where
+from dbdyno.words import plain
 
 _TIMES = {"p50": "p50", "p95": "p95", "p99": "p99", "p999": "p99.9"}
 _OUTCOMES = {"met": "met", "missed": "missed", "open": "not told"}
 HEADINGS = ("rate", "done a second", *_TIMES.values(), "failed", "objective", "run")
 
 
-def render_search_text(found: Search) -> str:
-    """For a terminal; ends in a newline."""
-    table = aligned([HEADINGS, *rows(found)], left=0)
-    blocks = [[title(found)], [verdict(found), *bounds(found)], list(table)]
-    text = "\n\n".join("\n".join(block) for block in blocks)
-    return text.replace(THIN_SPACE, " ") + "\n"
+def render_search_text(found: Search, screen: int | None = None) -> str:
+    """For a terminal of so many columns, or a log; ends in a newline."""
+    blocks: list[list[Line]] = [
+        [Paragraph(title(found), "  ")],
+        [Paragraph(sentence) for sentence in (verdict(found), *bounds(found))],
+        [Columns([HEADINGS, *rows(found)], left=0)],
+    ]
+    return "\n\n".join(laid_out(block, screen, flow=None) for block in blocks) + "\n"
 
 
 def search_object(found: Search) -> dict[str, Any]:
@@ -55,11 +58,6 @@ def _trial_object(trial: Trial) -> dict[str, Any]:
             for run in trial.runs
         ],
     }
-
-
-def plain(text: str) -> str:
-    """With spaces that programs know."""
-    return text.replace(THIN_SPACE, " ")
 
 
 def in_order(found: Search) -> list[Trial]:

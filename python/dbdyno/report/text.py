@@ -1,12 +1,13 @@
 """The table at the end of a run, for a terminal or a log: plain text of at most 100 columns.
 
-No colours and no boxes: it is pasted into mails and issues.
+No colours and no boxes: it is pasted into mails and issues. Statements and messages of a server
+are cut where the line ends; all of them stand in the HTML report.
 """
 
-import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 
 from dbdyno.explain.told import told
+from dbdyno.layout import FLOW, Columns, Line, Paragraph, aligned, laid_out, printable, shortened
 from dbdyno.model.record import FailureRecord, Latency, RunRecord, StatementRecord
 from dbdyno.report.costs import cost_words, first_costs
 from dbdyno.report.verdict import (
@@ -17,50 +18,50 @@ from dbdyno.report.verdict import (
     transaction_words,
     verdict,
 )
-from dbdyno.report.words import THIN_SPACE, count, milliseconds, seconds, significant, tps, where
+from dbdyno.report.words import count, milliseconds, seconds, significant, tps, where
 
-_WIDTH = 100
+_SET_IN = " " * 14
 
 
-def render_text(record: RunRecord) -> str:
-    """The whole table, ending in a newline."""
-    blocks = [
+def render_text(record: RunRecord, screen: int | None = None) -> str:
+    """The whole table, ending in a newline; on a screen of so many columns."""
+    width = FLOW if screen is None else min(screen, FLOW)
+    blocks: list[list[Line]] = [
         list(_head(record)),
         list(_latencies(record)),
-        list(_statements(record.statements)),
-        list(_failures(record.failures)),
+        list(_statements(record.statements, width)),
+        list(_failures(record.failures, width)),
         list(_judgement(record)),
         list(_explanation(record)),
     ]
-    text = "\n\n".join("\n".join(block) for block in blocks if block)
-    return text.replace(THIN_SPACE, " ") + "\n"
+    return "\n\n".join(laid_out(block, screen) for block in blocks if block) + "\n"
 
 
-def _head(record: RunRecord) -> Iterator[str]:
+def _head(record: RunRecord) -> Iterator[Line]:
     length = f", {seconds(record.duration_s)} measured" if record.duration_s else ""
     yield f"{record.workload} on {where(record.target, record.server)}{length}"
     found = record.throughput_tps
     if found:
         yield f"throughput    {tps(found.value)} TPS"
-        yield f"              {interval_words(record)}"
+        yield Paragraph(f"{_SET_IN}{interval_words(record)}", _SET_IN)
         if found.min is not None:
-            yield f"              intervals from {tps(found.min)} to {tps(found.max)} TPS"
+            yield f"{_SET_IN}intervals from {tps(found.min)} to {tps(found.max)} TPS"
     if record.transactions:
-        yield f"transactions  {transaction_words(record)}"
+        yield Paragraph(f"transactions  {transaction_words(record)}", _SET_IN)
     yield from _costs(record)
 
 
-def _costs(record: RunRecord) -> Iterator[str]:
+def _costs(record: RunRecord) -> Iterator[Line]:
     """The dearest in one line; of a run without telemetry, the only one that is known."""
     costs = first_costs(record.costs)
     if costs:
         told_costs = ", ".join(f"{cost.title} {cost_words(cost)}" for cost in costs)
-        yield f"each costs    {told_costs}"
+        yield Paragraph(f"each costs    {told_costs}", _SET_IN)
     elif record.client and record.client.cpu_us_per_transaction is not None:
         yield f"client CPU    {significant(record.client.cpu_us_per_transaction)} µs a transaction"
 
 
-def _latencies(record: RunRecord) -> Iterator[str]:
+def _latencies(record: RunRecord) -> Iterator[Line]:
     if record.response_ms is None:
         return
     shown = {"response": record.response_ms}
@@ -68,22 +69,22 @@ def _latencies(record: RunRecord) -> Iterator[str]:
         shown["service"] = record.service_ms
     rows = [_latency_row(name, latency) for name, latency in shown.items()]
     names = [name for name, _ in percentiles(record.response_ms)]
-    yield from aligned([("latency", "mean", *names), *rows], left=1)
+    yield Columns([("latency", "mean", *names), *rows], left=1)
 
 
 def _latency_row(name: str, latency: Latency) -> tuple[str, ...]:
     return (name, milliseconds(latency.mean), *(milliseconds(ms) for _, ms in percentiles(latency)))
 
 
-def _statements(statements: Sequence[StatementRecord]) -> Iterator[str]:
+def _statements(statements: Sequence[StatementRecord], width: int) -> Iterator[str]:
     if not statements:
         return
     rows = [("count", "mean", "p50", "p95", "p99"), *(_statement_row(one) for one in statements)]
     numbers = list(aligned(rows, left=0))
-    room = _WIDTH - len(numbers[0]) - 2
-    labels = ["statement", *(_label(one, statements) for one in statements)]
+    room = width - len(numbers[0]) - 2
+    labels = ["statement", *(printable(_label(one, statements)) for one in statements)]
     for line, label in zip(numbers, labels, strict=True):
-        yield f"{line}  {_shortened(label, room)}"
+        yield f"{line}  {shortened(label, room)}"
 
 
 def _statement_row(one: StatementRecord) -> tuple[str, ...]:
@@ -96,12 +97,7 @@ def _label(one: StatementRecord, among: Sequence[StatementRecord]) -> str:
     return f"{one.script}: {one.sql}" if several else one.sql
 
 
-def _shortened(text: str, length: int) -> str:
-    line = printable(text)
-    return line if len(line) <= length else line[: length - 1] + "…"
-
-
-def _failures(failures: Sequence[FailureRecord]) -> Iterator[str]:
+def _failures(failures: Sequence[FailureRecord], width: int) -> Iterator[str]:
     if not failures:
         return
     rows = [
@@ -111,10 +107,10 @@ def _failures(failures: Sequence[FailureRecord]) -> Iterator[str]:
     numbers = list(aligned([("failures", "code", "count"), *(row[:3] for row in rows)], left=2))
     messages = ["first message", *(row[3] for row in rows)]
     for line, message in zip(numbers, messages, strict=True):
-        yield f"{line}  {_shortened(message, _WIDTH - len(line) - 2)}"
+        yield f"{line}  {shortened(message, width - len(line) - 2)}"
 
 
-def _judgement(record: RunRecord) -> Iterator[str]:
+def _judgement(record: RunRecord) -> Iterator[Line]:
     yield verdict(record)
     yield from _items(reasons(record))
     found = doubts(record)
@@ -123,39 +119,12 @@ def _judgement(record: RunRecord) -> Iterator[str]:
         yield from _items(found)
 
 
-def _items(sentences: Iterable[str]) -> Iterator[str]:
-    for sentence in sentences:
-        yield from textwrap.wrap(
-            f"  - {sentence}",
-            _WIDTH,
-            subsequent_indent="    ",
-            break_long_words=False,
-            break_on_hyphens=False,
-        )
+def _items(sentences: Iterable[str]) -> Iterator[Line]:
+    return (Paragraph(f"  - {sentence}", "    ") for sentence in sentences)
 
 
-def _explanation(record: RunRecord) -> Iterator[str]:
+def _explanation(record: RunRecord) -> Iterator[Line]:
     """Why it was not more, in short; nothing of a run that was not explained."""
     if record.findings or record.not_looked:
         yield "Why not more:"
-        yield from map(_visible, told(record))
-
-
-def aligned(rows: Sequence[Sequence[str]], left: int) -> Iterator[str]:
-    """Columns under each other, the first ``left`` of them flush left."""
-    widths = [max(len(cell) for cell in column) for column in zip(*rows, strict=True)]
-    for row in rows:
-        cells = [
-            cell.ljust(width) if place < left else cell.rjust(width)
-            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ]
-        yield "  ".join(cells)
-
-
-def printable(text: str) -> str:
-    """One line without control characters: a server's message must not steer the terminal."""
-    return _visible(" ".join(text.split()))
-
-
-def _visible(line: str) -> str:
-    return "".join(one if one.isprintable() else " " for one in line)
+        yield from told(record)

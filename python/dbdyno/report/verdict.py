@@ -43,8 +43,9 @@ def doubts(record: RunRecord) -> list[str]:
 
 
 def capitalized(text: str) -> str:
-    """With a capital and a full stop; the rest as it came."""
-    sentence = text[:1].upper() + text[1:]
+    """With a capital and a full stop; the rest as it came, and so a name that comes first."""
+    is_name = "_" in text.split(" ", 1)[0]
+    sentence = text if is_name else text[:1].upper() + text[1:]
     return sentence if sentence.endswith((".", "!", "?")) else sentence + "."
 
 
