@@ -8,6 +8,8 @@ of itself; ``tests/docs`` fails for anything that says nothing.
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+from cyclopts import App
+
 from dbdyno.cli.app import COMMANDS, make_app
 from dbdyno.cli.output import Exit
 from dbdyno.explain.registry import all_rules, page_of
@@ -24,12 +26,12 @@ FOLDER = Path(__file__).parent / "reference"
 
 def commands() -> str:
     """Every command with its options, defaults and examples."""
-    app = make_app()
+    app = make_app(COMMANDS)
     parts = ["# Commands", _exit_codes()]
     for name in COMMANDS:
         command = app[name]
         parts.append(command.generate_docs(heading_level=2, usage_name=f"dbdyno {name}"))
-        parts.append(_code_block(str(command.help_epilogue)))
+        parts.append(_code_block(_examples_below(command)))
     return _page(parts)
 
 
@@ -38,9 +40,16 @@ def _exit_codes() -> str:
     return _table(("exit code", "meaning"), rows)
 
 
-def _code_block(epilogue: str) -> str:
-    examples = epilogue.removeprefix("Examples:").strip("\n")
-    return f"Examples:\n\n```console\n{examples}\n```"
+def _examples_below(command: App) -> list[str]:
+    """Those of the command, and after them those of the commands below it."""
+    below = [command[name] for name in command if not name.startswith("-")]
+    epilogues = [str(one.help_epilogue) for one in (command, *below)]
+    examples = (epilogue.removeprefix("Examples:").strip("\n") for epilogue in epilogues)
+    return list(dict.fromkeys(line for lines in examples for line in lines.split("\n")))
+
+
+def _code_block(examples: Iterable[str]) -> str:
+    return "\n".join(["Examples:", "", "```console", *examples, "```"])
 
 
 def workloads() -> str:

@@ -79,7 +79,15 @@ def test_a_usage_error_names_the_help_that_answers_it(capsys):
     assert "See dbdyno server start --help." in answer(capsys, "server", "start", "--nosuch")[2]
 
 
-@pytest.mark.parametrize("command", [(), *((name,) for name in COMMANDS)])
+BELOW = [
+    (name, below)
+    for name in COMMANDS
+    for below in make_app([name])[name]
+    if not below.startswith("-")
+]
+
+
+@pytest.mark.parametrize("command", [(), *((name,) for name in COMMANDS), *BELOW])
 def test_every_command_has_help_with_examples(capsys, command):
     code, out, _ = answer(capsys, *command, "--help")
     assert code == 0
@@ -120,6 +128,19 @@ def test_a_result_that_finds_no_room_is_told(capsys, monkeypatch, arguments):
     assert err.startswith(("error: cannot write the result: No space left on", "error: -c 0: "))
 
 
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_command_says_more_of_itself_than_its_first_line(capsys, name):
+    """The list of commands has short words of its own, which must not stand in for it."""
+    about = answer(capsys, name, "--help")[1].partition("╭")[0]
+    assert len([part for part in about.split("\n\n") if part.strip()]) >= 3, about
+
+
+def test_the_paragraphs_of_a_description_end_where_the_reader_s_lines_do(capsys):
+    out = answer(capsys, "search", "--help")[1]
+    about = out[out.index("A closed loop") : out.index("Exits with 4")].splitlines()
+    assert all(len(line) > 60 for line in about[:-1])
+
+
 def test_a_check_is_not_asked_to_load(capsys):
     assert "Unknown option: --replace" in answer(capsys, "check", "tpcb", "--replace")[2]
 
@@ -130,7 +151,7 @@ def test_help_that_stands_alone_is_help(capsys):
 
 def test_every_habit_is_of_an_option_that_a_run_does_not_have():
     """Else the word for it would never be said."""
-    shown = make_app()["run"].assemble_argument_collection(parse_docstring=False)
+    shown = make_app(["run"])["run"].assemble_argument_collection(parse_docstring=False)
     names = {name for argument in shown for name in argument.names}
     assert not names & habits.OPTIONS
 

@@ -9,12 +9,12 @@ import gc
 import os
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from importlib import metadata
 from types import FrameType
 from typing import NoReturn
 
-from cyclopts import App, CycloptsError, Parameter, UnknownOptionError
+from cyclopts import App, CycloptsError, Group, Parameter, UnknownOptionError
 
 from dbdyno.cli.habits import habit_of, takes_host
 from dbdyno.cli.help_panel import FlowingHelp
@@ -24,8 +24,10 @@ from dbdyno.errors import DbdynoError
 EXAMPLES = (
     "dbdyno run tpcb -c 32 -T 60       a private PostgreSQL: load, measure, tell",
     "dbdyno run app.sql --target postgresql://db/app --rate 2000 -T 300",
+    "dbdyno explain last               why it was not faster, with the evidence",
     "dbdyno report last                the last run as an HTML page",
     "dbdyno doctor                     what is in the way of good numbers here",
+    "dbdyno run --help                 all options of a command",
 )
 
 # Objects made and not yet gone, before the collector looks at them; the interpreter's own is 700.
@@ -34,33 +36,49 @@ GARBAGE_THRESHOLD = 100_000
 # Commands that take a script's own options after ``--``.
 SCRIPTED = ("run", "load", "script")
 
-COMMANDS = {
-    "run": "Measure a workload or scripts on a database.",
-    "load": "Load a workload's data and measure nothing.",
-    "workloads": "List the workloads, or the parameters of one.",
-    "study": "Factors, repeats, order: many runs and a verdict.",
-    "script": "Do a command of a script for sysbench: cleanup, help, or one of its own.",
-    "check": "Check a workload's invariants on data that is there.",
-    "compare": "Say which of two variants is better, by their runs.",
-    "search": "Find the highest rate that meets an objective.",
-    "history": "Show how runs of one kind went over time, and when that changed.",
-    "runs": "List the runs, or remove some.",
-    "sql": "Ask all runs a question in SQL.",
-    "report": "Write a run's report as one HTML page, or as text.",
-    "explain": "Say what limited a run, with the evidence.",
-    "server": "Private servers that keep running between commands.",
-    "data": "List prepared data that is kept for later servers, or remove some.",
-    "doctor": "Look for what stands in the way of good numbers on this machine.",
+# In the order in which they are needed.
+GROUPS = {
+    "Measure": {
+        "run": "Measure a workload or scripts on a database.",
+        "search": "Find the highest rate that meets an objective.",
+        "study": "Factors, repeats, order: many runs and a verdict.",
+        "workloads": "List the workloads, or the parameters of one.",
+    },
+    "Understand what was measured": {
+        "explain": "Say what limited a run, with the evidence.",
+        "report": "Write a run's report as one HTML page, or as text.",
+        "compare": "Say which of two variants is better, by their runs.",
+        "history": "Show how runs of one kind went over time.",
+        "runs": "List the runs, or remove some.",
+        "sql": "Ask all runs a question in SQL.",
+    },
+    "Databases, their data, and the machine": {
+        "load": "Load a workload's data and measure nothing.",
+        "check": "Check a workload's invariants on data that is there.",
+        "script": "Do a command of a script for sysbench.",
+        "server": "Private servers that keep running between commands.",
+        "data": "Prepared data that is kept for later servers.",
+        "doctor": "Look for what stands in the way of good numbers.",
+    },
 }
+COMMANDS = {name: text for commands in GROUPS.values() for name, text in commands.items()}
+_OPTIONS = Group("Options")
 
 
-def command(name: str, *examples: str) -> App:
+def examples(*lines: str) -> str:
+    """What stands below the options of a command's help."""
+    return "\n".join(["Examples:", "", *(f"  {line}" for line in lines), ""])
+
+
+def command(name: str, *lines: str, usage: str | None = None) -> App:
     """The application of one command, with examples below its options."""
     return App(
         name=name,
+        usage=usage and f"Usage: dbdyno {name} {usage}",
         help_format="plaintext",
         help_formatter=FlowingHelp(),
-        help_epilogue="\n".join(["Examples:", "", *(f"  {example}" for example in examples), ""]),
+        help_epilogue=examples(*lines),
+        group_parameters=_OPTIONS,
         # What is off or empty by default needs no words; the others say so themselves.
         default_parameter=Parameter(negative=(), show_default=False),
         version_flags=[],
@@ -68,8 +86,11 @@ def command(name: str, *examples: str) -> App:
     )
 
 
-def make_app() -> App:
-    """The application; the help of each command stands here so that none is imported for it."""
+def make_app(called: Container[str] = ()) -> App:
+    """The application with the commands that are ``called``; the others are only listed.
+
+    Not one is imported for that, and what a command says of itself is never shadowed.
+    """
     app = command("dbdyno", *EXAMPLES)
     app.help = (
         "A dynamometer for OLTP databases: what a server can do, how sure that is, and "
@@ -77,8 +98,16 @@ def make_app() -> App:
     )
     app.version = version
     app.version_flags = ["--version"]
-    for name, help_text in COMMANDS.items():
-        app.command(f"dbdyno.cli.{name}:app", name=name, help=help_text)
+    last = Group("Help", sort_key=len(GROUPS))
+    for option in ("--help", "--version"):
+        app[option].group = last
+    for place, (title, commands) in enumerate(GROUPS.items()):
+        group = Group(title, sort_key=place)
+        for order, (name, text) in enumerate(commands.items()):
+            if name in called:
+                app.command(f"dbdyno.cli.{name}:app", name=name, group=group, sort_key=order)
+            else:
+                app.command(App(name=name, help=text, group=group, sort_key=order))
     return app
 
 
@@ -98,7 +127,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     # A supervisor's request to end is honoured as a person's is: servers stopped, data kept.
     signal.signal(signal.SIGTERM, _interrupt)
     try:
-        result = make_app()(
+        result = make_app(tokens)(
             tokens, exit_on_error=False, print_error=False, result_action="return_value"
         )
         flush_result()

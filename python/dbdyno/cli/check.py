@@ -13,7 +13,11 @@ from dbdyno.run.target import open_server
 from dbdyno.run.work import find_work
 from dbdyno.workloads.status import data_status
 
-app = command("check", "dbdyno check tpcb --target postgresql://db/bench")
+app = command(
+    "check",
+    "dbdyno check tpcb --target postgresql://db/bench",
+    "dbdyno check oltp_read_write -D tables=4 --server bench --json",
+)
 
 
 @app.default
@@ -27,13 +31,14 @@ def check(
 ) -> int:
     """Check a workload's invariants on data that is there.
 
-    They hold on data that only this workload has changed since it was loaded. Exits with 4
-    when one is broken.
+    They hold on data that only this workload has changed since it was loaded. It takes a
+    database that stays: --target, or --server with the name of a kept one. Exits with 4 when
+    one is broken.
 
     Parameters
     ----------
     workload
-        Its name.
+        Its name: dbdyno workloads lists them.
     """
     refuse_passing_server(target, "check")
     work = find_work([WeightedName(workload, 1)], (), data)

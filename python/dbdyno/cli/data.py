@@ -4,7 +4,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from dbdyno.cli.app import command
+from dbdyno.cli.app import command, examples
 from dbdyno.cli.output import (
     Exit,
     Json,
@@ -28,14 +28,17 @@ app = command(
     "dbdyno data prune                 remove all that is not in use",
 )
 HEADINGS = ("data set", "workload", "server", "made", "used", "size")
-app.help = "Prepared data that is kept for later servers, each of which gets a copy."
+app.help = """Prepared data that is kept for later servers.
+
+A study loads each size of its data once and gives every server a copy.
+"""
 
 Age = Annotated[
     int | None, Parameter(converter=parsed(lambda text: span_ns(text, "d")), metavar="TIME")
 ]
 
 
-@app.command(name="list")
+@app.command(name="list", help_epilogue=examples("dbdyno data list"))
 def list_(*, json: Json = False) -> int:
     """List the data sets that are kept."""
     found = data_sets.list_data_sets()
@@ -49,7 +52,13 @@ def list_(*, json: Json = False) -> int:
     return Exit.OK
 
 
-@app.command
+@app.command(
+    help_epilogue=examples(
+        "dbdyno data prune",
+        "dbdyno data prune --older 30d",
+        "dbdyno data prune KEY",
+    )
+)
 def prune(*keys: str, older: Age = None, json: Json = False) -> int:
     """Remove data sets that are not in use; a study that needs one prepares it again.
 

@@ -7,14 +7,20 @@ from dbdyno.cli.output import Exit, Json, print_json, print_lines
 from dbdyno.host.doctor import Diagnosis, examine
 from dbdyno.layout import Line, Paragraph
 
-app = command("doctor", "dbdyno doctor                     before a measurement that matters")
+app = command(
+    "doctor",
+    "dbdyno doctor                     before a measurement that matters",
+    "dbdyno doctor --json              for a script that prepares machines",
+)
 
 
 @app.default
 def doctor(*, json: Json = False) -> int:
     """Look for what stands in the way of good numbers on this machine.
 
-    Changes nothing. Exits with 4 when something that dbdyno offers will not work here.
+    Each line says what was looked at and found; a note is worth knowing, a warning costs
+    numbers their worth, a problem keeps something from working. What can be mended is told
+    with how. Changes nothing. Exits with 4 when something that dbdyno offers will not work here.
     """
     diagnoses = list(examine())
     if json:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from cyclopts.help import HelpEntry, HelpPanel
     from cyclopts.help.formatters import DefaultFormatter
+    from cyclopts.help.inline_text import InlineText
     from rich.console import Console, ConsoleOptions
 
 
@@ -26,8 +27,9 @@ class FlowingHelp:
     def render_description(
         self, console: "Console", options: "ConsoleOptions", description: Any
     ) -> None:
-        """Prints what the command is for."""
-        _pages().render_description(console, options, description)
+        """Prints what the command is for, a paragraph after the other."""
+        _pages().render_description(console, options, _paragraphs(description))
+        console.print()
 
 
 def _pages() -> "DefaultFormatter":
@@ -37,8 +39,20 @@ def _pages() -> "DefaultFormatter":
 
 
 def _flowing(entry: "HelpEntry") -> "HelpEntry":
+    return entry.copy(description=_inline(" ".join(_plain(entry.description).split())))
+
+
+def _paragraphs(description: Any) -> "InlineText":
+    """A blank line is the reader's, the ends of other lines are the source's."""
+    paragraphs = _plain(description).split("\n\n")
+    return _inline("\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs))
+
+
+def _plain(text: Any) -> str:
+    return str(getattr(text, "primary_renderable", text))
+
+
+def _inline(text: str) -> "InlineText":
     from cyclopts.help.inline_text import InlineText  # noqa: PLC0415 - only help needs it
 
-    text = getattr(entry.description, "primary_renderable", entry.description)
-    paragraph = " ".join(str(text).split())
-    return entry.copy(description=InlineText.from_format(paragraph, "plaintext"))
+    return InlineText.from_format(text, "plaintext")

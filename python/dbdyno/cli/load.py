@@ -29,7 +29,9 @@ app = command(
     "load",
     "dbdyno load tpcb -s 100 --target postgresql://db/bench",
     "dbdyno load tpcb -s 200 --replace --server bench",
+    "dbdyno load oltp_read_write -D tables=4 -D table_size=100000 --server bench",
     "dbdyno load my.lua --target mysql://u@db/bench -- --tables=4 --threads=4",
+    usage="[OPTIONS] WORKLOAD [-- OPTIONS OF A SCRIPT]",
 )
 
 
@@ -44,6 +46,9 @@ def load(
     json: Json = False,
 ) -> int:
     """Load a workload's data and measure nothing.
+
+    It takes a database that stays: --target, or --server with the name of a kept one. Data
+    that is there and fits is left as it is; any other only goes with --replace.
 
     Parameters
     ----------

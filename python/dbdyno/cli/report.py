@@ -16,7 +16,7 @@ app = command(
     "report",
     "dbdyno report                     the last run, as a page in its run folder",
     "dbdyno report 20261120-2142 -o tpcb.html",
-    "dbdyno report last --text",
+    "dbdyno report last --text         the table that ended it",
 )
 
 
@@ -30,6 +30,9 @@ def report(
     json: Json = False,
 ) -> int:
     """Write a run's report as one HTML page that needs no network, or as text.
+
+    It is made anew from the run's folder, and so of any run: one that goes on or was
+    interrupted, and one of years ago. A study's is written by dbdyno study report.
 
     Parameters
     ----------

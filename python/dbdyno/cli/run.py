@@ -25,6 +25,8 @@ app = command(
     "dbdyno run app.sql@3 other.sql --target postgresql://db/app -T 300",
     "dbdyno run tpcb --server postgres:17,fsync=off --set work_mem=64MB",
     "dbdyno run select-only --stages 30s:8c,30s:64c --json > run.json",
+    "dbdyno run oltp_read_write.lua --server mariadb -- --tables=4 --threads=8",
+    usage="[OPTIONS] WHAT... [-- OPTIONS OF A SCRIPT]",
 )
 
 What = Annotated[
@@ -38,7 +40,11 @@ def run(*what: What, options: RunOptions = RunOptions()) -> int:
     """Measure a workload or scripts on a database.
 
     Without --target and --server a private PostgreSQL is started, loaded, and stopped
-    again. Data that is there and fits is used as it is.
+    again. Data that is there and fits is used as it is. What a script for sysbench takes
+    stands after --, as sysbench takes it.
+
+    Every run is kept: dbdyno runs lists them, dbdyno explain says why one was not faster.
+    Exits with 2 when the run failed under way, with 3 when its numbers are not valid.
 
     Parameters
     ----------

@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import NamedTuple
 
 from dbdyno import store
-from dbdyno.cli.app import command
+from dbdyno.cli.app import command, examples
 from dbdyno.cli.output import Exit, Json, print_aside, print_json, print_lines, print_result, screen
 from dbdyno.layout import Line, Paragraph, aligned, shortened, visible
 from dbdyno.words import milliseconds, plain, seconds, tps
@@ -30,7 +30,11 @@ class _Cells(NamedTuple):
 
 @app.default
 def runs(*, json: Json = False) -> int:
-    """List the runs, newest first."""
+    """List the runs, newest first, with their tags.
+
+    A run is named by any unique beginning or end of its name, by its path, or as last, last~1
+    and so on.
+    """
     found = store.list_runs()
     if json:
         print_json({"runs": found})
@@ -41,7 +45,12 @@ def runs(*, json: Json = False) -> int:
     return Exit.OK
 
 
-@app.command
+@app.command(
+    help_epilogue=examples(
+        "dbdyno runs rm last",
+        "dbdyno runs rm 20261120-2142 20261120-2150",
+    )
+)
 def rm(run: str, /, *runs: str) -> int:
     """Remove runs.
 

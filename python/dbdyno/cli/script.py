@@ -17,6 +17,7 @@ app = command(
     "dbdyno script oltp_read_write.lua help",
     "dbdyno script my.lua cleanup --target mysql://u@db/bench -- --tables=4",
     "dbdyno script tpcc.lua check --server bench -- --scale=10 --threads=8",
+    usage="[OPTIONS] NAME COMMAND [-- OPTIONS OF THE SCRIPT]",
 )
 
 
@@ -32,7 +33,8 @@ def script(
     """Do a command of a script for sysbench.
 
     Its own options follow after --, as sysbench takes them. What it prints goes to standard
-    output.
+    output. All but help take a database that stays: --target, or --server with the name of a
+    kept one. What measures is dbdyno run.
 
     Parameters
     ----------

@@ -28,6 +28,7 @@ app = command(
     "dbdyno search app.sql --target postgresql://db/app \\\n"
     '      --slo "p95<5ms" --slo "failures<0.1%"',
     'dbdyno search select-only -T 30s --slo "p99.9<20ms" --report search.html',
+    usage="[OPTIONS] WHAT... [-- OPTIONS OF A SCRIPT]",
 )
 
 WANTED = Wanted(objectives=())
@@ -55,12 +56,12 @@ def search(
     Parameters
     ----------
     what
-        A workload, or script files; a weight follows as @3.
+        A workload, or script files; a weight follows as @3. dbdyno workloads lists them.
     slo
         What is to be met, in quotes: "p99<10ms", also with p50, p90, p95, p99.9 and mean, or
         "failures<1%"; repeatable, all have to be met.
     rate_max
-        No rate above this is tried.
+        No rate above this is tried, in transactions a second.
     error
         How often a search may call a rate met that is missed, or the other way round; 5%
         unless given.

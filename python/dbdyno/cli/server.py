@@ -4,7 +4,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from dbdyno.cli.app import command
+from dbdyno.cli.app import command, examples
 from dbdyno.cli.output import (
     Exit,
     Json,
@@ -27,12 +27,15 @@ CONNECTIONS_DEFAULT = 100
 app = command(
     "server",
     "dbdyno server start bench --server postgres:17,shared_buffers=2GB",
-    "dbdyno server start other --server mariadb --durability relaxed",
     "dbdyno run tpcb --server bench -c 32",
     "dbdyno server logs bench          what it has logged so far",
     "dbdyno server stop bench          with all its data",
 )
-app.help = "Private servers that keep running between commands."
+app.help = """Private servers that keep running between commands.
+
+Each has a folder and a Unix socket of its own and stays, with its data, until it is told to
+stop: load once and measure often, with --server NAME.
+"""
 
 Settings = Annotated[
     tuple[tuple[str, str], ...],
@@ -42,7 +45,14 @@ Settings = Annotated[
 Name = Annotated[str, Parameter(show_default=True)]
 
 
-@app.command
+@app.command(
+    help_epilogue=examples(
+        "dbdyno server start",
+        "dbdyno server start bench --server postgres:17 --set shared_buffers=2GB",
+        "dbdyno server start other --server mariadb --durability relaxed",
+        "dbdyno server start far --server postgres:/usr/local/pgsql/bin --tcp",
+    )
+)
 def start(  # noqa: PLR0913 - one an option
     name: Name = "default",
     /,
@@ -83,7 +93,12 @@ def start(  # noqa: PLR0913 - one an option
     return Exit.OK
 
 
-@app.command
+@app.command(
+    help_epilogue=examples(
+        "dbdyno server stop",
+        "dbdyno server stop bench",
+    )
+)
 def stop(name: Name = "default", /) -> int:
     """Stop a server and remove it with all its data.
 
@@ -97,7 +112,13 @@ def stop(name: Name = "default", /) -> int:
     return Exit.OK
 
 
-@app.command(name="list")
+@app.command(
+    name="list",
+    help_epilogue=examples(
+        "dbdyno server list",
+        "dbdyno server list --json",
+    ),
+)
 def list_(*, json: Json = False) -> int:
     """List the servers that were started, those that have died included."""
     servers = kept.list_kept()
@@ -122,7 +143,7 @@ def list_(*, json: Json = False) -> int:
     return Exit.OK
 
 
-@app.command
+@app.command(help_epilogue=examples("dbdyno server logs bench | tail"))
 def logs(name: Name = "default", /) -> int:
     """Print a server's log.
 

@@ -22,6 +22,9 @@ def sql(
 ) -> int:
     """Ask all runs a question in SQL.
 
+    Runs are read where they lie, those that still go on included; nothing is changed. What is
+    in a table is told by "describe NAME"; the manual has a page of all of them.
+
     Parameters
     ----------
     query

@@ -5,7 +5,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from dbdyno.cli.app import command
+from dbdyno.cli.app import command, examples
 from dbdyno.cli.output import (
     Exit,
     Json,
@@ -48,7 +48,12 @@ app = command(
     "dbdyno study resume last                 go on after an interruption",
     "dbdyno study verdict last",
 )
-app.help = "Factors, repeats, order: many runs and a verdict."
+app.help = """Factors, repeats, order: many runs and a verdict.
+
+A study varies what its file says, runs every point once in each block, in an order drawn by
+chance, and says what can be told from that and what cannot. Five come with dbdyno; a TOML file
+of your own works as well. Begin with plan: it tells the time and the disk that a study takes.
+"""
 
 Name = Annotated[str, Parameter(help="A study that comes with dbdyno, or a TOML file of your own.")]
 SizeOption = Annotated[
@@ -72,7 +77,7 @@ ReportOption = Annotated[
 ]
 
 
-@app.command(name="list")
+@app.command(name="list", help_epilogue=examples("dbdyno study list"))
 def list_(*, json: Json = False) -> int:
     """List the studies that come with dbdyno, and those that were run."""
     known, made = catalogue(), list_studies()
@@ -90,7 +95,12 @@ def list_(*, json: Json = False) -> int:
     return Exit.OK
 
 
-@app.command
+@app.command(
+    help_epilogue=examples(
+        "dbdyno study show hot-rows --size full",
+        "dbdyno study show mine.toml",
+    )
+)
 def show(name: Name, /, *, size: SizeOption = "small", json: Json = False) -> int:
     """Say what a study asks, varies, compares and answers."""
     path = find_study(name)
@@ -102,7 +112,13 @@ def show(name: Name, /, *, size: SizeOption = "small", json: Json = False) -> in
     return Exit.OK
 
 
-@app.command
+@app.command(
+    help_epilogue=examples(
+        "dbdyno study plan hot-rows --size tiny",
+        "dbdyno study plan pk-oltp --server postgres:17 --repeats 10",
+        "dbdyno study plan mine.toml --json > plan.json",
+    )
+)
 def plan(
     name: Name,
     /,
@@ -114,7 +130,7 @@ def plan(
 ) -> int:
     """Print every point of a study, the time and the disk it takes; start nothing.
 
-    What does not fit is refused, with what would.
+    What does not fit is refused, with what would; the exit code is 1 then.
     """
     overrides = overrides_of(repeats, server)
     planned = planned_study(name, size, overrides)
@@ -129,7 +145,13 @@ def plan(
     return Exit.OK if error is None else Exit.NOTHING_RUN
 
 
-@app.command
+@app.command(
+    help_epilogue=examples(
+        "dbdyno study run hot-rows --size tiny",
+        "dbdyno study run pk-oltp --server postgres:17 --report pk.html",
+        "dbdyno study run mine.toml --repeats 10 --json > study.json",
+    )
+)
 def run(  # noqa: PLR0913 - one an option
     name: Name,
     /,
@@ -145,7 +167,8 @@ def run(  # noqa: PLR0913 - one an option
 ) -> int:
     """Run a study: all points in every block, and tell what they came to.
 
-    Interrupted or killed, it is gone on with by dbdyno study resume.
+    A point that fails is kept and told, and does not stop the rest; the exit code is 3 then.
+    Interrupted or killed, the study is gone on with by dbdyno study resume.
     """
     overrides = overrides_of(repeats, server)
     planned = planned_study(name, size, overrides)
@@ -156,14 +179,29 @@ def run(  # noqa: PLR0913 - one an option
         return _made(writer, report, as_json=json)
 
 
-@app.command
+@app.command(
+    help_epilogue=examples(
+        "dbdyno study resume",
+        "dbdyno study resume 20261120-2142-hot-rows --report hot-rows.html",
+    )
+)
 def resume(study: Made = "last", /, *, report: ReportOption = None, json: Json = False) -> int:
-    """Go on with a study that was interrupted; finished turns are not repeated."""
+    """Go on with a study that was interrupted; finished turns are not repeated.
+
+    A study whose file was changed since it began is not gone on with.
+    """
     with reopen_study(find_study_folder(study)) as writer:
         return _made(writer, report, as_json=json)
 
 
-@app.command(name="report")
+@app.command(
+    name="report",
+    help_epilogue=examples(
+        "dbdyno study report",
+        "dbdyno study report hot-rows -o hot-rows.html",
+        "dbdyno study report last --text",
+    ),
+)
 def report_(
     study: Made = "last",
     /,
@@ -189,9 +227,17 @@ def report_(
     return Exit.OK
 
 
-@app.command
+@app.command(
+    help_epilogue=examples(
+        "dbdyno study verdict",
+        "dbdyno study verdict hot-rows --json",
+    )
+)
 def verdict(study: Made = "last", /, *, json: Json = False) -> int:
-    """Say what a study came to, in a sentence with its doubt."""
+    """Say what a study came to, in a sentence with its doubt.
+
+    The whole, with its tables, is told by dbdyno study report.
+    """
     show_verdict(read_study_record(find_study_folder(study)), as_json=json)
     return Exit.OK
 

@@ -21,6 +21,8 @@ app = command(
 def workloads(name: str | None = None, /, *, json: Json = False) -> int:
     """List the workloads, or the parameters of one.
 
+    dbdyno run NAME measures one; -D NAME=VALUE sets a parameter, -s the size of its data.
+
     Parameters
     ----------
     name

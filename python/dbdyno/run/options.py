@@ -48,15 +48,14 @@ class TargetOptions:
     odbc:Driver={…};Server=… for whatever has an ODBC driver."""
 
     server: Annotated[str | None, flag("--server", group=TARGET, metavar="SPEC")] = None
-    """A new private server, KIND[:VERSION|PATH][,setting=value…], or the name of a kept one.
-
-    KIND is postgres, mariadb or mysql."""
+    """A new private server, KIND[:VERSION|PATH][,setting=value…] with KIND postgres, mariadb or
+    mysql; or the name of one that dbdyno server start keeps."""
 
     settings: Annotated[tuple[tuple[str, str], ...], pairs("--set", group=TARGET)] = ()
     """A setting of the private server; repeatable."""
 
     durability: Annotated[Promise | None, flag("--durability", group=TARGET)] = None
-    """What a private server promises of a crash, the same on every kind: full, relaxed or none."""
+    """What a private server promises of a crash, the same on every kind."""
 
 
 @Parameter(name="*")
@@ -65,7 +64,7 @@ class SizeOptions:
     """Of which size and shape the data is."""
 
     scale: Annotated[int | None, flag("-s", "--scale", group=WORK)] = None
-    """Size of the data, in the workload's own unit."""
+    """Size of the data, in the workload's own unit: dbdyno workloads NAME tells it."""
 
     define: Annotated[tuple[tuple[str, str], ...], pairs("-D", "--define", group=WORK)] = ()
     """A parameter of the workload or a variable of the scripts; repeatable."""
@@ -138,7 +137,7 @@ ANY_SIZE = SizeOptions()
 
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
-class RunOptions(PlacementOptions, TargetOptions, DataOptions, ScriptOptions):
+class RunOptions(PlacementOptions, TargetOptions, ScriptOptions, DataOptions):
     """All that a run can be asked for."""
 
     script_files: Annotated[
@@ -181,7 +180,7 @@ class RunOptions(PlacementOptions, TargetOptions, DataOptions, ScriptOptions):
     """Threads of the engine."""
 
     duration_ns: Annotated[int | None, span("-T", "--time", group=LOAD)] = None
-    """How long to measure; 30s when neither -t nor --stages says."""
+    """How long to measure: 90, 90s, 2m; 30s when neither -t nor --stages says."""
 
     transactions: Annotated[int | None, flag("-t", "--transactions", group=LOAD)] = None
     """Stop after so many transactions per client instead."""
@@ -270,7 +269,7 @@ class RunOptions(PlacementOptions, TargetOptions, DataOptions, ScriptOptions):
     """A line of progress so often; 1s unless given, 0 for none."""
 
     tags: Annotated[tuple[tuple[str, str], ...], pairs("--tag", group=OUTPUT)] = ()
-    """A label of the run; repeatable."""
+    """A label of the run, by which compare and runs find it; repeatable."""
 
     report: Annotated[Path | None, flag("--report", group=OUTPUT, metavar="FILE")] = None
     """Write the HTML report there."""
