@@ -2,6 +2,7 @@
 
 pub(crate) mod blocking;
 mod cancelling;
+mod dialing;
 mod links;
 mod messages;
 mod reporting;
@@ -9,9 +10,9 @@ mod shelling;
 
 use crate::clock;
 use crate::io::{Io, Ready, Received};
-use crate::link::{Answer, Blueprint, Cancellation, LinkEvent, Route, Stage};
+use crate::link::{Answer, Blueprint, Cancellation, LinkEvent, Route};
 use dbdyno_load::{Event, Settings, Worker};
-use dbdyno_model::{FailureClass, Flow, Nanos, Reply, ServerError};
+use dbdyno_model::{Flow, Nanos, Reply, ServerError};
 use links::{Action, Links};
 use reporting::{Reporter, ending};
 use std::io;
@@ -141,25 +142,6 @@ impl<I: Io> Lane<I> {
         }
     }
 
-    fn writable(&mut self, slot: usize) -> io::Result<()> {
-        let Some(link) = self.links.get(slot) else { return Ok(()) };
-        if link.stage != Stage::Dialing {
-            return self.flush(slot);
-        }
-        match crate::address::dialed(&link.socket) {
-            Ok(()) => self.open(slot),
-            Err(errno) => self.lost(slot, &refused(errno)),
-        }
-    }
-
-    /// The socket is connected.
-    fn open(&mut self, slot: usize) -> io::Result<()> {
-        let Some(link) = self.links.get(slot) else { return Ok(()) };
-        link.dialed();
-        self.io.open(slot, link)?;
-        self.flush(slot)
-    }
-
     fn flush(&mut self, slot: usize) -> io::Result<()> {
         let Some(link) = self.links.get(slot) else { return Ok(()) };
         link.seal();
@@ -238,18 +220,6 @@ impl<I: Io> Lane<I> {
         }
     }
 
-    /// A link is of no further use: the worker is told, in the words of the link's stage.
-    fn lost(&mut self, slot: usize, error: &ServerError) -> io::Result<()> {
-        let Some(link) = self.links.get(slot) else { return Ok(()) };
-        let (client, was_ready) = (link.client, link.stage == Stage::Ready);
-        self.close(slot);
-        if was_ready {
-            self.tell(Event::Lost { client, error })
-        } else {
-            self.tell(Event::ConnectFailed { client, error, busy: is_busy(error) })
-        }
-    }
-
     fn tell(&mut self, event: Event<'_>) -> io::Result<()> {
         self.worker.on(clock::now(), event, &mut self.links);
         self.act()
@@ -283,38 +253,6 @@ impl<I: Io> Lane<I> {
             cancelling::deliver(route, &self.links.blueprint, round, &self.channels);
         }
         Ok(())
-    }
-
-    fn dial(&mut self, client: usize) -> io::Result<()> {
-        let dialed = crate::address::dial(&self.links.route.peer);
-        let (socket, dial) = match dialed {
-            Ok(dialed) => dialed,
-            Err(errno) => {
-                let error = refused(errno);
-                return self.tell(Event::ConnectFailed {
-                    client,
-                    error: &error,
-                    busy: is_busy(&error),
-                });
-            }
-        };
-        let Some(slot) = self.links.add(client, socket) else {
-            // All slots are still held by the kernel: as if the server had no room just now.
-            let error = ServerError::connection_lost("too many connections are being closed");
-            return self.tell(Event::ConnectFailed { client, error: &error, busy: true });
-        };
-        match (dial, self.links.get(slot)) {
-            (crate::address::Dial::UnderWay, Some(link)) => self.io.watch_dial(slot, link),
-            _ => self.open(slot),
-        }
-    }
-
-    fn close(&mut self, slot: usize) {
-        if let Some(link) = self.links.take(slot)
-            && self.io.retire(slot, link)
-        {
-            self.links.freed(slot);
-        }
     }
 
     fn read_messages(&mut self) -> io::Result<()> {
@@ -356,19 +294,6 @@ fn reply_event(client: usize, flow: Flow, answer: &Answer) -> Event<'_> {
             },
         },
     }
-}
-
-/// Codes of a server, or of the kernel, that is there and has no room just now.
-const BUSY: [&str; 2] = ["57P03", "EAGAIN"];
-
-fn is_busy(error: &ServerError) -> bool {
-    BUSY.contains(&error.code.as_str())
-}
-
-fn refused(errno: rustix::io::Errno) -> ServerError {
-    let code = if errno == rustix::io::Errno::AGAIN { "EAGAIN" } else { "connect" };
-    let message = format!("cannot connect: {}", io::Error::from(errno));
-    ServerError { class: FailureClass::Connection, code: code.into(), message }
 }
 
 fn broken(error: &io::Error) -> ServerError {

@@ -1,6 +1,6 @@
 //! Frames: what the engine reports while it runs, one MessagePack map each.
 //!
-//! The fields are explained where people read them: `python/dbdyno/model/frame.py`, the mirror
+//! The fields are explained where people read them: `python/dbdyno/model/frame/`, the mirror
 //! of this file.
 #![allow(missing_docs, reason = "documented in the Python mirror")]
 

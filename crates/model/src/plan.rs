@@ -3,9 +3,17 @@
 //! The Python side decides; the plan says what was decided, with nothing left to default.
 //! Unknown fields are refused, so that the two sides cannot drift apart in silence.
 
+mod arrivals;
+mod endpoint;
+mod loading;
+
 use crate::{Nanos, Value};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+
+pub use arrivals::{ArrivalLaw, Arrivals, Stage, Think, ThinkLaw};
+pub use endpoint::{Address, Endpoint, Protocol, Tls, TlsMode};
+pub use loading::{ColumnType, Generator, LoadColumn, LoadPlan, LoadTable};
 
 /// One measured load on one target.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -101,99 +109,6 @@ impl From<Scalar> for Value {
     }
 }
 
-/// A server and how to log in to it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Endpoint {
-    /// Which wire protocol it speaks.
-    pub protocol: Protocol,
-    /// Where it listens.
-    pub address: Address,
-    /// Who logs in.
-    pub user: String,
-    /// With which password, if any. Never written down.
-    pub password: Option<String>,
-    /// To which database.
-    pub database: String,
-    /// Further parameters of the session, set at its start: what PostgreSQL's startup message
-    /// takes, or session variables of MySQL.
-    pub parameters: BTreeMap<String, String>,
-    /// Encryption.
-    pub tls: Tls,
-    /// How long one attempt to connect may take.
-    pub connect_timeout_ns: Nanos,
-}
-
-/// A wire protocol.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Protocol {
-    /// PostgreSQL's, version 3.
-    Postgresql,
-    /// MySQL's and MariaDB's, version 4.1.
-    Mysql,
-    /// None of ours: whatever an ODBC driver speaks.
-    Odbc,
-}
-
-/// Where a server listens.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case", deny_unknown_fields)]
-pub enum Address {
-    /// A Unix socket.
-    Unix {
-        /// The socket file itself.
-        path: String,
-    },
-    /// TCP.
-    Tcp {
-        /// A name or an address, IPv4 or IPv6.
-        host: String,
-        /// The port.
-        port: u16,
-    },
-    /// Behind an ODBC driver.
-    Odbc {
-        /// Attributes of a connection string: the driver or the data source, and where it
-        /// leads; not who logs in.
-        attributes: String,
-    },
-}
-
-/// Encryption of the connection.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Tls {
-    /// How much is asked for.
-    pub mode: TlsMode,
-    /// PEM file of trusted roots, for the verifying modes; none means the system's.
-    pub root_certificates: Option<String>,
-    /// PEM file of the client's own certificate.
-    pub certificate: Option<String>,
-    /// PEM file of the client's own key.
-    pub key: Option<String>,
-}
-
-/// libpq's `sslmode`. Of the mysql client's `ssl-mode`, DISABLED is `disable`, PREFERRED
-/// `prefer`, REQUIRED `require` (without roots: they would be checked), VERIFY_CA `verify-ca`
-/// and VERIFY_IDENTITY `verify-full`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum TlsMode {
-    /// Never encrypted.
-    Disable,
-    /// Unencrypted unless the server insists.
-    Allow,
-    /// Encrypted if the server can.
-    Prefer,
-    /// Always encrypted; the server's certificate is not checked.
-    Require,
-    /// Encrypted, and the certificate must descend from a trusted root.
-    VerifyCa,
-    /// The same, and it must be for this host.
-    VerifyFull,
-}
-
 /// How statements travel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -230,65 +145,6 @@ pub enum Io {
     Epoll,
 }
 
-/// When transactions become due.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case", deny_unknown_fields)]
-pub enum Arrivals {
-    /// Each client starts its next transaction when its last is done, after a pause.
-    Closed {
-        /// The pause.
-        think: Think,
-    },
-    /// Transactions become due by a schedule that the server cannot slow down; the stages say
-    /// how many a second.
-    Open {
-        /// The law of the gaps.
-        law: ArrivalLaw,
-    },
-}
-
-/// A pause between transactions of one client.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Think {
-    /// Its law.
-    pub law: ThinkLaw,
-    /// Its mean; zero for none.
-    pub mean_ns: Nanos,
-}
-
-/// The law of a pause.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ThinkLaw {
-    /// Always the mean.
-    Constant,
-    /// Exponential around the mean.
-    Exponential,
-}
-
-/// The law of the gaps between arrivals.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ArrivalLaw {
-    /// Exponential gaps: independent users.
-    Poisson,
-    /// Even gaps.
-    Constant,
-}
-
-/// A part of the run with its own load.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Stage {
-    /// How long; none only for the sole stage of a run that counts transactions.
-    pub duration_ns: Option<Nanos>,
-    /// How many of the clients take part; none for all.
-    pub clients: Option<u32>,
-    /// In an open loop, arrivals per second.
-    pub rate_tps: Option<f64>,
-}
-
 /// Trying again after serialization failures and deadlocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -297,111 +153,4 @@ pub struct Retry {
     pub tries_max: u32,
     /// No further try when the transaction is older than this.
     pub time_max_ns: Option<Nanos>,
-}
-
-/// Tables to fill, in parallel, by the protocol's bulk way.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct LoadPlan {
-    /// Where to.
-    pub endpoint: Endpoint,
-    /// The seed of random contents.
-    pub seed: u64,
-    /// Connections that load at once.
-    pub jobs: u32,
-    /// What to fill; one after the other is enough, each table in parallel.
-    pub tables: Vec<LoadTable>,
-}
-
-/// One table's rows.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct LoadTable {
-    /// Name, for progress and errors.
-    pub name: String,
-    /// Statements run first on each connection that loads this table, inside its transaction.
-    pub before: Vec<String>,
-    /// The statement that receives the rows: PostgreSQL's `COPY … FROM STDIN (FORMAT binary)`,
-    /// MySQL's `LOAD DATA LOCAL INFILE 'dbdyno' INTO TABLE … CHARACTER SET utf8mb4`, or where the
-    /// server forbids that, an `INSERT INTO … VALUES`, to which rows are appended as literals.
-    pub copy: String,
-    /// How many rows.
-    pub rows: u64,
-    /// In how many pieces at most; 1 where the table's rows must come in one transaction.
-    pub pieces_max: u32,
-    /// The columns, in the order of the copy.
-    pub columns: Vec<LoadColumn>,
-}
-
-/// One column of a loaded table.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct LoadColumn {
-    /// Its type in the database.
-    pub kind: ColumnType,
-    /// Where its values come from.
-    pub generator: Generator,
-}
-
-/// Types that the loader can write.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ColumnType {
-    /// Four bytes.
-    Int4,
-    /// Eight bytes.
-    Int8,
-    /// Any character type; `char(n)` must be given its blanks.
-    Text,
-    /// Microseconds since 2000-01-01, with or without time zone.
-    Timestamp,
-}
-
-/// Where a column's values come from; `row` counts from 0 within the table.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case", deny_unknown_fields)]
-pub enum Generator {
-    /// Always NULL.
-    Null,
-    /// `start + row`.
-    Sequence {
-        /// The first value.
-        start: i64,
-    },
-    /// `start + row / size`.
-    Block {
-        /// The first value.
-        start: i64,
-        /// Rows that share one value.
-        size: u64,
-    },
-    /// Uniform between the two, both included.
-    Random {
-        /// The least.
-        low: i64,
-        /// The greatest.
-        high: i64,
-    },
-    /// Always this number.
-    Number {
-        /// The number.
-        value: i64,
-    },
-    /// Always this text.
-    Constant {
-        /// The text.
-        text: String,
-    },
-    /// This text, followed by `start + row`.
-    Numbered {
-        /// What stands before the number.
-        prefix: String,
-        /// The first number.
-        start: i64,
-    },
-    /// A text with each `#` a random digit and each `@` a random lower-case letter.
-    Template {
-        /// The pattern.
-        pattern: String,
-    },
 }

@@ -4,7 +4,8 @@
 //! so that the way through the lane is not counted as the server's.
 
 use super::reporting::{Reporter, ending};
-use super::{Channels, Greeting, Message, SLEEP_LONGEST, is_busy, reply_event, shelling};
+use super::dialing::is_busy;
+use super::{Channels, Greeting, Message, SLEEP_LONGEST, reply_event, shelling};
 use crate::clock;
 use crate::io::Alarm;
 use crate::odbc::{Blueprint, Connection, Letter, News, Running, Writer};

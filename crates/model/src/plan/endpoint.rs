@@ -1,0 +1,100 @@
+//! Where a server listens, who logs in, and how much of it is encrypted.
+//!
+//! What was asked for, not what came of it: connecting is the engine's.
+
+use crate::Nanos;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// A server and how to log in to it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Endpoint {
+    /// Which wire protocol it speaks.
+    pub protocol: Protocol,
+    /// Where it listens.
+    pub address: Address,
+    /// Who logs in.
+    pub user: String,
+    /// With which password, if any. Never written down.
+    pub password: Option<String>,
+    /// To which database.
+    pub database: String,
+    /// Further parameters of the session, set at its start: what PostgreSQL's startup message
+    /// takes, or session variables of MySQL.
+    pub parameters: BTreeMap<String, String>,
+    /// Encryption.
+    pub tls: Tls,
+    /// How long one attempt to connect may take.
+    pub connect_timeout_ns: Nanos,
+}
+
+/// A wire protocol.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Protocol {
+    /// PostgreSQL's, version 3.
+    Postgresql,
+    /// MySQL's and MariaDB's, version 4.1.
+    Mysql,
+    /// None of ours: whatever an ODBC driver speaks.
+    Odbc,
+}
+
+/// Where a server listens.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Address {
+    /// A Unix socket.
+    Unix {
+        /// The socket file itself.
+        path: String,
+    },
+    /// TCP.
+    Tcp {
+        /// A name or an address, IPv4 or IPv6.
+        host: String,
+        /// The port.
+        port: u16,
+    },
+    /// Behind an ODBC driver.
+    Odbc {
+        /// Attributes of a connection string: the driver or the data source, and where it
+        /// leads; not who logs in.
+        attributes: String,
+    },
+}
+
+/// Encryption of the connection.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Tls {
+    /// How much is asked for.
+    pub mode: TlsMode,
+    /// PEM file of trusted roots, for the verifying modes; none means the system's.
+    pub root_certificates: Option<String>,
+    /// PEM file of the client's own certificate.
+    pub certificate: Option<String>,
+    /// PEM file of the client's own key.
+    pub key: Option<String>,
+}
+
+/// libpq's `sslmode`. Of the mysql client's `ssl-mode`, DISABLED is `disable`, PREFERRED
+/// `prefer`, REQUIRED `require` (without roots: they would be checked), VERIFY_CA `verify-ca`
+/// and VERIFY_IDENTITY `verify-full`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TlsMode {
+    /// Never encrypted.
+    Disable,
+    /// Unencrypted unless the server insists.
+    Allow,
+    /// Encrypted if the server can.
+    Prefer,
+    /// Always encrypted; the server's certificate is not checked.
+    Require,
+    /// Encrypted, and the certificate must descend from a trusted root.
+    VerifyCa,
+    /// The same, and it must be for this host.
+    VerifyFull,
+}

@@ -1,0 +1,113 @@
+//! The plan of a load: tables to fill, and where the values of each column come from.
+//!
+//! It says what the rows are, down to the last digit, given the seed; never how they travel.
+
+use super::Endpoint;
+use serde::{Deserialize, Serialize};
+
+/// Tables to fill, in parallel, by the protocol's bulk way.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LoadPlan {
+    /// Where to.
+    pub endpoint: Endpoint,
+    /// The seed of random contents.
+    pub seed: u64,
+    /// Connections that load at once.
+    pub jobs: u32,
+    /// What to fill; one after the other is enough, each table in parallel.
+    pub tables: Vec<LoadTable>,
+}
+
+/// One table's rows.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LoadTable {
+    /// Name, for progress and errors.
+    pub name: String,
+    /// Statements run first on each connection that loads this table, inside its transaction.
+    pub before: Vec<String>,
+    /// The statement that receives the rows: PostgreSQL's `COPY … FROM STDIN (FORMAT binary)`,
+    /// MySQL's `LOAD DATA LOCAL INFILE 'dbdyno' INTO TABLE … CHARACTER SET utf8mb4`, or where the
+    /// server forbids that, an `INSERT INTO … VALUES`, to which rows are appended as literals.
+    pub copy: String,
+    /// How many rows.
+    pub rows: u64,
+    /// In how many pieces at most; 1 where the table's rows must come in one transaction.
+    pub pieces_max: u32,
+    /// The columns, in the order of the copy.
+    pub columns: Vec<LoadColumn>,
+}
+
+/// One column of a loaded table.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LoadColumn {
+    /// Its type in the database.
+    pub kind: ColumnType,
+    /// Where its values come from.
+    pub generator: Generator,
+}
+
+/// Types that the loader can write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ColumnType {
+    /// Four bytes.
+    Int4,
+    /// Eight bytes.
+    Int8,
+    /// Any character type; `char(n)` must be given its blanks.
+    Text,
+    /// Microseconds since 2000-01-01, with or without time zone.
+    Timestamp,
+}
+
+/// Where a column's values come from; `row` counts from 0 within the table.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Generator {
+    /// Always NULL.
+    Null,
+    /// `start + row`.
+    Sequence {
+        /// The first value.
+        start: i64,
+    },
+    /// `start + row / size`.
+    Block {
+        /// The first value.
+        start: i64,
+        /// Rows that share one value.
+        size: u64,
+    },
+    /// Uniform between the two, both included.
+    Random {
+        /// The least.
+        low: i64,
+        /// The greatest.
+        high: i64,
+    },
+    /// Always this number.
+    Number {
+        /// The number.
+        value: i64,
+    },
+    /// Always this text.
+    Constant {
+        /// The text.
+        text: String,
+    },
+    /// This text, followed by `start + row`.
+    Numbered {
+        /// What stands before the number.
+        prefix: String,
+        /// The first number.
+        start: i64,
+    },
+    /// A text with each `#` a random digit and each `@` a random lower-case letter.
+    Template {
+        /// The pattern.
+        pattern: String,
+    },
+}
