@@ -80,6 +80,24 @@ def test_a_lookup_without_an_index_is_named_with_the_index_to_make():
     assert f"reads 50{THIN}000 rows of accounts" in found.summary
 
 
+def test_a_numbered_table_is_found_in_the_form_of_all_statements_on_such_tables():
+    run = made_run("SELECT * FROM sbtest# WHERE owner=?")
+    run.facts(facts(*(table(f"sbtest{number}", columns=("id", "owner")) for number in (1, 2))))
+    counted = {"seq_scan": 1000, "seq_tup_read": 1000 * 50_000}
+    found = said("missing_index", run.counters("pg_stat_user_tables", counted, of="sbtest2"))
+    assert found.evidence["statement"] == "SELECT * FROM sbtest# WHERE owner=?"
+    assert found.advice == ["CREATE INDEX CONCURRENTLY ON sbtest2 (owner);"]
+
+
+def test_a_numbered_table_has_its_hot_updates_prevented_by_the_form_of_its_statement():
+    run = made_run("UPDATE sbtest# SET k=k+? WHERE id=?")
+    known = table("sbtest2", columns=("id", "k"), indexes=(index("sbtest2.k_2", "k"),))
+    run.facts(facts(known)).counters("pg_stat_wal", {"wal_records": 4000})
+    counted = {"n_tup_upd": 1000, "n_tup_hot_upd": 0}
+    found = said("hot_updates", run.counters("pg_stat_user_tables", counted, of="sbtest2"))
+    assert found.evidence["column"] == "k"
+
+
 def test_scans_that_an_index_would_not_help_are_left_alone():
     assert isinstance(said("missing_index", scanning(rows=200)), NotFound)
     assert isinstance(said("missing_index", scanning(scans=0)), NotFound)

@@ -5,8 +5,20 @@ from msgspec.structs import replace
 from dbdyno.explain.case import Case
 from dbdyno.explain.row_holds import bound_tps, row_holds, while_held
 from dbdyno.explain.rule import CouldNotLook, NotFound
+from dbdyno.model.telemetry import ServerFacts
+from dbdyno.words import percent
 from tests.explain.asking import said, words
-from tests.explain.tpcb import ACCOUNTS, BRANCHES, END, INSERT, TELLERS, behind, tpcb, waiting
+from tests.explain.tpcb import (
+    ACCOUNTS,
+    BRANCHES,
+    END,
+    INSERT,
+    TELLERS,
+    behind,
+    table,
+    tpcb,
+    waiting,
+)
 from tests.store.hdr import HISTOGRAMS
 from tests.support.recordings import MadeRun
 
@@ -135,3 +147,20 @@ def test_a_waiter_seen_at_another_statement_counts_where_its_row_is_changed():
         (TELLERS, "pgbench_tellers"),
         (BRANCHES, "pgbench_branches"),
     ]
+
+
+def test_the_bound_of_a_row_is_not_known_where_a_statement_has_its_table_from_several():
+    run = MadeRun(1000, clients=8, seconds=20).facts(
+        before=ServerFacts(tables=(table("counter3", 1),))
+    )
+    for number, sql in enumerate(("BEGIN", "UPDATE counter# SET n=n+? WHERE id=?", "COMMIT")):
+        run.statement(sql).latency(number, 1.0)
+    queued = replace(behind(TELLERS, 6, blocker=2, root=2), waiter=1, relation="counter3")
+    for number in range(1, 41):
+        run.look(number * 0.5, [waiting(1, 6)], [queued])
+    (hold,) = row_holds(Case(run.recording(), HISTOGRAMS))
+    assert (hold.statement, hold.relation, hold.rows) == (1, "counter3", None)
+    assert said(RULE, run).summary == (
+        "Clients queue for rows of counter3: they wait for each other's rows for "
+        f"{percent(6 / 8)} of their time."
+    )

@@ -5,8 +5,10 @@ import pytest
 from dbdyno.explain.sql import (
     assigned_columns,
     equal_columns,
+    fits,
     is_update,
     tables_of,
+    the_one,
     written_table,
 )
 
@@ -59,3 +61,33 @@ def test_tables_and_kind():
     assert tables_of(sql) == ["a", "c", "d"]
     assert is_update(sql)
     assert not is_update("select 1 -- update")
+
+
+def test_names_of_a_form_for_several_statements():
+    assert tables_of("SELECT c FROM sbtest# JOIN t# ON a=b WHERE id=?") == ["sbtest#", "t#"]
+    assert written_table("UPDATE shop.sbtest# SET k=k+? WHERE id=?") == "shop.sbtest#"
+    assert assigned_columns("UPDATE stock# SET s_dist_#=?, s_ytd=?") == ["s_dist_#", "s_ytd"]
+    assert equal_columns("SELECT s FROM stock# WHERE s.w_# = ? AND i IN (?, …)") == ["w_#", "i"]
+
+
+@pytest.mark.parametrize(
+    ("told", "name", "expected"),
+    [
+        ("sbtest#", "sbtest1", True),
+        ("sbtest#", "sbtest12", True),
+        ("sbtest#", "sbtest", False),
+        ("sbtest#", "sbtest1_old", False),
+        ("sbtest#", "old_sbtest1", False),
+        ("sbtest1", "sbtest1", True),
+        ("sbtest1", "sbtest12", False),
+        (None, "sbtest1", False),
+    ],
+)
+def test_a_form_fits_all_names_that_differ_in_their_last_digits(told, name, expected):
+    assert fits(told, name) == expected
+
+
+def test_the_one_name_that_a_form_stands_for():
+    assert the_one("s_dist_#", ["s_id", "s_dist_01"]) == "s_dist_01"
+    assert the_one("s_dist_#", ["s_dist_01", "s_dist_02"]) is None
+    assert the_one("k", ["id", "k"]) == "k"

@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from dbdyno.explain.case import Case
 from dbdyno.explain.needs import committed, grown, grown_if_told, known_objects
-from dbdyno.explain.sql import assigned_columns, is_update, written_table
+from dbdyno.explain.sql import assigned_columns, fits, is_update, the_one, written_table
 from dbdyno.explain.statements import statements_of
 from dbdyno.model.telemetry import IndexFacts, TableFacts
 
@@ -62,8 +62,9 @@ def culprit_of(case: Case, table: TableFacts) -> Culprit | None:
         (
             Culprit(statement.words, column, index)
             for statement in statements_of(case)
-            if is_update(statement.sql) and written_table(statement.sql) == table.name
-            for column in assigned_columns(statement.sql)
+            if is_update(statement.sql) and fits(written_table(statement.sql), table.name)
+            for told in assigned_columns(statement.sql)
+            if (column := the_one(told, table.columns))
             for index in table.indexes
             if column in index.columns
         ),

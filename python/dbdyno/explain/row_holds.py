@@ -19,7 +19,7 @@ from dbdyno.analysis.bounds import row_hold_bound_tps
 from dbdyno.analysis.lock_queue import Edge, LockQueue, statement_means_ms
 from dbdyno.explain.case import Case
 from dbdyno.explain.needs import needed
-from dbdyno.explain.sql import is_update, written_table
+from dbdyno.explain.sql import fits, is_update, stands_for_many, written_table
 from dbdyno.explain.statements import table_of
 from dbdyno.model.recording import rows
 from dbdyno.model.telemetry import NO_STATEMENT
@@ -116,9 +116,16 @@ def _row_hold(case: Case, queue: LockQueue, of: _Queue) -> RowHold:
         relation=of.relation,
         waiting_s=sum(edge.client_seconds for edge in of.edges),
         waiting_mean=sum(edge.waiters_mean for edge in of.edges),
-        rows=_rows_of(case, of.relation),
+        rows=_rows_to_lock(case, statement, of.relation),
         hold_s=hold_s(case, queue, statement),
     )
+
+
+def _rows_to_lock(case: Case, statement: int, relation: str) -> float | None:
+    """Not known where the statement has its table from several: nobody counts how often which."""
+    if stands_for_many(_locked_table(case, statement) or ""):
+        return None
+    return _rows_of(case, relation)
 
 
 def _locking_statement(case: Case, of: _Queue) -> int:
@@ -128,7 +135,7 @@ def _locking_statement(case: Case, of: _Queue) -> int:
     """
     scripts = _script_of(case)
     own = [number for number in scripts if scripts[number] == of.script]
-    changing = [number for number in own if _locked_table(case, number) == of.relation]
+    changing = [number for number in own if fits(_locked_table(case, number), of.relation)]
     if changing:
         return min(changing)
     return max(of.edges, key=lambda edge: edge.client_seconds).waiter

@@ -3,11 +3,15 @@
 Not a parser: it knows the plain forms that transactions are made of, and answers with nothing
 for the rest. A rule that names a table or column by it has a second kind of evidence, or says
 that it has not.
+
+Statements that a script made up while it ran are told in a form for all that are alike: there
+``sbtest#`` stands for each of ``sbtest1``, ``sbtest2`` and so on. :func:`fits` compares names.
 """
 
 import re
+from collections.abc import Iterable
 
-_NAME = r'(?:"[^"]+"|\w+)'
+_NAME = r'(?:"[^"]+"|\w+#?)'
 _QUALIFIED = rf"{_NAME}(?:\.{_NAME})?"
 _LITERAL = re.compile(r"'(?:[^']|'')*'")
 _COMMENT = re.compile(r"--[^\n]*|/\*.*?\*/", re.DOTALL)
@@ -24,6 +28,27 @@ _ASSIGNED = re.compile(rf"(?:^|,)\s*({_NAME})\s*=")
 _ASSIGNED_TOGETHER = re.compile(r"\(([^()]*)\)\s*=")
 _EQUAL = re.compile(rf"({_QUALIFIED})\s*(?:=|\bin\s*\()", re.I)
 _NESTED = re.compile(r"\([^()]*\)")
+_DIGITS = "#"
+"""What stands for the digits at the end of a name."""
+
+
+def stands_for_many(told: str) -> bool:
+    """Whether a statement's name is the form of several names."""
+    return told.endswith(_DIGITS)
+
+
+def fits(told: str | None, name: str) -> bool:
+    """Whether a statement's name is this one, or stands for it among others."""
+    if told is None or not stands_for_many(told):
+        return told == name
+    stem = told.removesuffix(_DIGITS)
+    return name.startswith(stem) and name[len(stem) :].isdecimal()
+
+
+def the_one(told: str, names: Iterable[str]) -> str | None:
+    """Which of these it is; None where it is none of them, or stands for several."""
+    fitting = [name for name in names if fits(told, name)]
+    return fitting[0] if len(fitting) == 1 else None
 
 
 def is_update(sql: str) -> bool:

@@ -4,7 +4,7 @@ from msgspec import Struct
 
 from dbdyno.analysis.budget import PartKind
 from dbdyno.explain.case import Case
-from dbdyno.explain.sql import tables_of
+from dbdyno.explain.sql import fits, tables_of
 from dbdyno.model.recording import rows
 from dbdyno.model.telemetry import IndexFacts, PlanFacts, ServerFacts, TableFacts
 
@@ -34,7 +34,11 @@ def statements_of(case: Case) -> list[Statement]:
 
 def statements_on(case: Case, table: str) -> list[Statement]:
     """Those that name the table."""
-    return [one for one in statements_of(case) if table in tables_of(one.sql)]
+    return [
+        one
+        for one in statements_of(case)
+        if any(fits(named, table) for named in tables_of(one.sql))
+    ]
 
 
 def working_share(case: Case, statement: int | None = None) -> float | None:

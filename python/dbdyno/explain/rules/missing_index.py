@@ -24,7 +24,7 @@ from dbdyno.explain.case import Case
 from dbdyno.explain.databases import database_of
 from dbdyno.explain.needs import committed, grown, known_objects, server_facts
 from dbdyno.explain.rule import NotFound, Outcome, Rule, found
-from dbdyno.explain.sql import equal_columns
+from dbdyno.explain.sql import equal_columns, the_one
 from dbdyno.explain.statements import Statement, plans_of, statements_on, time_share, working_share
 from dbdyno.explain.words import gain_words
 from dbdyno.model.record import Finding
@@ -104,7 +104,8 @@ def _lookups(case: Case, table: TableFacts) -> list[_Lookup]:
 
 
 def _columns(statement: Statement, table: TableFacts) -> list[str]:
-    return [column for column in equal_columns(statement.sql) if column in table.columns]
+    told = equal_columns(statement.sql)
+    return [column for name in told if (column := the_one(name, table.columns))]
 
 
 def _is_sequential(case: Case, statement: Statement, table: str) -> bool:
