@@ -177,6 +177,14 @@ def test_lock_waits_are_charged_to_what_their_root_did():
     assert found.charged("lock") == pytest.approx(0)
 
 
+def test_lock_waits_are_charged_statement_by_statement():
+    several = [
+        msgspec.structs.replace(behind("WALSync", count=number), waiter=number) for number in (1, 2)
+    ]
+    charges = {charge.waiter: charge.seconds for charge in spent(blocking=several).charges}
+    assert charges == pytest.approx({1: 20, 2: 40})
+
+
 def test_a_lock_wait_whose_root_nobody_saw_stays_a_lock_wait():
     found = spent(blocking=[behind("WALSync", count=1)])
     assert found.charged("lock") == pytest.approx(40 / WHOLE)

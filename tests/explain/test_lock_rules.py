@@ -10,7 +10,7 @@ from inline_snapshot import snapshot
 from dbdyno.explain.rule import CouldNotLook, NotFound
 from dbdyno.model.telemetry import ServerFacts
 from tests.explain.asking import said, words
-from tests.explain.tpcb import BRANCHES, TELLERS, behind, tpcb, waiting
+from tests.explain.tpcb import BRANCHES, END, TELLERS, behind, tpcb, waiting
 from tests.support.recordings import MadeRun
 
 
@@ -27,6 +27,8 @@ critical: A foreign session holds locks
 A foreign session (idle in a transaction) held locks for which the clients
 waited 75 % of their time, on pgbench_branches.
 A foreign session (idle in a transaction): 75 % of the clients' time.
+On average 3 clients waited at “UPDATE pgbench_branches SET bbalance = bbalance
++ :delta WHERE bid = :bid;”: 75 % of all their time.
 """)
 
 
@@ -38,7 +40,27 @@ The server's autovacuum worker (waiting for VacuumDelay) held locks for which
 the clients waited 75 % of their time, on pgbench_branches.
 The server's autovacuum worker (waiting for VacuumDelay): 75 % of the clients'
 time.
+On average 3 clients waited at “UPDATE pgbench_branches SET bbalance = bbalance
++ :delta WHERE bid = :bid;”: 75 % of all their time.
 """)
+
+
+def test_who_waits_behind_a_client_that_waits_for_a_foreign_session_is_named_too():
+    foreign = {"root": -1, "state": "idle in transaction"}
+    blocking = [
+        behind(BRANCHES, 1, who="foreign", blocker=-1, **foreign),
+        msgspec.structs.replace(
+            behind(TELLERS, 2, **foreign), root_who="foreign", blocker=BRANCHES
+        ),
+    ]
+    waits = [waiting(BRANCHES, 1), waiting(TELLERS, 2), waiting(END, 1, "", "")]
+    finding = said("foreign_lock", tpcb(4, waits, blocking))
+    assert finding.evidence["waits"] == [
+        {"statement": TELLERS, "share": pytest.approx(2 / 4)},
+        {"statement": BRANCHES, "share": pytest.approx(1 / 4)},
+    ]
+    assert finding.evidence["relations"] == ["pgbench_branches"]
+    assert "On average 2 clients waited at “UPDATE pgbench_tellers SET" in finding.seen[1]
 
 
 def test_waits_behind_clients_are_not_foreign():

@@ -58,12 +58,13 @@ class Part(Struct, frozen=True, kw_only=True):
 
 
 class Charge(Struct, frozen=True, kw_only=True):
-    """Client-seconds of lock waits by what the root of their chain was doing.
+    """Client-seconds of one statement's lock waits by what the root of their chain was doing.
 
     ``root_kind`` is a kind as of :class:`Part`, or ``idle_in_transaction``; ``root_who`` is
     ``client``, ``foreign`` or a process of the server.
     """
 
+    waiter: int
     root_who: str
     root: int
     root_kind: str
@@ -235,26 +236,27 @@ class _Root(NamedTuple):
 def _charges(
     blocking: Seen, sessions: set[_Session], kinds: WaitKinds, split: ProcessorSplit
 ) -> list[Charge]:
-    """The clients' lock waits by their roots, the longest first."""
+    """The clients' lock waits by statement and root, the longest first."""
     types = {row.wait_event: row.wait_type for row in sessions}
-    seconds: dict[tuple[_Root, str], float] = defaultdict(float)
-    waiters = blocking.rows(("waiter_who",))
+    seconds: dict[tuple[int, _Root, str], float] = defaultdict(float)
+    waiters = blocking.rows(("waiter_who", "waiter"))
     roots = map(_Root._make, blocking.rows(_Root._fields))
-    for (who,), root, waited_s in zip(
+    for (who, waiter), root, waited_s in zip(
         waiters, roots, blocking.client_seconds.tolist(), strict=True
     ):
         if who == "client":
             for kind, share in _root_kinds(root, types, kinds, split):
-                seconds[root._replace(root_state=""), kind] += waited_s * share
+                seconds[waiter, root._replace(root_state=""), kind] += waited_s * share
     charges = [
         Charge(
+            waiter=waiter,
             root_who=root.root_who,
             root=root.root,
             root_kind=kind,
             root_wait=root.root_wait,
             seconds=charged_s,
         )
-        for (root, kind), charged_s in seconds.items()
+        for (waiter, root, kind), charged_s in seconds.items()
     ]
     return sorted(charges, key=lambda charge: -charge.seconds)
 

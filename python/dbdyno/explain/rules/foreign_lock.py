@@ -2,11 +2,12 @@
 
 Looks for: waits for locks whose chain ends at a session that is none of the load's: another
 program's connection, often idle in a transaction, or a process of the server such as an
-autovacuum worker.
+autovacuum worker; and the statements of the load that wait.
 
 Arithmetic: each wait for a lock is charged to the session at the end of its chain, seen at the
 same instant; the finding's share is the client-seconds charged to sessions that are not the
-load's. Removing them gains a factor of up to 1/(1 − w).
+load's, whether a client waits for such a one itself or behind another client that does.
+Removing them gains a factor of up to 1/(1 − w).
 
 Source: wait chains of the server's own lock table.
 
@@ -22,11 +23,14 @@ from dbdyno.explain.case import Case
 from dbdyno.explain.databases import database_of
 from dbdyno.explain.needs import client_time, needed
 from dbdyno.explain.rule import NOTICED, NotFound, Outcome, Rule, found
-from dbdyno.explain.words import and_so_on, gain_words
+from dbdyno.explain.statements import statements_of
+from dbdyno.explain.words import amount, and_so_on, gain_words
 from dbdyno.words import percent
 
 Root: TypeAlias = tuple[str, str, str]
 """Who, what it was doing, and the wait event."""
+Waiting: TypeAlias = tuple[int, float]
+"""A statement, and the share of the clients' time that they waited at it."""
 
 _DOING = {
     "idle_in_transaction": "idle in a transaction",
@@ -45,6 +49,7 @@ def look(case: Case) -> Outcome:
         return NotFound(f"clients waited behind foreign sessions for {percent(share)} of the time")
     roots = _roots(charges)
     relations = _relations(case)
+    waiting = _waiting(charges, spent.total)
     return found(
         f"{_who(roots[0][0])} held locks for which the clients waited "
         f"{percent(share)} of their time{_on(relations)}.",
@@ -58,10 +63,14 @@ def look(case: Case) -> Outcome:
                 for (who, doing, wait), seconds in roots
             ],
             "relations": relations,
+            "waits": [{"statement": number, "share": part} for number, part in waiting],
         },
         seen=[
-            f"{_who(root)}: {percent(seconds / spent.total)} of the clients' time."
-            for root, seconds in roots
+            *(
+                f"{_who(root)}: {percent(seconds / spent.total)} of the clients' time."
+                for root, seconds in roots
+            ),
+            *_waiting_told(case, waiting),
         ],
         why="A lock is held until its transaction ends, whatever its session does meanwhile; "
         "everyone who needs the row or the table stands still.",
@@ -82,6 +91,26 @@ def _roots(charges: list[Charge]) -> list[tuple[Root, float]]:
     return sorted(seconds.items(), key=lambda root: -root[1])
 
 
+def _waiting(charges: list[Charge], total_s: float) -> list[Waiting]:
+    """Where the clients stood still, the statement that stood longest first."""
+    shares: dict[int, float] = defaultdict(float)
+    for charge in charges:
+        shares[charge.waiter] += charge.seconds / total_s
+    return sorted(shares.items(), key=lambda one: -one[1])
+
+
+def _waiting_told(case: Case, waiting: list[Waiting]) -> list[str]:
+    """Those that weigh; a client that was between two statements by then has none to name."""
+    texts = {one.number: one.words for one in statements_of(case)}
+    clients: int = case.recording.plan["clients"]
+    return [
+        f"On average {amount(share * clients, 'client', 'clients')} waited at “{texts[number]}”: "
+        f"{percent(share)} of all their time."
+        for number, share in waiting
+        if number in texts and share >= NOTICED
+    ]
+
+
 def _name(who: str) -> str:
     return "A foreign session" if who == "foreign" else f"The server's {who}"
 
@@ -95,7 +124,11 @@ def _who(root: Root) -> str:
 def _relations(case: Case) -> list[str]:
     """The tables that clients wait for right behind sessions of others."""
     queue = needed(case.lock_queue, "locks were not looked at")
-    named = (edge.relation for edge in queue.edges if edge.blocker_who != "client")
+    named = (
+        edge.relation
+        for edge in queue.edges
+        if edge.waiter_who == "client" and edge.blocker_who != "client"
+    )
     return list(dict.fromkeys(filter(None, named)))
 
 
