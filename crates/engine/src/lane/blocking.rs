@@ -3,8 +3,8 @@
 //! It drives the same worker. What a connection tells bears the instant at which it happened,
 //! so that the way through the lane is not counted as the server's.
 
-use super::reporting::{Reporter, ending};
 use super::dialing::is_busy;
+use super::reporting::{Reporter, ending};
 use super::{Channels, Greeting, Message, SLEEP_LONGEST, reply_event, shelling};
 use crate::clock;
 use crate::io::Alarm;
