@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from dbdyno.cli import app as cli_app, main
+from dbdyno.model.plan import Lua
 from tests.cli import made_up_runs as made_up
 from tests.store import synthetic
 
@@ -86,11 +87,53 @@ def test_kinds_are_apart_and_those_with_few_runs_are_said(capsys):
 
 def test_another_shape_of_the_data_is_another_kind(capsys):
     """The number of tables is in no variable of the plan, and no change of the server's level."""
-    for tables in (1, 8):
+    for tables in (4, 8):
         for _ in range(4):
             command = ["oltp_read_only", "--define", f"tables={tables}", "--clients", "8"]
             made_up.run(server=SERVER, workload="oltp_read_only", command=command)
-    assert [series["data"] for series in found(capsys)] == ["tables 1", "tables 8"]
+    assert [series["data"] for series in found(capsys)] == ["tables 4", "tables 8"]
+
+
+def test_a_default_may_be_asked_for_or_not(capsys):
+    for asked in ([], ["--define", "tables=1"], ["--define", "auto_inc=on"], []):
+        command = ["oltp_read_only", *asked, "--clients", "8"]
+        made_up.run(server=SERVER, workload="oltp_read_only", command=command)
+    (series,) = found(capsys)
+    assert (len(series["runs"]), series["data"]) == (4, "")
+
+
+SYSBENCH = Lua(path="mine.lua", modules={"common": """
+sysbench.cmdline.options = {
+   table_size = {"Rows of " .. "each table", 10000}, engine = {'Which', "innodb"},
+   ["skip_trx"] = {"No transactions", false}, unset = {"Nothing"},
+}"""})  # fmt: skip
+
+
+def by_script(**arguments):
+    lua = msgspec.structs.replace(SYSBENCH, arguments={"threads": "8", **arguments})
+    plan = msgspec.structs.replace(synthetic.plan(), lua=lua, variables={})
+    return made_up.run(server=SERVER, workload="mine", plan=plan, command=["mine.lua"])
+
+
+def test_what_a_script_for_sysbench_is_told_makes_a_kind(capsys):
+    for rows in ("10", "20"):
+        for _ in range(4):
+            by_script(table_size=rows, rand_type="zipfian")
+    kinds = [series["data"] for series in found(capsys)]
+    assert kinds == ["rand_type zipfian, table_size 10", "rand_type zipfian, table_size 20"]
+
+
+def test_what_a_script_for_sysbench_does_anyway_makes_none(capsys):
+    """Nor does what a run has in another place, or what changes nothing that is measured."""
+    by_script()
+    by_script(table_size="1e4", engine="innodb", skip_trx="off", rand_type="special")
+    by_script(time="20", rand_seed="7", percentile="99", report_interval="1")
+    by_script(skip_trx="false")
+    (series,) = found(capsys)
+    assert (len(series["runs"]), series["data"]) == (4, "")
+    for _ in range(4):
+        by_script(skip_trx="")
+    assert [series["data"] for series in found(capsys)] == ["", "skip_trx"]
 
 
 def test_runs_that_were_made_to_differ_or_are_not_valid_are_no_part_of_it(capsys):

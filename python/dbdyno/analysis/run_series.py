@@ -1,23 +1,27 @@
 """Runs of one kind over time: the same work, asked for the same way, of the same server.
 
-What makes a kind is what was asked for: workload, place, clients, arrivals, data, query mode. What
-may change from run to run is what a history is about: the server's version, its settings, the
-machine, a script's text. Private servers of one product are one place, wherever they stood.
+What makes a kind is what was asked for: workload, place, clients, arrivals, data, query mode, and
+what a script for sysbench was told. What may change from run to run is what a history is about:
+the server's version, its settings, the machine, a script's text. Private servers of one product
+are one place, wherever they stood.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 from msgspec import Struct
 
+from dbdyno.analysis.asked import data_asked
 from dbdyno.analysis.history import MetricHistory, history
-from dbdyno.analysis.unequal import Conditions, data_asked, unequal
+from dbdyno.analysis.unequal import Conditions, unequal
 from dbdyno.words import PRODUCTS
 
 # Two levels of two runs: with fewer nothing can have changed.
 RUNS_MIN = 4
 # Runs that were made to differ, or to be judged by whoever made them.
 MADE_FOR = ("study", "search", "verifies")
+Defaults: TypeAlias = Mapping[str, Mapping[str, str]]
+_NO_DEFAULTS: Defaults = {}
 
 
 class Kind(Struct, frozen=True, kw_only=True):
@@ -55,11 +59,18 @@ def is_of_a_history(run: Conditions) -> bool:
     return record.status == "done" and bool(record.valid) and not record.tags.keys() & {*MADE_FOR}
 
 
-def series_of(runs: Iterable[Conditions], metrics: Sequence[str] | None = None) -> list[RunSeries]:
-    """The runs by kind, the kind with the most runs first."""
+def series_of(
+    runs: Iterable[Conditions],
+    metrics: Sequence[str] | None = None,
+    defaults: Defaults = _NO_DEFAULTS,
+) -> list[RunSeries]:
+    """The runs by kind, the kind with the most runs first.
+
+    ``defaults`` are those of each workload's parameters: to ask for one is to ask for nothing.
+    """
     kinds: dict[Kind, list[Conditions]] = {}
     for run in sorted(runs, key=lambda run: run.record.started_at):
-        kinds.setdefault(kind_of(run), []).append(run)
+        kinds.setdefault(kind_of(run, defaults), []).append(run)
     found = [
         RunSeries(kind=kind, runs=of_kind, metrics=history([r.record for r in of_kind], metrics))
         for kind, of_kind in kinds.items()
@@ -67,14 +78,15 @@ def series_of(runs: Iterable[Conditions], metrics: Sequence[str] | None = None) 
     return sorted(found, key=lambda series: -len(series.runs))
 
 
-def kind_of(run: Conditions) -> Kind:
+def kind_of(run: Conditions, defaults: Defaults = _NO_DEFAULTS) -> Kind:
     """From the record and the plan."""
     plan = run.plan
+    asked = data_asked(run.record, plan, defaults.get(run.record.workload))
     return Kind(
         workload=_work(run),
         place=place_of(run.record.target, run.record.server),
         load=_load(plan),
-        data=", ".join(f"{name} {value}" for name, value in sorted(data_asked(run).items())),
+        data=", ".join(f"{name} {value}".strip() for name, value in sorted(asked.items())),
         query_mode=plan.get("query_mode", ""),
     )
 

@@ -8,12 +8,12 @@ and where it was placed. Whether a difference was meant is for those to say who 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import pairwise
 from statistics import median
 from typing import Any, Protocol, TypeAlias
 
 from msgspec import Struct
 
+from dbdyno.analysis.asked import data_asked
 from dbdyno.model.record import RunRecord
 from dbdyno.words import size
 
@@ -195,33 +195,9 @@ def _load(run: Conditions) -> Facts:
     return {name: _plain(value) for name, value in told.items() if _is_told(value)}
 
 
-def data_asked(run: Conditions) -> dict[str, Any]:
-    """How much data there is, of which shape, and what is done with it.
-
-    The plan has what its scripts read. What else the workload was asked for, such as a number of
-    tables, went into the data and the scripts' texts: it stands in the command.
-    """
-    planned = {
-        name: value
-        for name, value in run.plan.get("variables", {}).items()
-        if value is not None and not _is_counted_with(name, run)
-    }
-    asked = (
-        value.partition("=")[::2]
-        for word, value in pairwise(run.record.command)
-        if word == "--define"
-    )
-    return {**dict(asked), **planned}
-
-
-def _is_counted_with(name: str, run: Conditions) -> bool:
-    """Says nothing of the data: the clients, who are of the load, and what scripts set anew."""
-    texts = (script["text"] for script in run.plan.get("scripts", []))
-    return name == "clients" or any(f"\\set {name} " in text for text in texts)
-
-
 def _data(run: Conditions) -> Facts:
-    return {name: _plain(value) for name, value in data_asked(run).items()}
+    asked = data_asked(run.record, run.plan)
+    return {name: _plain(value) for name, value in asked.items()}
 
 
 def _placement(run: Conditions) -> Facts:

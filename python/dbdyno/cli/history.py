@@ -15,6 +15,7 @@ from dbdyno.report.history import history_object, render_history_text
 from dbdyno.report.history_page import render_history_html
 from dbdyno.store import Run
 from dbdyno.store.secrets import without_password
+from dbdyno.workloads.registry import all_workloads
 
 app = command(
     "history",
@@ -36,7 +37,8 @@ def history(
 ) -> int:
     """Show how runs of the same kind went over time, and when their level changed.
 
-    Of one kind are runs of the same workload, server, clients, rate, data and query mode. Each
+    Of one kind are runs of the same workload, server, clients, rate, data and query mode, of
+    scripts for sysbench with the same options; what is the default may be given or not. Each
     change is told with the costs per transaction that moved with it, and with what else was
     another from that run on: version, settings, machine, scripts. Runs of studies and searches,
     and those that are not valid, are left out.
@@ -54,7 +56,7 @@ def history(
         Write a page with the series drawn there.
     """
     runs = _runs(workload, target)
-    found = series_of(runs, _metrics(metric, runs))
+    found = series_of(runs, _metrics(metric, runs), _defaults())
     shown = [one for one in found if len(one.runs) >= RUNS_MIN]
     _tell_left_out([one for one in found if len(one.runs) < RUNS_MIN])
     if report is not None:
@@ -88,6 +90,13 @@ def _none_meant(usable: Sequence[Run]) -> DbdynoError:
         "there is no valid run of this kind",
         f"There are runs of {'; '.join(there)}." if there else "Make some: dbdyno run tpcb",
     )
+
+
+def _defaults() -> dict[str, dict[str, str]]:
+    return {
+        workload.name: {one.name: one.default_word for one in workload.parameters}
+        for workload in all_workloads().values()
+    }
 
 
 def _metrics(names: Sequence[str], runs: Sequence[Run]) -> list[str] | None:

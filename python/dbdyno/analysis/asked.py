@@ -1,0 +1,94 @@
+"""What data and work a run was asked for, beyond what its load, place and texts already say.
+
+The plan has what its scripts read. What else a workload was asked for, such as a number of
+tables, went into the data and the scripts' texts: it stands in the command. A script for sysbench
+takes its own options, and declares in its text what they are when nobody says. An option that
+says what holds anyway asks for nothing; what a workload's parameters are by default is told by
+whoever asks here.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import pairwise
+from typing import Any
+
+from dbdyno.model.record import RunRecord
+
+Plan = Mapping[str, Any]
+
+# Of sysbench's own options, those that a plan holds elsewhere or that change nothing measured.
+_NO_WORK = frozenset(
+    {"threads", "time", "events", "rate", "warmup_time", "report_interval", "rand_seed"}
+    | {"db_ps_mode", "db_driver", "percentile", "validate", "mysql_ignore_errors"}
+)
+_GENERAL = {
+    "rand_type": "special",
+    "rand_spec_iter": "12",
+    "rand_spec_pct": "1",
+    "rand_spec_res": "75",
+    "rand_pareto_h": "0.2",
+    "rand_zipfian_exp": "0.8",
+}
+_WORDS = {"": "on", "true": "on", "1": "on", "false": "off", "0": "off"}
+# name = {"what it is" .. "in several parts", default, …}, the default a word, number or text.
+_DECLARED = re.compile(
+    r"""\b(\w+)"?\]?\s*=\s*\{\s*                      # name =, or ["name"] =
+        (?:"[^"]*"|'[^']*')(?:\s*\.\.\s*(?:"[^"]*"|'[^']*'))*\s*,\s*
+        (true|false|-?[\d.]+|"[^"]*"|'[^']*')\s*[,}]""",
+    re.VERBOSE,
+)
+
+
+def data_asked(
+    record: RunRecord, plan: Plan, defaults: Mapping[str, str] | None = None
+) -> dict[str, Any]:
+    """By name, without what equals its default."""
+    planned = {
+        name: value
+        for name, value in plan.get("variables", {}).items()
+        if value is not None and not _is_counted_with(name, plan)
+    }
+    asked = _unlike(dict(_defined(record.command)), defaults or {})
+    return {**asked, **_script_options(plan), **planned}
+
+
+def _defined(command: Iterable[str]) -> Iterator[tuple[str, str]]:
+    for word, value in pairwise(command):
+        if word == "--define":
+            name, _, text = value.partition("=")
+            yield name, text
+
+
+def _script_options(plan: Plan) -> dict[str, str]:
+    """Those of a script for sysbench that differ from what it declares."""
+    lua = plan.get("lua") or {}
+    given = {name: text for name, text in lua.get("arguments", {}).items() if name not in _NO_WORK}
+    texts = [*lua.get("modules", {}).values(), *(one["text"] for one in plan.get("scripts", []))]
+    return _unlike(given, _GENERAL | _declared(texts)) if given else {}
+
+
+def _declared(texts: Iterable[str]) -> dict[str, str]:
+    return {found[1]: found[2].strip("\"'") for text in texts for found in _DECLARED.finditer(text)}
+
+
+def _unlike(given: Mapping[str, str], defaults: Mapping[str, str]) -> dict[str, str]:
+    return {
+        name: text
+        for name, text in given.items()
+        if name not in defaults or not _is_alike(text, defaults[name])
+    }
+
+
+def _is_alike(text: str, other: str) -> bool:
+    """Whether two words say the same: ``1e4`` and ``10000``, or a bare flag and ``on``."""
+    try:
+        return float(text) == float(other)
+    except ValueError:
+        one, another = text.strip().lower(), other.strip().lower()
+        return _WORDS.get(one, one) == _WORDS.get(another, another)
+
+
+def _is_counted_with(name: str, plan: Plan) -> bool:
+    """Says nothing of the data: the clients, who are of the load, and what scripts set anew."""
+    texts = (script["text"] for script in plan.get("scripts", []))
+    return name == "clients" or any(f"\\set {name} " in text for text in texts)
