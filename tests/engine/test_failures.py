@@ -71,7 +71,9 @@ def test_conflicts_are_tried_again_until_they_succeed(local, table, checked, io)
 
 def test_a_retry_draws_what_the_first_try_drew(local, table, checked):
     table.execute("create table drawn (client int, x int)")
-    script = "\\set x random(1, 1000000000)\n" + CONFLICT.replace(
+    # The pause is in the transaction's snapshot, so that the two clients never miss each other.
+    late = CONFLICT.replace("update", "select pg_sleep(0.002);\nupdate")
+    script = "\\set x random(1, 1000000000)\n" + late.replace(
         "end;", "insert into drawn values (:client_id, :x);\nend;"
     )
     with_conflicts = plan_for(local.endpoint(), script, clients=2, retry=RETRY, **times(30))

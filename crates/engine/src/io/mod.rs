@@ -5,6 +5,7 @@
 
 mod buffers;
 mod epoll;
+mod slot;
 mod uring;
 
 use crate::clock;

@@ -5,9 +5,11 @@
 //!
 //! Sends are submitted by the call that waits for the next completions. A thread that sends by
 //! a call of its own wakes a server process each time and, on shared cores, is preempted by it
-//! on the way out: half of all sends cost a context switch more.
+//! on the way out: half of all sends cost a context switch more. A send that the socket takes at
+//! once completes in silence, or its completion would end that very wait.
 
 use super::buffers::{Buffers, GROUP};
+use super::slot::Slot;
 use super::{Alarm, Io, Ready, Received};
 use crate::clock;
 use crate::link::{Link, is_peer_gone};
@@ -18,7 +20,6 @@ use rustix::fd::AsRawFd;
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use rustix::io::Errno;
 use rustix::net::{Shutdown, shutdown};
-use std::collections::VecDeque;
 use std::io;
 
 /// Room for submissions.
@@ -32,44 +33,23 @@ const DIAL: u64 = 2;
 const ALARM: u64 = 3;
 const OPERATION_BITS: u64 = 2;
 
-/// Bytes that have arrived for a link.
-#[derive(Clone, Copy, Debug)]
-struct Chunk {
-    buffer: u16,
-    taken: usize,
-    count: usize,
-}
-
-/// What the kernel is doing for a slot.
-#[derive(Debug, Default)]
-struct Slot {
-    /// Orders that will be completed once more.
-    under_way: u32,
-    receiving: bool,
-    chunks: VecDeque<Chunk>,
-    /// What is being sent; empty when nothing is.
-    sending: Vec<u8>,
-    /// Whether more waits in the link's `out` meanwhile.
-    more: bool,
-    /// How the connection ended: 0, or an error.
-    ended: Option<i32>,
-    /// The link is gone, and the slot waits for its last completion.
-    retired: bool,
-}
-
 /// A ring over the links of one thread. The ring goes before the buffers it knows.
 pub(crate) struct Uring {
     ring: IoUring,
     buffers: Buffers,
     alarm: Alarm,
     slots: Vec<Slot>,
+    /// Slots with a send that goes at once and may still complain.
+    sends: Vec<usize>,
     sends_waiting: u32,
+    /// Whether a link has more to send than is under way, so that nobody may sleep.
+    more_waiting: bool,
 }
 
 impl Uring {
     fn push(&mut self, entry: &squeue::Entry) -> io::Result<()> {
-        // SAFETY: the only memory an entry of ours points to is a slot's `sending`, which stays as
-        // it is until the completion; buffers to receive into are registered with the ring.
+        // SAFETY: the only memory an entry of ours points to is a slot's outbox, whose bytes stay
+        // until the send has ended; buffers to receive into are registered with the ring.
         while unsafe { self.ring.submission().push(entry) }.is_err() {
             self.ring.submit()?;
         }
@@ -81,14 +61,21 @@ impl Uring {
         self.push(&opcode::PollAdd::new(file, libc::POLLIN as u32).build().user_data(ALARM))
     }
 
-    /// Orders the kernel to send what stands in the slot's `sending`.
-    fn order_send(&mut self, slot: usize) -> io::Result<()> {
+    /// Orders the kernel to send what stands in the slot's outbox: at once and in silence, or
+    /// as soon as the socket takes it.
+    fn order_send(&mut self, slot: usize, at_once: bool) -> io::Result<()> {
         let state = &mut self.slots[slot];
         state.under_way += 1;
-        let (bytes, count) = (state.sending.as_ptr(), state.sending.len() as u32);
-        let entry = opcode::Send::new(Fixed(slot as u32), bytes, count)
-            .flags(libc::MSG_NOSIGNAL | libc::MSG_WAITALL)
+        state.outbox.at_once = at_once;
+        let (bytes, count) = (state.outbox.bytes.as_ptr(), state.outbox.bytes.len() as u32);
+        let patience = if at_once { libc::MSG_DONTWAIT } else { 0 };
+        let mut entry = opcode::Send::new(Fixed(slot as u32), bytes, count)
+            .flags(libc::MSG_NOSIGNAL | libc::MSG_WAITALL | patience)
             .build();
+        if at_once {
+            entry = entry.flags(squeue::Flags::SKIP_SUCCESS);
+            self.sends.push(slot);
+        }
         self.sends_waiting += 1;
         self.push(&entry.user_data(user_data(slot, SEND)))
     }
@@ -104,14 +91,16 @@ impl Uring {
     fn completed(&mut self, entry: &cqueue::Entry, ready: &mut Vec<Ready>) -> io::Result<()> {
         let slot = (entry.user_data() >> OPERATION_BITS) as usize;
         let state = &mut self.slots[slot];
+        let operation = entry.user_data() & ((1 << OPERATION_BITS) - 1);
         let is_last = !cqueue::more(entry.flags());
         state.under_way -= u32::from(is_last);
+        state.outbox.at_once &= operation != SEND;
         let buffer = cqueue::buffer_select(entry.flags());
         if state.retired {
             self.completed_late(slot, buffer, ready);
             return Ok(());
         }
-        match entry.user_data() & ((1 << OPERATION_BITS) - 1) {
+        match operation {
             RECEIVE => ready.push(state.received(slot, entry.result(), buffer, is_last)),
             SEND => return self.sent(slot, entry.result(), ready),
             _ => ready.push(Ready::Writable(slot)),
@@ -130,44 +119,57 @@ impl Uring {
         }
     }
 
-    /// A send has ended: in full, or short, when the rest of it goes before anything else. That
-    /// the peer has closed is not told of the send: its last words are still to be received.
+    /// The sends that went at once and did not complain have ended.
+    fn sent_at_once(&mut self, ready: &mut Vec<Ready>) {
+        let queue = self.ring.submission();
+        let complaints_may_come = !queue.is_empty() || queue.cq_overflow();
+        drop(queue);
+        if complaints_may_come {
+            return;
+        }
+        self.more_waiting = false;
+        let mut sends = std::mem::take(&mut self.sends);
+        for slot in sends.drain(..) {
+            let state = &mut self.slots[slot];
+            if !std::mem::take(&mut state.outbox.at_once) {
+                continue; // its complaint has been seen to
+            }
+            state.under_way -= 1;
+            if state.retired {
+                self.completed_late(slot, None, ready);
+                continue;
+            }
+            state.outbox.bytes.clear();
+            if std::mem::take(&mut state.outbox.more) {
+                ready.push(Ready::Writable(slot));
+            }
+        }
+        self.sends = sends;
+    }
+
+    /// A send was told of: it ended in full, or short, when the rest of it goes before anything
+    /// else. That the peer has closed is not told of the send: its last words are still to be
+    /// received.
     fn sent(&mut self, slot: usize, result: i32, ready: &mut Vec<Ready>) -> io::Result<()> {
         let state = &mut self.slots[slot];
         match result {
-            count @ 0.. => drop(state.sending.drain(..count as usize)),
-            _ if is_peer_gone(Errno::from_raw_os_error(-result)) => state.sending.clear(),
+            count @ 0.. => drop(state.outbox.bytes.drain(..count as usize)),
+            // The socket was full: the whole of it goes as soon as there is room.
+            _ if result == -libc::EAGAIN => {}
+            _ if is_peer_gone(Errno::from_raw_os_error(-result)) => state.outbox.bytes.clear(),
             _ => {
                 state.ended = Some(result);
                 ready.push(Ready::Readable(slot));
                 return Ok(());
             }
         }
-        if !state.sending.is_empty() {
-            return self.order_send(slot);
+        if !state.outbox.bytes.is_empty() {
+            return self.order_send(slot, false);
         }
-        if std::mem::take(&mut state.more) {
+        if std::mem::take(&mut state.outbox.more) {
             ready.push(Ready::Writable(slot));
         }
         Ok(())
-    }
-}
-
-impl Slot {
-    fn received(&mut self, slot: usize, result: i32, buffer: Option<u16>, is_last: bool) -> Ready {
-        self.receiving = !is_last;
-        match buffer {
-            Some(buffer) => {
-                self.chunks.push_back(Chunk { buffer, taken: 0, count: result.max(0) as usize });
-                Ready::Readable(slot)
-            }
-            // All buffers were in use: the order is given anew with the next flush.
-            None if result == -libc::ENOBUFS => Ready::Writable(slot),
-            None => {
-                self.ended = Some(result);
-                Ready::Readable(slot)
-            }
-        }
     }
 }
 
@@ -185,7 +187,15 @@ impl Io for Uring {
         ring.submitter().register_files_sparse(slots as u32)?;
         let buffers = Buffers::register(&ring)?;
         let slots = std::iter::repeat_with(Slot::default).take(slots).collect();
-        let mut uring = Self { ring, buffers, alarm: alarm.clone(), slots, sends_waiting: 0 };
+        let mut uring = Self {
+            ring,
+            buffers,
+            alarm: alarm.clone(),
+            slots,
+            sends: Vec::new(),
+            sends_waiting: 0,
+            more_waiting: false,
+        };
         uring.watch_alarm()?;
         Ok(uring)
     }
@@ -207,12 +217,13 @@ impl Io for Uring {
 
     #[inline]
     fn flush(&mut self, slot: usize, link: &mut Link) -> io::Result<()> {
-        let state = &mut self.slots[slot];
-        let busy = !state.sending.is_empty();
-        state.more = busy && !link.out.is_empty();
+        let outbox = &mut self.slots[slot].outbox;
+        let busy = !outbox.bytes.is_empty();
+        outbox.more = busy && !link.out.is_empty();
+        self.more_waiting |= outbox.more && outbox.at_once;
         if !busy && !link.out.is_empty() {
-            std::mem::swap(&mut state.sending, &mut link.out);
-            self.order_send(slot)?;
+            std::mem::swap(&mut outbox.bytes, &mut link.out);
+            self.order_send(slot, true)?;
         }
         let state = &self.slots[slot];
         if !state.receiving && state.ended.is_none() {
@@ -266,8 +277,10 @@ impl Io for Uring {
     fn wait(&mut self, timeout: Nanos, ready: &mut Vec<Ready>) -> io::Result<()> {
         let time = clock::timespec(timeout);
         let time = Timespec::new().sec(time.tv_sec as u64).nsec(time.tv_nsec as u32);
+        let patience = SubmitArgs::new().timespec(&time);
+        let completions = usize::from(!self.more_waiting);
         self.sends_waiting = 0;
-        match self.ring.submitter().submit_with_args(1, &SubmitArgs::new().timespec(&time)) {
+        match self.ring.submitter().submit_with_args(completions, &patience) {
             Ok(_) => {}
             Err(error)
                 if matches!(
@@ -285,6 +298,7 @@ impl Io for Uring {
                 self.completed(&entry, ready)?;
             }
         }
+        self.sent_at_once(ready);
         Ok(())
     }
 }
