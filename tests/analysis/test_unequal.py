@@ -6,7 +6,8 @@ import pytest
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dbdyno.analysis.unequal import data_asked, unequal
+from dbdyno.analysis.asked import data_asked
+from dbdyno.analysis.unequal import unequal
 from tests.analysis.records import record
 
 DURABLE = {"fsync": "on", "synchronous_commit": "on"}
@@ -107,7 +108,8 @@ def test_a_parameter_that_only_the_data_knows_is_named():
 def test_what_scripts_count_with_is_no_data():
     counting = {**SCRIPT, "text": "\\set inserted :inserted + 1\n"}
     plan = {"scripts": [counting], "variables": {"scale": 1, "clients": 8, "inserted": 0}}
-    assert data_asked(conditions(plan=plan)) == {"scale": 1}
+    run = conditions(plan=plan)
+    assert data_asked(run.record, run.plan) == {"scale": 1}
 
 
 def test_a_run_that_counts_transactions_has_no_length():

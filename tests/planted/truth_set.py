@@ -1,9 +1,10 @@
 """All that is planted, on every kind of server."""
 
-from tests.planted.causes import Cause, causes
+from tests.planted.causes import Cause
 from tests.planted.mariadb_causes import mariadb_causes
+from tests.planted.postgresql_causes import postgresql_causes
 
 
 def truth_set() -> list[Cause]:
     """PostgreSQL's first."""
-    return [*causes(), *mariadb_causes()]
+    return [*postgresql_causes(), *mariadb_causes()]

@@ -1,0 +1,95 @@
+"""The truth set on PostgreSQL: what its heap, its WAL and its cache suffer from, planted in it."""
+
+from tests.planted import disturbances
+from tests.planted.causes import Cause, Ground, script, shared_causes
+
+
+def filled(width: int, rows: int, fillfactor: int = 100) -> str:
+    """The SQL of a table, its pages filled so far."""
+    return f"""
+    create table planted (id int primary key, value int not null, filler text not null)
+        with (fillfactor = {fillfactor});
+    insert into planted select i, 0, repeat('x', {width}) from generate_series(1, {rows}) i;
+    vacuum (freeze, analyze) planted"""
+
+
+POSTGRESQL = Ground(
+    kind="postgres",
+    filled=filled,
+    keyless=lambda width, rows: (
+        filled(width, rows) + "; alter table planted drop constraint planted_pkey"
+    ),
+    relaxed={"synchronous_commit": "off"},
+    deadlocks_seen_soon={"deadlock_timeout": "100ms"},
+    idle_transaction=disturbances.idle_transaction,
+)
+
+
+def postgresql_causes() -> list[Cause]:
+    """Its own first, the clean runs last."""
+    return [*_writing(), *_reading(), _crashes(), *shared_causes(POSTGRESQL), _clean()]
+
+
+def _writing() -> list[Cause]:
+    return [
+        POSTGRESQL.cause(
+            "full-page-writes",
+            "checkpoints with full-page writes every two seconds",
+            *("pk", "-s", "3", "-c", "4"),
+            finding="full_page_writes",
+            load=("pk", "-s", "3"),
+            disturb=disturbances.checkpoints,
+            seconds=9,
+        ),
+        POSTGRESQL.cause(
+            "indexed-column",
+            "an index on the updated column",
+            *(script("update_value"), "-c", "4"),
+            finding="hot_updates",
+            sql=filled(10, 20_000, fillfactor=50)
+            + "; create index planted_value on planted (value)",
+        ),
+        POSTGRESQL.cause(
+            "no-room",
+            "fillfactor 100 with long rows",
+            *(script("update_long_rows"), "-c", "4"),
+            finding="hot_updates",
+            sql=filled(1800, 100_000),
+        ),
+    ]
+
+
+def _reading() -> list[Cause]:
+    return [
+        POSTGRESQL.cause(
+            "small-cache",
+            "a working set larger than the cache, on slow storage",
+            *("select-only", "-s", "3", "-c", "4"),
+            finding="data_read",
+            settings={"shared_buffers": "1MB"},
+            slow={"SLOW_READ_US": "500"},
+        ),
+        POSTGRESQL.cause(
+            "temporary-files",
+            "sorts that do not fit into work_mem",
+            *(script("sort"), "-c", "2"),
+            finding="temporary_files",
+            sql=filled(100, 20_000),
+            settings={"work_mem": "64kB", "max_parallel_workers_per_gather": "0"},
+        ),
+    ]
+
+
+def _crashes() -> Cause:
+    return POSTGRESQL.cause(
+        "crashes",
+        "a process of the server killed every four seconds",
+        *("select-only", "-s", "1", "-c", "4", "--max-failures", "100%"),
+        finding="outage",
+        disturb=disturbances.crashes,
+        seconds=8,
+    )
+
+
+def _clean() -> Cause:
+    return POSTGRESQL.cause("clean-tpcb", "tpcb at scale 20, 50/s", "tpcb", "-s", "20", "-R", "50")
