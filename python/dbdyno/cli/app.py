@@ -118,7 +118,7 @@ def version() -> str:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command; its exit code."""
-    tokens = _with_script_options(sys.argv[1:] if arguments is None else arguments)
+    tokens = with_script_options(sys.argv[1:] if arguments is None else arguments)
     as_json = "--json" in tokens
     if tokens and tokens[0] in COMMANDS and takes_host(tokens[1:]):
         print_error("usage", "-h is for help here", habit_of("--host"), as_json=as_json)
@@ -147,7 +147,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return result if isinstance(result, int) else Exit.OK
 
 
-def _with_script_options(words: Sequence[str]) -> list[str]:
+def with_script_options(words: Sequence[str]) -> list[str]:
     """What stands after ``--`` is a script's own, where a command runs one."""
     if "--" not in words or words[0] not in SCRIPTED:
         return list(words)

@@ -13,8 +13,8 @@ from dbdyno.words import milliseconds, plain, seconds, tps
 
 app = command(
     "runs",
-    "dbdyno runs                       all runs, newest first",
-    "dbdyno runs rm 20261120-2142 last remove two; a name's beginning is enough",
+    "dbdyno runs                        all runs, newest first",
+    "dbdyno runs rm 20261120-2142 last  remove two; a name's beginning is enough",
 )
 
 HEADINGS = ("status", "valid", "TPS", "p99", "measured", "age")

@@ -269,7 +269,7 @@ class RunOptions(PlacementOptions, TargetOptions, ScriptOptions, DataOptions):
     """A line of progress so often; 1s unless given, 0 for none."""
 
     tags: Annotated[tuple[tuple[str, str], ...], pairs("--tag", group=OUTPUT)] = ()
-    """A label of the run, by which compare and runs find it; repeatable."""
+    """A label of the run, by which compare finds it; repeatable."""
 
     report: Annotated[Path | None, flag("--report", group=OUTPUT, metavar="FILE")] = None
     """Write the HTML report there."""

@@ -1,0 +1,55 @@
+"""Every command that help or manual tells is one that dbdyno takes, down to its values.
+
+Nothing is run: the words are read as the command line reads them.
+"""
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from dbdyno.cli.app import COMMANDS, EXAMPLES, make_app, with_script_options
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+# What a person fills in, or a shell; and what ends a command for a shell.
+FILLED_IN = {"$target": "postgresql://db/bench", "$seed": "7", "…": "x", "$pair": "1"}
+AFTER = {"&&", "|", ">", ">>", ";"}
+
+
+def told_by_help() -> list[str]:
+    apps = [make_app([name])[name] for name in COMMANDS]
+    below = [app[name] for app in apps for name in app if not name.startswith("-")]
+    pages = [str(app.help_epilogue) for app in (*apps, *below)]
+    return [*EXAMPLES, *(line for page in pages for line in commands_in(page))]
+
+
+def told_by_the_manual() -> list[str]:
+    texts = (page.read_text(encoding="utf-8") for page in PAGES)
+    blocks = (block for text in texts for block in re.findall(r"```\w*\n(.*?)```", text, re.DOTALL))
+    return [line for block in blocks for line in commands_in(block)]
+
+
+def commands_in(text: str) -> list[str]:
+    """Lines that go on are joined, and what stands behind a wide gap is a remark."""
+    lines = re.sub(r"\s*\\\n\s*", " ", text).splitlines()
+    return [
+        line.strip().removeprefix("$ ") for line in lines if re.match(r"\s*(\$ )?dbdyno ", line)
+    ]
+
+
+def words_of(command: str) -> list[str]:
+    """As a shell gives them, up to where it sees the command's end."""
+    for name, value in FILLED_IN.items():
+        command = command.replace(name, value)
+    words = shlex.split(re.split(r"\s#|\s{2,}(?=[a-z])", command)[0])
+    end = next((place for place, word in enumerate(words) if word in AFTER), len(words))
+    return words[1:end]
+
+
+@pytest.mark.parametrize("command", sorted({*told_by_help(), *told_by_the_manual()}))
+def test_the_command_line_takes_it(command):
+    words = words_of(command)
+    parse = make_app(words).parse_args
+    parse(with_script_options(words), exit_on_error=False, print_error=False)
