@@ -1,5 +1,7 @@
 """Statements arrive as they were meant, in each mode, over each interface and each protocol."""
 
+import hashlib
+
 import psycopg
 import pytest
 
@@ -90,6 +92,16 @@ def test_a_pipeline_is_one_round_trip(each_server, table, checked, io):
     # Each statement has its latencies, though none was waited for alone.
     inserted = [statement for statement in told.one(Hello).statements if "insert" in statement.sql]
     assert len(inserted) == 3
+
+
+def test_what_a_socket_does_not_take_at_once_arrives_whole_and_in_order(local, checked, io):
+    """Each statement is longer than any socket's buffer; a divisor of zero tells a wrong one."""
+    text = "0123456789abcdef" * (1 << 16)
+    digest = hashlib.md5(text.encode(), usedforsecurity=False).hexdigest()
+    ask = f"select 1 / (md5('{text}') = '{digest}')::int;\n"
+    script = f"\\startpipeline\n{ask * 3}\\endpipeline\n"
+    plan = plan_for(local.endpoint(), script, clients=3, io=io, query_mode="extended", **times(4))
+    assert checked(plan).counters.ok == 12
 
 
 def test_a_failure_in_a_pipeline_fails_its_transaction_alone(local, checked, io):

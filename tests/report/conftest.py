@@ -7,7 +7,7 @@ from playwright.sync_api import sync_playwright
 
 from dbdyno.analysis import summarize
 from dbdyno.model.record import Finding, NotLooked
-from dbdyno.report import render_html
+from dbdyno.report.html import render_html
 from dbdyno.store import RunWriter, open_run
 from tests.report import explained
 from tests.store import hdr, synthetic

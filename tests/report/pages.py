@@ -5,7 +5,7 @@ from html import unescape
 
 import msgspec
 
-from dbdyno.report import render_html
+from dbdyno.report.html import render_html
 from tests.store import hdr
 
 

@@ -3,9 +3,9 @@
 import msgspec
 import pytest
 
-from dbdyno.report import render_html
 from dbdyno.report.costs import cost_words
 from dbdyno.report.findings import bearing, unexplained_words
+from dbdyno.report.html import render_html
 from dbdyno.report.phrases import phrases
 from tests.report import explained
 from tests.report.pages import section_of

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from dbdyno.errors import DbdynoError
-from dbdyno.report import html, render_html
-from dbdyno.report.html import safe_json
+from dbdyno.report import html
+from dbdyno.report.html import render_html, safe_json
 from dbdyno.report.registry import all_sections
 from dbdyno.store import RunWriter, open_run
 from dbdyno.words import THIN_SPACE

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from dbdyno.analysis.timeline import timeline
-from dbdyno.report import render_html
 from dbdyno.report.content import Subject
 from dbdyno.report.events import lanes
+from dbdyno.report.html import render_html
 from dbdyno.report.waits import bands
 from dbdyno.store import open_run
 from tests.report.pages import section_of

@@ -2,7 +2,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from dbdyno.store import LeftOut, RunWriter, StoreError, find_run, list_runs, open_run, sql
+from dbdyno.store import LeftOut, RunWriter, StoreError, find_run, list_runs, open_run
+from dbdyno.store.query import sql
 from tests.store import synthetic
 from tests.store.test_run_folder import write_run
 

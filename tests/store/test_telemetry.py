@@ -8,8 +8,9 @@ import pytest
 
 from dbdyno.model.recording import rows
 from dbdyno.model.telemetry import BlockCount, Counts, WaitCount, Waits
-from dbdyno.store import RunWriter, open_run, sql
+from dbdyno.store import RunWriter, open_run
 from dbdyno.store.frames_file import FrameAppender, read_frames
+from dbdyno.store.query import sql
 from tests.store import synthetic, watched
 
 TABLES = ("samples", "counters", "levels", "waits", "blocking", "log_entries", "lacks")

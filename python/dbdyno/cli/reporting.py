@@ -4,12 +4,13 @@ from pathlib import Path
 
 from dbdyno.errors import DbdynoError
 from dbdyno.model.recording import Recording
-from dbdyno.report import render_html
 from dbdyno.run.tools import engine_tools
 
 
 def write_html(recording: Recording, path: Path) -> None:
     """Writes the page; its folder must be there."""
+    from dbdyno.report.html import render_html  # noqa: PLC0415 - a run without is spared it
+
     page = render_html(recording, engine_tools().histograms)
     try:
         path.write_text(page, encoding="utf-8")
