@@ -1,0 +1,94 @@
+"""In a real terminal of 80 columns no line of a result is longer; in a pipe each keeps its form."""
+
+import contextlib
+import fcntl
+import os
+import pty
+import re
+import shlex
+import struct
+import termios
+import threading
+
+import pytest
+
+from dbdyno.cli import app as cli_app, main
+from tests.cli import made_up_runs as made_up
+from tests.support.numbers import wal
+
+COLUMNS = 80
+LONG = {"study": "20261101-000000-hot-rows-1a2b", "point": "clients=100,order=branches-first"}
+TOLD = [
+    "runs",
+    "history",
+    "compare last~1 last",
+    "compare tag:variant=a tag:variant=b",
+    "report last --text",
+    "doctor",
+    "workloads oltp_read_write",
+    "study list",
+    "study show hot-rows",
+    "study plan hot-rows --size tiny",
+    "sql 'select * from runs'",
+    "search --help",
+    "compare nosuch last",
+]
+
+
+@pytest.fixture(autouse=True)
+def _runs(home, monkeypatch):
+    # main() takes SIGTERM for the process; a test process keeps its own.
+    monkeypatch.setattr(cli_app.signal, "signal", lambda *_: None)
+    monkeypatch.delenv("COLUMNS", raising=False)
+    made_up.pairs(2, tps=0.9)
+    made_up.run(tags=LONG, workload="oltp_update_non_index")
+    for version in ("18.1", "18.2"):
+        made_up.run(
+            workload="oltp_update_non_index",
+            server={"kind": "private", "product": "postgres", "version": version},
+            costs=[wal(2000.0, 1980.0, 2020.0)],
+            doubts=["a doubt that has a good deal to say, and goes on to say it " * 3],
+        )
+
+
+def in_a_terminal(monkeypatch, words):
+    """What a command writes to a terminal of its own; a thread reads what the kernel would keep."""
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 50, COLUMNS, 0, 0))
+    seen = bytearray()
+    reader = threading.Thread(target=drain, args=(ours, seen))
+    reader.start()
+    with monkeypatch.context() as patch, os.fdopen(theirs, "w", encoding="utf-8") as terminal:
+        patch.setattr("sys.stdout", terminal)
+        patch.setattr("sys.stderr", terminal)
+        main(shlex.split(words))
+    reader.join()
+    os.close(ours)
+    return re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", seen.decode()).replace("\r\n", "\n").splitlines()
+
+
+def drain(end, seen):
+    with contextlib.suppress(OSError):  # nobody holds the other end any more
+        while data := os.read(end, 65536):
+            seen += data
+
+
+@pytest.mark.parametrize("words", TOLD)
+def test_every_line_fits_but_for_words_that_do_not(monkeypatch, words):
+    lines = in_a_terminal(monkeypatch, words)
+    assert len(lines) > 1
+    wide = [line for line in lines if len(line) > COLUMNS]
+    assert [line for line in wide if len(line.split()) > 1] == []
+
+
+def test_in_a_pipe_tables_are_as_wide_as_they_are_and_words_flow_to_a_hundred_columns(capsys):
+    rows = in_a_pipe(capsys, "runs")
+    (line,) = (line for line in rows if LONG["study"] in line)
+    assert "oltp-update-non-index" in line
+    assert LONG["point"] in line
+    assert COLUMNS < max(map(len, in_a_pipe(capsys, "report last --text"))) <= 100
+
+
+def in_a_pipe(capsys, words):
+    assert main(shlex.split(words)) == 0
+    return capsys.readouterr().out.splitlines()
