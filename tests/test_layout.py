@@ -53,6 +53,16 @@ def test_on_a_screen_the_widest_cells_are_folded():
     ]
 
 
+def test_several_columns_are_folded_a_little_rather_than_one_to_shreds():
+    rows = [("what was compared", "a metric", "told"), ("one against another", "so and so", "no")]
+    assert laid_out([Columns(rows, 3)], 28).split("\n") == [
+        "what was     a metric   told",
+        "compared",
+        "one against  so and so  no",
+        "another",
+    ]
+
+
 def test_a_table_that_cannot_be_folded_is_told_row_by_row():
     rows = [("name", "a long heading"), ("x" * 30, "y" * 20), ("b", "")]
     assert laid_out([Columns(rows, 2)], 50).split("\n")[:5] == [

@@ -10,6 +10,7 @@ no colours: results are pasted into mails.
 import re
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
+from math import ceil
 from typing import NamedTuple, TypeAlias
 
 from dbdyno.words import THIN_SPACE, plain
@@ -122,11 +123,18 @@ def _longest_word(cell: str) -> int:
 
 
 def _narrowed(widths: Sequence[int], least: Sequence[int], room: int) -> list[int]:
-    """The widest column gives way first, each no further than to its longest word."""
+    """Where it takes the fewest lines columns give way, the widest first.
+
+    None does so further than to its longest word.
+    """
     narrow = list(widths)
+
+    def lines_and_width(place: int) -> tuple[int, int]:
+        return -ceil(widths[place] / max(narrow[place] - 1, 1)), narrow[place]
+
     while sum(narrow) > room:
         places = [place for place, width in enumerate(narrow) if width > least[place]]
-        narrow[max(places, key=narrow.__getitem__)] -= 1
+        narrow[max(places, key=lines_and_width)] -= 1
     return narrow
 
 
