@@ -7,6 +7,7 @@ import pytest
 from dbdyno.errors import DbdynoError
 from dbdyno.model.plan import Address, TcpAddress, UnixSocket
 from dbdyno.servers.mysql import login as logins, option_files
+from dbdyno.servers.mysql.connecting import open_connection
 from dbdyno.servers.mysql.login import login_of
 from dbdyno.servers.mysql.url import login_url
 
@@ -92,6 +93,43 @@ def test_files_come_before_the_environment(tmp_path: Path) -> None:
     (tmp_path / ".my.cnf").write_text("[client]\nhost=filed\n")
     login = login_of("mysql://u@/d", told)
     assert (login.address, login.password) == (tcp("filed", 3311), "word")
+
+
+def test_who_leads_to_a_place_without_a_server_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody remembers what stands in a file that some other program has written."""
+    socket, mine = tmp_path / "gone.sock", tmp_path / ".my.cnf"
+
+    def told(target: str) -> str:
+        with pytest.raises(DbdynoError) as caught:
+            open_connection(target)
+        assert caught.value.code == "unreachable"
+        return caught.value.message
+
+    assert told(f"mysql://u@localhost/d?socket={socket}") == (
+        f"cannot connect: socket {socket}: No such file or directory"
+    )
+    monkeypatch.setenv("MYSQL_UNIX_PORT", str(socket))
+    assert f"socket {socket} (MYSQL_UNIX_PORT): No such file" in told("mysql://u@localhost/d")
+    mine.write_text(f"[client]\nsocket={socket}/deep\n")
+    assert f"socket {socket}/deep ({mine}): No such file" in told("mysql://u@localhost/d")
+    socket.write_text("a file")
+    assert f"socket {socket}/deep ({mine}): Not a directory" in told("mysql://u@localhost/d")
+    mine.write_text("[client]\nhost=127.0.0.1\nport=1\n")
+    assert told("mysql://u@/d").startswith(f"cannot connect: host ({mine}): Can't connect to")
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [("host=h\nport=many", "port (FILE) must be"), ("ssl-mode=MAYBE", "ssl-mode (FILE) cannot be")],
+)
+def test_a_file_that_cannot_be_read_is_named(tmp_path: Path, options: str, words: str) -> None:
+    mine = tmp_path / ".my.cnf"
+    mine.write_text(f"[client]\n{options}\n")
+    with pytest.raises(DbdynoError) as caught:
+        login_of("mysql://u@/d", {})
+    assert words.replace("FILE", str(mine)) in caught.value.message
 
 
 @pytest.mark.parametrize(

@@ -56,8 +56,13 @@ def open_connection(target: str) -> MysqlConnection:
 def _refuse_missing_socket(login: Login) -> None:
     """Said before the driver tries, which would leave a socket of its own open."""
     unix = login.address.unix
-    if unix and not Path(unix.path).exists():
-        raise refusal(pymysql.OperationalError(2002, "No such file or directory"), login)
+    if not unix:
+        return
+    try:
+        Path(unix.path).stat()
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) else str(error)
+        raise refusal(pymysql.OperationalError(2002, why), login) from None
 
 
 def _is_open(login: Login) -> bool:

@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from dbdyno.errors import DbdynoError
 from dbdyno.model.plan import Address, TcpAddress, UnixSocket
-from dbdyno.servers.mysql.option_files import read_option_files
+from dbdyno.servers.mysql.option_files import Option, read_option_files
 
 TlsWord: TypeAlias = Literal["DISABLED", "PREFERRED", "REQUIRED", "VERIFY_CA", "VERIFY_IDENTITY"]
 TLS_WORDS: tuple[TlsWord, ...] = get_args(TlsWord)
@@ -47,6 +47,8 @@ class Login(Struct, frozen=True, kw_only=True):
     """A server and how to log in to it; nothing is left to be looked up."""
 
     address: Address
+    address_origin: str = ""
+    """The option file or variable that leads there, if the target itself does not."""
     user: str
     password: str
     database: str
@@ -60,25 +62,30 @@ class Login(Struct, frozen=True, kw_only=True):
 def login_of(target: str, environment: Mapping[str, str] = os.environ) -> Login:
     """What the target says, completed by what its reader's machine says."""
     given = _given(target)
-    options = {**_defaults(given, environment), **given}
+    found = {} if NO_DEFAULTS in given else _defaults(environment)
+    options = {name: option.value for name, option in found.items()} | given
+    origins = {name: option.origin for name, option in found.items() if name not in given}
+    address = _address(given, options, origins)
     return Login(
-        address=_address(given, options),
+        address=address,
+        address_origin=origins.get("socket" if address.unix else "host", ""),
         user=options.get("user") or getpass.getuser(),
         password=options.get("password", ""),
         database=options.get("database", ""),
-        tls=_tls_word(options),
+        tls=_tls_word(options, origins),
         ca=options.get("ssl-ca"),
         certificate=options.get("ssl-cert"),
         key=options.get("ssl-key"),
-        connect_timeout_s=_number(options, "connect-timeout", CONNECT_TIMEOUT_S)
-        or CONNECT_TIMEOUT_S,
+        connect_timeout_s=_number(options, origins, "connect-timeout", CONNECT_TIMEOUT_S),
     )
 
 
-def _defaults(given: Mapping[str, str], environment: Mapping[str, str]) -> dict[str, str]:
-    if NO_DEFAULTS in given:
-        return {}
-    told = {option: environment[name] for name, option in VARIABLES.items() if name in environment}
+def _defaults(environment: Mapping[str, str]) -> dict[str, Option]:
+    told = {
+        option: Option(environment[name], name)
+        for name, option in VARIABLES.items()
+        if name in environment
+    }
     return told | read_option_files(environment)
 
 
@@ -109,24 +116,26 @@ def _refuse_unknown(query: Mapping[str, str]) -> None:
             raise DbdynoError("bad_target", f"a target has no parameter {name!r}", hint)
 
 
-def _address(given: Mapping[str, str], options: Mapping[str, str]) -> Address:
+def _address(
+    given: Mapping[str, str], options: Mapping[str, str], origins: Mapping[str, str]
+) -> Address:
     """A socket if one is named or the host is this one; a port that the target names means TCP."""
     if "socket" in given:
         return Address(unix=UnixSocket(path=given["socket"]))
     host = options.get("host", "localhost")
     if host == "localhost" and "port" not in given:
         return Address(unix=UnixSocket(path=options.get("socket") or _usual_socket()))
-    return Address(tcp=TcpAddress(host=host, port=_number(options, "port", PORT)))
+    return Address(tcp=TcpAddress(host=host, port=_number(options, origins, "port", PORT)))
 
 
 def _usual_socket() -> str:
     return next((path for path in SOCKETS if Path(path).exists()), SOCKETS[0])
 
 
-def _tls_word(options: Mapping[str, str]) -> TlsWord:
+def _tls_word(options: Mapping[str, str], origins: Mapping[str, str]) -> TlsWord:
     """MySQL's own word, else what MariaDB's options come to; a CA is there to be used."""
     if "ssl-mode" in options:
-        return _known_tls_word(options["ssl-mode"])
+        return _known_tls_word(options["ssl-mode"], _named("ssl-mode", origins))
     if options.keys() & {"skip-ssl", "disable-ssl"}:
         return "DISABLED"
     if "ssl-verify-server-cert" in options:
@@ -136,16 +145,21 @@ def _tls_word(options: Mapping[str, str]) -> TlsWord:
     return "REQUIRED" if "ssl" in options else "PREFERRED"
 
 
-def _known_tls_word(text: str) -> TlsWord:
+def _known_tls_word(text: str, named: str) -> TlsWord:
     for word in TLS_WORDS:
         if word == text.upper():
             return word
-    raise DbdynoError("bad_target", f"ssl-mode cannot be {text}", f"it is {', '.join(TLS_WORDS)}")
+    raise DbdynoError("bad_target", f"{named} cannot be {text}", f"it is {', '.join(TLS_WORDS)}")
 
 
-def _number(options: Mapping[str, str], name: str, default: int) -> int:
+def _named(name: str, origins: Mapping[str, str]) -> str:
+    """An option, and where it stands if the target does not hold it."""
+    return f"{name} ({origins[name]})" if name in origins else name
+
+
+def _number(options: Mapping[str, str], origins: Mapping[str, str], name: str, default: int) -> int:
     """A zero means the default, as everywhere with these servers."""
     text = options.get(name, "0")
     if not text.isdecimal():
-        raise DbdynoError("bad_target", f"{name} must be a number", HINT)
+        raise DbdynoError("bad_target", f"{_named(name, origins)} must be a number", HINT)
     return int(text) or default

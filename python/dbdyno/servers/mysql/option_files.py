@@ -9,6 +9,7 @@ import re
 import stat
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 GROUPS = ("client", "client-server", "client-mariadb", "dbdyno")
 SYSTEM_FILES = (Path("/etc/my.cnf"), Path("/etc/mysql/my.cnf"))
@@ -16,9 +17,16 @@ INCLUDE_DEPTH_MAX = 10
 ESCAPES = {"b": "\b", "t": "\t", "n": "\n", "r": "\r", "s": " "}
 
 
-def read_option_files(environment: Mapping[str, str]) -> dict[str, str]:
+class Option(NamedTuple):
+    """A value, and who gave it, in words for an error."""
+
+    value: str
+    origin: str
+
+
+def read_option_files(environment: Mapping[str, str]) -> dict[str, Option]:
     """The options of all files that exist, by name; the later file wins."""
-    options: dict[str, str] = {}
+    options: dict[str, Option] = {}
     for path in _places(environment):
         options.update(_options(path, INCLUDE_DEPTH_MAX))
     return options
@@ -31,7 +39,7 @@ def _places(environment: Mapping[str, str]) -> Iterator[Path]:
     yield Path.home() / ".my.cnf"
 
 
-def _options(path: Path, depth: int) -> Iterator[tuple[str, str]]:
+def _options(path: Path, depth: int) -> Iterator[tuple[str, Option]]:
     group = ""
     for line in _lines(path):
         if line.startswith("["):
@@ -42,7 +50,8 @@ def _options(path: Path, depth: int) -> Iterator[tuple[str, str]]:
                     yield from _options(included, depth - 1)
         elif group in GROUPS:
             name, _, value = line.partition("=")
-            yield name.strip().lower().replace("_", "-"), _value(value.strip())
+            option = Option(_value(value.strip()), str(path))
+            yield name.strip().lower().replace("_", "-"), option
 
 
 def _lines(path: Path) -> list[str]:

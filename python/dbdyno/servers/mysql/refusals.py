@@ -46,6 +46,8 @@ TEXTS = (
     ("No address", "unreachable", "check the host's name"),
     ("timed out", "unreachable", "is the host up, and does a firewall drop the packets?"),
     ("unreachable", "unreachable", "is the host up, and is there a route to it?"),
+    ("Not a directory", "unreachable", "the socket's path leads through a file"),
+    ("too long", "unreachable", "the kernel takes no longer path of a socket: link to its folder"),
     ("Permission denied", "no_rights", "this user may not open the server's socket"),
     ("authentication plugin", "no_rights", "this kind of account is not supported: use another"),
 )
@@ -73,9 +75,12 @@ def _parts(error: pymysql.Error) -> tuple[int, str]:
 def _place(login: Login, number: int) -> str:
     """Where we tried, which the server's own words need not say again."""
     address = login.address
-    if number not in CLIENT_NUMBERS or not address.unix:
+    if number not in CLIENT_NUMBERS:
         return ""
-    return f"socket {address.unix.path}: "
+    origin = f" ({login.address_origin})" if login.address_origin else ""
+    if address.unix:
+        return f"socket {address.unix.path}{origin}: "
+    return f"host{origin}: " if origin else ""
 
 
 def _cause(number: int, text: str) -> tuple[str, str]:
