@@ -62,6 +62,37 @@ def test_a_fifth_more_than_can_be_done_is_seen(rate, seconds):
     assert overruns(rate, rate / 1.2, seconds) >= RUNS * 0.95
 
 
+def stood_still(seconds, begin, end, *, waiting, ok=500, **named):
+    """A rate of 500 a second to a server that did nothing in between."""
+    done = np.full(seconds + 3, float(ok))
+    done[begin + 3 : end + 3] = 0
+    levels = np.zeros(seconds + 3)
+    levels[begin + 3 : end + 3] = np.cumsum(np.full(end - begin, 500.0))
+    levels[end + 3 :] = waiting
+    return MadeRun(done, seconds=seconds, waiting=levels, is_open=True, **named)
+
+
+def test_what_came_while_the_server_stood_still_is_not_the_rates():
+    at_the_end = arrivals(stood_still(8, 1, 8, waiting=0).recording(), 8)
+    assert (at_the_end.waiting, at_the_end.still_s, at_the_end.overran) == (3500, 7, False)
+    before = arrivals(stood_still(20, 2, 12, waiting=4000).recording(), 20)
+    assert (before.due_while_still, before.still_s, before.overran) == (5000, 10, False)
+    # More waits than that.
+    assert arrivals(stood_still(20, 2, 12, waiting=9000).recording(), 20).overran
+
+
+def test_who_is_seldom_done_does_not_stand_still():
+    seldom = arrivals(stood_still(30, 5, 15, ok=1, waiting=0).recording(), 30)
+    assert (seldom.still_s, seldom.due_while_still) == (0, 0)
+
+
+def test_the_silence_that_ended_a_run_is_told_with_its_end():
+    recording = stood_still(8, 1, 8, waiting=0).recording()
+    recording.engine["done"]["end"] = "stalled"
+    found = arrivals(recording, 8)
+    assert (found.due_while_still, found.still_s, found.overran) == (3500, 0, False)
+
+
 def test_the_queue_is_read_at_the_ends_of_measured_intervals():
     level = np.concatenate([np.zeros(3), np.arange(20.0) * 50 + 50])
     found = arrivals(MadeRun(100, seconds=20, waiting=level).recording(), 20)

@@ -84,6 +84,17 @@ def test_a_sound_run_has_no_doubts():
             "begun when the run ended, and response times grow with its length",
         ),
         (
+            changed(arrivals=Arrivals(due=1, waiting=0, still_s=7, duration_s=60)),
+            "stood still: nothing was done for 7.0 s of 60.0 s; the numbers hold that time",
+        ),
+        (
+            changed(
+                arrivals=Arrivals(due=1, waiting=0, still_s=7, due_while_still=3500, duration_s=60)
+            ),
+            "stood still: nothing was done for 7.0 s of 60.0 s, and 3\u202f500 transactions became "
+            "due meanwhile; the numbers hold that time",
+        ),
+        (
             changed(throughput=msgspec.structs.replace(THROUGHPUT, value=0.0)),
             "none ended while measuring: all 1000000 did in the time after it; measure for longer "
             "than one takes",

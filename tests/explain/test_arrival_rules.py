@@ -54,6 +54,24 @@ due to done.
 """)
 
 
+def test_a_queue_of_a_few_moments_asks_for_no_clients():
+    """A server that stood still for a second or two is not one with too few clients."""
+    levels = np.zeros(23)
+    levels[13:15] = 500, 900
+    finding = said(
+        "schedule_lag",
+        timed(MadeRun(400, waiting=levels, seconds=20, is_open=True), response_ms=180),
+    )
+    assert "more clients would only have waited, too" in finding.advice[0]
+    assert words(finding) == snapshot("""\
+critical: Arrivals wait to be begun
+Transactions were due for 175 ms before they were begun, 97.2 % of their
+response time, but most of it in a few moments: usually hardly any waited.
+On average 70 were due and not begun: at 400 a second 175 ms each, of 180 ms
+from due to done.
+""")
+
+
 def test_one_that_waits_now_and_then_is_no_lag():
     run = MadeRun(100, waiting=0.1, clients=4, seconds=20, is_open=True)
     assert isinstance(said("schedule_lag", timed(run, response_ms=12)), NotFound)

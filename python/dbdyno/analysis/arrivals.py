@@ -1,7 +1,8 @@
 """What waits in an open loop: transactions that are due, and that no client has begun.
 
 A queue comes and goes with chance as long as the load is one that can be carried. Above capacity it
-grows for as long as the run lasts (Kleinrock, *Queueing Systems* I, 1975, §2.1).
+grows for as long as the run lasts (Kleinrock, *Queueing Systems* I, 1975, §2.1). A server that
+stands still lets it grow, too, and that says nothing of the rate.
 """
 
 import math
@@ -9,11 +10,15 @@ import math
 import numpy as np
 from msgspec import Struct
 
+from dbdyno.analysis.estimate import Series
+from dbdyno.analysis.stretches import Mask, runs
 from dbdyno.model.recording import Recording
 
 _DUE_SHARE = 0.05
 _DEVIATIONS = 3.0
 _USUAL_SHARE = 1 / 3
+# Of so many that would have been done four deviations are missing where none was.
+_MISSED_MIN = 16
 
 
 class Arrivals(Struct, frozen=True, kw_only=True):
@@ -21,12 +26,17 @@ class Arrivals(Struct, frozen=True, kw_only=True):
 
     ``waiting`` is the queue at the end, ``waiting_mean`` over the ends of intervals, and
     ``waiting_usual`` the median of those in the second half. In a closed loop nothing waits.
+    ``due_while_still`` became due in whole intervals in which nothing was done though much would
+    have been, ``still_s`` seconds together. The silence that ended a run is told with its end, and
+    is no part of those seconds.
     """
 
     due: int
     waiting: int
     waiting_mean: float = 0.0
     waiting_usual: float = 0.0
+    due_while_still: int = 0
+    still_s: float = 0.0
     duration_s: float
 
     @property
@@ -46,13 +56,19 @@ class Arrivals(Struct, frozen=True, kw_only=True):
         Of a load that is just carried, arrivals less completions have the standard deviation
         √(2·due) at the end, where both come at random. The queue must be beyond three of them,
         be one in twenty of all, and have been a third as long for half of the second half: a
-        stall near the end leaves one that was not there before.
+        stall near the end leaves one that was not there before. What became due while nothing was
+        done is not the rate's.
         """
         by_chance = _DEVIATIONS * math.sqrt(2 * self.due)
         return (
-            self.waiting > max(by_chance, _DUE_SHARE * self.due)
+            self.waiting - self.due_while_still > max(by_chance, _DUE_SHARE * self.due)
             and self.waiting_usual >= _USUAL_SHARE * self.waiting
         )
+
+    @property
+    def waited_for_moments(self) -> bool:
+        """Whether the queue was one of a few moments, and usually much shorter."""
+        return self.waiting_usual < _USUAL_SHARE * self.waiting_mean
 
 
 def arrivals(recording: Recording, duration_s: float) -> Arrivals:
@@ -62,10 +78,34 @@ def arrivals(recording: Recording, duration_s: float) -> Arrivals:
     waiting = intervals["waiting"][measured].astype(float)
     if not len(waiting):
         return Arrivals(due=0, waiting=0, duration_s=duration_s)
+    due, seconds = intervals["due"][measured], intervals["seconds"][measured]
+    is_still = _still(intervals["completed_ok"][measured], seconds)
+    ended = _silence_that_ended(recording, intervals["completed_ok"][measured])
     return Arrivals(
-        due=int(intervals["due"][measured][-1]),
+        due=int(due[-1]),
         waiting=int(waiting[-1]),
         waiting_mean=float(waiting.mean()),
         waiting_usual=float(np.median(waiting[len(waiting) // 2 :])),
+        due_while_still=int(np.diff(due, prepend=0)[is_still | ended].sum()),
+        still_s=float(seconds[is_still & ~ended].sum()),
         duration_s=duration_s,
     )
+
+
+def _still(done: Series, seconds: Series) -> Mask:
+    """Where nothing was done, for so long that much would have been at the usual pace."""
+    still = np.zeros(len(done), dtype=bool)
+    if not done.any():
+        return still
+    pace = float(np.median((done / np.maximum(seconds, 1e-9))[done > 0]))
+    for begin, end in runs(done == 0):
+        still[begin:end] = pace * seconds[begin:end].sum() >= _MISSED_MIN
+    return still
+
+
+def _silence_that_ended(recording: Recording, done: Series) -> Mask:
+    """The intervals since a server's last answer, where its silence ended the run."""
+    silent = np.zeros(len(done), dtype=bool)
+    if recording.engine.get("done", {}).get("end") == "stalled":
+        silent[np.flatnonzero(done).max(initial=-1) + 1 :] = True
+    return silent

@@ -163,8 +163,25 @@ def overrun(facts: Facts) -> str | None:
     )
 
 
+def stood_still(facts: Facts) -> str | None:
+    """Nothing was done in whole intervals, though at the usual pace many would have been.
+
+    Means, percentiles and rates then mix a server at work with one that does nothing
+    (:func:`~dbdyno.analysis.arrivals.arrivals`).
+    """
+    came = facts.arrivals
+    if not came.still_s:
+        return None
+    due = f", and {count(came.due_while_still)} transactions became due meanwhile"
+    return (
+        f"stood still: nothing was done for {came.still_s:.1f} s of {facts.duration_s:.1f} s"
+        f"{due if came.due_while_still else ''}; the numbers hold that time"
+    )
+
+
 DOUBTS: tuple[Callable[[Facts], str | None], ...] = (
     overrun,
+    stood_still,
     ended_after,
     too_short,
     not_steady,

@@ -9,6 +9,9 @@ waited W = L/λ each; its share of the mean response time is the finding's.
 
 Source: Little, Operations Research 9, 1961; Kleinrock, Queueing Systems I, 1975, §2.1.
 
+Where the queue was one of a few moments (its median is below a third of its mean) that is said: a
+server that stood still is no server with too few clients.
+
 Wrong when: arrivals come in bursts that the real system would not see: then the rate is carried on
 average, and the lag is that of the bursts.
 """
@@ -23,6 +26,11 @@ from dbdyno.words import count, milliseconds, percent, seconds, significant, tps
 SEEN_MIN = 10
 """Fewer that were seen waiting, over all ends of intervals, tell no mean."""
 _BELOW = 0.8
+_IN_MOMENTS = ", but most of it in a few moments: usually hardly any waited"
+_ADVICE_ON_MOMENTS = (
+    "Look at the charts over time for when that was, and at the other findings for why: the rate "
+    "is carried otherwise, and more clients would only have waited, too."
+)
 _ADVICE = [
     "If the server has processors to spare: more clients (-c). If not, this is its capacity, and "
     "the other findings say what takes it.",
@@ -71,9 +79,10 @@ def _overrun(came: Arrivals, done_tps: float) -> Finding:
 
 
 def _waited(came: Arrivals, response_ms: float, share: float) -> Finding:
+    in_moments = came.waited_for_moments
     return found(
         f"Transactions were due for {milliseconds(came.lag_s * 1e3)} before they were begun, "
-        f"{percent(share)} of their response time.",
+        f"{percent(share)} of their response time{_IN_MOMENTS if in_moments else ''}.",
         share=share,
         share_of="response time",
         certainty="likely",
@@ -89,8 +98,10 @@ def _waited(came: Arrivals, response_ms: float, share: float) -> Finding:
         ],
         why="Who asks at a rate of their own does not wait until a connection is free: the queue "
         "before the server is part of what they wait.",
-        advice=_ADVICE,
-        refute="Run with twice the clients: where they were too few, the lag must vanish.",
+        advice=[_ADVICE_ON_MOMENTS] if in_moments else _ADVICE,
+        refute="Run again without what happened then: the lag must vanish."
+        if in_moments
+        else "Run with twice the clients: where they were too few, the lag must vanish.",
     )
 
 
