@@ -27,6 +27,8 @@ def test_the_engines_own_reasons_come_first():
 @pytest.mark.parametrize("end", ["interrupted", "aborted", "stalled"])
 def test_a_run_that_was_ended(end):
     assert reasons(done(end, reason="why")) == [f"the run was {end}: why"]
+    nothing = done(end, reason="why", counted=structs.replace(counters(0, 0), due=70, waiting=70))
+    assert reasons(nothing) == [f"the run was {end}: why"]
 
 
 def test_a_run_that_ended_too_early():

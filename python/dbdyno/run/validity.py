@@ -39,7 +39,7 @@ def _ended_early(plan: Plan, done: Done) -> list[str]:
 def _failed_too_often(done: Done, failures_max: float) -> list[str]:
     ended = done.counters.ok + done.counters.failed
     if not done.counters.ok:
-        return [_nothing_done(done)]
+        return [_nothing_done(done)] if done.end == "complete" else []  # its end says why
     share = done.counters.failed / ended
     if share <= failures_max:
         return []
