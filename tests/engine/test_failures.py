@@ -1,9 +1,10 @@
 """Failures by class and code, and those that are tried again."""
 
 import pytest
+from msgspec.structs import replace
 
 from dbdyno.model.plan import Retry
-from tests.engine.running import MS, plan_for, times
+from tests.engine.running import MS, SECOND, plan_for, times
 
 FAILING = {
     "insert into one values (1, 0);": ("duplicate_key", "23505"),
@@ -117,3 +118,53 @@ def test_the_time_for_retries_is_bounded(local, table, checked):
     counts = checked(plan).counters
     assert (counts.failed, counts.retried) == (1, 1)
     assert 1 <= counts.retries <= 2
+
+
+@pytest.mark.parametrize(
+    ("script", "told_of"),
+    [
+        ("select 1;\nselekt 1;", 's0:2 can never work: 42601 syntax error at or near "selekt"'),
+        (
+            "select *\n  from nowhere;",
+            's0:1 can never work: 42P01 relation "nowhere" does not exist',
+        ),
+        ("select wrong from one;", 's0:1 can never work: 42703 column "wrong" does not exist'),
+        ("begin;\nset local role nobody_special;\ntable one;\nend;", "s0:3 can never work: 42501"),
+    ],
+)
+@pytest.mark.parametrize("mode", ["simple", "prepared"])
+@pytest.mark.usefixtures("table")
+def test_a_script_that_can_never_work_ends_the_run(local, checked, script, told_of, mode):
+    plan = plan_for(local.endpoint(), script, clients=4, seconds=60, query_mode=mode)
+    told = checked(plan)
+    assert told.done.end == "aborted"
+    assert told.done.reason.startswith(told_of)
+    assert "--max-failures 100% lets them pass" in told.done.reason
+    assert 10 <= told.counters.failed <= 10 + plan.clients
+    assert told.done.measured_ns < 2 * SECOND
+
+
+def test_one_of_several_scripts_that_can_never_work(local, table, checked, io):
+    """It is named, whatever the others do meanwhile, and long ones are not waited for."""
+    scripts = ["select 1;", "select * from nowhere;", "select pg_sleep(0.2);"]
+    plan = plan_for(local.endpoint(), *scripts, clients=6, seconds=60, io=io)
+    told = checked(plan)
+    assert told.done.end == "aborted"
+    assert told.done.reason.startswith("s1:1 can never work: 42P01 ")
+    assert told.counters.ok > 0
+    assert told.counters.failed < 20
+
+
+def test_a_script_that_worked_once_is_not_hopeless(local, table, checked):
+    """Though all that it does from then on fails: its table is there only once."""
+    script = "create table made_once (x int);"
+    told = checked(plan_for(local.endpoint(), script, clients=1, threads=1, **times(50)))
+    table.execute("drop table made_once")
+    assert told.done.end == "complete"
+    assert (told.counters.ok, told.codes) == (1, {"42P07": ("statement", 49)})
+
+
+def test_failures_that_are_let_pass_end_nothing(local, table, checked):
+    plan = plan_for(local.endpoint(), "select * from nowhere;", **times(20))
+    told = checked(replace(plan, ends_on_hopeless_script=False))
+    assert (told.done.end, told.counters.failed) == ("complete", 40)

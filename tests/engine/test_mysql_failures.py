@@ -55,7 +55,8 @@ def test_a_role_that_may_not(mariadb, table, checked):
 @pytest.mark.parametrize("mode", ["simple", "prepared"])
 def test_after_a_failure_the_open_block_is_left(mariadb, table, checked, io, mode):
     script = "begin;\nupdate one set n = n + 1 where id = 1;\nselect nothing;\ncommit;"
-    plan = plan_for(mariadb.endpoint(), script, "select 1;", io=io, query_mode=mode, **times(20))
+    let_pass = {"query_mode": mode, "ends_on_hopeless_script": False}
+    plan = plan_for(mariadb.endpoint(), script, "select 1;", io=io, **let_pass, **times(20))
     told = checked(plan)
     assert told.counters.ok + told.counters.failed == 40
     assert set(told.codes) == {"1054"}
@@ -123,3 +124,22 @@ def test_the_time_for_retries_is_bounded(mariadb, checked):
     counts = checked(plan).counters
     assert (counts.failed, counts.retried) == (1, 1)
     assert 1 <= counts.retries <= 2
+
+
+@pytest.mark.parametrize(
+    ("script", "told_of"),
+    [
+        ("select 1;\nselekt 1;", "s0:2 can never work: 1064 You have an error in your SQL syntax"),
+        ("select * from nowhere;", "s0:1 can never work: 1146 Table 'load_test.nowhere' doesn't"),
+        ("select wrong from one;", "s0:1 can never work: 1054 Unknown column 'wrong'"),
+        ("insert into one values (9);", "s0:1 can never work: 1136 Column count doesn't match"),
+    ],
+)
+@pytest.mark.parametrize("mode", ["simple", "prepared"])
+@pytest.mark.usefixtures("table")
+def test_a_script_that_can_never_work_ends_the_run(mariadb, checked, script, told_of, mode):
+    plan = plan_for(mariadb.endpoint(), script, clients=4, seconds=60, query_mode=mode)
+    told = checked(plan)
+    assert told.done.end == "aborted"
+    assert told.done.reason.startswith(told_of)
+    assert 10 <= told.counters.failed <= 10 + plan.clients

@@ -93,6 +93,28 @@ def test_killed_and_restarted(mortal, checked, io):
     assert told.counters.ok > 350
 
 
+def test_killed_and_restarted_where_each_transaction_connects(mortal, checked, io):
+    def kill_and_restart(_) -> None:
+        time.sleep(0.5)
+        mortal.kill()
+        time.sleep(0.2)
+        mortal.start()
+
+    plan = plan_for(
+        mortal.endpoint(),
+        "select 1;",
+        rate_tps=100,
+        clients=4,
+        seconds=4,
+        reconnect_each_transaction=True,
+        io=io,
+    )
+    told = checked(plan, kill_and_restart)
+    outages = [each for each in told.all(Outage) if each.end_ns - each.begin_ns > 0.2 * SECOND]
+    assert sum(outage.connections_lost for outage in outages) == 4
+    assert told.done.end == "complete"
+
+
 def test_silent_in_the_middle(mortal, checked, io):
     def freeze(_) -> None:
         time.sleep(0.3)

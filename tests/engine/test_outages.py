@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from dbdyno.model.frame import Interval, Outage
+from dbdyno.model.frame import Interval, Outage, OutageBegun
 from dbdyno.servers.postgresql.binaries import local_binaries
 from tests.engine.postgres import Postgres
 from tests.engine.running import MS, SECOND, plan_for, times
@@ -37,12 +37,83 @@ def test_killed_and_restarted(mortal, checked, io):
     assert sum(outage.connections_lost for outage in outages) == 4
     for outage in outages:
         assert outage.end_ns - outage.begin_ns > 0.3 * SECOND
+    # Told when it began, not when it was over.
+    begun = [begun.at_ns for begun in told.all(OutageBegun)]
+    assert sorted(begun) == sorted(outage.begin_ns for outage in outages)
+    frames = [type(frame) for frame in told.frames]
+    assert Interval in frames[frames.index(OutageBegun) : frames.index(Outage)]
     assert told.done.end == "complete"
     assert {each.failure_class for each in told.done.failures} <= {"connection"}
     last = told.all(Interval)[-3]
     assert last.completed_ok > 0
     # Arrivals of the outage waited for its end.
     assert told.counters.ok > 500
+
+
+def test_killed_and_restarted_where_each_transaction_connects(mortal, checked, io):
+    """With or without one to lose at the moment, each client misses its connection."""
+
+    def kill_and_restart(_) -> None:
+        time.sleep(0.5)
+        mortal.kill()
+        time.sleep(0.3)
+        mortal.start(wait=False)
+
+    plan = plan_for(
+        mortal.endpoint(),
+        "select 1;",
+        rate_tps=100,
+        clients=4,
+        seconds=6,
+        reconnect_each_transaction=True,
+        io=io,
+    )
+    told = checked(plan, kill_and_restart)
+    assert told.done.end == "complete"
+    outages = [each for each in told.all(Outage) if each.end_ns - each.begin_ns > 0.3 * SECOND]
+    assert len(outages) == 2  # one a thread
+    assert sum(outage.connections_lost for outage in outages) == 4
+    assert told.all(Interval)[-3].completed_ok > 0
+
+
+def test_killed_for_good_where_each_transaction_connects(mortal, checked, io):
+    """The end of the time says so, and not only the failures."""
+
+    def kill(_) -> None:
+        time.sleep(0.3)
+        mortal.kill()
+
+    plan = plan_for(
+        mortal.endpoint(), "select 1;", seconds=3, reconnect_each_transaction=True, io=io
+    )
+    told = checked(plan, kill)
+    reason = "the server closed its connections and took no new ones"
+    assert (told.done.end, told.done.reason) == ("stalled", reason)
+    assert [outage.end_ns for outage in told.all(Outage)][-1] is None
+
+
+def test_a_server_without_room_is_no_outage(local, checked, io):
+    """Where each transaction connects, nobody comes in for a while; but the server is there."""
+
+    def limit(connections: int) -> None:
+        with local.connect() as connection:
+            connection.execute(f"alter role few connection limit {connections}")
+
+    def close_and_open(_) -> None:
+        time.sleep(0.2)
+        limit(0)
+        time.sleep(0.3)
+        limit(-1)
+
+    with local.connect() as connection:
+        connection.execute("create role few login")
+    endpoint = local.endpoint(user="few")
+    plan = plan_for(endpoint, "select 1;", seconds=1, reconnect_each_transaction=True, io=io)
+    told = checked(plan, close_and_open)
+    with local.connect() as connection:
+        connection.execute("drop role few")
+    assert set(told.codes) == {"53300"}
+    assert told.all(Outage) == []
 
 
 def test_killed_for_good(mortal, checked, io):

@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from dbdyno.errors import DbdynoError
-from dbdyno.model.frame import Failed, Frame, Hello, Note, Outage
+from dbdyno.model.frame import Failed, Frame, Hello, Note, Outage, OutageBegun
 from dbdyno.run.measure import Measured, measure
 from dbdyno.run.watchdog import Watchdog
 from tests.support.frames import done, interval, started
@@ -73,14 +73,16 @@ def test_every_frame_is_passed_on_and_each_finds_its_place():
     hello = Hello(1, "epoll", "", 2, [], ["a warning"])
     note = Note(0, "server", "vacuum")
     outage = Outage(0, 2_500_000_000, 8, "terminated")
-    frames = [hello, started(), interval(0), note, outage, interval(1), done()]
+    begun = OutageBegun(0, "terminated")
+    frames = [hello, started(), interval(0), note, begun, outage, interval(1), done()]
 
     measured, observer, kept, logged = run(Engine(*frames))
 
     assert kept == [(str(n).encode(), type(frame)) for n, frame in enumerate(frames)]
-    outage_told = "8 connections lost: terminated; the first was had again after 2.5 s"
-    assert observer.seen == ["started", "interval 0", outage_told, "interval 1"]
-    assert logged == ["engine: a warning", "server: vacuum", outage_told]
+    lost = "connections lost: terminated; clients try to connect again"
+    again = "connected again after 2.5\u202fs: 8 connections lost"
+    assert observer.seen == ["started", "interval 0", lost, "interval 1", again]
+    assert logged == ["engine: a warning", "server: vacuum", lost, again]
     assert measured.hello == hello
     assert measured.last.index == 1
     assert measured.done.end == "complete"

@@ -111,6 +111,27 @@ def test_a_script_of_ones_own_needs_no_workload(database, home, tmp_path):
     assert record.transactions.ok == TRANSACTIONS
 
 
+def test_a_script_that_can_never_work_ends_the_run(database, home, tmp_path):
+    script = tmp_path / "mine.sql"
+    script.write_text("\\set aid 1\nselect :aid;\nselect * from nowhere;\n")
+    record = run_tpcb(database, items=(str(script),), length=ENDLESS)
+    assert (record.status, record.valid) == ("failed", False)
+    why = record.invalid_reasons[0]
+    place = f'{script}:3 can never work: 42P01 relation "nowhere" does not exist'
+    assert why.startswith(f"the run was aborted: {place}, in: select * from nowhere")
+    assert 10 <= record.transactions.failed <= 12
+    kept = store.open_run("last")
+    assert kept.record == record
+    assert kept.columns("failures")["code"].tolist() == ["42P01"]
+
+
+def test_failures_that_are_allowed_end_nothing(database, home, tmp_path):
+    script = tmp_path / "mine.sql"
+    script.write_text("select * from nowhere;")
+    record = run_tpcb(database, items=(str(script),), failures_max=1.0)
+    assert (record.status, record.transactions.failed) == ("done", TRANSACTIONS)
+
+
 def test_a_crash_of_the_engine_is_a_failed_run_whose_data_is_kept(database, home):
     record = run_tpcb(database, tools(Crashing), length=ENDLESS)
     assert record.status == "failed"

@@ -1,6 +1,6 @@
 //! The scripts of a plan, in whichever language they are, ready to run.
 
-use dbdyno_model::{Plan, Protocol, QueryMode, Statement};
+use dbdyno_model::{Plan, Protocol, QueryMode, Statement, StatementId};
 use dbdyno_script::{Problem, Session, lua};
 use std::sync::Arc;
 
@@ -41,6 +41,14 @@ impl Program {
         match self {
             Self::Pgbench(_) => Vec::new(),
             Self::Lua(program) => program.statements().since(from),
+        }
+    }
+
+    /// One of them, whichever way it came to be known.
+    pub(crate) fn statement(&self, id: StatementId) -> Option<Statement> {
+        match self {
+            Self::Pgbench(program) => program.statements().get(id.0 as usize).cloned(),
+            Self::Lua(program) => program.statements().since(id.0 as usize).into_iter().next(),
         }
     }
 

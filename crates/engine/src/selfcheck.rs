@@ -17,6 +17,8 @@ const LATENESS_SHARE_MAX: f64 = 0.1;
 #[derive(Debug)]
 pub(crate) struct OwnWork<'a> {
     pub(crate) open_loop: bool,
+    /// Whether the server fell silent: what was sent before says little of the generator.
+    pub(crate) stalled: bool,
     pub(crate) threads: u32,
     pub(crate) measured: Nanos,
     pub(crate) cpu_us: u64,
@@ -25,7 +27,8 @@ pub(crate) struct OwnWork<'a> {
 }
 
 /// Why the run is invalid, if it is. A closed loop is judged by the generator's CPU only: there
-/// lateness has no schedule to be measured against.
+/// lateness has no schedule to be measured against. Nor is lateness held against a run that a silent
+/// server has ended: one cause is enough.
 pub(crate) fn invalid_reasons(work: &OwnWork<'_>) -> Vec<String> {
     let mut reasons = Vec::new();
     let busy = work.cpu_us as f64 / 1e6 / (f64::from(work.threads) * work.measured.as_secs_f64());
@@ -38,7 +41,7 @@ pub(crate) fn invalid_reasons(work: &OwnWork<'_>) -> Vec<String> {
     }
     let late = work.lateness.quantile(0.99);
     let bound = LATENESS_MIN.max(Nanos((work.response_p99.0 as f64 * LATENESS_SHARE_MAX) as u64));
-    if work.open_loop && late > bound {
+    if work.open_loop && !work.stalled && late > bound {
         reasons.push(format!(
             "the generator was late: 1 % of the transactions were sent more than {:.1} ms after they were due though a client was free (bound: {:.1} ms)",
             late.as_secs_f64() * 1e3,
@@ -56,18 +59,26 @@ mod tests {
 
     const TEN_SECONDS: Nanos = Nanos::from_secs(10);
 
-    fn reasons(open_loop: bool, measured: Nanos, cpu_us: u64, late: Nanos) -> Vec<String> {
+    fn late(by: Nanos) -> Latencies {
         let mut lateness = Latencies::default();
-        lateness.record(late);
-        let response_p99 = Nanos::from_millis(20);
-        invalid_reasons(&OwnWork {
-            open_loop,
+        lateness.record(by);
+        lateness
+    }
+
+    fn work(lateness: &Latencies) -> OwnWork<'_> {
+        OwnWork {
+            open_loop: true,
+            stalled: false,
             threads: 2,
-            measured,
-            cpu_us,
-            lateness: &lateness,
-            response_p99,
-        })
+            measured: TEN_SECONDS,
+            cpu_us: 0,
+            lateness,
+            response_p99: Nanos::from_millis(20),
+        }
+    }
+
+    fn reasons(open_loop: bool, measured: Nanos, cpu_us: u64, by: Nanos) -> Vec<String> {
+        invalid_reasons(&OwnWork { open_loop, measured, cpu_us, ..work(&late(by)) })
     }
 
     #[test]
@@ -77,6 +88,13 @@ mod tests {
         assert!(reasons(closed, TEN_SECONDS, 19_000_000, Nanos::ZERO)[0].contains("busy 95 %"));
         assert!(reasons(open, TEN_SECONDS, 0, Nanos::from_micros(2100))[0].contains("2.1 ms"));
         assert!(reasons(closed, TEN_SECONDS, 0, Nanos::from_secs(1)).is_empty());
+    }
+
+    #[test]
+    fn a_server_that_fell_silent_is_cause_enough() {
+        let lateness = late(Nanos::from_secs(1));
+        assert_eq!(invalid_reasons(&work(&lateness)).len(), 1);
+        assert!(invalid_reasons(&OwnWork { stalled: true, ..work(&lateness) }).is_empty());
     }
 
     #[test]

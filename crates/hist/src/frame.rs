@@ -199,6 +199,12 @@ impl Activity {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct OutageBegun {
+    pub at_ns: u64,
+    pub message: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Outage {
     pub begin_ns: u64,
     pub end_ns: Option<u64>,
@@ -284,6 +290,7 @@ pub enum Frame {
     Interval(Box<Interval>),
     Activity(Activity),
     Window(Window),
+    OutageBegun(OutageBegun),
     Outage(Outage),
     Note(Note),
     Statement(Statement),

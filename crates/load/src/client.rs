@@ -84,6 +84,8 @@ pub(crate) struct Client {
     pub(crate) timings: Vec<(StatementId, Nanos)>,
     /// The error of the try under way.
     pub(crate) error: Option<ServerError>,
+    /// The statement that the latest error was the answer to.
+    pub(crate) failing: StatementId,
     pub(crate) in_transaction: bool,
     /// Transactions begun, warm-up included: the next one's number in a closed loop.
     pub(crate) begun: u64,
@@ -91,6 +93,10 @@ pub(crate) struct Client {
     pub(crate) measured: u64,
     /// Attempts to connect that failed in a row.
     pub(crate) connect_failures: u32,
+    /// When the first of its attempts in vain began, of those after anybody's last success.
+    pub(crate) refused_since: Option<Nanos>,
+    /// Whether the connection that it has not is counted as lost.
+    pub(crate) misses_connection: bool,
     /// Since when it has been trying to connect to a server that has no room.
     pub(crate) patient_since: Option<Nanos>,
 }
@@ -108,10 +114,13 @@ impl Client {
             outstanding: VecDeque::new(),
             timings: Vec::new(),
             error: None,
+            failing: StatementId::UNCOUNTED,
             in_transaction: false,
             begun: 0,
             measured: 0,
             connect_failures: 0,
+            refused_since: None,
+            misses_connection: false,
             patient_since: None,
         }
     }

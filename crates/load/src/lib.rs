@@ -5,11 +5,15 @@
 //! machine's clock, the simulator invented servers and a clock that jumps.
 
 mod client;
+mod prospects;
 mod schedule;
 mod timeline;
 mod timers;
 mod worker;
 
+pub use prospects::{HOPELESS_AFTER, Prospects};
 pub use schedule::Schedule;
 pub use timeline::{Phase, Timeline};
-pub use worker::{ClosedInterval, Event, Outage, Port, Settings, ShellCall, Worker};
+pub use worker::{
+    ClosedInterval, Event, Hopeless, Outage, OutageNews, Port, Settings, ShellCall, Worker,
+};

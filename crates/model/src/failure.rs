@@ -72,10 +72,15 @@ impl FailureClass {
             1053 | 1080 | 1927 | 2006 | 2013 | 3169 | 4031 => Self::Connection,
             1021 | 1037 | 1038 | 1040 | 1041 | 1114 | 1203 | 1206 | 1226 | 1461 => Self::Resource,
             1044 | 1045 | 1129 | 1130 | 1142 | 1143 | 1227 | 1370 | 1698 => Self::Permission,
-            1049 | 1054 | 1064 | 1146 | 1295 => Self::Statement,
+            1049 | 1054 | 1064 | 1136 | 1146 | 1222 | 1241 | 1295 => Self::Statement,
             1264 | 1292 | 1365 | 1366 | 1406 => Self::Data,
             _ => Self::from_sqlstate(sqlstate),
         }
+    }
+
+    /// Whether a further try cannot mend it: a statement that is wrong, or not allowed, stays so.
+    pub fn is_lasting(self) -> bool {
+        matches!(self, Self::Statement | Self::Permission)
     }
 
     /// Whether the same transaction may succeed when tried again.
@@ -168,6 +173,7 @@ mod tests {
             (1142, "42000", FailureClass::Permission),
             (1366, "HY000", FailureClass::Data),
             (1295, "HY000", FailureClass::Statement),
+            (1136, "21S01", FailureClass::Statement),
             // Without an entry of their own:
             (1149, "42000", FailureClass::Statement),
             (1690, "22003", FailureClass::Data),

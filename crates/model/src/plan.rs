@@ -57,6 +57,8 @@ pub struct Plan {
     pub retry: Retry,
     /// The longest that a run waits, with not one byte from the server, before it fails.
     pub stall_limit_ns: Nanos,
+    /// Whether a script that can never work ends the run: failures are then not let pass.
+    pub ends_on_hopeless_script: bool,
     /// Whether `\shell` and `\setshell` may run.
     pub allow_shell: bool,
     /// What the script needs beside its text when it is one for sysbench, in Lua; it is the

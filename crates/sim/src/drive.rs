@@ -3,7 +3,10 @@
 use crate::Server;
 use dbdyno_hist::frame::Interval;
 use dbdyno_hist::{Activity, Collector, Counters, EngineUse, Latencies, Shape, Tally};
-use dbdyno_load::{Event, Outage, Phase, Port, Settings, ShellCall, Timeline, Worker};
+use dbdyno_load::{
+    Event, Hopeless, Outage, OutageNews, Phase, Port, Prospects, Settings, ShellCall, Timeline,
+    Worker,
+};
 use dbdyno_model::{Nanos, Plan, Reply, Request, ServerError};
 use dbdyno_script::{Fault, Session};
 use std::collections::BTreeMap;
@@ -24,8 +27,10 @@ pub struct Outcome {
     pub lateness: Latencies,
     /// Ages of those cut off.
     pub unfinished_ages: Vec<Nanos>,
-    /// Times without connections.
-    pub outages: Vec<Outage>,
+    /// What was told of times without connections, worker after worker.
+    pub outage_news: Vec<OutageNews>,
+    /// A script that can never work.
+    pub hopeless: Option<Hopeless>,
     /// Scripts that went wrong.
     pub faults: Vec<(u64, Fault)>,
     /// The error that kept the load from beginning.
@@ -36,6 +41,17 @@ pub struct Outcome {
     pub activities: Vec<Activity>,
     /// When the last worker was over, from the load's begin.
     pub over: Nanos,
+}
+
+impl Outcome {
+    /// The times without connections.
+    pub fn outages(&self) -> Vec<&Outage> {
+        let known = self.outage_news.iter().filter_map(|news| match news {
+            OutageNews::Known(outage) => Some(outage),
+            OutageNews::Begun { .. } => None,
+        });
+        known.collect()
+    }
 }
 
 /// What will happen, in the order of time; the number makes keys unique.
@@ -59,6 +75,7 @@ struct World<'a> {
     connections: u32,
     /// Counts the connections of each client: what comes from an older one is void.
     lives: Vec<u32>,
+    connected: Vec<bool>,
     in_transaction: Vec<bool>,
 }
 
@@ -86,6 +103,7 @@ impl Port for World<'_> {
 
     fn close(&mut self, client: usize) {
         self.lives[client] += 1;
+        self.connected[client] = false;
         self.in_transaction[client] = false;
     }
 
@@ -123,6 +141,7 @@ pub fn simulate(
     let service_differs =
         plan.reconnect_each_transaction || plan.stages.iter().any(|stage| stage.rate_tps.is_some());
     let shape = Shape { scripts: plan.scripts.len(), statements: 1, service_differs };
+    let prospects = Arc::new(Prospects::new(plan.scripts.len()));
     let mut merged = Merged::default();
     for thread in 0..plan.threads {
         let clients = (thread..plan.clients).step_by(plan.threads as usize);
@@ -133,6 +152,7 @@ pub fn simulate(
             shape,
             sessions,
             heard_by_all: Arc::default(), // workers run one after the other here
+            prospects: Arc::clone(&prospects),
         };
         let (worker, activities) = run_worker(&plan, server, Worker::new(settings));
         merged.add(worker);
@@ -152,6 +172,7 @@ fn run_worker(plan: &Plan, server: &Server, mut worker: Worker) -> (Worker, Vec<
         asked: 0,
         connections: 0,
         lives: vec![0; clients],
+        connected: vec![false; clients],
         in_transaction: vec![false; clients],
     };
     if let Some((begin, _)) = server.outage {
@@ -193,6 +214,7 @@ fn tell(worker: &mut Worker, world: &mut World<'_>, coming: &Coming) {
     match *coming {
         Coming::Connected { client, life } if life == world.lives[client] => {
             world.connections += 1;
+            world.connected[client] = true;
             let backend = world.connections;
             worker.on(now, Event::Connected { client, backend }, world);
         }
@@ -215,8 +237,10 @@ fn tell(worker: &mut Worker, world: &mut World<'_>, coming: &Coming) {
         Coming::Cut => {
             let error = ServerError::connection_lost("cut");
             for client in 0..world.lives.len() {
-                world.close(client);
-                worker.on(now, Event::Lost { client, error: &error }, world);
+                if world.connected[client] {
+                    world.close(client);
+                    worker.on(now, Event::Lost { client, error: &error }, world);
+                }
             }
         }
         _ => {}
@@ -276,7 +300,8 @@ impl Merged {
                 .iter()
                 .flat_map(|worker| worker.unfinished_ages().to_vec())
                 .collect(),
-            outages: self.workers.iter_mut().flat_map(Worker::take_outages).collect(),
+            outage_news: self.workers.iter_mut().flat_map(Worker::take_outage_news).collect(),
+            hopeless: self.workers.iter().find_map(|worker| worker.hopeless().cloned()),
             faults: self.workers.iter().flat_map(|worker| worker.faults().to_vec()).collect(),
             fatal: self.workers.iter().find_map(|worker| worker.fatal().cloned()),
             stalled: self.workers.iter().find_map(Worker::stalled),

@@ -177,7 +177,7 @@ fn a_new_connection_is_a_part_of_its_transaction() {
     let session = Governed { transaction: vec![Ask, Reconnect], ..Governed::default() };
     let outcome = session.run(&short(), &server);
     assert_eq!(outcome.counters.ok, 40);
-    assert!(outcome.outages.is_empty());
+    assert!(outcome.outage_news.is_empty());
     assert_eq!(session.told().iter().filter(|word| **word == "enter").count(), 1);
 }
 

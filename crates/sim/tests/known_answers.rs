@@ -161,8 +161,8 @@ fn failures_are_told_by_class_and_code() {
 fn an_outage_is_measured_and_the_load_goes_on() {
     let server = Server { service: ms(1), outage: Some((ms(3500), ms(5000))), ..Server::default() };
     let outcome = run(&plan(6, 2, closed(), vec![stage(9, None)]), &server);
-    assert_eq!(outcome.outages.iter().map(|outage| outage.connections_lost).sum::<u64>(), 6);
-    for outage in &outcome.outages {
+    assert_eq!(outcome.outages().iter().map(|outage| outage.connections_lost).sum::<u64>(), 6);
+    for outage in outcome.outages() {
         let lasted = outage.end.unwrap() - outage.begin;
         assert!(lasted >= ms(1500) && lasted < ms(2600), "{lasted:?}");
     }
@@ -178,7 +178,7 @@ fn a_server_is_gone_at_the_end_only_if_it_was_a_while_before() {
         let server = Server { service: ms(1), outage, ..Server::default() };
         let outcome = run(&plan(6, 2, closed(), vec![stage(10, None)]), &server);
         assert_eq!(outcome.stalled.is_some(), gone, "{begin}");
-        assert!(outcome.outages.iter().all(|outage| outage.end.is_none()));
+        assert!(outcome.outages().iter().all(|outage| outage.end.is_none()));
     }
 }
 
@@ -260,4 +260,29 @@ fn a_first_connection_that_is_refused_is_fatal() {
     let server = Server { outage: Some((ms(0), ms(5000))), ..Server::default() };
     let outcome = run(&plan(2, 1, closed(), vec![stage(3, None)]), &server);
     assert_eq!(outcome.fatal.unwrap().message, "refused");
+}
+
+#[test]
+fn an_outage_is_measured_where_each_transaction_connects() {
+    let server = Server {
+        service: ms(1),
+        connect: ms(1),
+        outage: Some((ms(3500), ms(5000))),
+        ..Server::default()
+    };
+    let mut plan = plan(6, 2, closed(), vec![stage(9, None)]);
+    plan.reconnect_each_transaction = true;
+    let outcome = run(&plan, &server);
+    let told = outcome.outages();
+    // One a worker, but for those who were let in at the last moment: their coming ends the first.
+    let long: Vec<_> = told.iter().filter(|one| one.end.unwrap() >= ms(5000)).collect();
+    assert_eq!(long.len(), 2, "{told:?}");
+    for outage in long {
+        assert!(outage.begin >= ms(3500) && outage.begin <= ms(3510), "{outage:?}");
+        assert!(outage.end.unwrap() < ms(6100), "{outage:?}");
+        assert_eq!(outage.connections_lost, 3);
+    }
+    assert_eq!(outcome.outage_news.len(), 2 * told.len());
+    let healthy = run(&plan, &Server { outage: None, ..server });
+    assert_eq!(healthy.outage_news, []);
 }

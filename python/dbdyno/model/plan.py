@@ -162,6 +162,7 @@ class Plan(Struct, frozen=True, kw_only=True):
     reconnect_each_transaction: bool = False
     retry: Retry = Retry()
     stall_limit_ns: int = 60_000_000_000
+    ends_on_hopeless_script: bool = True
     allow_shell: bool = False
     lua: Lua | None = None
 

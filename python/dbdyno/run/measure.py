@@ -16,12 +16,12 @@ from dbdyno.model.frame import (
     Hello,
     Interval,
     Note,
-    Outage,
     Started,
 )
 from dbdyno.model.plan import Plan
 from dbdyno.run.interrupts import deferred_to
 from dbdyno.run.observer import Observer
+from dbdyno.run.outages import OutageTeller
 from dbdyno.run.watchdog import Watchdog
 
 # A busy machine may delay a frame by seconds; an engine that spins is late for ever.
@@ -71,7 +71,7 @@ def measure(
     log: Callable[[str], None],
 ) -> Measured:
     """Reads the engine's frames to the end; ``keep`` gets each as it came, and decoded."""
-    measured = Measured()
+    reader = _Reader(plan, observer, log)
     with (
         Watchdog(engine.kill, _patience_before_start_s(plan)) as watchdog,
         deferred_to(engine.stop, engine.kill),
@@ -80,12 +80,12 @@ def measure(
             for raw, frame in engine:
                 keep(raw, frame)
                 watchdog.beat(_patience_s(plan) if isinstance(frame, Started) else None)
-                _take(measured, frame, plan, observer, log)
+                reader.take(frame)
         except BaseException:
             engine.kill()  # nobody is left to read what it measures
             raise
-    measured.was_silent = watchdog.has_bitten
-    return measured
+    reader.measured.was_silent = watchdog.has_bitten
+    return reader.measured
 
 
 def _patience_before_start_s(plan: Plan) -> float:
@@ -97,39 +97,50 @@ def _patience_s(plan: Plan) -> float:
     return max(SILENCE_MIN_S, SILENCE_INTERVALS * plan.interval_ns / 1e9)
 
 
-def _take(
-    measured: Measured, frame: Frame, plan: Plan, observer: Observer, log: Callable[[str], None]
-) -> None:
-    match frame:
-        case Hello():
-            measured.hello = frame
-            for warning in frame.warnings:
-                log(f"engine: {warning}")
-        case Connected():
-            measured.connected = frame
-        case Started():
-            measured.started = frame
-            observer.started(plan, frame)
-        case Interval():
-            _count(measured, frame)
-            observer.interval(frame)
-        case Outage():
-            log(_outage_told(frame))
-            observer.say(_outage_told(frame))
-        case Note():
-            _take_note(frame, observer, log)
-        case Done():
-            measured.done = frame
-        case Failed():
-            measured.failed = frame
-        case _:
-            pass
+class _Reader:
+    """Takes frames, notes what they say, and passes on what people want to know."""
 
+    def __init__(self, plan: Plan, observer: Observer, log: Callable[[str], None]) -> None:
+        self.measured = Measured()
+        self._plan = plan
+        self._observer = observer
+        self._log = log
+        self._outages = OutageTeller(self._tell)
 
-def _take_note(note: Note, observer: Observer, log: Callable[[str], None]) -> None:
-    log(f"{note.source}: {note.text}")
-    if note.source == "script":
-        observer.say(note.text)
+    def _tell(self, text: str) -> None:
+        self._log(text)
+        self._observer.say(text)
+
+    def take(self, frame: Frame) -> None:
+        """One frame, of whatever kind."""
+        self._outages.take(frame)
+        measured = self.measured
+        match frame:
+            case Hello():
+                measured.hello = frame
+                for warning in frame.warnings:
+                    self._log(f"engine: {warning}")
+            case Connected():
+                measured.connected = frame
+            case Started():
+                measured.started = frame
+                self._observer.started(self._plan, frame)
+            case Interval():
+                _count(measured, frame)
+                self._observer.interval(frame)
+            case Note():
+                self._take_note(frame)
+            case Done():
+                measured.done = frame
+            case Failed():
+                measured.failed = frame
+            case _:
+                pass
+
+    def _take_note(self, note: Note) -> None:
+        self._log(f"{note.source}: {note.text}")
+        if note.source == "script":
+            self._observer.say(note.text)
 
 
 def _count(measured: Measured, interval: Interval) -> None:
@@ -140,10 +151,3 @@ def _count(measured: Measured, interval: Interval) -> None:
     if broken := interval.counters.broken_identity(failed, measured.responses):
         raise DbdynoError("identity", f"interval {interval.index}: {broken}", IDENTITY_HINT)
     measured.last = interval
-
-
-def _outage_told(outage: Outage) -> str:
-    lost = f"{outage.connections_lost} connections lost: {outage.message}"
-    if outage.end_ns is None:
-        return f"{lost}; none was had again"
-    return f"{lost}; the first was had again after {(outage.end_ns - outage.begin_ns) / 1e9:.1f} s"

@@ -244,7 +244,10 @@ class RunOptions(PlacementOptions, TargetOptions, ScriptOptions, DataOptions):
             show_default=lambda share: f"{share:.0%}",
         ),
     ] = 0.01
-    """More failed transactions than this make the run invalid."""
+    """More failed transactions than this make the run invalid.
+
+    A script that can never work (a wrong statement, no right to it) ends the run; 100% lets it go
+    on."""
 
     stall_limit_ns: Annotated[
         int, span("--stall-limit", group=LIMITS, show_default=grammar.span_text)

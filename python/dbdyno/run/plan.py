@@ -148,6 +148,7 @@ def make_plan(  # noqa: PLR0913 - each is another thing
         reconnect_each_transaction=options.reconnect,
         retry=Retry(tries_max=_tries_max(options, lua), time_max_ns=options.retry_time_ns),
         stall_limit_ns=options.stall_limit_ns,
+        ends_on_hopeless_script=options.failures_max < 1,
         allow_shell=options.allow_shell,
         lua=lua,
     )

@@ -87,7 +87,11 @@ pub(super) fn is_busy(error: &ServerError) -> bool {
 }
 
 fn refused(errno: rustix::io::Errno) -> ServerError {
-    let code = if errno == rustix::io::Errno::AGAIN { "EAGAIN" } else { "connect" };
+    // A full backlog is that of a server that listens and has no room.
+    let (class, code) = match errno {
+        rustix::io::Errno::AGAIN => (FailureClass::Resource, "EAGAIN"),
+        _ => (FailureClass::Connection, "connect"),
+    };
     let message = format!("cannot connect: {}", io::Error::from(errno));
-    ServerError { class: FailureClass::Connection, code: code.into(), message }
+    ServerError { class, code: code.into(), message }
 }

@@ -2,7 +2,7 @@
 
 use crate::io::Alarm;
 use dbdyno_hist::{Activity, Latencies};
-use dbdyno_load::{ClosedInterval, Outage, Timeline};
+use dbdyno_load::{ClosedInterval, Hopeless, OutageNews, Timeline};
 use dbdyno_model::{Nanos, ServerError};
 use dbdyno_script::Fault;
 use std::sync::mpsc::{Receiver, Sender};
@@ -31,8 +31,10 @@ pub(crate) enum Report {
     Activity(u32, Activity),
     /// A notice of the server.
     Notice(Nanos, String),
-    /// Connections were lost and had again.
-    Outage(Outage),
+    /// Connections were lost, or had again.
+    Outage(OutageNews),
+    /// A script can never work.
+    Hopeless(Hopeless),
     /// The lane is done.
     Over(u32, Box<Ending>),
     /// The server lets in nobody who could tell it what to cancel for the lane.

@@ -9,11 +9,17 @@ pub(super) struct Reporter {
     thread: u32,
     reports: Sender<Report>,
     greeted: bool,
+    hopeless_told: bool,
 }
 
 impl Reporter {
     pub(super) fn new(channels: &Channels) -> Self {
-        Self { thread: channels.thread, reports: channels.reports.clone(), greeted: false }
+        Self {
+            thread: channels.thread,
+            reports: channels.reports.clone(),
+            greeted: false,
+            hopeless_told: false,
+        }
     }
 
     /// Tells what is new; the greeting once, when all clients are connected.
@@ -24,8 +30,14 @@ impl Reporter {
         if let Some(activity) = worker.take_activity() {
             self.tell(Report::Activity(self.thread, activity));
         }
-        for outage in worker.take_outages() {
-            self.tell(Report::Outage(outage));
+        for news in worker.take_outage_news() {
+            self.tell(Report::Outage(news));
+        }
+        if !self.hopeless_told
+            && let Some(hopeless) = worker.hopeless()
+        {
+            self.hopeless_told = true;
+            self.tell(Report::Hopeless(hopeless.clone()));
         }
         if !self.greeted && worker.is_connected() {
             self.greeted = true;

@@ -5,13 +5,14 @@
 
 use super::gather::{Gather, fault_told};
 use super::hooks::Hooks;
+use super::hopeless::hopeless_told;
 use super::lanes::LaneHandle;
 use super::{Engine, tell};
 use crate::lane::{Ending, Greeting, Message, Report};
 use crate::{EngineError, Sink, clock};
-use dbdyno_hist::frame::{Connected, Frame, Note, Outage, Started, Statement};
+use dbdyno_hist::frame::{Connected, Frame, Note, Outage, OutageBegun, Started, Statement};
 use dbdyno_hist::{Activity, Latencies};
-use dbdyno_load::Timeline;
+use dbdyno_load::{Hopeless, OutageNews, Timeline};
 use dbdyno_model::Nanos;
 
 /// Between the decision to begin or to stop and the instant of it: long enough that every
@@ -65,7 +66,11 @@ impl<'a> Conductor<'a> {
                 Report::Notice(at, text) => {
                     tell(sink, &Frame::Note(Note { at_ns: at.0, source: "server", text }))?;
                 }
-                Report::Outage(outage) => tell(sink, &Frame::Outage(outage_frame(outage)))?,
+                Report::Outage(news) => tell(sink, &outage_frame(news))?,
+                Report::Hopeless(hopeless) => {
+                    self.gather.hopeless.get_or_insert(self.told(&hopeless));
+                    self.end_at(clock::now() + NOTICE, timeline.as_mut());
+                }
                 Report::Over(thread, ending) => {
                     self.fail_early(timeline.is_some(), &ending)?;
                     if ending.broken.is_some() {
@@ -107,6 +112,12 @@ impl<'a> Conductor<'a> {
             self.statements_told += 1;
         }
         Ok(())
+    }
+
+    fn told(&self, hopeless: &Hopeless) -> String {
+        let script = &self.engine.plan.scripts[hopeless.script].name;
+        let statement = self.engine.program.statement(hopeless.statement);
+        hopeless_told(script, statement.as_ref(), &hopeless.error)
     }
 
     /// Ends the run at `at`, if it would last longer.
@@ -214,11 +225,16 @@ impl<'a> Conductor<'a> {
     }
 }
 
-fn outage_frame(outage: dbdyno_load::Outage) -> Outage {
-    Outage {
-        begin_ns: outage.begin.0,
-        end_ns: outage.end.map(|end| end.0),
-        connections_lost: outage.connections_lost,
-        message: outage.message,
+fn outage_frame(news: OutageNews) -> Frame {
+    match news {
+        OutageNews::Begun { at, message } => {
+            Frame::OutageBegun(OutageBegun { at_ns: at.0, message })
+        }
+        OutageNews::Known(outage) => Frame::Outage(Outage {
+            begin_ns: outage.begin.0,
+            end_ns: outage.end.map(|end| end.0),
+            connections_lost: outage.connections_lost,
+            message: outage.message,
+        }),
     }
 }

@@ -51,6 +51,8 @@ pub(super) struct Gather {
     last_use: EngineUse,
     last_end: Nanos,
     pub(super) interrupted: bool,
+    /// Why no more was to be had of a script that can never work.
+    pub(super) hopeless: Option<String>,
 }
 
 impl Gather {
@@ -65,6 +67,7 @@ impl Gather {
             last_use: usage::so_far(),
             last_end: Nanos::ZERO,
             interrupted: false,
+            hopeless: None,
         }
     }
 
@@ -147,6 +150,7 @@ impl Gather {
         let mut done = self.collector.done(end, reason, measured, ages);
         done.invalid_reasons = invalid_reasons(&OwnWork {
             open_loop: matches!(plan.arrivals, Arrivals::Open { .. }),
+            stalled: end == "stalled",
             threads: threads_at_work(plan),
             measured,
             cpu_us: self.collector.cpu_us(),
@@ -173,10 +177,11 @@ impl Gather {
     fn how_it_ended(&self, plan: &Plan) -> (&'static str, String) {
         let broken = self.endings().find_map(|ending| ending.broken.clone());
         let fault = self.endings().find_map(|ending| ending.faults.first());
-        match (broken, fault, stall_told(&self.lanes)) {
-            (Some(message), _, _) => ("aborted", message),
-            (_, Some((client, fault)), _) => ("aborted", fault_told(plan, *client, fault)),
-            (_, _, Some(stalled)) => ("stalled", stalled),
+        let fault = fault.map(|(client, fault)| fault_told(plan, *client, fault));
+        let aborted = broken.or(fault).or(self.hopeless.clone());
+        match (aborted, stall_told(&self.lanes)) {
+            (Some(why), _) => ("aborted", why),
+            (_, Some(stalled)) => ("stalled", stalled),
             _ if self.interrupted => ("interrupted", "the run was stopped from outside".into()),
             _ => ("complete", String::new()),
         }

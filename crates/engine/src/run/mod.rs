@@ -8,6 +8,7 @@ mod activity;
 mod conductor;
 mod gather;
 mod hooks;
+mod hopeless;
 mod lanes;
 
 use crate::lane::{Message, Report};
@@ -16,7 +17,7 @@ use crate::{EngineError, Sink, limits};
 use conductor::Conductor;
 use dbdyno_hist::Shape;
 use dbdyno_hist::frame::{Frame, Hello, StatementInfo};
-use dbdyno_load::Settings;
+use dbdyno_load::{Prospects, Settings};
 use dbdyno_model::{Arrivals, Nanos, Plan};
 use dbdyno_script::Problem;
 use lanes::Way;
@@ -31,6 +32,7 @@ pub struct Engine {
     warnings: Vec<Problem>,
     reports: (Sender<Report>, Receiver<Report>),
     heard: Arc<AtomicU64>,
+    prospects: Arc<Prospects>,
 }
 
 /// Ends a run from outside.
@@ -50,8 +52,14 @@ impl Engine {
     pub fn new(plan: Plan) -> Result<Self, Vec<Problem>> {
         let (program, problems) = Program::of(&plan);
         let Some(program) = program else { return Err(problems) };
-        let (plan, warnings) = (Arc::new(plan), problems);
-        Ok(Self { plan, program, warnings, reports: channel(), heard: Arc::default() })
+        Ok(Self {
+            prospects: Arc::new(Prospects::new(plan.scripts.len())),
+            plan: Arc::new(plan),
+            program,
+            warnings: problems,
+            reports: channel(),
+            heard: Arc::default(),
+        })
     }
 
     /// A handle that stops the run.
@@ -91,6 +99,7 @@ impl Engine {
             shape: self.shape(),
             sessions: sessions.map_err(|problem| EngineError::bad_script(&[problem]))?,
             heard_by_all: Arc::clone(&self.heard),
+            prospects: Arc::clone(&self.prospects),
         })
     }
 

@@ -37,7 +37,7 @@ impl Worker {
 
     /// Gives arrivals that are due to clients that stand ready.
     pub(super) fn dispatch<P: Port>(&mut self, now: Nanos, port: &mut P) {
-        if self.pending.is_none() || self.ending.is_some() {
+        if self.pending.is_none() || self.begins_no_more() {
             return;
         }
         self.take_arrivals(now);

@@ -3,7 +3,7 @@
 //! Connects are paced: a listen backlog is short, and a thousand at once would only be
 //! refused. After a failure a client pauses before its next attempt, twice as long each time.
 
-use super::{Outage, Port, Worker};
+use super::{Outage, OutageNews, Port, Worker};
 use crate::client::{Course, State};
 use dbdyno_model::{FailureClass, Nanos, Purpose, ServerError, Stream};
 use dbdyno_script::Resume;
@@ -48,9 +48,13 @@ impl Worker {
         self.connects_under_way -= 1;
         let State::Connecting(since) = self.clients[client].state else { return };
         self.tally.connects.record(now - since);
-        self.clients[client].connected = true;
-        self.clients[client].connect_failures = 0;
-        self.clients[client].patient_since = None;
+        let own = &mut self.clients[client];
+        own.connected = true;
+        own.misses_connection = false;
+        own.connect_failures = 0;
+        own.refused_since = None;
+        own.patient_since = None;
+        self.connected_last = now;
         self.end_outage(now);
         if self.clients[client].transaction.is_some() {
             self.run(now, client, Resume::Continue, port);
@@ -80,6 +84,7 @@ impl Worker {
         }
         self.clients[client].connect_failures += 1;
         self.clients[client].enter(State::Unconnected);
+        self.look_for_outage(client, since, error);
         if !patient && self.clients[client].transaction.is_some() {
             self.fail_transaction(now, client, error);
         }
@@ -105,7 +110,7 @@ impl Worker {
             _ => {}
         }
         self.idle.retain(|&other| other != client);
-        self.begin_outage(now, error);
+        self.miss_connection(now, client, error);
         self.clients[client].enter(State::Unconnected);
         if self.clients[client].course == Course::Entering {
             self.clients[client].course = Course::Outside;
@@ -133,12 +138,33 @@ impl Worker {
         Nanos(pause.0 / 2 + chance.up_to(pause.0 / 2))
     }
 
-    fn begin_outage(&mut self, now: Nanos, error: &ServerError) {
-        let outage = self.outage.get_or_insert_with(|| Outage {
-            begin: now,
-            end: None,
-            connections_lost: 0,
-            message: error.message.clone(),
+    /// Who connects for each transaction may have no connection to lose when the server goes. Then
+    /// it is gone where a client is refused twice in a row and nobody came in meanwhile: once may be
+    /// chance, and a server without room is there.
+    fn look_for_outage(&mut self, client: usize, attempt: Nanos, error: &ServerError) {
+        let is_looked_for = self.plan.reconnect_each_transaction
+            && self.timeline.is_some()
+            && self.ending.is_none();
+        if !is_looked_for || error.class != FailureClass::Connection {
+            return;
+        }
+        match self.clients[client].refused_since {
+            Some(since) if since >= self.connected_last => {
+                self.miss_connection(since, client, error);
+            }
+            _ => self.clients[client].refused_since = Some(attempt),
+        }
+    }
+
+    /// The client has been without its connection since then, which is counted once.
+    fn miss_connection(&mut self, since: Nanos, client: usize, error: &ServerError) {
+        if std::mem::replace(&mut self.clients[client].misses_connection, true) {
+            return;
+        }
+        let outage = self.outage.get_or_insert_with(|| {
+            let message = error.message.clone();
+            self.outage_news.push(OutageNews::Begun { at: since, message: message.clone() });
+            Outage { begin: since, end: None, connections_lost: 0, message }
         });
         outage.connections_lost += 1;
     }
@@ -146,7 +172,7 @@ impl Worker {
     fn end_outage(&mut self, now: Nanos) {
         if let Some(mut outage) = self.outage.take() {
             outage.end = Some(now);
-            self.outages.push(outage);
+            self.outage_news.push(OutageNews::Known(outage));
         }
     }
 }

@@ -4,7 +4,8 @@
 //! what to do. It holds no socket and reads no clock. `port` is what goes in and out,
 //! `connecting` makes and remakes connections, `arrivals` says what is due, `running` takes
 //! transactions through their scripts, `around` what scripts do before and after all of them,
-//! `outcome` ends and counts them, `ending` stops the run, `intervals` closes the books,
+//! `outcome` ends and counts them, `hopeless` judges their scripts, `ending` stops the run,
+//! `intervals` closes the books,
 //! `activity` looks at the clients now and then.
 
 mod activity;
@@ -12,6 +13,7 @@ mod around;
 mod arrivals;
 mod connecting;
 mod ending;
+mod hopeless;
 mod intervals;
 mod outcome;
 mod port;
@@ -19,7 +21,7 @@ mod running;
 
 use crate::client::{Client, State};
 use crate::timers::Timers;
-use crate::{Phase, Schedule, Timeline};
+use crate::{Phase, Prospects, Schedule, Timeline};
 use activity::Beat;
 use arrivals::Pending;
 use dbdyno_hist::{Activity, Latencies, Shape, Tally};
@@ -31,7 +33,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 pub use intervals::ClosedInterval;
-pub use port::{Event, Outage, Port, Settings, ShellCall};
+pub use port::{Event, Hopeless, Outage, OutageNews, Port, Settings, ShellCall};
 
 /// One thread's share of the load.
 pub struct Worker {
@@ -63,14 +65,18 @@ pub struct Worker {
     /// When the server last said something.
     heard: Nanos,
     heard_by_all: Arc<AtomicU64>,
+    prospects: Arc<Prospects>,
     /// When it last was asked nothing.
     unasked: Nanos,
     ending: Option<Ending>,
     last_end: Nanos,
     unfinished_ages: Vec<Nanos>,
     outage: Option<Outage>,
-    outages: Vec<Outage>,
+    outage_news: Vec<OutageNews>,
+    /// When a connection was last had.
+    connected_last: Nanos,
     faults: Vec<(u64, Fault)>,
+    hopeless: Option<Hopeless>,
     fatal: Option<ServerError>,
     stalled: Option<&'static str>,
 }
@@ -78,7 +84,7 @@ pub struct Worker {
 impl Worker {
     /// A worker with nothing connected yet.
     pub fn new(settings: Settings) -> Self {
-        let Settings { plan, thread, shape, sessions, heard_by_all } = settings;
+        let Settings { plan, thread, shape, sessions, heard_by_all, prospects } = settings;
         Self {
             total_weight: plan.scripts.iter().map(|script| u64::from(script.weight)).sum(),
             plan,
@@ -103,13 +109,16 @@ impl Worker {
             responses: Latencies::default(),
             heard: Nanos::ZERO,
             heard_by_all,
+            prospects,
             unasked: Nanos::ZERO,
             ending: None,
             last_end: Nanos::ZERO,
             unfinished_ages: Vec::new(),
             outage: None,
-            outages: Vec::new(),
+            outage_news: Vec::new(),
+            connected_last: Nanos::ZERO,
             faults: Vec::new(),
+            hopeless: None,
             fatal: None,
             stalled: None,
         }
@@ -264,12 +273,12 @@ impl Worker {
         &self.unfinished_ages
     }
 
-    /// Outages that are over, and at the run's end the one that is not.
-    pub fn take_outages(&mut self) -> Vec<Outage> {
+    /// What is new of outages; at the run's end the one that is not over is known as well.
+    pub fn take_outage_news(&mut self) -> Vec<OutageNews> {
         if self.is_over() {
-            self.outages.extend(self.outage.take());
+            self.outage_news.extend(self.outage.take().map(OutageNews::Known));
         }
-        std::mem::take(&mut self.outages)
+        std::mem::take(&mut self.outage_news)
     }
 
     /// When the last measured transaction ended.

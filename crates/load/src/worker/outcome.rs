@@ -100,6 +100,7 @@ impl Worker {
 
     fn succeed(&mut self, now: Nanos, client: usize, transaction: &Transaction) {
         self.clients[client].transaction = None;
+        self.prospects.brighten(transaction.script);
         let warmup = self.timeline.as_ref().is_some_and(|line| line.phase(now) == Phase::Warmup);
         let response = now - transaction.due;
         self.tally.completed_ok += 1;
@@ -129,6 +130,7 @@ impl Worker {
         own.outstanding.clear();
         own.error = None;
         let Some(transaction) = own.transaction.take() else { return };
+        self.judge_script(client, transaction.script, error);
         let warmup = self.timeline.as_ref().is_some_and(|line| line.phase(now) == Phase::Warmup);
         self.tally.completed_failed += 1;
         if !transaction.measured && !warmup {

@@ -2,8 +2,9 @@
 //!
 //! Plain data and one trait, without a decision: those are the worker's.
 
+use crate::Prospects;
 use dbdyno_hist::Shape;
-use dbdyno_model::{Nanos, Plan, Reply, Request, ServerError};
+use dbdyno_model::{Nanos, Plan, Reply, Request, ServerError, StatementId};
 use dbdyno_script::Session;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -93,10 +94,11 @@ pub enum Event<'a> {
     },
 }
 
-/// A time without connections that were there before.
+/// A time without connections that were there before, or with [`Plan::reconnect_each_transaction`]
+/// without any that could be had.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outage {
-    /// The first connection lost.
+    /// The first connection lost, or asked for in vain.
     pub begin: Nanos,
     /// The first one had again.
     pub end: Option<Nanos>,
@@ -104,6 +106,31 @@ pub struct Outage {
     pub connections_lost: u64,
     /// The first loss's message.
     pub message: String,
+}
+
+/// What is new of outages.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum OutageNews {
+    /// One has begun.
+    Begun {
+        /// With the first connection lost.
+        at: Nanos,
+        /// How that was told.
+        message: String,
+    },
+    /// It is over, or the run is.
+    Known(Outage),
+}
+
+/// A script that can never work, as one of its failures shows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hopeless {
+    /// The script.
+    pub script: usize,
+    /// The statement that fails.
+    pub statement: StatementId,
+    /// How it fails.
+    pub error: ServerError,
 }
 
 /// What a worker is set up with.
@@ -120,4 +147,6 @@ pub struct Settings {
     /// When any worker of the run last heard of the server, in nanoseconds: one client's long
     /// wait is no stall while others are answered.
     pub heard_by_all: Arc<AtomicU64>,
+    /// What all workers of the run know of its scripts.
+    pub prospects: Arc<Prospects>,
 }

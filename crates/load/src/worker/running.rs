@@ -32,7 +32,7 @@ impl Worker {
     /// Decides what a client without a transaction does next; true when it has begun one and
     /// can go on at once.
     fn follow<P: Port>(&mut self, now: Nanos, client: usize, port: &mut P) -> bool {
-        if self.ending.is_some() || self.has_done_its_share(client) {
+        if self.begins_no_more() || self.has_done_its_share(client) {
             self.leave(now, client, port);
             return false;
         }
@@ -242,7 +242,10 @@ impl Worker {
         let own = &mut self.clients[client];
         let Some((statement, sent)) = own.outstanding.pop_front() else { return };
         if let Some(error) = error {
-            own.error.get_or_insert_with(|| error.clone());
+            if own.error.is_none() {
+                own.error = Some(error.clone());
+                own.failing = statement;
+            }
             return;
         }
         own.timings.push((statement, now - sent));

@@ -48,6 +48,7 @@ pub(crate) fn plan(clients: u32, threads: u32, arrivals: Arrivals, stages: Vec<S
         reconnect_each_transaction: false,
         retry: Retry { tries_max: 1, time_max_ns: None },
         stall_limit_ns: Nanos::from_secs(60),
+        ends_on_hopeless_script: true,
         allow_shell: false,
         lua: None,
     }

@@ -12,7 +12,8 @@ Source: availability as uptime over time, Gray and Siewiorek, Computer 24 (9), 1
 
 Wrong when: something between ended the sessions (a pooler, a firewall, a timeout): the server was
 then there, and its own log tells of no end. Clients that connect anew for each transaction (-C)
-have no connection to lose in between: of them no outage is told.
+have no connection to lose in between: of them one is told that is refused twice in a row, so what
+lasts for less than two attempts may go unseen.
 """
 
 import math

@@ -29,6 +29,7 @@ from dbdyno.model.frame.running import (
     Interval,
     Note,
     Outage,
+    OutageBegun,
     ScriptProblem,
     Started,
     Statement,
@@ -52,6 +53,7 @@ __all__ = [
     "Loaded",
     "Note",
     "Outage",
+    "OutageBegun",
     "Progress",
     "ScriptInterval",
     "ScriptProblem",
@@ -71,6 +73,7 @@ Frame: TypeAlias = (
     | Interval
     | Activity
     | Window
+    | OutageBegun
     | Outage
     | Note
     | Statement

@@ -111,10 +111,18 @@ class Window(Struct, frozen=True, tag="window", tag_field="kind"):
     statements: list[bytes]
 
 
+class OutageBegun(Struct, frozen=True, tag="outage_begun", tag_field="kind"):
+    """A first connection was lost; an :class:`Outage` of the same thread will tell the whole."""
+
+    at_ns: int
+    message: str
+
+
 class Outage(Struct, frozen=True, tag="outage", tag_field="kind"):
     """From the first connection lost to the first one had again (None: never).
 
-    Told by each thread of the engine for the connections of its own clients.
+    Told by each thread of the engine for the connections of its own clients. Where each
+    transaction has a connection of its own, one that is refused again and again is as one lost.
     """
 
     begin_ns: int

@@ -1,0 +1,70 @@
+//! What is said of a script that can never work: where it fails, with what, and how to go on.
+
+use dbdyno_load::HOPELESS_AFTER;
+use dbdyno_model::{ServerError, Statement};
+
+/// The longest text of a statement that is told.
+const SQL_CHARACTERS_MAX: usize = 160;
+
+/// Why the run ends; the statement is not known of what a script made up as it went.
+pub(super) fn hopeless_told(
+    script: &str,
+    statement: Option<&Statement>,
+    error: &ServerError,
+) -> String {
+    let place = statement.map_or(0, |statement| statement.line);
+    let place = if place == 0 { String::new() } else { format!(":{place}") };
+    let sql = statement.map_or(String::new(), |one| format!(", in: {}", in_one_line(&one.source)));
+    format!(
+        "{script}{place} can never work: {} {}{sql} (its first {HOPELESS_AFTER} failures are all \
+         of a kind that another try does not mend; --max-failures 100% lets them pass)",
+        error.code, error.message
+    )
+}
+
+fn in_one_line(sql: &str) -> String {
+    let line = sql.split_whitespace().collect::<Vec<_>>().join(" ");
+    match line.char_indices().nth(SQL_CHARACTERS_MAX) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::hopeless_told;
+    use dbdyno_model::{ServerError, Statement};
+
+    fn statement(line: u32, source: &str) -> Statement {
+        let sql = source.to_owned();
+        Statement { script: 0, index: 0, line, source: source.into(), sql, parameters: 0 }
+    }
+
+    fn told(statement: Option<&Statement>) -> String {
+        let error = ServerError::from_sqlstate("42P01", "relation \"nowhere\" does not exist");
+        hopeless_told("app.sql", statement, &error)
+    }
+
+    #[test]
+    fn the_place_is_where_a_person_looks() {
+        assert_eq!(
+            told(Some(&statement(3, "select *\n  from nowhere;"))),
+            "app.sql:3 can never work: 42P01 relation \"nowhere\" does not exist, \
+             in: select * from nowhere; (its first 10 failures are all of a kind that another \
+             try does not mend; --max-failures 100% lets them pass)"
+        );
+    }
+
+    #[test]
+    fn without_a_line_the_script_is_named() {
+        let start = "app.sql can never work: 42P01 relation \"nowhere\" does not exist";
+        assert!(told(Some(&statement(0, "select"))).starts_with(&format!("{start}, in: select (")));
+        assert!(told(None).starts_with(&format!("{start} (")));
+    }
+
+    #[test]
+    fn a_long_statement_is_cut_between_characters() {
+        let told = told(Some(&statement(1, &"é".repeat(500))));
+        assert!(told.contains(&format!("in: {}… (", "é".repeat(160))));
+    }
+}

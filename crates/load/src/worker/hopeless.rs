@@ -1,0 +1,35 @@
+//! Scripts that can never work: nothing new is begun once one of them is known, because more of
+//! its failures would say no more.
+//!
+//! What makes a script hopeless is known to [`crate::Prospects`]; that the run ends for all is
+//! for whoever leads the workers.
+
+use super::{Hopeless, Worker};
+use dbdyno_model::ServerError;
+
+impl Worker {
+    /// What a failure of a client's transaction says of its script.
+    pub(super) fn judge_script(&mut self, client: usize, script: usize, error: &ServerError) {
+        if !self.plan.ends_on_hopeless_script {
+            return;
+        }
+        if !error.class.is_lasting() {
+            return self.prospects.brighten(script);
+        }
+        if self.prospects.darken(script) {
+            let statement = self.clients[client].failing;
+            let error = error.clone();
+            self.hopeless.get_or_insert(Hopeless { script, statement, error });
+        }
+    }
+
+    /// Whether clients begin no further transaction.
+    pub(super) fn begins_no_more(&self) -> bool {
+        self.ending.is_some() || self.hopeless.is_some()
+    }
+
+    /// A script that can never work, once there is one.
+    pub fn hopeless(&self) -> Option<&Hopeless> {
+        self.hopeless.as_ref()
+    }
+}

@@ -1,0 +1,65 @@
+"""What a person is told of an outage: once that it is there, and once that it is over."""
+
+from dbdyno.model.frame import Frame, Outage, OutageBegun
+from dbdyno.run.outages import OutageTeller
+from tests.support.frames import SECOND_NS, done, interval
+
+LOST = "connections lost: gone; clients try to connect again"
+
+
+def begun(at_s: float) -> OutageBegun:
+    return OutageBegun(int(at_s * SECOND_NS), "gone")
+
+
+def known(begin_s: float, end_s: float | None, lost: int = 4) -> Outage:
+    end_ns = None if end_s is None else int(end_s * SECOND_NS)
+    return Outage(int(begin_s * SECOND_NS), end_ns, lost, "gone")
+
+
+def told(*frames: Frame) -> list[str]:
+    """What is said of frames, with what is said only at the run's end after a dash."""
+    said: list[str] = []
+    teller = OutageTeller(lambda text: said.append(text.replace("\u202f", " ")))
+    for frame in frames:
+        teller.take(frame)
+    said.append("-")
+    teller.take(done())
+    return said
+
+
+def test_it_is_told_at_once_and_when_it_is_over():
+    frames = [begun(1.5), interval(1), interval(2), known(1.5, 3.5), interval(3), interval(4)]
+    assert told(begun(1.5)) == [LOST, "-"]
+    assert told(*frames) == [LOST, "connected again after 2 s: 4 connections lost", "-"]
+
+
+def test_threads_that_lose_theirs_together_tell_of_one():
+    frames = [begun(1.5), begun(1.6), known(1.5, 2.0), interval(2), interval(3), known(1.6, 4.5)]
+    frames += [interval(4), interval(5)]
+    assert told(*frames) == [LOST, "connected again after 3 s: 8 connections lost", "-"]
+
+
+def test_what_is_lost_again_and_again_is_one():
+    """A pooler that ends sessions by and by must not fill the screen."""
+    frames: list[Frame] = []
+    for second in range(1, 60):
+        frames += [begun(second), known(second, second + 0.01, lost=1), interval(second)]
+    frames += [interval(60), interval(61)]
+    assert told(*frames) == [LOST, "connected again after 58 s: 59 connections lost", "-"]
+
+
+def test_each_of_two_is_told():
+    one = [begun(1), known(1, 1.2), interval(1), interval(2)]
+    other = [begun(7), known(7, 7.5), interval(7), interval(8)]
+    again = "connected again after {} s: 4 connections lost"
+    assert told(*one, *other) == [LOST, again.format(0.2), LOST, again.format(0.5), "-"]
+
+
+def test_one_that_does_not_end():
+    said = told(begun(1), begun(1), interval(1), known(1, None), known(1, None))
+    assert said == [LOST, "-", "8 connections lost, and not had again when the run ended"]
+
+
+def test_one_that_ends_with_the_run():
+    said = told(begun(1), known(1, 1.5, lost=1))
+    assert said == [LOST, "-", "connected again after 0.5 s: 1 connection lost"]
