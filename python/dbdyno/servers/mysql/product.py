@@ -1,13 +1,9 @@
 """A private MySQL, of an installation that is here: dbdyno fetches none."""
 
-import signal
-from collections.abc import Sequence
-
-from dbdyno.servers.mysql import folder
 from dbdyno.servers.mysql.binaries import Brand, base_folder
-from dbdyno.servers.mysql.settings import REDO_REASON, check_settings, common_settings, redo_mib
-from dbdyno.servers.mysql.warming import warm
-from dbdyno.servers.product import Binaries, Cluster, Product
+from dbdyno.servers.mysql.family import product_of_family
+from dbdyno.servers.mysql.settings import REDO_REASON, common_settings, redo_mib
+from dbdyno.servers.product import Binaries, Cluster
 from dbdyno.servers.settings import Machine, Setting
 
 BRAND = Brand(
@@ -31,40 +27,12 @@ def _settings(machine: Machine, connections: int, binaries: Binaries) -> list[Se
     ]
 
 
-def _check(binaries: Binaries, settings: Sequence[Setting]) -> None:
-    check_settings(BRAND.title, binaries, settings)
-
-
-def _commands(cluster: Cluster) -> list[list[object]]:
-    """The data folder, then the server."""
+def _install(cluster: Cluster) -> list[object]:
     binaries = cluster.blueprint.binaries
-    initialize = [
+    return [
         *(binaries.server, "--no-defaults", "--initialize-insecure"),
         *(f"--basedir={base_folder(binaries)}", f"--datadir={cluster.data}"),
-        *folder.shaping_options(cluster),
     ]
-    return [initialize, [binaries.server, f"--defaults-file={cluster.folder / 'my.cnf'}"]]
 
 
-PRODUCT = Product(
-    name="mysql",
-    title=BRAND.title,
-    protocol="mysql",
-    stop_signal=signal.SIGKILL,
-    clean_signal=signal.SIGTERM,
-    wal_folder=folder.WAL_FOLDER,
-    wal_names=folder.WAL_NAMES,
-    shaping=folder.SHAPING,
-    huge_pages=folder.HUGE_PAGES,
-    find=BRAND.find,
-    settings=_settings,
-    check=_check,
-    socket_name=folder.socket_name,
-    configure=folder.configure,
-    commands=_commands,
-    target=folder.target,
-    is_ready=folder.is_ready,
-    is_clean=folder.is_clean,
-    failure_reason=folder.failure_reason,
-    warm=warm,
-)
+PRODUCT = product_of_family("mysql", BRAND, _settings, _install)

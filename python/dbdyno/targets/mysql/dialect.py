@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from dbdyno.targets.mysql.column_types import type_of
 from dbdyno.targets.schema import Column, ForeignKey, Index, Partitioning, Table
+from dbdyno.targets.standard import foreign_key_added, index_added
 
 
 class MysqlDialect:
@@ -59,15 +60,11 @@ class MysqlDialect:
 
     def add_index(self, table: Table, index: Index) -> str:
         """A B-tree, built by sorting."""
-        return f"create index {index.name} on {table.name} ({index.column})"
+        return index_added(table, index)
 
     def add_foreign_key(self, table: Table, key: ForeignKey) -> str:
         """Adds an index over the column, too, where there is none."""
-        name = f"{table.name}_{key.column}_fkey"
-        return (
-            f"alter table {table.name} add constraint {name} "
-            f"foreign key ({key.column}) references {key.references} ({key.column})"
-        )
+        return foreign_key_added(table, key)
 
     def continue_numbering(self, _table: Table) -> list[str]:
         """The server goes on after the largest number by itself."""

@@ -5,8 +5,8 @@ from collections.abc import Callable, Mapping, Sequence
 from msgspec import Struct
 
 from dbdyno.targets.connection import Connection
-from dbdyno.targets.odbc.dialect import literal
 from dbdyno.targets.schema import FoundColumn, FoundTable
+from dbdyno.targets.standard import literal
 
 
 class Catalog(Struct, frozen=True):

@@ -2,8 +2,9 @@
 
 from collections.abc import Sequence
 
-from dbdyno.targets.odbc.dialect import StandardDialect, literal
+from dbdyno.targets.odbc.dialect import StandardDialect
 from dbdyno.targets.schema import Column, Table
+from dbdyno.targets.standard import literal
 
 TYPES = {
     "int": "number(10)",

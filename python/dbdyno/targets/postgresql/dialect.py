@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from dbdyno.targets.schema import Column, ForeignKey, Index, Partitioning, Table
+from dbdyno.targets.standard import foreign_key_added, index_added, literal
 
 
 class PostgresqlDialect:
@@ -55,15 +56,11 @@ class PostgresqlDialect:
 
     def add_index(self, table: Table, index: Index) -> str:
         """A B-tree."""
-        return f"create index {index.name} on {table.name} ({index.column})"
+        return index_added(table, index)
 
     def add_foreign_key(self, table: Table, key: ForeignKey) -> str:
         """Under the name that the server itself would choose."""
-        name = f"{table.name}_{key.column}_fkey"
-        return (
-            f"alter table {table.name} add constraint {name} "
-            f"foreign key ({key.column}) references {key.references}"
-        )
+        return foreign_key_added(table, key)
 
     def continue_numbering(self, table: Table) -> list[str]:
         """Sets the sequences of serial columns; those of an empty table are right as they are."""
@@ -84,7 +81,7 @@ class PostgresqlDialect:
 
     def comment(self, table: str, text: str) -> str:
         """A comment on the table."""
-        return f"comment on table {table} is {_literal(text)}"
+        return f"comment on table {table} is {literal(text)}"
 
 
 def _ring_size(value: str) -> str:
@@ -96,13 +93,9 @@ def _ring_size(value: str) -> str:
 
 
 def _column(column: Column) -> str:
-    value = column.default if column.fixed_value is None else _literal(column.fixed_value)
+    value = column.default if column.fixed_value is None else literal(column.fixed_value)
     default = f" default {value}" if value else ""
     return f"{column.name} {column.sql_type}{' not null' if column.not_null else ''}{default}"
-
-
-def _literal(value: int | str) -> str:
-    return str(value) if isinstance(value, int) else "'" + value.replace("'", "''") + "'"
 
 
 def _unlogged(table: Table) -> str:

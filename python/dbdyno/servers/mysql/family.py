@@ -1,0 +1,54 @@
+"""What a private server of MySQL's family is, whatever its brand: folders, signals, readiness.
+
+The brands differ in their programs, in how a data folder is made, and in a few settings.
+"""
+
+import signal
+from collections.abc import Callable, Sequence
+
+from dbdyno.servers.mysql import folder
+from dbdyno.servers.mysql.binaries import Brand
+from dbdyno.servers.mysql.settings import check_settings
+from dbdyno.servers.mysql.warming import warm
+from dbdyno.servers.product import Binaries, Cluster, Product
+from dbdyno.servers.settings import Machine, Setting
+from dbdyno.servers.spec import Kind
+
+
+def product_of_family(
+    name: Kind,
+    brand: Brand,
+    settings: Callable[[Machine, int, Binaries], list[Setting]],
+    install: Callable[[Cluster], list[object]],
+) -> Product:
+    """The product of a brand, with its own settings and the command that makes a data folder."""
+
+    def check(binaries: Binaries, given: Sequence[Setting]) -> None:
+        check_settings(brand.title, binaries, given)
+
+    def commands(cluster: Cluster) -> list[list[object]]:
+        server = [cluster.blueprint.binaries.server, f"--defaults-file={cluster.folder / 'my.cnf'}"]
+        return [[*install(cluster), *folder.shaping_options(cluster)], server]
+
+    return Product(
+        name=name,
+        title=brand.title,
+        protocol="mysql",
+        stop_signal=signal.SIGKILL,
+        clean_signal=signal.SIGTERM,
+        wal_folder=folder.WAL_FOLDER,
+        wal_names=folder.WAL_NAMES,
+        shaping=folder.SHAPING,
+        huge_pages=folder.HUGE_PAGES,
+        find=brand.find,
+        settings=settings,
+        check=check,
+        socket_name=folder.socket_name,
+        configure=folder.configure,
+        commands=commands,
+        target=folder.target,
+        is_ready=folder.is_ready,
+        is_clean=folder.is_clean,
+        failure_reason=folder.failure_reason,
+        warm=warm,
+    )
