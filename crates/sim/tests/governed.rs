@@ -194,6 +194,19 @@ fn a_client_that_stops_takes_its_leave() {
 }
 
 #[test]
+fn many_transactions_that_ask_for_nothing_look_at_the_clock_once() {
+    let over = |transactions| {
+        let mut plan = short();
+        (plan.warmup_ns, plan.transactions_per_client) = (ms(0), Some(transactions));
+        let outcome = Governed::default().run(&plan, &Server::default());
+        assert_eq!(outcome.counters.ok, transactions);
+        outcome.over
+    };
+    // A nanosecond for each look, of which the first of all transactions has one.
+    assert_eq!(over(640) - over(1), Nanos(9));
+}
+
+#[test]
 fn who_cannot_enter_keeps_the_load_from_beginning() {
     let session = Governed { entering: vec![Ask, Fail], ..Governed::default() };
     let outcome = session.run(&short(), &Server::default());
