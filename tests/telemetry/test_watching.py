@@ -46,7 +46,7 @@ def worth(monkeypatch, held_up=None, gone=frozenset()) -> list[tuple[int, int]]:
         SimpleNamespace(add_look=looks.append, pairs=list),
         None,
         frozenset(),
-        Stride(PACES["full"], 2),
+        Stride(PACES["full"], 2, lambda: 0.008),
         LookCost(lambda: None),
         SimpleNamespace(gone=lambda _why: None),
     )

@@ -1,5 +1,6 @@
 """How often the sessions are looked at: as often as is asked for, as long as it is cheap. Pure."""
 
+from collections.abc import Callable
 from math import ceil
 
 from msgspec import Struct
@@ -11,21 +12,21 @@ class Pace(Struct, frozen=True, kw_only=True):
     """What a level of telemetry asks for: a look every ``interval_ns``.
 
     Or, so that it takes no more than ``share`` of the machine, only at every second of these
-    instants, every third, and so on until every ``steps_usual``-th; there and beyond it may take
-    ``share_max``: with ``full`` 1.5 % above ten times a second, 2 % below. At every
-    ``steps_max``-th it looks whatever that costs.
+    instants, every third, and so on until every ``steps_usual``-th. There and beyond it may take
+    more, as long as all of telemetry takes no more than ``whole``: ten times a second with
+    ``full``, if that is to be had. At every ``steps_max``-th it looks whatever that costs.
     """
 
     interval_ns: int
     share: float
     steps_usual: int
-    share_max: float
+    whole: float
     steps_max: int
 
 
 PACES: dict[Level, Pace] = {
-    "basic": Pace(interval_ns=500_000_000, share=0.01, steps_usual=1, share_max=0.01, steps_max=10),
-    "full": Pace(interval_ns=20_000_000, share=0.015, steps_usual=5, share_max=0.02, steps_max=250),
+    "basic": Pace(interval_ns=500_000_000, share=0.01, steps_usual=1, whole=0.01, steps_max=10),
+    "full": Pace(interval_ns=20_000_000, share=0.015, steps_usual=5, whole=0.028, steps_max=250),
 }
 
 
@@ -35,11 +36,17 @@ def activity_interval_ns(level: Level) -> int | None:
 
 
 class Stride:
-    """Chooses which of the evenly spaced instants to use: ``apart_s`` from each other at least."""
+    """Chooses which of the evenly spaced instants to use: ``apart_s`` from each other at least.
 
-    def __init__(self, pace: Pace, cores: int, apart_s: float = 0.0) -> None:
+    ``rest`` tells what share of the machine the rest of telemetry takes.
+    """
+
+    def __init__(
+        self, pace: Pace, cores: int, rest: Callable[[], float], apart_s: float = 0.0
+    ) -> None:
         self._pace = pace
         self._cores = cores
+        self._rest = rest
         self.interval_ns = pace.interval_ns
         self._steps_min = max(ceil(apart_s * 1e9 / pace.interval_ns), 1)
         self._planned = 1
@@ -48,7 +55,8 @@ class Stride:
         """Which are used when a look costs so much: all with 1, every second one with 2."""
         wanted = self._affordable(self._pace.share, cost_ns)
         if wanted > self._pace.steps_usual:
-            at_most = self._affordable(self._pace.share_max, cost_ns)
+            share_max = max(self._pace.share, self._pace.whole - self._rest())
+            at_most = self._affordable(share_max, cost_ns)
             wanted = max(self._pace.steps_usual, at_most)
         return max(min(wanted, self._pace.steps_max), self._steps_min)
 

@@ -30,6 +30,7 @@ from dbdyno.telemetry.log_follower import LogFollower
 from dbdyno.telemetry.look_cost import LookCost
 from dbdyno.telemetry.machine_task import MachineTask
 from dbdyno.telemetry.pace import PACES, Stride
+from dbdyno.telemetry.rest_cost import RestCost
 from dbdyno.telemetry.served import ServedTime
 from dbdyno.telemetry.server_task import ServerTask
 from dbdyno.telemetry.statement_texts import StatementTexts
@@ -90,6 +91,7 @@ class Recorder:
         self._lines: list[Line] = []
         self._workers: list[Worker] = []
         self._watcher: Watcher | None = None
+        self._looking: Line | None = None
         self._facts: dict[str, Any] = {}
         self._last_activity: Activity | None = None
         self._began_ns: int | None = None
@@ -152,7 +154,7 @@ class Recorder:
 
     def _watching(self) -> Task:
         telemetry = self._with_kernel(self._watched.telemetry)
-        line = self._line()
+        self._looking = line = self._line()
         self._watcher = Watcher(
             line,
             telemetry,
@@ -168,7 +170,14 @@ class Recorder:
     def _stride(self) -> Stride:
         telemetry = self._watched.telemetry
         cores = 1 if telemetry.looks_stop_locking else self._watched.cores
-        return Stride(PACES[self._watched.level], cores, telemetry.looks_apart_s)
+        rest = RestCost(self._rest_ns, self._watched.cores)
+        return Stride(PACES[self._watched.level], cores, rest.share, telemetry.looks_apart_s)
+
+    def _rest_ns(self) -> int:
+        """Of all threads and lines but those of the looks."""
+        others = (worker.used_ns() for worker in self._workers if worker.task is not self._watcher)
+        lines = (line.served_ns() for line in self._lines if line is not self._looking)
+        return sum(used_ns or 0 for used_ns in (*others, *lines))
 
     def _with_kernel(self, telemetry: Telemetry) -> Telemetry:
         """Looks are completed by what the kernel knows of a server on this machine."""

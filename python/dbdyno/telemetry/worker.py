@@ -8,6 +8,8 @@ import threading
 import time
 from typing import Protocol
 
+from dbdyno.host.describe import ROOT
+from dbdyno.host.processes import running_ns
 from dbdyno.model.frame import Started
 from dbdyno.telemetry.teller import Teller, told
 from dbdyno.telemetry.ticking import Ticker
@@ -32,7 +34,7 @@ class Worker:
     """Carries out one task."""
 
     def __init__(self, task: Task, ticker: Ticker, teller: Teller) -> None:
-        self._task = task
+        self.task = task
         self._ticker = ticker
         self._teller = teller
         self._thread = threading.Thread(
@@ -40,24 +42,32 @@ class Worker:
         )
         self.cpu_us = 0
         """Of the time in which the load ran; known once that is over."""
+        self._latest_ns = 0
         self._thread.start()
 
     def _work(self) -> None:
         try:
-            self._task.prepare()
+            self.task.prepare()
             started = self._ticker.wait_for_start()
             if started is not None:
                 self._watch(started)
-                self._task.conclude()
+                self.task.conclude()
         except Exception as error:  # telemetry never ends a run
-            self._teller.lack(self._task.name, f"its telemetry ended: {told(error)}")
+            self._teller.lack(self.task.name, f"its telemetry ended: {told(error)}")
 
     def _watch(self, started: Started) -> None:
         began_ns = time.thread_time_ns()
         try:
-            self._task.watch(started, self._ticker)
+            self.task.watch(started, self._ticker)
         finally:
             self.cpu_us = (time.thread_time_ns() - began_ns) // 1000
+
+    def used_ns(self) -> int:
+        """Its processor time so far; once it has ended, as it was seen last."""
+        task = self._thread.native_id
+        used_ns = None if task is None else running_ns(ROOT, task)
+        self._latest_ns = self._latest_ns if used_ns is None else used_ns
+        return self._latest_ns
 
     def is_done_within(self, seconds: float) -> bool:
         """Waits for its end, so long at the most."""

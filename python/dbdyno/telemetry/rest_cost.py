@@ -1,0 +1,36 @@
+"""What telemetry takes of the machine besides its looks at the sessions: what is left is theirs.
+
+A mean since the first look, since what is dear comes once at the begin and then every few seconds.
+Decides nothing, and knows of no threads and no connections.
+"""
+
+import time
+from collections.abc import Callable
+
+_ASKED_EVERY_NS = 1_000_000_000
+
+
+class RestCost:
+    """``used_ns`` tells how much processor time the rest took so far; it is asked once a second."""
+
+    def __init__(self, used_ns: Callable[[], int], cores: int) -> None:
+        self._used_ns = used_ns
+        self._cores = cores
+        self._began: tuple[int, int] | None = None
+        self._due_ns = 0
+        self._share = 0.0
+
+    def share(self) -> float:
+        """Of all processors; 0 in the first second, of which nothing is known."""
+        now_ns = time.monotonic_ns()
+        if now_ns >= self._due_ns:
+            self._due_ns = now_ns + _ASKED_EVERY_NS
+            self._share = self._since_begin(now_ns, self._used_ns())
+        return self._share
+
+    def _since_begin(self, now_ns: int, used_ns: int) -> float:
+        if self._began is None:
+            self._began = now_ns, used_ns
+            return 0.0
+        began_ns, before_ns = self._began
+        return (used_ns - before_ns) / (now_ns - began_ns) / self._cores

@@ -1,0 +1,27 @@
+"""What is taken besides looks, since they began."""
+
+from dbdyno.telemetry import rest_cost
+from dbdyno.telemetry.rest_cost import RestCost
+from tests.telemetry.clock import Clock
+
+S_NS, MS_NS = 10**9, 10**6
+
+
+def test_the_mean_since_the_first_look_asked_for_once_a_second(monkeypatch):
+    clock, used_ns, asked = Clock(), [500 * MS_NS], []
+    monkeypatch.setattr(rest_cost, "time", clock)
+
+    def used() -> int:
+        asked.append(clock.now_ns)
+        return used_ns[0]
+
+    cost = RestCost(used, cores=2)
+    assert cost.share() == 0  # what was used before is not of this time
+    used_ns[0] += 40 * MS_NS
+    clock.now_ns += S_NS // 2
+    assert cost.share() == 0
+    clock.now_ns += S_NS // 2
+    assert cost.share() == 0.02
+    clock.now_ns += S_NS
+    assert cost.share() == 0.01
+    assert len(asked) == 3
