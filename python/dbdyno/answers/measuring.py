@@ -1,10 +1,10 @@
 """Any metric of a run by its id, and curves of it over a factor whose levels are numbers."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from dbdyno.analysis.metrics import metrics_of
 from dbdyno.answers.answer import CurveSeries, Trial
-from dbdyno.answers.grouping import Number, over_runs
+from dbdyno.answers.grouping import Interval, Number, over_runs
 
 
 def metric_of(name: str) -> Number:
@@ -34,10 +34,18 @@ def series_over(label: str, among: Sequence[Trial], factor: str, number: Number)
         for level in levels
     }
     known = {level: mean for level, mean in at.items() if mean is not None}
+    return curve_through(label, known)
+
+
+def curve_through(
+    label: str, at: Mapping[float, Interval], *, is_fitted: bool = False
+) -> CurveSeries:
+    """A line through numbers with their intervals."""
     return CurveSeries(
         label=label,
-        x=list(known),
-        y=[mean.value for mean in known.values()],
-        low=[mean.low for mean in known.values()],
-        high=[mean.high for mean in known.values()],
+        x=list(at),
+        y=[number.value for number in at.values()],
+        low=[number.low for number in at.values()],
+        high=[number.high for number in at.values()],
+        fitted=is_fitted,
     )

@@ -26,6 +26,7 @@ from dbdyno.answers.growing import (
     rows_of,
     rows_words,
 )
+from dbdyno.answers.measuring import curve_through
 from dbdyno.answers.upkeep import Upkeep
 from dbdyno.answers.vacuuming import vacuums_of
 from dbdyno.words import NOTHING, seconds, significant
@@ -155,24 +156,11 @@ def _picture(found: Sequence[Upkeep], x_title: str) -> CurveOf:
 
 
 def _series(one: Upkeep) -> Iterator[CurveSeries]:
-    yield CurveSeries(
-        label=one.name,
-        x=list(one.means),
-        y=[mean.value for mean in one.means.values()],
-        low=[mean.low for mean in one.means.values()],
-        high=[mean.high for mean in one.means.values()],
-    )
+    yield curve_through(one.name, one.means)
     if one.rows is not None and one.curve is not None:
         ends = (one.curve.rows_min, one.rows.value)
-        line = [one.curve.predicted_at(rows) for rows in ends]
-        yield CurveSeries(
-            label=f"{one.name}, fitted",
-            x=ends,
-            y=[at.value for at in line],
-            low=[at.low for at in line],
-            high=[at.high for at in line],
-            fitted=True,
-        )
+        line = {rows: one.curve.predicted_at(rows) for rows in ends}
+        yield curve_through(f"{one.name}, fitted", line, is_fitted=True)
 
 
 ANSWER = Answer(

@@ -10,7 +10,7 @@ from typing import Any
 
 from dbdyno.answers.answer import Answer, Answered, Claim, CurveOf, CurveSeries, Trial, Trials
 from dbdyno.answers.grouping import by_level, chosen, title_of
-from dbdyno.answers.measuring import metric_of, series_over
+from dbdyno.answers.measuring import curve_through, metric_of, series_over
 from dbdyno.answers.tenfold import Measure, Tenfold, tenfold
 from dbdyno.words import significant, tps
 
@@ -87,15 +87,8 @@ def _picture(
 
 def _line(one: Tenfold) -> CurveSeries:
     ends = (one.curve.rows_min, one.curve.rows_max)
-    means = [one.curve.mean_at(rows) for rows in ends]
-    return CurveSeries(
-        label=f"{one.label}, fitted",
-        x=ends,
-        y=[mean.value for mean in means],
-        low=[mean.low for mean in means],
-        high=[mean.high for mean in means],
-        fitted=True,
-    )
+    line = {rows: one.curve.mean_at(rows) for rows in ends}
+    return curve_through(f"{one.label}, fitted", line, is_fitted=True)
 
 
 ANSWER = Answer(
