@@ -75,10 +75,12 @@ def stood_still(seconds, begin, end, *, waiting, ok=500, **named):
 def test_what_came_while_the_server_stood_still_is_not_the_rates():
     at_the_end = arrivals(stood_still(8, 1, 8, waiting=0).recording(), 8)
     assert (at_the_end.waiting, at_the_end.still_s, at_the_end.overran) == (3500, 7, False)
+    assert at_the_end.waited_for_moments
     before = arrivals(stood_still(20, 2, 12, waiting=4000).recording(), 20)
     assert (before.due_while_still, before.still_s, before.overran) == (5000, 10, False)
     # More waits than that.
-    assert arrivals(stood_still(20, 2, 12, waiting=9000).recording(), 20).overran
+    more = arrivals(stood_still(20, 2, 12, waiting=9000).recording(), 20)
+    assert (more.overran, more.waited_for_moments) == (True, False)
 
 
 def test_who_is_seldom_done_does_not_stand_still():
@@ -91,12 +93,18 @@ def test_the_silence_that_ended_a_run_is_told_with_its_end():
     recording.engine["done"]["end"] = "stalled"
     found = arrivals(recording, 8)
     assert (found.due_while_still, found.still_s, found.overran) == (3500, 0, False)
+    assert found.waited_for_moments
 
 
 def test_the_queue_is_read_at_the_ends_of_measured_intervals():
     level = np.concatenate([np.zeros(3), np.arange(20.0) * 50 + 50])
     found = arrivals(MadeRun(100, seconds=20, waiting=level).recording(), 20)
     assert found == Arrivals(
-        due=3000, waiting=1000, waiting_mean=525, waiting_usual=775, duration_s=20
+        due=3000,
+        waiting=1000,
+        waiting_mean=525,
+        waiting_usual=775,
+        waiting_at_work=525,
+        duration_s=20,
     )
     assert found.lag_s == pytest.approx(525 / 150)

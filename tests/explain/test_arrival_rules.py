@@ -66,7 +66,8 @@ def test_a_queue_of_a_few_moments_asks_for_no_clients():
     assert words(finding) == snapshot("""\
 critical: Arrivals wait to be begun
 Transactions were due for 175 ms before they were begun, 97.2 % of their
-response time, but most of it in a few moments: usually hardly any waited.
+response time, but most of it in a few moments: at other times hardly any
+waited.
 On average 70 were due and not begun: at 400 a second 175 ms each, of 180 ms
 from due to done.
 """)

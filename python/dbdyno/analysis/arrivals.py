@@ -24,8 +24,9 @@ _MISSED_MIN = 16
 class Arrivals(Struct, frozen=True, kw_only=True):
     """What became due while measuring, and what of it was waiting.
 
-    ``waiting`` is the queue at the end, ``waiting_mean`` over the ends of intervals, and
-    ``waiting_usual`` the median of those in the second half. In a closed loop nothing waits.
+    ``waiting`` is the queue at the end, ``waiting_mean`` over the ends of intervals,
+    ``waiting_usual`` the median of those in the second half, and ``waiting_at_work`` that of those
+    in which the server did not stand still. In a closed loop nothing waits.
     ``due_while_still`` became due in whole intervals in which nothing was done though much would
     have been, ``still_s`` seconds together. The silence that ended a run is told with its end, and
     is no part of those seconds.
@@ -35,6 +36,7 @@ class Arrivals(Struct, frozen=True, kw_only=True):
     waiting: int
     waiting_mean: float = 0.0
     waiting_usual: float = 0.0
+    waiting_at_work: float = 0.0
     due_while_still: int = 0
     still_s: float = 0.0
     duration_s: float
@@ -67,8 +69,8 @@ class Arrivals(Struct, frozen=True, kw_only=True):
 
     @property
     def waited_for_moments(self) -> bool:
-        """Whether the queue was one of a few moments, and usually much shorter."""
-        return self.waiting_usual < _USUAL_SHARE * self.waiting_mean
+        """Whether the queue was one of a few moments, and much shorter while work was done."""
+        return self.waiting_at_work < _USUAL_SHARE * self.waiting_mean
 
 
 def arrivals(recording: Recording, duration_s: float) -> Arrivals:
@@ -81,11 +83,13 @@ def arrivals(recording: Recording, duration_s: float) -> Arrivals:
     due, seconds = intervals["due"][measured], intervals["seconds"][measured]
     is_still = _still(intervals["completed_ok"][measured], seconds)
     ended = _silence_that_ended(recording, intervals["completed_ok"][measured])
+    at_work = waiting[~(is_still | ended)]
     return Arrivals(
         due=int(due[-1]),
         waiting=int(waiting[-1]),
         waiting_mean=float(waiting.mean()),
         waiting_usual=float(np.median(waiting[len(waiting) // 2 :])),
+        waiting_at_work=float(np.median(at_work)) if len(at_work) else 0.0,
         due_while_still=int(np.diff(due, prepend=0)[is_still | ended].sum()),
         still_s=float(seconds[is_still & ~ended].sum()),
         duration_s=duration_s,

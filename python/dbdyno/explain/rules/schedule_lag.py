@@ -9,8 +9,8 @@ waited W = L/λ each; its share of the mean response time is the finding's.
 
 Source: Little, Operations Research 9, 1961; Kleinrock, Queueing Systems I, 1975, §2.1.
 
-Where the queue was one of a few moments (its median is below a third of its mean) that is said: a
-server that stood still is no server with too few clients.
+Where the queue was one of a few moments (its median, of the time in which the server did not stand
+still, is below a third of its mean) that is said: more clients are no help then.
 
 Wrong when: arrivals come in bursts that the real system would not see: then the rate is carried on
 average, and the lag is that of the bursts.
@@ -26,7 +26,7 @@ from dbdyno.words import count, milliseconds, percent, seconds, significant, tps
 SEEN_MIN = 10
 """Fewer that were seen waiting, over all ends of intervals, tell no mean."""
 _BELOW = 0.8
-_IN_MOMENTS = ", but most of it in a few moments: usually hardly any waited"
+_IN_MOMENTS = ", but most of it in a few moments: at other times hardly any waited"
 _ADVICE_ON_MOMENTS = (
     "Look at the charts over time for when that was, and at the other findings for why: the rate "
     "is carried otherwise, and more clients would only have waited, too."
