@@ -1,21 +1,42 @@
-"""Updates of a part of a large table, each with a read of all of it."""
+"""Updates of a part of a large table, each with a read of all of it; and what a run keeps."""
+
+from collections.abc import Callable
 
 import pytest
 
 from dbdyno.servers.base import Server
+from dbdyno.targets.registry import find_target
+from dbdyno.workloads.registry import find_workload
 from tests.workloads.test_runs import run
 
 CHANGED = "select count(*), max(id) from test where crt_time > (select min(crt_time) from test)"
 
 
-@pytest.mark.parametrize("kind", ["postgres_server", "mariadb_server"])
-def test_updates_keep_to_the_hot_rows(
-    request: pytest.FixtureRequest, new_database, kind: str
-) -> None:
-    server: Server = new_database(request.getfixturevalue(kind))
+@pytest.fixture(params=["postgres_server", "mariadb_server"])
+def server(request: pytest.FixtureRequest, new_database: Callable[[Server], Server]) -> Server:
+    return new_database(request.getfixturevalue(request.param))
+
+
+def test_updates_keep_to_the_hot_rows(server: Server) -> None:
     words = ("-D", "rows=2000", "-D", "operation=update", "-D", "hot_rows=5")
     record = run(server, "volume", *words)
     assert record["transactions"]["ok"] == 160
     assert record["failures"] == []
     with server.connect() as connection:
         assert connection.execute(CHANGED).fetchone() == (5, 5)
+
+
+def test_a_run_looks_at_a_thousand_rows_and_a_check_at_all(server: Server) -> None:
+    assert run(server, "volume", "-D", "rows=2500")["valid"]
+    target, workload = find_target(server.endpoint().protocol), find_workload("volume")
+    values = workload.complete({"rows": 2500})
+    with server.connect() as connection:
+        before = workload.snapshot(target, connection, values)
+        assert list(before.values()) == [1000]
+        assert workload.check(target, connection, values) == []
+        connection.execute("delete from test where id = 2")
+        assert workload.snapshot(target, connection, values) == before  # not one that it probes
+        assert [one.law for one in workload.check(target, connection, values)] == ["not fewer"]
+        connection.execute("delete from test where id = 2500")
+        after = workload.snapshot(target, connection, values)
+        assert [one.law for one in workload.verify(values, before, after, {})] == ["unchanged"]

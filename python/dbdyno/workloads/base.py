@@ -69,11 +69,19 @@ class Workload:
         return with_defaults(self.parameters, read)
 
     def snapshot(self, target: Target, connection: Connection, values: Values) -> Snapshot:
-        """The measures now, all of one instant."""
+        """What the laws of a run are about, as it is now."""
+        return self._read_measures(target, connection, values, self.laws(values))
+
+    def _read_measures(
+        self, target: Target, connection: Connection, values: Values, laws: tuple[Law, ...]
+    ) -> Snapshot:
+        """All of one instant, and no other: a measure may read a whole table."""
+        needed = {name for law in laws for name in law.about()}
         with target.one_instant(connection):
             return {
                 name: int(connection.execute(query).fetchone()[0])
                 for name, query in self.measures(values).items()
+                if name in needed
             }
 
     def verify(
@@ -88,7 +96,7 @@ class Workload:
 
     def check(self, target: Target, connection: Connection, values: Values) -> list[Violation]:
         """What is wrong with the data as it stands, against data just loaded."""
-        now = self.snapshot(target, connection, values)
+        now = self._read_measures(target, connection, values, self.balances)
         loaded = dict.fromkeys(now, 0) | self.loaded_counts(values)
         return verify(self.balances, loaded, now, {})
 

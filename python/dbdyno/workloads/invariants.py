@@ -33,6 +33,9 @@ Snapshot = dict[str, int]
 class Law(Protocol):
     """Something that must hold over a run."""
 
+    def about(self) -> tuple[str, ...]:
+        """The numbers that it needs."""
+
     def broken(
         self, change: Mapping[str, int], committed: Mapping[str, Committed]
     ) -> Violation | None:
@@ -43,6 +46,10 @@ class SameChange(Struct, frozen=True):
     """Some sums change by the same amount."""
 
     names: tuple[str, ...]
+
+    def about(self) -> tuple[str, ...]:
+        """What it compares."""
+        return self.names
 
     def broken(
         self, change: Mapping[str, int], _committed: Mapping[str, Committed]
@@ -59,6 +66,10 @@ class Unchanged(Struct, frozen=True):
 
     names: tuple[str, ...]
 
+    def about(self) -> tuple[str, ...]:
+        """What it compares."""
+        return self.names
+
     def broken(
         self, change: Mapping[str, int], _committed: Mapping[str, Committed]
     ) -> Violation | None:
@@ -74,6 +85,10 @@ class NotFewer(Struct, frozen=True):
 
     name: str
 
+    def about(self) -> tuple[str, ...]:
+        """What it compares."""
+        return (self.name,)
+
     def broken(
         self, change: Mapping[str, int], _committed: Mapping[str, Committed]
     ) -> Violation | None:
@@ -88,6 +103,10 @@ class OnePerTransaction(Struct, frozen=True):
 
     name: str
     script: str
+
+    def about(self) -> tuple[str, ...]:
+        """What it compares."""
+        return (self.name,)
 
     def broken(
         self, change: Mapping[str, int], committed: Mapping[str, Committed]
@@ -113,6 +132,10 @@ class Bounded(Struct, frozen=True):
     script: str
     least: int
     most: int
+
+    def about(self) -> tuple[str, ...]:
+        """What it compares."""
+        return (self.name,)
 
     def broken(
         self, change: Mapping[str, int], committed: Mapping[str, Committed]
