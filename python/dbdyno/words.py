@@ -8,6 +8,8 @@ import math
 
 THIN_SPACE = "\u202f"
 NOTHING = "–"
+# Where Python's own general format begins to write powers of ten.
+_POWERS_BELOW = 1e-4
 PRODUCTS = {"postgres": "PostgreSQL", "mariadb": "MariaDB", "mysql": "MySQL"}
 
 
@@ -35,6 +37,8 @@ def significant(value: float) -> str:
         return "0" if value == 0 else NOTHING
     if abs(value) >= 99.95:
         return count(value)
+    if abs(value) < _POWERS_BELOW:
+        return f"{value:.{2 - math.floor(math.log10(abs(value)))}f}".rstrip("0")
     return f"{value:.3g}"
 
 

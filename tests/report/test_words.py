@@ -26,6 +26,21 @@ def test_times_have_three_digits_and_their_unit(value, written):
 @pytest.mark.parametrize(
     ("value", "written"),
     [
+        (0, "0"),
+        (123456, "123 456"),
+        (99.96, "100"),
+        (0.000471, "0.000471"),
+        (3.2649e-05, "0.0000326"),
+        (-5e-07, "-0.0000005"),
+    ],
+)
+def test_three_digits_are_never_written_in_powers_of_ten(value, written):
+    assert words.significant(value).replace(words.THIN_SPACE, " ") == written
+
+
+@pytest.mark.parametrize(
+    ("value", "written"),
+    [
         (-3, "−3 s"),
         (0.5, "0.5 s"),
         (119, "119 s"),
