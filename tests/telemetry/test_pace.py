@@ -38,7 +38,8 @@ def test_full_is_as_quick_as_it_is_cheap(cost_ms, wanted):
 
 
 def test_what_the_rest_takes_is_not_there_for_looks():
-    assert [steps("full", 5.0, rest=rest) for rest in (0, 0.003, 0.008, 0.02)] == [5, 5, 7, 9]
+    assert [steps("full", 5.0, rest=rest) for rest in (0, 0.003, 0.008, 0.013)] == [5, 5, 7, 9]
+    assert steps("full", 5.0, rest=0.02) == steps("full", 5.0, rest=0.03) == 13
     assert steps("basic", 20, rest=0.05) == 2
 
 

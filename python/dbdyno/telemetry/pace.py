@@ -24,6 +24,9 @@ class Pace(Struct, frozen=True, kw_only=True):
     steps_max: int
 
 
+LEAST_SHARE = 0.01
+"""Of the machine, that looks may take however much the rest of telemetry does."""
+
 PACES: dict[Level, Pace] = {
     "basic": Pace(interval_ns=500_000_000, share=0.01, steps_usual=1, whole=0.01, steps_max=10),
     "full": Pace(interval_ns=20_000_000, share=0.015, steps_usual=5, whole=0.028, steps_max=250),
@@ -55,7 +58,7 @@ class Stride:
         """Which are used when a look costs so much: all with 1, every second one with 2."""
         wanted = self._affordable(self._pace.share, cost_ns)
         if wanted > self._pace.steps_usual:
-            share_max = max(self._pace.share, self._pace.whole - self._rest())
+            share_max = max(self._pace.whole - self._rest(), LEAST_SHARE)
             at_most = self._affordable(share_max, cost_ns)
             wanted = max(self._pace.steps_usual, at_most)
         return max(min(wanted, self._pace.steps_max), self._steps_min)
