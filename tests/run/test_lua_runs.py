@@ -45,6 +45,16 @@ def test_what_scripts_print_goes_to_the_log(script, url, home, capfd):
     assert "loud" in (home / "runs" / record["run_id"] / "log.txt").read_text(encoding="utf-8")
 
 
+def test_data_that_cannot_be_made_leaves_no_run(script, url, home, capfd):
+    text = "function prepare() print('loud') error('no room') end function event() end"
+    assert run(script, text, url, "--replace") == Exit.NOTHING_RUN
+    told = "".join(capfd.readouterr())
+    assert "prepare of mine.lua failed" in told
+    assert "mine.lua:1: no room" in told
+    assert "loud" not in told
+    assert list((home / "runs").iterdir()) == []
+
+
 def test_results_left_unread_and_ignored_errors_harm_nothing(script, url, capfd):
     text = HEAD + (
         "function event() con:query('select 1 union select 2')"
