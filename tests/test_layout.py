@@ -5,7 +5,7 @@ import shlex
 import pytest
 from hypothesis import given, strategies as st
 
-from dbdyno.layout import Columns, Command, Paragraph, laid_out, printable
+from dbdyno.layout import Columns, Command, Paragraph, laid_out, printable, shortened
 
 COMMAND = """  dbdyno run tpcb --define 'a b'"'"'c d' --tag "pair=$pair" --clients 64 --time 30s"""
 ROWS = [
@@ -95,3 +95,8 @@ def test_no_word_of_a_table_is_lost_on_any_screen(rows, screen):
     told = laid_out([Columns(rows, 2)], screen).split()
     for word in (word for row in rows for cell in row for word in cell.split()):
         assert word in told
+
+
+@pytest.mark.parametrize(("length", "seen"), [(9, "statement"), (5, "stat…"), (1, "…"), (-3, "…")])
+def test_what_is_shortened_never_takes_more_than_the_room(length, seen):
+    assert shortened("statement", length) == seen

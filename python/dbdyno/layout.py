@@ -97,8 +97,8 @@ def _command(text: str, screen: int | None) -> list[str]:
 
 
 def shortened(text: str, length: int) -> str:
-    """A line of so many columns at most, with a sign where it was cut."""
-    return text if len(text) <= length else text[: length - 1] + "…"
+    """A line of so many columns at most, with a sign where it was cut; of one at the least."""
+    return text if len(text) <= length else text[: max(length - 1, 0)] + "…"
 
 
 def aligned(rows: Sequence[Sequence[str]], left: int, screen: int | None = None) -> Iterator[str]:

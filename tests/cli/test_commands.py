@@ -8,7 +8,7 @@ import pytest
 
 import dbdyno
 from dbdyno.cli import app as cli_app, habits, main
-from dbdyno.cli.app import COMMANDS, make_app
+from dbdyno.cli.app import COMMANDS, make_app, with_script_options
 from dbdyno.errors import DbdynoError
 
 
@@ -188,3 +188,14 @@ def test_the_doctor_answers_in_both_ways(capsys):
 def test_the_python_api_opens_what_the_commands_list():
     with pytest.raises(DbdynoError, match="no runs"):
         dbdyno.open_run()
+
+
+@pytest.mark.parametrize(
+    "words", ["run my.lua", "search my.lua --slo p99<9ms", "load my.lua", "script prepare my.lua"]
+)
+def test_each_command_whose_usage_says_so_takes_a_script_s_own_options(words):
+    _, bound, _ = make_app(words.split()).parse_args(
+        with_script_options([*words.split(), "--", "--tables=4"]), exit_on_error=False
+    )
+    given = [getattr(value, "script_options", value) for value in bound.arguments.values()]
+    assert ("--tables=4",) in given

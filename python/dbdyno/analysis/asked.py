@@ -19,7 +19,7 @@ Plan = Mapping[str, Any]
 # Of sysbench's own options, those that a plan holds elsewhere or that change nothing measured.
 _NO_WORK = frozenset(
     {"threads", "time", "events", "rate", "warmup_time", "report_interval", "rand_seed"}
-    | {"db_ps_mode", "db_driver", "percentile", "validate", "mysql_ignore_errors"}
+    | {"db_ps_mode", "db_driver", "percentile", "validate"}
 )
 _GENERAL = {
     "rand_type": "special",

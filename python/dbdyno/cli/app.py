@@ -34,7 +34,7 @@ EXAMPLES = (
 GARBAGE_THRESHOLD = 100_000
 
 # Commands that take a script's own options after ``--``.
-SCRIPTED = ("run", "load", "script")
+SCRIPTED = ("run", "search", "load", "script")
 
 # In the order in which they are needed.
 GROUPS = {

@@ -84,11 +84,10 @@ def screen(stream: IO[str]) -> int | None:
     """The columns of the terminal that a stream leads to; None of a pipe or a file."""
     if not stream.isatty():
         return None
-    try:
-        asked = int(os.environ.get("COLUMNS", "0"))
-        columns = asked or os.get_terminal_size(stream.fileno()).columns
-    except (OSError, ValueError):
-        columns = 0
+    asked = os.environ.get("COLUMNS", "")
+    columns = int(asked) if asked.isdecimal() else 0
+    with contextlib.suppress(OSError):
+        columns = columns or os.get_terminal_size(stream.fileno()).columns
     return max(columns or _SCREEN_USUAL, _SCREEN_LEAST)
 
 

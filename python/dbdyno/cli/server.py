@@ -156,10 +156,6 @@ def logs(name: Name = "default", /) -> int:
     return Exit.OK
 
 
-def _state(server: kept.KeptServer) -> str:
-    return "running" if server.running else "died"
-
-
 def settings_told(server: Server) -> str:
     """The settings that were chosen for a server, for the person who waits."""
     told = ", ".join(f"{setting.name}={setting.value}" for setting in server.settings)

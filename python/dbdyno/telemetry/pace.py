@@ -12,9 +12,9 @@ class Pace(Struct, frozen=True, kw_only=True):
     """What a level of telemetry asks for: a look every ``interval_ns``.
 
     Or, so that it takes no more than ``share`` of the machine, only at every second of these
-    instants, every third, and so on until every ``steps_usual``-th. There and beyond it may take
-    more, as long as all of telemetry takes no more than ``whole``: ten times a second with
-    ``full``, if that is to be had. At every ``steps_max``-th it looks whatever that costs.
+    instants, every third, and so on until every ``steps_usual``-th, which is ten times a second
+    with ``full``. Where that is not to be had for ``share``, it takes what the rest of telemetry
+    leaves of ``whole``. At every ``steps_max``-th it looks whatever that costs.
     """
 
     interval_ns: int

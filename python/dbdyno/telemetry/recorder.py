@@ -168,10 +168,12 @@ class Recorder:
         return self._watcher
 
     def _stride(self) -> Stride:
-        telemetry = self._watched.telemetry
-        cores = 1 if telemetry.looks_stop_locking else self._watched.cores
-        rest = RestCost(self._rest_ns, self._watched.cores)
-        return Stride(PACES[self._watched.level], cores, rest.share, telemetry.looks_apart_s)
+        """A look that stops all locking takes from every core; the rest stops nothing."""
+        telemetry, pace = self._watched.telemetry, PACES[self._watched.level]
+        if telemetry.looks_stop_locking:
+            return Stride(pace, 1, lambda: 0.0, telemetry.looks_apart_s)
+        cores = self._watched.cores
+        return Stride(pace, cores, RestCost(self._rest_ns, cores).share, telemetry.looks_apart_s)
 
     def _rest_ns(self) -> int:
         """Of all threads and lines but those of the looks."""
