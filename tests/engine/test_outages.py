@@ -105,13 +105,14 @@ def test_a_server_without_room_is_no_outage(local, checked, io):
         time.sleep(0.3)
         limit(-1)
 
-    with local.connect() as connection:
-        connection.execute("create role few login")
     endpoint = local.endpoint(user="few")
     plan = plan_for(endpoint, "select 1;", seconds=1, reconnect_each_transaction=True, io=io)
-    told = checked(plan, close_and_open)
     with local.connect() as connection:
-        connection.execute("drop role few")
+        connection.execute("create role few login")
+        try:
+            told = checked(plan, close_and_open)
+        finally:
+            connection.execute("drop role few")
     assert set(told.codes) == {"53300"}
     assert told.all(Outage) == []
 

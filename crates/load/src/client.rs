@@ -87,13 +87,15 @@ pub(crate) struct Client {
     /// The statement that the latest error was the answer to.
     pub(crate) failing: StatementId,
     pub(crate) in_transaction: bool,
+    /// Scripts that failed for good here, while nobody had seen them do anything else.
+    pub(crate) failed_scripts: Vec<usize>,
     /// Transactions begun, warm-up included: the next one's number in a closed loop.
     pub(crate) begun: u64,
     /// Measured transactions begun.
     pub(crate) measured: u64,
     /// Attempts to connect that failed in a row.
     pub(crate) connect_failures: u32,
-    /// When the first of its attempts in vain began, of those after anybody's last success.
+    /// When the first of its attempts in vain began, of those since anybody last met the server.
     pub(crate) refused_since: Option<Nanos>,
     /// Whether the connection that it has not is counted as lost.
     pub(crate) misses_connection: bool,
@@ -116,6 +118,7 @@ impl Client {
             error: None,
             failing: StatementId::UNCOUNTED,
             in_transaction: false,
+            failed_scripts: Vec::new(),
             begun: 0,
             measured: 0,
             connect_failures: 0,

@@ -141,7 +141,6 @@ pub fn simulate(
     let service_differs =
         plan.reconnect_each_transaction || plan.stages.iter().any(|stage| stage.rate_tps.is_some());
     let shape = Shape { scripts: plan.scripts.len(), statements: 1, service_differs };
-    let prospects = Arc::new(Prospects::new(plan.scripts.len()));
     let mut merged = Merged::default();
     for thread in 0..plan.threads {
         let clients = (thread..plan.clients).step_by(plan.threads as usize);
@@ -151,8 +150,10 @@ pub fn simulate(
             thread,
             shape,
             sessions,
-            heard_by_all: Arc::default(), // workers run one after the other here
-            prospects: Arc::clone(&prospects),
+            // Workers run one after the other here, so nothing that one learns is known to others.
+            heard_by_all: Arc::default(),
+            met_by_all: Arc::default(),
+            prospects: Arc::new(Prospects::new(plan.scripts.len(), 1)),
         };
         let (worker, activities) = run_worker(&plan, server, Worker::new(settings));
         merged.add(worker);
@@ -201,7 +202,8 @@ fn happen(worker: &mut Worker, world: &mut World<'_>) {
         world.calendar.first_key_value().filter(|((at, _), _)| *at < wake)
     else {
         assert_ne!(wake, Nanos::MAX, "nothing will ever happen");
-        world.now = wake.max(world.now);
+        assert!(wake >= world.now, "a worker that wants to have been woken before spins");
+        world.now = wake;
         return worker.on(world.now, Event::Wake, world);
     };
     world.now = at;

@@ -203,7 +203,7 @@ fn many_transactions_that_ask_for_nothing_look_at_the_clock_once() {
         outcome.over
     };
     // A nanosecond for each look, of which the first of all transactions has one.
-    assert_eq!(over(640) - over(1), Nanos(9));
+    assert_eq!(over(80) - over(1), Nanos(9));
 }
 
 #[test]

@@ -6,9 +6,9 @@ use common::{closed, ms, plan, stage};
 use dbdyno_model::{FailureClass, Nanos, Plan, ServerError, StatementId};
 use dbdyno_sim::{Asking, Drawn, Outcome, Server, simulate};
 
-/// Four clients on two threads, from the first transaction on measured.
+/// Four clients of one thread, from the first transaction on measured.
 fn whole() -> Plan {
-    Plan { warmup_ns: Nanos::ZERO, ..plan(4, 2, closed(), vec![stage(60, None)]) }
+    Plan { warmup_ns: Nanos::ZERO, ..plan(4, 1, closed(), vec![stage(60, None)]) }
 }
 
 /// On a server that answers every so-manieth request with an error of this class.

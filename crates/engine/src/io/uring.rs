@@ -50,6 +50,7 @@ impl Uring {
     fn push(&mut self, entry: &squeue::Entry) -> io::Result<()> {
         // SAFETY: the only memory an entry of ours points to is a slot's outbox, whose bytes stay
         // until the send has ended; buffers to receive into are registered with the ring.
+        // A full queue must be taken before there is room, so here a busy kernel is an error.
         while unsafe { self.ring.submission().push(entry) }.is_err() {
             self.ring.submit()?;
         }
@@ -177,6 +178,19 @@ fn user_data(slot: usize, operation: u64) -> u64 {
     (slot as u64) << OPERATION_BITS | operation
 }
 
+/// What the kernel did not take stays in the queue for the next wait: it takes nothing while
+/// completions that had no room are to be taken from it, or when the wait itself was cut short.
+fn taken_or_waiting(submitted: io::Result<usize>) -> io::Result<()> {
+    match submitted {
+        Err(error) if !is_passing(&error) => Err(error),
+        _ => Ok(()),
+    }
+}
+
+fn is_passing(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(libc::ETIME | libc::EINTR | libc::EBUSY))
+}
+
 impl Io for Uring {
     fn new(slots: usize, alarm: &Alarm) -> io::Result<Self> {
         let ring = IoUring::builder()
@@ -231,7 +245,7 @@ impl Io for Uring {
         }
         if self.sends_waiting >= SENDS_AT_ONCE {
             self.sends_waiting = 0;
-            self.ring.submit()?;
+            taken_or_waiting(self.ring.submit())?;
         }
         Ok(())
     }
@@ -280,15 +294,7 @@ impl Io for Uring {
         let patience = SubmitArgs::new().timespec(&time);
         let completions = usize::from(!self.more_waiting);
         self.sends_waiting = 0;
-        match self.ring.submitter().submit_with_args(completions, &patience) {
-            Ok(_) => {}
-            Err(error)
-                if matches!(
-                    error.raw_os_error(),
-                    Some(libc::ETIME | libc::EINTR | libc::EBUSY)
-                ) => {}
-            Err(error) => return Err(error),
-        }
+        taken_or_waiting(self.ring.submitter().submit_with_args(completions, &patience))?;
         while let Some(entry) = { self.ring.completion().next() } {
             if entry.user_data() == ALARM {
                 self.alarm.silence();
@@ -300,5 +306,21 @@ impl Io for Uring {
         }
         self.sent_at_once(ready);
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::taken_or_waiting;
+    use std::io;
+
+    #[test]
+    fn a_kernel_that_is_busy_ends_no_link_and_one_that_refuses_does() {
+        let told = |errno| taken_or_waiting(Err(io::Error::from_raw_os_error(errno)));
+        for passing in [libc::EBUSY, libc::EINTR, libc::ETIME] {
+            assert!(told(passing).is_ok());
+        }
+        assert_eq!(told(libc::EBADF).unwrap_err().raw_os_error(), Some(libc::EBADF));
+        assert!(taken_or_waiting(Ok(1)).is_ok());
     }
 }

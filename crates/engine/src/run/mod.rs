@@ -32,6 +32,7 @@ pub struct Engine {
     warnings: Vec<Problem>,
     reports: (Sender<Report>, Receiver<Report>),
     heard: Arc<AtomicU64>,
+    met: Arc<AtomicU64>,
     prospects: Arc<Prospects>,
 }
 
@@ -53,12 +54,13 @@ impl Engine {
         let (program, problems) = Program::of(&plan);
         let Some(program) = program else { return Err(problems) };
         Ok(Self {
-            prospects: Arc::new(Prospects::new(plan.scripts.len())),
+            prospects: Arc::new(Prospects::new(plan.scripts.len(), plan.threads)),
             plan: Arc::new(plan),
             program,
             warnings: problems,
             reports: channel(),
             heard: Arc::default(),
+            met: Arc::default(),
         })
     }
 
@@ -99,6 +101,7 @@ impl Engine {
             shape: self.shape(),
             sessions: sessions.map_err(|problem| EngineError::bad_script(&[problem]))?,
             heard_by_all: Arc::clone(&self.heard),
+            met_by_all: Arc::clone(&self.met),
             prospects: Arc::clone(&self.prospects),
         })
     }

@@ -97,10 +97,10 @@ impl Worker {
         }
     }
 
-    /// The next arrival, if a client stands ready for it.
+    /// The next arrival, if a client stands ready for it and may take it.
     pub(super) fn next_arrival(&self) -> Nanos {
         match &self.pending {
-            Some(pending) if !self.idle.is_empty() => {
+            Some(pending) if !self.idle.is_empty() && !self.begins_no_more() => {
                 pending.upcoming.map_or(Nanos::MAX, |(_, due)| due)
             }
             _ => Nanos::MAX,

@@ -7,6 +7,7 @@ use super::{Outage, OutageNews, Port, Worker};
 use crate::client::{Course, State};
 use dbdyno_model::{FailureClass, Nanos, Purpose, ServerError, Stream};
 use dbdyno_script::Resume;
+use std::sync::atomic::Ordering;
 
 /// Connects under way at once in one thread, when many are to be made.
 const CONNECTS_AT_ONCE: usize = 16;
@@ -54,7 +55,7 @@ impl Worker {
         own.connect_failures = 0;
         own.refused_since = None;
         own.patient_since = None;
-        self.connected_last = now;
+        self.meet_server(now);
         self.end_outage(now);
         if self.clients[client].transaction.is_some() {
             self.run(now, client, Resume::Continue, port);
@@ -84,7 +85,11 @@ impl Worker {
         }
         self.clients[client].connect_failures += 1;
         self.clients[client].enter(State::Unconnected);
-        self.look_for_outage(client, since, error);
+        if is_servers_own(error) {
+            self.meet_server(now);
+        } else {
+            self.look_for_outage(client, since, error);
+        }
         if !patient && self.clients[client].transaction.is_some() {
             self.fail_transaction(now, client, error);
         }
@@ -138,9 +143,14 @@ impl Worker {
         Nanos(pause.0 / 2 + chance.up_to(pause.0 / 2))
     }
 
+    /// The server is there, whether it lets the client in or not.
+    fn meet_server(&self, now: Nanos) {
+        self.met_by_all.fetch_max(now.0, Ordering::Relaxed);
+    }
+
     /// Who connects for each transaction may have no connection to lose when the server goes. Then
-    /// it is gone where a client is refused twice in a row and nobody came in meanwhile: once may be
-    /// chance, and a server without room is there.
+    /// it is gone where a client is refused twice in a row and nobody of the whole run met it
+    /// meanwhile: once may be chance, or one of several servers behind one address.
     fn look_for_outage(&mut self, client: usize, attempt: Nanos, error: &ServerError) {
         let is_looked_for = self.plan.reconnect_each_transaction
             && self.timeline.is_some()
@@ -148,8 +158,9 @@ impl Worker {
         if !is_looked_for || error.class != FailureClass::Connection {
             return;
         }
+        let met_last = Nanos(self.met_by_all.load(Ordering::Relaxed));
         match self.clients[client].refused_since {
-            Some(since) if since >= self.connected_last => {
+            Some(since) if since >= met_last => {
                 self.miss_connection(since, client, error);
             }
             _ => self.clients[client].refused_since = Some(attempt),
@@ -175,4 +186,12 @@ impl Worker {
             self.outage_news.push(OutageNews::Known(outage));
         }
     }
+}
+
+/// Whether a server that is up turned the client away, as for lack of room: its codes have digits,
+/// and words of ours have none. Class 08 says that there is no connection, also where a driver or
+/// a pooler says so, and 57P03 that the server is not up yet.
+fn is_servers_own(error: &ServerError) -> bool {
+    let is_said_by_one = error.code.bytes().any(|byte| byte.is_ascii_digit());
+    is_said_by_one && !error.code.starts_with("08") && error.code != "57P03"
 }

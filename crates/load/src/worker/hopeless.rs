@@ -8,15 +8,31 @@ use super::{Hopeless, Worker};
 use dbdyno_model::ServerError;
 
 impl Worker {
+    /// The client begins the script, of which it may be the first to see that it works.
+    pub(super) fn look_forward(&self, client: usize, script: usize) {
+        let is_first = || !self.clients[client].failed_scripts.contains(&script);
+        if self.plan.ends_on_hopeless_script && self.prospects.is_open(script) && is_first() {
+            self.prospects.begin_first(script);
+        }
+    }
+
     /// What a failure of a client's transaction says of its script.
     pub(super) fn judge_script(&mut self, client: usize, script: usize, error: &ServerError) {
-        if !self.plan.ends_on_hopeless_script {
+        // The end of a run that took its whole time needs no other reason.
+        if !self.plan.ends_on_hopeless_script || self.ending.is_some() {
             return;
         }
         if !error.class.is_lasting() {
             return self.prospects.brighten(script);
         }
-        if self.prospects.darken(script) {
+        let failed = &mut self.clients[client].failed_scripts;
+        let is_hopeless = if failed.contains(&script) {
+            self.prospects.darken(script)
+        } else {
+            failed.push(script);
+            self.prospects.darken_first(script)
+        };
+        if is_hopeless {
             let statement = self.clients[client].failing;
             let error = error.clone();
             self.hopeless.get_or_insert(Hopeless { script, statement, error });

@@ -73,8 +73,7 @@ pub struct Worker {
     unfinished_ages: Vec<Nanos>,
     outage: Option<Outage>,
     outage_news: Vec<OutageNews>,
-    /// When a connection was last had.
-    connected_last: Nanos,
+    met_by_all: Arc<AtomicU64>,
     faults: Vec<(u64, Fault)>,
     hopeless: Option<Hopeless>,
     fatal: Option<ServerError>,
@@ -84,7 +83,8 @@ pub struct Worker {
 impl Worker {
     /// A worker with nothing connected yet.
     pub fn new(settings: Settings) -> Self {
-        let Settings { plan, thread, shape, sessions, heard_by_all, prospects } = settings;
+        let Settings { plan, thread, shape, sessions, heard_by_all, met_by_all, prospects } =
+            settings;
         Self {
             total_weight: plan.scripts.iter().map(|script| u64::from(script.weight)).sum(),
             plan,
@@ -116,7 +116,7 @@ impl Worker {
             unfinished_ages: Vec::new(),
             outage: None,
             outage_news: Vec::new(),
-            connected_last: Nanos::ZERO,
+            met_by_all,
             faults: Vec::new(),
             hopeless: None,
             fatal: None,

@@ -14,8 +14,9 @@ use dbdyno_script::{Fault, Resume};
 const NO_STATEMENT: StatementId = StatementId(u32::MAX);
 
 /// How many transactions that ask for nothing a client may have before the clock is looked at:
-/// each look is a sleep of some 30 µs, and a script that collects rows has one for each row.
-const UNASKED_MOST: u64 = 64;
+/// each look is a sleep of some 30 µs, and a script that collects rows has one for each row. But
+/// meanwhile no other client of the thread is served, and a script may compute for long.
+const UNASKED_MOST: u64 = 8;
 
 impl Worker {
     /// The try failed: leave the open block first, then try again or give up.

@@ -147,6 +147,9 @@ pub struct Settings {
     /// When any worker of the run last heard of the server, in nanoseconds: one client's long
     /// wait is no stall while others are answered.
     pub heard_by_all: Arc<AtomicU64>,
+    /// When any worker of the run last met the server at its door, in nanoseconds: one client's
+    /// refusals are no outage while others are let in, or turned away in the server's own words.
+    pub met_by_all: Arc<AtomicU64>,
     /// What all workers of the run know of its scripts.
     pub prospects: Arc<Prospects>,
 }

@@ -13,12 +13,16 @@ impl Worker {
     /// A stage begins: clients that stood aside may take part now.
     pub(super) fn activate<P: Port>(&mut self, now: Nanos, port: &mut P) {
         let Some(timeline) = &self.timeline else { return };
+        let is_first = self.next_activation == timeline.start();
         self.next_activation = timeline.next_stage(now);
         self.idle.clear();
         for client in 0..self.clients.len() {
             if matches!(self.clients[client].state, State::Idle(_)) {
                 self.ready(now, client, port);
             }
+        }
+        if is_first {
+            self.prospects.worker_begun();
         }
     }
 
@@ -105,6 +109,7 @@ impl Worker {
         let who = if self.pending.is_some() { NOBODY } else { self.global_id(client) };
         let script = self.choose_script(who, number);
         let chance = Stream::keyed(self.plan.seed, Purpose::Script, who, number);
+        self.look_forward(client, script);
         if measured {
             self.tally.counters.started += 1;
             self.tally.counters.in_flight += 1;

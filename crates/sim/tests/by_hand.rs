@@ -1,0 +1,218 @@
+//! Workers that are told by hand what happens: for what hangs on who is answered first, and on
+//! what several workers of a run learn of each other, which the simulator runs one by one.
+
+mod common;
+
+use common::{closed, ms, open, plan, stage};
+use dbdyno_hist::Shape;
+use dbdyno_load::{
+    Event, HOPELESS_AFTER, OutageNews, Port, Prospects, Settings, ShellCall, Timeline, Worker,
+};
+use dbdyno_model::{ArrivalLaw, Nanos, Plan, Reply, Request, ServerError};
+use dbdyno_sim::{Asking, Drawn};
+use std::sync::Arc;
+
+/// Does nothing: the test says what becomes of it.
+struct Nowhere;
+
+impl Port for Nowhere {
+    fn connect(&mut self, _: usize) {}
+    fn close(&mut self, _: usize) {}
+    fn cancel(&mut self, _: usize) {}
+    fn send(&mut self, _: usize, _: &Request<'_>) {}
+    fn shell(&mut self, _: ShellCall) {}
+}
+
+/// All workers of a plan, connected, with the load's begin at zero.
+fn workers(plan: &Plan) -> Vec<Worker> {
+    let (heard, met) = (Arc::default(), Arc::default());
+    let prospects = Arc::new(Prospects::new(plan.scripts.len(), plan.threads));
+    let worker = |thread| {
+        let clients = (thread..plan.clients).step_by(plan.threads as usize);
+        Worker::new(Settings {
+            plan: Arc::new(plan.clone()),
+            thread,
+            shape: Shape { scripts: plan.scripts.len(), statements: 1, service_differs: false },
+            sessions: clients.map(|_| Asking::boxed(1, &Drawn::default())).collect(),
+            heard_by_all: Arc::clone(&heard),
+            met_by_all: Arc::clone(&met),
+            prospects: Arc::clone(&prospects),
+        })
+    };
+    (0..plan.threads).map(worker).map(|worker| begun(plan, worker)).collect()
+}
+
+fn begun(plan: &Plan, mut worker: Worker) -> Worker {
+    worker.connect_all(Nanos::ZERO, &mut Nowhere);
+    for client in 0..worker.clients() {
+        let connected = Event::Connected { client, backend: 1 };
+        worker.on(Nanos::ZERO, connected, &mut Nowhere);
+    }
+    worker.start(Timeline::new(plan, Nanos::ZERO));
+    worker
+}
+
+/// Without a warm-up, for ten seconds.
+fn ten_seconds(clients: u32, threads: u32) -> Plan {
+    Plan { warmup_ns: Nanos::ZERO, ..plan(clients, threads, closed(), vec![stage(10, None)]) }
+}
+
+fn wake(worker: &mut Worker, now: Nanos) {
+    worker.on(now, Event::Wake, &mut Nowhere);
+}
+
+fn answer(worker: &mut Worker, now: Nanos, client: usize, error: Option<&ServerError>) {
+    let reply =
+        Reply { error, results: &[], rows_returned: 1, rows_affected: 0, in_transaction: false };
+    worker.on(now, Event::Reply { client, reply }, &mut Nowhere);
+}
+
+fn no_table() -> ServerError {
+    ServerError::from_sqlstate("42P01", "no such table")
+}
+
+/// A client's transactions fail one after the other, a millisecond each; when the last has.
+fn fail_often(worker: &mut Worker, begin: Nanos, client: usize, times: u32) -> Nanos {
+    let at = |time: u32| begin + ms(1) * u64::from(time);
+    (1..=times).for_each(|time| answer(worker, at(time), client, Some(&no_table())));
+    at(times)
+}
+
+#[test]
+fn one_client_that_always_fails_says_nothing_of_the_slow_ones() {
+    let [worker] = &mut workers(&ten_seconds(3, 1))[..] else { panic!() };
+    wake(worker, ms(0));
+    let now = fail_often(worker, ms(0), 0, 5 * HOPELESS_AFTER);
+    assert_eq!(worker.hopeless(), None);
+    answer(worker, now + ms(1), 1, Some(&no_table()));
+    assert_eq!(worker.hopeless(), None);
+    answer(worker, now + ms(2), 2, None);
+    fail_often(worker, now + ms(2), 0, HOPELESS_AFTER);
+    assert_eq!(worker.hopeless(), None);
+}
+
+#[test]
+fn what_fails_for_every_client_is_hopeless_when_the_slowest_has_seen_it() {
+    let [worker] = &mut workers(&ten_seconds(2, 1))[..] else { panic!() };
+    wake(worker, ms(0));
+    let now = fail_often(worker, ms(0), 0, HOPELESS_AFTER);
+    assert_eq!(worker.hopeless(), None);
+    answer(worker, now + ms(1), 1, Some(&no_table()));
+    assert_eq!(worker.hopeless().expect("all have seen it").error, no_table());
+}
+
+#[test]
+fn clients_of_a_worker_that_has_not_woken_yet_are_waited_for() {
+    let [early, late] = &mut workers(&ten_seconds(2, 2))[..] else { panic!() };
+    wake(early, ms(0));
+    let now = fail_often(early, ms(0), 0, 2 * HOPELESS_AFTER);
+    assert_eq!(early.hopeless(), None);
+    wake(late, now);
+    let now = fail_often(early, now, 0, HOPELESS_AFTER);
+    assert_eq!(early.hopeless(), None);
+    answer(late, now, 0, Some(&no_table()));
+    assert!(late.hopeless().is_some());
+}
+
+#[test]
+fn failures_in_the_grace_are_no_reason_for_an_end_that_came_by_itself() {
+    let clients = HOPELESS_AFTER as usize;
+    let [worker] = &mut workers(&ten_seconds(HOPELESS_AFTER, 1))[..] else { panic!() };
+    wake(worker, ms(0));
+    wake(worker, ms(10_000));
+    for client in 0..clients {
+        answer(worker, ms(10_001), client, Some(&no_table()));
+    }
+    assert!(worker.is_over());
+    assert_eq!(worker.hopeless(), None);
+}
+
+/// An open loop of four clients, one of whom is never answered.
+fn open_loop() -> Worker {
+    let arrivals = open(ArrivalLaw::Constant);
+    let plan = plan(4, 1, arrivals, vec![stage(10, Some(1000.0))]);
+    let mut workers = workers(&Plan { warmup_ns: Nanos::ZERO, ..plan });
+    let mut worker = workers.remove(0);
+    wake(&mut worker, ms(0));
+    wake(&mut worker, ms(1));
+    worker
+}
+
+#[test]
+fn a_worker_that_begins_nothing_sleeps_although_arrivals_are_due() {
+    let mut worker = open_loop();
+    let mut now = ms(1);
+    while worker.hopeless().is_none() {
+        assert!(now < ms(100), "it is never hopeless");
+        now += ms(1);
+        wake(&mut worker, now);
+        (0..4).for_each(|client| answer(&mut worker, now, client, Some(&no_table())));
+    }
+    wake(&mut worker, now + ms(10));
+    assert!(worker.next_wake() > now + ms(10), "{:?}", worker.next_wake());
+}
+
+#[test]
+fn a_worker_that_was_stopped_sleeps_through_the_grace() {
+    let mut worker = open_loop();
+    worker.on(ms(2), Event::Stop { at: ms(2) }, &mut Nowhere);
+    wake(&mut worker, ms(10));
+    assert!(!worker.is_over() && worker.next_wake() > ms(10), "{:?}", worker.next_wake());
+}
+
+/// Two workers of one client each, who connects for each transaction and has just had one.
+fn both_connecting() -> Vec<Worker> {
+    let plan = Plan { reconnect_each_transaction: true, ..ten_seconds(2, 2) };
+    let mut workers = workers(&plan);
+    for worker in &mut workers {
+        wake(worker, ms(0));
+        answer(worker, ms(1), 0, None);
+    }
+    workers
+}
+
+/// The connection under way is refused, and the pause until the next attempt is over.
+fn refuse(worker: &mut Worker, now: Nanos, error: &ServerError) {
+    let busy = error.code == "57P03";
+    worker.on(now, Event::ConnectFailed { client: 0, error, busy }, &mut Nowhere);
+    wake(worker, now + ms(90));
+}
+
+fn gone() -> ServerError {
+    ServerError::connection_lost("connection refused")
+}
+
+fn begins_an_outage(news: &[OutageNews]) -> bool {
+    matches!(news, [OutageNews::Begun { .. }])
+}
+
+#[test]
+fn two_refusals_in_a_row_are_an_outage_unless_another_worker_was_let_in() {
+    for let_in in [false, true] {
+        let [unlucky, other] = &mut both_connecting()[..] else { panic!() };
+        refuse(unlucky, ms(100), &gone());
+        if let_in {
+            other.on(ms(150), Event::Connected { client: 0, backend: 1 }, &mut Nowhere);
+        }
+        refuse(unlucky, ms(200), &gone());
+        assert_eq!(begins_an_outage(&unlucky.take_outage_news()), !let_in);
+    }
+}
+
+#[test]
+fn a_server_that_says_itself_that_it_has_no_room_is_there() {
+    let full = ServerError::from_sqlstate("53300", "too many clients already");
+    let numbered = ServerError::from_mysql(1040, "08004", "Too many connections");
+    let starting = ServerError::from_sqlstate("57P03", "the database system is starting up");
+    let pooled = ServerError::from_sqlstate("08P01", "server login has been failing");
+    for (between, is_outage) in
+        [(full, false), (numbered, false), (starting, true), (pooled, true), (gone(), true)]
+    {
+        let [worker, _] = &mut both_connecting()[..] else { panic!() };
+        refuse(worker, ms(100), &gone());
+        refuse(worker, ms(200), &between);
+        refuse(worker, ms(300), &gone());
+        let told = begins_an_outage(&worker.take_outage_news());
+        assert_eq!(told, is_outage, "{between:?}");
+    }
+}
