@@ -69,7 +69,7 @@ def stood_still(seconds, begin, end, *, waiting, ok=500, **named):
     levels = np.zeros(seconds + 3)
     levels[begin + 3 : end + 3] = np.cumsum(np.full(end - begin, 500.0))
     levels[end + 3 :] = waiting
-    return MadeRun(done, seconds=seconds, waiting=levels, is_open=True, **named)
+    return MadeRun(done, seconds=seconds, waiting=levels, is_open=True, response_ms=5, **named)
 
 
 def test_what_came_while_the_server_stood_still_is_not_the_rates():
@@ -86,6 +86,34 @@ def test_what_came_while_the_server_stood_still_is_not_the_rates():
 def test_who_is_seldom_done_does_not_stand_still():
     seldom = arrivals(stood_still(30, 5, 15, ok=1, waiting=0).recording(), 30)
     assert (seldom.still_s, seldom.due_while_still) == (0, 0)
+
+
+def still_s(done, response_ms, *, think_ms=0, **named):
+    """Of a run without warm-up."""
+    made = MadeRun(done, seconds=len(done), warmup=0, response_ms=response_ms, **named).recording()
+    if not named:
+        made.plan["arrivals"]["closed"]["think"]["mean_ns"] = think_ms * 1_000_000
+    return arrivals(made, len(done)).still_s
+
+
+@pytest.mark.parametrize(
+    ("in_step", "took_ms"), [([32, 0, 0, 0], 4000), ([8, 0, 0], 3000), ([100, 0], 2000)]
+)
+def test_clients_in_step_are_at_work_for_longer_than_an_interval(in_step, took_ms):
+    assert still_s(in_step * 20, took_ms) == 0
+    assert still_s(in_step * 20, 1, think_ms=took_ms) == 0
+
+
+def test_a_stage_in_which_little_is_due_is_not_one_of_silence():
+    slow = [1, 0, 0, 2, 0, 1, 0, 0, 0, 1]
+    assert still_s([1000] * 60 + slow, 1, is_open=True) == 0
+
+
+def test_a_stall_is_told_though_what_it_held_was_as_long():
+    """One in fifty transactions was held: the run's p99 is the stall."""
+    done, took_ms = np.full(20, 500.0), np.full(20, 5.0)
+    done[8:12], took_ms[12] = 0, 4000
+    assert still_s(done, took_ms, clients=200) == 4
 
 
 def test_the_silence_that_ended_a_run_is_told_with_its_end():

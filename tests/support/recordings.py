@@ -29,7 +29,8 @@ class MadeRun:
     """Intervals of ``interval_s`` from ``-warmup`` to ``seconds``.
 
     ``ok`` are the committed transactions of each interval: one number for all, one an interval
-    (the warm-up's first), or a column for each of ``scripts``.
+    (the warm-up's first), or a column for each of ``scripts``. Each of an interval's took
+    ``response_ms``.
     """
 
     def __init__(
@@ -46,6 +47,7 @@ class MadeRun:
         done: bool = True,
         waiting: Values = 0,
         is_open: bool = False,
+        response_ms: Values = np.nan,
     ) -> None:
         self._builders = {name: TableBuilder(schema) for name, schema in SCHEMAS.items()}
         self._scripts = dict(scripts or {"tpcb": "SELECT 1;"})
@@ -62,7 +64,7 @@ class MadeRun:
         self.failed = self._over(failed)
         self._engine = {name: self._over(value) for name, value in (engine or {}).items()}
         self._done, self._is_open = done, is_open
-        self._waiting = self._over(waiting)
+        self._waiting, self._response_ms = self._over(waiting), self._over(response_ms)
         self._add_intervals()
 
     @property
@@ -98,8 +100,9 @@ class MadeRun:
                 *(engine[name][index] for name in ENGINE_COUNTS),
             )
             for script, count in enumerate(self._by_script[index].tolist()):
-                nothing = [np.nan] * (len(SCHEMAS["scripts"]) - 6)
-                self._builders["scripts"].add(index, script, count, 0, 0, count, *nothing)
+                took_ms = self._response_ms[index] if count else np.nan
+                times_ms = [took_ms] * (len(SCHEMAS["scripts"]) - 6)
+                self._builders["scripts"].add(index, script, count, 0, 0, count, *times_ms)
 
     def counters(
         self,

@@ -28,8 +28,8 @@ class Arrivals(Struct, frozen=True, kw_only=True):
     ``waiting_usual`` the median of those in the second half, and ``waiting_at_work`` that of those
     in which the server did not stand still. In a closed loop nothing waits.
     ``due_while_still`` became due in whole intervals in which nothing was done though much would
-    have been, ``still_s`` seconds together. The silence that ended a run is told with its end, and
-    is no part of those seconds.
+    have been, and for longer than clients are at work on one; ``still_s`` seconds together. The
+    silence that ended a run is told with its end, and is no part of those seconds.
     """
 
     due: int
@@ -81,7 +81,7 @@ def arrivals(recording: Recording, duration_s: float) -> Arrivals:
     if not len(waiting):
         return Arrivals(due=0, waiting=0, duration_s=duration_s)
     due, seconds = intervals["due"][measured], intervals["seconds"][measured]
-    is_still = _still(intervals["completed_ok"][measured], seconds)
+    is_still = _still(recording, measured)
     ended = _silence_that_ended(recording, intervals["completed_ok"][measured])
     at_work = waiting[~(is_still | ended)]
     return Arrivals(
@@ -96,15 +96,50 @@ def arrivals(recording: Recording, duration_s: float) -> Arrivals:
     )
 
 
-def _still(done: Series, seconds: Series) -> Mask:
-    """Where nothing was done, for so long that much would have been at the usual pace."""
+def _still(recording: Recording, measured: Mask) -> Mask:
+    """The measured intervals in which a server stood still.
+
+    Nothing was done there, though at the usual pace much would have been. Clients that all began
+    together are all at work for as long as one takes: the stretch must be longer than that.
+    """
+    intervals = recording.tables["intervals"]
+    done, seconds = intervals["completed_ok"][measured], intervals["seconds"][measured]
     still = np.zeros(len(done), dtype=bool)
     if not done.any():
         return still
     pace = float(np.median((done / np.maximum(seconds, 1e-9))[done > 0]))
+    demand, round_s = _demand(recording, measured), _round_s(recording, measured)
     for begin, end in runs(done == 0):
-        still[begin:end] = pace * seconds[begin:end].sum() >= _MISSED_MIN
+        lasted_s = seconds[begin:end].sum()
+        missed = min(pace * lasted_s, demand[begin:end].sum())
+        still[begin:end] = missed >= _MISSED_MIN and lasted_s > round_s
     return still
+
+
+def _demand(recording: Recording, measured: Mask) -> Series:
+    """What became due in each interval, whoever is at work; without bound in a closed loop."""
+    due = recording.tables["intervals"]["due"][measured].astype(float)
+    is_open = "open" in recording.plan.get("arrivals", {})
+    return np.diff(due, prepend=0) if is_open else np.full(len(due), np.inf)
+
+
+def _round_s(recording: Recording, measured: Mask) -> float:
+    """How long a client is away with one transaction and the pause after it; NaN if not timed.
+
+    The p99 of a usual interval, from begin to end. That of the run would hide a stall behind the
+    transactions that it held.
+    """
+    services = recording.tables["services"]
+    timed = services if len(services["interval"]) else recording.tables["scripts"]
+    longest_ms = np.full(len(measured), np.nan)
+    np.fmax.at(longest_ms, timed["interval"], timed["p99_ms"])
+    known_ms = longest_ms[measured & ~np.isnan(longest_ms)]
+    return float(np.median(known_ms)) / 1e3 + _pause_s(recording) if len(known_ms) else math.nan
+
+
+def _pause_s(recording: Recording) -> float:
+    closed = recording.plan.get("arrivals", {}).get("closed", {})
+    return float(closed.get("think", {}).get("mean_ns", 0) / 1e9)
 
 
 def _silence_that_ended(recording: Recording, done: Series) -> Mask:

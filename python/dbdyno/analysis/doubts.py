@@ -164,7 +164,7 @@ def overrun(facts: Facts) -> str | None:
 
 
 def stood_still(facts: Facts) -> str | None:
-    """Nothing was done in whole intervals, though at the usual pace many would have been.
+    """Nothing was done for longer than a transaction takes, though usually many would have been.
 
     Means, percentiles and rates then mix a server at work with one that does nothing
     (:func:`~dbdyno.analysis.arrivals.arrivals`).
