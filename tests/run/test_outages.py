@@ -60,6 +60,19 @@ def test_one_that_does_not_end():
     assert said == [LOST, "-", "8 connections lost, and not had again when the run ended"]
 
 
+def test_who_is_had_again_is_not_told_as_missing():
+    frames = [begun(1), begun(1), known(1, 1.2), known(1, 1.3), begun(1.5), known(1.5, None, 1)]
+    said = "9 connections lost, 1 of them not had again when the run ended"
+    assert told(*frames) == [LOST, "-", said]
+
+
+def test_it_began_with_the_first_loss_also_where_another_was_heard_of_before():
+    """Of clients that connect for each transaction a loss is known only after some refusals."""
+    frames = [begun(1.5), begun(1.2), known(1.5, 2), known(1.2, 2.2), interval(2), interval(3)]
+    frames += [interval(4)]
+    assert told(*frames) == [LOST, "connected again after 1 s: 8 connections lost", "-"]
+
+
 def test_one_that_ends_with_the_run():
     said = told(begun(1), known(1, 1.5, lost=1))
     assert said == [LOST, "-", "connected again after 0.5 s: 1 connection lost"]

@@ -5,7 +5,7 @@ twice. For people that is one outage; the findings call it one, too. Nothing is 
 the record needs: there each thread's words are kept as they came.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from dbdyno.model.frame import Done, Frame, Interval, Outage, OutageBegun
 from dbdyno.words import counted, seconds
@@ -23,7 +23,8 @@ class OutageTeller:
         """How many are without a connection that they had."""
         self._told: list[Outage] = []
         """What they told of the present outage."""
-        self._begin_ns: int | None = None
+        self._is_out = False
+        """Whether people know of it, and not yet of its end."""
 
     def take(self, frame: Frame) -> None:
         """Whatever the engine says."""
@@ -43,8 +44,8 @@ class OutageTeller:
     def _begun(self, frame: OutageBegun) -> None:
         """A thread has lost a connection."""
         self._threads += 1
-        if self._begin_ns is None:
-            self._begin_ns = frame.at_ns
+        if not self._is_out:
+            self._is_out = True
             self._tell(f"connections lost: {frame.message}; clients try to connect again")
 
     def _go_on(self, now_ns: int) -> None:
@@ -55,15 +56,20 @@ class OutageTeller:
 
     def _finish(self) -> None:
         """The outage is over, or the run is."""
-        if self._begin_ns is not None and self._told:
-            self._tell(self._whole(self._begin_ns))
-        self._begin_ns = None
+        if self._is_out and self._told:
+            self._tell(_whole(self._told))
+        self._is_out = False
         self._told = []
 
-    def _whole(self, begin_ns: int) -> str:
-        """Until the engine's last thread had a connection again."""
-        lost = counted(sum(outage.connections_lost for outage in self._told), "connection")
-        ends_ns = [outage.end_ns for outage in self._told if outage.end_ns is not None]
-        if len(ends_ns) < len(self._told):
-            return f"{lost} lost, and not had again when the run ended"
-        return f"connected again after {seconds((max(ends_ns) - begin_ns) / 1e9)}: {lost} lost"
+
+def _whole(told: Sequence[Outage]) -> str:
+    """From the first loss, which need not be the first heard of, to the last connection had."""
+    lost = sum(outage.connections_lost for outage in told)
+    missing = sum(outage.connections_lost for outage in told if outage.end_ns is None)
+    if missing:
+        who = "and" if missing == lost else f"{missing} of them"
+        return f"{counted(lost, 'connection')} lost, {who} not had again when the run ended"
+    begin_ns = min(outage.begin_ns for outage in told)
+    end_ns = max(outage.end_ns for outage in told if outage.end_ns is not None)
+    away = seconds((end_ns - begin_ns) / 1e9)
+    return f"connected again after {away}: {counted(lost, 'connection')} lost"
