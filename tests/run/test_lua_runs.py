@@ -46,12 +46,15 @@ def test_what_scripts_print_goes_to_the_log(script, url, home, capfd):
 
 
 def test_data_that_cannot_be_made_leaves_no_run(script, url, home, capfd):
-    text = "function prepare() print('loud') error('no room') end function event() end"
+    text = (
+        "function prepare() for row = 1, 30 do print('row ' .. row .. '.') end error('no room') end"
+        " function event() end"
+    )
     assert run(script, text, url, "--replace") == Exit.NOTHING_RUN
-    told = "".join(capfd.readouterr())
+    told = capfd.readouterr().err
     assert "prepare of mine.lua failed" in told
     assert "mine.lua:1: no room" in told
-    assert "loud" not in told
+    assert [f"row {row}." in told for row in (10, 11, 30)] == [False, True, True]
     assert list((home / "runs").iterdir()) == []
 
 

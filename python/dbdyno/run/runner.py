@@ -5,9 +5,11 @@ be refused is refused before a server is started or a table touched.
 """
 
 import secrets
-from collections.abc import Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, nullcontext
 from dataclasses import dataclass
+from pathlib import Path
 
 import msgspec
 from msgspec.structs import replace
@@ -52,6 +54,8 @@ from dbdyno.targets.base import ServerDescription
 from dbdyno.workloads.parameters import Values
 
 SEED_BITS = 32
+LAST_WORDS = 20
+"""So many lines of a script that failed are told: a screen holds them, and the error."""
 
 
 def run(
@@ -111,7 +115,7 @@ class _Run:
         script = beside(self.tools, plan, self.observer.say)
         with RunWriter(replace(record, command=self.command), plan) as writer:
             if self._makes_its_data():
-                _make_data(script, writer)
+                _make_data(script, writer, self.observer.say)
             writer.write_host(msgspec.to_builtins(describe_host(self.scene.server.data_directory)))
             placed.look("begin")
             self._describe(writer, description, placed)
@@ -239,14 +243,26 @@ class _Witness:
         self._observer.interval(interval)
 
 
-def _make_data(script: Beside, writer: RunWriter) -> None:
-    """Where it cannot be made nothing is run, and no folder tells of a run."""
+def _make_data(script: Beside, writer: RunWriter, say: Callable[[str], None]) -> None:
+    """Where it cannot be made nothing is run, and no folder tells of a run.
+
+    What the script printed may say why: as its log goes, its last lines are told.
+    """
+    log = writer.folder / LOG
     try:
-        script.make_data(writer.folder / LOG)
+        script.make_data(log)
     except BaseException:
+        last_lines = _last_lines(log)
         writer.close()
         remove_run(writer.folder)
+        for line in last_lines:
+            say(line)
         raise
+
+
+def _last_lines(log: Path) -> list[str]:
+    with log.open(encoding="utf-8", errors="replace") as lines:
+        return [line.rstrip("\n") for line in deque(lines, maxlen=LAST_WORDS)]
 
 
 @contextmanager
