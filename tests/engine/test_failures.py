@@ -155,6 +155,17 @@ def test_one_of_several_scripts_that_can_never_work(local, table, checked, io):
     assert told.counters.failed < 20
 
 
+def test_one_client_that_always_fails_ends_nothing_while_others_are_slow(local, table, checked, io):
+    """Its table alone is not there; the others answer late, and well."""
+    script = "\\if :client_id = 0\ntable nowhere;\n\\else\nselect pg_sleep(0.3);\n\\endif"
+    plan = plan_for(local.endpoint(), script, clients=4, seconds=0.5, io=io)
+    told = checked(plan)
+    assert told.done.end == "complete"
+    assert set(told.codes) == {"42P01"}
+    assert told.counters.failed > 10
+    assert told.counters.ok >= 3
+
+
 def test_a_script_that_worked_once_is_not_hopeless(local, table, checked):
     """Though all that it does from then on fails: its table is there only once."""
     script = "create table made_once (x int);"

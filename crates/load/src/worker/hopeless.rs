@@ -25,18 +25,21 @@ impl Worker {
         if !error.class.is_lasting() {
             return self.prospects.brighten(script);
         }
-        let failed = &mut self.clients[client].failed_scripts;
-        let is_hopeless = if failed.contains(&script) {
-            self.prospects.darken(script)
-        } else {
-            failed.push(script);
-            self.prospects.darken_first(script)
-        };
-        if is_hopeless {
+        if self.prospects.is_open(script) && self.darkens(client, script) {
             let statement = self.clients[client].failing;
             let error = error.clone();
             self.hopeless.get_or_insert(Hopeless { script, statement, error });
         }
+    }
+
+    /// Whether this failure of the client leaves no hope for the script.
+    fn darkens(&mut self, client: usize, script: usize) -> bool {
+        let failed = &mut self.clients[client].failed_scripts;
+        if failed.contains(&script) {
+            return self.prospects.darken(script);
+        }
+        failed.push(script);
+        self.prospects.darken_first(script)
     }
 
     /// Whether clients begin no further transaction.
