@@ -140,7 +140,8 @@ def test_a_script_that_can_never_work_ends_the_run(local, checked, script, told_
     assert told.done.end == "aborted"
     assert told.done.reason.startswith(told_of)
     assert "--max-failures 100% lets them pass" in told.done.reason
-    assert 10 <= told.counters.failed <= 10 + plan.clients
+    # How many more there are hangs on when the slowest client has seen its first.
+    assert told.counters.failed >= 10
     assert told.done.measured_ns < 2 * SECOND
 
 
@@ -152,7 +153,7 @@ def test_one_of_several_scripts_that_can_never_work(local, table, checked, io):
     assert told.done.end == "aborted"
     assert told.done.reason.startswith("s1:1 can never work: 42P01 ")
     assert told.counters.ok > 0
-    assert told.counters.failed < 20
+    assert told.done.measured_ns < 2 * SECOND
 
 
 def test_one_client_that_always_fails_ends_nothing_while_others_are_slow(local, table, checked, io):

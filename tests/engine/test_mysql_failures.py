@@ -142,4 +142,5 @@ def test_a_script_that_can_never_work_ends_the_run(mariadb, checked, script, tol
     told = checked(plan)
     assert told.done.end == "aborted"
     assert told.done.reason.startswith(told_of)
-    assert 10 <= told.counters.failed <= 10 + plan.clients
+    # How many more there are hangs on when the slowest client has seen its first.
+    assert told.counters.failed >= 10
