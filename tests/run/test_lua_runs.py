@@ -45,6 +45,17 @@ def test_what_scripts_print_goes_to_the_log(script, url, home, capfd):
     assert "loud" in (home / "runs" / record["run_id"] / "log.txt").read_text(encoding="utf-8")
 
 
+def test_threads_that_may_be_meant_as_clients_are_asked_about(script, url, home, capfd):
+    script.write_text("function event() end", encoding="utf-8")
+    assert main(["run", str(script), "--target", url, "--threads=4"]) == Exit.NOTHING_RUN
+    told = " ".join(capfd.readouterr().err.split())
+    assert "What sysbench calls so is -c 4 here" in told
+    assert not (home / "runs").exists()
+    both = ("--threads=1", "-T", "1", "--warmup", "0", "-P", "0", "--telemetry", "off", "--json")
+    assert main(["run", str(script), "--target", url, *both, "--", "--threads=2"]) == Exit.OK
+    assert json.loads(capfd.readouterr().out)["throughput_tps"]["value"] > 0
+
+
 def test_data_that_cannot_be_made_leaves_no_run(script, url, home, capfd):
     text = (
         "function prepare() for row = 1, 30 do print('row ' .. row .. '.') end error('no room') end"

@@ -96,6 +96,12 @@ def equip(options: RunOptions, work: Work, say: Say) -> tuple[RunOptions, Work]:
     if options.query_mode == "extended":
         raise _usage("-M extended is not for scripts of sysbench", "They prepare, or do not.")
     adopted, left = adopt(options, arguments, say)
+    if adopted.threads is not None and adopted.clients is None:
+        raise _usage(
+            f"--threads {adopted.threads} are threads of the generator, and nothing says how many "
+            "clients there are",
+            f"What sysbench calls so is -c {adopted.threads} here; with -c both can be given.",
+        )
     lua = replace_struct(work.lua, arguments=left, allow_unsafe=options.allow_unsafe_lua)
     return adopted, replace(work, lua=lua)
 
