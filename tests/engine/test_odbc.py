@@ -128,8 +128,9 @@ def test_each_class_of_failure(behind, checked, script, expected, mode):
 
 def test_after_a_failure_the_open_block_is_left(behind, table, checked):
     script = "begin;\nupdate one set n = n + 1 where id = 1;\nselect nothing;\ncommit;"
-    told = checked(plan_for(behind.endpoint(), script, "select 1;", **times(10)))
-    assert told.counters.ok + told.counters.failed == 20
+    # Too few to be sure that the script can never work, which would end the run.
+    told = checked(plan_for(behind.endpoint(), script, "select 1;", **times(4)))
+    assert told.counters.ok + told.counters.failed == 8
     assert told.counters.ok > 0
     assert table() == [0, 0]
 
