@@ -4,8 +4,10 @@ Looks at every process and thread of the server. What is not as it was asked for
 """
 
 import re
+import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import repeat
 from pathlib import Path
 
 from dbdyno.errors import DbdynoError
@@ -22,6 +24,8 @@ POLICY_WORDS = {
     "bind": ("bind",),
     "preferred": ("prefer", "prefer (many)"),
 }
+# A process that ends is gone by then, also on a busy machine.
+ENDING_S = 1.0
 _PAGES = re.compile(r"\bN(\d+)=(\d+)")
 _PAGE_KB = re.compile(r"kernelpagesize_kB=(\d+)")
 
@@ -78,9 +82,7 @@ def _allowed_cpus(pids: Iterable[int], root: Path) -> Iterator[str]:
 
 def _seen_in(group: Group, pids: Iterable[int], root: Path) -> str:
     folder = Path(group.folder)
-    members = {int(word) for word in (folder / "cgroup.procs").read_text().split()}
-    outside = [pid for pid in pids if pid not in members and (root / f"proc/{pid}").exists()]
-    if outside:
+    if outside := _outside(folder, pids, root):
         raise _not_kept(f"processes of the server are outside of its control group: {outside}")
     for name, wanted in group.files.items():
         told = (folder / name).read_text().strip()
@@ -88,6 +90,18 @@ def _seen_in(group: Group, pids: Iterable[int], root: Path) -> str:
             raise _not_kept(f"the kernel made {told} of the limit {wanted} in {folder / name}")
     limits = ", ".join(f"{name} {wanted}" for name, wanted in group.files.items())
     return f"all processes of the server are in a control group with {limits}"
+
+
+def _outside(folder: Path, pids: Iterable[int], root: Path) -> list[int]:
+    """Who stays out of the group: a process that ends has left it before it is gone."""
+    outside = list(pids)
+    for pause_s in (0, *repeat(ENDING_S / 20, 20)):
+        time.sleep(pause_s)
+        members = {int(word) for word in (folder / "cgroup.procs").read_text().split()}
+        outside = [pid for pid in outside if pid not in members and (root / f"proc/{pid}").exists()]
+        if not outside:
+            break
+    return outside
 
 
 def _is_limit(told: str, wanted: str) -> bool:

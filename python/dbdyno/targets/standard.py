@@ -14,9 +14,9 @@ def index_added(table: Table, index: Index) -> str:
 
 
 def foreign_key_added(table: Table, key: ForeignKey) -> str:
-    """Under the name that PostgreSQL would choose by itself."""
+    """To the primary key, under the name that PostgreSQL would choose by itself."""
     name = f"{table.name}_{key.column}_fkey"
     return (
         f"alter table {table.name} add constraint {name} "
-        f"foreign key ({key.column}) references {key.references} ({key.column})"
+        f"foreign key ({key.column}) references {key.references}"
     )

@@ -63,8 +63,11 @@ class MysqlDialect:
         return index_added(table, index)
 
     def add_foreign_key(self, table: Table, key: ForeignKey) -> str:
-        """Adds an index over the column, too, where there is none."""
-        return foreign_key_added(table, key)
+        """Adds an index over the column, too, where there is none.
+
+        It wants the other column named, which bears the same name in every workload.
+        """
+        return f"{foreign_key_added(table, key)} ({key.column})"
 
     def continue_numbering(self, _table: Table) -> list[str]:
         """The server goes on after the largest number by itself."""

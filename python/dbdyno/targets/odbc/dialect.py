@@ -80,8 +80,8 @@ class StandardDialect:
         return index_added(table, index)
 
     def add_foreign_key(self, table: Table, key: ForeignKey) -> str:
-        """Under the name that the other targets give it."""
-        return foreign_key_added(table, key)
+        """With the other column named, without which MySQL takes none."""
+        return f"{foreign_key_added(table, key)} ({key.column})"
 
     def continue_numbering(self, table: Table) -> list[str]:
         """From the row after the last."""
