@@ -46,7 +46,7 @@ def test_what_scripts_print_goes_to_the_log(script, url, home, capfd):
 
 
 def test_threads_that_may_be_meant_as_clients_are_asked_about(script, url, home, capfd):
-    script.write_text("function event() end", encoding="utf-8")
+    script.write_text(HEAD + "function event() con:query('select 1') end", encoding="utf-8")
     assert main(["run", str(script), "--target", url, "--threads=4"]) == Exit.NOTHING_RUN
     told = " ".join(capfd.readouterr().err.split())
     assert "What sysbench calls so is -c 4 here" in told
