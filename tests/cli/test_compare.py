@@ -75,6 +75,19 @@ def test_of_two_single_runs_only_costs_are_told_and_the_command_decides_the_rest
     ]
 
 
+@pytest.mark.parametrize(
+    ("tables", "said_of_data"),
+    [("1", []), ("4", ["Other data: tables is not set in {a}, 4 in {b}"])],
+)
+def test_a_parameter_at_its_default_is_no_difference(capsys, tables, said_of_data):
+    command = ["oltp_read_only", "--clients", "8"]
+    a = made_up.run(workload="oltp_read_only", command=command)
+    asking = [*command, "--define", f"tables={tables}"]
+    b = made_up.run(workload="oltp_read_only", command=asking)
+    said, _ = found(capsys, a, b)
+    assert said["unequal"] == [line.format(a=a, b=b) for line in said_of_data]
+
+
 def test_more_pairs_go_on_where_the_others_ended(capsys):
     made_up.pairs(3)
     said, metrics = found(capsys, A, B)

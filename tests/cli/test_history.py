@@ -21,14 +21,20 @@ def _own_home(home, monkeypatch):
 
 
 def upgraded_after(first, number=24, noise=0.02, seed=3):
-    """Runs of which those from ``first`` on are on a newer server that writes more WAL."""
+    """Runs of which those from ``first`` on are on a newer server that writes more WAL.
+
+    They also ask for what is the default, which is no change.
+    """
     luck = np.exp(np.random.default_rng(seed).normal(0, noise, number)).tolist()
     ids = []
     for place in range(number):
         new = place >= first
         server = SERVER | {"version": "18.2" if new else "18.1"}
         tps, wal = (800.0, 2600.0) if new else (1000.0, 2000.0)
-        ids.append(made_up.run(tps=tps * luck[place], wal_bytes=wal, server=server))
+        command = ["tpcb", *(["--define", "unlogged=off"] if new else [])]
+        ids.append(
+            made_up.run(tps=tps * luck[place], wal_bytes=wal, server=server, command=command)
+        )
     return ids
 
 

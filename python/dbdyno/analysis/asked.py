@@ -10,11 +10,14 @@ whoever asks here.
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeAlias
 
 from dbdyno.model.record import RunRecord
 
 Plan = Mapping[str, Any]
+# The words of each workload's parameters when nobody says, by its name.
+Defaults: TypeAlias = Mapping[str, Mapping[str, str]]
+NO_DEFAULTS: Defaults = {}
 
 # Of sysbench's own options, those that a plan holds elsewhere or that change nothing measured.
 _NO_WORK = frozenset(
@@ -39,16 +42,15 @@ _DECLARED = re.compile(
 )
 
 
-def data_asked(
-    record: RunRecord, plan: Plan, defaults: Mapping[str, str] | None = None
-) -> dict[str, Any]:
+def data_asked(record: RunRecord, plan: Plan, defaults: Defaults = NO_DEFAULTS) -> dict[str, Any]:
     """By name, without what equals its default."""
     planned = {
         name: value
         for name, value in plan.get("variables", {}).items()
         if value is not None and not _is_counted_with(name, plan)
     }
-    asked = _unlike(dict(_defined(record.command)), defaults or {})
+    of_workload = defaults.get(record.workload, {})
+    asked = _unlike(dict(_defined(record.command)), of_workload)
     return {**asked, **_script_options(plan), **planned}
 
 

@@ -7,11 +7,11 @@ are one place, wherever they stood.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any
 
 from msgspec import Struct
 
-from dbdyno.analysis.asked import data_asked
+from dbdyno.analysis.asked import NO_DEFAULTS, Defaults, data_asked
 from dbdyno.analysis.history import MetricHistory, history
 from dbdyno.analysis.unequal import Conditions, unequal
 from dbdyno.words import PRODUCTS
@@ -20,8 +20,6 @@ from dbdyno.words import PRODUCTS
 RUNS_MIN = 4
 # Runs that were made to differ, or to be judged by whoever made them.
 MADE_FOR = ("study", "search", "verifies")
-Defaults: TypeAlias = Mapping[str, Mapping[str, str]]
-_NO_DEFAULTS: Defaults = {}
 
 
 class Kind(Struct, frozen=True, kw_only=True):
@@ -46,11 +44,12 @@ class RunSeries(Struct, frozen=True, kw_only=True):
     kind: Kind
     runs: Sequence[Conditions]
     metrics: Sequence[MetricHistory]
+    defaults: Defaults
 
     def differs(self, index: int) -> list[str]:
         """What else was another in this run than in the one before it."""
         labels = ("the run before", "this one")
-        return unequal([self.runs[index - 1]], [self.runs[index]], labels)
+        return unequal([self.runs[index - 1]], [self.runs[index]], labels, self.defaults)
 
 
 def is_of_a_history(run: Conditions) -> bool:
@@ -62,7 +61,7 @@ def is_of_a_history(run: Conditions) -> bool:
 def series_of(
     runs: Iterable[Conditions],
     metrics: Sequence[str] | None = None,
-    defaults: Defaults = _NO_DEFAULTS,
+    defaults: Defaults = NO_DEFAULTS,
 ) -> list[RunSeries]:
     """The runs by kind, the kind with the most runs first.
 
@@ -72,16 +71,21 @@ def series_of(
     for run in sorted(runs, key=lambda run: run.record.started_at):
         kinds.setdefault(kind_of(run, defaults), []).append(run)
     found = [
-        RunSeries(kind=kind, runs=of_kind, metrics=history([r.record for r in of_kind], metrics))
+        RunSeries(
+            kind=kind,
+            runs=of_kind,
+            metrics=history([run.record for run in of_kind], metrics),
+            defaults=defaults,
+        )
         for kind, of_kind in kinds.items()
     ]
     return sorted(found, key=lambda series: -len(series.runs))
 
 
-def kind_of(run: Conditions, defaults: Defaults = _NO_DEFAULTS) -> Kind:
+def kind_of(run: Conditions, defaults: Defaults = NO_DEFAULTS) -> Kind:
     """From the record and the plan."""
     plan = run.plan
-    asked = data_asked(run.record, plan, defaults.get(run.record.workload))
+    asked = data_asked(run.record, plan, defaults)
     return Kind(
         workload=_work(run),
         place=place_of(run.record.target, run.record.server),

@@ -13,7 +13,7 @@ from typing import Any, Protocol, TypeAlias
 
 from msgspec import Struct
 
-from dbdyno.analysis.asked import data_asked
+from dbdyno.analysis.asked import NO_DEFAULTS, Defaults, data_asked
 from dbdyno.model.record import RunRecord
 from dbdyno.words import size
 
@@ -74,10 +74,14 @@ def unequal(
     before: Sequence[Conditions],
     after: Sequence[Conditions],
     labels: tuple[str, str] = ("before", "after"),
+    defaults: Defaults = NO_DEFAULTS,
 ) -> list[str]:
-    """Every difference as a sentence, the gravest first."""
+    """Every difference as a sentence, the gravest first.
+
+    ``defaults`` are those of each workload's parameters: to ask for one is to ask for nothing.
+    """
     sides = _Sides((before, after), labels)
-    of_aspects = [line for aspect in ASPECTS for line in _differences(aspect, sides)]
+    of_aspects = [line for aspect in _aspects(defaults) for line in _differences(aspect, sides)]
     return [*of_aspects, *_sizes(sides)]
 
 
@@ -86,7 +90,7 @@ def unequal_durability(
 ) -> list[str]:
     """The gravest differences alone, for which the records are enough."""
     sides = _Sides(([*map(_RecordAlone, before)], [*map(_RecordAlone, after)]), labels)
-    return list(_differences(ASPECTS[0], sides))
+    return list(_differences(_DURABILITY, sides))
 
 
 class _RecordAlone(Struct, frozen=True):
@@ -195,8 +199,8 @@ def _load(run: Conditions) -> Facts:
     return {name: _plain(value) for name, value in told.items() if _is_told(value)}
 
 
-def _data(run: Conditions) -> Facts:
-    asked = data_asked(run.record, run.plan)
+def _data(defaults: Defaults, run: Conditions) -> Facts:
+    asked = data_asked(run.record, run.plan, defaults)
     return {name: _plain(value) for name, value in asked.items()}
 
 
@@ -231,16 +235,21 @@ def _plain(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, sort_keys=True)
 
 
-ASPECTS = (
-    Aspect("Unequal durability", _durability, _UNKNOWN),
-    Aspect("Another server", _version),
-    Aspect("Another setting", _settings, _DEFAULT),
-    Aspect("Another machine", _host),
-    Aspect("Another workload", _work),
-    Aspect("Another load", _load),
-    Aspect("Other data", _data),
-    Aspect("Another placement", _placement),
-)
+_DURABILITY = Aspect("Unequal durability", _durability, _UNKNOWN)
+
+
+def _aspects(defaults: Defaults) -> tuple[Aspect, ...]:
+    """The gravest first."""
+    return (
+        _DURABILITY,
+        Aspect("Another server", _version),
+        Aspect("Another setting", _settings, _DEFAULT),
+        Aspect("Another machine", _host),
+        Aspect("Another workload", _work),
+        Aspect("Another load", _load),
+        Aspect("Other data", partial(_data, defaults)),
+        Aspect("Another placement", _placement),
+    )
 
 
 def _sizes(sides: _Sides) -> Iterator[str]:

@@ -21,6 +21,7 @@ from dbdyno.report.comparison import render_comparison_markdown, render_comparis
 from dbdyno.report.comparison_gates import Gate, Judged, is_broken, judge
 from dbdyno.run.declaring import each, parsed
 from dbdyno.run.grammar import percentage
+from dbdyno.workloads.registry import default_words
 
 app = command(
     "compare",
@@ -143,7 +144,7 @@ def _comparison(sides: Sides, metrics: Sequence[str] | None, margin: float) -> C
         labels=labels,
         margin=margin,
         paired=sides.paired,
-        unequal=unequal(before.runs, after.runs, labels),
+        unequal=unequal(before.runs, after.runs, labels, default_words()),
     )
     return replace(
         found, doubts=[*sides.notes, *found.doubts], decide_with=deciding_command(sides, found)

@@ -15,7 +15,7 @@ from dbdyno.report.history import history_object, render_history_text
 from dbdyno.report.history_page import render_history_html
 from dbdyno.store import Run
 from dbdyno.store.secrets import without_password
-from dbdyno.workloads.registry import all_workloads
+from dbdyno.workloads.registry import default_words
 
 app = command(
     "history",
@@ -56,7 +56,7 @@ def history(
         Write a page with the series drawn there.
     """
     runs = _runs(workload, target)
-    found = series_of(runs, _metrics(metric, runs), _defaults())
+    found = series_of(runs, _metrics(metric, runs), default_words())
     shown = [one for one in found if len(one.runs) >= RUNS_MIN]
     _tell_left_out([one for one in found if len(one.runs) < RUNS_MIN])
     if report is not None:
@@ -90,13 +90,6 @@ def _none_meant(usable: Sequence[Run]) -> DbdynoError:
         "there is no valid run of this kind",
         f"There are runs of {'; '.join(there)}." if there else "Make some: dbdyno run tpcb",
     )
-
-
-def _defaults() -> dict[str, dict[str, str]]:
-    return {
-        workload.name: {one.name: one.default_word for one in workload.parameters}
-        for workload in all_workloads().values()
-    }
 
 
 def _metrics(names: Sequence[str], runs: Sequence[Run]) -> list[str] | None:

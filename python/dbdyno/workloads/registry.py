@@ -28,6 +28,14 @@ def _of(module: ModuleType) -> tuple[Workload, ...]:
     return family or (module.WORKLOAD,)
 
 
+def default_words() -> dict[str, dict[str, str]]:
+    """Of each workload by name, what its parameters are when nobody says, as after ``-D``."""
+    return {
+        workload.name: {one.name: one.default_word for one in workload.parameters}
+        for workload in all_workloads().values()
+    }
+
+
 def find_workload(name: str) -> Workload:
     """The workload of this name; an error names the nearest."""
     known = all_workloads()
