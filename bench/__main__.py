@@ -55,9 +55,7 @@ def _parts(kind: Kind, tally: Tally, options: argparse.Namespace) -> Mapping[str
     return scripts | {
         "loading": lambda at: loading.measure(told, at.server, at.socket, pairs),
         "footprint": lambda at: footprint.measure(told, at.server, options.io),
-        "telemetry": lambda at: telemetry.measure(
-            told, at.server, at.socket, pairs, options.seconds
-        ),
+        "telemetry": lambda at: telemetry.measure(told, at.server, at.socket),
         **{name: partial(_compare, told, part) for name, part in comparing.PARTS.items()},
     }
 

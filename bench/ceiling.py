@@ -38,7 +38,8 @@ RATIO_AT_LEAST = 2.0
 RECORDING_SHARE_AT_MOST = 0.05
 SCRIPT = SCRIPTS / "one-row.sql"
 
-Told = Callable[[str, str, bool], None]
+Told = Callable[[str, str, bool | None], None]
+"""What was measured, in words, and whether its bound is kept: None where that cannot be told."""
 
 
 def measure(told: Told, pairs: int, io: Io) -> None:

@@ -19,6 +19,12 @@ class Ratio:
         """As it is printed."""
         return f"{self.value:.2f} ({self.low:.2f} to {self.high:.2f})"
 
+    def is_above(self, bound: float) -> bool | None:
+        """Whether all of the interval lies above, or below; None where it cannot be told."""
+        if self.low < bound <= self.high:
+            return None
+        return self.low >= bound
+
 
 def ratio_of_pairs(ours: list[float], theirs: list[float]) -> Ratio:
     """Geometric mean of ours/theirs; Student's t on the log ratios, one for each pair.

@@ -1,9 +1,11 @@
 """What the bench prints of each thing it measures, and whether all bounds were kept."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 
 from dbdyno.errors import DbdynoError
+
+_WORDS: Mapping[bool | None, str] = {True: "ok", False: "MISS", None: "?"}
 
 
 class Tally:
@@ -12,9 +14,9 @@ class Tally:
     def __init__(self) -> None:
         self.all_kept = True
 
-    def told(self, name: str, words: str, kept: bool) -> None:
-        """A figure and whether it keeps its bound."""
-        self._line("ok" if kept else "MISS", name, words, kept)
+    def told(self, name: str, words: str, kept: bool | None) -> None:
+        """A figure and whether it keeps its bound; None: too noisy to tell, so it is not shown."""
+        self._line(_WORDS[kept], name, words, kept is True)
 
     def not_measured(self, names: Iterable[str], error: DbdynoError) -> None:
         """What had to be left out, and what would help."""

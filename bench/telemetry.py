@@ -1,4 +1,4 @@
-"""What watching costs: TPS at each level of telemetry against none, in turn on the same data.
+"""What watching costs: TPS while telemetry is on, against those of the same load while it is off.
 
 Loads at which it could cost most: as many short transactions a second as the machine gives, so
 many that are asked for each second, and a crowd that queues for one row, whose sessions and locks
@@ -7,22 +7,47 @@ noise does not move it, and on a machine whose processors are the limit TPS fall
 """
 
 import os
+import subprocess
 import sys
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+from functools import partial
 from statistics import mean
 
 from msgspec import structs
 
+from bench.alternating import (
+    INTERVAL_NS,
+    LEAD,
+    Watch,
+    alternating,
+    ratio_of_turns,
+    seconds_of,
+    turns_of,
+)
 from bench.ceiling import Told
-from bench.ratio import ratio_of_pairs
-from bench.tools import Load, Sample, load_data, run_dbdyno
-from dbdyno.model.plan import Endpoint
-from dbdyno.model.telemetry import Level
+from bench.ratio import Ratio
+from dbdyno.engine import EngineProcess, load
+from dbdyno.errors import DbdynoError
+from dbdyno.model.frame import Failed
+from dbdyno.model.plan import Endpoint, Plan
+from dbdyno.model.telemetry import Level, TelemetryCost
+from dbdyno.run.drafting import plan_of
+from dbdyno.run.grammar import WeightedName
+from dbdyno.run.options import SECOND_NS, RunOptions
+from dbdyno.run.outcome import first_record
+from dbdyno.run.scene import enter, prepare
+from dbdyno.run.watching import watching
+from dbdyno.run.work import find_work
 from dbdyno.servers.base import Server
+from dbdyno.servers.connecting import url_of
+from dbdyno.store import RunWriter
+from dbdyno.store.frames_file import FRAMES, read_frames
 
 TPS_AT_LEAST: Mapping[Level, float] = {"basic": 0.99, "full": 0.97}
-LEVELS: tuple[Level, ...] = ("off", *TPS_AT_LEAST)
+PAIRS = 20
+SEED = 1
 
 PROCESSORS = len(os.sched_getaffinity(0))
 DATABASE = "telemetry"
@@ -36,44 +61,97 @@ class Watched:
     workload: str
     scale: int
     clients: int
-    more: tuple[str, ...] = ()
+    rate_tps: float | None = None
 
-    def load(self, level: Level, seconds: int) -> Load:
-        """In dbdyno's words; there is no peer."""
-        ours = (self.workload, "-s", str(self.scale), "--telemetry", level, *self.more)
-        return Load(ours, (), self.clients, 2, seconds)
+    def options(self, level: Level, seconds: int) -> RunOptions:
+        """As ``dbdyno run`` would be told, on fresh data."""
+        return RunOptions(
+            clients=self.clients,
+            scale=self.scale,
+            rate_tps=self.rate_tps,
+            telemetry=level,
+            warmup_ns=LEAD * INTERVAL_NS,
+            duration_ns=seconds * SECOND_NS,
+            interval_ns=INTERVAL_NS,
+            replace=True,
+        )
+
+
+@dataclass(frozen=True)
+class Effect:
+    """What is left of TPS with telemetry, and what that took meanwhile."""
+
+    tps: Ratio
+    share: float
+    looks_hz: float
+
+    def told(self) -> str:
+        """In words."""
+        left = f"{self.tps.value:.3f} ({self.tps.low:.3f} to {self.tps.high:.3f})"
+        took = f"took {self.share:.1%} of the processors, {self.looks_hz:.0f} looks a second"
+        return f"TPS {left} of that without; {took}"
 
 
 LOADS = (
     Watched("select-only, 8 clients", "select-only", 10, 8),
-    Watched("select-only, 50 000 a second", "select-only", 10, 8, ("-R", "50000")),
+    Watched("select-only, 50 000 a second", "select-only", 10, 8, 50_000.0),
     Watched("tpcb on one row, 500 clients", "tpcb", 1, 500),
 )
 
 
-def measure(told: Told, server: Server, endpoint: Endpoint, rounds: int, seconds: int) -> None:
-    """Both loads, in a database of their own."""
-    own = structs.replace(endpoint, database=DATABASE)
+def measure(told: Told, server: Server, endpoint: Endpoint) -> None:
+    """All loads at both levels, in a database of their own."""
     with server.connect() as connection:
         connection.execute(f"create database {DATABASE}")
+    own = structs.replace(endpoint, database=DATABASE)
+    there = replace(server, resolved=own, conninfo=url_of(own))
     for watched in LOADS:
-        _compare(told, watched, own, rounds, seconds)
+        for level, at_least in TPS_AT_LEAST.items():
+            effect = effect_of(level, watched, there, turns_of(PAIRS, SEED))
+            told(f"telemetry {level}: {watched.name}", effect.told(), effect.tps.is_above(at_least))
 
 
-def _compare(told: Told, watched: Watched, endpoint: Endpoint, rounds: int, seconds: int) -> None:
-    """Runs all levels in each round, another one first each time."""
-    samples: dict[Level, list[Sample]] = {level: [] for level in LEVELS}
-    for number in range(rounds):
-        first = number % len(LEVELS)
-        for level in (*LEVELS[first:], *LEVELS[:first]):
-            # The same fresh data, without what the run before has left.
-            load_data(endpoint, "tpcb", "--replace", "-s", str(watched.scale))
-            samples[level].append(run_dbdyno(watched.load(level, seconds), endpoint))
-        shown = "   ".join(f"{level} {samples[level][-1].tps:9,.0f} TPS" for level in LEVELS)
-        print(f"    {shown}", file=sys.stderr, flush=True)
-    tps = {level: [sample.tps for sample in samples[level]] for level in LEVELS}
-    for level, at_least in TPS_AT_LEAST.items():
-        ratio = ratio_of_pairs(tps[level], tps["off"])
-        share = mean(sample.telemetry_cores for sample in samples[level]) / PROCESSORS
-        words = f"TPS {ratio} of that without; took {share:.1%} of the processors"
-        told(f"telemetry {level}: {watched.name}", words, ratio.value >= at_least)
+def effect_of(level: Level, watched: Watched, server: Server, turns: Sequence[bool]) -> Effect:
+    """Of one load; with the level ``off`` nothing is switched, and nothing must be seen."""
+    options = watched.options(level, seconds_of(turns))
+    work = find_work([WeightedName(watched.workload, 1)], (), options)
+    with closing(enter(server)) as scene:
+        prepared = prepare(scene, work, options, seed=SEED, bulk=load, watch=lambda _: None)
+        words = scene.target.words
+        plan = plan_of(options, work, prepared.values, server.endpoint(), words=words, seed=SEED)
+        description = scene.target.describe(scene.control)
+        record = first_record(plan, work.name, server, description, options)
+        with RunWriter(record, plan) as writer:
+            tps = _tps(plan, turns, partial(watching, options, scene, writer))
+        kept = read_frames(writer.folder / FRAMES)
+        costs = [frame for frame in kept if isinstance(frame, TelemetryCost)]
+    _show(turns, tps)
+    return _effect(ratio_of_turns(turns, tps), costs)
+
+
+def _tps(plan: Plan, turns: Sequence[bool], watch: Watch) -> list[float]:
+    """Of each block, from a load that was switched on and off beside."""
+    engine = EngineProcess(plan, subprocess.DEVNULL)
+    try:
+        with alternating(turns, watch) as alternation:
+            for _, frame in engine:
+                alternation.take(frame)
+                if isinstance(frame, Failed):
+                    raise DbdynoError(frame.code, frame.message, frame.hint)
+    finally:
+        engine.kill()
+    return alternation.tps
+
+
+def _effect(tps: Ratio, costs: Sequence[TelemetryCost]) -> Effect:
+    if not costs:
+        return Effect(tps, 0.0, 0.0)
+    cores = [(cost.cpu_us + (cost.server_cpu_us or 0)) / 1e6 / cost.seconds for cost in costs]
+    return Effect(tps, mean(cores) / PROCESSORS, mean(cost.waits_hz for cost in costs))
+
+
+def _show(turns: Sequence[bool], tps: Sequence[float]) -> None:
+    """Each block, for whoever doubts the sum."""
+    words = ("on" if is_on else "off" for is_on in turns)
+    blocks = (f"{word} {value:,.0f}" for word, value in zip(words, tps, strict=True))
+    print(f"    TPS {'  '.join(blocks)}", file=sys.stderr, flush=True)
