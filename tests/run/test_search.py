@@ -99,8 +99,15 @@ def test_every_trial_is_an_ordinary_run_that_can_be_found_again(monkeypatch):
     assert trial.tags == (("who", "me"), search_tag, ("rate", "250"))
     assert (probe.arrivals, trial.arrivals) == (None, "constant")
     # Failures are the objectives' to judge, by how many intervals differ.
-    assert trial.failures_max == 1.0
+    assert trial.failures_max == 0.999
     assert (trial.duration_ns, trial.interval_ns) == (10 * SECOND_NS, SECOND_NS // 4)
+
+
+def test_failures_that_are_let_pass_are_let_pass_in_every_trial(monkeypatch):
+    """Those of a script that can never work, too, as in a run."""
+    service = Service()
+    searched(monkeypatch, service, RunOptions(failures_max=1.0))
+    assert {one.failures_max for one in service.asked} == {1.0}
 
 
 def test_no_rate_above_the_highest_that_was_asked_for_is_tried(monkeypatch):

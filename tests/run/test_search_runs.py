@@ -61,6 +61,19 @@ def test_an_objective_below_the_sleep_is_met_at_no_rate(script, home, database):
     assert {trial["outcome"] for trial in found["trials"]} == {"missed"}
 
 
+def test_a_script_that_can_never_work_ends_the_search_with_its_first_run(script, home, database):
+    """Though another works beside it, and half of all failing might be what is asked for."""
+    wrong = script.with_name("wrong.sql")
+    wrong.write_text("select 1;\nselect * from nowhere;")
+    more = (str(wrong), "--target", database.url, "--slo", "failures<90%")
+    with begin(script, home, *more) as process:
+        out, err = process.communicate(timeout=300)
+    assert process.returncode == 2, err
+    error = json.loads(out)["error"]
+    assert 'wrong.sql:2 can never work: 42P01 relation "nowhere" does not exist' in error["message"]
+    assert [folder.name in error["hint"] for folder in (home / "runs").iterdir()] == [True]
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupt_in_the_middle_keeps_what_is_known(script, home, number):
     server = ("--server", "postgres,shared_buffers=64MB")

@@ -91,7 +91,7 @@ def test_time_is_told_apart_and_what_it_taught_is_kept(tmp_path):
     record = begin(tmp_path, ONCE, watcher=watcher)
     first, *others = (result.spent for result in record.results)
     # Only the first turn started a server and loaded data.
-    assert first.prepare_s > 2 * max(spent.prepare_s for spent in others)
+    assert first.prepare_s > max(spent.prepare_s for spent in others)
     assert all(min(spent.prepare_s, spent.run_s, spent.other_s) >= 0 for spent in others)
     assert read_rates().keys() >= {"start_s", "other_s"}
     assert watcher.left_s[-1] == 0
@@ -113,6 +113,24 @@ set.shared_preload_libraries = "no_such_library"
     assert "no_such_library" in failed.error["message"]
     assert failed.error["code"] == "server_failed"
     assert record.status == "done"
+
+
+def test_a_script_that_can_never_work_fails_its_point_at_once(tmp_path):
+    factor = """
+[[factor]]
+name = "table"
+[factor.levels.there]
+[factor.levels.nowhere]
+time = "60s"
+scripts.lost.text = "select count(*) from nowhere;"
+"""
+    record = begin(tmp_path, HEAD.replace("repeats = 2", "repeats = 1") + BASE + factor)
+    by_point = {result.turn.point: result for result in record.results}
+    assert by_point["table=there"].status == "done"
+    failed = by_point["table=nowhere"]
+    assert failed.status == "failed"
+    assert "lost.sql:1 can never work: 42P01" in failed.error["message"]
+    assert failed.spent.run_s < 30
 
 
 def test_a_defect_of_ours_costs_one_turn(tmp_path):

@@ -34,6 +34,9 @@ from dbdyno.servers.base import Server
 DURATION_DEFAULT_NS = 10 * SECOND_NS
 # A rate is judged by how its intervals differ: so many of them a run, where nobody asked else.
 _INTERVALS = 40
+# Failures are for the objectives to judge. Not quite all of them pass: one that let them all would
+# also keep a script that can never work from ending its run.
+_FAILURES_MAX = 0.999
 
 
 class Wanted(Struct, frozen=True, kw_only=True):
@@ -127,12 +130,12 @@ def search(  # noqa: PLR0913 - a run's five, and what is wanted of it
 
 
 def _as_trial(options: RunOptions, search_id: str, duration_ns: int) -> RunOptions:
-    """What all runs of a search have in common; failures are for the objectives to judge."""
+    """What all runs of a search have in common."""
     short_ns = max(duration_ns // _INTERVALS, INTERVAL_MIN_NS)
     return replace(
         options,
         interval_ns=min(options.interval_ns, short_ns),
-        failures_max=1.0,
+        failures_max=max(options.failures_max, _FAILURES_MAX),
         tags=(*options.tags, ("search", search_id)),
     )
 
