@@ -5,7 +5,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -13,6 +13,7 @@ import pytest
 
 from dbdyno.host.sources import busiest, control_group, processes
 from dbdyno.host.watched import watch
+from tests.support.patience import wait_until
 
 QUOTAS = Path("/sys/fs/cgroup/cpu")
 BURN = "while True: pass"
@@ -32,14 +33,6 @@ def cpu_us(pid: int) -> int:
     return sum(map(int, fields[11:13])) * 1_000_000 // os.sysconf("SC_CLK_TCK")
 
 
-def wait_until(is_so: Callable[[], bool]) -> None:
-    """However busy the machine is."""
-    deadline = time.monotonic() + 20
-    while not is_so():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
-
-
 def test_a_burner_is_seen_as_the_server_it_is_said_to_be_or_as_somebody_else():
     with burning() as pid:
         stranger, server = watch(None, None, []), watch(pid, None, [])
@@ -48,7 +41,7 @@ def test_a_burner_is_seen_as_the_server_it_is_said_to_be_or_as_somebody_else():
         used = processes.read(server)["server"]
         assert name not in busiest.read(server)
         wanted_us = cpu_us(pid) + 200_000
-        wait_until(lambda: cpu_us(pid) >= wanted_us)
+        wait_until(lambda: cpu_us(pid) >= wanted_us, "200 ms of a processor")
         assert busiest.read(stranger)[name]["cpu_us"] - before >= 190_000
         grown = processes.read(server)["server"]["user_us"] - used["user_us"]
         assert 190_000 <= grown <= cpu_us(pid)
@@ -59,7 +52,7 @@ def test_a_stopped_server_is_seen_to_stand():
         server = watch(pid, None, [])
         assert processes.read(server)["server"]["stopped"] == 0
         os.kill(pid, signal.SIGSTOP)
-        wait_until(lambda: processes.read(server)["server"]["stopped"] == 1)
+        wait_until(lambda: processes.read(server)["server"]["stopped"] == 1, "its stop")
 
 
 @contextmanager
@@ -88,7 +81,7 @@ def test_a_server_cut_short_by_a_quota_is_seen():
             return control_group.read(server)["server"][name] - before[name]
 
         assert before["limit_cores"] == 0.05
-        wait_until(lambda: grown("throttled_periods") >= 3)
+        wait_until(lambda: grown("throttled_periods") >= 3, "three throttled periods")
         assert grown("periods") >= 3
         assert grown("throttled_us") > 3000
         assert grown("usage_us") > 5000

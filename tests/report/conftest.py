@@ -11,6 +11,7 @@ from dbdyno.report.html import render_html
 from dbdyno.store import RunWriter, open_run
 from tests.report import explained
 from tests.store import hdr, synthetic
+from tests.support.patience import PATIENCE_S
 
 CHROMIUM_ARGUMENTS = [
     "--no-sandbox",
@@ -120,7 +121,9 @@ def browser():
         "chromium is not on the PATH: install the package chromium (apt-get install chromium)"
     )
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium, args=CHROMIUM_ARGUMENTS)
+        browser = playwright.chromium.launch(
+            executable_path=chromium, args=CHROMIUM_ARGUMENTS, timeout=PATIENCE_S * 1000
+        )
         yield browser
         browser.close()
 
@@ -143,6 +146,7 @@ def open_html(browser, tmp_path):
         context = browser.new_context(
             viewport={"width": width, "height": 900}, color_scheme=scheme, offline=True
         )
+        context.set_default_timeout(PATIENCE_S * 1000)
         contexts.append(context)
         page = context.new_page()
         page.complaints = []

@@ -5,7 +5,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
@@ -32,6 +31,7 @@ from dbdyno.servers.postgresql.binaries import embedded_binaries, local_binaries
 from dbdyno.servers.private import PrivateServer, start_private
 from dbdyno.servers.spec import ServerSpec
 from tests.conftest import SMALL, SMALL_INNODB
+from tests.support.patience import eventually
 
 ABOUT = About(workload="numbers", parameters={"rows": 1000}, load={"rows": 1000})
 
@@ -194,10 +194,9 @@ def test_killed_in_the_middle_leaves_no_half_set(home: Path) -> None:
     with pytest.raises(DbdynoError, match="no data set is named 'half'"):
         remove_data_set("half")
     assert [path.name for path in home_folder("data").iterdir()] == ["lock"]
-    deadline = time.monotonic() + 10
-    while list((home / "private").iterdir()) != [home / "private/lock"]:
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+    eventually(
+        lambda: [path.name for path in (home / "private").iterdir()], lambda left: left == ["lock"]
+    )
 
 
 def test_a_set_in_use_is_not_removed(home: Path) -> None:

@@ -11,6 +11,7 @@ from dbdyno.servers.private import start_private
 from dbdyno.servers.processes import end, is_running, mark_of, parent_of
 from dbdyno.servers.spec import ServerSpec
 from tests.conftest import SMALL
+from tests.support.patience import PATIENCE_S
 
 # Runs as an ordinary user of its own namespace, as most people run dbdyno.
 AS_USER = ("unshare", "--user", "--map-user=1000", "--map-group=1000")
@@ -50,7 +51,7 @@ def test_a_server_that_crashes_leaves_its_log_to_read(home: Path) -> None:
     with start_private(spec(), connections=8) as server:
         assert server.process_id is not None
         assert server.log_path is not None
-        assert end(mark_of(server.process_id), signal.SIGQUIT, patience_s=10)
+        assert end(mark_of(server.process_id), signal.SIGQUIT, PATIENCE_S)
         assert "received immediate shutdown request" in server.log_path.read_text()
     assert not server.log_path.exists()
 

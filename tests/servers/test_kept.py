@@ -17,6 +17,7 @@ from dbdyno.servers.processes import ProcessMark, end, is_running, mark_of
 from dbdyno.servers.record import read_record
 from dbdyno.servers.spec import KINDS, ServerSpec
 from tests.conftest import SMALL
+from tests.support.patience import PATIENCE_S
 
 STARTER = """
 import sys
@@ -75,7 +76,7 @@ def test_it_outlives_its_starter_and_is_found_again(home: Path) -> None:
 def test_one_that_died_is_told_from_one_that_runs(home: Path) -> None:
     server = kept.start_kept("bench", spec(), connections=8)
     assert server.process_id is not None
-    end(mark_of(server.process_id), signal.SIGQUIT, 10)
+    assert end(mark_of(server.process_id), signal.SIGQUIT, PATIENCE_S)
     assert [line.running for line in kept.list_kept()] == [False]
     with pytest.raises(DbdynoError) as caught:
         kept.find_kept("bench")

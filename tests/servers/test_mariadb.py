@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -21,6 +20,7 @@ from dbdyno.servers.processes import is_running, mark_of
 from dbdyno.servers.settings import GIB, Machine, Setting
 from dbdyno.servers.spec import ServerSpec
 from tests.conftest import SMALL_INNODB
+from tests.support.patience import wait_until
 
 OWNER = """
 import sys
@@ -85,11 +85,7 @@ def test_it_dies_with_dbdyno(home: Path, number: signal.Signals) -> None:
         pid, _, folder = owner.stdout.readline().strip().partition(" ")
         process = mark_of(int(pid))
         owner.send_signal(number)
-    deadline = time.monotonic() + 10
-    while Path(folder).exists() and time.monotonic() < deadline:
-        time.sleep(0.02)
-    assert not is_running(process)
-    assert not Path(folder).exists()
+    wait_until(lambda: not is_running(process) and not Path(folder).exists(), "its end")
 
 
 def test_it_can_be_kept(home: Path) -> None:

@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -24,6 +23,7 @@ from dbdyno.servers.private import PrivateServer, start_private
 from dbdyno.servers.settings import Setting
 from dbdyno.servers.spec import ServerSpec
 from tests.conftest import SMALL, SMALL_INNODB
+from tests.support.patience import wait_until
 
 POSTGRES = ServerSpec(settings=SMALL)
 MARIADB = ServerSpec("mariadb", settings=SMALL_INNODB)
@@ -187,10 +187,7 @@ def test_groups_go_with_a_dbdyno_that_is_killed(home: Path) -> None:
     assert folder.name.startswith(f"dbdyno-{owner.pid}-")
     owner.send_signal(signal.SIGKILL)
     owner.communicate()
-    deadline = time.monotonic() + 10
-    while folder.exists() and time.monotonic() < deadline:
-        time.sleep(0.02)
-    assert not folder.exists()
+    wait_until(lambda: not folder.exists(), "the group's removal")
 
 
 def test_groups_that_nobody_removed_are_swept_up() -> None:

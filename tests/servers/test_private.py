@@ -4,7 +4,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
 import pytest
@@ -19,6 +18,7 @@ from dbdyno.servers.private import start_private
 from dbdyno.servers.processes import ProcessMark, is_running, mark_of
 from dbdyno.servers.spec import ServerSpec
 from tests.conftest import SMALL
+from tests.support.patience import eventually, wait_until
 
 # A stand-in for dbdyno: starts a private server, says where it is, and waits to be killed.
 OWNER = """
@@ -41,12 +41,8 @@ def local_spec() -> ServerSpec:
 
 
 def wait_until_gone(process: ProcessMark, folder: Path) -> None:
-    """The guard clears up on its own: nothing but time tells when it is done."""
-    deadline = time.monotonic() + 10
-    while (is_running(process) or folder.exists()) and time.monotonic() < deadline:
-        time.sleep(0.02)
-    assert not is_running(process)
-    assert not folder.exists()
+    """The guard clears up on its own."""
+    wait_until(lambda: not is_running(process) and not folder.exists(), "the guard's clearing up")
 
 
 def test_a_private_server_answers_and_leaves_nothing(home: Path) -> None:
@@ -116,16 +112,13 @@ def test_dbdyno_may_die_while_the_server_is_being_made(home: Path) -> None:
     owner = subprocess.Popen(
         [sys.executable, "-c", OWNER, json.dumps(SMALL)], stdin=subprocess.PIPE, text=True
     )
-    deadline = time.monotonic() + 10
-    while not (made := list(home.glob("private/*/data/base"))) and time.monotonic() < deadline:
-        time.sleep(0.01)
-    owner.kill()
-    owner.communicate()
-    assert made, "initdb never began"
-    while processes_about(str(home)) and time.monotonic() < deadline:
-        time.sleep(0.02)
+    try:
+        wait_until(lambda: list(home.glob("private/*/data/base")), "initdb's first files")
+    finally:
+        owner.kill()
+        owner.communicate()
+    eventually(lambda: processes_about(str(home)), lambda left: left == [])
     assert [path.name for path in (home / "private").iterdir()] == ["lock"]
-    assert processes_about(str(home)) == []
 
 
 def processes_about(words: str) -> list[str]:

@@ -13,7 +13,7 @@ from dbdyno.targets.connection import Connection
 from dbdyno.targets.mysql.telemetry import TELEMETRY
 from dbdyno.targets.mysql.telemetry.transactions import REFRESHED_AFTER_S
 from dbdyno.targets.telemetry import Locks, Sessions
-from tests.targets.patience import eventually
+from tests.support.patience import eventually
 
 TABLE = """
     create table t (id int primary key, v int, filler varchar(100), key t_v (v));

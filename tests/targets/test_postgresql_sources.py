@@ -16,8 +16,8 @@ from dbdyno.targets.postgresql.telemetry.session import APPLICATION_NAME
 from dbdyno.targets.postgresql.telemetry.statements import shape, wanted_shapes
 from dbdyno.targets.telemetry import ScriptStatement
 from tests.conftest import SMALL
+from tests.support.patience import eventually
 from tests.targets.conftest import PLAIN
-from tests.targets.patience import eventually
 
 TELEMETRY = TARGET.telemetry
 

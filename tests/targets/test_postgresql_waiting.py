@@ -14,7 +14,7 @@ from dbdyno.targets.postgresql import TARGET
 from dbdyno.targets.postgresql.telemetry.locks import MODES
 from dbdyno.targets.telemetry import Locks, Sessions
 from tests.conftest import SMALL
-from tests.targets.patience import eventually
+from tests.support.patience import eventually
 
 TELEMETRY = TARGET.telemetry
 UPDATE = "update t set v = v + 1 where id = 1"
