@@ -34,7 +34,7 @@ def run_without_uring(server: Server, home: Path, io: str) -> subprocess.Complet
         capture_output=True,
         text=True,
         check=False,
-        timeout=60,
+        timeout=300,
     )
 
 

@@ -6,14 +6,15 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
 from dbdyno import store
 from dbdyno.servers.base import Server
-from tests.run.test_interrupts import servers_left, wait_for
+from tests.run.test_interrupts import servers_left, wait_for, words_of
+from tests.support.ended import record_of
+from tests.support.patience import PATIENCE_S, eventually
 
 DBDYNO = (sys.executable, "-m", "dbdyno")
 
@@ -27,7 +28,7 @@ def script(tmp_path: Path) -> Path:
 
 def dbdyno(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
     words = [*DBDYNO, *map(str, arguments)]
-    return subprocess.run(words, capture_output=True, text=True, check=False, timeout=120)
+    return subprocess.run(words, capture_output=True, text=True, check=False, timeout=300)
 
 
 def begin(*arguments: str | Path) -> subprocess.Popen[str]:
@@ -42,11 +43,7 @@ def begin(*arguments: str | Path) -> subprocess.Popen[str]:
 def engine_of(process: subprocess.Popen[str]) -> int:
     """The engine that a running dbdyno has started."""
     children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
-    (engine,) = (
-        int(child)
-        for child in children
-        if b"dbdyno/agent.py" in Path(f"/proc/{child}/cmdline").read_bytes()
-    )
+    (engine,) = (int(child) for child in children if "dbdyno/agent.py" in words_of(child))
     return engine
 
 
@@ -56,10 +53,8 @@ def test_a_whole_run_on_a_private_server(home, tmp_path):
         "run", "tpcb", "-c", "4", "-T", "2", "--warmup", "1", "--report", report, "--json"
     )
 
-    assert ended.returncode == 0, ended.stderr
-    record = json.loads(ended.stdout)
-    assert record["valid"]
-    assert record["transactions"]["ok"] > 100
+    record = record_of(ended)
+    assert record["transactions"]["ok"] > 0
     assert record["response_ms"]["p99"] >= record["response_ms"]["p50"] > 0
     assert len(record["statements"]) == 7
     assert record["client"]["cpu_us_per_transaction"] > 0
@@ -75,7 +70,7 @@ def test_the_same_seed_is_recorded_and_the_options_are_in_the_plan(home, postgre
         *("-M", "simple", "--rate", "200", "--arrivals", "constant", "-T", "1", "--warmup", "0"),
         *("-L", "500", "--tag", "purpose=test", "--interval", "200ms", "--json"),
     )
-    record = json.loads(ended.stdout)
+    record = record_of(ended)
     assert (record["seed"], record["tags"]) == (42, {"purpose": "test"})
     plan = store.open_run("last").plan
     assert (plan["seed"], plan["clients"], plan["query_mode"]) == (42, 3, "simple")
@@ -99,7 +94,7 @@ def test_an_engine_that_dies_leaves_a_failed_run(home, postgres_server: Server, 
     with begin(*command, "--warmup", "0") as process:
         wait_for("measure", process)
         os.kill(engine_of(process), signal.SIGKILL)
-        out, err = process.communicate(timeout=30)
+        out, err = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 2, err
     record = json.loads(out)
     assert record["status"] == "failed"
@@ -112,10 +107,7 @@ def test_killed_it_leaves_a_readable_run_and_no_process(home, script):
     with begin("run", script, "--server", server, "-T", "60", "--warmup", "0") as process:
         wait_for("measure", process)
         process.kill()
-    deadline = time.monotonic() + 20
-    while servers_left(home) and time.monotonic() < deadline:
-        time.sleep(0.1)
-    assert servers_left(home) == []
+    eventually(lambda: servers_left(home), lambda left: left == [])
     run = store.open_run("last")
     assert run.status == "interrupted"
     assert run.columns("intervals")["completed_ok"].sum() > 0

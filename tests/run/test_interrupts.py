@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.patience import PATIENCE_S, wait_until
+
 SERVER = ("--server", "postgres,shared_buffers=64MB")
 LONG = ("-c", "1", "-T", "600", "--warmup", "0", "--telemetry", "off", "--json")
 
@@ -33,15 +35,17 @@ def wait_for(words: str, process: subprocess.Popen[str]) -> None:
 
 def servers_left(home: Path) -> list[str]:
     """Processes that were started with a folder of this home."""
-    found = []
-    for process in Path("/proc").glob("[0-9]*"):
-        try:
-            words = (process / "cmdline").read_bytes().replace(b"\0", b" ").decode()
-        except OSError:
-            continue  # it has just ended
-        if str(home) in words:
-            found.append(words)
-    return found
+    started = (words_of(process.name) for process in Path("/proc").glob("[0-9]*"))
+    return [words for words in started if str(home) in words]
+
+
+def words_of(process: str) -> str:
+    """What a process was started with; nothing of one that has just ended."""
+    try:
+        words = Path(f"/proc/{process}/cmdline").read_bytes()
+    except OSError:
+        return ""
+    return words.replace(b"\0", b" ").decode(errors="replace")
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -51,7 +55,7 @@ def test_while_it_measures_what_was_measured_is_kept(home, tmp_path, number):
     with begin(home, str(script)) as process:
         wait_for("measure", process)
         process.send_signal(number)
-        out, err = process.communicate(timeout=30)
+        out, err = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 130, err
     record = json.loads(out)
     assert (record["status"], record["valid"]) == ("interrupted", False)
@@ -64,7 +68,7 @@ def test_while_it_loads_nothing_is_kept(home):
         wait_for("server settings", process)
         time.sleep(0.5)  # into the load
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=30)
+        out, err = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 130, err
     assert json.loads(out)["error"]["code"] == "interrupted"
     assert "Traceback" not in err
@@ -74,10 +78,8 @@ def test_while_it_loads_nothing_is_kept(home):
 
 def test_while_the_server_starts(home):
     with begin(home, "tpcb") as process:
-        while not (home / "private").exists():
-            assert process.poll() is None
-            time.sleep(0.02)
+        wait_until((home / "private").exists, "the server's folder")
         process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=30)
+        _, err = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 130, err
     assert servers_left(home) == []

@@ -5,12 +5,16 @@ from pathlib import Path
 
 import pytest
 
+from dbdyno import engine
 from dbdyno.cli.app import main
 from dbdyno.cli.output import Exit
 from dbdyno.run import measure
 from tests.engine.mariadb import MariaDB
+from tests.support.ended import ENDED
 
 HEAD = "function thread_init() con = sysbench.sql.driver():connect() end\n"
+BRIEF = ("-T", "1", "--warmup", "0", "--telemetry", "off", "-P", "0", "--think", "5ms")
+"""The clients think, or an engine that a quick machine keeps busy is the bottleneck."""
 
 
 @pytest.fixture(scope="module")
@@ -25,8 +29,7 @@ def url():
 
 def run(script: Path, text: str, url: str, *more: str) -> int:
     script.write_text(text, encoding="utf-8")
-    short = ("-c", "2", "-T", "1", "--warmup", "0", "--telemetry", "off", "-P", "0")
-    return main(["run", str(script), "--target", url, *short, *more])
+    return main(["run", str(script), "--target", url, "-c", "2", *BRIEF, *more])
 
 
 @pytest.fixture
@@ -51,7 +54,7 @@ def test_threads_that_may_be_meant_as_clients_are_asked_about(script, url, home,
     told = " ".join(capfd.readouterr().err.split())
     assert "What sysbench calls so is -c 4 here" in told
     assert not (home / "runs").exists()
-    both = ("--threads=1", "-T", "1", "--warmup", "0", "-P", "0", "--telemetry", "off", "--json")
+    both = ("--threads=1", *BRIEF, "--json")
     assert main(["run", str(script), "--target", url, *both, "--", "--threads=2"]) == Exit.OK
     assert json.loads(capfd.readouterr().out)["throughput_tps"]["value"] > 0
 
@@ -67,6 +70,22 @@ def test_data_that_cannot_be_made_leaves_no_run(script, url, home, capfd):
     assert "mine.lua:1: no room" in told
     assert [f"row {row}." in told for row in (10, 11, 30)] == [False, True, True]
     assert list((home / "runs").iterdir()) == []
+
+
+def test_clients_that_cannot_begin_leave_no_run_but_what_they_printed(script, url, home, capfd):
+    text = "function thread_init() print('loud') error('not so') end function event() end"
+    assert run(script, text, url) == Exit.NOTHING_RUN
+    told = capfd.readouterr().err
+    assert told.index("loud") < told.index("not so")
+    assert list((home / "runs").iterdir()) == []
+
+
+def test_a_script_is_loaded_once_before_its_clients_load_it(script, url, home, monkeypatch):
+    """A large one takes its time, and a run may ask for its own data."""
+    looks, survey = [], engine.survey
+    monkeypatch.setattr(engine, "survey", lambda *asked: looks.append(asked) or survey(*asked))
+    assert run(script, HEAD + "function event() con:query('select 1') end", url) == Exit.OK
+    assert len(looks) == 1
 
 
 def test_results_left_unread_and_ignored_errors_harm_nothing(script, url, capfd):
@@ -150,7 +169,7 @@ def test_our_own_option_wins_also_where_it_is_the_default(script, url, home, cap
     said = ("--db-ps-mode=disable", "--warmup-time=1", "--report-interval=9")
     options = ("--target", url, "-c", "1", "--telemetry", "off", "-P", "0")
     script.write_text(text, encoding="utf-8")
-    assert main(["run", str(script), *given, *options, "--", *said]) in {Exit.OK, Exit.NOT_VALID}
+    assert main(["run", str(script), *given, *options, "--", *said]) in ENDED
     told = capfd.readouterr()
     for flag, name in (("-M", said[0]), ("--warmup", said[1]), ("-P", said[2])):
         assert f"{flag} is given: {name} is not used" in told.err

@@ -2,7 +2,6 @@
 
 import signal
 import threading
-import time
 
 import pytest
 from msgspec.structs import replace
@@ -12,6 +11,7 @@ from dbdyno.model.frame import Failed, Frame, Hello, Note, Outage, OutageBegun
 from dbdyno.run.measure import Measured, measure
 from dbdyno.run.watchdog import Watchdog
 from tests.support.frames import done, interval, started
+from tests.support.patience import PATIENCE_S
 from tests.support.plans import plan_of
 
 
@@ -120,14 +120,17 @@ def test_elsewhere_than_in_the_main_thread_signals_are_left_alone():
 def test_silence_ends_the_engine():
     ended = threading.Event()
     with Watchdog(ended.set, limit_s=0.05) as watchdog:
-        assert ended.wait(5)
+        assert ended.wait(PATIENCE_S)
     assert watchdog.has_bitten
 
 
 def test_beats_keep_the_watchdog_quiet():
-    with Watchdog(lambda: None, limit_s=0.2) as watchdog:
-        for _ in range(8):
-            time.sleep(0.05)
+    now = [0.0]
+    bitten = threading.Event()
+    with Watchdog(bitten.set, limit_s=0.04, clock=lambda: now[0]) as watchdog:
+        for step in range(1, 9):
+            now[0] = step * 0.03
+            assert not bitten.wait(0.02)
             watchdog.beat()
     assert not watchdog.has_bitten
 
@@ -138,4 +141,4 @@ def test_another_patience_once_it_has_begun():
     with Watchdog(ended.set, limit_s=100, clock=lambda: now[0]) as watchdog:
         watchdog.beat(limit_s=0.04)
         now[0] = 1.0
-        assert ended.wait(5)
+        assert ended.wait(PATIENCE_S)

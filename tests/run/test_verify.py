@@ -13,6 +13,7 @@ from dbdyno.model.record import Finding, Throughput
 from dbdyno.run import verify as verifying
 from dbdyno.run.verify import Trial, Verification, verify
 from tests.run.test_end_to_end import dbdyno
+from tests.support.ended import record_of
 from tests.support.recordings import MadeRun
 
 ADVISED = "BEGIN;\nSELECT 1;\nEND;"
@@ -135,7 +136,7 @@ def test_on_real_servers(home, tmp_path):
     small = ("--set", "shared_buffers=64MB", "--set", "fsync=off", "--warmup", "300ms")
     load = ("-c", "8", "-T", "1", "--telemetry", "full", "--json")
     ran = dbdyno("run", "tpcb@0", script, *small, *load)
-    assert ran.returncode == 0, ran.stderr
+    record_of(ran)
     ended = dbdyno("explain", "last", "--verify", "--pairs", "1", "--time", "300ms", "--json")
     assert ended.returncode == 0, ended.stderr
     said = json.loads(ended.stdout)["verification"]

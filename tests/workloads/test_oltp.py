@@ -67,7 +67,7 @@ def sysbench(server: Server, script: str, *words: str, tables: int = 2) -> str:
         options = [f"--pgsql-host={folder}", "--pgsql-user=postgres", "--db-driver=pgsql"]
         options.append(f"--pgsql-db={server.endpoint().database}")
     command = ["sysbench", script, *options, f"--tables={tables}", f"--table-size={SIZE}", *words]
-    ended = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    ended = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
     assert ended.returncode == 0, ended.stdout + ended.stderr
     return ended.stdout
 
@@ -109,7 +109,7 @@ def test_the_tables_are_sysbenchs(
 
 def test_sysbench_runs_on_our_tables(prepare: Callable[..., Prepared], server: Server) -> None:
     prepare("oltp_read_write", tables=2, table_size=SIZE)
-    told = sysbench(server, "oltp_read_write", "--events=50", "--time=10", "run")
+    told = sysbench(server, "oltp_read_write", "--events=50", "--time=60", "run")
     assert re.search(r"transactions: +50 ", told)
 
 

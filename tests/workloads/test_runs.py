@@ -37,7 +37,7 @@ def of_family() -> Callable[[Server, str], Server]:
 
 def run(server: Server, *words: str) -> dict[str, Any]:
     command = [sys.executable, "-m", "dbdyno", "run", *words, "--target", server.url, *SHORT]
-    ended = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    ended = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
     assert ended.stdout, ended.stderr
     return json.loads(ended.stdout)
 

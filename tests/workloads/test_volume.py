@@ -7,6 +7,7 @@ import pytest
 from dbdyno.servers.base import Server
 from dbdyno.targets.registry import find_target
 from dbdyno.workloads.registry import find_workload
+from tests.support.ended import assert_sound
 from tests.workloads.test_runs import run
 
 CHANGED = "select count(*), max(id) from test where crt_time > (select min(crt_time) from test)"
@@ -27,7 +28,7 @@ def test_updates_keep_to_the_hot_rows(server: Server) -> None:
 
 
 def test_a_run_looks_at_a_thousand_rows_and_a_check_at_all(server: Server) -> None:
-    assert run(server, "volume", "-D", "rows=2500")["valid"]
+    assert_sound(run(server, "volume", "-D", "rows=2500")["invalid_reasons"])
     target, workload = find_target(server.endpoint().protocol), find_workload("volume")
     values = workload.complete({"rows": 2500})
     with server.connect() as connection:
