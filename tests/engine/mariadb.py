@@ -18,7 +18,8 @@ from pymysql.connections import Connection
 
 from dbdyno.model.plan import Address, Endpoint, TcpAddress, Tls, UnixSocket
 from dbdyno.servers.privileges import server_identity
-from tests.engine.postgres import PATIENCE_S, free_port, wait_until
+from tests.engine.postgres import free_port
+from tests.support.patience import PATIENCE_S, wait_until
 
 SETTINGS = {
     "innodb_buffer_pool_size": "64M",

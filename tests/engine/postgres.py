@@ -11,7 +11,6 @@ import signal
 import socket
 import subprocess
 import tempfile
-import time
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +19,8 @@ from psycopg.conninfo import make_conninfo
 
 from dbdyno.model.plan import Address, Endpoint, TcpAddress, Tls, UnixSocket
 from dbdyno.servers.privileges import server_identity
+from tests.support.patience import PATIENCE_S, wait_until
 
-PATIENCE_S = 20
 SETTINGS = {
     "shared_buffers": "32MB",
     "fsync": "off",  # what is killed here is thrown away
@@ -33,13 +32,6 @@ SETTINGS = {
 def free_port() -> int:
     with socket.create_server(("127.0.0.1", 0)) as probe:
         return probe.getsockname()[1]
-
-
-def wait_until(condition, what: str, patience_s: float = PATIENCE_S) -> None:
-    deadline = time.monotonic() + patience_s
-    while not condition():
-        assert time.monotonic() < deadline, f"not within {patience_s} s: {what}"
-        time.sleep(0.02)
 
 
 class Postgres:

@@ -34,7 +34,7 @@ from dbdyno.model.plan import (
 
 MS = 1_000_000
 SECOND = 1_000 * MS
-PATIENCE_S = 40
+PATIENCE_S = 120
 F = TypeVar("F")
 
 

@@ -113,7 +113,7 @@ print(type(frames[-1]).__name__, getattr(frames[-1], "message", ""), sep="\\n")
     # Root could lift the limit, were it not for this.
     shorn = ["setpriv", "--bounding-set=-sys_resource", "--inh-caps=-sys_resource"]
     command = [*limited, *(shorn if os.geteuid() == 0 else []), sys.executable, "-c", program]
-    told = subprocess.run(command, check=True, capture_output=True, text=True, timeout=30)
+    told = subprocess.run(command, check=True, capture_output=True, text=True, timeout=120)
     kind, message = told.stdout.splitlines()
     return kind, message
 

@@ -96,7 +96,7 @@ def test_a_retry_draws_what_the_first_try_drew(local, table, checked):
 def test_deadlocks(local, table, checked, io, tries):
     script = """begin;
 update one set n = n + 1 where id = 1 + :client_id;
-\\sleep 5 ms
+\\sleep 50 ms
 update one set n = n + 1 where id = 2 - :client_id;
 end;
 """
@@ -112,8 +112,8 @@ end;
 
 
 def test_the_time_for_retries_is_bounded(local, table, checked):
-    script = "\\sleep 40 ms\ndo $$ begin raise sqlstate '40001'; end $$;"
-    retry = Retry(tries_max=0, time_max_ns=100 * MS)
+    script = "\\sleep 100 ms\ndo $$ begin raise sqlstate '40001'; end $$;"
+    retry = Retry(tries_max=0, time_max_ns=250 * MS)
     plan = plan_for(local.endpoint(), script, clients=1, threads=1, retry=retry, **times(1))
     counts = checked(plan).counters
     assert (counts.failed, counts.retried) == (1, 1)
@@ -142,7 +142,7 @@ def test_a_script_that_can_never_work_ends_the_run(local, checked, script, told_
     assert "--max-failures 100% lets them pass" in told.done.reason
     # How many more there are hangs on when the slowest client has seen its first.
     assert told.counters.failed >= 10
-    assert told.done.measured_ns < 2 * SECOND
+    assert told.done.measured_ns < 20 * SECOND
 
 
 def test_one_of_several_scripts_that_can_never_work(local, table, checked, io):
@@ -153,7 +153,7 @@ def test_one_of_several_scripts_that_can_never_work(local, table, checked, io):
     assert told.done.end == "aborted"
     assert told.done.reason.startswith("s1:1 can never work: 42P01 ")
     assert told.counters.ok > 0
-    assert told.done.measured_ns < 2 * SECOND
+    assert told.done.measured_ns < 20 * SECOND
 
 
 def test_one_client_that_always_fails_ends_nothing_while_others_are_slow(local, table, checked, io):

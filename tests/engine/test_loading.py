@@ -14,8 +14,9 @@ from dbdyno.model.frame import Loaded, Progress
 from dbdyno.model.plan import LoadColumn, LoadPlan, LoadTable, Tls
 from dbdyno.servers.postgresql.binaries import local_binaries
 from tests.engine.certificates import make_certificates
-from tests.engine.postgres import Postgres, wait_until
+from tests.engine.postgres import Postgres
 from tests.engine.proxies import forward_to, listening
+from tests.support.patience import wait_until
 
 ROOT = Path(__file__).parent.parent.parent
 ID = LoadColumn(kind="int8", generator={"sequence": {"start": 1}})
@@ -137,7 +138,7 @@ def test_a_failure_leaves_nothing_of_its_transaction(local, one, changes, words)
         list(load(plan_of(local, table)))
     assert words in str(caught.value)
     assert rows(one) == []
-    wait_until(lambda: local.backends() == [], "the end of the load", 5)
+    wait_until(lambda: local.backends() == [], "the end of the load")
 
 
 def test_a_server_that_dies(tmp_path):
@@ -168,7 +169,7 @@ def test_who_stops_reading_stops_the_load(local, one):
     frames = load(plan_of(local, table_of(ID, FILLER, rows=100_000_000, pieces_max=1)))
     next(frames)
     frames.close()
-    wait_until(lambda: local.backends() == [], "the end of the load", 5)
+    wait_until(lambda: local.backends() == [], "the end of the load")
     assert rows(one) == []
 
 
@@ -189,7 +190,7 @@ def test_its_parents_death_ends_it(local, one):
         parent.stdout.readline()
         assert local.backends()
         parent.kill()
-    wait_until(lambda: local.backends() == [], "the end of the load", 5)
+    wait_until(lambda: local.backends() == [], "the end of the load")
     assert rows(one) == []
 
 

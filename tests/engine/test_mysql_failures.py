@@ -81,7 +81,7 @@ commit;
 
 DEADLOCK = """begin;
 update one set n = n + 1 where id = 1 + :client_id;
-\\sleep 5 ms
+\\sleep 30 ms
 update one set n = n + 1 where id = 2 - :client_id;
 commit;
 """
@@ -118,8 +118,8 @@ def test_a_retry_draws_what_the_first_try_drew(mariadb, table, checked):
 
 
 def test_the_time_for_retries_is_bounded(mariadb, checked):
-    script = "\\sleep 40 ms\nsignal sqlstate '40001' set mysql_errno = 1213;"
-    retry = Retry(tries_max=0, time_max_ns=100 * MS)
+    script = "\\sleep 100 ms\nsignal sqlstate '40001' set mysql_errno = 1213;"
+    retry = Retry(tries_max=0, time_max_ns=250 * MS)
     plan = plan_for(mariadb.endpoint(), script, clients=1, threads=1, retry=retry, **times(1))
     counts = checked(plan).counters
     assert (counts.failed, counts.retried) == (1, 1)

@@ -9,8 +9,8 @@ from dbdyno.model.frame import Loaded, Progress
 from dbdyno.model.plan import LoadColumn, LoadPlan, LoadTable, Tls
 from tests.engine.certificates import make_certificates
 from tests.engine.mariadb import MariaDB
-from tests.engine.postgres import wait_until
 from tests.engine.running import plan_for, times
+from tests.support.patience import wait_until
 
 INFILE = "load data local infile 'dbdyno' into table target character set utf8mb4"
 INSERT = "insert into target values"
@@ -119,7 +119,7 @@ def test_a_failure_leaves_nothing_of_its_transaction(mariadb, target, changes, w
         list(load(plan_of(mariadb, table)))
     assert words in str(caught.value)
     assert target("id, filler") == [(1500, "there")]
-    wait_until(lambda: mariadb.backends() == [], "the end of the load", 5)
+    wait_until(lambda: mariadb.backends() == [], "the end of the load")
 
 
 @pytest.fixture
@@ -188,7 +188,7 @@ def test_who_stops_reading_stops_the_load(mariadb, target):
     frames = load(plan_of(mariadb, table_of(ID, FILLER, rows=100_000_000, pieces_max=1)))
     next(frames)
     frames.close()
-    wait_until(lambda: mariadb.backends() == [], "the end of the load", 20)
+    wait_until(lambda: mariadb.backends() == [], "the end of the load")
     assert target("count(*)") == [(0,)]
 
 

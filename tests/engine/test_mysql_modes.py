@@ -169,6 +169,6 @@ commit;
 """
     told = checked(plan_for(mariadb.endpoint(), script, io=io, clients=8))
     assert told.counters.failed == 0, told.done.failures
-    assert told.counters.ok > 100
+    assert told.counters.ok > 0
     assert mariadb.execute("select sum(n) from counted")[0][0] == told.counters.ok
     mariadb.execute("drop table counted")

@@ -9,10 +9,11 @@ import pytest
 from msgspec.structs import replace
 
 from dbdyno.model.frame import Outage
+from tests.engine.happenings import dies_and_comes_back
 from tests.engine.mariadb import MariaDB
-from tests.engine.postgres import wait_until
 from tests.engine.proxies import forward_to, listening
 from tests.engine.running import SECOND, plan_for, times
+from tests.support.patience import wait_until
 
 
 @pytest.fixture(scope="module")
@@ -39,11 +40,11 @@ def test_what_is_under_way_gets_its_grace(mariadb, checked, io):
 @pytest.mark.parametrize("mode", ["simple", "prepared"])
 def test_beyond_the_grace_it_is_cancelled(mariadb, checked, io, mode):
     script = "select sleep(60);"
-    plan = plan_for(mariadb.endpoint(), script, seconds=0.3, io=io, query_mode=mode)
+    plan = plan_for(mariadb.endpoint(), script, seconds=0.5, io=io, query_mode=mode)
     told = checked(plan)
     assert told.done.end == "complete"
     assert (told.counters.ok, told.counters.failed, told.counters.unfinished) == (0, 0, 2)
-    assert min(told.done.unfinished_ages_ns) > 1.2 * SECOND
+    assert min(told.done.unfinished_ages_ns) > SECOND
     wait_until(lambda: mariadb.backends() == [], "the backends' end")
 
 
@@ -56,7 +57,7 @@ def test_a_hundred_are_cancelled_by_one(mariadb, checked, io):
         cursor.execute("begin")
         cursor.execute(script)
         before = connections_so_far(mariadb)
-        plan = plan_for(mariadb.endpoint(), script, seconds=0.2, clients=100, threads=1, io=io)
+        plan = plan_for(mariadb.endpoint(), script, seconds=0.5, clients=100, threads=1, io=io)
         told = checked(plan)
         after = connections_so_far(mariadb)
     assert (told.done.end, told.counters.unfinished) == ("complete", 100)
@@ -78,41 +79,30 @@ def test_no_connection_remains(mariadb, checked, io, mode):
 
 
 def test_killed_and_restarted(mortal, checked, io):
-    def kill_and_restart(_) -> None:
-        time.sleep(0.5)
-        mortal.kill()
-        time.sleep(0.2)
-        mortal.start()
-
-    plan = plan_for(mortal.endpoint(), "select 1;", rate_tps=100, clients=4, seconds=4, io=io)
-    told = checked(plan, kill_and_restart)
+    plan = plan_for(mortal.endpoint(), "select 1;", rate_tps=100, clients=4, seconds=60, io=io)
+    told = checked(plan, dies_and_comes_back(mortal))
     assert sum(outage.connections_lost for outage in told.all(Outage)) == 4
-    assert told.done.end == "complete"
+    assert told.done.end == "interrupted"  # by us, when all was well again
     assert {each.failure_class for each in told.done.failures} <= {"connection"}
     # Arrivals of the outage waited for its end.
-    assert told.counters.ok > 350
+    assert told.counters.waiting < 30
+    assert told.counters.ok > told.counters.due - 40
 
 
 def test_killed_and_restarted_where_each_transaction_connects(mortal, checked, io):
-    def kill_and_restart(_) -> None:
-        time.sleep(0.5)
-        mortal.kill()
-        time.sleep(0.2)
-        mortal.start()
-
     plan = plan_for(
         mortal.endpoint(),
         "select 1;",
         rate_tps=100,
         clients=4,
-        seconds=4,
+        seconds=60,
         reconnect_each_transaction=True,
         io=io,
     )
-    told = checked(plan, kill_and_restart)
+    told = checked(plan, dies_and_comes_back(mortal))
     outages = [each for each in told.all(Outage) if each.end_ns - each.begin_ns > 0.2 * SECOND]
     assert sum(outage.connections_lost for outage in outages) == 4
-    assert told.done.end == "complete"
+    assert told.done.end == "interrupted"
 
 
 def test_silent_in_the_middle(mortal, checked, io):
@@ -133,7 +123,7 @@ def test_silent_at_the_end(mortal, checked):
         time.sleep(0.3)
         mortal.freeze()
 
-    told = checked(plan_for(mortal.endpoint(), "select 1;", seconds=0.6), freeze)
+    told = checked(plan_for(mortal.endpoint(), "select 1;", seconds=1.5), freeze)
     reason = "the server did not answer a cancellation"
     assert (told.done.end, told.done.reason) == ("stalled", reason)
     assert told.counters.unfinished == 2
@@ -163,12 +153,12 @@ def test_one_connection_is_killed(mariadb, checked, io, script):
         (victim, *_others) = mariadb.backends()
         mariadb.execute(f"kill {victim}")
 
-    told = checked(plan_for(mariadb.endpoint(), script, seconds=1, io=io), kill)
+    told = checked(plan_for(mariadb.endpoint(), script, seconds=2, io=io), kill)
     assert {each.failure_class for each in told.done.failures} <= {"connection", "cancelled"}
     assert sum(each.count for each in told.done.failures) <= 1
     (outage,) = told.all(Outage)
     assert outage.connections_lost == 1
-    assert outage.end_ns - outage.begin_ns < 0.5 * SECOND
+    assert outage.end_ns - outage.begin_ns < SECOND
     assert told.done.end == "complete"
 
 

@@ -66,7 +66,7 @@ def test_cancelled_inside(server, certificates, checked, io):
     """The session that cancels is encrypted like all others."""
     endpoint = server.endpoint("127.0.0.1", tls=tls(certificates, "require", root=None))
     server.execute("alter user loader require ssl")
-    told = checked(plan_for(endpoint, "select sleep(30);", seconds=0.1, io=io))
+    told = checked(plan_for(endpoint, "select sleep(30);", seconds=0.5, io=io))
     assert (told.done.end, told.counters.unfinished) == ("complete", 2)
     server.execute("alter user loader require none")
 

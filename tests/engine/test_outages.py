@@ -6,6 +6,7 @@ import pytest
 
 from dbdyno.model.frame import Interval, Outage, OutageBegun
 from dbdyno.servers.postgresql.binaries import local_binaries
+from tests.engine.happenings import dies_and_comes_back
 from tests.engine.postgres import Postgres
 from tests.engine.running import MS, SECOND, plan_for, times
 
@@ -25,14 +26,8 @@ def mortal(server):
 
 
 def test_killed_and_restarted(mortal, checked, io):
-    def kill_and_restart(_) -> None:
-        time.sleep(0.5)
-        mortal.kill()
-        time.sleep(0.3)
-        mortal.start(wait=False)
-
-    plan = plan_for(mortal.endpoint(), "select 1;", rate_tps=100, clients=4, seconds=6, io=io)
-    told = checked(plan, kill_and_restart)
+    plan = plan_for(mortal.endpoint(), "select 1;", rate_tps=100, clients=4, seconds=60, io=io)
+    told = checked(plan, dies_and_comes_back(mortal))
     outages = told.all(Outage)
     assert sum(outage.connections_lost for outage in outages) == 4
     for outage in outages:
@@ -42,38 +37,31 @@ def test_killed_and_restarted(mortal, checked, io):
     assert sorted(begun) == sorted(outage.begin_ns for outage in outages)
     frames = [type(frame) for frame in told.frames]
     assert Interval in frames[frames.index(OutageBegun) : frames.index(Outage)]
-    assert told.done.end == "complete"
+    assert told.done.end == "interrupted"  # by us, when all was well again
     assert {each.failure_class for each in told.done.failures} <= {"connection"}
-    last = told.all(Interval)[-3]
-    assert last.completed_ok > 0
     # Arrivals of the outage waited for its end.
-    assert told.counters.ok > 500
+    assert told.counters.waiting < 30
+    assert told.counters.ok > told.counters.due - 40
 
 
 def test_killed_and_restarted_where_each_transaction_connects(mortal, checked, io):
     """With or without one to lose at the moment, each client misses its connection."""
-
-    def kill_and_restart(_) -> None:
-        time.sleep(0.5)
-        mortal.kill()
-        time.sleep(0.3)
-        mortal.start(wait=False)
 
     plan = plan_for(
         mortal.endpoint(),
         "select 1;",
         rate_tps=100,
         clients=4,
-        seconds=6,
+        seconds=60,
         reconnect_each_transaction=True,
         io=io,
     )
-    told = checked(plan, kill_and_restart)
-    assert told.done.end == "complete"
+    told = checked(plan, dies_and_comes_back(mortal))
+    assert told.done.end == "interrupted"
     outages = [each for each in told.all(Outage) if each.end_ns - each.begin_ns > 0.3 * SECOND]
     assert len(outages) == 2  # one a thread
     assert sum(outage.connections_lost for outage in outages) == 4
-    assert told.all(Interval)[-3].completed_ok > 0
+    assert told.counters.waiting < 30
 
 
 def test_killed_for_good_where_each_transaction_connects(mortal, checked, io):
@@ -123,11 +111,11 @@ def test_killed_for_good(mortal, checked, io):
         mortal.kill()
 
     plan = plan_for(
-        mortal.endpoint(), "select 1;", seconds=60, stall_limit_ns=SECOND, clients=500, io=io
+        mortal.endpoint(), "select 1;", seconds=60, stall_limit_ns=3 * SECOND, clients=200, io=io
     )
     told = checked(plan, kill)
     assert (told.done.end, told.done.reason) == ("stalled", "the server stopped answering")
-    assert sum(outage.connections_lost for outage in told.all(Outage)) == 500
+    assert sum(outage.connections_lost for outage in told.all(Outage)) == 200
     assert all(outage.end_ns is None for outage in told.all(Outage))
 
 
@@ -150,7 +138,7 @@ def test_silent_at_the_end(mortal, checked):
         time.sleep(0.3)
         mortal.freeze()
 
-    told = checked(plan_for(mortal.endpoint(), "select 1;", seconds=0.6), freeze)
+    told = checked(plan_for(mortal.endpoint(), "select 1;", seconds=1.5), freeze)
     assert (told.done.end, told.done.reason) == (
         "stalled",
         "the server did not answer a cancellation",
@@ -166,14 +154,14 @@ def test_one_backend_is_terminated(local, checked, io):
             (victim, *_others) = local.backends()
             connection.execute("select pg_terminate_backend(%s)", [victim])
 
-    plan = plan_for(local.endpoint(), "select pg_sleep(0.02);", seconds=1, io=io)
+    plan = plan_for(local.endpoint(), "select pg_sleep(0.02);", seconds=2, io=io)
     told = checked(plan, terminate)
     (failure,) = told.done.failures
     assert (failure.failure_class, failure.code, failure.count) == ("connection", "57P01", 1)
     assert failure.message == "terminating connection due to administrator command"
     (outage,) = told.all(Outage)
     assert outage.connections_lost == 1
-    assert outage.end_ns - outage.begin_ns < 0.5 * SECOND
+    assert outage.end_ns - outage.begin_ns < SECOND
     assert told.done.end == "complete"
 
 
@@ -210,7 +198,7 @@ def test_an_idle_backend_is_terminated(local, checked, io):
 
 def test_a_long_answer_is_no_stall(local, checked, io):
     rows = "select pg_sleep(0.05), repeat('x', 9000) from generate_series(1, 30);"
-    plan = plan_for(local.endpoint(), rows, stall_limit_ns=500 * MS, io=io, **times(1))
+    plan = plan_for(local.endpoint(), rows, stall_limit_ns=SECOND, io=io, **times(1))
     assert checked(plan).counters.ok == 2
 
 

@@ -53,7 +53,7 @@ fn another_session_kills_a_statement(server: &Server) {
     let mut out = Vec::new();
     connection.request(&text("select sleep(60) from mysql.user"), &mut out);
     socket.send(&out);
-    std::thread::sleep(Duration::from_millis(200)); // it is asleep by then
+    std::thread::sleep(Duration::from_secs(1)); // it is asleep by then
     out.clear();
     killer.request(&text(&connection.kill_statement()), &mut out);
     other.send(&out);
