@@ -50,11 +50,13 @@ assert len(os.listdir("/proc/self/task")) == 1
 
 
 def test_help_comes_quickly():
-    def cpu_s() -> float:
+    def cpu_s(*program: str) -> float:
         before = os.times()
-        subprocess.run([sys.executable, "-m", "dbdyno", "--help"], check=True, capture_output=True)
+        subprocess.run([sys.executable, *program], check=True, capture_output=True)
         after = os.times()
         return sum(after[2:4]) - sum(before[2:4])
 
-    # Its own processor time, and the best of a few: what else runs here is not its doing.
-    assert min(cpu_s() for _ in range(4)) < 0.3
+    # Its own processor time, the best of a few, and on this machine's own scale: what else runs
+    # here, and how quick a processor is, is not its doing.
+    unit_s = min(cpu_s("-c", "import argparse, asyncio, json") for _ in range(4))
+    assert min(cpu_s("-m", "dbdyno", "--help") for _ in range(4)) < 4 * unit_s
