@@ -7,7 +7,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
 
 from dbdyno.servers.base import Server
@@ -97,8 +97,8 @@ def crashes(server: Server) -> Iterator[None]:
     """A process of the server is killed: all others are ended with it, and started anew."""
 
     def crash() -> None:
-        _, child, *_ = _processes(server)
-        os.kill(child, signal.SIGKILL)
+        for child in _processes(server)[1:2]:  # none, while it still recovers from the last
+            _send(child, signal.SIGKILL)
 
     with _again_and_again(crash, 4.0):
         yield
@@ -125,10 +125,8 @@ def _control_group(server: Server) -> Iterator[None]:
 
 def _move(server: Server, group: Path) -> None:
     for pid in _processes(server):
-        try:
+        with suppress(ProcessLookupError):  # it has ended since
             (group / "cgroup.procs").write_text(str(pid))
-        except ProcessLookupError:
-            continue  # it has ended since
 
 
 @contextmanager
@@ -136,12 +134,17 @@ def _stopped_by_turns(server: Server) -> Iterator[None]:
     def stop_for_a_while() -> None:
         for sign in (signal.SIGSTOP, signal.SIGCONT):
             for pid in _processes(server):
-                os.kill(pid, sign)
+                _send(pid, sign)
             if sign == signal.SIGSTOP:
                 time.sleep(0.07)
 
     with _again_and_again(stop_for_a_while, 0.03):
         yield
+
+
+def _send(pid: int, number: signal.Signals) -> None:
+    with suppress(ProcessLookupError):  # it has ended since
+        os.kill(pid, number)
 
 
 def _processes(server: Server) -> list[int]:

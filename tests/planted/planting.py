@@ -24,7 +24,7 @@ SMALL: dict[Kind, dict[str, str]] = {
 }
 DBDYNO = (sys.executable, "-m", "dbdyno")
 NAME = "planted"
-PATIENCE_S = 120
+PATIENCE_S = 300
 
 
 def planted_run(cause: Cause, workplace: Path) -> dict[str, Any]:
