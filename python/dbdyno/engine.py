@@ -47,17 +47,11 @@ class Problem(msgspec.Struct, frozen=True):
 
 
 def check_plan(plan: Plan) -> list[Problem]:
-    """All problems of the plan's scripts, in their order; the plan runs if none is an error."""
-    if plan.lua is not None:
-        return _problems_of(plan.scripts[0].name, survey(plan, None))
+    """All problems of scripts in pgbench's language, in their order; they run if none is an error.
+
+    Of a script for sysbench :func:`survey` tells.
+    """
     return msgspec.json.decode(_engine.check_plan(msgspec.json.encode(plan)), type=list[Problem])
-
-
-def _problems_of(script: str, survey: Survey) -> list[Problem]:
-    if survey.problem is None:
-        return []
-    line, message = survey.problem.line, survey.problem.message
-    return [Problem(severity="error", script=script, line=line, column=1, text="", message=message)]
 
 
 class EngineProcess:

@@ -4,15 +4,25 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from dbdyno.errors import DbdynoError
-from dbdyno.model.plan import Protocol, QueryMode
-from dbdyno.run.lua.finding import ENDING
+from dbdyno.model.frame import Survey
+from dbdyno.model.plan import Plan, Protocol, QueryMode
+from dbdyno.run.lua.commands import look_at
+from dbdyno.run.tools import Tools
 from dbdyno.targets.base import FreeConnections
 
 if TYPE_CHECKING:
     from dbdyno.engine import Problem
 
 
-def refuse_problems(problems: Sequence["Problem"], warn: Callable[[str], None]) -> None:
+def refuse_bad_scripts(tools: Tools, plan: Plan, warn: Callable[[str], None]) -> Survey | None:
+    """Lets the engine judge the scripts; what one for sysbench says of itself."""
+    if plan.lua is not None:
+        return look_at(tools, plan, "run")
+    _refuse_problems(tools.check_plan(plan), warn)
+    return None
+
+
+def _refuse_problems(problems: Sequence["Problem"], warn: Callable[[str], None]) -> None:
     """Raises every error of the scripts at once; tells the warnings."""
     for problem in problems:
         if problem.severity == "warning":
@@ -22,14 +32,8 @@ def refuse_problems(problems: Sequence["Problem"], warn: Callable[[str], None]) 
         raise DbdynoError(
             code="script",
             message="\n".join(errors),
-            hint=f"Nothing was run. {_languages_told(problems)}",
+            hint="Nothing was run. The script language is pgbench's.",
         )
-
-
-def _languages_told(problems: Sequence["Problem"]) -> str:
-    if all(problem.script.endswith(ENDING) for problem in problems):
-        return "dbdyno script NAME help lists the options of a script for sysbench."
-    return "The script language is pgbench's."
 
 
 def _told(problem: "Problem") -> str:

@@ -6,7 +6,7 @@ be refused is refused before a server is started or a table touched.
 
 import secrets
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +18,7 @@ from dbdyno.analysis import summarize
 from dbdyno.errors import DbdynoError
 from dbdyno.host.describe import describe_host
 from dbdyno.host.file_limit import make_room_for
-from dbdyno.model.frame import Activity, Frame, Interval, Started
+from dbdyno.model.frame import Activity, Frame, Interval, Started, Survey
 from dbdyno.model.plan import Plan
 from dbdyno.model.recording import Recording
 from dbdyno.run.command_line import words_of
@@ -27,7 +27,7 @@ from dbdyno.run.explaining import explained
 from dbdyno.run.grammar import WeightedName
 from dbdyno.run.invariants import Watch, begin_watch
 from dbdyno.run.lua.arguments import equip
-from dbdyno.run.lua.beside import Beside, beside
+from dbdyno.run.lua.beside import Beside
 from dbdyno.run.lua.commands import silence_told
 from dbdyno.run.measure import Measured, measure
 from dbdyno.run.observer import Observer
@@ -40,7 +40,7 @@ from dbdyno.run.placing import (
     refuse_missing_engine_cpus,
 )
 from dbdyno.run.plan import client_count, refuse_contradictions
-from dbdyno.run.refusals import refuse_problems, refuse_too_many, refuse_unknown_mode
+from dbdyno.run.refusals import refuse_bad_scripts, refuse_too_many, refuse_unknown_mode
 from dbdyno.run.scene import Scene, enter, load_told, prepare, settle
 from dbdyno.run.target import is_passing, open_server, protocol_of
 from dbdyno.run.tools import Tools
@@ -78,12 +78,12 @@ def run(
     protocol = server.endpoint().protocol if server else protocol_of(options)
     refuse_unknown_mode(options.query_mode, protocol)
     drafted = draft(options, work, protocol, seed=seed)
-    refuse_problems(tools.check_plan(drafted), observer.say)
+    survey = refuse_bad_scripts(tools, drafted, observer.say)
     make_room_for(drafted.clients)
     opened = nullcontext(server) if server else open_server(options, client_count(options))
     with opened as reached, closing(enter(reached)) as scene:
         command = words_of(items, options)
-        return _Run(options, work, command, seed, tools, observer, scene).measured()
+        return _Run(options, work, survey, command, seed, tools, observer, scene).measured()
 
 
 @dataclass
@@ -92,6 +92,7 @@ class _Run:
 
     options: RunOptions
     work: Work
+    survey: Survey | None
     command: list[str]
     seed: int
     tools: Tools
@@ -112,10 +113,10 @@ class _Run:
         plan = plan_of(self.options, self.work, values, endpoint, words=words, seed=self.seed)
         description = self.scene.target.describe(self.scene.control)
         record = first_record(plan, self.work.name, self.scene.server, description, self.options)
-        script = beside(self.tools, plan, self.observer.say)
+        script = Beside(self.tools, plan, self.survey, self.observer.say)
         with RunWriter(replace(record, command=self.command), plan) as writer:
             if self._makes_its_data():
-                _make_data(script, writer, self.observer.say)
+                self._make_data(script, writer)
             writer.write_host(msgspec.to_builtins(describe_host(self.scene.server.data_directory)))
             placed.look("begin")
             self._describe(writer, description, placed)
@@ -127,8 +128,26 @@ class _Run:
                 if measured.has_begun:
                     script.end(writer.folder / LOG)
                     return self._conclude(writer, plan, measured, watch)
-        remove_run(writer.folder)
+            self._forget(writer)
         raise _not_begun(plan, measured)
+
+    def _make_data(self, script: Beside, writer: RunWriter) -> None:
+        try:
+            script.make_data(writer.folder / LOG)
+        except BaseException:
+            self._forget(writer)
+            raise
+
+    def _forget(self, writer: RunWriter) -> None:
+        """Where nothing was run no folder tells of a run.
+
+        What a script for sysbench printed may say why: as its log goes, its last lines are told.
+        """
+        last_lines = _last_lines(writer.folder / LOG) if self.survey else []
+        writer.close()
+        remove_run(writer.folder)
+        for line in last_lines:
+            self.observer.say(line)
 
     def _makes_its_data(self) -> bool:
         """A script's data is unknown to us: only on a server of its own it is surely not there."""
@@ -241,23 +260,6 @@ class _Witness:
         if self._watch is not None:
             self._watch.commits.add(interval)
         self._observer.interval(interval)
-
-
-def _make_data(script: Beside, writer: RunWriter, say: Callable[[str], None]) -> None:
-    """Where it cannot be made nothing is run, and no folder tells of a run.
-
-    What the script printed may say why: as its log goes, its last lines are told.
-    """
-    log = writer.folder / LOG
-    try:
-        script.make_data(log)
-    except BaseException:
-        last_lines = _last_lines(log)
-        writer.close()
-        remove_run(writer.folder)
-        for line in last_lines:
-            say(line)
-        raise
 
 
 def _last_lines(log: Path) -> list[str]:

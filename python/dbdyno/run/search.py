@@ -24,7 +24,7 @@ from dbdyno.run.grammar import WeightedName
 from dbdyno.run.observer import Observer
 from dbdyno.run.options import SECOND_NS, RunOptions
 from dbdyno.run.plan import INTERVAL_MIN_NS, client_count, refuse_contradictions
-from dbdyno.run.refusals import refuse_problems
+from dbdyno.run.refusals import refuse_bad_scripts
 from dbdyno.run.runner import run
 from dbdyno.run.target import open_server, protocol_of
 from dbdyno.run.tools import Tools
@@ -62,7 +62,7 @@ class _Load:
         refuse_contradictions(replace(self.options, rate_tps=1.0))
         work = find_work(self.items, self.options.script_files, self.options)
         drafted = draft(self.options, work, protocol_of(self.options), seed=0)
-        refuse_problems(self.tools.check_plan(drafted), self.observer.say)
+        refuse_bad_scripts(self.tools, drafted, self.observer.say)
 
     def run(self, server: Server, rate_tps: float | None, duration_ns: int) -> Recording:
         """One run at a rate, or of the closed loop."""

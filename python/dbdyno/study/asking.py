@@ -17,7 +17,6 @@ from dbdyno.run.command_line import command_of, words_of
 from dbdyno.run.drafting import draft
 from dbdyno.run.grammar import WeightedName
 from dbdyno.run.lua.arguments import equip
-from dbdyno.run.lua.commands import look_at
 from dbdyno.run.options import SECOND_NS, RunOptions
 from dbdyno.run.placing import refuse_missing_engine_cpus
 from dbdyno.run.plan import (
@@ -26,7 +25,7 @@ from dbdyno.run.plan import (
     refuse_contradictions,
     warmup_ns,
 )
-from dbdyno.run.refusals import refuse_problems, refuse_unknown_mode
+from dbdyno.run.refusals import refuse_bad_scripts, refuse_unknown_mode
 from dbdyno.run.target import is_passing, protocol_of, spec_of
 from dbdyno.run.tools import Tools
 from dbdyno.run.words import SCRIPTS, items_from, options_from, script_path
@@ -126,9 +125,7 @@ def check_scripts(asked: Asked, tools: Tools, warn: Callable[[str], None]) -> No
         protocol = protocol_of(asked.options)
         refuse_unknown_mode(asked.options.query_mode, protocol)
         drafted = draft(asked.options, asked.work, protocol, seed=0)
-        refuse_problems(tools.check_plan(drafted), warn)
-        if asked.work.lua is not None:
-            look_at(tools, drafted, "run")
+        refuse_bad_scripts(tools, drafted, warn)
 
 
 @contextmanager
