@@ -102,7 +102,7 @@ def test_frames_of_several_threads_stay_whole(tmp_path):
 
     def append() -> None:
         for frame in frames:
-            appender.append(frame)
+            appender.append([frame])
 
     threads = [threading.Thread(target=append) for _ in range(4)]
     for thread in threads:

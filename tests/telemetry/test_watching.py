@@ -48,7 +48,7 @@ def worth(monkeypatch, held_up=None, gone=frozenset()) -> list[tuple[int, int]]:
         frozenset(),
         Stride(PACES["full"], 2, lambda: 0.008),
         LookCost(lambda: None),
-        SimpleNamespace(gone=lambda _why: None),
+        SimpleNamespace(gone=lambda _why: None, tell=lambda *_frames: None),
     )
     begin_ns = clock.now_ns
     watcher.watch(Started(begin_ns, 0, begin_ns, None), ClockTicker(clock, begin_ns + 41 * STEP_NS))

@@ -5,6 +5,7 @@ A limit may stand on any group between the process's own and the root: the tight
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import TypeVar
 
@@ -26,16 +27,22 @@ class Groups:
     mounts: Path
     paths: dict[str, str]
 
-    def above(self, controller: str) -> list[Path]:
+    def above(self, controller: str) -> tuple[Path, ...]:
         """The process's group of a controller and those above it, as far as they are seen."""
         if self.version == 2:
-            return list(upwards(self.mounts, self.paths.get("", "/")))
-        return list(upwards(self.mounts / controller, self.paths.get(controller, "/")))
+            return _above(self.mounts, "", self.paths.get("", "/"))
+        return _above(self.mounts, controller, self.paths.get(controller, "/"))
 
     def cpu_cores(self) -> float | None:
         """The tightest quota, in processors."""
         quota = _quota_v2 if self.version == 2 else _quota_v1
         return _least(map(quota, self.above("cpu")))
+
+
+@lru_cache(maxsize=100)
+def _above(mounts: Path, controller: str, group: str) -> tuple[Path, ...]:
+    """Kept: they are wanted every second, and paths are dear to work out."""
+    return tuple(upwards(mounts / controller, group))
 
 
 def groups_of(root: Path, process: int | str = "self") -> Groups:

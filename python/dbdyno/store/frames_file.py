@@ -1,7 +1,7 @@
 """The raw frames of a run while it lasts: ``frames.bin``.
 
-One zlib stream, flushed to a byte boundary after every frame, so that what was written up
-to a crash can be read back; inside it each frame is a little-endian u32 length and that
+One zlib stream, flushed to a byte boundary after frames that come together, so that what was
+written up to a crash can be read back; inside it each frame is a little-endian u32 length and that
 many bytes of MessagePack, as it came from the engine or from telemetry. One stream rather
 than one per frame, because frames resemble each other: it halves the file. The file is
 never repaired: a reader takes the whole frames and stops where they stop.
@@ -11,7 +11,7 @@ import os
 import struct
 import threading
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -32,7 +32,7 @@ _DECODER = msgspec.msgpack.Decoder(Frame | TelemetryFrame)
 class FrameAppender:
     """Appends frames, from any thread.
 
-    Each is in the kernel's hands when :meth:`append` returns.
+    They are in the kernel's hands when :meth:`append` returns.
     """
 
     def __init__(self, path: Path) -> None:
@@ -40,10 +40,11 @@ class FrameAppender:
         self._deflate = zlib.compressobj(_LEVEL)
         self._lock = threading.Lock()
 
-    def append(self, frame: bytes) -> None:
-        """Add one frame, without its length."""
+    def append(self, frames: Sequence[bytes]) -> None:
+        """Add frames, without their lengths; several at once take little longer than one."""
+        content = b"".join(_LENGTH.pack(len(frame)) + frame for frame in frames)
         with self._lock:
-            packed = self._deflate.compress(_LENGTH.pack(len(frame)) + frame)
+            packed = self._deflate.compress(content)
             self._write(packed + self._deflate.flush(zlib.Z_SYNC_FLUSH))
 
     def _write(self, content: bytes) -> None:

@@ -9,7 +9,7 @@ import re
 import secrets
 import shutil
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
@@ -95,10 +95,14 @@ class RunWriter:
             replace_json(path, value)
 
     def append_frame(self, frame: bytes) -> None:
-        """Keep one frame as it came from the engine or telemetry, without its length."""
+        """Keep one frame as it came from the engine, without its length."""
+        self.append_frames([frame])
+
+    def append_frames(self, frames: Sequence[bytes]) -> None:
+        """Keep frames that came together, as those of telemetry do."""
         path = self.folder / FRAMES
         with explained("writing", path):
-            self._frames.append(frame)
+            self._frames.append(frames)
 
     def log(self, line: str) -> None:
         """Add a line to the log, with the time."""

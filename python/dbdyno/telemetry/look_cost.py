@@ -12,6 +12,8 @@ from collections import deque
 from collections.abc import Callable
 
 _REMEMBERED = 8
+_REMEMBERED_NS = 2_000_000_000
+"""Or as many as there were in so long: what is made of looks is made once a second."""
 
 
 class LookCost:
@@ -23,19 +25,26 @@ class LookCost:
     def __init__(self, served_ns: Callable[[], int | None]) -> None:
         self._served_ns = served_ns
         self._answers_ns: deque[int] = deque(maxlen=_REMEMBERED)
-        self._used_ns: deque[int] = deque(maxlen=_REMEMBERED + 1)
+        self._used: deque[tuple[int, int]] = deque()
 
     def add(self, answer_ns: int) -> None:
         """A look was answered within this time."""
         self._answers_ns.append(answer_ns)
         served_ns = self._served_ns()
         if served_ns is not None:
-            self._used_ns.append(served_ns + time.thread_time_ns())
+            self._add_used(time.monotonic_ns(), served_ns + time.thread_time_ns())
+
+    def _add_used(self, at_ns: int, used_ns: int) -> None:
+        used = self._used
+        used.append((at_ns, used_ns))
+        while len(used) > _REMEMBERED + 1 and at_ns - used[1][0] >= _REMEMBERED_NS:
+            used.popleft()
 
     @property
     def ns(self) -> int:
         """Of one look, of late; nothing is known of the first."""
-        if self._used_ns:
-            looks = max(len(self._used_ns) - 1, 1)
-            return (self._used_ns[-1] - self._used_ns[0]) // looks
+        if self._used:
+            looks = max(len(self._used) - 1, 1)
+            (_, first_ns), (_, last_ns) = self._used[0], self._used[-1]
+            return (last_ns - first_ns) // looks
         return min(self._answers_ns, default=0)

@@ -12,6 +12,7 @@ from typing import Generic, Protocol, TypeVar
 
 from dbdyno.model.frame import Started
 from dbdyno.model.source import Source
+from dbdyno.model.telemetry import Counts
 from dbdyno.telemetry.differences import Differences, Reading
 from dbdyno.telemetry.line import Unavailable
 from dbdyno.telemetry.teller import Teller, told
@@ -80,6 +81,7 @@ class Reader(Generic[Origin]):
         self._read(self._followed)
 
     def _read(self, due: Iterable[_Followed[Origin]]) -> None:
+        counts = []
         for its in due:
             began_ns, cpu_began_ns = time.monotonic_ns(), time.thread_time_ns()
             try:
@@ -90,16 +92,17 @@ class Reader(Generic[Origin]):
             except Exception as error:  # whatever it is, the run goes on
                 self._teller.lack(its.source.name, told(error))
             else:
-                self._tell(its, reading, began_ns)
+                counts.append(self._counts(its, reading, began_ns))
             cost_s = (time.thread_time_ns() - cpu_began_ns) / 1e9
             its.due_ns = began_ns + int(its.source.next_in_s(cost_s) * 1e9) - GRID_NS // 2
+        self._teller.tell(*counts)
 
-    def _tell(self, its: _Followed[Origin], reading: Reading, began_ns: int) -> None:
+    def _counts(self, its: _Followed[Origin], reading: Reading, began_ns: int) -> Counts:
         if its.openings not in (0, self._way.openings):
             its.differences.forget()
         its.openings = self._way.openings
         cost_us = (time.monotonic_ns() - began_ns) // 1000
-        self._teller.tell(its.differences.take(began_ns, reading, cost_us))
+        return its.differences.take(began_ns, reading, cost_us)
 
 
 def _next_instant(now_ns: int, started: Started, last_ns: int | None) -> int:

@@ -8,7 +8,7 @@ log, and the machine. The runner's thread only passes on what the engine says.
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
@@ -48,8 +48,8 @@ PATIENCE_ONCE_HUNG_UP_S = 0.5
 class Folder(Protocol):
     """Where what is seen goes."""
 
-    def append_frame(self, frame: bytes) -> None:
-        """Keep a frame."""
+    def append_frames(self, frames: Sequence[bytes]) -> None:
+        """Keep frames."""
 
     def write_facts(self, facts: dict[str, Any]) -> None:
         """Keep what the server was, before and after."""
@@ -82,7 +82,7 @@ class Recorder:
     def __init__(self, watched: Watched, folder: Folder) -> None:
         self._watched = watched
         self._folder = folder
-        self._teller = Teller(folder.append_frame, folder.log)
+        self._teller = Teller(folder.append_frames, folder.log)
         self._ticker = Ticker()
         self._room = WaitingRoom()
         self._ours = set(watched.own_sessions)

@@ -6,7 +6,7 @@ is lacking, and a line of the log; and once the run is over nobody listens any m
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
 
@@ -22,7 +22,7 @@ class Teller:
     instants of all others mean.
     """
 
-    def __init__(self, keep: Callable[[bytes], None], log: Callable[[str], None]) -> None:
+    def __init__(self, keep: Callable[[Sequence[bytes]], None], log: Callable[[str], None]) -> None:
         self._keep = keep
         self._log = log
         self._lock = threading.Lock()
@@ -30,13 +30,13 @@ class Teller:
         self._lacks: set[tuple[str, str]] = set()
         self._is_closed = False
 
-    def tell(self, frame: TelemetryFrame) -> None:
-        """Keep a frame."""
+    def tell(self, *frames: TelemetryFrame) -> None:
+        """Keep frames: several at once take little longer than one."""
         with self._lock:
             if self._held is not None:
-                self._held.append(frame)
+                self._held += frames
             else:
-                self._write(frame)
+                self._write(frames)
 
     def lack(self, source: str, reason: str) -> None:
         """Say that something cannot be read, the first time that it is so for this reason."""
@@ -60,14 +60,14 @@ class Teller:
         """The load has begun: what was held is kept."""
         with self._lock:
             held, self._held = self._held or [], None
-            for frame in held:
-                self._write(frame)
+            self._write(held)
 
-    def _write(self, frame: TelemetryFrame) -> None:
-        if self._is_closed:
+    def _write(self, frames: Iterable[TelemetryFrame]) -> None:
+        encoded = [msgspec.msgpack.encode(frame) for frame in frames]
+        if self._is_closed or not encoded:
             return
         try:
-            self._keep(msgspec.msgpack.encode(frame))
+            self._keep(encoded)
         except Exception:
             self._is_closed = True  # a full disk, say: the next frame of the engine tells
 

@@ -12,8 +12,8 @@ from dbdyno.telemetry.joining import Look
 
 Pair: TypeAlias = tuple[Look, Activity]
 
-_LOOKS_MAX = 64
-_WORDS_MAX = 128
+_LOOKS_MAX = 128
+_WORDS_MAX = 256
 
 
 class WaitingRoom:
@@ -52,7 +52,7 @@ class WaitingRoom:
 
 def _keep_newest(held: dict[int, Look] | dict[int, Activity], most: int) -> int:
     """Lets the oldest go; how many."""
-    surplus = sorted(held)[: max(len(held) - most, 0)]
+    surplus = sorted(held)[: len(held) - most] if len(held) > most else []
     for at_ns in surplus:
         del held[at_ns]
     return len(surplus)

@@ -14,6 +14,7 @@ from weakref import WeakSet
 
 from psycopg import Connection
 
+from dbdyno.targets.postgresql.telemetry.asking import ask
 from dbdyno.targets.postgresql.telemetry.locks import (
     CONCERNED,
     LOCK_WORDS,
@@ -35,12 +36,19 @@ from dbdyno.targets.telemetry import Locks, Sessions
 # A row of a lock says whether that is granted; a row of sessions has nothing there.
 SESSION_ROWS = f"select pids, null::float4[], null::bool, null, {SESSION_WORDS} from session"
 SHORT = f"with session as ({SESSIONS}) {SESSION_ROWS}"
-FULL = f"""
-    with session as materialized ({SESSIONS}),
-    lock as materialized ({LOCKS})
-    {SESSION_ROWS}
-    union all
-    select pids, waited_s, granted, transactions, {LOCK_WORDS} from lock where {CONCERNED}"""
+
+
+def _with_locks(waited: str) -> str:
+    return f"""
+        with session as materialized ({SESSIONS}),
+        lock as materialized ({LOCKS.format(waited=waited, somebody_waits=SOMEBODY_WAITS)})
+        {SESSION_ROWS}
+        union all
+        select pids, waited_s, granted, transactions, {LOCK_WORDS} from lock where {CONCERNED}"""
+
+
+FULL = _with_locks(WAITED)
+FULL_BEFORE_14 = _with_locks("null")
 
 Look: TypeAlias = tuple[list[Sessions], list[Locks]]
 
@@ -63,11 +71,10 @@ def look(connection: Connection) -> Look:
 
 
 def _full(connection: Connection) -> str:
-    waited = WAITED if connection.info.server_version >= WAITED_SINCE else "null"
-    return FULL.format(waited=waited, somebody_waits=SOMEBODY_WAITS)
+    return FULL if connection.pgconn.server_version >= WAITED_SINCE else FULL_BEFORE_14
 
 
 def _ask(connection: Connection, statement: str) -> Look:
-    rows = [LockRow(*row) for row in connection.execute(statement.encode(), binary=True).fetchall()]
-    sessions = [sessions_of(row.pids, row.words) for row in rows if row.granted is None]
-    return sessions, locks_of([row for row in rows if row.granted is not None])
+    rows = ask(connection, statement)
+    sessions = [sessions_of(pids, words) for pids, _, granted, _, words in rows if granted is None]
+    return sessions, locks_of([LockRow(*row) for row in rows if row[2] is not None])

@@ -3,15 +3,13 @@
 Each is one query. Sizes read the folder of the database, and so come more rarely.
 """
 
-from collections.abc import Callable
-
 from psycopg import Connection
 
-from dbdyno.model.source import Numbers, Source
+from dbdyno.model.source import Source
 from dbdyno.targets.postgresql.names import index_name, table_name
 from dbdyno.targets.postgresql.telemetry.place import Here, NotHereError
 from dbdyno.targets.postgresql.telemetry.session import APPLICATION_NAME
-from dbdyno.targets.postgresql.telemetry.views import Parameters, read_numbers
+from dbdyno.targets.postgresql.telemetry.together import TABLES, Together
 
 SIZES_EVERY_S = 5.0
 
@@ -21,12 +19,12 @@ SIZES = f"""
     select {table_name("n.nspname", "c.relname")}, pg_table_size(c.oid) as bytes,
         null::int8 as database_bytes
     from pg_class c join pg_namespace n on n.oid = c.relnamespace
-    where c.oid = any(%(tables)s)
+    where c.oid = any({TABLES})
     union all
     select {index_name("n.nspname", "t.relname", "c.relname")}, pg_relation_size(c.oid), null
     from pg_index i join pg_class c on c.oid = i.indexrelid join pg_class t on t.oid = i.indrelid
     join pg_namespace n on n.oid = t.relnamespace
-    where i.indrelid = any(%(tables)s)
+    where i.indrelid = any({TABLES})
     union all
     select '', null, pg_database_size(current_database())"""
 
@@ -44,59 +42,53 @@ REPLICATION = """
         max(extract(epoch from replay_lag))::float8 as replay_lag_s
     from pg_stat_replication, (select case when pg_is_in_recovery()
         then pg_last_wal_replay_lsn() else pg_current_wal_lsn() end) as ends(lsn)
+    where exists (select from pg_stat_get_wal_senders())  -- else no session need be looked at
     group by application_name"""
 
-# A session whose kind is hidden from our role is a client if it has a database.
-CLIENTS = f"""
-    select count(*) as clients,
-        count(*) filter (where state = 'active') as active,
-        count(*) filter (where is_idle) as idle_in_transaction,
-        count(*) filter (where application_name <> 'dbdyno') as foreign_clients,
-        coalesce(extract(epoch from max(age)), 0)::float8 as oldest_transaction_s,
-        coalesce(extract(epoch from max(age) filter (where is_idle)), 0)::float8
-            as oldest_idle_in_transaction_s
+# Of all sessions but ours in one pass. One whose kind is hidden from our role is a client if it
+# has a database. Whatever keeps dead rows of this database from being cleaned away is a holder.
+SESSIONS = f"""
+    select '', count(*) filter (where is_client) as clients,
+        count(*) filter (where is_client and state = 'active') as active,
+        count(*) filter (where is_client and is_idle) as idle_in_transaction,
+        count(*) filter (where is_client and application_name <> 'dbdyno') as foreign_clients,
+        coalesce(extract(epoch from max(age) filter (where is_client)), 0)::float8
+            as oldest_transaction_s,
+        coalesce(extract(epoch from max(age) filter (where is_client and is_idle)), 0)::float8
+            as oldest_idle_in_transaction_s,
+        greatest(max(held) filter (where is_holder), (select max(age(xmin)) from
+            pg_replication_slots), (select max(age(transaction)) from pg_prepared_xacts
+            where database = current_database()), 0) as horizon_age_transactions
     from (
-        select state, application_name, state like 'idle in transaction%%' as is_idle,
-            clock_timestamp() - xact_start as age
+        select state, application_name, state like 'idle in transaction%' as is_idle,
+            clock_timestamp() - xact_start as age,
+            greatest(age(backend_xmin), age(backend_xid)) as held,
+            coalesce(backend_type = 'client backend', datid is not null) as is_client,
+            backend_type = 'walsender'
+                or datid = (select oid from pg_database where datname = current_database())
+                as is_holder
         from pg_stat_get_activity(null)
-        where coalesce(backend_type = 'client backend', datid is not null)
-            and application_name <> '{APPLICATION_NAME}') as client"""
-
-# Whatever keeps dead rows of this database from being cleaned away.
-HORIZON = f"""
-    select coalesce(max(age), 0) as horizon_age_transactions
-    from (
-        select greatest(age(backend_xmin), age(backend_xid))
-        from pg_stat_get_activity(null)
-        where application_name <> '{APPLICATION_NAME}' and (backend_type = 'walsender'
-            or datid = (select oid from pg_database where datname = current_database()))
-        union all
-        select age(xmin) from pg_replication_slots
-        union all
-        select age(transaction) from pg_prepared_xacts where database = current_database()
-    ) as holder(age)"""
-
-SESSIONS = f"select '', c.*, h.* from ({CLIENTS}) c, ({HORIZON}) h"
+        where application_name <> '{APPLICATION_NAME}') as session"""
 
 
-def wal_position(_connection: Connection, here: Here) -> Source[Connection]:
+def wal_position(_connection: Connection, here: Here, together: Together) -> Source[Connection]:
     """The exact series of WAL bytes."""
     if here.is_standby:
         raise NotHereError("the server is a standby: its WAL is written elsewhere")
-    return Source(name="wal_position", read=_reader(WAL_POSITION, {}))
+    return Source(name="wal_position", read=together.reader("wal_position", WAL_POSITION))
 
 
-def sizes(_connection: Connection, here: Here) -> Source[Connection]:
+def sizes(_connection: Connection, _here: Here, together: Together) -> Source[Connection]:
     """Of the watched tables with all that belongs to them, their indexes, and the database."""
     return Source(
         name="sizes",
-        read=_reader(SIZES, {"tables": here.tables}),
+        read=together.alone(SIZES),
         levels=frozenset({"bytes", "database_bytes"}),
         every_s=SIZES_EVERY_S,
     )
 
 
-def progress(connection: Connection, here: Here) -> Source[Connection]:
+def progress(connection: Connection, here: Here, together: Together) -> Source[Connection]:
     """How far long commands are."""
     if not here.sees_all:
         raise NotHereError(f"the role may not see what others run: {here.grant}")
@@ -106,31 +98,35 @@ def progress(connection: Connection, here: Here) -> Source[Connection]:
         for view, (command, done, total) in PROGRESS.items()
         if _exists(connection, view)
     )
-    return Source(name="progress", read=_reader(parts, {}), levels=frozenset({"done", "total"}))
+    return Source(
+        name="progress",
+        read=together.reader("progress", parts),
+        levels=frozenset({"done", "total"}),
+    )
 
 
-def replication(_connection: Connection, here: Here) -> Source[Connection]:
+def replication(_connection: Connection, here: Here, together: Together) -> Source[Connection]:
     """How far standbys are behind."""
     if not here.sees_all:
         raise NotHereError(f"the role may not see standbys: {here.grant}")
     return Source(
         name="replication",
-        read=_reader(REPLICATION, {}),
+        read=together.reader("replication", REPLICATION),
         levels=frozenset({"lag_bytes", "replay_lag_s"}),
     )
 
 
-def sessions_in_sum(_connection: Connection, _here: Here) -> Source[Connection]:
+def sessions_in_sum(_connection: Connection, _here: Here, together: Together) -> Source[Connection]:
     """How many sessions there are, and what the oldest holds back."""
     names = (
         "clients active idle_in_transaction foreign_clients oldest_transaction_s "
         "oldest_idle_in_transaction_s horizon_age_transactions"
     )
-    return Source(name="sessions", read=_reader(SESSIONS, {}), levels=frozenset(names.split()))
-
-
-def _reader(query: str, parameters: Parameters) -> Callable[[Connection], dict[str, Numbers]]:
-    return lambda connection: read_numbers(connection, query, parameters)
+    return Source(
+        name="sessions",
+        read=together.reader("sessions", SESSIONS),
+        levels=frozenset(names.split()),
+    )
 
 
 def _exists(connection: Connection, view: str) -> bool:

@@ -17,10 +17,11 @@ from dbdyno.targets.postgresql.describe import CAPABILITIES
 from dbdyno.targets.postgresql.telemetry import moments
 from dbdyno.targets.postgresql.telemetry.place import Here, NotHereError, look_around
 from dbdyno.targets.postgresql.telemetry.statements import statement_counters
+from dbdyno.targets.postgresql.telemetry.together import Together
 from dbdyno.targets.postgresql.telemetry.views import OLD_CHECKPOINTER, VIEWS, View, view_source
 from dbdyno.targets.telemetry import ScriptStatement
 
-Maker: TypeAlias = Callable[[Connection, Here], Source[Connection]]
+Maker: TypeAlias = Callable[[Connection, Here, Together], Source[Connection]]
 
 
 def sources(
@@ -29,9 +30,10 @@ def sources(
     """What there is, and what there is not."""
     here = look_around(connection, statements)
     given: list[Source[Connection]] = []
+    together = Together(here.tables)
     missing = list(_hidden(here))
     for name, make in _makers(here).items():
-        made = _tried(connection, here, name, make)
+        made = _tried(connection, here, name, partial(make, connection, here, together))
         if isinstance(made, Missing):
             missing.append(made)
         else:
@@ -54,10 +56,10 @@ def _makers(here: Here) -> dict[str, Maker]:
 
 
 def _tried(
-    connection: Connection, here: Here, name: str, make: Maker
+    connection: Connection, here: Here, name: str, make: Callable[[], Source[Connection]]
 ) -> Source[Connection] | Missing:
     try:
-        source = make(connection, here)
+        source = make()
         with suppress(errors.LockNotAvailable):  # it may be free at the next reading
             source.read(connection)
     except NotHereError as absent:
@@ -69,11 +71,11 @@ def _tried(
     return source
 
 
-def _view(connection: Connection, here: Here, view: View) -> Source[Connection]:
+def _view(connection: Connection, here: Here, together: Together, view: View) -> Source[Connection]:
     since = CAPABILITIES.get(view.relation, 0)
     if here.version < since:
         raise NotHereError(f"PostgreSQL has {view.relation} since version {since // 10_000}")
-    return view_source(connection, view, {"tables": here.tables})
+    return view_source(connection, view, together)
 
 
 def _hidden(here: Here) -> Iterator[Missing]:

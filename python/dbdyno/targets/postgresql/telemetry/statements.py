@@ -13,8 +13,9 @@ from collections.abc import Iterable, Mapping
 from psycopg import Connection
 
 from dbdyno.model.source import Numbers, Source
+from dbdyno.targets.postgresql.telemetry.asking import array_of, ask_numbers
 from dbdyno.targets.postgresql.telemetry.place import Here, NotHereError
-from dbdyno.targets.postgresql.telemetry.views import read_numbers
+from dbdyno.targets.postgresql.telemetry.together import Together
 from dbdyno.targets.script_text import with_marks
 from dbdyno.targets.telemetry import ScriptStatement
 
@@ -42,13 +43,15 @@ TEXTS = """
 READ = """
     select coalesce(script.object, ''), {sums}
     from {home}.pg_stat_statements(false) s
-    left join unnest(%(ids)s::int8[], %(objects)s::text[]) script(id, object) on id = queryid
+    left join unnest($1::int8[], $2::text[]) script(id, object) on id = queryid
     where dbid = (select oid from pg_database where datname = current_database())
     group by grouping sets ((), (script.object))
     having grouping(script.object) = 1 or script.object is not null"""
 
 
-def statement_counters(connection: Connection, here: Here) -> Source[Connection]:
+def statement_counters(
+    connection: Connection, here: Here, _together: Together
+) -> Source[Connection]:
     """The source, where the extension is installed."""
     row = connection.execute(HOME).fetchone()
     if row is None:
@@ -78,8 +81,8 @@ class _Reader:
         if self._wanted and self._looks_left:
             self._looks_left -= 1
             self._find(connection)
-        found = {"ids": list(self._found), "objects": list(self._found.values())}
-        return read_numbers(connection, self._query, found)
+        found = array_of(self._found), array_of(self._found.values())
+        return ask_numbers(connection, self._query, *found)
 
     def _find(self, connection: Connection) -> None:
         for entry, text in connection.execute(self._texts, [TEXT_MAX]):

@@ -5,14 +5,14 @@ columns mean is not known here, but for those that are levels and not counters.
 """
 
 from collections.abc import Mapping
-from typing import TypeAlias
 
 from msgspec import Struct
 from psycopg import Connection
 
-from dbdyno.model.source import Numbers, Source
+from dbdyno.model.source import Source
 from dbdyno.targets.postgresql.names import index_name, table_name
 from dbdyno.targets.postgresql.telemetry.place import NotHereError
+from dbdyno.targets.postgresql.telemetry.together import TABLES, Together
 
 NUMERIC = """
     select attname::text, quote_ident(attname) || case when atttypid = 'numeric'::regtype
@@ -24,11 +24,9 @@ NUMERIC = """
 
 RESET = "select 1 from pg_attribute where attrelid = to_regclass(%s) and attname = 'stats_reset'"
 
-Parameters: TypeAlias = Mapping[str, object]
-
 
 class View(Struct, frozen=True, kw_only=True):
-    """A view to read; ``object`` and ``where`` are SQL, in which ``%(tables)s`` may stand.
+    """A view to read; ``object`` and ``where`` are SQL, in which ``TABLES`` may stand.
 
     ``columns`` rename what is read; without them it is all that is numeric, less ``omitted``.
     """
@@ -49,7 +47,7 @@ class View(Struct, frozen=True, kw_only=True):
 
 TABLE = table_name("schemaname", "relname")
 TABLE_LEVELS = frozenset({"n_live_tup", "n_dead_tup", "n_mod_since_analyze", "n_ins_since_vacuum"})
-OURS = "relid = any(%(tables)s)"
+OURS = f"relid = any({TABLES})"
 
 # What the checkpointer's numbers were called while they stood among the background writer's.
 CHECKPOINTER_BEFORE_17 = {
@@ -87,29 +85,13 @@ OLD_CHECKPOINTER = View(
 )
 
 
-def view_source(connection: Connection, view: View, parameters: Parameters) -> Source[Connection]:
+def view_source(connection: Connection, view: View, together: Together) -> Source[Connection]:
     """The source for this server's version of the view."""
     columns = _columns(connection, view)
     if not columns:
         raise NotHereError(f"this server has no {view.relation}")
     query = f"select {view.object}, {', '.join(columns)} from {view.relation} where {view.where}"
-
-    def read(connection: Connection) -> dict[str, Numbers]:
-        return read_numbers(connection, query, parameters)
-
-    return Source(name=view.name, read=read, levels=view.levels)
-
-
-def read_numbers(connection: Connection, query: str, parameters: Parameters) -> dict[str, Numbers]:
-    """The rows of a query whose first column is the object; what is NULL is left out."""
-    cursor = connection.execute(query.encode(), parameters, binary=True)
-    names = [column.name for column in cursor.description or ()][1:]
-    return {
-        row[0]: {
-            name: value for name, value in zip(names, row[1:], strict=True) if value is not None
-        }
-        for row in cursor.fetchall()
-    }
+    return Source(name=view.name, read=together.reader(view.name, query), levels=view.levels)
 
 
 def _columns(connection: Connection, view: View) -> list[str]:

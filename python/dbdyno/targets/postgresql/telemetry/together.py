@@ -1,0 +1,97 @@
+"""What is read each second, asked for in one statement: a question costs more than its answer.
+
+Each part is first read alone, which shows whether it can be read and how its columns are called.
+After that whoever reads one brings the answers of all, and each is given once, to who reads that
+part next. Where the one statement fails, all parts are read alone from then on, so that what
+cannot be read any more is lacking alone.
+"""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeAlias
+
+import psycopg
+from msgspec import Struct
+from psycopg import Connection
+
+from dbdyno.model.source import Numbers
+from dbdyno.targets.postgresql.telemetry.asking import array_of, ask, ask_with_names, known
+
+# Sources that are read one after the other share an answer; what is older is not of now.
+FRESH_S = 0.5
+
+Reader: TypeAlias = Callable[[Connection], Mapping[str, Numbers]]
+
+TABLES = "$1::oid[]"
+"""In a query: the tables that are watched."""
+
+
+class _Part(Struct):
+    """A query whose first column is the object, and the names of the others once they are known."""
+
+    query: str
+    names: Sequence[str] = ()
+
+    def as_rows_of(self, source: str) -> str:
+        """The query in the shape that all parts share."""
+        columns = [f"c{place}" for place in range(len(self.names))]
+        return (
+            f"select '{source}', object, array[{'::float8, '.join(columns)}::float8] "
+            f"from ({self.query}) part(object, {', '.join(columns)})"
+        )
+
+
+class Together:
+    """The parts of one server; ``tables`` are those that are watched one by one."""
+
+    def __init__(self, tables: Sequence[int], clock: Callable[[], float] = time.monotonic) -> None:
+        self._tables = array_of(tables)
+        self._clock = clock
+        self._parts: dict[str, _Part] = {}
+        self._told: dict[str, list[tuple[str, Sequence[float | None]]]] = {}
+        self._told_by: Connection | None = None
+        self._told_at = 0.0
+        self._is_apart = False
+
+    def reader(self, source: str, query: str) -> Reader:
+        """How one more part is read."""
+        self._parts[source] = _Part(query)
+        return lambda connection: self._read(connection, source)
+
+    def alone(self, query: str) -> Reader:
+        """How something is read that is no part, because it is dearer and read more rarely."""
+        return lambda connection: self._read_alone(connection, _Part(query))
+
+    def _read(self, connection: Connection, source: str) -> Mapping[str, Numbers]:
+        part = self._parts[source]
+        if self._is_apart or not part.names:
+            return self._read_alone(connection, part)
+        if not self._is_told(connection, source):
+            try:
+                self._ask(connection)
+            except psycopg.Error:
+                if connection.closed:
+                    raise
+                self._is_apart = True
+                return self._read_alone(connection, part)
+        return {of: known(part.names, values) for of, values in self._told.pop(source)}
+
+    def _is_told(self, connection: Connection, source: str) -> bool:
+        is_fresh = self._clock() - self._told_at < FRESH_S
+        return is_fresh and connection is self._told_by and source in self._told
+
+    def _ask(self, connection: Connection) -> None:
+        parts = {source: part for source, part in self._parts.items() if part.names}
+        question = " union all ".join(part.as_rows_of(source) for source, part in parts.items())
+        self._told = {source: [] for source in parts}
+        self._told_by, self._told_at = connection, self._clock()
+        for source, of, values in ask(connection, question, *self._parameters(question)):
+            self._told[source].append((of, values))
+
+    def _read_alone(self, connection: Connection, part: _Part) -> dict[str, Numbers]:
+        rows, names = ask_with_names(connection, part.query, *self._parameters(part.query))
+        part.names = names[1:]
+        return {of: known(part.names, values) for of, *values in rows}
+
+    def _parameters(self, question: str) -> list[bytes]:
+        return [self._tables] if TABLES in question else []

@@ -1,0 +1,101 @@
+"""What is read each second in one statement: whose answer is whose, and what when it fails."""
+
+import psycopg
+import pytest
+from psycopg import Connection
+
+from dbdyno.targets.postgresql.telemetry.together import FRESH_S, Together
+
+COUNTED = "select 'of ' || n, n::int8 as number, null::int4 as lacking from t"
+DOUBLED = "select '', sum(2 * n) as doubled from t"
+
+
+@pytest.fixture
+def now() -> list[float]:
+    return [100.0]
+
+
+@pytest.fixture
+def together(now: list[float]) -> Together:
+    return Together([], lambda: now[0])
+
+
+@pytest.fixture
+def table(worker: Connection) -> Connection:
+    worker.execute("create table t (n int); insert into t values (1), (2)")
+    return worker
+
+
+def test_one_answer_is_of_one_instant(watcher: Connection, table: Connection, now, together):
+    counted, doubled = together.reader("a", COUNTED), together.reader("b", DOUBLED)
+    for _ in range(2):  # alone at first, in one statement then
+        assert counted(watcher) == {"of 1": {"number": 1}, "of 2": {"number": 2}}
+        assert doubled(watcher) == {"": {"doubled": 6}}
+    now[0] += 1
+    assert set(counted(watcher)) == {"of 1", "of 2"}
+    table.execute("delete from t where n = 1")
+    assert doubled(watcher) == {"": {"doubled": 6}}
+    assert doubled(watcher) == {"": {"doubled": 4}}  # an answer is given once
+
+
+def test_an_old_answer_is_given_to_nobody(watcher: Connection, table: Connection, now, together):
+    readers = [together.reader("a", COUNTED), together.reader("b", DOUBLED)]
+    for read in (*readers, readers[0]):
+        read(watcher)
+    table.execute("delete from t where n = 1")
+    now[0] += FRESH_S
+    assert readers[1](watcher) == {"": {"doubled": 4}}
+
+
+def test_nor_one_of_another_session(
+    any_database, watcher: Connection, table: Connection, together
+) -> None:
+    readers = [together.reader("a", COUNTED), together.reader("b", DOUBLED)]
+    for read in (*readers, readers[0]):
+        read(watcher)
+    table.execute("delete from t where n = 1")
+    with any_database.connect() as other:
+        assert readers[1](other) == {"": {"doubled": 4}}
+
+
+def test_what_fails_fails_alone(watcher: Connection, table: Connection, together) -> None:
+    table.execute("create table gone (n int)")
+    counted = together.reader("a", COUNTED)
+    lost = together.reader("b", "select '', count(*) as number from gone")
+    assert (len(counted(watcher)), lost(watcher)) == (2, {"": {"number": 0}})
+    table.execute("drop table gone")
+    for _ in range(2):
+        assert len(counted(watcher)) == 2
+        with pytest.raises(psycopg.errors.UndefinedTable):
+            lost(watcher)
+
+
+def test_a_part_that_was_never_read_is_not_asked_for(
+    watcher: Connection, table: Connection, together
+) -> None:
+    lost = together.reader("b", "select '', n from never")
+    counted = together.reader("a", COUNTED)
+    with pytest.raises(psycopg.errors.UndefinedTable):
+        lost(watcher)
+    for _ in range(2):
+        assert len(counted(watcher)) == 2
+
+
+def test_a_session_that_ends_is_no_reason_to_read_apart(
+    watcher: Connection, table: Connection, together
+) -> None:
+    read = together.reader("a", COUNTED)
+    read(watcher)
+    table.execute("select pg_terminate_backend(%s)", [watcher.info.backend_pid])
+    with pytest.raises(psycopg.Error):
+        read(watcher)
+    assert watcher.closed
+
+
+def test_the_tables_are_those_it_was_made_for(watcher: Connection, table: Connection) -> None:
+    (relid,) = table.execute("select 't'::regclass::int8").fetchone() or ()
+    read = Together([relid]).reader(
+        "a", "select '', count(*) from pg_class where oid = any($1::oid[])"
+    )
+    for _ in range(2):
+        assert read(watcher) == {"": {"count": 1}}
