@@ -1,6 +1,7 @@
 """The ratio of two tools from runs in pairs."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,8 +20,8 @@ class Ratio:
         """As it is printed."""
         return f"{self.value:.2f} ({self.low:.2f} to {self.high:.2f})"
 
-    def is_above(self, bound: float) -> bool | None:
-        """Whether all of the interval lies above, or below; None where it cannot be told."""
+    def is_at_least(self, bound: float) -> bool | None:
+        """Whether the whole interval is; None where a part of it is and a part is not."""
         if self.low < bound <= self.high:
             return None
         return self.low >= bound
@@ -38,3 +39,15 @@ def ratio_of_pairs(ours: list[float], theirs: list[float]) -> Ratio:
     error = float(logs.std(ddof=1) / math.sqrt(len(logs)))
     margin = float(stats.t.ppf(0.975, len(logs) - 1)) * error
     return Ratio(math.exp(mean), math.exp(mean - margin), math.exp(mean + margin))
+
+
+def ratio_of_sums(ours: Sequence[int], theirs: Sequence[int]) -> Ratio:
+    """All of ours over all of theirs, from counts in many pairs; its error is how pairs differ.
+
+    A pair in which nothing was counted says something, too, and has no logarithm.
+    """
+    of_ours, of_theirs = np.array(ours), np.array(theirs)
+    value = of_ours.sum() / of_theirs.sum()
+    apart = (of_ours - value * of_theirs) / of_theirs.mean()
+    margin = stats.t.ppf(0.975, len(apart) - 1) * apart.std(ddof=1) / math.sqrt(len(apart))
+    return Ratio(float(value), float(value - margin), float(value + margin))

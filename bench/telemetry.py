@@ -8,37 +8,30 @@ noise does not move it, and on a machine whose processors are the limit TPS fall
 
 import os
 import subprocess
-import sys
-from collections.abc import Mapping, Sequence
-from contextlib import closing
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, closing
 from dataclasses import dataclass, replace
 from functools import partial
 from statistics import mean
+from typing import TypeAlias
 
 from msgspec import structs
 
-from bench.alternating import (
-    INTERVAL_NS,
-    LEAD,
-    Watch,
-    alternating,
-    ratio_of_turns,
-    seconds_of,
-    turns_of,
-)
+from bench.alternating import BLOCK_NS, INSTANT_NS, LEAD, Alternation, ratio_of_turns, turns_of
 from bench.ceiling import Told
 from bench.ratio import Ratio
+from bench.standing_clock import StandingClock, put_up
 from dbdyno.engine import EngineProcess, load
 from dbdyno.errors import DbdynoError
-from dbdyno.model.frame import Failed
+from dbdyno.model.frame import Failed, Frame
 from dbdyno.model.plan import Endpoint, Plan
 from dbdyno.model.telemetry import Level, TelemetryCost
 from dbdyno.run.drafting import plan_of
 from dbdyno.run.grammar import WeightedName
-from dbdyno.run.options import SECOND_NS, RunOptions
+from dbdyno.run.options import RunOptions
 from dbdyno.run.outcome import first_record
 from dbdyno.run.scene import enter, prepare
-from dbdyno.run.watching import watching
+from dbdyno.run.watching import Follower, watching
 from dbdyno.run.work import find_work
 from dbdyno.servers.base import Server
 from dbdyno.servers.connecting import url_of
@@ -46,11 +39,13 @@ from dbdyno.store import RunWriter
 from dbdyno.store.frames_file import FRAMES, read_frames
 
 TPS_AT_LEAST: Mapping[Level, float] = {"basic": 0.99, "full": 0.97}
-PAIRS = 20
+PAIRS = 400
 SEED = 1
 
 PROCESSORS = len(os.sched_getaffinity(0))
 DATABASE = "telemetry"
+
+Watch: TypeAlias = Callable[[], AbstractContextManager[Follower]]
 
 
 @dataclass(frozen=True)
@@ -63,16 +58,16 @@ class Watched:
     clients: int
     rate_tps: float | None = None
 
-    def options(self, level: Level, seconds: int) -> RunOptions:
+    def options(self, level: Level, blocks: int) -> RunOptions:
         """As ``dbdyno run`` would be told, on fresh data."""
         return RunOptions(
             clients=self.clients,
             scale=self.scale,
             rate_tps=self.rate_tps,
             telemetry=level,
-            warmup_ns=LEAD * INTERVAL_NS,
-            duration_ns=seconds * SECOND_NS,
-            interval_ns=INTERVAL_NS,
+            warmup_ns=LEAD * BLOCK_NS,
+            duration_ns=blocks * BLOCK_NS,
+            interval_ns=BLOCK_NS,
             replace=True,
         )
 
@@ -108,12 +103,16 @@ def measure(told: Told, server: Server, endpoint: Endpoint) -> None:
     for watched in LOADS:
         for level, at_least in TPS_AT_LEAST.items():
             effect = effect_of(level, watched, there, turns_of(PAIRS, SEED))
-            told(f"telemetry {level}: {watched.name}", effect.told(), effect.tps.is_above(at_least))
+            told(
+                f"telemetry {level}: {watched.name}",
+                effect.told(),
+                effect.tps.is_at_least(at_least),
+            )
 
 
 def effect_of(level: Level, watched: Watched, server: Server, turns: Sequence[bool]) -> Effect:
     """Of one load; with the level ``off`` nothing is switched, and nothing must be seen."""
-    options = watched.options(level, seconds_of(turns))
+    options = watched.options(level, len(turns))
     work = find_work([WeightedName(watched.workload, 1)], (), options)
     with closing(enter(server)) as scene:
         prepared = prepare(scene, work, options, seed=SEED, bulk=load, watch=lambda _: None)
@@ -122,25 +121,36 @@ def effect_of(level: Level, watched: Watched, server: Server, turns: Sequence[bo
         description = scene.target.describe(scene.control)
         record = first_record(plan, work.name, server, description, options)
         with RunWriter(record, plan) as writer:
-            tps = _tps(plan, turns, partial(watching, options, scene, writer))
+            completed = _completed(plan, turns, partial(watching, options, scene, writer))
         kept = read_frames(writer.folder / FRAMES)
         costs = [frame for frame in kept if isinstance(frame, TelemetryCost)]
-    _show(turns, tps)
-    return _effect(ratio_of_turns(turns, tps), costs)
+    return _effect(ratio_of_turns(turns, completed), costs)
 
 
-def _tps(plan: Plan, turns: Sequence[bool], watch: Watch) -> list[float]:
-    """Of each block, from a load that was switched on and off beside."""
+def _completed(plan: Plan, turns: Sequence[bool], watch: Watch) -> list[int]:
+    """In each block of a load beside which telemetry was switched on and off."""
+    clock = StandingClock(turns, BLOCK_NS)
+    if plan.activity_interval_ns is not None:
+        # However rarely a level looks: its clock stands still for any number of blocks.
+        plan = structs.replace(plan, activity_interval_ns=INSTANT_NS)
+    with put_up(clock), watch() as follower:
+        alternation = Alternation(len(turns), clock, follower)
+        for frame in _frames(plan):
+            alternation.take(frame)
+        follower.finish()
+    return alternation.completed
+
+
+def _frames(plan: Plan) -> Iterator[Frame]:
+    """Of a load until its end; one that fails says why."""
     engine = EngineProcess(plan, subprocess.DEVNULL)
     try:
-        with alternating(turns, watch) as alternation:
-            for _, frame in engine:
-                alternation.take(frame)
-                if isinstance(frame, Failed):
-                    raise DbdynoError(frame.code, frame.message, frame.hint)
+        for _, frame in engine:
+            if isinstance(frame, Failed):
+                raise DbdynoError(frame.code, frame.message, frame.hint)
+            yield frame
     finally:
         engine.kill()
-    return alternation.tps
 
 
 def _effect(tps: Ratio, costs: Sequence[TelemetryCost]) -> Effect:
@@ -148,10 +158,3 @@ def _effect(tps: Ratio, costs: Sequence[TelemetryCost]) -> Effect:
         return Effect(tps, 0.0, 0.0)
     cores = [(cost.cpu_us + (cost.server_cpu_us or 0)) / 1e6 / cost.seconds for cost in costs]
     return Effect(tps, mean(cores) / PROCESSORS, mean(cost.waits_hz for cost in costs))
-
-
-def _show(turns: Sequence[bool], tps: Sequence[float]) -> None:
-    """Each block, for whoever doubts the sum."""
-    words = ("on" if is_on else "off" for is_on in turns)
-    blocks = (f"{word} {value:,.0f}" for word, value in zip(words, tps, strict=True))
-    print(f"    TPS {'  '.join(blocks)}", file=sys.stderr, flush=True)

@@ -1,0 +1,92 @@
+"""The machine's clock as telemetry sees it while it is switched on and off: off, it stands still.
+
+So telemetry lives as ever, and reads everything as often in the seconds that it has as in those of
+a run that it watches from its begin to its end. Its own classes know nothing of this: for as long
+as a clock is put up, it is what ``time`` tells and what a ticker sleeps by in this process.
+"""
+
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from itertools import accumulate
+
+import pytest
+
+from dbdyno.telemetry.ticking import Ticker
+
+_real_ns = time.monotonic_ns
+_sleep_until = Ticker.sleep_until
+
+
+class StandingClock:
+    """Goes in those blocks that have their turn, and before the first and after the last.
+
+    The blocks follow each other from :meth:`begin` on. All is known beforehand, so that nothing has
+    to be switched: who sleeps does so until an instant at which the clock goes.
+    """
+
+    def __init__(self, turns: Sequence[bool], block_ns: int) -> None:
+        self._turns = turns
+        self._block_ns = block_ns
+        self._gone_before = [0, *accumulate(turns)]
+        self._going = [*(number for number, goes in enumerate(turns) if goes), len(turns)]
+        self._began_ns: int | None = None
+
+    def begin(self, at_ns: int) -> None:
+        """The first block begins."""
+        self._began_ns = at_ns
+
+    def goes(self, real_ns: int) -> bool:
+        """Whether it does at this instant."""
+        number, _ = self._place(real_ns, len(self._turns))
+        return not 0 <= number < len(self._turns) or self._turns[number]
+
+    def shown_ns(self, real_ns: int) -> int:
+        """What it shows at this instant."""
+        number, into_ns = self._place(real_ns, len(self._turns))
+        if number < 0:
+            return real_ns
+        return self._begin_ns(self._gone_before[number]) + (into_ns if self.goes(real_ns) else 0)
+
+    def real_ns(self, shown_ns: int) -> int:
+        """When it shows this and goes."""
+        number, into_ns = self._place(shown_ns, len(self._going) - 1)
+        return shown_ns if number < 0 else self._begin_ns(self._going[number]) + into_ns
+
+    def _place(self, ns: int, last: int) -> tuple[int, int]:
+        """The block of an instant, and how far into it: all after the last is one."""
+        if self._began_ns is None or ns < self._began_ns:
+            return -1, 0
+        number = min((ns - self._began_ns) // self._block_ns, last)
+        return number, ns - self._begin_ns(number)
+
+    def _begin_ns(self, number: int) -> int:
+        assert self._began_ns is not None
+        return self._began_ns + number * self._block_ns
+
+    def sleep(self, ticker: Ticker, shown_ns: int) -> bool:
+        """In place of a ticker's own way: whether the instant came."""
+        while True:
+            now_ns = _real_ns()
+            awake_ns = self.real_ns(max(shown_ns, self.shown_ns(now_ns)))
+            if not _sleep_until(ticker, time.monotonic_ns() + awake_ns - now_ns):
+                return False
+            if self.goes(_real_ns()):
+                return True
+
+
+@contextmanager
+def put_up(clock: StandingClock) -> Iterator[None]:
+    """It is this process's clock while the block lasts."""
+
+    def now_ns() -> int:
+        return clock.shown_ns(_real_ns())
+
+    def sleep_until(ticker: Ticker, at_ns: int) -> bool:
+        return clock.sleep(ticker, at_ns)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(time, "monotonic_ns", now_ns)
+        patch.setattr(time, "monotonic", lambda: now_ns() / 1e9)
+        patch.setattr(Ticker, "sleep_until", sleep_until)
+        yield
