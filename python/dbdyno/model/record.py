@@ -176,6 +176,8 @@ class RunRecord(Struct, frozen=True, kw_only=True):
     valid: bool | None = None
     invalid_reasons: list[str] = []
     doubts: list[str] = []
+    invariants_read: list[str] = []
+    """The numbers that the workload's invariants were held against; none where nobody looked."""
     duration_s: float | None = None
     scripts: list[ScriptRecord] = []
     transactions: TransactionCounts | None = None

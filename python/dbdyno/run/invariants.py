@@ -21,6 +21,11 @@ class Watch:
     before: Snapshot
     doubts: list[str] = field(default_factory=list)
 
+    @property
+    def read(self) -> list[str]:
+        """The numbers that are looked at, by name."""
+        return [*self.before]
+
     def violations(self, scene: Scene, done: Done) -> list[str]:
         """What the run broke. A server that cannot be asked any more is a doubt."""
         try:

@@ -114,7 +114,8 @@ class _Run:
         description = self.scene.target.describe(self.scene.control)
         record = first_record(plan, self.work.name, self.scene.server, description, self.options)
         script = Beside(self.tools, plan, self.survey, self.observer.say)
-        with RunWriter(replace(record, command=self.command), plan) as writer:
+        record = replace(record, command=self.command, invariants_read=watch.read if watch else [])
+        with RunWriter(record, plan) as writer:
             if self._makes_its_data():
                 self._make_data(script, writer)
             writer.write_host(msgspec.to_builtins(describe_host(self.scene.server.data_directory)))

@@ -6,7 +6,6 @@ blank-padded fillers), so that each tool runs on the other's tables. Facts of pg
 
 from dbdyno.targets.schema import Column, ForeignKey, Partitioning, PartitionMethod, Table
 from dbdyno.workloads.base import OtherMaker
-from dbdyno.workloads.invariants import SameChange, Unchanged
 from dbdyno.workloads.parameters import FILLFACTOR, SCALE, UNLOGGED, Parameter, Values
 
 DATA = "pgbench"
@@ -41,28 +40,6 @@ PARAMETERS = (
         default=False,
         description="foreign keys between the tables",
     ),
-)
-
-MEASURES = {
-    "sum of abalance": "select coalesce(sum(abalance), 0) from pgbench_accounts",
-    "sum of tbalance": "select coalesce(sum(tbalance), 0) from pgbench_tellers",
-    "sum of bbalance": "select coalesce(sum(bbalance), 0) from pgbench_branches",
-    "sum of delta": "select coalesce(sum(delta), 0) from pgbench_history",
-    "rows of pgbench_accounts": "select count(*) from pgbench_accounts",
-    "rows of pgbench_tellers": "select count(*) from pgbench_tellers",
-    "rows of pgbench_branches": "select count(*) from pgbench_branches",
-    "rows of pgbench_history": "select count(*) from pgbench_history",
-}
-
-FIXED_ROWS = Unchanged(
-    ("rows of pgbench_accounts", "rows of pgbench_tellers", "rows of pgbench_branches")
-)
-
-# simple-update moves accounts and history alone, so only these pairs always stay level.
-BALANCES = (
-    SameChange(("sum of abalance", "sum of delta")),
-    SameChange(("sum of tbalance", "sum of bbalance")),
-    FIXED_ROWS,
 )
 
 

@@ -2,20 +2,20 @@
 
 from pathlib import Path
 
-from dbdyno.workloads import pgbench_data
+from dbdyno.workloads import pgbench_data, pgbench_laws
 from dbdyno.workloads.base import Workload, script_file
-from dbdyno.workloads.invariants import Law, OnePerTransaction, SameChange, Unchanged
+from dbdyno.workloads.invariants import Law, OnePerTransaction, Unchanged
 from dbdyno.workloads.parameters import Values
 
 FOLDER = Path(__file__).parent
 
 
-def _laws(_values: Values) -> tuple[Law, ...]:
+def _laws(values: Values) -> tuple[Law, ...]:
     return (
-        SameChange(("sum of abalance", "sum of delta")),
+        pgbench_laws.history_tells_accounts(values),
         Unchanged(("sum of tbalance", "sum of bbalance")),
         OnePerTransaction("rows of pgbench_history", "simple-update"),
-        pgbench_data.FIXED_ROWS,
+        pgbench_laws.fixed_rows(values),
     )
 
 
@@ -26,8 +26,8 @@ WORKLOAD = Workload(
     data=pgbench_data.DATA,
     tables=pgbench_data.tables,
     scripts=lambda _values, words: [script_file(FOLDER, "simple-update", words)],
-    measures=lambda _values: pgbench_data.MEASURES,
+    measures=pgbench_laws.measures,
     laws=_laws,
-    balances=pgbench_data.BALANCES,
+    balances=pgbench_laws.BALANCES,
     other_maker=pgbench_data.PGBENCH,
 )

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from dbdyno.workloads import pgbench_data
+from dbdyno.workloads import pgbench_data, pgbench_laws
 from dbdyno.workloads.base import Workload, script_file
 from dbdyno.workloads.invariants import Law, OnePerTransaction, SameChange
 from dbdyno.workloads.parameters import Values
@@ -10,12 +10,12 @@ from dbdyno.workloads.parameters import Values
 FOLDER = Path(__file__).parent
 
 
-def _laws(_values: Values) -> tuple[Law, ...]:
-    sums = ("sum of abalance", "sum of tbalance", "sum of bbalance", "sum of delta")
+def _laws(values: Values) -> tuple[Law, ...]:
     return (
-        SameChange(sums),
+        SameChange(("sum of tbalance", "sum of bbalance", "sum of delta")),
+        pgbench_laws.history_tells_accounts(values),
         OnePerTransaction("rows of pgbench_history", "tpcb"),
-        pgbench_data.FIXED_ROWS,
+        pgbench_laws.fixed_rows(values),
     )
 
 
@@ -26,8 +26,8 @@ WORKLOAD = Workload(
     data=pgbench_data.DATA,
     tables=pgbench_data.tables,
     scripts=lambda _values, words: [script_file(FOLDER, "tpcb", words)],
-    measures=lambda _values: pgbench_data.MEASURES,
+    measures=pgbench_laws.measures,
     laws=_laws,
-    balances=pgbench_data.BALANCES,
+    balances=pgbench_laws.BALANCES,
     other_maker=pgbench_data.PGBENCH,
 )

@@ -1,0 +1,82 @@
+"""Where a run looks at some of pgbench's accounts alone, and what that still sees, on real servers.
+
+So many as it takes are slow to load: here few are many.
+"""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from dbdyno.cli.app import main
+from dbdyno.servers.base import Server
+from dbdyno.targets.base import Target
+from dbdyno.targets.connection import Connection
+from dbdyno.targets.registry import find_target
+from dbdyno.workloads import pgbench_laws
+from dbdyno.workloads.invariants import Committed, Snapshot
+from dbdyno.workloads.registry import find_workload
+from tests.support.ended import ENDED, assert_sound
+
+TPCB = find_workload("tpcb")
+VALUES = TPCB.complete({})
+WHOLE = {"sum of abalance", "rows of pgbench_accounts"}
+SOME = {"sum of abalance of 1000 accounts", "rows of 1000 accounts"}
+NOTHING_DONE = {"tpcb": Committed(0, 0)}
+ADD = "update pgbench_accounts set abalance = abalance + 7 where aid = "
+DAMAGE = {
+    f"{ADD} 100": ["same change"],
+    f"{ADD} 100000": ["same change"],
+    "delete from pgbench_accounts where aid = 60": ["unchanged"],
+    "update pgbench_tellers set tbalance = tbalance + 7 where tid = 3": ["same change"],
+    f"{ADD} 101": [],  # not one that is looked at
+}
+
+
+@pytest.fixture(params=["postgres_server", "mariadb_server"])
+def server(request: pytest.FixtureRequest, new_database: Callable[[Server], Server]) -> Server:
+    return new_database(request.getfixturevalue(request.param))
+
+
+@pytest.fixture(autouse=True)
+def _few_are_many(monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
+    monkeypatch.setattr(pgbench_laws, "ACCOUNTS_ADDED_UP_MAX", 99_999)
+    monkeypatch.setattr(pgbench_laws, "ACCOUNTS_OF_STRETCH", 100)
+
+
+def test_a_run_looks_at_some_accounts_and_says_at_which(
+    server: Server, capfd: pytest.CaptureFixture[str]
+) -> None:
+    short = ("-c", "2", "-t", "500", "--warmup", "0", "--telemetry", "off", "--json")
+    for name in ("tpcb", "simple-update", "select-only"):
+        assert main(["run", name, "--target", server.url, *short]) in ENDED
+        record = json.loads(capfd.readouterr().out)
+        assert_sound(record["invalid_reasons"])
+        assert SOME | {"rows of pgbench_history"} <= {*record["invariants_read"]}
+        assert not WHOLE & {*record["invariants_read"]}
+    with server.connect() as connection:
+        assert measured(server, connection)["sum of delta of 1000 accounts"] != 0
+
+
+def test_damage_to_what_is_looked_at_is_seen_and_a_check_sees_all(server: Server) -> None:
+    assert main(["load", "tpcb", "--target", server.url]) == 0
+    with server.connect() as connection:
+        for damage, laws in DAMAGE.items():
+            before = measured(server, connection)
+            connection.execute(damage)
+            after = measured(server, connection)
+            broken = TPCB.verify(VALUES, before, after, NOTHING_DONE)
+            assert [violation.law for violation in broken] == laws, damage
+        said = TPCB.check(target_of(server), connection, VALUES)
+    # Three accounts have gained, and one is lost.
+    assert "sum of abalance by +21" in said[0].message
+    assert "rows of pgbench_accounts by -1" in said[-1].message
+
+
+def target_of(server: Server) -> Target:
+    return find_target(server.endpoint().protocol)
+
+
+def measured(server: Server, connection: Connection) -> Snapshot:
+    return TPCB.snapshot(target_of(server), connection, VALUES)
