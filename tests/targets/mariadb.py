@@ -50,7 +50,7 @@ def seen_waiting(look: tuple[list[Sessions], list[Locks]]) -> list[int]:
 
 def later_look(watcher: Connection) -> tuple[list[Sessions], list[Locks]]:
     time.sleep(PAUSE_S)
-    return TELEMETRY.look(watcher)
+    return TELEMETRY.look(watcher)()
 
 
 def in_transaction(connection: Connection, statement: str) -> None:

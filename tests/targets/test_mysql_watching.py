@@ -106,7 +106,7 @@ def test_a_user_without_rights_sees_counters_and_is_told_what_helps(plain_watche
     assert missing["sessions"].endswith(f"nor transactions: {RIGHTS}")
     assert missing["innodb_metrics"].endswith(f"for this operation: {RIGHTS}")
     assert "oldest_transaction_s" not in read(plain_watcher, "sessions")
-    assert TELEMETRY.look(plain_watcher) == ([], [])
+    assert TELEMETRY.look(plain_watcher)() == ([], [])
 
 
 def test_counters_count_what_is_done(watcher: Connection, watched: Server):
@@ -265,6 +265,6 @@ def test_the_performance_schema_names_waits_and_times_files():
         assert files.read(watcher)["innodb_data_file"]["reads"] > 0
         assert TELEMETRY.facts(watcher, []).details["waits_are_told"] is True
         with server.connect() as other:
-            (its,) = [one for one in TELEMETRY.look(watcher)[0] if one.kind == "client"]
+            (its,) = [one for one in TELEMETRY.look(watcher)()[0] if one.kind == "client"]
             assert list(its.pids) == [TELEMETRY.pid(other)]
             assert all(task > 0 for task in its.tasks)

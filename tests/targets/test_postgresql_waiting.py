@@ -48,7 +48,7 @@ def queue_for(
 
 
 def locks_now(watcher: Connection) -> list[Locks]:
-    _, locks = TELEMETRY.look(watcher)
+    _, locks = TELEMETRY.look(watcher)()
     return locks
 
 
@@ -180,7 +180,7 @@ def gets(connection: Connection, mode: str) -> bool:
 
 
 def sessions_now(watcher: Connection) -> list[Sessions]:
-    sessions, _ = TELEMETRY.look(watcher)
+    sessions, _ = TELEMETRY.look(watcher)()
     return sessions
 
 

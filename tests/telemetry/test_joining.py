@@ -35,7 +35,7 @@ def session(pid: int, text: str = "", state: str = "active", wait: str = "", **o
 
 def join(word: Activity, *sessions: Sessions, locks: tuple[Locks, ...] = ()):
     joiner = Joiner(StatementTexts(STATEMENTS), lambda _mode, _other: True)
-    look = Look(at_ns=5, seconds=0.5, cost_us=3, sessions=list(sessions), locks=list(locks))
+    look = Look(at_ns=5, seconds=0.5, cost_us=3, seen=lambda: (list(sessions), list(locks)))
     return joiner.join(look, word, {OURS})
 
 

@@ -12,7 +12,7 @@ import msgspec
 from dbdyno.model.frame import Activity, Frame, Hello, Started, StatementInfo
 from dbdyno.model.source import Missing, Source
 from dbdyno.model.telemetry import ServerFacts, TelemetryFrame
-from dbdyno.targets.telemetry import Sessions, Telemetry
+from dbdyno.targets.telemetry import Seen, Sessions, Telemetry
 from dbdyno.telemetry.recorder import Recorder, Watched
 from tests.support.patience import wait_until
 
@@ -58,6 +58,10 @@ class Server:
         self.counted += 1
         return {"": {"commits": self.counted}}
 
+    def look(self, _connection) -> Seen:
+        seen = list(self.sessions), []
+        return lambda: seen
+
     def telemetry(self, **other) -> Telemetry:
         parts = {
             "begin": lambda _connection: None,
@@ -65,7 +69,7 @@ class Server:
                 [Source(name="counts", read=self.count)],
                 [Missing("absent", "not installed")],
             ),
-            "look": lambda _connection: (list(self.sessions), []),
+            "look": self.look,
             "conflicts": lambda _mode, _other: False,
             "facts": lambda _connection, _statements: ServerFacts(extensions=("x",)),
             "log_reader": lambda: SimpleNamespace(feed=lambda _text: []),
@@ -155,7 +159,7 @@ def test_what_a_thread_took_before_it_served_us_is_not_our_cost(tmp_path, monkey
 
     def look(_connection):
         looked.set()
-        return [], []
+        return lambda: ([], [])
 
     server.connect = connect_late
     use(ms=5000)
@@ -247,7 +251,7 @@ def test_looks_without_a_word_of_the_engine():
 
     def look(connection):
         looks.append(connection)
-        return [], []
+        return lambda: ([], [])
 
     with recorder(server, folder, look=look) as watching:
         watching.take(hello())

@@ -6,7 +6,7 @@ from dbdyno.telemetry.waiting_room import WaitingRoom
 
 
 def look(at_ns: int) -> Look:
-    return Look(at_ns=at_ns, seconds=1, cost_us=0, sessions=[], locks=[])
+    return Look(at_ns=at_ns, seconds=1, cost_us=0, seen=lambda: ([], []))
 
 
 def word(at_ns: int) -> Activity:

@@ -7,7 +7,7 @@ dead processes used is not lost where the kernel keeps it, with the parent that 
 import os
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from pathlib import Path
 
 from msgspec import Struct
@@ -104,26 +104,31 @@ class ProcessTable:
         self._clock = clock
         self._listed_at = -_FRESH_S
         self._processes: dict[int, Process] = {}
-        self._children: Mapping[int, list[Process]] = {}
+        self._children: Mapping[int, list[int]] = {}
 
     def listed(self, *, fresh: bool = False) -> Mapping[int, Process]:
         """Who there is, by number, as last read; ``fresh`` refuses a list made a moment ago."""
         if fresh or self._clock() - self._listed_at >= _FRESH_S:
             there = set(self._numbers())
-            for gone in self._processes.keys() - there:
-                del self._processes[gone]
-            for new in sorted(there - self._processes.keys()):
-                self._read(new)
-            self._children = _by_parent(self._processes.values())
+            if there != self._processes.keys():  # as is seldom
+                self._change(there)
             self._listed_at = self._clock()
         return self._processes
+
+    def _change(self, there: Set[int]) -> None:
+        for gone in self._processes.keys() - there:
+            del self._processes[gone]
+        for new in sorted(there - self._processes.keys()):
+            self._read(new)
+        self._children = _by_parent(self._processes.values())
 
     def tree(self, first: int, *, fresh: bool = False) -> list[Process]:
         """A process and all below it, itself in front, as last read; empty when it is gone."""
         processes = self.listed(fresh=fresh)
         found = [processes[first]] if first in processes else []
         for process in found:  # grows as it goes
-            found += self._children.get(process.pid, [])
+            below = self._children.get(process.pid, ())
+            found += [processes[pid] for pid in below if pid in processes]
         return found
 
     def again(self, listed: Iterable[Process]) -> list[Process]:
@@ -143,8 +148,8 @@ class ProcessTable:
         return (int(name) for name in files.names(f"{self.root}/proc") if name.isdigit())
 
 
-def _by_parent(processes: Iterable[Process]) -> Mapping[int, list[Process]]:
+def _by_parent(processes: Iterable[Process]) -> Mapping[int, list[int]]:
     children = defaultdict(list)
     for process in processes:
-        children[process.parent].append(process)
+        children[process.parent].append(process.pid)
     return children

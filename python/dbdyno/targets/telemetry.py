@@ -8,7 +8,7 @@ anything up; that is the layer ``telemetry``'s business.
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 from msgspec import Struct
 
@@ -51,6 +51,11 @@ class Locks(Struct, frozen=True):
     waited_s: Sequence[float | None]
 
 
+Seen: TypeAlias = Callable[[], tuple[list[Sessions], list[Locks]]]
+"""What a look has shown, made of the server's answer when it is wanted: of many together that is
+cheaper, and the next look need not wait for it."""
+
+
 class LogReader(Protocol):
     """Makes entries of a server's log, which comes in pieces that may end within a line."""
 
@@ -88,7 +93,7 @@ class Telemetry:
     sources: Callable[
         [Connection, Sequence[ScriptStatement]], tuple[list[Source[Connection]], list[Missing]]
     ]
-    look: Callable[[Connection], tuple[list[Sessions], list[Locks]]]
+    look: Callable[[Connection], Seen]
     conflicts: Callable[[str, str], bool]
     facts: Callable[[Connection, Sequence[ScriptStatement]], ServerFacts]
     log_reader: Callable[[], LogReader]

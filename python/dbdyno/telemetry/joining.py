@@ -26,7 +26,7 @@ from dbdyno.model.telemetry import (
     WaitCount,
     Waits,
 )
-from dbdyno.targets.telemetry import Locks, Sessions
+from dbdyno.targets.telemetry import Seen, Sessions
 from dbdyno.telemetry.blocking import Conflicts, Wait, find_waits
 from dbdyno.telemetry.statement_texts import StatementTexts
 
@@ -47,8 +47,7 @@ class Look(Struct, frozen=True, kw_only=True):
     at_ns: int
     seconds: float
     cost_us: int
-    sessions: Sequence[Sessions]
-    locks: Sequence[Locks]
+    seen: Seen
 
 
 class _Seen(Struct, frozen=True, eq=False):
@@ -90,8 +89,9 @@ class Joiner:
 
     def join(self, look: Look, activity: Activity, ours: Set[int]) -> Waits:
         """All sessions and clients of one instant, those alike counted together."""
+        sessions, locks = look.seen()
         words = _words(activity)
-        seen = self._seen(look.sessions, dict(words), ours)
+        seen = self._seen(sessions, dict(words), ours)
         counts = Counter(seen.values())
         counts.update(
             _seen_as(CLIENT, *_between(word), "", "", "") for pid, word in words if pid not in seen
@@ -101,7 +101,7 @@ class Joiner:
             seconds=look.seconds,
             cost_us=look.cost_us,
             waits=[alike.times(count) for alike, count in counts.items()],
-            blocking=_block_counts(find_waits(look.locks, self._conflicts), seen),
+            blocking=_block_counts(find_waits(locks, self._conflicts), seen),
         )
 
     def _seen(

@@ -10,15 +10,12 @@ import platform
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TypeAlias
 
 from msgspec.structs import replace
 
 from dbdyno.host import files
 from dbdyno.targets.connection import Connection
-from dbdyno.targets.telemetry import Locks, Sessions
-
-Asked: TypeAlias = Callable[[Connection], tuple[list[Sessions], list[Locks]]]
+from dbdyno.targets.telemetry import Seen, Sessions
 
 KERNEL = "Kernel"
 ACTIVE = "active"
@@ -50,12 +47,13 @@ class KernelWaits:
         self._folder = f"{root}/proc/{process}/task"
         self._calls = CALLS.get(platform.machine(), {})
 
-    def added_to(self, look: Asked) -> Asked:
-        """The look with what the kernel knows besides."""
+    def added_to(self, look: Callable[[Connection], Seen]) -> Callable[[Connection], Seen]:
+        """The look with what the kernel knows besides, at the same instant."""
 
-        def added(connection: Connection) -> tuple[list[Sessions], list[Locks]]:
-            sessions, locks = look(connection)
-            return self.told(sessions), locks
+        def added(connection: Connection) -> Seen:
+            sessions, locks = look(connection)()
+            told = self.told(sessions)
+            return lambda: (told, locks)
 
         return added
 

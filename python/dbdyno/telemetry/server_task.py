@@ -86,7 +86,7 @@ class ServerTask:
         gone = False
         while not gone and time.monotonic() < deadline:
             try:
-                sessions, _ = self._line.ask(self._telemetry.look)
+                sessions, _ = self._line.ask(self._telemetry.look)()
             except Exception:  # the reading that follows says why
                 return
             there = chain.from_iterable(alike.pids for alike in sessions)

@@ -6,9 +6,10 @@ of all looks since: while the load has the processors, the first takes as long a
 """
 
 import time
-from collections.abc import Set
+from collections.abc import Iterator, Set
 
 from dbdyno.model.frame import Started
+from dbdyno.model.telemetry import Waits
 from dbdyno.targets.telemetry import Telemetry
 from dbdyno.telemetry.joining import Joiner, Look
 from dbdyno.telemetry.line import Line, Unavailable
@@ -80,7 +81,7 @@ class Watcher:
         """Whether the server answered."""
         began_ns = time.monotonic_ns()
         try:
-            sessions, locks = self._line.ask(self._telemetry.look)
+            seen = self._line.ask(self._telemetry.look)
         except Unavailable as gone:
             self._teller.gone(str(gone))
             return False
@@ -89,20 +90,18 @@ class Watcher:
             return False
         answer_ns = time.monotonic_ns() - began_ns
         self._cost.add(answer_ns)
-        self._room.add_look(
-            Look(
-                at_ns=at_ns,
-                seconds=seconds,
-                cost_us=answer_ns // 1000,
-                sessions=sessions,
-                locks=locks,
-            )
-        )
+        cost_us = answer_ns // 1000
+        self._room.add_look(Look(at_ns=at_ns, seconds=seconds, cost_us=cost_us, seen=seen))
         return True
 
     def _tell_joined(self) -> None:
-        joined = [
-            self._joiner.join(look, activity, self._ours) for look, activity in self._room.pairs()
-        ]
+        joined = list(self._joined())
         self._teller.tell(*joined)
         self.samples += len(joined)
+
+    def _joined(self) -> Iterator[Waits]:
+        for look, activity in self._room.pairs():
+            try:
+                yield self._joiner.join(look, activity, self._ours)
+            except Exception as error:  # whatever it is, the run goes on
+                self._teller.lack(SOURCE, told(error))

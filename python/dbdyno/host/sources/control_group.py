@@ -13,7 +13,12 @@ _WATCHED = ("server", "engine")
 
 def read(host: WatchedHost) -> dict[str, Numbers]:
     """The groups of both, as they are now: a process may be moved, a quota set."""
-    told = {name: _numbers(groups) for name, groups in _groups(host).items()}
+    groups = _groups(host)
+    told: dict[str, dict[str, float]] = {}
+    for name, its in groups.items():
+        # Both are often in the same ones, which are read once.
+        same = next((other for other in told if groups[other] == its), None)
+        told[name] = told[same] if same else _numbers(its)
     return {name: numbers for name, numbers in told.items() if numbers}
 
 

@@ -16,13 +16,18 @@ from dbdyno.targets.mysql.telemetry.sessions import (
     sessions_of,
 )
 from dbdyno.targets.mysql.telemetry.transactions import TRANSACTIONS
-from dbdyno.targets.telemetry import Locks, Sessions
+from dbdyno.targets.telemetry import Locks, Seen, Sessions
 
 LOCK = "Lock"
 
 
-def look(connection: Connection) -> tuple[list[Sessions], list[Locks]]:
+def look(connection: Connection) -> Seen:
     """All sessions but our own; the locks that have to do with waiting."""
+    seen = _seen(connection)
+    return lambda: seen
+
+
+def _seen(connection: Connection) -> tuple[list[Sessions], list[Locks]]:
     place = here(connection)
     rows = asked(connection, _parts(place))
     sessions = sessions_of(rows["session"], rows["transaction"], rows["wait"])

@@ -19,29 +19,38 @@ from dbdyno.model.source import Numbers
 _names: WeakKeyDictionary[Connection, dict[str, bytes]] = WeakKeyDictionary()
 
 
-def ask(connection: Connection, question: str, *parameters: bytes) -> list[tuple[Any, ...]]:
-    """The rows of the answer; ``parameters`` are text for ``$1`` and so on."""
-    rows, _ = ask_with_names(connection, question, *parameters)
-    return rows
+class Answer:
+    """As the server gave it; rows are made of it when they are wanted."""
+
+    def __init__(self, connection: Connection, result: PGresult) -> None:
+        self._result = result
+        self._loader = Transformer(connection)
+        self._loader.set_pgresult(result)
+
+    @property
+    def names(self) -> list[str]:
+        """What the columns are called."""
+        places = range(self._result.nfields)
+        return [(self._result.fname(place) or b"").decode() for place in places]
+
+    def rows(self) -> list[tuple[Any, ...]]:
+        """All of them."""
+        return self._loader.load_rows(0, self._result.ntuples, tuple)
 
 
-def ask_with_names(
-    connection: Connection, question: str, *parameters: bytes
-) -> tuple[list[tuple[Any, ...]], list[str]]:
-    """The rows of the answer, and what their columns are called."""
+def ask(connection: Connection, question: str, *parameters: bytes) -> Answer:
+    """Its answer; ``parameters`` are text for ``$1`` and so on."""
     name = _prepared(connection, question)
     result = connection.pgconn.exec_prepared(name, parameters, result_format=Format.BINARY)
     _check(connection, result, ExecStatus.TUPLES_OK)
-    loader = Transformer(connection)
-    loader.set_pgresult(result)
-    names = [(result.fname(place) or b"").decode() for place in range(result.nfields)]
-    return loader.load_rows(0, result.ntuples, tuple), names
+    return Answer(connection, result)
 
 
 def ask_numbers(connection: Connection, question: str, *parameters: bytes) -> dict[str, Numbers]:
     """The answer to a question whose first column is the object."""
-    rows, (_, *names) = ask_with_names(connection, question, *parameters)
-    return {of: known(names, values) for of, *values in rows}
+    answer = ask(connection, question, *parameters)
+    names = answer.names[1:]
+    return {of: known(names, values) for of, *values in answer.rows()}
 
 
 def known(names: Sequence[str], values: Sequence[float | None]) -> Numbers:

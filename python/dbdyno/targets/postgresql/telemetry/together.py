@@ -15,7 +15,7 @@ from msgspec import Struct
 from psycopg import Connection
 
 from dbdyno.model.source import Numbers
-from dbdyno.targets.postgresql.telemetry.asking import array_of, ask, ask_with_names, known
+from dbdyno.targets.postgresql.telemetry.asking import array_of, ask, known
 
 # Sources that are read one after the other share an answer; what is older is not of now.
 FRESH_S = 0.5
@@ -85,13 +85,13 @@ class Together:
         question = " union all ".join(part.as_rows_of(source) for source, part in parts.items())
         self._told = {source: [] for source in parts}
         self._told_by, self._told_at = connection, self._clock()
-        for source, of, values in ask(connection, question, *self._parameters(question)):
+        for source, of, values in ask(connection, question, *self._parameters(question)).rows():
             self._told[source].append((of, values))
 
     def _read_alone(self, connection: Connection, part: _Part) -> dict[str, Numbers]:
-        rows, names = ask_with_names(connection, part.query, *self._parameters(part.query))
-        part.names = names[1:]
-        return {of: known(part.names, values) for of, *values in rows}
+        answer = ask(connection, part.query, *self._parameters(part.query))
+        part.names = answer.names[1:]
+        return {of: known(part.names, values) for of, *values in answer.rows()}
 
     def _parameters(self, question: str) -> list[bytes]:
         return [self._tables] if TABLES in question else []
