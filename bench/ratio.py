@@ -2,7 +2,8 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 from scipy import stats
@@ -19,6 +20,12 @@ class Ratio:
     def __str__(self) -> str:
         """As it is printed."""
         return f"{self.value:.2f} ({self.low:.2f} to {self.high:.2f})"
+
+    def times(self, factor: float) -> Self:
+        """With what is known beside it."""
+        return replace(
+            self, value=self.value * factor, low=self.low * factor, high=self.high * factor
+        )
 
     def is_at_least(self, bound: float) -> bool | None:
         """Whether the whole interval is; None where a part of it is and a part is not."""

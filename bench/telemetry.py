@@ -1,31 +1,31 @@
 """What watching costs: TPS while telemetry is on, against those of the same load while it is off.
 
-Loads at which it could cost most: as many short transactions a second as the machine gives, so
-many that are asked for each second, and a crowd that queues for one row, whose sessions and locks
-are looked at each time. The processor time that telemetry itself takes is told beside the ratio:
-noise does not move it, and on a machine whose processors are the limit TPS falls by its share.
+It is the product's own telemetry, on a server of this machine, as ``dbdyno run`` has it. Loads at
+which it could cost most: as many short transactions a second as the machine gives, so many that
+are asked for each second, and a crowd that queues for one row, whose sessions and locks are looked
+at each time. The processor time that telemetry itself takes is told beside the ratio: noise does
+not move it, and where the processors are the limit TPS falls by its share or a little more.
 """
 
 import os
-import subprocess
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, closing
 from dataclasses import dataclass, replace
 from functools import partial
-from statistics import mean
 from typing import TypeAlias
 
 from msgspec import structs
 
 from bench.alternating import BLOCK_NS, INSTANT_NS, LEAD, Alternation, ratio_of_turns, turns_of
 from bench.ceiling import Told
+from bench.engine import frames_of
 from bench.ratio import Ratio
 from bench.standing_clock import StandingClock, put_up
-from dbdyno.engine import EngineProcess, load
-from dbdyno.errors import DbdynoError
-from dbdyno.model.frame import Failed, Frame
+from bench.words_cost import words_cores
+from dbdyno.engine import load
+from dbdyno.model.frame import Frame
 from dbdyno.model.plan import Endpoint, Plan
-from dbdyno.model.telemetry import Level, TelemetryCost
+from dbdyno.model.telemetry import Level, TelemetryCost, TelemetryFrame
 from dbdyno.run.drafting import plan_of
 from dbdyno.run.grammar import WeightedName
 from dbdyno.run.options import RunOptions
@@ -74,17 +74,32 @@ class Watched:
 
 @dataclass(frozen=True)
 class Effect:
-    """What is left of TPS with telemetry, and what that took meanwhile."""
+    """What is left of TPS with telemetry, and what it took of the processors meanwhile.
 
-    tps: Ratio
+    ``words_share`` is for what the engine tells it: all through the run, so that no block is
+    without. It counts as lost, too.
+    """
+
+    of_turns: Ratio
     share: float
+    words_share: float
     looks_hz: float
 
-    def told(self) -> str:
-        """In words."""
+    @property
+    def tps(self) -> Ratio:
+        """With all that telemetry costs."""
+        return self.of_turns.times(1 - self.words_share)
+
+    def told(self, at_least: float) -> str:
+        """In words, with what they say of the bound."""
         left = f"{self.tps.value:.3f} ({self.tps.low:.3f} to {self.tps.high:.3f})"
-        took = f"took {self.share:.1%} of the processors, {self.looks_hz:.0f} looks a second"
-        return f"TPS {left} of that without; {took}"
+        took = (
+            f"{self.share:.1%} of the processors and {self.words_share:.1%} for the engine's word"
+        )
+        verdict = "" if self.tps.is_at_least(at_least) is not None else f"; {at_least}: cannot tell"
+        return (
+            f"TPS {left} of that without{verdict}; took {took}, {self.looks_hz:.0f} looks a second"
+        )
 
 
 LOADS = (
@@ -103,11 +118,8 @@ def measure(told: Told, server: Server, endpoint: Endpoint) -> None:
     for watched in LOADS:
         for level, at_least in TPS_AT_LEAST.items():
             effect = effect_of(level, watched, there, turns_of(PAIRS, SEED))
-            told(
-                f"telemetry {level}: {watched.name}",
-                effect.told(),
-                effect.tps.is_at_least(at_least),
-            )
+            name = f"telemetry {level}: {watched.name}"
+            told(name, effect.told(at_least), effect.tps.is_at_least(at_least))
 
 
 def effect_of(level: Level, watched: Watched, server: Server, turns: Sequence[bool]) -> Effect:
@@ -122,9 +134,8 @@ def effect_of(level: Level, watched: Watched, server: Server, turns: Sequence[bo
         record = first_record(plan, work.name, server, description, options)
         with RunWriter(record, plan) as writer:
             completed = _completed(plan, turns, partial(watching, options, scene, writer))
-        kept = read_frames(writer.folder / FRAMES)
-        costs = [frame for frame in kept if isinstance(frame, TelemetryCost)]
-    return _effect(ratio_of_turns(turns, completed), costs)
+        ratio = ratio_of_turns(turns, completed)
+        return _effect(ratio, words_cores(plan), read_frames(writer.folder / FRAMES))
 
 
 def _completed(plan: Plan, turns: Sequence[bool], watch: Watch) -> list[int]:
@@ -135,26 +146,16 @@ def _completed(plan: Plan, turns: Sequence[bool], watch: Watch) -> list[int]:
         plan = structs.replace(plan, activity_interval_ns=INSTANT_NS)
     with put_up(clock), watch() as follower:
         alternation = Alternation(len(turns), clock, follower)
-        for frame in _frames(plan):
+        for frame in frames_of(plan):
             alternation.take(frame)
         follower.finish()
     return alternation.completed
 
 
-def _frames(plan: Plan) -> Iterator[Frame]:
-    """Of a load until its end; one that fails says why."""
-    engine = EngineProcess(plan, subprocess.DEVNULL)
-    try:
-        for _, frame in engine:
-            if isinstance(frame, Failed):
-                raise DbdynoError(frame.code, frame.message, frame.hint)
-            yield frame
-    finally:
-        engine.kill()
-
-
-def _effect(tps: Ratio, costs: Sequence[TelemetryCost]) -> Effect:
-    if not costs:
-        return Effect(tps, 0.0, 0.0)
-    cores = [(cost.cpu_us + (cost.server_cpu_us or 0)) / 1e6 / cost.seconds for cost in costs]
-    return Effect(tps, mean(cores) / PROCESSORS, mean(cost.waits_hz for cost in costs))
+def _effect(ratio: Ratio, words: float, kept: Iterable[Frame | TelemetryFrame]) -> Effect:
+    """With the cost that telemetry told at its end, if there was any."""
+    cost = next((frame for frame in kept if isinstance(frame, TelemetryCost)), None)
+    if cost is None:
+        return Effect(ratio, 0.0, 0.0, 0.0)
+    cores = (cost.cpu_us + (cost.server_cpu_us or 0)) / 1e6 / cost.seconds
+    return Effect(ratio, cores / PROCESSORS, words / PROCESSORS, cost.waits_hz)

@@ -1,0 +1,30 @@
+"""What the bench says of the cost of telemetry."""
+
+import pytest
+
+from bench.ratio import Ratio
+from bench.telemetry import Effect
+
+
+def _effect(low: float, high: float, *, words_share: float = 0.0) -> Effect:
+    return Effect(Ratio((low + high) / 2, low, high), 0.02, words_share, 12.3)
+
+
+def test_what_the_engine_tells_counts_as_lost_too():
+    tps = _effect(0.975, 0.985, words_share=0.01).tps
+    assert (tps.low, tps.value, tps.high) == pytest.approx((0.96525, 0.9702, 0.97515))
+
+
+@pytest.mark.parametrize(
+    ("effect", "doubt"),
+    [
+        (_effect(0.972, 0.992), ""),
+        (_effect(0.952, 0.962), ""),
+        (_effect(0.965, 0.985), " (cannot tell whether that is 0.97 at least)"),
+        (_effect(0.972, 0.992, words_share=0.01), " (cannot tell whether that is 0.97 at least)"),
+    ],
+)
+def test_an_interval_on_both_sides_of_the_bound_cannot_tell(effect: Effect, doubt: str):
+    told = effect.told(0.97)
+    assert f"of that without{doubt}; took 2.0% of the processors" in told
+    assert told.endswith("12 looks a second")
