@@ -39,7 +39,7 @@ from dbdyno.store import RunWriter
 from dbdyno.store.frames_file import FRAMES, read_frames
 
 TPS_AT_LEAST: Mapping[Level, float] = {"basic": 0.99, "full": 0.97}
-PAIRS = 400
+PAIRS = 500
 SEED = 1
 
 PROCESSORS = len(os.sched_getaffinity(0))
@@ -96,10 +96,9 @@ class Effect:
         took = (
             f"{self.share:.1%} of the processors and {self.words_share:.1%} for the engine's word"
         )
-        verdict = "" if self.tps.is_at_least(at_least) is not None else f"; {at_least}: cannot tell"
-        return (
-            f"TPS {left} of that without{verdict}; took {took}, {self.looks_hz:.0f} looks a second"
-        )
+        known = self.tps.is_at_least(at_least) is not None
+        doubt = "" if known else f" (cannot tell whether that is {at_least} at least)"
+        return f"TPS {left} of that without{doubt}; took {took}, {self.looks_hz:.0f} looks a second"
 
 
 LOADS = (
