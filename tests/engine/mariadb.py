@@ -10,11 +10,13 @@ import signal
 import socket
 import subprocess
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pymysql
 from pymysql.connections import Connection
+from pymysql.cursors import Cursor
 
 from dbdyno.model.plan import Address, Endpoint, TcpAddress, Tls, UnixSocket
 from dbdyno.servers.privileges import server_identity
@@ -137,10 +139,16 @@ class MariaDB:
 
     def execute(self, *statements: str) -> list[tuple[Any, ...]]:
         """Runs statements; the rows of the last."""
+        with self.holding(*statements) as cursor:
+            return list(cursor.fetchall())
+
+    @contextlib.contextmanager
+    def holding(self, *statements: str) -> Iterator[Cursor]:
+        """A session that has run these, and holds what they left it."""
         with self.connect(database="load_test") as connection, connection.cursor() as cursor:
             for statement in statements:
                 cursor.execute(statement)
-            return list(cursor.fetchall())
+            yield cursor
 
     def endpoint(self, host: str = "", **changes: Any) -> Endpoint:
         """The way in for the engine: over the Unix socket unless a host is named."""

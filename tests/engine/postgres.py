@@ -11,6 +11,7 @@ import signal
 import socket
 import subprocess
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -135,6 +136,19 @@ class Postgres:
         wanted = {"host": str(self.folder), "port": self.port, "user": "postgres", **options}
         conninfo = make_conninfo("", dbname="postgres", connect_timeout=5)
         return psycopg.connect(make_conninfo(conninfo, **wanted), autocommit=True)
+
+    def execute(self, *statements: str) -> list[tuple[Any, ...]]:
+        """Runs statements; the rows of the last."""
+        with self.holding(*statements) as cursor:
+            return cursor.fetchall() if cursor.description else []
+
+    @contextlib.contextmanager
+    def holding(self, *statements: str) -> Iterator[psycopg.Cursor]:
+        """A session that has run these, and holds what they left it."""
+        with self.connect() as connection, connection.cursor() as cursor:
+            for statement in statements:
+                cursor.execute(statement)
+            yield cursor
 
     def endpoint(self, host: str = "", **changes: Any) -> Endpoint:
         """The way in for the engine: over the Unix socket unless a host is named."""

@@ -1,0 +1,86 @@
+"""How each kind of server is brought to fail, and what it says then.
+
+The tests are the same for both; the words are not. They are of a table ``one`` with the columns
+``id``, its key, and ``n``, which is never below 0, and the rows 1 to 4.
+"""
+
+from msgspec import Struct
+
+CONFLICT = """begin isolation level repeatable read;
+update one set n = n + 1 where id = 1;
+commit;
+"""
+DEADLOCK = """begin;
+update one set n = n + 1 where id = 1 + :client_id;
+\\sleep 5 ms
+update one set n = n + 1 where id = 2 - :client_id;
+commit;
+"""
+
+
+class Words(Struct, frozen=True, kw_only=True):
+    """Of one kind of server."""
+
+    failing: dict[str, tuple[str, str]]
+    """Class and code of what each script fails with."""
+    hopeless: dict[str, str]
+    """How the reason begins of a run that each script ends."""
+    broken: tuple[str, str]
+    """A statement that fails in the middle of a block, and its code."""
+    deadlock: str
+    """The code of one."""
+    hurry: dict[str, str]
+    """A connection's parameters, with which deadlocks are found quickly."""
+    conflict: str
+    """What fails each time in a way that another try may be spared."""
+    colliding: tuple[str, str]
+    """What clients collide in, and the condition that makes them."""
+
+
+POSTGRESQL = Words(
+    failing={
+        "insert into one values (1, 0);": ("duplicate_key", "23505"),
+        "insert into one values (5, -1);": ("constraint", "23514"),
+        "select * from nowhere;": ("statement", "42P01"),
+        "select 1 / (select 0 from one limit 1);": ("data", "22012"),
+        "do $$ begin raise exception 'so be it'; end $$;": ("other", "P0001"),
+        "set role nobody_special;\nselect * from one;": ("permission", "42501"),
+        "set statement_timeout = '5ms';\nselect pg_sleep(5);": ("cancelled", "57014"),
+        "begin;\nselect * from one where id = 4 for update nowait;": ("lock_timeout", "55P03"),
+    },
+    hopeless={
+        "select 1;\nselekt 1;": 's0:2 can never work: 42601 syntax error at or near "selekt"',
+        "select *\n  from nowhere;": 's0:1 can never work: 42P01 relation "nowhere" does not exist',
+        "select wrong from one;": 's0:1 can never work: 42703 column "wrong" does not exist',
+        "begin;\nset local role nobody_special;\ntable one;\nend;": "s0:3 can never work: 42501",
+    },
+    broken=("select 1 / 0;", "22012"),
+    deadlock="40P01",
+    hurry={"deadlock_timeout": "10ms"},
+    conflict="do $$ begin raise sqlstate '40001'; end $$;",
+    # The pause is in the transaction's snapshot, so that the two clients never miss each other.
+    colliding=(CONFLICT.replace("update", "select pg_sleep(0.002);\nupdate"), "id = 1"),
+)
+MARIADB = Words(
+    failing={
+        "insert into one values (1, 0);": ("duplicate_key", "1062"),
+        "insert into one values (5, -1);": ("constraint", "4025"),
+        "select * from nowhere;": ("statement", "1146"),
+        "selekt 1;": ("statement", "1064"),
+        "insert into one values (6, 99999999999);": ("data", "1264"),
+        "signal sqlstate '45000' set message_text = 'so be it';": ("other", "1644"),
+        "set statement max_statement_time = 0.02 for select sleep(5);": ("cancelled", "1969"),
+        "begin;\nselect * from one where id = 4 for update nowait;": ("lock_timeout", "1205"),
+    },
+    hopeless={
+        "select 1;\nselekt 1;": "s0:2 can never work: 1064 You have an error in your SQL syntax",
+        "select * from nowhere;": "s0:1 can never work: 1146 Table 'load_test.nowhere' doesn't",
+        "select wrong from one;": "s0:1 can never work: 1054 Unknown column 'wrong'",
+        "insert into one values (9);": "s0:1 can never work: 1136 Column count doesn't match",
+    },
+    broken=("select nothing;", "1054"),
+    deadlock="1213",
+    hurry={},
+    conflict="signal sqlstate '40001' set mysql_errno = 1213;",
+    colliding=(DEADLOCK, "id = 2 - :client_id"),
+)
