@@ -27,3 +27,29 @@ def test_a_session_here_costs_its_processor_time_and_ours(monkeypatch):
     for _ in range(2):
         cost.add(400 * MS_NS)
     assert cost.ns == (6 + 3) / 2 * MS_NS
+
+
+def test_what_is_made_of_looks_once_a_second_is_shared_by_all(monkeypatch):
+    now_ms, ours_ms = [0], [0]
+    monkeypatch.setattr(time, "monotonic_ns", lambda: now_ms[0] * MS_NS)
+    monkeypatch.setattr(time, "thread_time_ns", lambda: ours_ms[0] * MS_NS)
+    cost, found_ms = LookCost(lambda: 0), set()
+    for number in range(1, 100):
+        now_ms[0] += 50
+        ours_ms[0] += 1 + (20 if number % 20 == 0 else 0)
+        cost.add(5 * MS_NS)
+        if number > 45:
+            found_ms.add(round(cost.ns / MS_NS, 1))
+    assert found_ms == {2.0}
+
+
+def test_looks_of_long_ago_are_forgotten(monkeypatch):
+    now_ms, ours_ms = [0], [0]
+    monkeypatch.setattr(time, "monotonic_ns", lambda: now_ms[0] * MS_NS)
+    monkeypatch.setattr(time, "thread_time_ns", lambda: ours_ms[0] * MS_NS)
+    cost = LookCost(lambda: 0)
+    for took_ms in [9] * 50 + [1] * 60:
+        now_ms[0] += 50
+        ours_ms[0] += took_ms
+        cost.add(5 * MS_NS)
+    assert cost.ns == MS_NS

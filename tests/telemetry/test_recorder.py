@@ -227,6 +227,14 @@ def test_a_server_that_cannot_be_reached():
     assert folder.of("Counts", "machine")
 
 
+def test_a_look_that_cannot_be_understood_is_said_once_and_the_rest_goes_on():
+    server, folder = Server(), Folder()
+    with recorder(server, folder, look=lambda _connection: lambda: 1 / 0) as watching:
+        play(watching, server)
+    assert [its.reason for its in folder.of("Lack", "waits")] == ["division by zero"]
+    assert folder.of("Counts", "counts")
+
+
 def test_a_defect_of_ours_is_a_lack():
     server, folder = Server(), Folder()
     with recorder(server, folder, log_reader=lambda: 1 / 0) as watching:

@@ -1,4 +1,4 @@
-"""What is taken besides looks, since they began."""
+"""What is taken besides looks, since they began, and will be taken at the end."""
 
 from dbdyno.telemetry import rest_cost
 from dbdyno.telemetry.rest_cost import RestCost
@@ -7,7 +7,7 @@ from tests.telemetry.clock import Clock
 S_NS, MS_NS = 10**9, 10**6
 
 
-def test_the_mean_since_the_first_look_asked_for_once_a_second(monkeypatch):
+def test_the_mean_since_the_first_look_with_the_first_second_once_more(monkeypatch):
     clock, used_ns, asked = Clock(), [500 * MS_NS], []
     monkeypatch.setattr(rest_cost, "time", clock)
 
@@ -21,7 +21,8 @@ def test_the_mean_since_the_first_look_asked_for_once_a_second(monkeypatch):
     clock.now_ns += S_NS // 2
     assert cost.share() == 0
     clock.now_ns += S_NS // 2
-    assert cost.share() == 0.02
+    assert cost.share() == 0.04
+    used_ns[0] += 20 * MS_NS
     clock.now_ns += S_NS
-    assert cost.share() == 0.01
+    assert cost.share() == 0.025
     assert len(asked) == 3

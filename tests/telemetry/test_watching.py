@@ -9,6 +9,7 @@ from dbdyno.telemetry import watching
 from dbdyno.telemetry.line import Unavailable
 from dbdyno.telemetry.look_cost import LookCost
 from dbdyno.telemetry.pace import PACES, Stride
+from dbdyno.telemetry.waiting_room import Pair
 from dbdyno.telemetry.watching import Watcher
 from tests.telemetry.clock import Clock, ClockTicker
 
@@ -73,3 +74,30 @@ def test_a_look_soon_after_one_that_was_held_up_stands_for_what_passed_between(m
 def test_what_nobody_answered_stands_for_nothing(monkeypatch: pytest.MonkeyPatch):
     found = worth(monkeypatch, held_up={16: 2}, gone=frozenset({16}))
     assert found[3:5] == [(21, 5), (26, 5)]
+
+
+def test_what_was_seen_is_told_once_a_second_and_at_the_end(monkeypatch: pytest.MonkeyPatch):
+    clock = Clock()
+    monkeypatch.setattr(watching, "time", clock)
+    begin_ns, asked_at_ms = clock.now_ns, []
+
+    def pairs() -> list[Pair]:
+        asked_at_ms.append((clock.now_ns - begin_ns) // MS_NS)
+        return []
+
+    watcher = Watcher(
+        Server(clock, {}, frozenset()),
+        SimpleNamespace(look=None),
+        SimpleNamespace(add_look=lambda _look: None, pairs=pairs),
+        None,
+        frozenset(),
+        Stride(PACES["full"], 2, lambda: 0.008),
+        LookCost(lambda: None),
+        SimpleNamespace(tell=lambda *_frames: None),
+    )
+    end_ns = begin_ns + 125 * STEP_NS
+    watcher.watch(Started(begin_ns, 0, begin_ns, None), ClockTicker(clock, end_ns))
+    first, second, last = asked_at_ms
+    assert 1000 <= first < 1200
+    assert 2000 <= second < 2200
+    assert last >= 2400

@@ -1,7 +1,8 @@
 """What telemetry takes of the machine besides its looks at the sessions: what is left is theirs.
 
 A mean since the first look, since what is dear comes once at the begin and then every few seconds.
-Decides nothing, and knows of no threads and no connections.
+What the first second took counts twice: as at the begin, all is read once more at the end, when
+looks can give nothing back. Decides nothing, and knows of no threads and no connections.
 """
 
 import time
@@ -17,6 +18,7 @@ class RestCost:
         self._used_ns = used_ns
         self._cores = cores
         self._began: tuple[int, int] | None = None
+        self._at_end_ns: int | None = None
         self._due_ns = 0
         self._share = 0.0
 
@@ -33,4 +35,7 @@ class RestCost:
             self._began = now_ns, used_ns
             return 0.0
         began_ns, before_ns = self._began
-        return (used_ns - before_ns) / (now_ns - began_ns) / self._cores
+        taken_ns = used_ns - before_ns
+        if self._at_end_ns is None:
+            self._at_end_ns = taken_ns
+        return (taken_ns + self._at_end_ns) / (now_ns - began_ns) / self._cores

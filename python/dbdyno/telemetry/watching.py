@@ -2,7 +2,7 @@
 
 Sessions and locks come together, and locks only when somebody waits for one: looking at them
 takes the locks of the server's own lock table. What is made of them is made once a second,
-of all looks since: while the load has the processors, the first takes as long as three more.
+of all looks since: each alone would find the processors' caches full of the load.
 """
 
 import time

@@ -83,9 +83,11 @@ class Together:
     def _ask(self, connection: Connection) -> None:
         parts = {source: part for source, part in self._parts.items() if part.names}
         question = " union all ".join(part.as_rows_of(source) for source, part in parts.items())
+        asked_at = self._clock()
+        rows = ask(connection, question, *self._parameters(question)).rows()
+        self._told_by, self._told_at = connection, asked_at
         self._told = {source: [] for source in parts}
-        self._told_by, self._told_at = connection, self._clock()
-        for source, of, values in ask(connection, question, *self._parameters(question)).rows():
+        for source, of, values in rows:
             self._told[source].append((of, values))
 
     def _read_alone(self, connection: Connection, part: _Part) -> dict[str, Numbers]:
