@@ -1,4 +1,4 @@
-"""How runs on MariaDB end, and what they make of a server that dies, returns or falls silent."""
+"""How runs on MariaDB end, and what they make of connections that are killed, cut or no good."""
 
 import socket
 import struct
@@ -9,25 +9,9 @@ import pytest
 from msgspec.structs import replace
 
 from dbdyno.model.frame import Outage
-from tests.engine.happenings import dies_and_comes_back
-from tests.engine.mariadb import MariaDB
 from tests.engine.proxies import forward_to, listening
 from tests.engine.running import SECOND, plan_for, times
 from tests.support.patience import wait_until
-
-
-@pytest.fixture(scope="module")
-def server():
-    server = MariaDB()
-    yield server
-    server.remove()
-
-
-@pytest.fixture
-def mortal(server):
-    """A server that may be killed or frozen."""
-    yield server
-    server.recover()
 
 
 def test_what_is_under_way_gets_its_grace(mariadb, checked, io):
@@ -53,9 +37,7 @@ def test_a_hundred_are_cancelled_by_one(mariadb, checked, io):
     mariadb.execute("create or replace table held (id int primary key)")
     mariadb.execute("insert into held values (1)")
     script = "select * from held for update;"
-    with mariadb.connect(database="load_test") as holder, holder.cursor() as cursor:
-        cursor.execute("begin")
-        cursor.execute(script)
+    with mariadb.holding("begin", script):
         before = connections_so_far(mariadb)
         plan = plan_for(mariadb.endpoint(), script, seconds=0.5, clients=100, threads=1, io=io)
         told = checked(plan)
@@ -78,66 +60,16 @@ def test_no_connection_remains(mariadb, checked, io, mode):
     assert mariadb.execute("show global status like 'Aborted_clients'") == aborted
 
 
-def test_killed_and_restarted(mortal, checked, io):
-    plan = plan_for(mortal.endpoint(), "select 1;", rate_tps=100, clients=4, seconds=60, io=io)
-    told = checked(plan, dies_and_comes_back(mortal))
-    assert sum(outage.connections_lost for outage in told.all(Outage)) == 4
-    assert told.done.end == "interrupted"  # by us, when all was well again
-    assert {each.failure_class for each in told.done.failures} <= {"connection"}
-    # Arrivals of the outage waited for its end.
-    assert told.counters.waiting < 30
-    assert told.counters.ok > told.counters.due - 40
-
-
-def test_killed_and_restarted_where_each_transaction_connects(mortal, checked, io):
-    plan = plan_for(
-        mortal.endpoint(),
-        "select 1;",
-        rate_tps=100,
-        clients=4,
-        seconds=60,
-        reconnect_each_transaction=True,
-        io=io,
-    )
-    told = checked(plan, dies_and_comes_back(mortal))
-    outages = [each for each in told.all(Outage) if each.end_ns - each.begin_ns > 0.2 * SECOND]
-    assert sum(outage.connections_lost for outage in outages) == 4
-    assert told.done.end == "interrupted"
-
-
-def test_silent_in_the_middle(mortal, checked, io):
-    def freeze(_) -> None:
-        time.sleep(0.3)
-        mortal.freeze()
-
-    plan = plan_for(mortal.endpoint(), "select 1;", seconds=60, stall_limit_ns=SECOND, io=io)
-    told = checked(plan, freeze)
-    assert (told.done.end, told.done.reason) == ("stalled", "the server stopped answering")
-    assert told.counters.unfinished == 2
-
-
-def test_silent_at_the_end(mortal, checked):
-    """The order to kill is not heard either: the drain gives up."""
-
-    def freeze(_) -> None:
-        time.sleep(0.3)
-        mortal.freeze()
-
-    told = checked(plan_for(mortal.endpoint(), "select 1;", seconds=1.5), freeze)
-    reason = "the server did not answer a cancellation"
-    assert (told.done.end, told.done.reason) == ("stalled", reason)
-    assert told.counters.unfinished == 2
-
-
-def test_a_server_without_room_for_the_order_to_cancel(server, checked):
+def test_a_server_without_room_for_the_order_to_cancel(mariadb, checked):
     """Nobody may come besides those that are stuck: the drain gives up, and says why."""
-    server.execute("create user crowd")
-    server.execute("grant select on load_test.* to crowd")
-    endpoint = replace(server.endpoint(), user="crowd")
+    mariadb.execute("create user crowd")
+    mariadb.execute("grant select on load_test.* to crowd")
+    endpoint = replace(mariadb.endpoint(), user="crowd")
     plan = plan_for(endpoint, "select sleep(20);", seconds=0.6, clients=10)
-    told = checked(plan, lambda _: server.execute("set global max_connections = 10"))
-    server.execute("set global max_connections = 200")
-    server.execute("drop user crowd")
+    try:
+        told = checked(plan, lambda _: mariadb.execute("set global max_connections = 10"))
+    finally:
+        mariadb.execute("set global max_connections = 200", "kill user crowd", "drop user crowd")
     assert told.done.end == "stalled"
     assert told.done.reason == (
         "the server did not answer a cancellation: the order for it needs one more connection, "
