@@ -2,7 +2,8 @@
 
 What is found of the machine's other work is left aside where it was not planted: it is as true
 as the rest, and nobody's doing here. Such work also comes in bursts that change what a few
-seconds look like, so one run that says something else is outvoted by two that do not.
+seconds look like, so runs that say something else are outvoted by two that do not: an
+explanation that is wrong by itself is so every time.
 """
 
 from pathlib import Path
@@ -14,14 +15,19 @@ from tests.planted.planting import planted_run
 from tests.planted.truth_set import truth_set
 
 OF_THE_MACHINE = frozenset({"cpu_others", "cpu_steal"})
+WRONG_MAX = 3
 
 
 @pytest.mark.parametrize("cause", truth_set(), ids=lambda cause: cause.name)
 def test_the_cause_is_named(cause: Cause, tmp_path: Path) -> None:
-    wrong = _wrongly_told(cause, tmp_path / "1")
-    if wrong:
-        again = [_wrongly_told(cause, tmp_path / number) for number in "23"]
-        assert not any(again), "\n".join([wrong, *again])
+    right, wrong = 0, []
+    while right < (2 if wrong else 1):
+        told = _wrongly_told(cause, tmp_path / f"{right}-{len(wrong)}")
+        if told:
+            wrong.append(told)
+        else:
+            right += 1
+        assert len(wrong) <= WRONG_MAX, "\n".join(wrong)
 
 
 def _wrongly_told(cause: Cause, workplace: Path) -> str:
