@@ -21,8 +21,7 @@ def server(request):
     return request.getfixturevalue(request.param)
 
 
-@pytest.fixture
-def words(server) -> Words:
+def words_of(server) -> Words:
     return POSTGRESQL if isinstance(server, Postgres) else MARIADB
 
 
@@ -59,8 +58,8 @@ def test_each_class(server, checked, script, expected, mode):
 
 
 @pytest.mark.parametrize("mode", ["simple", "prepared"])
-def test_after_a_failure_the_open_block_is_left(server, words, table, checked, io, mode):
-    statement, code = words.broken
+def test_after_a_failure_the_open_block_is_left(server, table, checked, io, mode):
+    statement, code = words_of(server).broken
     script = f"begin;\nupdate one set n = n + 1 where id = 1;\n{statement}\ncommit;"
     let_pass = {"query_mode": mode, "ends_on_hopeless_script": False}
     plan = plan_for(server.endpoint(), script, "select 1;", io=io, **let_pass, **times(20))
@@ -71,7 +70,8 @@ def test_after_a_failure_the_open_block_is_left(server, words, table, checked, i
 
 
 @pytest.mark.parametrize("tries", [1, 50])
-def test_deadlocks(server, words, table, checked, io, tries):
+def test_deadlocks(server, table, checked, io, tries):
+    words = words_of(server)
     endpoint = server.endpoint(parameters=words.hurry)
     plan = plan_for(endpoint, DEADLOCK, io=io, retry=Retry(tries_max=tries), **times(8))
     told = checked(plan)
@@ -85,7 +85,8 @@ def test_deadlocks(server, words, table, checked, io, tries):
 
 
 @pytest.mark.usefixtures("table")
-def test_a_retry_draws_what_the_first_try_drew(server, words, checked):
+def test_a_retry_draws_what_the_first_try_drew(server, checked):
+    words = words_of(server)
     server.execute("create table drawn (client int, x int)")
     colliding, where = words.colliding
     script = "\\set x random(1, 1000000000)\n" + colliding.replace(
@@ -102,8 +103,8 @@ def test_a_retry_draws_what_the_first_try_drew(server, words, checked):
     server.execute("drop table drawn")
 
 
-def test_the_time_for_retries_is_bounded(server, words, checked):
-    script = f"\\sleep 40 ms\n{words.conflict}"
+def test_the_time_for_retries_is_bounded(server, checked):
+    script = f"\\sleep 40 ms\n{words_of(server).conflict}"
     retry = Retry(tries_max=0, time_max_ns=100 * MS)
     plan = plan_for(server.endpoint(), script, clients=1, threads=1, retry=retry, **times(1))
     counts = checked(plan).counters
