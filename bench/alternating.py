@@ -19,7 +19,7 @@ BLOCK_NS = 200_000_000
 """Longer than what telemetry does at one instant, and a part of the second at which it does it."""
 LEAD = 15
 """Blocks before the first that counts: the warm-up, in which telemetry is on."""
-INSTANT_NS = 20_000_000
+INSTANT_NS = 40_000_000
 """A block has a whole number of the instants at which telemetry may look at the sessions."""
 
 

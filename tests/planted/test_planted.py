@@ -1,9 +1,8 @@
 """The planted cause is the top finding; clean runs have none above a note.
 
-What is found of the machine's other work is left aside where it was not planted: it is as true
-as the rest, and nobody's doing here. Such work also comes in bursts that change what a few
-seconds look like, so runs that say something else are outvoted by two that do not: an
-explanation that is wrong by itself is so every time.
+Processor time that the hypervisor took is left aside where it was not planted: it is nobody's doing
+here. Other work comes in bursts that change what a few seconds look like, so one run that says
+something else is outvoted by two that do not.
 """
 
 from pathlib import Path
@@ -14,13 +13,14 @@ from tests.planted.causes import Cause
 from tests.planted.planting import planted_run
 from tests.planted.truth_set import truth_set
 
-OF_THE_MACHINE = frozenset({"cpu_others", "cpu_steal"})
-WRONG_MAX = 3
+OF_THE_MACHINE = frozenset({"cpu_steal"})
+WRONG_MAX = 1
 
 
 @pytest.mark.parametrize("cause", truth_set(), ids=lambda cause: cause.name)
 def test_the_cause_is_named(cause: Cause, tmp_path: Path) -> None:
-    right, wrong = 0, []
+    right = 0
+    wrong: list[str] = []
     while right < (2 if wrong else 1):
         told = _wrongly_told(cause, tmp_path / f"{right}-{len(wrong)}")
         if told:

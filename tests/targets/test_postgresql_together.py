@@ -4,7 +4,7 @@ import psycopg
 import pytest
 from psycopg import Connection
 
-from dbdyno.targets.postgresql.telemetry.together import FRESH_S, Together
+from dbdyno.targets.postgresql.telemetry.together import FRESH_S, PAUSE_S, TOO_BUSY, Together
 
 COUNTED = "select 'of ' || n, n::int8 as number, null::int4 as lacking from t"
 DOUBLED = "select '', sum(2 * n) as doubled from t"
@@ -43,7 +43,7 @@ def test_an_old_answer_is_given_to_nobody(watcher: Connection, table: Connection
     for read in (*readers, readers[0]):
         read(watcher)
     table.execute("delete from t where n = 1")
-    now[0] += FRESH_S
+    now[0] += 2 * FRESH_S
     assert readers[1](watcher) == {"": {"doubled": 4}}
 
 
@@ -68,6 +68,27 @@ def test_what_fails_fails_alone(watcher: Connection, table: Connection, together
         assert len(counted(watcher)) == 2
         with pytest.raises(psycopg.errors.UndefinedTable):
             lost(watcher)
+
+
+def test_a_server_that_was_too_busy_is_asked_for_all_again_later(
+    watcher: Connection, table: Connection, now, together
+) -> None:
+    counted, doubled = together.reader("a", COUNTED), together.reader("b", DOUBLED)
+    for read in (counted, doubled):
+        read(watcher)
+    watcher.execute("set statement_timeout = 300")
+    with table.transaction():
+        table.execute("lock table t")
+        for read in (counted, doubled):
+            with pytest.raises(TOO_BUSY):
+                read(watcher)
+    assert len(counted(watcher)) == 2
+    table.execute("update t set n = 10")
+    assert doubled(watcher) == {"": {"doubled": 40}}
+    now[0] += PAUSE_S
+    assert len(counted(watcher)) == 1
+    table.execute("delete from t")
+    assert doubled(watcher) == {"": {"doubled": 40}}
 
 
 def test_a_part_that_was_never_read_is_not_asked_for(

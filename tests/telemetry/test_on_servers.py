@@ -103,7 +103,7 @@ def test_what_telemetry_took_is_recorded(database: Server, one_row: str):
     told = recording.record.telemetry
     assert told["level"] == "full"
     assert 1.5 < told["seconds"] < 30
-    assert 0 < told["waits_hz"] <= 50
+    assert 1 < told["waits_hz"] <= 25
     assert 0 < told["cpu_us"] < 0.5e6 * told["seconds"]
     assert told["server_cpu_us"] >= 0
     samples = recording.tables["samples"]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from dbdyno.telemetry.pace import PACES, Stride, activity_interval_ns
+from dbdyno.telemetry.pace import PACES, Pace, Stride, activity_interval_ns
 
 MS_NS = 10**6
 
@@ -11,12 +11,16 @@ REST = 0.008
 """Of the machine, by all of telemetry but the looks."""
 
 
-def stride(level: str = "full", cores: int = 2, rest: float = REST, apart_s: float = 0) -> Stride:
-    return Stride(PACES[level], cores, lambda: rest, apart_s)
+QUICK = Pace(interval_ns=20 * MS_NS, share=0.015, steps_usual=5, whole=0.028, steps_max=250)
+"""One with many instants between the usual ones."""
 
 
-def steps(level: str, cost_ms: float, cores: int = 2, rest: float = REST) -> int:
-    return stride(level, cores, rest).steps(int(cost_ms * MS_NS))
+def stride(pace: Pace = QUICK, cores: int = 2, rest: float = REST, apart_s: float = 0) -> Stride:
+    return Stride(pace, cores, lambda: rest, apart_s)
+
+
+def steps(pace: Pace, cost_ms: float, cores: int = 2, rest: float = REST) -> int:
+    return stride(pace, cores, rest).steps(int(cost_ms * MS_NS))
 
 
 @pytest.mark.parametrize(
@@ -33,30 +37,43 @@ def steps(level: str, cost_ms: float, cores: int = 2, rest: float = REST) -> int
         (400, 250),  # never less than every five seconds
     ],
 )
-def test_full_is_as_quick_as_it_is_cheap(cost_ms, wanted):
-    assert steps("full", cost_ms) == wanted
+def test_looks_are_as_quick_as_they_are_cheap(cost_ms, wanted):
+    assert steps(QUICK, cost_ms) == wanted
+
+
+@pytest.mark.parametrize(
+    ("cost_ms", "wanted"),
+    [
+        (0.9, 1),  # 25 times a second: 23 ms of the 24 that 1.2 % of two cores are
+        (1.9, 2),
+        (6.0, 7),  # what the rest leaves of 2 %: 3.6 times a second
+        (400, 125),
+    ],
+)
+def test_full_leaves_the_load_ninety_eight_per_cent(cost_ms, wanted):
+    assert steps(PACES["full"], cost_ms) == wanted
 
 
 def test_what_the_rest_takes_is_not_there_for_looks():
-    assert [steps("full", 5.0, rest=rest) for rest in (0, 0.003, 0.008, 0.013)] == [5, 5, 7, 9]
-    assert steps("full", 5.0, rest=0.02) == steps("full", 5.0, rest=0.03) == 13
-    assert steps("basic", 20, rest=0.05) == 2
+    assert [steps(QUICK, 5.0, rest=rest) for rest in (0, 0.003, 0.008, 0.013)] == [5, 5, 7, 9]
+    assert steps(QUICK, 5.0, rest=0.02) == steps(QUICK, 5.0, rest=0.03) == 13
+    assert steps(PACES["basic"], 20, rest=0.05) == 2
 
 
 def test_a_larger_machine_has_room_for_more_looks():
-    assert steps("full", 30, cores=64) == 2
+    assert steps(QUICK, 30, cores=64) == 2
 
 
 def test_basic_looks_twice_a_second_unless_a_look_is_very_dear():
     assert activity_interval_ns("basic") == 500 * MS_NS
-    assert steps("basic", 9) == 1
-    assert steps("basic", 80) == 8
-    assert steps("basic", 400) == 10
+    assert steps(PACES["basic"], 9) == 1
+    assert steps(PACES["basic"], 80) == 8
+    assert steps(PACES["basic"], 400) == 10
 
 
 def test_looks_are_as_far_apart_as_the_server_needs():
     assert stride(apart_s=0.12).steps(0) == 6
-    assert stride("basic", apart_s=0.12).steps(0) == 1
+    assert stride(PACES["basic"], apart_s=0.12).steps(0) == 1
 
 
 def test_instants_that_passed_during_a_look_are_left_out():

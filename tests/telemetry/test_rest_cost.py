@@ -7,7 +7,7 @@ from tests.telemetry.clock import Clock
 S_NS, MS_NS = 10**9, 10**6
 
 
-def test_the_mean_since_the_first_look_with_the_first_second_once_more(monkeypatch):
+def test_the_mean_since_the_begin_with_the_first_second_once_more(monkeypatch):
     clock, used_ns, asked = Clock(), [500 * MS_NS], []
     monkeypatch.setattr(rest_cost, "time", clock)
 
@@ -16,7 +16,8 @@ def test_the_mean_since_the_first_look_with_the_first_second_once_more(monkeypat
         return used_ns[0]
 
     cost = RestCost(used, cores=2)
-    assert cost.share() == 0  # what was used before is not of this time
+    cost.begin()  # what was used before is not of this time
+    assert cost.share() == 0
     used_ns[0] += 40 * MS_NS
     clock.now_ns += S_NS // 2
     assert cost.share() == 0

@@ -8,13 +8,14 @@ from dbdyno.model.frame import Started
 from dbdyno.telemetry import watching
 from dbdyno.telemetry.line import Unavailable
 from dbdyno.telemetry.look_cost import LookCost
-from dbdyno.telemetry.pace import PACES, Stride
+from dbdyno.telemetry.pace import Pace, Stride
 from dbdyno.telemetry.waiting_room import Pair
 from dbdyno.telemetry.watching import Watcher
 from tests.telemetry.clock import Clock, ClockTicker
 
 MS_NS = 10**6
 STEP_NS = 20 * MS_NS
+PACE = Pace(interval_ns=STEP_NS, share=0.015, steps_usual=5, whole=0.028, steps_max=250)
 USUAL_MS = 4
 """On two processors every fifth instant is looked at, then."""
 
@@ -47,7 +48,7 @@ def worth(monkeypatch, held_up=None, gone=frozenset()) -> list[tuple[int, int]]:
         SimpleNamespace(add_look=looks.append, pairs=list),
         None,
         frozenset(),
-        Stride(PACES["full"], 2, lambda: 0.008),
+        Stride(PACE, 2, lambda: 0.008),
         LookCost(lambda: None),
         SimpleNamespace(gone=lambda _why: None, tell=lambda *_frames: None),
     )
@@ -91,7 +92,7 @@ def test_what_was_seen_is_told_once_a_second_and_at_the_end(monkeypatch: pytest.
         SimpleNamespace(add_look=lambda _look: None, pairs=pairs),
         None,
         frozenset(),
-        Stride(PACES["full"], 2, lambda: 0.008),
+        Stride(PACE, 2, lambda: 0.008),
         LookCost(lambda: None),
         SimpleNamespace(tell=lambda *_frames: None),
     )

@@ -141,7 +141,10 @@ class ProcessTable:
         if process is None:
             self._processes.pop(pid, None)
         else:
+            known = self._processes.get(pid)
             self._processes[pid] = process
+            if known and known.parent != process.parent:  # another process with its number
+                self._children = _by_parent(self._processes.values())
         return process
 
     def _numbers(self) -> Iterator[int]:

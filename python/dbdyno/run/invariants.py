@@ -20,11 +20,8 @@ class Watch:
     commits: CommitCounter
     before: Snapshot
     doubts: list[str] = field(default_factory=list)
-
-    @property
-    def read(self) -> list[str]:
-        """The numbers that are looked at, by name."""
-        return [*self.before]
+    read: list[str] = field(default_factory=list)
+    """The numbers that were compared, by name."""
 
     def violations(self, scene: Scene, done: Done) -> list[str]:
         """What the run broke. A server that cannot be asked any more is a doubt."""
@@ -34,6 +31,7 @@ class Watch:
         except DbdynoError as error:
             self.doubts.append(f"the invariants could not be checked: {error.message}")
             return []
+        self.read = [*after]
         committed = self.commits.committed(done)
         found = self.workload.verify(self.values, self.before, after, committed)
         return [violation.message for violation in found]

@@ -114,7 +114,7 @@ class _Run:
         description = self.scene.target.describe(self.scene.control)
         record = first_record(plan, self.work.name, self.scene.server, description, self.options)
         script = Beside(self.tools, plan, self.survey, self.observer.say)
-        record = replace(record, command=self.command, invariants_read=watch.read if watch else [])
+        record = replace(record, command=self.command)
         with RunWriter(record, plan) as writer:
             if self._makes_its_data():
                 self._make_data(script, writer)
@@ -226,6 +226,7 @@ class _Run:
                 *placement_doubts(self.scene.server, self.options),
             ],
         )
+        verdict = replace(verdict, invariants_read=watch.read if watch else [])
         complete = replace(recording, record=verdict)
         writer.finish(explained(complete, self.tools.histograms, writer.log))
         return replace(recording, record=writer.record)  # the same tables, now judged

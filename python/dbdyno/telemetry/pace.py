@@ -12,7 +12,7 @@ class Pace(Struct, frozen=True, kw_only=True):
     """What a level of telemetry asks for: a look every ``interval_ns``.
 
     Or, so that it takes no more than ``share`` of the machine, only at every second of these
-    instants, every third, and so on until every ``steps_usual``-th, which is ten times a second
+    instants, every third, and so on until every ``steps_usual``-th, which is twelve times a second
     with ``full``. Where that is not to be had for ``share``, it takes what the rest of telemetry
     leaves of ``whole``. At every ``steps_max``-th it looks whatever that costs.
     """
@@ -29,7 +29,7 @@ LEAST_SHARE = 0.01
 
 PACES: dict[Level, Pace] = {
     "basic": Pace(interval_ns=500_000_000, share=0.01, steps_usual=1, whole=0.01, steps_max=10),
-    "full": Pace(interval_ns=20_000_000, share=0.015, steps_usual=5, whole=0.028, steps_max=250),
+    "full": Pace(interval_ns=40_000_000, share=0.012, steps_usual=2, whole=0.02, steps_max=125),
 }
 
 
@@ -57,8 +57,8 @@ class Stride:
     def steps(self, cost_ns: int) -> int:
         """Which are used when a look costs so much: all with 1, every second one with 2."""
         wanted = self._affordable(self._pace.share, cost_ns)
+        share_max = max(self._pace.whole - self._rest(), LEAST_SHARE)
         if wanted > self._pace.steps_usual:
-            share_max = max(self._pace.whole - self._rest(), LEAST_SHARE)
             at_most = self._affordable(share_max, cost_ns)
             wanted = max(self._pace.steps_usual, at_most)
         return max(min(wanted, self._pace.steps_max), self._steps_min)

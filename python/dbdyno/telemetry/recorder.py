@@ -92,6 +92,7 @@ class Recorder:
         self._workers: list[Worker] = []
         self._watcher: Watcher | None = None
         self._looking: Line | None = None
+        self._rest_cost = RestCost(self._rest_ns, watched.cores)
         self._facts: dict[str, Any] = {}
         self._last_activity: Activity | None = None
         self._began_ns: int | None = None
@@ -118,6 +119,7 @@ class Recorder:
                 )
             case Started():
                 self._began_ns = time.monotonic_ns()
+                self._rest_cost.begin()
                 self._served_before_ns = self._served_ns() or 0
                 self._teller.begin()
                 self._ticker.begin(frame)
@@ -172,8 +174,7 @@ class Recorder:
         telemetry, pace = self._watched.telemetry, PACES[self._watched.level]
         if telemetry.looks_stop_locking:
             return Stride(pace, 1, lambda: 0.0, telemetry.looks_apart_s)
-        cores = self._watched.cores
-        return Stride(pace, cores, RestCost(self._rest_ns, cores).share, telemetry.looks_apart_s)
+        return Stride(pace, self._watched.cores, self._rest_cost.share, telemetry.looks_apart_s)
 
     def _rest_ns(self) -> int:
         """Of all threads and lines but those of the looks."""

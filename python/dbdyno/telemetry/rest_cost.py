@@ -1,6 +1,6 @@
 """What telemetry takes of the machine besides its looks at the sessions: what is left is theirs.
 
-A mean since the first look, since what is dear comes once at the begin and then every few seconds.
+A mean since the load began, since what is dear comes once at the begin and then every few seconds.
 What the first second took counts twice: as at the begin, all is read once more at the end, when
 looks can give nothing back. Decides nothing, and knows of no threads and no connections.
 """
@@ -17,10 +17,15 @@ class RestCost:
     def __init__(self, used_ns: Callable[[], int], cores: int) -> None:
         self._used_ns = used_ns
         self._cores = cores
-        self._began: tuple[int, int] | None = None
+        self._began_ns = self._before_ns = 0
         self._at_end_ns: int | None = None
         self._due_ns = 0
         self._share = 0.0
+
+    def begin(self) -> None:
+        """The load begins: what was used before is not of this time."""
+        self._began_ns, self._before_ns = time.monotonic_ns(), self._used_ns()
+        self._due_ns = self._began_ns + _ASKED_EVERY_NS
 
     def share(self) -> float:
         """Of all processors; 0 in the first second, of which nothing is known."""
@@ -31,11 +36,7 @@ class RestCost:
         return self._share
 
     def _since_begin(self, now_ns: int, used_ns: int) -> float:
-        if self._began is None:
-            self._began = now_ns, used_ns
-            return 0.0
-        began_ns, before_ns = self._began
-        taken_ns = used_ns - before_ns
+        taken_ns = used_ns - self._before_ns
         if self._at_end_ns is None:
             self._at_end_ns = taken_ns
-        return (taken_ns + self._at_end_ns) / (now_ns - began_ns) / self._cores
+        return (taken_ns + self._at_end_ns) / (now_ns - self._began_ns) / self._cores

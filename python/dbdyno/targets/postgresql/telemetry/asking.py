@@ -6,6 +6,7 @@ Each is prepared once on a connection. Knows nothing of what is asked, and opens
 """
 
 from collections.abc import Iterable, Sequence
+from itertools import count
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -17,6 +18,8 @@ from psycopg.pq.abc import PGresult
 from dbdyno.model.source import Numbers
 
 _names: WeakKeyDictionary[Connection, dict[str, bytes]] = WeakKeyDictionary()
+_numbers = count()
+"""Never given twice: a name that we forgot may still be known to the server."""
 
 
 class Answer:
@@ -40,6 +43,15 @@ class Answer:
 
 def ask(connection: Connection, question: str, *parameters: bytes) -> Answer:
     """Its answer; ``parameters`` are text for ``$1`` and so on."""
+    try:
+        return _answered(connection, question, parameters)
+    except errors.InvalidSqlStatementName:
+        # After a rollback the driver removes every prepared statement, ours too.
+        del _names[connection]
+        return _answered(connection, question, parameters)
+
+
+def _answered(connection: Connection, question: str, parameters: Sequence[bytes]) -> Answer:
     name = _prepared(connection, question)
     result = connection.pgconn.exec_prepared(name, parameters, result_format=Format.BINARY)
     _check(connection, result, ExecStatus.TUPLES_OK)
@@ -67,7 +79,7 @@ def _prepared(connection: Connection, question: str) -> bytes:
     """The name of the statement on this connection."""
     names = _names.setdefault(connection, {})
     if question not in names:
-        name = b"dbdyno_%d" % len(names)
+        name = b"dbdyno_%d" % next(_numbers)
         result = connection.pgconn.prepare(name, question.encode())
         _check(connection, result, ExecStatus.COMMAND_OK)
         names[question] = name

@@ -26,8 +26,9 @@ LOCKS = """
         array_agg({waited}::float4) filter (where not granted) as waited_s,
         array_agg(transactionid) filter (where granted)::text as transactions, mode, granted,
         locktype, database, relation, page, tuple,
-        case when not granted then transactionid end as transactionid,
-        case when classid is null then virtualxid
+        case when locktype <> 'transactionid' or not granted then transactionid end
+            as transactionid,
+        case when objid is null then virtualxid
             else concat_ws('/', classid, objid, objsubid) end as other
     from pg_lock_status()
     where {somebody_waits} and not fastpath

@@ -2,23 +2,30 @@
 
 Each part is first read alone, which shows whether it can be read and how its columns are called.
 After that whoever reads one brings the answers of all, and each is given once, to who reads that
-part next. Where the one statement fails, all parts are read alone from then on, so that what
-cannot be read any more is lacking alone.
+part next. A part that is dear stays alone, so that it can be read more rarely. Where the one
+statement fails, all parts are read alone from then on, so that what cannot be read any more is
+lacking alone; for a while only where the server was too busy to answer in time.
 """
 
+import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
 import psycopg
 from msgspec import Struct
-from psycopg import Connection
+from psycopg import Connection, errors
 
 from dbdyno.model.source import Numbers
 from dbdyno.targets.postgresql.telemetry.asking import array_of, ask, known
 
 # Sources that are read one after the other share an answer; what is older is not of now.
-FRESH_S = 0.5
+FRESH_S = 0.1
+# Of our processor time for the first reading of a part, which then is with the others or alone.
+DEAR_S = 0.001
+# So long nobody asks for all at once after a question that the server had no time for.
+PAUSE_S = 10.0
+TOO_BUSY = (errors.QueryCanceled, errors.LockNotAvailable)
 
 Reader: TypeAlias = Callable[[Connection], Mapping[str, Numbers]]
 
@@ -31,6 +38,7 @@ class _Part(Struct):
 
     query: str
     names: Sequence[str] = ()
+    is_dear: bool = False
 
     def as_rows_of(self, source: str) -> str:
         """The query in the shape that all parts share."""
@@ -51,7 +59,7 @@ class Together:
         self._told: dict[str, list[tuple[str, Sequence[float | None]]]] = {}
         self._told_by: Connection | None = None
         self._told_at = 0.0
-        self._is_apart = False
+        self._apart_until = 0.0
 
     def reader(self, source: str, query: str) -> Reader:
         """How one more part is read."""
@@ -64,15 +72,18 @@ class Together:
 
     def _read(self, connection: Connection, source: str) -> Mapping[str, Numbers]:
         part = self._parts[source]
-        if self._is_apart or not part.names:
+        if not part.names:
+            return self._read_first(connection, part)
+        if part.is_dear or self._clock() < self._apart_until:
             return self._read_alone(connection, part)
         if not self._is_told(connection, source):
             try:
                 self._ask(connection)
-            except psycopg.Error:
+            except psycopg.Error as error:
                 if connection.closed:
                     raise
-                self._is_apart = True
+                pause_s = PAUSE_S if isinstance(error, TOO_BUSY) else math.inf
+                self._apart_until = self._clock() + pause_s
                 return self._read_alone(connection, part)
         return {of: known(part.names, values) for of, values in self._told.pop(source)}
 
@@ -81,14 +92,21 @@ class Together:
         return is_fresh and connection is self._told_by and source in self._told
 
     def _ask(self, connection: Connection) -> None:
-        parts = {source: part for source, part in self._parts.items() if part.names}
+        parts = {
+            source: part for source, part in self._parts.items() if part.names and not part.is_dear
+        }
         question = " union all ".join(part.as_rows_of(source) for source, part in parts.items())
-        asked_at = self._clock()
         rows = ask(connection, question, *self._parameters(question)).rows()
-        self._told_by, self._told_at = connection, asked_at
+        self._told_by, self._told_at = connection, self._clock()
         self._told = {source: [] for source in parts}
         for source, of, values in rows:
             self._told[source].append((of, values))
+
+    def _read_first(self, connection: Connection, part: _Part) -> dict[str, Numbers]:
+        began_s = time.thread_time()
+        numbers = self._read_alone(connection, part)
+        part.is_dear = time.thread_time() - began_s > DEAR_S
+        return numbers
 
     def _read_alone(self, connection: Connection, part: _Part) -> dict[str, Numbers]:
         answer = ask(connection, part.query, *self._parameters(part.query))
