@@ -10,8 +10,10 @@ from dbdyno.engine import EngineProcess
 from tests.engine.mariadb import MariaDB
 from tests.engine.postgres import Postgres
 from tests.engine.running import Happening
+from tests.support.patience import wait_until
 
 OUTAGE_S = 0.3
+AGAIN_S = 0.5  # of load once all are back; those of a driver of others are not seen to be
 RETURN_S = 1.5  # the longest pause before a client tries again is a second
 
 
@@ -20,10 +22,12 @@ def dies_and_comes_back(server: Postgres | MariaDB) -> Happening:
 
     def happen(engine: EngineProcess) -> None:
         time.sleep(0.5)
+        clients = len(server.backends())
         server.kill()
         time.sleep(OUTAGE_S)
         server.start()
-        time.sleep(RETURN_S)
+        wait_until(lambda: len(server.backends()) >= clients, "the clients are back")
+        time.sleep(AGAIN_S if clients else RETURN_S)
         engine.stop()
 
     return happen

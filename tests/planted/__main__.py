@@ -30,9 +30,9 @@ HEAD = """\
 An explanation is worth what it names when the cause is known. These runs have a cause planted in
 them, on real servers, or none. `make test` makes each once and fails where another cause than
 the planted one is the top finding, or where a clean run has a finding above a note; two more runs
-that are right outvote up to three that are not, and what other programs do to the machine is left
-aside. The tables below are written by `python -m tests.planted`: each run was made several times,
-in turns with the others, on one machine. What other programs did there meanwhile is named as well
+that are right outvote one that is not, and processor time that the hypervisor took is left aside.
+The tables below are written by `python -m tests.planted`: each run was made several times, in turns
+with the others, on one machine. What other programs did there meanwhile is named as well
 (cpu others).
 """
 TABLE = """
