@@ -39,7 +39,9 @@ class Follow:
         self.began_ns = time.monotonic_ns()
         self.unix_ns = time.time_ns()
         teller = Teller(
-            lambda frame: self.kept.append(msgspec.msgpack.decode(frame, type=LogEntry | Lack)),
+            lambda frames: self.kept.extend(
+                msgspec.msgpack.decode(frame, type=LogEntry | Lack) for frame in frames
+            ),
             lambda _line: None,
         )
         teller.begin()

@@ -26,7 +26,7 @@ def test_the_last_reading_begins_by_how_long_the_first_took(
         clock.now_ns += takes_ms * MS_NS
         return {}
 
-    teller = Teller(lambda _frame: None, lambda _line: None)
+    teller = Teller(lambda _frames: None, lambda _line: None)
     reader = Reader(Here(None), [Source(name="slow", read=read)], teller)
     end_ns = clock.now_ns + LOAD_MS * MS_NS
     started = Started(clock.now_ns, 0, clock.now_ns, end_ns)
