@@ -1,11 +1,49 @@
 """What holds for every test: none is skipped in silence.
 
-A test that cannot run here fails and says what to install; a skip would count as "fine".
+A test that cannot run here fails and says what to install; a skip would count as "fine". What
+only root can do is left out of an ordinary user's tests, and their last lines say so.
 """
 
+import os
 from collections.abc import Generator
 
 import pytest
+
+ROOTS_OWN = "roots_own"
+LEFT_OUT = pytest.StashKey[list[pytest.Item]]()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Makes the mark known."""
+    config.addinivalue_line("markers", f"{ROOTS_OWN}(why): only root can do this, and why")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leaves to root what is root's own."""
+    config.stash[LEFT_OUT] = left = []
+    if os.geteuid() == 0:
+        return
+    left += [item for item in items if item.get_closest_marker(ROOTS_OWN)]
+    items[:] = [item for item in items if item not in left]
+    config.hook.pytest_deselected(items=left)
+
+
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
+    """Names what was left out, with the reason and the way to run it."""
+    left = config.stash.get(LEFT_OUT, [])
+    if not left:
+        return
+    terminalreporter.section("left to root: sudo .venv/bin/python -m pytest -m roots_own")
+    for item in left:
+        terminalreporter.write_line(f"{item.nodeid}: {_why(item)}")
+
+
+def _why(item: pytest.Item) -> str:
+    mark = item.get_closest_marker(ROOTS_OWN)
+    assert mark is not None  # that is why it was left out
+    return str(mark.args[0])
 
 
 @pytest.hookimpl(wrapper=True)

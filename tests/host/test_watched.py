@@ -14,6 +14,7 @@ import pytest
 from dbdyno.host.sources import busiest, control_group, processes
 from dbdyno.host.watched import watch
 from tests.support.patience import wait_until
+from tests.support.rights import control_groups
 
 QUOTAS = Path("/sys/fs/cgroup/cpu")
 BURN = "while True: pass"
@@ -71,6 +72,7 @@ def quota(cores: float) -> Iterator[Path]:
         folder.rmdir()
 
 
+@control_groups
 def test_a_server_cut_short_by_a_quota_is_seen():
     with quota(0.05) as folder, burning() as pid:
         server = watch(pid, None, [])

@@ -32,6 +32,7 @@ from dbdyno.servers.private import PrivateServer, start_private
 from dbdyno.servers.spec import ServerSpec
 from tests.conftest import SMALL, SMALL_INNODB
 from tests.support.patience import eventually
+from tests.support.rights import another_account, control_groups
 
 ABOUT = About(workload="numbers", parameters={"rows": 1000}, load={"rows": 1000})
 
@@ -235,6 +236,7 @@ def test_caches_are_warm_or_cold_as_asked(home: Path, kind: Kind) -> None:
         assert total(cold) == 250_000
 
 
+@control_groups
 def test_a_copy_counts_for_the_server_that_reads_it(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -248,8 +250,8 @@ def test_a_copy_counts_for_the_server_that_reads_it(
         assert dropped == [(server.cluster.data, server.cluster.wal_place)]
 
 
+@another_account
 def test_an_account_that_runs_servers_can_read_its_copy(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert os.geteuid() == 0, "only root can become another account: run the tests as root"
     monkeypatch.setattr(cluster, "server_identity", privileges.ordinary_account)
     with tempfile.TemporaryDirectory() as open_to_all:
         Path(open_to_all).chmod(0o755)

@@ -24,6 +24,7 @@ from dbdyno.servers.settings import Setting
 from dbdyno.servers.spec import ServerSpec
 from tests.conftest import SMALL, SMALL_INNODB
 from tests.support.patience import wait_until
+from tests.support.rights import control_groups
 
 POSTGRES = ServerSpec(settings=SMALL)
 MARIADB = ServerSpec("mariadb", settings=SMALL_INNODB)
@@ -105,6 +106,7 @@ def placed(request: pytest.FixtureRequest) -> Iterator[PrivateServer]:
         yield server
 
 
+@control_groups
 def test_all_of_the_server_is_where_it_was_put(placed: PrivateServer) -> None:
     with placed.connect():  # a backend is there to be looked at
         found = verified(ALL, placed.guard.groups, placed.process_id)
@@ -114,6 +116,7 @@ def test_all_of_the_server_is_where_it_was_put(placed: PrivateServer) -> None:
     assert any("50000" in line for line in found)
 
 
+@control_groups
 def test_settings_are_computed_from_the_memory_it_is_given(home: Path) -> None:
     spec = ServerSpec(settings={"max_wal_size": "256MB"})
     placement = Placement(server_memory_bytes=600 << 20)
@@ -121,6 +124,7 @@ def test_settings_are_computed_from_the_memory_it_is_given(home: Path) -> None:
         assert server.settings[0].value == "150MB"
 
 
+@control_groups
 def test_a_server_that_strays_is_an_error(placed: PrivateServer) -> None:
     assert placed.process_id is not None
     asked = Placement(server_cpus=Cpus((1,)))
@@ -162,6 +166,7 @@ def test_huge_pages_that_are_free_are_enough(tmp_path: Path) -> None:
             ask(buffers)
 
 
+@control_groups
 def test_memory_is_told_by_node(placed: PrivateServer) -> None:
     assert placed.process_id is not None
     told = memory_by_node(placed.process_id)
@@ -169,6 +174,7 @@ def test_memory_is_told_by_node(placed: PrivateServer) -> None:
     assert 10 << 20 < told["0"] < 1 << 30
 
 
+@control_groups
 def test_a_restart_stays_in_its_place(home: Path) -> None:
     with start_private(POSTGRES, connections=8, placement=ALL) as server:
         again = server.restarted()
@@ -178,6 +184,7 @@ def test_a_restart_stays_in_its_place(home: Path) -> None:
     assert not any(folder.exists() for folder in folders)
 
 
+@control_groups
 def test_groups_go_with_a_dbdyno_that_is_killed(home: Path) -> None:
     owner = subprocess.Popen(
         [sys.executable, "-c", OWNER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
@@ -190,6 +197,7 @@ def test_groups_go_with_a_dbdyno_that_is_killed(home: Path) -> None:
     wait_until(lambda: not folder.exists(), "the group's removal")
 
 
+@control_groups
 def test_groups_that_nobody_removed_are_swept_up() -> None:
     made = groups.make_groups(0.5, None)
     folder = Path(made[0].folder)
@@ -236,6 +244,7 @@ def test_the_engine_is_put_where_it_is_asked_for() -> None:
     assert os.sched_getaffinity(0) == before
 
 
+@control_groups
 def test_cores_are_shared_unless_they_are_kept_apart(placed: PrivateServer) -> None:
     apart = RunOptions(engine_cpus=Cpus((1,)))
     assert placement_doubts(placed, apart) == []
@@ -243,6 +252,7 @@ def test_cores_are_shared_unless_they_are_kept_apart(placed: PrivateServer) -> N
     assert told.startswith("the engine and the server share 1 of the ")
 
 
+@control_groups
 def test_one_processor_gets_one_thread(placed: PrivateServer) -> None:
     plan = make_plan(
         RunOptions(engine_cpus=Cpus((1,))),

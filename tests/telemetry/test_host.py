@@ -12,6 +12,7 @@ from dbdyno.host.watched import watch
 from dbdyno.model.source import Source
 from dbdyno.servers.base import Server
 from tests.support.patience import wait_until
+from tests.support.rights import control_groups
 
 ACCOUNTS = Path("/sys/fs/cgroup/cpuacct")
 BUSY = "select count(*) from generate_series(1, 2000000) n where n % 7 = 3"
@@ -57,9 +58,7 @@ def account_of(pid: int) -> Iterator[Path]:
     try:
         folder.mkdir()
     except OSError:
-        pytest.skip(
-            "the kernel's own account of a group needs control groups of version 1, as root"
-        )
+        pytest.skip("the kernel's own account of a group needs control groups of version 1")
     try:
         move(folder, str(pid), *Path(f"/proc/{pid}/task/{pid}/children").read_text().split())
         yield folder
@@ -75,6 +74,7 @@ def move(group: Path, *pids: str) -> None:
             (group / "cgroup.procs").write_text(pid)
 
 
+@control_groups
 def test_processor_time_agrees_with_the_kernels_account_while_backends_come_and_go(
     postgres_server: Server,
 ):

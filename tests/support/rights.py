@@ -1,0 +1,6 @@
+"""Marks of tests that need rights which an ordinary user does not have."""
+
+import pytest
+
+another_account = pytest.mark.roots_own("a server is run under another account")
+control_groups = pytest.mark.roots_own("control groups are made")
