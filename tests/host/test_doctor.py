@@ -20,6 +20,7 @@ from dbdyno.host.probes import (
     user_namespaces,
 )
 from dbdyno.host.server_binaries import newest
+from dbdyno.servers.privileges import UNSHARE, Identity, ordinary_account
 
 
 def test_every_probe_answers_on_this_machine_and_on_one_that_tells_nothing(tmp_path):
@@ -88,8 +89,15 @@ def test_limits_and_rights():
     assert file_limit_probe.judge(1024).mend == file_limit.HOW_TO_RAISE
     assert file_limit_probe.judge(20_000).level == "ok"
     assert free_disk.judge(Path("/x"), 2**30).level == "warning"
-    assert user_namespaces.judge(is_root=True, works=False).level == "note"
-    assert user_namespaces.judge(is_root=False, works=False).level == "ok"
+
+
+def test_as_whom_servers_run_is_told_as_it_is():
+    assert user_namespaces.judge(None).level == "ok"
+    assert user_namespaces.judge(Identity(prefix=UNSHARE)).level == "ok"
+    account = ordinary_account()
+    closed = user_namespaces.judge(account)
+    assert closed.level == "note"
+    assert f"under the account {account.account} instead" in closed.found
 
 
 def test_a_hundred_million_clients_are_refused_with_the_way_to_raise_the_limit():

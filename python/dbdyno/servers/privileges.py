@@ -50,10 +50,15 @@ class Identity(Struct, frozen=True):
         return guard.credentials(self.account)
 
 
+def is_root() -> bool:
+    """Whether servers would refuse to run as who we are."""
+    return os.geteuid() == 0
+
+
 @cache
 def server_identity() -> Identity:
     """The identity for servers that this process starts."""
-    if os.geteuid() != 0:
+    if not is_root():
         return Identity()
     if _namespaces_work():
         return Identity(prefix=UNSHARE)

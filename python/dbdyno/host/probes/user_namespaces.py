@@ -1,38 +1,32 @@
 """Whether a server can be run as an ordinary user by root."""
 
-import os
-import shutil
-import subprocess
 from pathlib import Path
 
+from dbdyno.errors import DbdynoError
 from dbdyno.host.doctor import Finding, Probe
+from dbdyno.servers.privileges import Identity, is_root, server_identity
 
 
-def judge(is_root: bool, works: bool) -> Finding:
-    """What it means for private servers."""
-    if not is_root:
+def judge(identity: Identity | None) -> Finding:
+    """What it means for private servers; None stands for somebody who is not root."""
+    if identity is None:
         return Finding(level="ok", found="not needed: dbdyno runs as an ordinary user")
-    if works:
+    if identity.account is None:
         return Finding(level="ok", found="work: private servers run as nobody in one")
     return Finding(
         level="note",
-        found="closed: private servers run as the user nobody instead",
-        mend="Keep DBDYNO_HOME in a folder that nobody can reach, or run as an ordinary user.",
+        found=f"closed: private servers run under the account {identity.account} instead",
+        mend=f"Set DBDYNO_HOME to a folder that the account {identity.account} can pass through, "
+        "or run as an ordinary user.",
     )
 
 
-def _works() -> bool:
-    unshare = shutil.which("unshare")
-    if unshare is None:
-        return False
-    command = [unshare, "--user", "--map-user=65534", "--map-group=65534", "true"]
-    return subprocess.run(command, capture_output=True, check=False).returncode == 0
-
-
 def look(_root: Path) -> Finding:
-    """Enters one and leaves it again, as root."""
-    is_root = os.geteuid() == 0
-    return judge(is_root, is_root and _works())
+    """Asks as whom servers would be started, which tries a namespace."""
+    try:
+        return judge(server_identity() if is_root() else None)
+    except DbdynoError as error:
+        return Finding(level="problem", found=error.message, mend=error.hint)
 
 
 PROBE = Probe(
