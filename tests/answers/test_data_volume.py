@@ -1,6 +1,7 @@
 """What is concluded of a table's size, from runs and loads with known laws."""
 
 import msgspec
+import numpy as np
 import pytest
 
 from dbdyno.answers.registry import all_answers
@@ -181,3 +182,37 @@ def test_upkeep_too_short_to_show_how_it_grows_is_taken_in_proportion():
     assert advice.effect == pytest.approx(1e6 * 36 / 0.03)
     assert "in proportion" in advice.doubt
     assert not any(claim.told for claim in found.claims)
+
+
+def test_upkeep_that_takes_too_long_at_the_fewest_rows_is_not_told_as_one_that_never_does():
+    trials = loaded(of_sizes(lambda _: 1.0), lambda rows: {"keys": rows / 1e4})
+    found = answered("partition-advice", trials, wait_s=0.5)
+    advice, build, _ = found.claims
+    assert advice.told
+    assert advice.effect == 1e4
+    assert "takes 0.5 s or more already at 10 000 rows" in plain(advice.sentence)
+    assert plain(build.sentence) == "The index build takes 0.5 s or more already at 10 000 rows."
+    assert plain(found.shown[0].rows[0][-1]) == "10 000 rows or fewer"
+
+
+def test_one_measurement_beyond_the_wait_is_told_with_its_doubt():
+    def only_large(rows):
+        return {"keys": 30.0} if rows == 1e6 else {}
+
+    advice = answered(
+        "partition-advice", loaded(of_sizes(lambda _: 1.0), only_large), wait_s=10
+    ).claims[0]
+    assert not advice.told
+    assert advice.effect == 1e6
+    assert "already at 1 million" in plain(advice.sentence)
+    assert "may take as long at fewer" in advice.doubt
+
+
+def test_a_limit_within_what_was_measured_is_advice_and_never_a_promise_of_no_need():
+    chance = np.random.default_rng(1)
+    trials = loaded(
+        of_sizes(lambda _: 1.0), lambda rows: {"keys": rows / 1e4 * chance.lognormal(0, 0.5)}
+    )
+    advice = answered("partition-advice", trials, wait_s=20).claims[0]
+    assert 1e4 < advice.effect < 1e6
+    assert "partition above about" in advice.sentence

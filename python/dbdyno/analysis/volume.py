@@ -63,13 +63,16 @@ class VolumeCurve(Struct, frozen=True, kw_only=True):
         """How many rows it takes for the next measurement to reach a limit.
 
         Where the line and both edges of its prediction cross it; an edge that does not below
-        10¹⁵ rows is None. None when the line itself does not.
+        10¹⁵ rows is None. None when the line itself does not. What has passed the limit already
+        with the fewest rows measured does so at that many or fewer: the value is that many, and
+        there is no low end.
         """
         value = self._crossing(limit, 0)
         if value is None or self.noise is None:
             return None if value is None else Ranged(value, None, None)
         first = 1 if self.exponent.value > 0 else -1
-        return Ranged(value, self._crossing(limit, first), self._crossing(limit, -first))
+        low, high = (self._crossing(limit, edge) for edge in (first, -first))
+        return Ranged(value, None if low == self.rows_min else low, high)
 
     def _ranged(self, rows: float, own: float) -> Ranged:
         """``own`` is the share of a single measurement's variance that is added."""
@@ -85,6 +88,8 @@ class VolumeCurve(Struct, frozen=True, kw_only=True):
         """Where an edge of the prediction (0 is the line) comes to the limit, by halving."""
         near, far = math.log10(self.rows_min), math.log10(ROWS_MAX)
         is_above = self._edge(near, edge) > limit
+        if is_above == (self.exponent.value > 0):
+            return self.rows_min
         if (self._edge(far, edge) > limit) == is_above:
             return None
         while far - near > 1e-6:

@@ -44,19 +44,35 @@ class Upkeep:
 
     @cached_property
     def rows(self) -> Ranged | None:
-        """At how many it takes as long as the wait; None where it does at no size."""
+        """At how many it takes as long as the wait; None where it does at no size.
+
+        At so many or fewer where it :attr:`is_passed` already.
+        """
         if self.curve is not None:
             return self.curve.rows_at(self.wait_s)
+        long = {rows: mean for rows, mean in self.means.items() if mean.value >= self.wait_s}
+        if long:
+            rows, mean = min(long.items())
+            is_sure = mean.low is not None and mean.low >= self.wait_s
+            return Ranged(rows, None, rows if is_sure else None)
         largest, mean = max(self.means.items())
         return Ranged(largest * self.wait_s / mean.value, None, None)
+
+    @property
+    def is_passed(self) -> bool:
+        """Whether it takes as long already at the fewest rows that can be judged."""
+        judged = self.curve.rows_min if self.curve else max(self.means)
+        return self.rows is not None and self.rows.value <= judged
 
     @property
     def is_told(self) -> bool:
         """Whether the answer has an interval and lies near what was measured."""
         rows = self.rows
-        if rows is None or rows.low is None or rows.high is None:
+        if rows is None or rows.high is None:
             return False
-        return math.log10(rows.value / max(self.means)) <= DECADES_MAX
+        if self.is_passed:
+            return rows.high <= rows.value
+        return rows.low is not None and math.log10(rows.value / max(self.means)) <= DECADES_MAX
 
     @property
     def doubt(self) -> str:
@@ -66,8 +82,10 @@ class Upkeep:
         if self.curve is not None:
             told = [self.curve.doubt_at(self.rows.value), *self.curve.doubts]
             return "; ".join(filter(None, told))
+        if self.is_passed:
+            return "how it grows with the rows is not known, so it may take as long at fewer"
         decades = math.log10(self.rows.value / max(self.means))
         return (
-            f"taken to grow in proportion to the rows, for no two sizes took {TOOK_MIN_S:g} s; "
-            f"{decades:.1f} decades of rows beyond what was measured"
+            "taken to grow in proportion to the rows, for no two sizes took long enough to show "
+            f"it; {decades:.1f} decades of rows beyond what was measured"
         )

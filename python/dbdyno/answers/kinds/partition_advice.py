@@ -67,6 +67,8 @@ def _claim(one: Upkeep) -> Claim:
         sentence = f"The {one.name} takes {wait} at no size below 10¹⁵ rows."
         return Claim(sentence=sentence, told=False, doubt=one.doubt)
     near = "at" if one.is_told else "near"
+    if one.is_passed:
+        near = f"or more already {near}"
     return Claim(
         sentence=f"The {one.name} takes {wait} {near} {rows_words(rows.value)} rows{_range(rows)}.",
         told=one.is_told,
@@ -81,7 +83,7 @@ def _claim(one: Upkeep) -> Claim:
 def _advice(found: Sequence[Upkeep]) -> Claim:
     known = [(rows, one) for one in found if (rows := one.rows) is not None]
     if not known:
-        return Claim(sentence="No upkeep takes that long at any size.", told=False)
+        return Claim(sentence="No upkeep takes that long below 10¹⁵ rows.", told=False)
     rows, first = min(known, key=lambda each: each[0].value)
     return Claim(
         sentence=_advice_words(rows, first),
@@ -96,7 +98,12 @@ def _advice(found: Sequence[Upkeep]) -> Claim:
 
 def _advice_words(rows: Ranged, first: Upkeep) -> str:
     at, wait = f"{rows_words(rows.value)} rows", seconds(first.wait_s)
-    if first.is_told:
+    if first.is_passed:
+        return (
+            f"On this machine the {first.name} takes {wait} or more already at {at}{_range(rows)}: "
+            "keep partitions smaller than that, or measure smaller ones to know how small."
+        )
+    if first.is_told or rows.value <= max(first.means):
         return (
             f"On this machine partition above about {at} if upkeep must end within {wait}: from "
             f"there the {first.name} takes longer{_range(rows)}."
@@ -108,8 +115,8 @@ def _advice_words(rows: Ranged, first: Upkeep) -> str:
 
 
 def _range(rows: Ranged) -> str:
-    if rows.low is None and rows.high is None:
-        return ""
+    if rows.low is None and rows.high in (None, rows.value):
+        return ""  # nothing is known of where it ends, or all of it is below what was measured
     low = "fewer" if rows.low is None else rows_words(rows.low)
     high = "more" if rows.high is None else rows_words(rows.high)
     return f" (95 %: {low} to {high})"
@@ -137,8 +144,14 @@ def _row(one: Upkeep, sizes: Sequence[float]) -> tuple[str, ...]:
         one.name,
         *(seconds(one.means[at].value) if at in one.means else NOTHING for at in sizes),
         significant(one.curve.exponent.value) if one.curve else NOTHING,
-        NOTHING if one.rows is None else f"{rows_words(one.rows.value)} rows",
+        _rows_cell(one),
     )
+
+
+def _rows_cell(one: Upkeep) -> str:
+    if one.rows is None:
+        return NOTHING
+    return f"{rows_words(one.rows.value)} rows{' or fewer' if one.is_passed else ''}"
 
 
 def _picture(found: Sequence[Upkeep], x_title: str) -> CurveOf:
@@ -158,7 +171,7 @@ def _picture(found: Sequence[Upkeep], x_title: str) -> CurveOf:
 def _series(one: Upkeep) -> Iterator[CurveSeries]:
     yield curve_through(one.name, one.means)
     if one.rows is not None and one.curve is not None:
-        ends = (one.curve.rows_min, one.rows.value)
+        ends = (one.curve.rows_min, max(one.rows.value, one.curve.rows_max))
         line = {rows: one.curve.predicted_at(rows) for rows in ends}
         yield curve_through(f"{one.name}, fitted", line, is_fitted=True)
 
