@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from dbdyno.analysis.least_squares import fit
+from tests.analysis.series import autoregressive
 
 
 @pytest.fixture
@@ -24,6 +25,16 @@ def test_noise_that_lasts_makes_intervals_wider(rng):
     brief = rng.standard_normal(200)
     lasting = np.repeat(rng.standard_normal(20), 10)
     assert fit(lasting, causes).error[1] > 2 * fit(brief, causes).error[1]
+
+
+def test_the_interval_of_a_long_series_holds_as_often_as_it_says(rng):
+    """Noise that lasts, of so many intervals that neighbours are added up; of 100 at least 88."""
+    within = 0
+    for _ in range(100):
+        causes = np.stack([np.ones(6000), np.linspace(0, 1, 6000)], axis=1)
+        found = fit(causes @ [3.0, 50.0] + autoregressive(0.9, 6000, rng), causes)
+        within += bool(abs(found.value[1] - 50.0) <= found.half[1])
+    assert within >= 88
 
 
 def test_causes_that_cannot_be_told_apart_are_not():

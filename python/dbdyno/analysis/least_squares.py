@@ -21,13 +21,17 @@ class Fit(Struct, frozen=True):
 
 
 def fit(spent: Series, causes: NDArray[np.float64]) -> Fit | None:
-    """One column a cause; None where they cannot be told apart, or too little was measured."""
+    """One column a cause; None where they cannot be told apart, or too little was measured.
+
+    A long series is folded first: then the errors and how long they last are those of one series.
+    """
+    spent, causes = folded(spent), folded(causes)
     samples, unknowns = causes.shape
     if samples <= unknowns or np.linalg.matrix_rank(causes) < unknowns:
         return None
     value = np.linalg.lstsq(causes, spent)[0].astype(np.float64)
     rest = spent - causes @ value
-    time = autocorrelation_time(folded(rest), means=unknowns)
+    time = autocorrelation_time(rest, means=unknowns)
     noise = float(rest @ rest) / (samples - unknowns) * time
     error: Series = np.sqrt(noise * np.diag(np.linalg.inv(causes.T @ causes)))
     return Fit(value, error, student_quantile(samples / time - unknowns) * error)

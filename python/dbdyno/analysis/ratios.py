@@ -58,7 +58,8 @@ def widened(of: Ratio, share: float) -> Ratio:
 def folded(series: Series) -> Series:
     """The series itself, or of a long one sums of neighbours, at most ``SAMPLES_MAX``.
 
-    Folds are of equal length but for the last, which may have fewer.
+    Folds are of equal length but for the last, which may have fewer. Of several series, a column
+    each, the same.
     """
     together = -(-len(series) // SAMPLES_MAX)
     if together <= 1:
