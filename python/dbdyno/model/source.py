@@ -16,7 +16,7 @@ Numbers = Mapping[str, float]
 
 Origin = TypeVar("Origin")
 
-COST_SHARE_MAX = 0.002
+COST_SHARE_MAX = 0.001
 """Of one core, that the readings of one source may take."""
 
 

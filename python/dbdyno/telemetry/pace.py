@@ -11,25 +11,19 @@ from dbdyno.model.telemetry import Level
 class Pace(Struct, frozen=True, kw_only=True):
     """What a level of telemetry asks for: a look every ``interval_ns``.
 
-    Or, so that it takes no more than ``share`` of the machine, only at every second of these
-    instants, every third, and so on until every ``steps_usual``-th, which is twelve times a second
-    with ``full``. Where that is not to be had for ``share``, it takes what the rest of telemetry
-    leaves of ``whole``. At every ``steps_max``-th it looks whatever that costs.
+    Or only at every second of these instants, every third, and so on until every
+    ``steps_max``-th, so that all of telemetry takes no more than ``share`` of the machine. Looks
+    have what the rest leaves of it, and half of it at least.
     """
 
     interval_ns: int
     share: float
-    steps_usual: int
-    whole: float
     steps_max: int
 
 
-LEAST_SHARE = 0.01
-"""Of the machine, that looks may take however much the rest of telemetry does."""
-
 PACES: dict[Level, Pace] = {
-    "basic": Pace(interval_ns=500_000_000, share=0.01, steps_usual=1, whole=0.01, steps_max=10),
-    "full": Pace(interval_ns=40_000_000, share=0.012, steps_usual=2, whole=0.02, steps_max=125),
+    "basic": Pace(interval_ns=500_000_000, share=0.01, steps_max=10),
+    "full": Pace(interval_ns=40_000_000, share=0.01, steps_max=125),
 }
 
 
@@ -56,12 +50,10 @@ class Stride:
 
     def steps(self, cost_ns: int) -> int:
         """Which are used when a look costs so much: all with 1, every second one with 2."""
-        wanted = self._affordable(self._pace.share, cost_ns)
-        share_max = max(self._pace.whole - self._rest(), LEAST_SHARE)
-        if wanted > self._pace.steps_usual:
-            at_most = self._affordable(share_max, cost_ns)
-            wanted = max(self._pace.steps_usual, at_most)
-        return max(min(wanted, self._pace.steps_max), self._steps_min)
+        share = self._pace.share
+        for_looks = max(share - self._rest(), share / 2)
+        affordable = ceil(cost_ns / (for_looks * self._cores * self.interval_ns))
+        return max(min(affordable, self._pace.steps_max), self._steps_min)
 
     def seconds(self, since: int, cost_ns: int) -> float:
         """What a look stands for that comes so many instants after the one before it.
@@ -69,10 +61,6 @@ class Stride:
         Never more than is planned between two: what passed while a look was held up, nobody saw.
         """
         return min(since, self.steps(cost_ns)) * self.interval_ns / 1e9
-
-    def _affordable(self, share: float, cost_ns: int) -> int:
-        """How many instants apart looks take no more than this share of the machine."""
-        return ceil(cost_ns / (share * self._cores * self.interval_ns))
 
     def after(self, number: int, passed: int, cost_ns: int) -> int:
         """The instant after this one; those until ``passed`` are over.
