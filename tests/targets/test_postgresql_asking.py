@@ -6,12 +6,22 @@ from psycopg import Connection, errors
 from dbdyno.targets.postgresql.telemetry.asking import ask
 
 
-def test_a_question_survives_the_rollback_after_which_the_driver_prepares_anew(watcher: Connection):
-    watcher.prepare_threshold = 0
+PREPARED = "select count(*) from pg_prepared_statements where name like 'dbdyno%'"
+
+
+def test_a_question_stays_prepared_over_a_rollback(watcher: Connection):
+    """A question that is not is an error in the server's log, in each run."""
     assert ask(watcher, "select 1 as one").names == ["one"]
-    with watcher.transaction(force_rollback=True):
+    for _ in range(2):
         watcher.execute("select 2")
-    assert watcher.execute("select count(*) from pg_prepared_statements").fetchone() == (1,)
+        with watcher.transaction(force_rollback=True):
+            watcher.execute("select 3")
+    assert watcher.execute(PREPARED).fetchone() == (1,)
+
+
+def test_a_question_that_is_not_known_any_more_is_prepared_anew(watcher: Connection):
+    assert ask(watcher, "select 1 as one").names == ["one"]
+    watcher.execute("deallocate all")
     assert ask(watcher, "select 1 as one").rows() == [(1,)]
 
 

@@ -46,7 +46,7 @@ def ask(connection: Connection, question: str, *parameters: bytes) -> Answer:
     try:
         return _answered(connection, question, parameters)
     except errors.InvalidSqlStatementName:
-        # After a rollback the driver removes every prepared statement, ours too.
+        # A pooler between us and the server may have led us to another session.
         del _names[connection]
         return _answered(connection, question, parameters)
 
