@@ -138,8 +138,9 @@ def test_who_lists_servers_makes_no_folder(monkeypatch: pytest.MonkeyPatch, tmp_
     """A home that cannot be written to holds no servers, and that is no error."""
     monkeypatch.setenv("DBDYNO_HOME", str(tmp_path / "home"))
     assert kept.list_kept() == []
-    with pytest.raises(DbdynoError, match="there are: none"):
-        kept.find_kept("bench")
+    for act in (kept.find_kept, kept.stop_kept, kept.log_of_kept):
+        with pytest.raises(DbdynoError, match="there are: none"):
+            act("bench")
     assert not (tmp_path / "home").exists()
 
 

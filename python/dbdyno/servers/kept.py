@@ -84,6 +84,7 @@ def find_kept(name: str) -> Server:
 
 def stop_kept(name: str) -> None:
     """Ends the server of this name and removes its folder, also when it has died."""
+    _record(name)  # a name that is not there gets no lock
     with _named(name):
         record = _record(name)
         if not end(record.process, record.stop_signal, STOP_PATIENCE_S):
