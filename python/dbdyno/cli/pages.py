@@ -1,5 +1,6 @@
 """A page that was made, written where it was asked for."""
 
+import os
 from pathlib import Path
 from typing import Annotated, TypeAlias
 
@@ -11,14 +12,30 @@ from dbdyno.errors import DbdynoError
 ReportFile: TypeAlias = Annotated[Path | None, Parameter(name="--report", metavar="FILE")]
 
 
+def refuse_unwritable(path: Path | None) -> None:
+    """Tells before anything is measured what would keep the page from being written after it."""
+    if path is None:
+        return
+    if path.is_dir():
+        raise _unwritable(path, "it is a folder")
+    if not path.parent.is_dir():
+        raise _unwritable(path, f"there is no folder {path.parent}")
+    if not os.access(path if path.exists() else path.parent, os.W_OK):
+        raise _unwritable(path, "no right to write there")
+
+
 def write_page(page: str, path: Path) -> None:
     """Writes it and says where; its folder must be there."""
     try:
         path.write_text(page, encoding="utf-8")
     except OSError as error:
-        raise DbdynoError(
-            "report_unwritable",
-            f"cannot write {path}: {error.strerror or error}",
-            "Name a file in a folder that is there: --report FILE. All runs are kept.",
-        ) from error
+        raise _unwritable(path, error.strerror or str(error)) from error
     print_aside(f"report: {path}")
+
+
+def _unwritable(path: Path, why: str) -> DbdynoError:
+    return DbdynoError(
+        "report_unwritable",
+        f"cannot write {path}: {why}",
+        "Name a file in a folder that is there: --report FILE. All runs are kept.",
+    )

@@ -7,6 +7,7 @@ from cyclopts import Parameter
 
 from dbdyno.cli.app import command
 from dbdyno.cli.output import Exit, print_aside, print_json, print_result, screen
+from dbdyno.cli.pages import refuse_unwritable
 from dbdyno.cli.progress import ProgressLines
 from dbdyno.cli.reporting import write_html
 from dbdyno.model.record import RunRecord
@@ -52,6 +53,7 @@ def run(*what: What, options: RunOptions = RunOptions()) -> int:
         A workload (its data is loaded when it is not there), or script files; a weight
         follows as @3. dbdyno workloads lists them and their parameters.
     """
+    refuse_unwritable(options.report)
     progress = ProgressLines(progress_ns(options))
     try:
         recording = run_it(what, options, engine_tools(), progress)

@@ -9,7 +9,7 @@ from dbdyno.analysis.objective import Objective
 from dbdyno.analysis.rate_search import Search
 from dbdyno.cli.app import command
 from dbdyno.cli.output import Exit, print_json, print_result, screen
-from dbdyno.cli.pages import write_page
+from dbdyno.cli.pages import refuse_unwritable, write_page
 from dbdyno.cli.progress import ProgressLines
 from dbdyno.cli.run import What
 from dbdyno.errors import DbdynoError
@@ -67,6 +67,7 @@ def search(
         unless given.
     """
     wanted = _wanted(slo, rate_max, error)
+    refuse_unwritable(options.report)
     progress = ProgressLines(progress_ns(options))
     latest: list[Search] = []
     try:
