@@ -89,18 +89,31 @@ class EngineProcess:
     def __iter__(self) -> Iterator[tuple[bytes, Frame]]:
         """Yield (bytes of the frame without its length, frame) until the engine has ended."""
         with self._frames:
-            while length := self._frames.read(_LENGTH_BYTES):
-                raw = self._frames.read(int.from_bytes(length, "little"))
+            while raw := self._next_frame():
                 yield raw, _decode(raw)
         self._process.communicate()  # closes its input and waits
+
+    def _next_frame(self) -> bytes | None:
+        """Whoever ends the engine may cut a frame off: what is not whole is the end."""
+        length = self._frames.read(_LENGTH_BYTES)
+        count = int.from_bytes(length, "little")
+        raw = self._frames.read(count)
+        return raw if len(length) == _LENGTH_BYTES and len(raw) == count else None
 
     def stop(self) -> None:
         """Ask for an early end: nothing new is started, what is under way gets its grace."""
         self._say(b"stop\n")
 
     def kill(self) -> None:
-        """End it at once."""
+        """End it at once; its frames end with it.
+
+        Does not wait for that: the handler of a signal calls this, maybe amid another wait.
+        """
         self._process.kill()
+
+    def abandon(self) -> None:
+        """End it at once and see it gone: nobody will read its frames."""
+        self.kill()
         self._process.communicate()
 
     @property
@@ -135,7 +148,7 @@ def survey(plan: Plan, out: IO[str] | None) -> Survey:
                 return frame
     finally:
         alarm.cancel()
-        process.kill()
+        process.abandon()
     told = f"it did not come to the end of loading within {SURVEY_LIMIT_S:g} s"
     problem = ScriptProblem(line=0, message=f"{plan.scripts[0].name}: {told}")
     return Survey(problem=problem, commands=[], is_parallel=False, has_init=False, has_done=False)
@@ -169,4 +182,4 @@ def load(plan: LoadPlan) -> Iterator[Progress | Loaded]:
         if not loaded:
             raise DbdynoError("load_failed", "the loader ended without a word", "")
     finally:
-        loader.kill()
+        loader.abandon()

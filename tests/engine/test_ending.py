@@ -11,9 +11,12 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from dbdyno import engine as engine_module
+from dbdyno.engine import EngineProcess
 from dbdyno.model.frame import Hello, Started
 from tests.engine.running import SECOND, plan_for, run_until
 from tests.support.patience import wait_until
+from tests.support.plans import ENDPOINT
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -149,3 +152,18 @@ def test_its_own_death_leaves_the_server_clean(local, log):
     told = run_until(plan_for(local.endpoint(), "select 1;", seconds=60), log, Started, kill)
     assert told.exit_code == -signal.SIGKILL
     wait_until(lambda: local.backends() == [], "the backends' end")
+
+
+CUT_OFF = """
+import os, sys
+os.write(int(sys.argv[1]), bytes.fromhex("{cut}"))
+"""
+
+
+@pytest.mark.parametrize("cut", ["", "0500", "05000000", "05000000810a"])
+def test_a_frame_that_its_death_cut_off_is_the_end(tmp_path, monkeypatch, cut):
+    agent = tmp_path / "agent.py"
+    agent.write_text(CUT_OFF.format(cut=cut))
+    monkeypatch.setattr(engine_module, "_AGENT", agent)
+    plan = plan_for(ENDPOINT, "select 1;")
+    assert list(EngineProcess(plan, subprocess.DEVNULL)) == []

@@ -63,6 +63,22 @@ def test_while_it_measures_what_was_measured_is_kept(home, tmp_path, number):
     assert servers_left(home) == []
 
 
+def test_twice_while_it_measures_nothing_is_waited_for(home, tmp_path):
+    script = tmp_path / "long.sql"
+    script.write_text("select pg_sleep(600);")
+    with begin(home, str(script)) as process:
+        wait_for("measure", process)
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.2)  # two signals of a kind at once are one; the clients have a second
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=PATIENCE_S)
+    assert process.returncode == 130, err
+    record = json.loads(out)
+    assert (record["status"], record["valid"]) == ("interrupted", False)
+    assert "at once" in record["invalid_reasons"][0]
+    assert servers_left(home) == []
+
+
 def test_while_it_loads_nothing_is_kept(home):
     with begin(home, "tpcb", "-s", "100") as process:
         wait_for("server settings", process)

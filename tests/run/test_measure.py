@@ -24,6 +24,8 @@ class Engine:
 
     def __iter__(self):
         for number, frame in enumerate(self.frames):
+            if "kill" in self.calls:
+                return
             if callable(frame):
                 frame()
             else:
@@ -34,6 +36,9 @@ class Engine:
 
     def kill(self) -> None:
         self.calls.append("kill")
+
+    def abandon(self) -> None:
+        self.calls.append("abandon")
 
 
 class Observer:
@@ -66,7 +71,7 @@ def test_numbers_that_contradict_each_other_are_not_believed():
     with pytest.raises(DbdynoError, match="started = ok") as refused:
         run(engine)
     assert refused.value.code == "identity"
-    assert engine.calls == ["kill"]
+    assert engine.calls == ["abandon"]
 
 
 def test_every_frame_is_passed_on_and_each_finds_its_place():
@@ -96,17 +101,36 @@ def test_an_engine_that_cannot_begin():
     assert not measured.has_begun
 
 
-def test_the_first_interrupt_stops_and_the_second_kills():
-    def interrupt() -> None:
-        signal.raise_signal(signal.SIGINT)
+def interrupt() -> None:
+    signal.raise_signal(signal.SIGINT)
 
+
+def test_the_first_interrupt_asks_for_the_end():
     before = signal.getsignal(signal.SIGINT)
-    engine = Engine(started(), interrupt, interval(0), interrupt, interrupt, done("interrupted"))
+    engine = Engine(started(), interrupt, interval(0), done("interrupted"))
+    measured, *_ = run(engine)
+
+    assert engine.calls == ["stop"]
+    assert measured.was_interrupted
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_a_further_interrupt_ends_the_engine_and_the_run_is_interrupted_nonetheless():
+    def twice_more() -> None:
+        interrupt()
+        interrupt()
+
+    engine = Engine(started(), interrupt, interval(0), twice_more, done("interrupted"))
     measured, *_ = run(engine)
 
     assert engine.calls == ["stop", "kill", "kill"]
-    assert measured.done.end == "interrupted"
-    assert signal.getsignal(signal.SIGINT) is before
+    assert measured.done is None
+    assert measured.was_interrupted
+
+
+def test_an_interrupt_that_came_too_late_changes_nothing():
+    measured, *_ = run(Engine(started(), interval(0), interrupt, done("complete")))
+    assert not measured.was_interrupted
 
 
 def test_elsewhere_than_in_the_main_thread_signals_are_left_alone():

@@ -10,7 +10,16 @@ from dbdyno.run.options import RunOptions
 from dbdyno.run.runner import run
 from dbdyno.run.tools import Tools, engine_tools
 from dbdyno.servers.base import Server
-from tests.support.engine import Crashing, Forgetful, Interrupted, Refused, Silent, tools
+from tests.support.engine import (
+    Crashing,
+    Forgetful,
+    Interrupted,
+    InterruptedEarly,
+    InterruptedTwice,
+    Refused,
+    Silent,
+    tools,
+)
 
 SHORT = {"clients": 2, "transactions": 10, "warmup_ns": 0}
 TRANSACTIONS = 20
@@ -150,6 +159,19 @@ def test_a_silent_engine_is_ended_and_its_data_is_kept(database, home, monkeypat
 def test_an_interrupted_run_is_kept(database, home):
     record = run_tpcb(database, tools(Interrupted), length=ENDLESS)
     assert (record.status, record.valid) == ("interrupted", False)
+
+
+def test_interrupted_again_it_is_still_an_interrupted_run(database, home):
+    record = run_tpcb(database, tools(InterruptedTwice), length=ENDLESS)
+    assert (record.status, record.valid) == ("interrupted", False)
+    (reason,) = record.invalid_reasons
+    assert reason.startswith("the run was interrupted")
+
+
+def test_interrupted_twice_before_it_began_it_leaves_nothing(database, home):
+    with pytest.raises(KeyboardInterrupt):
+        run_tpcb(database, tools(InterruptedEarly), length=ENDLESS)
+    assert store.list_runs() == []
 
 
 def test_a_full_disk_is_the_failure_of_a_run_that_had_begun(database, home, monkeypatch):

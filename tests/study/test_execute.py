@@ -25,7 +25,7 @@ from dbdyno.study.spec import AS_WRITTEN, read_study
 from dbdyno.study.starting import begin_study, reopen_study
 from tests.study.files import CLIENTS, HEAD, written
 from tests.study.watcher import Watcher
-from tests.support.engine import Astray, Interrupted, tools
+from tests.support.engine import Astray, Interrupted, InterruptedTwice, tools
 
 BASE = """
 [base]
@@ -158,9 +158,10 @@ def test_a_study_that_was_killed_is_gone_on_with_and_no_turn_is_made_twice(tmp_p
     assert len(store.list_runs()) == len(after.turns) + 1
 
 
-def test_an_interrupted_turn_is_made_again(tmp_path):
+@pytest.mark.parametrize("engine", [Interrupted, InterruptedTwice])
+def test_an_interrupted_turn_is_made_again(tmp_path, engine):
     with pytest.raises(KeyboardInterrupt):
-        begin(tmp_path, ONCE, Interrupted)
+        begin(tmp_path, ONCE, engine)
     (before,) = list_studies()
     assert before.status == "interrupted"
     assert before.stopped["code"] == "interrupted"

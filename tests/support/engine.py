@@ -14,7 +14,7 @@ import psycopg
 from msgspec import structs
 
 from dbdyno.engine import EngineProcess
-from dbdyno.model.frame import Done, Frame, Interval, Started
+from dbdyno.model.frame import Done, Frame, Hello, Interval, Started
 from dbdyno.model.plan import Endpoint, Plan
 from dbdyno.run.tools import Tools, engine_tools
 
@@ -39,6 +39,9 @@ class Astray:
 
     def kill(self) -> None:
         self.engine.kill()
+
+    def abandon(self) -> None:
+        self.engine.abandon()
 
 
 def tools(engine: type[Astray]) -> Tools:
@@ -81,6 +84,23 @@ class Interrupted(Astray):
     def meet(self, frame: Frame) -> None:
         if isinstance(frame, Started):
             self.stop()
+
+
+class InterruptedTwice(Astray):
+    """Its user presses Ctrl-C, and at once again."""
+
+    at: type[Frame] = Started
+
+    def meet(self, frame: Frame) -> None:
+        if isinstance(frame, self.at):
+            signal.raise_signal(signal.SIGINT)
+            signal.raise_signal(signal.SIGINT)
+
+
+class InterruptedEarly(InterruptedTwice):
+    """Its user does so before anything was begun."""
+
+    at = Hello
 
 
 class Forgetful(Astray):

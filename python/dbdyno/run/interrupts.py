@@ -1,4 +1,4 @@
-"""Ctrl-C while the engine measures: the first asks it to end, the second ends it.
+"""Ctrl-C while the engine measures: the first asks it to end, any further one ends it.
 
 Elsewhere Ctrl-C is Python's ordinary ``KeyboardInterrupt``. While frames are read it must
 not be: an exception in the middle of a frame would lose the data so far.
@@ -13,20 +13,31 @@ from types import FrameType
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
+class Interrupts:
+    """Those that came: the first calls ``stop``, each further one ``kill``."""
+
+    def __init__(self, stop: Callable[[], None], kill: Callable[[], None]) -> None:
+        self._stop = stop
+        self._kill = kill
+        self.came = False
+
+    def handle(self, _signal: int, _frame: FrameType | None) -> None:
+        """A signal's handler."""
+        act = self._kill if self.came else self._stop
+        self.came = True
+        act()
+
+
 @contextmanager
-def deferred_to(stop: Callable[[], None], kill: Callable[[], None]) -> Iterator[None]:
-    """Within the block, the first interrupt calls ``stop`` and any further one ``kill``."""
+def deferred_to(stop: Callable[[], None], kill: Callable[[], None]) -> Iterator[Interrupts]:
+    """Within the block interrupts raise nothing; what was yielded knows of them."""
+    interrupts = Interrupts(stop, kill)
     if threading.current_thread() is not threading.main_thread():
-        yield  # Signals are the main thread's: whoever runs it decides.
+        yield interrupts  # Signals are the main thread's: whoever runs it decides.
         return
-    steps = iter((stop,))
-
-    def handle(_signal: int, _frame: FrameType | None) -> None:
-        next(steps, kill)()
-
-    before = {number: signal.signal(number, handle) for number in SIGNALS}
+    before = {number: signal.signal(number, interrupts.handle) for number in SIGNALS}
     try:
-        yield
+        yield interrupts
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

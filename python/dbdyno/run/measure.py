@@ -40,7 +40,10 @@ class Engine(Protocol):
         """Asks it to end well."""
 
     def kill(self) -> None:
-        """Ends it."""
+        """Ends it without waiting for that."""
+
+    def abandon(self) -> None:
+        """Ends it, and sees it gone."""
 
 
 @dataclass(kw_only=True)
@@ -56,11 +59,18 @@ class Measured:
     done: Done | None = None
     failed: Failed | None = None
     was_silent: bool = False
+    heard_interrupt: bool = False
+    """Whether its user asked for the end, by whatever way it then came."""
 
     @property
     def has_begun(self) -> bool:
         """Whether a transaction was asked for."""
         return self.started is not None
+
+    @property
+    def was_interrupted(self) -> bool:
+        """Whether it ended so; the engine knows best, but one that was killed says nothing."""
+        return self.heard_interrupt if self.done is None else self.done.end == "interrupted"
 
 
 def measure(
@@ -74,7 +84,7 @@ def measure(
     reader = _Reader(plan, observer, log)
     with (
         Watchdog(engine.kill, _patience_before_start_s(plan)) as watchdog,
-        deferred_to(engine.stop, engine.kill),
+        deferred_to(engine.stop, engine.kill) as interrupts,
     ):
         try:
             for raw, frame in engine:
@@ -82,9 +92,10 @@ def measure(
                 watchdog.beat(_patience_s(plan) if isinstance(frame, Started) else None)
                 reader.take(frame)
         except BaseException:
-            engine.kill()  # nobody is left to read what it measures
+            engine.abandon()
             raise
     reader.measured.was_silent = watchdog.has_bitten
+    reader.measured.heard_interrupt = interrupts.came
     return reader.measured
 
 

@@ -18,13 +18,6 @@ from dbdyno.servers.base import Server
 from dbdyno.targets.base import ServerDescription
 from dbdyno.targets.durability import promise_of
 
-_STATUS_OF_END: dict[str, Status] = {
-    "complete": "done",
-    "interrupted": "interrupted",
-    "aborted": "failed",
-    "stalled": "failed",
-}
-
 
 def first_record(
     plan: Plan, work: str, server: Server, description: ServerDescription, options: RunOptions
@@ -80,6 +73,8 @@ def _reasons(
         return [_silence_told(plan)]
     if measured.failed is not None:
         return [f"the engine gave up: {measured.failed.message}"]
+    if measured.was_interrupted:
+        return ["the run was interrupted, and ended at once when it was interrupted again"]
     return ["the engine ended before the run did"]
 
 
@@ -90,4 +85,6 @@ def _silence_told(plan: Plan) -> str:
 
 
 def _status(measured: Measured) -> Status:
-    return "failed" if measured.done is None else _STATUS_OF_END[measured.done.end]
+    if measured.was_interrupted:
+        return "interrupted"
+    return "done" if measured.done and measured.done.end == "complete" else "failed"

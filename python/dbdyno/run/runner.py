@@ -281,12 +281,12 @@ def _as_failed_run() -> Iterator[None]:
 
 def _not_begun(plan: Plan, measured: Measured) -> BaseException:
     """Why there was no first transaction."""
+    if measured.was_interrupted:
+        return KeyboardInterrupt()
     if measured.was_silent and plan.lua is not None:
         return DbdynoError("script", silence_told(plan), "")
     if measured.failed is not None:
         return DbdynoError(measured.failed.code, measured.failed.message, measured.failed.hint)
-    if measured.done is not None and measured.done.end == "interrupted":
-        return KeyboardInterrupt()
     return DbdynoError(
         "engine_ended",
         "the engine ended before it began",

@@ -58,6 +58,8 @@ def perform(  # noqa: PLR0913
     asked = _once(_asked_for(plan, command), plan.clients if is_parallel else 1)
     say(f"{plan.scripts[0].name}: {command}")
     measured = measure(tools.start(asked, log), asked, _Listener(say), _keep_nothing, say)
+    if measured.was_interrupted:
+        raise KeyboardInterrupt
     if reason := _failure(plan, measured):
         raise DbdynoError(
             code="script",
