@@ -6,7 +6,7 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from dbdyno.analysis.compare import compare
+from dbdyno.analysis.compare import compare, compare_levels
 from dbdyno.model.comparison import Comparison
 from tests.analysis.records import record, records
 
@@ -131,9 +131,22 @@ def test_what_is_told_alone_and_not_beside_others_is_said_to_be_so():
     assert throughput.high < 1
     assert throughput.words == (
         "Throughput cannot be told apart at this sample size (−51\u202f%; −70\u202f% to "
-        "−18\u202f% at 95\u202f%, 3 pairs, p = 0.053 with all metrics counted); about 1 more "
+        "−18\u202f% at 95\u202f%, 3 pairs, p = 0.053 with all tests counted); about 1 more "
         "pair (1 to 31) would be needed to find 51\u202f% four times in five."
     )
+
+
+def test_levels_that_are_compared_with_one_reference_are_so_many_tests():
+    """What would be told alone (p = 0.027) is not beside another level."""
+    same, halved = ([100, 100, 100], [101, 100, 99]), ([100, 100, 100], [50, 40, 60])
+    sides = {
+        name: tuple([record(tps) for tps in side] for side in both)
+        for name, both in {"same": same, "halved": halved}.items()
+    }
+    assert compare_levels({"halved": sides["halved"]}, TPS)["halved"].verdict == "worse"
+    together = compare_levels(sides, TPS)
+    assert together["halved"].verdict == "cannot tell"
+    assert together["halved"].p_adjusted == 2 * together["halved"].p
 
 
 def test_pairs_of_which_one_lacks_a_metric_are_left_out():

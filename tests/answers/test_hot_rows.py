@@ -172,7 +172,7 @@ def test_the_order_is_predicted_and_measured_and_both_are_compared():
     found = statement_order.answer(orders_study(**MEASURED_AS_PREDICTED), ORDER_OPTIONS)
     best, predicted, agreement = found.claims
     assert best.told
-    assert best.sentence.startswith("With 100 clients the order branches-last served best")
+    assert best.sentence.startswith("With 100 clients the order branches-last had the highest")
     assert best.effect == pytest.approx(1.25, rel=0.05)
     assert "of 60 valid orders none is better than branches-last" in predicted.sentence
     assert predicted.effect == pytest.approx((0.1 + 0.3) / 0.3, rel=0.01)
@@ -190,7 +190,7 @@ def test_means_that_stand_as_predicted_and_are_not_told_apart_prove_nothing():
 def test_a_measurement_that_contradicts_the_prediction_says_so():
     contradicting = {**MEASURED_AS_PREDICTED, "branches_last": 800.0}
     best, _, agreement = statement_order.answer(orders_study(**contradicting), ORDER_OPTIONS).claims
-    assert "the order as-written served best" in best.sentence
+    assert "the order as-written had the highest mean throughput" in best.sentence
     assert not agreement.told
     assert "do not stand as predicted" in agreement.sentence
 

@@ -67,8 +67,16 @@ def test_on_one_node_no_effect_is_claimed_however_large_the_difference():
 def test_on_two_nodes_a_policy_that_is_told_is_the_verdict():
     verdict, *_ = numa_policy.answer(study(2, localalloc=1100.0), OPTIONS).claims
     assert verdict.told
-    assert verdict.sentence.startswith("The policy localalloc serves best: Throughput rose by")
+    assert verdict.sentence.startswith(
+        "The policy localalloc serves better than default: Throughput rose by"
+    )
     assert verdict.effect == pytest.approx(1.1, rel=0.01)
+
+
+def test_policies_that_both_gain_are_told_without_a_rank_between_them():
+    """They were compared with the default alone."""
+    verdict, *_ = numa_policy.answer(study(2, localalloc=1100.0, interleave=1095.0), OPTIONS).claims
+    assert "serves better than default, and so does interleave: " in verdict.sentence
 
 
 def test_on_two_nodes_noise_is_no_verdict():

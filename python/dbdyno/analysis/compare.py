@@ -8,7 +8,7 @@ say.
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
@@ -55,6 +55,23 @@ def compare(  # noqa: PLR0913 - what is compared, and how
         unequal=list(unequal),
         doubts=[*_missing(missing), *_doubts(found), *_doubts_of_runs([*before, *after])],
     )
+
+
+def compare_levels(
+    sides: Mapping[str, tuple[Sequence[RunRecord], Sequence[RunRecord]]],
+    metric: str,
+    margin: float = MARGIN,
+) -> dict[str, MetricComparison]:
+    """One metric at several levels, each in pairs with the same reference, judged together.
+
+    So many levels are so many tests. None is compared with another but the reference.
+    """
+    samples = {
+        level: sample(metric, *(list(map(metrics_of, side)) for side in both), paired=True)
+        for level, both in sides.items()
+    }
+    known = {level: one for level, one in samples.items() if one is not None}
+    return dict(zip(known, _judged(list(known.values()), margin), strict=True))
 
 
 def _usual(before: Runs, after: Runs) -> list[str]:

@@ -7,7 +7,7 @@ factors are a pair. Nothing here knows what a number means.
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeAlias
 
-from dbdyno.analysis.compare import MARGIN, compare
+from dbdyno.analysis.compare import MARGIN, compare, compare_levels
 from dbdyno.analysis.costs import cost
 from dbdyno.analysis.effect import Ratio, paired_ratio
 from dbdyno.analysis.ranged import Ranged
@@ -113,6 +113,19 @@ def compared(
     before, after = ([trial.record for trial in side] for side in zip(*of, strict=True))
     found = compare(before, after, metrics, margin=margin, paired=True)
     return {each.id: each for each in found.metrics}
+
+
+def compared_with(
+    among: Sequence[Trial], factor: str, reference: str, metric: str, margin: float = MARGIN
+) -> dict[str, MetricComparison]:
+    """The verdict on each other level of a factor against the reference, judged together."""
+    levels = dict.fromkeys(trial.point.get(factor, reference) for trial in among)
+    sides = {
+        level: ([one.record for one, _ in both], [other.record for _, other in both])
+        for level in levels
+        if level != reference and (both := pairs(among, factor, reference, level))
+    }
+    return compare_levels(sides, metric, margin)
 
 
 def over_runs(among: Iterable[Trial], number: Number) -> Ratio | None:

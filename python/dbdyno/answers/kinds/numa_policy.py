@@ -1,4 +1,4 @@
-"""NUMA policy: which policy serves best, whether that is told from noise, and where memory lay.
+"""NUMA policy: which serve better than the reference, told from noise, and where memory lay.
 
 On a machine with one memory node a policy has nothing to choose from: that is said first, no
 effect is claimed, and what differs between the levels is told for what it is, the noise of this
@@ -15,11 +15,10 @@ from dbdyno.analysis.verdicts import change
 from dbdyno.answers.answer import Answer, Answered, Claim, TableOf, Trial, Trials
 from dbdyno.answers.grouping import (
     by_level,
-    compared,
+    compared_with,
     levels_seen,
     mean_of,
     over_runs,
-    pairs,
     throughput,
     title_of,
 )
@@ -54,10 +53,10 @@ def answer(trials: Trials, options: Mapping[str, Any]) -> Answered:
 
 def _compared(trials: Trials, factor: str, reference: str) -> Iterator[_Compared]:
     """Compared here and not by the study's contrasts, which would claim an effect of noise."""
+    found = compared_with(trials.trials, factor, reference, THROUGHPUT, MARGIN)
     for policy in levels_seen(trials, trials.trials, factor):
-        both = pairs(trials.trials, factor, reference, policy)
-        if policy != reference and both:
-            yield _Compared(policy, compared(both, [THROUGHPUT], MARGIN)[THROUGHPUT])
+        if policy in found:
+            yield _Compared(policy, found[policy])
 
 
 def _nodes(trials: Trials) -> int:
@@ -83,13 +82,13 @@ def _no_effect(metrics: Sequence[MetricComparison]) -> Claim:
 
 
 def _false_alarm(metrics: Sequence[MetricComparison]) -> str:
-    """A comparison of what cannot differ that says it does, one in twenty by chance."""
+    """Comparisons of what cannot differ that say it does; by chance in one study of twenty."""
     alarms = [one for one in metrics if one.verdict in ("better", "worse")]
     if not alarms:
         return ""
     return (
         f"{len(alarms)} of {len(metrics)} comparisons would have been told as a difference: chance "
-        "does that once in twenty, and so does a machine whose state outlives a block"
+        "does that in one study of twenty, and so does a machine whose state outlives a block"
     )
 
 
@@ -100,11 +99,19 @@ def _interval(metric: MetricComparison) -> str:
 
 
 def _best(found: Sequence[_Compared], reference: str) -> Claim:
-    """A policy that is told to be better, or that none is."""
+    """The policy that gained the most of those told to be better, or that none is.
+
+    Policies are compared with the reference, not among themselves.
+    """
     better = [one for one in found if one.metric.verdict == "better"]
     if better:
         best = max(better, key=lambda one: one.metric.ratio)
-        sentence = f"The policy {best.policy} serves best: {best.metric.words}"
+        others = [one.policy for one in better if one is not best]
+        also = f", and so {'does' if len(others) == 1 else 'do'} {' and '.join(others)}"
+        sentence = (
+            f"The policy {best.policy} serves better than {reference}{also if others else ''}: "
+            f"{best.metric.words}"
+        )
     else:
         best = max(found, key=lambda one: abs(one.metric.ratio - 1))
         sentence = (
@@ -210,7 +217,7 @@ def _memory_words(runs: Sequence[Trial], node: str) -> str:
 
 ANSWER = Answer(
     id="numa-policy",
-    title="Which policy serves best",
+    title="Which policy serves better",
     options={
         "factor": "the factor whose levels are policies",
         "reference": "the level that the others are compared with",

@@ -14,7 +14,7 @@ from dbdyno.analysis.bounds import EXCEEDED
 from dbdyno.analysis.metrics import THROUGHPUT
 from dbdyno.analysis.verdicts import change
 from dbdyno.answers.answer import Answer, Answered, Claim, TableOf, Trial, Trials
-from dbdyno.answers.grouping import compared, levels_seen, over_runs, pairs, throughput
+from dbdyno.answers.grouping import by_level, compared_with, over_runs, throughput
 from dbdyno.answers.orders import Orders, Prediction, orders_of
 from dbdyno.model.comparison import MetricComparison
 from dbdyno.words import NOTHING, count, milliseconds, percent, tps
@@ -60,6 +60,8 @@ def answer(trials: Trials, options: Mapping[str, Any]) -> Answered:
     if orders is None:
         return Answered(claims=[], missing="the statements cannot be put into another order")
     measured = _measured(trials, among, asked, orders)
+    if not any(one.against for one in measured):
+        return Answered(claims=[], missing=f"no block has {asked.reference} and another order")
     return Answered(
         claims=[
             _best_measured(measured, clients, asked),
@@ -84,15 +86,11 @@ def _most_clients(trials: Trials, asked: _Asked) -> str | None:
 def _measured(
     trials: Trials, among: Sequence[Trial], asked: _Asked, orders: Orders
 ) -> list[_Measured]:
-    found = []
-    for level in levels_seen(trials, among, asked.factor):
-        runs = [trial for trial in among if trial.point[asked.factor] == level]
-        both = pairs(among, asked.factor, asked.reference, level)
-        against = (
-            compared(both, [THROUGHPUT])[THROUGHPUT] if both and level != asked.reference else None
-        )
-        found.append(_Measured(level, runs, orders.of_script(_script_text(runs[0])), against))
-    return found
+    against = compared_with(among, asked.factor, asked.reference, THROUGHPUT)
+    return [
+        _Measured(level, runs, orders.of_script(_script_text(runs[0])), against.get(level))
+        for level, runs in by_level(trials, among, asked.factor).items()
+    ]
 
 
 def _script_text(trial: Trial) -> str:
@@ -102,19 +100,16 @@ def _script_text(trial: Trial) -> str:
 
 
 def _best_measured(measured: Sequence[_Measured], clients: str, asked: _Asked) -> Claim:
-    best = max(measured, key=lambda one: one.mean_tps)
-    rest = [one for one in measured if one is not best]
-    where = f"With {clients} {asked.over}"
-    if best.against is None:
-        nearest = max((one for one in rest if one.against), key=lambda one: one.mean_tps)
-        metric = nearest.against
-        assert metric is not None
-        told = metric.verdict == "worse"
-        words = f"{where} the order {asked.reference} served best of those measured"
-        return _order_claim(words, nearest, metric, told=told)
-    told = best.against.verdict == "better"
-    words = f"{where} the order {best.level} served best of those measured"
-    return _order_claim(words, best, best.against, told=told)
+    """The highest mean; told is how it stands to the reference, with which all were compared."""
+    compared = [one for one in measured if one.against or one.level == asked.reference]
+    best = max(compared, key=lambda one: one.mean_tps)
+    words = f"With {clients} {asked.over} the order {best.level} had the highest mean throughput"
+    if best.against is not None:
+        return _order_claim(words, best, best.against, told=best.against.verdict == "better")
+    others = [(one, one.against) for one in compared if one.against]
+    nearest, against = max(others, key=lambda pair: pair[0].mean_tps)
+    told = all(metric.verdict == "worse" for _, metric in others)
+    return _order_claim(words, nearest, against, told=told)
 
 
 def _order_claim(words: str, of: _Measured, metric: MetricComparison, *, told: bool) -> Claim:
