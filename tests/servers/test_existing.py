@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from psycopg import Connection
@@ -10,11 +12,14 @@ from psycopg.conninfo import conninfo_to_dict
 from dbdyno.errors import DbdynoError
 from dbdyno.servers.base import Server
 from dbdyno.servers.existing import use_existing
+from dbdyno.servers.postgresql.place import data_directory
 from dbdyno.servers.private import start_private
 from dbdyno.servers.spec import ServerSpec
 from tests.conftest import SMALL
 
 SECRET = "s3cret word"
+PIDS_MAX = 1 << 22
+"""The kernel gives no process a higher number."""
 
 
 @pytest.fixture(scope="module")
@@ -97,6 +102,14 @@ def test_of_several_hosts_the_one_that_answers(tcp_server: Server) -> None:
     assert conninfo_to_dict(server.conninfo)["port"] == str(port)
     with server.connect() as connection:
         assert connection.info.port == port
+
+
+def test_a_folder_that_a_server_elsewhere_names_is_not_ours(tmp_path: Path) -> None:
+    """Two machines of one distribution keep their data in the same place."""
+    answer = SimpleNamespace(fetchone=lambda: (str(tmp_path),))
+    info = SimpleNamespace(backend_pid=PIDS_MAX + 1, dbname="postgres")
+    elsewhere: Any = SimpleNamespace(info=info, execute=lambda _query: answer)
+    assert data_directory(elsewhere) is None
 
 
 def test_stopping_leaves_it_running(postgres_server: Server) -> None:

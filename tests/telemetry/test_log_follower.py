@@ -126,7 +126,9 @@ def test_a_log_that_cannot_be_read(tmp_path):
     follow = Follow(tmp_path / "nowhere")
     assert follow.told() == []
     assert "No such file" in follow.lacks()[0]
-    assert Follow(None).lacks() == ["where it is, is not known"]
+    assert Follow(None).lacks() == [
+        "where it is on this machine is not known: --server-log names it"
+    ]
 
 
 def test_a_log_that_vanishes_is_said_once(log):

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from types import SimpleNamespace
 
 import msgspec
+import pytest
 
 from dbdyno.model.frame import Activity, Frame, Hello, Started, StatementInfo
 from dbdyno.model.source import Missing, Source
@@ -240,6 +241,16 @@ def test_a_defect_of_ours_is_a_lack():
     with recorder(server, folder, log_reader=lambda: 1 / 0) as watching:
         play(watching, server)
     assert [its.reason for its in folder.of("Lack", "telemetry")] == ["division by zero"]
+
+
+@pytest.mark.parametrize("process_id", [None, os.getpid()])
+def test_a_server_elsewhere_names_no_log_of_this_machine(tmp_path, process_id):
+    """Where both keep their logs in the same place, the path leads to another server's."""
+    server, folder, log = Server(), Folder(), tmp_path / "log"
+    log.touch()
+    with recorder(server, folder, process_id, log_path=lambda _connection: log) as watching:
+        play(watching, server)
+    assert bool(folder.of("Lack", "log")) == (process_id is None)
 
 
 def test_a_folder_that_takes_no_more_ends_nothing():

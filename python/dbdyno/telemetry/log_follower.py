@@ -48,7 +48,9 @@ class LogFollower:
         """Finds the end of the log as it is."""
         path = self._find_path()
         if path is None:
-            self._teller.lack(SOURCE, "where it is, is not known")
+            self._teller.lack(
+                SOURCE, "where it is on this machine is not known: --server-log names it"
+            )
             return
         try:
             with path.open("rb") as file:

@@ -198,7 +198,8 @@ class Recorder:
         return LogFollower(self._find_log, self._watched.telemetry.log_reader(), self._teller)
 
     def _find_log(self) -> Path | None:
-        if self._watched.log_path is not None:
+        """A server elsewhere names a file that by chance exists here, of another server."""
+        if self._watched.log_path is not None or self._watched.process_id is None:
             return self._watched.log_path
         return self._line().ask(self._watched.telemetry.log_path)
 

@@ -19,7 +19,12 @@ def process_id(connection: Connection) -> int | None:
 
 
 def data_directory(connection: Connection) -> Path | None:
-    """Its data folder, when our user may know it and it is on this machine."""
+    """Its data folder, when our user may know it and it is on this machine.
+
+    Another machine's server may name a folder that by chance exists here.
+    """
+    if process_id(connection) is None:
+        return None
     try:
         row = connection.execute("select current_setting('data_directory')").fetchone()
     except errors.InsufficientPrivilege:
