@@ -115,6 +115,18 @@ def test_sessions_whose_state_is_hidden_are_not_seen():
     assert found.not_seen == WHOLE
 
 
+def test_whether_a_session_is_known_to_be_a_clients():
+    """Behind a pooler the engine has other numbers for them; and track_activities may be off."""
+    asking = WaitCount("client", 0, "asking", "", "", "", 4)
+    pausing = WaitCount("client", -1, "pausing", "", "", "", 4)
+    pooled = WaitCount("foreign", -1, "", "active", "", "", 4)
+    untracked = WaitCount("client", 0, "asking", "disabled", "", "", 4)
+    assert not spent(waits=[asking, pooled]).knows_sessions
+    assert not spent(waits=[untracked]).knows_sessions
+    assert spent(waits=[pausing, pooled]).knows_sessions
+    assert spent(waits=[asking, RUNNING]).knows_sessions
+
+
 def test_other_sessions_are_nobodys_time():
     others = [
         WaitCount("foreign", -1, "", "active", "", "", 4),

@@ -130,6 +130,11 @@ def test_images_of_a_run_that_waits_for_nothing_are_no_cost():
     assert isinstance(said("full_page_writes", run), NotFound)
 
 
+def test_without_looks_nobody_knows_what_images_cost():
+    run = with_images(made_run(UPDATE, ok=100), 95.0)
+    assert isinstance(said("full_page_writes", run), CouldNotLook)
+
+
 def test_without_wal_counters_nobody_knows_of_images():
     assert said("full_page_writes", made_run()) == CouldNotLook("the WAL's bytes were not read")
 

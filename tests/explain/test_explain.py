@@ -37,7 +37,15 @@ def a_budget(**shares):
         Part(statement=0, kind=kind, wait_type="", wait_event="", seconds=of * 100, low=0, high=100)
         for kind, of in shares.items()
     ]
-    return Budget(total=100, samples=9, parts=parts, charges=[], not_seen=0.0, knows_cpu_queue=True)
+    return Budget(
+        total=100,
+        samples=9,
+        parts=parts,
+        charges=[],
+        not_seen=0.0,
+        knows_cpu_queue=True,
+        knows_sessions=True,
+    )
 
 
 def test_severity_follows_the_share():

@@ -83,6 +83,8 @@ class Budget(Struct, frozen=True, kw_only=True):
     """Client-seconds that no sample accounts for; may be negative by sampling error."""
     knows_cpu_queue: bool
     """Whether the server's processor time was read; if not, the queue is in what it looked like."""
+    knows_sessions: bool
+    """Whether any look knew what the session of a client was doing, if any client asked."""
 
     def share(
         self, kind: PartKind | None = None, event: str | None = None, statement: int | None = None
@@ -118,6 +120,12 @@ class Budget(Struct, frozen=True, kw_only=True):
         return (own + taken) / self.total if self.total else 0.0
 
     @property
+    def behind_others(self) -> float:
+        """The share of the clients' time in waits for locks whose chain ends at no client."""
+        waited_s = sum(charge.seconds for charge in self.charges if charge.root_who != "client")
+        return waited_s / self.total if self.total else 0.0
+
+    @property
     def _passed_on_s(self) -> float:
         """Lock waits that are charged to something else than another lock wait."""
         return sum(charge.seconds for charge in self.charges if charge.root_kind != "lock")
@@ -145,7 +153,19 @@ def budget(recording: Recording) -> Budget | None:
         charges=_charges(seen(looks, recording.tables["blocking"]), set(rows), kinds, split),
         not_seen=whole - sum(part.seconds for part in parts),
         knows_cpu_queue=split.is_known,
+        knows_sessions=_knows_sessions(rows),
     )
+
+
+def _knows_sessions(rows: list["_Session"]) -> bool:
+    """Not behind a pooler, whose numbers for sessions are its own; nor if their state is hidden."""
+    clients = [row for row in rows if row.who == "client"]
+    is_any_asking = any(row.doing == "asking" for row in clients)
+    return not is_any_asking or any(_tells(row.state) for row in clients)
+
+
+def _tells(state: str) -> bool:
+    return state in ACTIVE or state.startswith("idle")
 
 
 class _Session(NamedTuple):

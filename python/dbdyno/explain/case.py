@@ -51,8 +51,9 @@ class Case:
 
     @cached_property
     def budget(self) -> Budget | None:
-        """Where the clients' time went."""
-        return budget(self.recording)
+        """Where the clients' time went; None where no look knew what their sessions did."""
+        spent = budget(self.recording)
+        return spent if spent and spent.knows_sessions else None
 
     @cached_property
     def lock_queue(self) -> LockQueue | None:

@@ -10,6 +10,7 @@ from typing import TypeVar
 from msgspec.structs import replace
 
 from dbdyno.analysis.budget import Budget
+from dbdyno.analysis.looks import measured_looks
 from dbdyno.analysis.losses import Losses
 from dbdyno.analysis.readings import (
     LevelSeries,
@@ -81,7 +82,13 @@ def server_facts(case: Case) -> ServerFacts:
 
 def client_time(case: Case) -> Budget:
     """Where the clients' time went."""
-    return needed(case.budget, "the server's sessions were not looked at")
+    if measured_looks(case.recording) is None:
+        raise LackingError("the server's sessions were not looked at")
+    return needed(
+        case.budget,
+        "no look knew what the session of a client was doing: a pooler between has numbers of its "
+        "own for sessions, or track_activities is off",
+    )
 
 
 def told_waits(case: Case) -> Budget | None:

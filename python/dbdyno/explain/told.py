@@ -76,7 +76,7 @@ def _share(finding: Finding) -> str:
 
 def _remainder(unexplained: float | None) -> str:
     if unexplained is None:
-        return "Unexplained: not known, since the server's sessions were not looked at."
+        return "Unexplained: not known, since the clients' sessions were not seen at the server."
     if unexplained < _NO_REMAINDER:
         return _ALL_EXPLAINED
     return f"Unexplained: {percent(unexplained)} of the clients' time; no finding accounts for it."

@@ -44,7 +44,7 @@ def look(case: Case) -> Outcome:
     """What is charged to sessions that are not the load's."""
     spent = client_time(case)
     charges = [charge for charge in spent.charges if charge.root_who != "client"]
-    share = sum(charge.seconds for charge in charges) / spent.total
+    share = spent.behind_others
     if share < NOTICED:
         return NotFound(f"clients waited behind foreign sessions for {percent(share)} of the time")
     roots = _roots(charges)

@@ -29,7 +29,7 @@ from dbdyno.analysis.losses import Loss
 from dbdyno.analysis.protocol import POSTGRESQL
 from dbdyno.explain.case import Case
 from dbdyno.explain.lost import loss_evidence, loss_to, loss_words
-from dbdyno.explain.needs import needed
+from dbdyno.explain.needs import client_time, needed
 from dbdyno.explain.rule import NOTICED, NotFound, Outcome, Rule, at_most, found, severity_of
 from dbdyno.explain.statements import WORKING
 from dbdyno.explain.words import amount, gain_words
@@ -95,6 +95,7 @@ def look(case: Case) -> Outcome:
         return NotFound(f"{percent(images.of_wal)} of the WAL were images of pages")
     lost = images.loss.of_run if images.loss else 0.0
     if max(images.share, lost) < NOTICED and not images.checkpoints:
+        client_time(case)  # without it their cost could not be seen
         return NotFound("the pages were touched for the first time in the run, at no cost seen")
     return _finding(images, max(images.share, lost))
 
