@@ -58,6 +58,17 @@ def test_wal_a_transaction_is_told_before_and_after_each():
     assert 0 < second.images_before < second.images_after
 
 
+def test_the_second_in_which_it_began_is_after_it():
+    """Most images come then, where checkpoints follow each other quickly."""
+    run = MadeRun(TPS, seconds=10, warmup=0)
+    run.counters("wal_position", {"bytes": np.tile([300.0, 900.0], 5) * TPS})
+    for begin_s in (1.5, 3.5, 5.5, 7.5):
+        run.log(begin_s, "checkpoint_start").log(begin_s + 0.1, "checkpoint_end")
+    for effect in checkpoint_effects(run.recording())[:-1]:
+        assert effect.bytes_before == pytest.approx(300)
+        assert effect.bytes_after == pytest.approx(600)
+
+
 def test_counted_images_agree_with_expected_first_changes():
     run = updating().facts(ServerFacts(tables=(accounts(),)))
     for effect in checkpoint_effects(run.recording()):

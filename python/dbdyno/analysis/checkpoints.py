@@ -29,8 +29,9 @@ _TABLES = "pg_stat_user_tables"
 class CheckpointEffect(Struct, frozen=True, kw_only=True):
     """One checkpoint that began in the measured part; the WAL's figures are a transaction's.
 
-    ``before`` are the 10 s before it began, ``after`` the 10 s from there on, or up to the next
-    one. ``images`` were counted from its begin to the next one's, or to the run's end, and
+    ``before`` are the intervals of the 10 s before it began, ``after`` those of the 10 s from
+    there on, or up to the next one, with the one in which it began: images come at once.
+    ``images`` were counted from its begin to the next one's, or to the run's end, and
     ``first_changes`` expected meanwhile; None where tables or counters were not read.
     """
 
@@ -62,8 +63,9 @@ def _effect(
 ) -> CheckpointEffect:
     """Of the checkpoint that began at the second of the bounds, between its neighbours."""
     last_s, begin_s, next_s = bounds_s
-    before = _within(intervals, max(last_s, begin_s - _SIDE_S), begin_s)
-    after = _within(intervals, begin_s, min(next_s, begin_s + _SIDE_S))
+    before_s = max(last_s, begin_s - _SIDE_S)
+    before = (intervals.begin_s >= before_s) & (intervals.end_s <= begin_s)
+    after = (intervals.end_s > begin_s) & (intervals.end_s <= min(next_s, begin_s + _SIDE_S))
     ended = intervals.committed
     return CheckpointEffect(
         begin_s=begin_s,
@@ -75,12 +77,6 @@ def _effect(
         images=total(recording, "pg_stat_wal", "wal_fpi", span=Span(begin_s, next_s)),
         first_changes=_first_changes(recording, Span(begin_s, next_s)),
     )
-
-
-def _within(intervals: Intervals, begin_s: float, end_s: float) -> Mask:
-    """Intervals that lie wholly within."""
-    inside: Mask = (intervals.begin_s >= begin_s) & (intervals.end_s <= end_s)
-    return inside
 
 
 def _each(amount: Series, ended: Series, inside: Mask) -> float | None:
