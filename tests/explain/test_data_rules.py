@@ -55,6 +55,7 @@ def test_counted_moves_to_new_pages_make_it_sure():
 def test_hot_updates_are_not_blamed():
     assert isinstance(said("hot_updates", updating(hot=980)), NotFound)
     assert isinstance(said("hot_updates", updating(updates=0)), NotFound)
+    assert "made 2.5" in said("hot_updates", updating(updates=100)).reason
 
 
 def scanning(*, rows=50_000, scans=1000, plan="Seq Scan", columns=("id", "owner")):

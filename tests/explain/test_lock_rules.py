@@ -123,6 +123,15 @@ The server's log: process 7 waits for ShareLock on transaction 9.
     assert convoy.share == pytest.approx(6 / 8 * math.exp(-2))
 
 
+def test_the_counter_experiment_is_one_that_can_be_made():
+    """One script has no other to be run without; serialization failures have no order."""
+    assert said("deadlocks", deadlocked(found=40)).refute.startswith("Sort the keys")
+    refused = [failure("40001", 5, "could not serialize access")]
+    finding = said("deadlocks", failing(MadeRun(), refused, failed=5))
+    assert "READ COMMITTED" in finding.refute
+    assert "deadlock" not in finding.why
+
+
 def test_a_short_timeout_makes_deadlocks_cheap():
     finding = said("deadlocks", deadlocked(found=4, timeout_ms=10))
     assert finding.severity == "note"

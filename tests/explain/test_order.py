@@ -177,7 +177,7 @@ def test_scripts_that_would_lock_crosswise_are_told():
     assert advise([timed(first, "first"), timed(first, "second")], rows).crossing is None
 
 
-def queued(script, *, in_queue=12, facts=FACTS, tps=900):
+def queued(script, *, in_queue=12, facts=FACTS, tps=900, at_the_head=None):
     """Sixteen clients, most of them at the branch; each statement takes 0.1 ms, the end 0.3."""
     run = MadeRun(tps, clients=16, seconds=20, scripts={"tpcb": script})
     texts = [one.text for one in commands(script) if one.is_sql]
@@ -190,7 +190,7 @@ def queued(script, *, in_queue=12, facts=FACTS, tps=900):
         run.look(
             number * 0.5,
             [waiting(at_branches, in_queue), waiting(END, 16 - in_queue, "", "")],
-            [behind(relation, in_queue)] if in_queue else [],
+            [at_the_head or behind(relation, in_queue)] if in_queue else [],
         )
     return run.facts(before=facts) if facts else run
 
@@ -217,6 +217,19 @@ def test_it_is_quiet_where_nobody_waits_or_nothing_is_better():
     assert isinstance(said(RULE, queued(TPCB, in_queue=0)), NotFound)
     best = advise([timed()], ROWS).scripts["tpcb"]
     assert isinstance(said(RULE, queued(best)), NotFound)
+
+
+def test_a_row_that_is_let_go_before_clients_hear_of_it_bounds_nothing():
+    """Held for as long as clients see, the row would let 2 500 a second through."""
+    finding = said(RULE, queued(TPCB, tps=5000))
+    assert (finding.severity, finding.certainty) == ("minor", "hint")
+    assert "bounds the rate" not in " ".join(finding.seen)
+    assert "factor" not in finding.gain
+
+
+def test_an_order_does_not_help_behind_a_foreign_session():
+    foreign = behind(BRANCHES, 12, who="foreign", blocker=-1, root=-1, state="idle in transaction")
+    assert isinstance(said(RULE, queued(TPCB, at_the_head=foreign)), NotFound)
 
 
 def test_it_cannot_look_without_facts_or_looks():

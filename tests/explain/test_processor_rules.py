@@ -39,6 +39,18 @@ def test_a_server_that_fills_the_machine_is_the_normal_end_of_a_closed_loop():
     assert "1\u202f333 TPS" in found.gain
 
 
+def test_processes_never_have_more_than_was_in_use():
+    """Ticks count the machine's time a little short of what its processes took."""
+    run = made_run().counters("machine", {"user_us": 2 * CORE_S})
+    for of, cores in (("server", 1.75), ("engine", 0.35)):
+        run.counters("processes", {"user_us": cores * CORE_S}, of=of)
+        run.levels("processes", {"count": 1}, of=of)
+    run.levels("machine", {"processors": 2})
+    (seen,) = said("cpu_server", run).seen
+    assert "the server 83.3\u202f%, the load generator 16.7\u202f%" in seen
+    assert "other programs 0\u202f%" in seen
+
+
 def test_the_clients_time_that_the_server_worked_is_accounted_for():
     run = with_processors(made_run("select 1", clients=4), server=1.5, engine=0.4)
     found = said("cpu_server", with_looks(run, (0, "", "", 3)))
@@ -80,20 +92,26 @@ def test_what_was_stolen_slows_what_wanted_to_run():
     assert "20\u202f%" in found.summary
 
 
-def test_a_quota_that_runs_out_stops_its_group():
+def throttled(seconds):
+    """A quota of 0.3 processors that runs out in nine of ten periods, for so long a second."""
     run = with_processors(made_run(), server=0.3)
-    run.counters(
-        "control_group",
-        {"periods": 10, "throttled_periods": 9, "throttled_us": 0.7 * CORE_S},
-        of="server",
-    )
+    counted = {"periods": 10, "throttled_periods": 9, "throttled_us": seconds * CORE_S}
+    run.counters("control_group", counted, of="server")
     run.levels("control_group", {"limit_cores": 0.3}, of="server")
-    run.levels("processes", {"count": 12, "stopped": 0}, of="server")
-    found = said("cpu_throttled", run)
+    return run.levels("processes", {"count": 12, "stopped": 0}, of="server")
+
+
+def test_a_quota_that_runs_out_stops_its_group():
+    found = said("cpu_throttled", throttled(0.7))
     assert found.severity == "critical"
     assert found.share == pytest.approx(0.7)
     assert "quota of 0.3 processors" in found.summary
     assert found.certainty == "sure"
+
+
+def test_who_worked_did_not_stand_still_all_the_time():
+    """The kernel counts each processor's standstill; 0.3 of 2 processors take 15 % of the time."""
+    assert said("cpu_throttled", throttled(1.7)).share == pytest.approx(0.85)
 
 
 def test_stopped_processes_are_seen():

@@ -18,6 +18,16 @@ def test_could_not_look_without_looks(rule):
 
 
 @pytest.mark.parametrize("rule", ["wal_write", "lwlock", "round_trips"])
+def test_behind_a_pooler_nobody_knows_what_clients_wait_for(rule):
+    """Its sessions at the server have other numbers than those it told the engine."""
+    asking = WaitCount("client", 0, "asking", "", "", "", 8)
+    its_own = WaitCount("foreign", -1, "", "active", "IO", "WALSync", 8)
+    outcome = said(rule, MadeRun(engine={"round_trips": 7000}).look(1.0, [asking, its_own]))
+    assert isinstance(outcome, CouldNotLook)
+    assert "pooler" in outcome.reason
+
+
+@pytest.mark.parametrize("rule", ["wal_write", "lwlock", "round_trips"])
 def test_quiet_where_sessions_only_work(rule):
     run = with_looks(MadeRun(engine={"round_trips": 7000}), (0, "", "", 8))
     assert isinstance(said(rule, run), NotFound)
@@ -66,13 +76,15 @@ def test_flushes_that_nobody_counted():
     assert finding.evidence["flushes_per_s"] is None
 
 
-def test_asynchronous_commit_is_not_advised_where_it_is_on():
+def test_where_no_commit_waits_for_storage_nothing_is_said_of_flushes():
     facts = ServerFacts(settings={"synchronous_commit": "off"})
-    assert not any("synchronous" in said_so for said_so in said_advice(facts))
-
-
-def said_advice(facts):
-    return said("wal_write", flushing(facts=facts)).advice
+    run = flushing(facts=facts).counters("pg_stat_wal", {"wal_sync": 1500, "wal_sync_time": 1})
+    finding = said("wal_write", run)
+    assert finding.evidence["flushes_per_s"] is None
+    assert finding.severity == "critical"
+    sentences = " ".join([finding.summary, *finding.seen, *finding.advice, finding.refute])
+    assert "synchronous" not in sentences
+    assert "flush" not in sentences
 
 
 @pytest.mark.parametrize(

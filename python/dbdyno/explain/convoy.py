@@ -6,7 +6,7 @@ it is then waited for by these alone. Works out who is who; the words are the ru
 
 from msgspec import Struct
 
-from dbdyno.analysis.bounds import let_past
+from dbdyno.analysis.bounds import EXCEEDED, let_past
 from dbdyno.analysis.budget import Budget
 from dbdyno.explain.case import Case
 from dbdyno.explain.deadlock_time import pending_share
@@ -41,6 +41,11 @@ class Convoy(Struct, frozen=True, kw_only=True):
     def of_bound(self) -> float | None:
         """Measured over bound."""
         return self.measured_tps / self.bound_tps if self.bound_tps else None
+
+    @property
+    def is_bound_exceeded(self) -> bool:
+        """Whether the row is let go before clients hear of the commit: then it bounds nothing."""
+        return (self.of_bound or 0.0) > EXCEEDED
 
 
 def _waited_share(case: Case, spent: Budget, holds: list[RowHold]) -> float:

@@ -17,7 +17,9 @@ class Database(Struct, frozen=True, kw_only=True):
     """What is written before a commit is answered."""
     commit_setting: str
     commit_relaxed: str
-    """The value at which a commit does not wait for its log."""
+    """The value at which a commit does not wait for its log, as it is advised."""
+    commit_unflushed: frozenset[str]
+    """All such values."""
     cache_setting: str
     read_timing: str
     """The setting under which reads are timed."""
@@ -41,6 +43,7 @@ DATABASES = {
         log="WAL",
         commit_setting="synchronous_commit",
         commit_relaxed="off",
+        commit_unflushed=frozenset({"off"}),
         cache_setting="shared_buffers",
         read_timing="track_io_timing",
         internal_lock="LWLock",
@@ -58,6 +61,7 @@ DATABASES = {
         log="redo log",
         commit_setting="innodb_flush_log_at_trx_commit",
         commit_relaxed="2",
+        commit_unflushed=frozenset({"0", "2"}),
         cache_setting="innodb_buffer_pool_size",
         read_timing="performance_schema",
         internal_lock="InnoDB latch",

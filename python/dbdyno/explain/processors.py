@@ -3,7 +3,9 @@
     capacity = server + engine + dbdyno + others + stolen + idle
 
 from the kernel's own accounts, in core-seconds. What is counted for the machine and for
-none of our processes was used by others, the kernel's own threads among them.
+none of our processes was used by others, the kernel's own threads among them. The kernel counts
+the machine's time by its ticks and that of processes exactly: where the latter come to more than
+all that was in use, they share that in proportion.
 """
 
 from msgspec import Struct
@@ -41,7 +43,9 @@ def processor_time(case: Case) -> ProcessorTime:
     busy, idle = _machine_us(case, *_BUSY), _machine_us(case, *_IDLE)
     stolen = _machine_us(case, "steal_us")
     capacity = max(busy + idle + stolen, 1.0)
-    ours = {who: _process_us(case, who) / capacity for who in ("server", "engine", "dbdyno")}
+    ours_us = {who: _process_us(case, who) for who in ("server", "engine", "dbdyno")}
+    counted = max(busy, sum(ours_us.values()), 1.0)
+    ours = {who: used_us / counted * busy / capacity for who, used_us in ours_us.items()}
     return ProcessorTime(
         cores=float(levels(case, "machine", "processors").value[-1]),
         **ours,

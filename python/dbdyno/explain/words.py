@@ -2,7 +2,7 @@
 
 from dbdyno.analysis.bounds import gain_factor
 from dbdyno.explain.rule import NOTICED
-from dbdyno.words import significant
+from dbdyno.words import significant, tps
 
 _FACTOR_MAX = 100
 
@@ -11,6 +11,14 @@ def gain_words(share: float, next_utilisation: float = 0.0) -> str:
     """What removing a cause with this share of the clients' time can bring at most."""
     factor = min(gain_factor(share, next_utilisation), _FACTOR_MAX)
     return f"Throughput rises by a factor of {factor:.3g} at most." if share >= NOTICED else ""
+
+
+def bound_exceeded_words(bound_tps: float, measured_tps: float) -> str:
+    """What is told of a row's bound that was exceeded."""
+    return (
+        f"As long as clients see a row held, {tps(bound_tps)} TPS could pass, and "
+        f"{tps(measured_tps)} did: the server lets go of it before they hear of the commit."
+    )
 
 
 def amount(of: float, one: str, many: str) -> str:

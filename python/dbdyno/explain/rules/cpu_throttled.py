@@ -5,8 +5,10 @@ server processes that were seen stopped.
 
 Arithmetic: a group with a quota is counted by periods (100 ms as a rule). The part of them in
 which the quota ran out is the part of time in which its processes stood still at the end; no
-more of the time than that can be charged to it, and no more than the kernel says it throttled.
-For signals the share is that of looks at which a process was stopped.
+more of the time than that can be charged to it, and no more than the kernel says it throttled,
+which it adds up over the processors. What used u of a machine's n processors ran for u/n of the
+time at least, and stood still for 1 − u/n at most. For signals the share is that of looks at which
+a process was stopped.
 
 Source: the kernel's documentation of CFS bandwidth control (nr_periods, nr_throttled,
 throttled_time; in version 2 throttled_usec).
@@ -18,7 +20,8 @@ import numpy as np
 
 from dbdyno.analysis.readings import level, was_read
 from dbdyno.explain.case import Case
-from dbdyno.explain.needs import grown, known_objects, levels, needed
+from dbdyno.explain.needs import LackingError, grown, known_objects, levels, needed
+from dbdyno.explain.processors import processor_time
 from dbdyno.explain.rule import NOTICED, NotFound, Outcome, Rule, found
 from dbdyno.explain.words import gain_words
 from dbdyno.model.record import Finding
@@ -53,7 +56,16 @@ def _throttled_share(case: Case, who: str) -> float:
     ran_out = grown(case, "control_group", "throttled_periods", who) / periods
     throttled_s = grown(case, "control_group", "throttled_us", who) / 1e6
     duration_s = needed(case.record.duration_s or None, "nothing was measured")
-    return min(ran_out, throttled_s / duration_s, 1.0)
+    return min(ran_out, throttled_s / duration_s, 1.0 - _ran_at_least(case, who))
+
+
+def _ran_at_least(case: Case, who: str) -> float:
+    """The part of the time in which a group ran, if it had all processors whenever it did."""
+    try:
+        used = processor_time(case)
+    except LackingError:
+        return 0.0
+    return {"server": used.server, "engine": used.engine}.get(who, 0.0)
 
 
 def _stopped_share(case: Case) -> float:

@@ -46,6 +46,11 @@ class _Thrown(Struct, frozen=True, kw_only=True):
         thrown = tries / self.transactions if self.transactions else 0.0
         return max(min(thrown, 1.0), self.standing_still or 0.0)
 
+    @property
+    def are_serialization_only(self) -> bool:
+        """Whether no deadlock is among them, as far as failures tell."""
+        return {failure.code for failure in self.failures} == {"40001"}
+
 
 def look(case: Case) -> Outcome:
     """Any of them is worth a note."""
@@ -66,9 +71,9 @@ def look(case: Case) -> Outcome:
             "standing_still": thrown.standing_still,
         },
         seen=_seen(case, thrown),
-        why=_why(case.protocol),
+        why=_why(case.protocol, thrown),
         advice=_advice(case.protocol, thrown),
-        refute="Run each script alone (-f one of them): without an opposite order there is none.",
+        refute=_refute(case, thrown),
     )
 
 
@@ -118,8 +123,10 @@ def _seen(case: Case, thrown: _Thrown) -> list[str]:
     ]
 
 
-def _why(protocol: str) -> str:
+def _why(protocol: str, thrown: _Thrown) -> str:
     lost = "The work of the loser is done for nothing"
+    if thrown.are_serialization_only:
+        return f"{lost}, and is done again or is missing."
     if protocol == MYSQL:
         return f"{lost}, and looking for deadlocks costs each who has to wait for a row."
     return (
@@ -128,8 +135,16 @@ def _why(protocol: str) -> str:
     )
 
 
+def _refute(case: Case, thrown: _Thrown) -> str:
+    if thrown.are_serialization_only:
+        return "Run again at READ COMMITTED on a test server: there must be none."
+    if len(case.recording.plan["scripts"]) > 1:
+        return "Run each script alone (-f one of them): without an opposite order there is none."
+    return "Sort the keys that a transaction locks and run again: there must be none."
+
+
 def _advice(protocol: str, thrown: _Thrown) -> list[str]:
-    if {failure.code for failure in thrown.failures} == {"40001"}:
+    if thrown.are_serialization_only:
         return [
             "Try again: --max-tries; a serialization failure is part of the bargain.",
             "Make the transactions shorter, or touch fewer of the same rows in each.",

@@ -7,8 +7,8 @@ removes nothing.
 Arithmetic: it counts when it is older than a second and than twice the slowest transaction of
 the load, and the horizon is behind. What it does to this run is seen in the dead rows that
 remain, against the rows there are, and in the throughput of the last third of the run against
-the first: the share that is lost by then is the finding's, and more dead rows than rows make
-it major in any case. InnoDB keeps old versions in the undo log: there the growth of the history
+the first: what is lost by then says how grave it is, and more dead rows than rows make it major in
+any case. InnoDB keeps old versions in the undo log: there the growth of the history
 list counts, which is major when it is of more than one transaction in twenty.
 
 Source: the PostgreSQL manual on routine vacuuming, and src/backend/access/heap/README.HOT; the
@@ -79,8 +79,6 @@ def _of_history(case: Case) -> Outcome:
         f"A transaction {seconds(history.oldest_s)} old{' that stands idle' if is_idle else ''} "
         f"keeps the old versions of {count(history.length.last)} transactions from being purged.",
         title=f"{'Idle' if is_idle else 'Long'} transaction holds back the purge of old versions",
-        share=lost,
-        share_of="lost throughput",
         severity=severity_of(max(lost, MAJOR)),
         certainty="sure" if lost >= MINOR else "likely",
         evidence={
@@ -129,8 +127,6 @@ def _finding(case: Case, oldest_s: float, horizon: float, dead: _Dead) -> Findin
         f"{count(dead.dead)} dead rows of {dead.table} from being removed; it has "
         f"{count(dead.live)} live ones.",
         title=f"{'Idle' if is_idle else 'Long'} transaction holds the horizon: dead rows stay",
-        share=lost,
-        share_of="lost throughput",
         severity=severity_of(max(lost, 0.2 if dead.ratio >= 1 else MINOR)),
         certainty="sure" if dead.ratio >= 1 and lost >= MINOR else "likely",
         evidence={

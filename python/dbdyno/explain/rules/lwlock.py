@@ -13,7 +13,7 @@ Source: the PostgreSQL manual, wait events of type LWLock; A. Freund, Analyzing 
 Connection Scalability in Postgres, 2020.
 
 Wrong when: processors are full: a session that holds such a lock and has lost its processor makes
-all others wait, and the cause is the crowd (``too_many_connections``).
+all others wait, and the cause is the crowd (see too many connections).
 """
 
 from dbdyno.analysis.budget import Budget

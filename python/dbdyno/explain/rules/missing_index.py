@@ -144,8 +144,7 @@ def _finding(case: Case, scanned: _Scanned, lookup: _Lookup) -> Finding:
         "every row that is added.",
         advice=[database_of(case).create_index.format(table=table, column=column)],
         gain=gain_words(share) if share is not None else "",
-        refute=f"CREATE INDEX ON {table} ({column}); and run again: rows read in sequence must "
-        "fall to none.",
+        refute="Run again with that index: rows read in sequence must fall to none.",
     )
 
 

@@ -27,7 +27,7 @@ from dbdyno.explain.convoy import Convoy, convoy_of
 from dbdyno.explain.row_holds import RowHold
 from dbdyno.explain.rule import NOTICED, NotFound, Outcome, Rule, found
 from dbdyno.explain.statements import statements_of
-from dbdyno.explain.words import gain_words
+from dbdyno.explain.words import bound_exceeded_words, gain_words
 from dbdyno.model.record import Certainty
 from dbdyno.words import count, milliseconds, percent, significant, tps
 
@@ -83,7 +83,7 @@ def _rows(hold: RowHold) -> str:
 
 
 def _bound(convoy: Convoy) -> str:
-    if convoy.bound_tps is None:
+    if convoy.bound_tps is None or convoy.is_bound_exceeded:
         return ""
     held = milliseconds((convoy.hot.hold_s or 0.0) * 1e3)
     return (
@@ -108,9 +108,15 @@ def _seen(case: Case, convoy: Convoy) -> list[str]:
             for hold in convoy.before
             if hold.rows
         ]
-    if convoy.of_bound is not None:
-        said.append(f"Throughput is {percent(convoy.of_bound)} of the bound.")
-    return said
+    return [*said, *_bound_told(convoy)]
+
+
+def _bound_told(convoy: Convoy) -> list[str]:
+    if convoy.of_bound is None:
+        return []
+    if convoy.is_bound_exceeded:
+        return [bound_exceeded_words(convoy.bound_tps or 0.0, convoy.measured_tps)]
+    return [f"Throughput is {percent(convoy.of_bound)} of the bound."]
 
 
 def _waiting_told(convoy: Convoy, hold: RowHold, text: str) -> str:

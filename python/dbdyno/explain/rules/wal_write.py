@@ -9,7 +9,8 @@ its chain is. With f seconds a flush and commits one after the other no client m
 flushes says how many did. One flush is under way at a time, so it takes at most the time in which
 anybody waited, over the number of flushes. Storage that answers within a millisecond is not the
 cause of anything: that wait is the price of durable commits, how a closed loop of short
-transactions ends, and never more than a note.
+transactions ends, and never more than a note. Where commits are set not to wait for storage none
+of that is said, and only waits are counted.
 
 MariaDB and MySQL write a redo log; there the stage of a commit counts as such a wait, too.
 
@@ -28,7 +29,7 @@ from dbdyno.analysis.looks import measured_s
 from dbdyno.analysis.protocol import MYSQL
 from dbdyno.analysis.readings import objects, total, was_read
 from dbdyno.explain.case import Case
-from dbdyno.explain.databases import database_of
+from dbdyno.explain.databases import Database, database_of
 from dbdyno.explain.needs import client_time, committed
 from dbdyno.explain.rule import NOTICED, NotFound, Outcome, Rule, found, severity_of
 from dbdyno.explain.words import gain_words
@@ -60,13 +61,13 @@ def look(case: Case) -> Outcome:
     if share < NOTICED:
         return NotFound(f"clients waited for the log for {percent(share)} of their time")
     database = database_of(case)
-    flushes = _flushes(case, own * spent.total)
+    is_durable = _commit_level(case) not in database.commit_unflushed
+    flushes = _flushes(case, own * spent.total) if is_durable else None
     worst = _worst_event(spent)
     is_normal = flushes is not None and flushes.are_prompt
     return found(
-        f"Transactions wait for the {database.log} to be on storage: {percent(share)} of the "
-        "clients' time"
-        f"{', most of it in ' + worst if worst else ''}.",
+        f"Transactions wait for the {database.log}{' to be on storage' if is_durable else ''}: "
+        f"{percent(share)} of the clients' time{', most of it in ' + worst if worst else ''}.",
         title=f"{database.log[0].upper()}{database.log[1:]} write and flush bound",
         share=share,
         severity="note" if is_normal else severity_of(share),
@@ -85,12 +86,10 @@ def look(case: Case) -> Outcome:
             "whose holders do.",
             *(_flushes_told(flushes) if flushes else []),
         ],
-        why=f"A commit is answered when its {database.log} is on storage, and its locks are held "
-        "until then.",
-        advice=_advice(case),
+        why=_why(database, is_durable),
+        advice=_advice(database, _commit_level(case), is_durable),
         gain=gain_words(share),
-        refute=f"Run again with {database.commit_setting}={database.commit_relaxed} on a test "
-        "server: this share must vanish.",
+        refute=_refute(database, is_durable),
     )
 
 
@@ -166,22 +165,47 @@ def _flushes_told(flushes: _Flushes) -> list[str]:
     return said
 
 
-def _advice(case: Case) -> list[str]:
-    database = database_of(case)
+def _commit_level(case: Case) -> str:
+    """What a commit waits for, as the setting says; empty where it was not recorded."""
     facts = case.before or case.after
-    level = facts.settings.get(database.commit_setting, "") if facts else ""
-    said = [
+    return facts.settings.get(database_of(case).commit_setting, "") if facts else ""
+
+
+def _why(database: Database, is_durable: bool) -> str:
+    if is_durable:
+        return (
+            f"A commit is answered when its {database.log} is on storage, and its locks are held "
+            "until then."
+        )
+    return (
+        f"No commit waits for storage here, but all put what they change into one {database.log}, "
+        "and wait while that is full or somebody else writes it."
+    )
+
+
+def _refute(database: Database, is_durable: bool) -> str:
+    if is_durable:
+        return (
+            f"Run again with {database.commit_setting}={database.commit_relaxed} on a test "
+            "server: this share must vanish."
+        )
+    return f"Run again with the {database.log} on faster storage: this share must fall."
+
+
+def _advice(database: Database, level: str, is_durable: bool) -> list[str]:
+    if not is_durable:
+        return [
+            f"Write less {database.log}: fewer indexes, larger transactions.",
+            f"Put the {database.log} on faster storage.",
+        ]
+    return [
         f"Put the {database.log} on faster storage, one whose flushes are short (power-loss "
         "protected cache).",
         "Commit less often: more work in a transaction, or more clients that share a flush.",
+        "Where losing the last moments in a crash is allowed (never consistency): "
+        f"{database.commit_setting}={database.commit_relaxed}"
+        f"{f' instead of {level}' if level else ''}, per transaction where you can.",
     ]
-    if level != database.commit_relaxed:
-        said.append(
-            "Where losing the last moments in a crash is allowed (never consistency): "
-            f"{database.commit_setting}={database.commit_relaxed}"
-            f"{f' instead of {level}' if level else ''}, per transaction where you can."
-        )
-    return said
 
 
 RULE = Rule(
