@@ -1,8 +1,10 @@
 """What is concluded of two engines, from runs with known differences."""
 
+import msgspec
 import numpy as np
 import pytest
 
+from dbdyno.answers.duels import like_blocks
 from dbdyno.answers.registry import all_answers
 from tests.answers.costed import changed, costed, facts
 from tests.answers.made import factor, spec, study
@@ -74,6 +76,30 @@ def test_a_single_block_decides_nothing():
     verdict, *_ = duel(of_engines(repeats=1)).claims
     assert not verdict.told
     assert "single block" in verdict.doubt
+
+
+def test_a_run_that_failed_makes_its_block_no_other_than_the_rest():
+    """The ratio is 1.5 at 4 clients and 0.7 at 64, of which one block has none."""
+
+    def tps(at):
+        few = at["clients"] == "4"
+        return 10_000.0 * ((1.5 if few else 0.7) if at["engine"] == "mariadb" else 1)
+
+    made = spec(ENGINE, LOAD, factor("clients", 4, 64), repeats=5)
+    trials = study(made, tps, noise=0.005)
+    failed = {"engine": "mariadb", "workload": LOADS[0], "clients": "64"}
+    kept = [one for one in trials.trials if (one.block, one.point) != (2, failed)]
+    _, claim, *_ = duel(msgspec.structs.replace(trials, trials=kept)).claims
+    assert claim.effect == pytest.approx((1.5 * 0.7) ** 0.5, rel=0.01)
+    assert "1 pair is left out" in claim.doubt
+
+
+def test_levels_that_few_blocks_lack_are_kept_before_those_blocks():
+    """Of four blocks one was stopped after its first level."""
+    whole = {"4": 0.1, "16": 0.2, "64": 0.3}
+    assert like_blocks({1: whole, 2: whole, 3: whole, 4: {"4": 0.1}}) == [[0.1, 0.2, 0.3]] * 3
+    assert like_blocks({1: whole, 2: {"4": 0.4}}) == [[0.1], [0.4]]
+    assert like_blocks({}) == []
 
 
 def test_curves_and_rows_are_there_for_each_load_and_level():

@@ -6,7 +6,8 @@ Holm's adjustment counts that.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias
 
 import numpy as np
 from msgspec import Struct
@@ -22,6 +23,21 @@ from dbdyno.words import NOTHING, percent, significant
 ALPHA = 0.05
 
 Pair = tuple[Trial, Trial]
+Logarithms: TypeAlias = Mapping[tuple[tuple[str, str], ...], float]
+"""Of a block, by the levels of its pairs."""
+
+
+def like_blocks(blocks: Mapping[int, Logarithms]) -> list[list[float]]:
+    """All blocks at the levels that all have, or those alone that have all levels.
+
+    A block that lacks a level would differ from the others by that level's ratio, not by chance.
+    Of the two ways that which keeps more is taken, if it keeps two blocks.
+    """
+    every = {levels for of in blocks.values() for levels in of}
+    common = every.intersection(*blocks.values())
+    whole = [list(of.values()) for of in blocks.values() if len(of) == len(every)]
+    cut = [[of[levels] for levels in common] for of in blocks.values()] if common else []
+    return max(cut, whole, key=lambda kept: (len(kept) > 1, sum(map(len, kept))))
 
 
 class Duel(Struct, frozen=True):
@@ -51,13 +67,30 @@ class Duel(Struct, frozen=True):
 
     def effect(self, number: Number) -> Effect | None:
         """On logarithms; None where there are not two blocks."""
-        by_block: dict[int, list[float]] = {}
+        blocks = like_blocks(self._logarithms(number))
+        means = np.array([np.mean(logarithms) for logarithms in blocks])
+        return paired_effect(means) if len(means) > 1 else None
+
+    def left_out_words(self, number: Number) -> str:
+        """How many pairs are not in the effect, for their block or level lacks others."""
+        known = self._logarithms(number)
+        missing = sum(map(len, known.values())) - sum(map(len, like_blocks(known)))
+        if not missing:
+            return ""
+        return (
+            f"{amount(missing, 'pair is', 'pairs are')} left out, so that all blocks have the same "
+            "levels: others of theirs are missing."
+        )
+
+    def _logarithms(self, number: Number) -> dict[int, Logarithms]:
+        """Of the ratio of each pair that knows the number, by block and levels."""
+        found: dict[int, Logarithms] = {}
         for first, second in self.pairs():
             before, after = number(first), number(second)
             if before and after:
-                by_block.setdefault(first.block, []).append(math.log(after / before))
-        means = np.array([np.mean(logarithms) for logarithms in by_block.values()])
-        return paired_effect(means) if len(means) > 1 else None
+                levels = tuple(first.point.items())
+                found.setdefault(first.block, {})[levels] = math.log(after / before)
+        return found
 
     def turn_words(self, number: Number) -> str:
         """Where the lead changes from one level to another; empty where it does not."""

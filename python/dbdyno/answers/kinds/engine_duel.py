@@ -22,6 +22,7 @@ from dbdyno.answers.answer import (
 from dbdyno.answers.duels import Duel, Judged, judged
 from dbdyno.answers.grouping import (
     INTERVAL_NOTE,
+    Number,
     by_level,
     chosen,
     interval_words,
@@ -97,7 +98,7 @@ def _rate_claim(one: Judged) -> Claim:
         effect=one.ratio.value,
         low=one.ratio.low,
         high=one.ratio.high,
-        doubt=" ".join(filter(None, [one.lack, duel.turn_words(throughput)])),
+        doubt=_doubt(one, throughput),
         evidence={"p_adjusted": one.p, "pairs": len(duel.pairs())},
     )
 
@@ -113,9 +114,15 @@ def _time_claim(one: Judged) -> Claim:
         effect=ratio.value,
         low=ratio.low,
         high=ratio.high,
-        doubt=" ".join(filter(None, [one.lack, duel.turn_words(p95_ms)])),
+        doubt=_doubt(one, p95_ms),
         evidence={"p_adjusted": one.p, "pairs": len(duel.pairs())},
     )
+
+
+def _doubt(one: Judged, number: Number) -> str:
+    duel = one.duel
+    said = (one.lack, duel.turn_words(number), duel.left_out_words(number))
+    return " ".join(filter(None, said))
 
 
 def _table(duels: Sequence[Duel], over: str) -> TableOf:
