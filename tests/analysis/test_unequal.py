@@ -19,6 +19,7 @@ PLAN = {
     "stages": [{"duration_ns": 10**10, "clients": None, "rate_tps": None}],
     "variables": {"scale": 1},
     "scripts": [SCRIPT],
+    "retry": {"tries_max": 1, "time_max_ns": None},
 }
 
 
@@ -76,8 +77,11 @@ def test_the_same_conditions_differ_in_nothing():
         ),
         (
             {"plan": {"arrivals": {"open": {"law": "poisson"}}}},
-            "Another load: the loop is closed, thinking for 0 s (constant) in before, "
-            "open, poisson in after",
+            "Another load: the loop is closed in before, open, poisson in after",
+        ),
+        (
+            {"plan": {"retry": {"tries_max": 0, "time_max_ns": 2_000_000_000}}},
+            "Another load: the number of tries is 1 in before, without limit, for 2 s in after",
         ),
         ({"plan": {"variables": {"scale": 2}}}, "Other data: scale is 1 in before, 2 in after"),
         (

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from dbdyno.cli import app as cli_app, main
-from dbdyno.model.plan import Lua
+from dbdyno.model.plan import Arrivals, ClosedArrivals, Lua, OpenArrivals, Retry, Think
 from tests.cli import made_up_runs as made_up
 from tests.store import synthetic
 
@@ -89,6 +89,26 @@ def test_kinds_are_apart_and_those_with_few_runs_are_said(capsys):
         "too few for a history (3 runs; it takes 4): tpcb on PostgreSQL, private: 64"
         in captured.err
     )
+
+
+@pytest.mark.parametrize(
+    ("asked", "load"),
+    [
+        (
+            {"arrivals": Arrivals(closed=ClosedArrivals(think=Think(mean_ns=50_000_000)))},
+            "8 clients, closed, thinking for 0.05 s (constant)",
+        ),
+        ({"arrivals": Arrivals(open=OpenArrivals(law="constant"))}, "8 clients, open, constant"),
+        ({"latency_limit_ns": 20_000_000}, "8 clients, latency limit 0.02 s"),
+        ({"retry": Retry(tries_max=10)}, "8 clients, tries 10"),
+    ],
+)
+def test_how_transactions_come_and_are_given_up_makes_a_kind(capsys, asked, load):
+    other = msgspec.structs.replace(synthetic.plan(), **asked)
+    for plan in (synthetic.plan(), other):
+        for _ in range(4):
+            made_up.run(server=SERVER, plan=plan)
+    assert [series["load"] for series in found(capsys)] == ["8 clients", load]
 
 
 def test_another_shape_of_the_data_is_another_kind(capsys):

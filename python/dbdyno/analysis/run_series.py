@@ -1,19 +1,19 @@
 """Runs of one kind over time: the same work, asked for the same way, of the same server.
 
-What makes a kind is what was asked for: workload, place, clients, arrivals, data, query mode, and
-what a script for sysbench was told. What may change from run to run is what a history is about:
-the server's version, its settings, the machine, a script's text. Private servers of one product
-are one place, wherever they stood.
+What makes a kind is what was asked for: workload, place, clients, arrivals, limits, data, query
+mode, and what a script for sysbench was told. What may change from run to run is what a history is
+about: the server's version, its settings, the machine, a script's text. Private servers of one
+product are one place, wherever they stood.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
 
 from dbdyno.analysis.asked import NO_DEFAULTS, Defaults, data_asked
 from dbdyno.analysis.history import MetricHistory, history
-from dbdyno.analysis.unequal import Conditions, unequal
+from dbdyno.analysis.unequal import CLOSED, Conditions, loop_of, tries_of, unequal
 from dbdyno.words import PRODUCTS
 
 # Two levels of two runs: with fewer nothing can have changed.
@@ -114,8 +114,20 @@ def _load(plan: Mapping[str, Any]) -> str:
     stages = plan.get("stages", [])
     clients = f"{plan.get('clients')} clients"
     rates = [_stage(stage) for stage in stages if stage.get("rate_tps") or stage.get("clients")]
-    again = ["connecting anew"] if plan.get("reconnect_each_transaction") else []
-    return ", ".join([clients, *rates, *again])
+    return ", ".join([clients, *rates, *_manner(plan)])
+
+
+def _manner(plan: Mapping[str, Any]) -> Iterator[str]:
+    """How transactions come and when they are given up, where that is not as it is by default."""
+    loop, tries = loop_of(plan), tries_of(plan)
+    if loop not in (None, CLOSED):
+        yield str(loop)
+    if limit_ns := plan.get("latency_limit_ns"):
+        yield f"latency limit {limit_ns / 1e9:g} s"
+    if tries not in (None, "1"):
+        yield f"tries {tries}"
+    if plan.get("reconnect_each_transaction"):
+        yield "connecting anew"
 
 
 def _stage(stage: Mapping[str, Any]) -> str:

@@ -24,6 +24,7 @@ _ABSENT = "not set"
 _UNKNOWN = "not known"
 _PROMISE = "what is promised of a crash"
 _MIXTURE = "none by name (a mixture of settings)"
+CLOSED = "closed"
 Facts: TypeAlias = Mapping[str, str]
 
 
@@ -187,13 +188,14 @@ def _load(run: Conditions) -> Facts:
     told = {
         "the number of clients": plan.get("clients"),
         "the number of threads": plan.get("threads"),
-        "the loop": _loop(plan.get("arrivals", {})),
+        "the loop": loop_of(plan),
         "the measured time in seconds": [_seconds(stage["duration_ns"]) for stage in stages],
         "the number of transactions per client": plan.get("transactions_per_client"),
         "the number of clients of each stage": [stage["clients"] for stage in stages],
         "the rate": [stage["rate_tps"] for stage in stages],
         "the warm-up in seconds": _seconds(plan.get("warmup_ns")),
         "the latency limit in seconds": _seconds(plan.get("latency_limit_ns")),
+        "the number of tries": tries_of(plan),
         "connecting anew for each transaction": plan.get("reconnect_each_transaction"),
     }
     return {name: _plain(value) for name, value in told.items() if _is_told(value)}
@@ -214,14 +216,27 @@ def _seconds(nanoseconds: int | None) -> float | None:
     return None if nanoseconds is None else nanoseconds / 1e9
 
 
-def _loop(arrivals: Mapping[str, Any]) -> str | None:
-    """``closed, thinking for 0.01 s (constant)`` or ``open, poisson``."""
+def loop_of(plan: Mapping[str, Any]) -> str | None:
+    """``closed``, ``closed, thinking for 0.01 s (constant)`` or ``open, poisson``."""
+    arrivals = plan.get("arrivals", {})
     if "open" in arrivals:
         return f"open, {arrivals['open']['law']}"
-    if "closed" in arrivals:
-        think = arrivals["closed"]["think"]
-        return f"closed, thinking for {think['mean_ns'] / 1e9:g} s ({think['law']})"
-    return None
+    if "closed" not in arrivals:
+        return None
+    think = arrivals["closed"]["think"]
+    if not think["mean_ns"]:
+        return CLOSED
+    return f"{CLOSED}, thinking for {think['mean_ns'] / 1e9:g} s ({think['law']})"
+
+
+def tries_of(plan: Mapping[str, Any]) -> str | None:
+    """``1``, ``without limit``, ``10, for 2 s``: how often a transaction is tried."""
+    retry = plan.get("retry")
+    if retry is None:
+        return None
+    limit_s = _seconds(retry["time_max_ns"])
+    most = f"{retry['tries_max']}" if retry["tries_max"] else "without limit"
+    return most if limit_s is None else f"{most}, for {limit_s:g} s"
 
 
 def _is_told(value: Any) -> bool:
