@@ -16,6 +16,7 @@ from dbdyno.explain.registry import all_rules, page_of
 from dbdyno.explain.rule import Rule
 from dbdyno.host.doctor import all_probes
 from dbdyno.host.watched import HostSource, all_sources
+from dbdyno.store.query import RUNS
 from dbdyno.store.tables import RISING, SCHEMAS
 from dbdyno.targets.registry import all_targets
 from dbdyno.workloads.base import Workload
@@ -110,11 +111,12 @@ def recorded() -> str:
     """The tables of a run folder, as ``dbdyno sql`` offers them."""
     parts = [
         "# Tables of the runs",
-        "`dbdyno sql` adds the column `run_id` to each. Counts marked *so far* go on from interval "
-        "to interval in the files and in `open_run`; `dbdyno sql` has each interval alone, "
-        "to be summed, and as `NAME_so_far`.",
+        "`runs` is made for `dbdyno sql` of all records; the other tables are in the folder of each "
+        "run, and `dbdyno sql` adds the column `run_id`. Counts marked *so far* go on from "
+        "interval to interval in the files and in `open_run`; `dbdyno sql` has each interval "
+        "alone, to be summed, and as `NAME_so_far`.",
     ]
-    for name, schema in SCHEMAS.items():
+    for name, schema in {"runs": RUNS, **SCHEMAS}.items():
         rising = RISING[name].names if name in RISING else ()
         rows = [
             (f"`{column}`", f"{kind.sql}, so far" if column in rising else kind.sql)

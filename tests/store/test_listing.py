@@ -66,6 +66,14 @@ def test_sql_sees_finished_and_running_runs_alike(home):
     ]
 
 
+def test_sql_tells_servers_apart(tmp_path):
+    for version in ("17.11", "18.6"):
+        known = synthetic.record(server={"product": "postgres", "version": version})
+        RunWriter(known, synthetic.plan(), tmp_path).close()
+    asked = "SELECT product, version FROM runs ORDER BY version"
+    assert sql(asked, tmp_path).fetchall() == [("postgres", "17.11"), ("postgres", "18.6")]
+
+
 def test_sql_without_runs_has_all_tables(tmp_path):
     assert sql("SELECT count(*) FROM statements, slowest, buckets", tmp_path).fetchall() == [(0,)]
 

@@ -28,12 +28,14 @@ _BUCKET_TABLES = {
     "service": "service_buckets",
     "statement": "statement_buckets",
 }
-_RUNS: Schema = {
+RUNS: Schema = {
     "run_id": TEXT,
     "status": TEXT,
     "started_at": TEXT,
     "workload": TEXT,
     "target": TEXT,
+    "product": TEXT,
+    "version": TEXT,
     "valid": TEXT,
     "duration_s": F64,
     "tps": F64,
@@ -72,7 +74,7 @@ def _create_views(connection: duckdb.DuckDBPyConnection, query: str, home: Path 
     if "runs" in words:
         columns = _runs_columns(list_runs(home))
         connection.register("runs_columns", columns)
-        connection.execute(f"CREATE TABLE runs AS SELECT {_typed(_RUNS)} FROM runs_columns")
+        connection.execute(f"CREATE TABLE runs AS SELECT {_typed(RUNS)} FROM runs_columns")
     folders = run_folders(home)
     if "buckets" in words:
         words |= set(_BUCKET_TABLES.values())
@@ -148,12 +150,12 @@ def _typed(schema: Schema) -> str:
 
 
 def _runs_columns(runs: list[RunSummary]) -> Columns:
-    return {name: _runs_column(runs, name) for name in _RUNS}
+    return {name: _runs_column(runs, name) for name in RUNS}
 
 
 def _runs_column(runs: list[RunSummary], name: str) -> np.ndarray:
     values = [getattr(run, name) for run in runs]
-    if _RUNS[name] is F64:
+    if RUNS[name] is F64:
         return np.array([np.nan if value is None else value for value in values], dtype="f8")
     return np.array([_text(value) for value in values], dtype=object)
 

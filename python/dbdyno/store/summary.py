@@ -19,6 +19,8 @@ class RunSummary(Struct, frozen=True, kw_only=True):
     started_at: str
     workload: str
     target: str
+    product: str | None
+    version: str | None
     valid: bool | None
     duration_s: float | None
     tps: float | None
@@ -56,6 +58,8 @@ def _summary(record: RunRecord) -> RunSummary:
         started_at=record.started_at,
         workload=record.workload,
         target=record.target,
+        product=record.server.get("product"),
+        version=record.server.get("version"),
         valid=record.valid,
         duration_s=record.duration_s,
         tps=record.throughput_tps.value if record.throughput_tps else None,
