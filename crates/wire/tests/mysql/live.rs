@@ -21,15 +21,32 @@ fn connect(server: &Server, scenario: &Scenario) -> Box<dyn Peer> {
 
 #[test]
 fn a_real_server_gives_the_recorded_events() {
-    let server = Server::mariadb();
-    for scenario in scenarios::of_mariadb() {
-        let story = driver::play(&scenario, connect(&server, &scenario).as_mut());
+    agrees_with_recordings(&Server::mariadb(), MARIADB, &scenarios::of_mariadb());
+}
+
+/// The same of a MySQL that somebody has: no distribution's packages hold one beside MariaDB.
+/// `MYSQL_BASE` is the folder of its `bin`:
+/// `MYSQL_BASE=/opt/mysql cargo test -p dbdyno-wire -- --ignored real_mysql`
+#[test]
+#[ignore = "needs a MySQL: MYSQL_BASE"]
+fn a_real_mysql_gives_the_recorded_events() {
+    agrees_with_recordings(&mysql_at_hand(), MYSQL, &scenarios::of_mysql());
+}
+
+fn mysql_at_hand() -> Server {
+    let base = std::env::var_os("MYSQL_BASE").map(PathBuf::from);
+    Server::mysql(&base.expect("MYSQL_BASE is the folder of a MySQL's bin"))
+}
+
+fn agrees_with_recordings(server: &Server, folder: &str, scenarios: &[Scenario]) {
+    for scenario in scenarios {
+        let story = driver::play(scenario, connect(server, scenario).as_mut());
         assert_eq!(story.error, None, "{}", scenario.name);
-        let expected = Recording::load(MARIADB, scenario.name).events;
+        let expected = Recording::load(folder, scenario.name).events;
         assert_eq!(story.events, expected, "{}", scenario.name);
     }
-    packets_of_16_mib_go_both_ways(&server);
-    another_session_kills_a_statement(&server);
+    packets_of_16_mib_go_both_ways(server);
+    another_session_kills_a_statement(server);
 }
 
 fn packets_of_16_mib_go_both_ways(server: &Server) {
@@ -75,13 +92,11 @@ fn record_mariadb() {
     record_all(&Server::mariadb(), MARIADB, &scenarios::of_mariadb());
 }
 
-/// Writes the recordings of MySQL anew; `MYSQL_BASE` is the folder of the server's `bin`:
-/// `MYSQL_BASE=/opt/mysql cargo test -p dbdyno-wire -- --ignored record_mysql`
+/// Writes the recordings of MySQL anew, likewise with `--ignored record_mysql`.
 #[test]
 #[ignore = "writes the recordings"]
 fn record_mysql() {
-    let base = std::env::var_os("MYSQL_BASE").map(PathBuf::from).expect("MYSQL_BASE is set");
-    record_all(&Server::mysql(&base), MYSQL, &scenarios::of_mysql());
+    record_all(&mysql_at_hand(), MYSQL, &scenarios::of_mysql());
 }
 
 fn record_all(server: &Server, folder: &str, scenarios: &[Scenario]) {
