@@ -72,6 +72,14 @@ def test_data_that_cannot_be_made_leaves_no_run(script, url, home, capfd):
     assert list((home / "runs").iterdir()) == []
 
 
+def test_an_init_that_fails_leaves_no_run_but_what_it_printed(script, url, home, capfd):
+    text = "function init() print('loud') error('no way') end function event() end"
+    assert run(script, text, url) == Exit.NOTHING_RUN
+    told = capfd.readouterr().err
+    assert told.index("loud") < told.index("no way")
+    assert list((home / "runs").iterdir()) == []
+
+
 def test_clients_that_cannot_begin_leave_no_run_but_what_they_printed(script, url, home, capfd):
     text = "function thread_init() print('loud') error('not so') end function event() end"
     assert run(script, text, url) == Exit.NOTHING_RUN
@@ -110,7 +118,11 @@ def test_results_left_unread_and_ignored_errors_harm_nothing(script, url, capfd)
             Exit.NOTHING_RUN,
             "not so",
         ),
-        ("function init() error('no way') end function event() end", 2, "no way"),
+        (
+            "function init() error('no way') end function event() end",
+            Exit.NOTHING_RUN,
+            "no way",
+        ),
         (HEAD + "function event() con:query('select nothing') end", Exit.FAILED, "errno = 1054"),
         (HEAD + "function event() error({1}) end", Exit.FAILED, "an error value"),
         (
@@ -189,7 +201,10 @@ def test_commands_are_done_and_help_needs_no_server(script, url, capfd):
     assert main(["load", str(script), "--target", url]) == Exit.OK
     assert main(["load", str(script), "--target", url]) == Exit.NOTHING_RUN
     assert "already exists" in capfd.readouterr().err
-    assert main(["load", str(script), "--replace", "--target", url]) == Exit.OK
+    named = ("--mysql-user=loader", f"--mysql-socket={url.partition('socket=')[2]}")
+    assert main(["load", str(script), "--replace", "--", *named]) == Exit.OK
+    assert main(["load", str(script)]) == Exit.NOTHING_RUN
+    assert "load needs a database that stays" in capfd.readouterr().err
     assert main(["script", str(script), "cleanup", "--target", url]) == Exit.OK
     assert main(["script", str(script), "nonsense"]) == Exit.NOTHING_RUN
     assert "has no command 'nonsense'" in capfd.readouterr().err

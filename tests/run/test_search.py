@@ -29,6 +29,11 @@ class Service:
     def __init__(self, met_up_to=600.0, doubtful_up_to=600.0, ends="done"):
         self.met_up_to, self.doubtful_up_to, self.ends = met_up_to, doubtful_up_to, ends
         self.asked = []
+        self.opened = []
+
+    def open(self, options, clients):
+        self.opened.append((options.target, clients))
+        return contextlib.nullcontext("the server")
 
     def run(self, _items, options, _tools, _observer, server):
         assert server == "the server"
@@ -53,15 +58,15 @@ class Service:
         return [options.rate_tps for options in self.asked]
 
 
-def searched(monkeypatch, service, options=RunOptions(), **wanted):
+def searched(monkeypatch, service, options=RunOptions(), what="tpcb", **wanted):
     monkeypatch.setattr(searching, "run", service.run)
     monkeypatch.setattr(searching, "windows", service.windows)
-    monkeypatch.setattr(searching, "open_server", lambda *_: contextlib.nullcontext("the server"))
+    monkeypatch.setattr(searching, "open_server", service.open)
     known, observer = [], Observer()
     asked = Wanted(objectives=[SLO], **wanted)
     try:
         found = search(
-            [WeightedName("tpcb", 1)], options, asked, engine_tools(), observer, known=known.append
+            [WeightedName(what, 1)], options, asked, engine_tools(), observer, known=known.append
         )
     except KeyboardInterrupt:
         found = None
@@ -77,6 +82,42 @@ def test_first_a_closed_loop_then_rates_below_it_until_the_answer_is_close(monke
     assert [len(one.trials) for one in known] == list(range(1, len(found.trials) + 1))
     assert "250 a second: met" in observer.said
     assert "750 a second: missed" in observer.said
+
+
+@pytest.fixture
+def script(tmp_path):
+    path = tmp_path / "shops.lua"
+    path.write_text(
+        "sysbench.cmdline.options = {shops = {'How many', 5}} function event() end",
+        encoding="utf-8",
+    )
+    return str(path)
+
+
+def test_what_stands_after_the_dashes_is_in_its_place_before_anything_begins(monkeypatch, script):
+    given = ("--shops=4", "--num-threads=64", "--time=20", "--pgsql-host=far")
+    service = Service()
+    _, _, observer = searched(monkeypatch, service, RunOptions(script_options=given), script)
+    assert service.opened == [("postgresql://sbtest@far/sbtest", 64)]
+    assert {one.clients for one in service.asked} == {64}
+    assert [one.duration_ns for one in service.asked[:2]] == [20 * SECOND_NS] * 2
+    assert not any("not used" in said for said in observer.said)
+
+
+@pytest.mark.parametrize(
+    ("token", "words"),
+    [
+        ("--rate=100", "a search chooses the load itself: --rate cannot be given"),
+        ("--events=100", "a search chooses the load itself: --transactions cannot be given"),
+        ("--shosp=4", "invalid option: --shosp"),
+    ],
+)
+def test_what_a_script_is_not_given_in_a_search_is_refused(monkeypatch, script, token, words):
+    service = Service()
+    with pytest.raises(DbdynoError) as caught:
+        searched(monkeypatch, service, RunOptions(script_options=(token,)), script)
+    assert words in caught.value.message
+    assert service.opened == []
 
 
 def test_a_rate_that_cannot_be_told_has_its_runs_and_is_not_called_met(monkeypatch):

@@ -56,11 +56,11 @@ def load(
         Its name: dbdyno workloads lists them and their parameters. Or a script for sysbench: its
         prepare is done, after its cleanup with --replace; its options follow after --.
     """
-    refuse_passing_server(target, "load")
     item = WeightedName(workload, 1)
     work = find_work([item], (), data)
     if work.lua is not None:
         return _prepare(item, RunOptions(**vars(target), **vars(data), **vars(script)), json=json)
+    refuse_passing_server(target, "load")
     seed = randbits(SEED_BITS) if data.seed is None else data.seed
     progress = ProgressLines(SECOND_NS)
     with open_server(target, clients=0) as server, closing(enter(server)) as scene:
@@ -80,6 +80,7 @@ def load(
 def _prepare(item: WeightedName, options: RunOptions, *, json: bool) -> int:
     commands = ["cleanup", "prepare"] if options.replace else ["prepare"]
     asked = ask(item, options, print_aside)
+    refuse_passing_server(asked.options, "load")
     checked = check(asked, commands, engine_tools())
     do(asked, checked, engine_tools(), print_aside, sys.stderr)
     if json:

@@ -6,7 +6,7 @@ be refused is refused before a server is started or a table touched.
 
 import secrets
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -102,6 +102,7 @@ class _Run:
     def measured(self) -> Recording:
         """Everything from the data to the verdict."""
         self._tell_settings()
+        self._tell_of_log()
         placed = PlacementRecord(self.scene.server, self.options)
         for line in placed.verified:
             self.observer.say(f"placement: {line}")
@@ -117,12 +118,12 @@ class _Run:
         record = replace(record, command=self.command)
         with RunWriter(record, plan) as writer:
             if self._makes_its_data():
-                self._make_data(script, writer)
+                self._beforehand(writer, script.make_data)
             writer.write_host(msgspec.to_builtins(describe_host(self.scene.server.data_directory)))
             placed.look("begin")
             self._describe(writer, description, placed)
+            self._beforehand(writer, script.begin)
             with _as_failed_run():
-                script.begin(writer.folder / LOG)
                 measured = self._measure(writer, plan, watch)
                 placed.look("end")
                 self._describe(writer, description, placed)
@@ -132,9 +133,10 @@ class _Run:
             self._forget(writer)
         raise _not_begun(plan, measured)
 
-    def _make_data(self, script: Beside, writer: RunWriter) -> None:
+    def _beforehand(self, writer: RunWriter, do: Callable[[Path], None]) -> None:
+        """What a script does before its first event; where it cannot, nothing was run."""
         try:
-            script.make_data(writer.folder / LOG)
+            do(writer.folder / LOG)
         except BaseException:
             self._forget(writer)
             raise
@@ -162,6 +164,15 @@ class _Run:
         if settings:
             told = ", ".join(f"{setting.name}={setting.value}" for setting in settings)
             self.observer.say(f"server settings: {told}")
+
+    def _tell_of_log(self) -> None:
+        """Who named it would else learn only afterwards that nothing is known of it."""
+        path = self.options.server_log
+        try:
+            if path is not None:
+                path.open("rb").close()
+        except OSError as error:
+            self.observer.say(f"--server-log {path} cannot be read, and is not: {error.strerror}")
 
     def _prepared(self) -> tuple[Values, Watch | None]:
         """The data, and the numbers that the workload's laws are about."""

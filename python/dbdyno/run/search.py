@@ -21,6 +21,7 @@ from dbdyno.model.record import RunRecord
 from dbdyno.model.recording import Recording
 from dbdyno.run.drafting import draft
 from dbdyno.run.grammar import WeightedName
+from dbdyno.run.lua.arguments import equip
 from dbdyno.run.observer import Observer
 from dbdyno.run.options import SECOND_NS, RunOptions
 from dbdyno.run.plan import INTERVAL_MIN_NS, client_count, refuse_contradictions
@@ -28,7 +29,7 @@ from dbdyno.run.refusals import refuse_bad_scripts
 from dbdyno.run.runner import run
 from dbdyno.run.target import open_server, protocol_of
 from dbdyno.run.tools import Tools
-from dbdyno.run.work import find_work
+from dbdyno.run.work import Work, find_work
 from dbdyno.servers.base import Server
 
 DURATION_DEFAULT_NS = 10 * SECOND_NS
@@ -56,11 +57,10 @@ class _Load:
     tools: Tools
     observer: Observer
 
-    def refuse_early(self) -> None:
+    def refuse_early(self, work: Work) -> None:
         """Before a server is started; each run refuses what is left."""
         _refuse_other_loads(self.options)
         refuse_contradictions(replace(self.options, rate_tps=1.0))
-        work = find_work(self.items, self.options.script_files, self.options)
         drafted = draft(self.options, work, protocol_of(self.options), seed=0)
         refuse_bad_scripts(self.tools, drafted, self.observer.say)
 
@@ -109,10 +109,12 @@ def search(  # noqa: PLR0913 - a run's five, and what is wanted of it
     known: Callable[[Search], None],
 ) -> Search:
     """From the first refusal to the last rate; ``known`` is told what is known so far."""
+    found_work = find_work(items, options.script_files, options)
+    options, work = equip(options, found_work, observer.say)
     duration_ns = options.duration_ns or DURATION_DEFAULT_NS
     search_id = f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
     load = _Load(items, _as_trial(options, search_id, duration_ns), tools, _Once(observer))
-    load.refuse_early()
+    load.refuse_early(work)
     with open_server(options, client_count(options)) as server:
         found = Search(
             search_id=search_id,

@@ -2,7 +2,8 @@
 
 Where one of sysbench's means the same as one of ours, it becomes ours; given both, ours wins
 and the difference is said. Who the target is goes into its URL. What has no counterpart is
-named once. The script's own options are judged by the script.
+named once. What was dealt with so is no option of the script any more: to equip what is equipped
+changes and says nothing. The script's own options are judged by the script.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -12,6 +13,7 @@ from typing import Any
 from msgspec.structs import replace as replace_struct
 
 from dbdyno.errors import DbdynoError
+from dbdyno.run.grammar import span_ns
 from dbdyno.run.lua.places import CONNECTION_OPTIONS, target_of
 from dbdyno.run.options import SECOND_NS, RunOptions
 from dbdyno.run.plan import DURATION_DEFAULT_NS, client_count, warmup_ns
@@ -54,21 +56,29 @@ class _Adopted:
     field: str
     flag: str
     read: Callable[[str], Any]
+    takes: str
 
 
-def _seconds(text: str) -> int | None:
-    return round(float(text) * SECOND_NS) or None
+def _whole(text: str, least: int = 0) -> int:
+    number = int(text)
+    if number < least:
+        raise ValueError(text)
+    return number
 
 
+_SECONDS = "a number of seconds"
+_WHOLE = "a whole number that is not negative"
 _ADOPTED = {
-    "threads": _Adopted("clients", "-c", int),
-    "time": _Adopted("duration_ns", "-T", _seconds),
-    "rate": _Adopted("rate_tps", "--rate", lambda text: float(text) or None),
-    "rand_seed": _Adopted("seed", "--seed", lambda text: int(text) or None),
-    "warmup_time": _Adopted("warmup_ns", "--warmup", lambda text: _seconds(text) or 0),
-    "report_interval": _Adopted("progress_ns", "-P", lambda text: _seconds(text) or 0),
-    "db_ps_mode": _Adopted("query_mode", "-M", _PS_MODES.__getitem__),
+    "threads": _Adopted("clients", "-c", lambda text: _whole(text, 1), "a whole number from 1"),
+    "time": _Adopted("duration_ns", "-T", lambda text: span_ns(text) or None, _SECONDS),
+    "rate": _Adopted("rate_tps", "--rate", lambda text: float(text) or None, "a number"),
+    "rand_seed": _Adopted("seed", "--seed", lambda text: _whole(text) or None, _WHOLE),
+    "warmup_time": _Adopted("warmup_ns", "--warmup", span_ns, _SECONDS),
+    "report_interval": _Adopted("progress_ns", "-P", span_ns, _SECONDS),
+    "db_ps_mode": _Adopted("query_mode", "-M", _PS_MODES.__getitem__, "auto or disable"),
 }
+_EVENTS = _Adopted("transactions", "-t", _whole, _WHOLE)
+_SETTLED = CONNECTION_OPTIONS | _WITHOUT_MEANING | _ADOPTED.keys() | {"db_driver", "events"}
 PROGRESS_DEFAULT_NS = SECOND_NS
 
 
@@ -76,14 +86,17 @@ def read_arguments(tokens: Sequence[str]) -> dict[str, str]:
     """``--name=value`` and ``--flag`` by name, with underscores; a flag's value is empty."""
     arguments = {}
     for token in tokens:
-        name, _, value = token.removeprefix("--").partition("=")
-        if not token.startswith("--") or not name:
+        if not token.startswith("--") or token.partition("=")[0] == "--":
             raise _usage(
                 f'"{token}" is no option of a script', "Write --name=value, as for sysbench."
             )
-        name = name.replace("-", "_")
-        arguments[_OLD_NAMES.get(name, name)] = value
+        arguments[_name_of(token)] = token.partition("=")[2]
     return arguments
+
+
+def _name_of(token: str) -> str:
+    name = token.removeprefix("--").partition("=")[0].replace("-", "_")
+    return _OLD_NAMES.get(name, name)
 
 
 def equip(options: RunOptions, work: Work, say: Say) -> tuple[RunOptions, Work]:
@@ -110,8 +123,8 @@ def progress_ns(options: RunOptions) -> int:
     """How often a run's progress is told: by our option, else by sysbench's."""
     if options.progress_ns is not None:
         return options.progress_ns
-    text = read_arguments(options.script_options).get("report_interval")
     name = "report_interval"
+    text = read_arguments(options.script_options).get(name)
     return PROGRESS_DEFAULT_NS if text is None else _read(name, text, _ADOPTED[name])
 
 
@@ -125,15 +138,15 @@ def adopt(
         say(f"--{_dashed(name)} has no meaning here and is ignored")
     adopted = target_of(_with_events(options, arguments, say), arguments, say)
     for name, ours in _ADOPTED.items():
-        if name in arguments:
+        if name in arguments and not (name == "time" and _ends_otherwise(adopted)):
             adopted = _merge(adopted, name, arguments[name], ours, say)
-    kept = tuple(token for token in options.script_options if not _is_secret(token))
+    kept = tuple(token for token in options.script_options if _name_of(token) not in _SETTLED)
     return replace(adopted, script_options=kept), _for_the_script(arguments, adopted)
 
 
-def _is_secret(token: str) -> bool:
-    """What says who logs in is in the target's URL, where it is known to be hidden."""
-    return token[2:].partition("=")[0].replace("-", "_") in CONNECTION_OPTIONS
+def _ends_otherwise(options: RunOptions) -> bool:
+    """Whether a time would contradict what bounds the run."""
+    return options.transactions is not None or options.stages is not None
 
 
 def _merge(options: RunOptions, name: str, text: str, ours: _Adopted, say: Say) -> RunOptions:
@@ -150,37 +163,42 @@ def _read(name: str, text: str, ours: _Adopted) -> Any:
     try:
         return ours.read(text)
     except (ValueError, KeyError) as error:
-        raise _usage(
-            f'--{_dashed(name)} cannot be "{text}"',
-            "It takes auto or disable." if name == "db_ps_mode" else "It takes a number.",
-        ) from error
+        raise _usage(f'--{_dashed(name)} cannot be "{text}"', f"It takes {ours.takes}.") from error
 
 
 def _with_events(options: RunOptions, arguments: Mapping[str, str], say: Say) -> RunOptions:
     """Sysbench counts the events of all threads, and stops at whichever bound comes first."""
-    events = _read("events", arguments.get("events", "0"), _Adopted("transactions", "-t", int))
+    events = _read("events", arguments.get("events", "0"), _EVENTS)
+    seconds = _read("time", arguments["time"], _ADOPTED["time"]) if "time" in arguments else 0
     if options.transactions or options.duration_ns or options.stages:
         if events:
             say("-t, -T or --stages is given: --events is not used")
+        if seconds and _ends_otherwise(options):
+            say("-t or --stages is given: --time is not used")
         return options
     if not events:
-        return _refuse_endless(options, arguments)
-    clients = options.clients or int(arguments.get("threads") or client_count(options))
-    if "time" in arguments:
+        return _refuse_endless(options, seconds)
+    if seconds:
         say("--events is given: --time is not used")
-    return replace(options, transactions=-(-events // clients))
+    return replace(options, transactions=-(-events // _clients(options, arguments)))
 
 
-def _refuse_endless(options: RunOptions, arguments: Mapping[str, str]) -> RunOptions:
-    if arguments.get("time") == "0":
+def _clients(options: RunOptions, arguments: Mapping[str, str]) -> int:
+    if options.clients or "threads" not in arguments:
+        return client_count(options)
+    clients: int = _read("threads", arguments["threads"], _ADOPTED["threads"])
+    return clients
+
+
+def _refuse_endless(options: RunOptions, seconds: int | None) -> RunOptions:
+    if seconds is None:
         raise _usage("--time=0 has no end", "Say how long with -T, or give --events.")
     return options
 
 
 def _for_the_script(arguments: Mapping[str, str], options: RunOptions) -> dict[str, str]:
     """What is left, and the general ones as they are in truth; nothing of who logs in."""
-    hidden = _WITHOUT_MEANING | CONNECTION_OPTIONS | {"db_driver", "events"}
-    seen = {name: text for name, text in arguments.items() if name not in hidden}
+    seen = {name: text for name, text in arguments.items() if name not in _SETTLED}
     seconds = (options.duration_ns or DURATION_DEFAULT_NS) // SECOND_NS
     return seen | {
         "threads": str(client_count(options)),
@@ -188,6 +206,8 @@ def _for_the_script(arguments: Mapping[str, str], options: RunOptions) -> dict[s
         "rate": str(round(options.rate_tps or 0)),
         "warmup_time": str(warmup_ns(options) // SECOND_NS),
         "report_interval": str(-(-progress_ns(options) // SECOND_NS)),
+        "rand_seed": str(options.seed or 0),
+        "db_ps_mode": "disable" if options.query_mode == "simple" else "auto",
     }
 
 

@@ -11,7 +11,7 @@ from dbdyno.model.frame import Survey
 from dbdyno.model.plan import Plan
 from dbdyno.run.drafting import draft, plan_of
 from dbdyno.run.grammar import WeightedName
-from dbdyno.run.lua.arguments import equip
+from dbdyno.run.lua.arguments import equip, read_arguments
 from dbdyno.run.lua.commands import look_at, perform
 from dbdyno.run.options import RunOptions
 from dbdyno.run.scene import enter
@@ -50,7 +50,7 @@ def ask(item: WeightedName, options: RunOptions, say: Callable[[str], None]) -> 
 
 
 def _threads(options: RunOptions) -> int | None:
-    named = any(token.startswith("--threads=") for token in options.script_options)
+    named = "threads" in read_arguments(options.script_options)
     return None if named else options.clients or 1
 
 
