@@ -75,6 +75,20 @@ def test_of_two_single_runs_only_costs_are_told_and_the_command_decides_the_rest
     ]
 
 
+@pytest.mark.parametrize("tags", [{}, {"host": "a,b"}, {"host": "a"}])
+def test_what_decides_between_sets_named_by_their_runs_can_be_pasted(capsys, tags):
+    """Also when no tag tells them apart, or it has a comma, or one side's stand on both."""
+    before = [made_up.run(tps=1000.0 + 300 * number, tags=tags) for number in range(3)]
+    own = {**tags, "build": "new"} if tags == {"host": "a"} else {}
+    after = [made_up.run(tps=1100.0 + 300 * number, tags={**tags, **own}) for number in range(3)]
+    said, metrics = found(capsys, ",".join(before), ",".join(after))
+    assert metrics["throughput_tps"]["verdict"] == "cannot tell"
+    lines = said["decide_with"].splitlines()
+    for line, first in zip(lines[2:4], (before[0], after[0]), strict=True):
+        assert f"--tag variant={first} --tag" in line
+    assert lines[-1] == f"dbdyno compare tag:variant={before[0]} tag:variant={after[0]}"
+
+
 @pytest.mark.parametrize(
     ("tables", "said_of_data"),
     [("1", []), ("4", ["Other data: tables is not set in {a}, 4 in {b}"])],

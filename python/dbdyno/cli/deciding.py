@@ -66,17 +66,22 @@ def _pairs_needed(comparison: Comparison) -> int:
 
 def _tags(sides: Sides) -> list[dict[str, str]]:
     """The tags that tell the sides apart, those of the runs that are there where they do."""
-    common = [_common_tags(side) for side in (sides.before, sides.after)]
-    if all(common) and common[0] != common[1]:
-        return common
-    return [{"variant": side.label} for side in (sides.before, sides.after)]
+    both = [_common_tags(side) for side in (sides.before, sides.after)]
+    one, other = (tags.items() for tags in both)
+    if not one <= other and not other <= one:
+        return both
+    return [{"variant": side.runs[0].run_id} for side in (sides.before, sides.after)]
 
 
 def _common_tags(side: Side) -> dict[str, str]:
-    """What all runs of a side have in common; a single one's tags say nothing of a set."""
+    """What all runs of a side have in common; a single one's tags say nothing of a set.
+
+    What has a comma cannot be written as a side.
+    """
     first, *others = (run.tags.items() for run in side.records)
     shared = [one for one in first if all(one in tags for tags in others)] if others else []
-    return {name: value for name, value in shared if name not in (*PAIR_TAGS, STUDY)}
+    told = {name: value for name, value in shared if name not in (*PAIR_TAGS, STUDY)}
+    return {name: value for name, value in told.items() if "," not in name + value}
 
 
 def _run(run: RunRecord, tags: Mapping[str, str]) -> str:
