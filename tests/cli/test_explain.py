@@ -1,6 +1,7 @@
 """``dbdyno explain`` on runs that are kept, and on one that was interrupted."""
 
 import json
+import re
 
 import pytest
 
@@ -20,6 +21,30 @@ def test_a_kept_run_is_explained_in_words(capsys):
     folder = GOLDEN / "missing-index"
     assert main(["explain", str(folder)]) == 0
     assert capsys.readouterr().out == (folder / WORDS).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [(("--pairs", "0"), "--pairs must be above 0"), (("--time", "0"), "--time must be above 0")],
+)
+def test_a_trial_of_nothing_is_refused(capsys, given, words):
+    assert main(["explain", str(GOLDEN / "throttled"), "--verify", *given]) == 1
+    assert words in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("form", ["--text", "--json"])
+def test_the_report_of_a_run_that_did_not_end_has_the_numbers_so_far(capsys, form):
+    shape = synthetic.Shape(seconds=12, warmup=2, tps=200, done=False)
+    with RunWriter(synthetic.record(), synthetic.plan()) as writer:
+        for frame in synthetic.packed(shape):
+            writer.append_frame(frame)
+    assert main(["report", form]) == 0
+    told = capsys.readouterr().out
+    if form == "--json":
+        assert json.loads(told)["throughput_tps"]["value"] == pytest.approx(200, rel=0.2)
+        assert json.loads(told)["status"] == "interrupted"
+    else:
+        assert re.search(r"throughput +\d+ TPS", told)
 
 
 def test_a_program_gets_one_object(capsys):

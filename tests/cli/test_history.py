@@ -69,6 +69,16 @@ def test_people_read_when_and_by_how_much(capsys):
     assert "a transaction costs: WAL +30 %" in out
 
 
+def test_a_value_that_the_latest_run_does_not_have_is_not_called_its(capsys):
+    for _ in range(8):
+        made_up.run()
+    made_up.run(costs=[])
+    assert main(["history"]) == 0
+    out = " ".join(capsys.readouterr().out.split())
+    assert "TPS in the latest run, " in out
+    assert "in the latest run that tells it, " in out
+
+
 def test_a_level_history_has_no_change(capsys):
     upgraded_after(99)
     (series,) = found(capsys)

@@ -102,6 +102,18 @@ def test_where_nobody_looked_there_is_no_band(ordinary, unwatched):
     assert not np.isnan(lock[(line.time_s >= 0) & (line.time_s < 29)]).any()
 
 
+def test_looks_at_the_warm_up_alone_are_said_to_be_no_more(ordinary):
+    samples = ordinary.tables["samples"]
+    early = samples["time_s"] < 1
+    assert early.any()
+    warm = {name: column[early] for name, column in samples.items()}
+    warm["time_s"] = warm["time_s"] - 2
+    recording = msgspec.structs.replace(ordinary, tables={**ordinary.tables, "samples": warm})
+    text = section_of(recording, "waits")
+    assert "before the measured part only" in text
+    assert "nan" not in text
+
+
 GOLDEN = Path(__file__).parents[1] / "explain" / "golden"
 
 

@@ -1,8 +1,9 @@
 """A search in words: what is claimed, and what is not."""
 
 import pytest
+from msgspec.structs import replace
 
-from dbdyno.report.search import render_search_text, search_object, verdict
+from dbdyno.report.search import render_search_text, rows, search_object, verdict
 from dbdyno.report.search_page import render_search_html
 from tests.report import made_up_search
 
@@ -37,6 +38,16 @@ def test_the_text_has_the_answer_the_error_and_every_run():
     runs = [run.run_id for trial in found.trials for run in trial.runs]
     assert all(run_id in text for run_id in runs)
     assert "-T asks for them" in text
+
+
+def test_failures_are_told_also_where_nothing_else_happened():
+    found = made_up_search.search(trials_max=1)
+    (trial,) = found.trials
+    for ok, failed, told in ((0, 50, "100\u202f%"), (30, 10, "25\u202f%"), (0, 0, "–")):
+        counts = replace(trial.runs[0].transactions, ok=ok, failed=failed)
+        runs = [replace(trial.runs[0], transactions=counts)]
+        ((*_, share, _, _),) = rows(replace(found, trials=[replace(trial, runs=runs)]))
+        assert share == told
 
 
 def test_a_program_gets_the_rate_with_its_bounds():

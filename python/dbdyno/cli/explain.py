@@ -10,6 +10,7 @@ from dbdyno import store
 from dbdyno.cli.app import command
 from dbdyno.cli.output import Exit, Json, print_aside, print_json, print_result, screen
 from dbdyno.cli.verifying import verification_words
+from dbdyno.errors import DbdynoError
 from dbdyno.explain.explain import explain as explained
 from dbdyno.explain.told import told_in_full
 from dbdyno.layout import laid_out
@@ -55,10 +56,13 @@ def explain(
     time
         How long each; 5s unless given.
     """
+    if pairs < 1 or not time:
+        flag = "--time" if pairs > 0 else "--pairs"
+        raise DbdynoError("usage", f"{flag} must be above 0", "See dbdyno explain --help.")
+    trial = Trial(pairs=pairs, duration_ns=time)
     recording = store.open_run(run).recording()
     tools = engine_tools()
     explanation = explained(recording, tools.histograms)
-    trial = Trial(pairs=pairs, duration_ns=time)
     verified = (
         verify_advice(recording, explanation.findings, trial, tools, print_aside)
         if verify

@@ -7,10 +7,14 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from dbdyno import store
+from dbdyno.analysis import full_record
 from dbdyno.cli.app import command
 from dbdyno.cli.output import Exit, Json, print_json, print_result, screen
 from dbdyno.cli.reporting import write_html
+from dbdyno.model.record import RunRecord
+from dbdyno.model.recording import Recording
 from dbdyno.report import render_text
+from dbdyno.run.tools import engine_tools
 
 app = command(
     "report",
@@ -46,11 +50,16 @@ def report(
     found = store.open_run(run)
     recording = found.recording()
     if json:
-        print_json(recording.record)
+        print_json(_record(recording))
     elif text:
-        print_result(render_text(recording.record, screen(sys.stdout)).rstrip())
+        print_result(render_text(_record(recording), screen(sys.stdout)).rstrip())
     else:
         path = output or found.folder / "report.html"
         write_html(recording, path)
         print_result(str(path))
     return Exit.OK
+
+
+def _record(recording: Recording) -> RunRecord:
+    """With the numbers so far of a run that is not over, or did not end."""
+    return full_record(recording, engine_tools().histograms)

@@ -72,9 +72,10 @@ def span_words(series: RunSeries) -> str:
 def state_words(found: MetricHistory) -> str:
     """Where a metric is now, and whether it was always there."""
     latest = next(value for value in reversed(found.values) if value is not None)
+    when = "the latest run" if found.values[-1] is not None else "the latest run that tells it"
     number = len(found.changes)
     changes = {0: "no change", 1: "1 change"}.get(number, f"{number} changes")
-    return f"{value_words(found, latest)} in the latest run, {changes}"
+    return f"{value_words(found, latest)} in {when}, {changes}"
 
 
 def value_words(found: MetricHistory, value: float) -> str:

@@ -137,4 +137,5 @@ def _row(trial: Trial, run: RunRecord) -> tuple[str, ...]:
 
 def _failed(run: RunRecord) -> str:
     counts = run.transactions
-    return percent(counts.failed / (counts.ok + counts.failed)) if counts and counts.ok else NOTHING
+    ended = counts.ok + counts.failed if counts else 0
+    return percent(counts.failed / ended) if counts and ended else NOTHING

@@ -75,7 +75,13 @@ def _chart(subject: Subject, shown: Bands) -> LineChart:
 def _summary(subject: Subject, shown: Bands) -> str:
     """The kinds that hold most of the clients' time at work."""
     measured = subject.whole_intervals.phase == "measure"
-    means = {kind: float(np.nanmean(values[measured])) for kind, values in shown.items()}
+    means = {
+        kind: float(np.nanmean(values[measured]))
+        for kind, values in shown.items()
+        if np.isfinite(values[measured]).any()
+    }
+    if not means:
+        return "The server was asked before the measured part only."
     whole = sum(means.values())
     first = sorted(means, key=lambda kind: -means[kind])[:3]
     told = ", ".join(
