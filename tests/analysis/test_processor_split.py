@@ -49,6 +49,14 @@ def test_the_kernel_counts_what_no_look_saw_too():
     assert dict(found.kinds("cpu")) == {"cpu": 0.25, "cpu_queue": 0.75}
 
 
+def test_what_the_server_does_after_the_load_is_none_of_its_sessions():
+    run = MadeRun(seconds=SECONDS, warmup=0)
+    counted = {"user_us": [10e6, 500e6], "run_queue_us": 0}
+    run.counters("processes", counted, of="server", at_s=[SECONDS, SECONDS + 20])
+    found = processor_split(run.recording(), 40, 50)
+    assert dict(found.kinds("cpu")) == {"cpu": 0.25, "cpu_queue": 0.75}
+
+
 def test_no_more_is_moved_than_there_is():
     found = split(0, 10, used_s=4, queued_s=500)
     assert dict(found.kinds("client_or_network")) == pytest.approx({"cpu": 0.4, "cpu_queue": 0.6})

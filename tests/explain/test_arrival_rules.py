@@ -40,6 +40,14 @@ critical: The rate is more than was done
 """)
 
 
+def test_a_rate_of_which_nothing_was_done_is_the_gravest_case_and_not_one_to_look_away_from():
+    growing = np.concatenate([np.zeros(3), np.arange(1, 21) * 600.0])
+    finding = said("schedule_lag", MadeRun(0, waiting=growing, seconds=20, is_open=True))
+    assert (finding.severity, finding.evidence["throughput_tps"]) == ("critical", 0)
+    assert finding.summary.endswith("and 0 were done: the queue grew to 12\u202f000.")
+    assert "the rate is not why" in finding.refute
+
+
 def test_busy_clients_let_others_wait():
     run = MadeRun(400, waiting=12, clients=4, seconds=20, is_open=True)
     finding = said("schedule_lag", timed(run, response_ms=40))

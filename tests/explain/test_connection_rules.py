@@ -94,6 +94,14 @@ The server counted 10 000 new sessions.
 """)
 
 
+def test_sessions_that_others_open_after_the_load_are_none_of_the_run():
+    run = MadeRun(500, clients=4, seconds=20).connects(6.0, count=500)
+    times = [*range(1, 21), 50]  # the last reading is long after the end
+    run.counters("pg_stat_database", {"sessions": [500] * 20 + [90_000]}, at_s=times)
+    opened = said("connection_churn", run).evidence["server_sessions"]
+    assert opened == pytest.approx(10_000, rel=0.1)
+
+
 def test_reconnects_after_a_loss_are_below_the_noise():
     run = MadeRun(500, clients=4, seconds=20).connects(6.0, count=4)
     assert isinstance(said("connection_churn", run), NotFound)

@@ -11,6 +11,7 @@ from dbdyno.model.telemetry import PlanFacts, ServerFacts
 from tests.explain.asking import said
 from tests.explain.made import facts, index, made_run, table, with_looks
 from tests.store.hdr import HISTOGRAMS
+from tests.support.recordings import MadeRun
 
 UPDATE = "update accounts set balance = 1 where id = :id"
 LOOKUP = "select balance from accounts where owner = :owner"
@@ -64,6 +65,15 @@ def test_a_large_redo_log_that_is_full_now_and_then():
     found = said("furious_flushing", innodb(run))
     assert found.severity == "minor"
     assert found.evidence["near"] == pytest.approx(0.1)
+
+
+def test_what_is_lost_near_the_bound_is_told_of_the_measured_part_alone():
+    """Ten seconds at half the pace are told; ten more, of the drain, are not."""
+    last = np.arange(63) >= 43
+    run = MadeRun(np.where(last, 500, 1000), seconds=60)
+    recording = innodb(with_redo(run, filled=np.where(last, 0.9, 0.3), bound=4096 * MIB))
+    recording.tables["intervals"]["phase"][-10:] = "drain"
+    assert said("furious_flushing", recording).evidence["lost"] == pytest.approx(0.5 * 10 / 50)
 
 
 def test_a_redo_log_with_room():

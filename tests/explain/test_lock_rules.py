@@ -196,5 +196,13 @@ def test_quiet_without_harm(run):
     assert isinstance(said("long_transaction", run), NotFound)
 
 
+def test_a_transaction_that_was_old_after_the_load_held_nothing_back():
+    run = MadeRun(1000, seconds=30, warmup=0)
+    ages = {"oldest_transaction_s": [*[0.2] * 30, 300.0], "horizon_age_transactions": 1e6}
+    run.levels("sessions", ages, at_s=[*range(1, 31), 330])
+    run.levels("pg_stat_user_tables", {"n_dead_tup": 5000, "n_live_tup": 100}, of="planted")
+    assert isinstance(said("long_transaction", run), NotFound)
+
+
 def test_could_not_look_at_sessions():
     assert isinstance(said("long_transaction", MadeRun()), CouldNotLook)

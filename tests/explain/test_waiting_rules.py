@@ -8,7 +8,7 @@ from dbdyno.explain.rule import CouldNotLook, NotFound
 from dbdyno.model.telemetry import ServerFacts, WaitCount
 from tests.explain.asking import said, words
 from tests.explain.made import with_looks, with_processors
-from tests.explain.tpcb import BRANCHES, END, behind, tpcb, waiting
+from tests.explain.tpcb import BRANCHES, END, SECONDS, behind, tpcb, waiting
 from tests.support.recordings import MadeRun
 
 
@@ -68,6 +68,13 @@ def test_flushes_of_servers_that_count_them_by_backend():
     assert evidence["flushes_per_s"] == pytest.approx(100, rel=0.1)
     assert evidence["commits_per_flush"] == pytest.approx(3, rel=0.1)
     assert evidence["flush_ms"] == pytest.approx(5)
+
+
+def test_flushes_after_the_load_are_of_no_commit_in_it():
+    synced = {"wal_sync": [150] * SECONDS + [90_000], "wal_sync_time": 750}
+    times = [*range(1, SECONDS + 1), SECONDS + 60]
+    run = flushing(tps=300).counters("pg_stat_wal", synced, at_s=times)
+    assert said("wal_write", run).evidence["commits_per_flush"] == pytest.approx(2, rel=0.1)
 
 
 def test_flushes_that_nobody_counted():

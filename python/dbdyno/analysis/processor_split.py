@@ -21,8 +21,9 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
+from dbdyno.analysis.looks import measured_s
 from dbdyno.analysis.protocol import protocol_of
-from dbdyno.analysis.readings import total
+from dbdyno.analysis.readings import Span, total
 from dbdyno.analysis.wait_kinds import NAMES_ALL_WAITS, PartKind
 from dbdyno.model.recording import Recording
 
@@ -79,6 +80,11 @@ def processor_split(
 
 
 def _server_s(recording: Recording, *names: str) -> float | None:
-    """Seconds that the kernel counted for the server's processes; None if it was not read."""
-    counted = [total(recording, "processes", name, "server") for name in names]
+    """Seconds that the kernel counted for the server's processes; None if it was not read.
+
+    Until the end of the load, as sessions were looked at: what the server does after it, and it
+    may have much to clean up, no session waited for.
+    """
+    under_load = Span(end_s=measured_s(recording))
+    counted = [total(recording, "processes", name, "server", under_load) for name in names]
     return None if None in counted else sum(filter(None, counted)) / 1e6

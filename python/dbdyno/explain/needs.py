@@ -10,6 +10,7 @@ from typing import TypeVar
 from msgspec.structs import replace
 
 from dbdyno.analysis.budget import Budget
+from dbdyno.analysis.estimate import Series
 from dbdyno.analysis.looks import measured_looks
 from dbdyno.analysis.losses import Losses
 from dbdyno.analysis.readings import (
@@ -60,6 +61,18 @@ def levels(case: Case, source: str, name: str, of: str | None = None) -> LevelSe
     """A level over time, with one reading at least."""
     series = level(case.recording, source, name, of)
     return needed(series, _untold(case, source, name))
+
+
+def measured(case: Case, series: LevelSeries) -> Series:
+    """The readings of the measured part; there may be none."""
+    end_s = case.record.duration_s or 0.0
+    inside: Series = series.value[(series.time_s > 0) & (series.time_s <= end_s)]
+    return inside
+
+
+def measured_peak(case: Case, source: str, name: str) -> float:
+    """The largest of the readings of the measured part; 0 without any."""
+    return float(measured(case, levels(case, source, name)).max(initial=0.0))
 
 
 def known_objects(case: Case, source: str) -> list[str]:

@@ -4,13 +4,12 @@ The history list counts transactions whose old versions have not been purged. To
 over the run, and how old the oldest transaction was; what that means is for the rules to say.
 """
 
-import numpy as np
 from msgspec import Struct
 
-from dbdyno.analysis.readings import LevelSeries, level
+from dbdyno.analysis.readings import level
 from dbdyno.explain.case import Case
 from dbdyno.explain.growth import Course, course
-from dbdyno.explain.needs import levels, needed
+from dbdyno.explain.needs import measured_peak, needed
 
 OLD_S = 2.0
 """The server tells ages in whole seconds."""
@@ -48,14 +47,7 @@ def history_of(case: Case) -> History:
     )
     return History(
         length=course(series),
-        oldest_s=_peak(case, levels(case, "sessions", "oldest_transaction_s")),
-        oldest_idle_s=_peak(case, levels(case, "sessions", "oldest_idle_in_transaction_s")),
+        oldest_s=measured_peak(case, "sessions", "oldest_transaction_s"),
+        oldest_idle_s=measured_peak(case, "sessions", "oldest_idle_in_transaction_s"),
         slowest_s=case.record.response_ms.max / 1e3 if case.record.response_ms else 0.0,
     )
-
-
-def _peak(case: Case, series: LevelSeries) -> float:
-    """The largest of the readings of the measured part."""
-    end_s = case.record.duration_s or 0.0
-    measured = series.value[(series.time_s > 0) & (series.time_s <= end_s)]
-    return float(np.max(measured)) if len(measured) else 0.0

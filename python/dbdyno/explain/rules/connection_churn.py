@@ -13,11 +13,12 @@ Wrong when: the connections go through a pooler on this side: then they are chea
 server sees few of them.
 """
 
+import numpy as np
+
 from dbdyno.analysis.looks import measured_s
-from dbdyno.analysis.readings import total
 from dbdyno.explain.case import Case
 from dbdyno.explain.databases import database_of
-from dbdyno.explain.needs import committed, needed
+from dbdyno.explain.needs import committed, grown_if_told, needed
 from dbdyno.explain.rule import NOTICED, NotFound, Outcome, Rule, found
 from dbdyno.explain.words import gain_words
 from dbdyno.words import count, milliseconds, percent, significant
@@ -45,7 +46,7 @@ def look(case: Case) -> Outcome:
             "connect_ms": each_ms,
             "connections_per_transaction": per_transaction,
             "server_sessions": _server_sessions(case),
-            "forks": total(case.recording, "machine", "forks"),
+            "forks": grown_if_told(case, "machine", "forks"),
         },
         seen=[f"Connections per transaction: {significant(per_transaction)}.", *_server(case)],
         why=f"A connection is a new {database.session}, a login and empty caches: dearer than a "
@@ -63,15 +64,15 @@ def look(case: Case) -> Outcome:
 def _connects(case: Case) -> tuple[int, float]:
     """Connections of the measured part and the seconds they took together."""
     connects, intervals = case.recording.tables["connects"], case.recording.tables["intervals"]
-    measured = intervals["interval"][intervals["phase"] == "measure"].tolist()
-    wanted = [interval in set(measured) for interval in connects["interval"].tolist()]
+    measured = intervals["interval"][intervals["phase"] == "measure"]
+    wanted = np.isin(connects["interval"], measured)
     counts = connects["count"][wanted]
     return int(counts.sum()), float((counts * connects["mean_ms"][wanted]).sum()) / 1e3
 
 
 def _server_sessions(case: Case) -> float | None:
     """What the server itself counted; PostgreSQL does from version 14 on."""
-    return total(case.recording, *database_of(case).sessions_opened) or None
+    return grown_if_told(case, *database_of(case).sessions_opened) or None
 
 
 def _server(case: Case) -> list[str]:

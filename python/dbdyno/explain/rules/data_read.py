@@ -21,10 +21,16 @@ from msgspec import Struct
 from dbdyno.analysis.bounds import cached_share
 from dbdyno.analysis.budget import Budget
 from dbdyno.analysis.protocol import MYSQL
-from dbdyno.analysis.readings import total
 from dbdyno.explain.case import Case
 from dbdyno.explain.databases import database_of
-from dbdyno.explain.needs import LackingError, committed, grown, server_facts, told_waits
+from dbdyno.explain.needs import (
+    LackingError,
+    committed,
+    grown,
+    grown_if_told,
+    server_facts,
+    told_waits,
+)
 from dbdyno.explain.rule import NOTICED, NotFound, Outcome, Rule, found
 from dbdyno.explain.settings import size_bytes
 from dbdyno.explain.words import gain_words
@@ -99,7 +105,7 @@ def _of_database(case: Case) -> tuple[float, float, float]:
 def _of_innodb(case: Case) -> tuple[float, float, float]:
     """The same; timed where the performance schema is on."""
     read, asked = (grown(case, _STATUS, name) for name in (_POOL_READS, _POOL_REQUESTS))
-    read_us = total(case.recording, "file_io", "read_us", "innodb_data_file") or 0.0
+    read_us = grown_if_told(case, "file_io", "read_us", "innodb_data_file") or 0.0
     return read, max(asked - read, 0.0), read_us / 1e3
 
 

@@ -19,11 +19,10 @@ Wrong when: the storage is slow only now (a neighbour, a snapshot): a larger log
 import numpy as np
 from msgspec import Struct, structs
 
-from dbdyno.analysis.estimate import Series
 from dbdyno.analysis.protocol import MYSQL
-from dbdyno.analysis.readings import LevelSeries, total
+from dbdyno.analysis.readings import LevelSeries
 from dbdyno.explain.case import Case
-from dbdyno.explain.needs import grown, levels, needed
+from dbdyno.explain.needs import grown, grown_if_told, levels, measured, needed
 from dbdyno.explain.rule import MINOR, NOTICED, NotFound, Outcome, Rule, found, severity_of
 from dbdyno.model.record import Finding
 from dbdyno.words import count, percent, seconds, size
@@ -63,7 +62,9 @@ def look(case: Case) -> Outcome:
 
 def _log(case: Case) -> _Log:
     age, bound = levels(case, _LOG, "age_bytes"), levels(case, _LOG, "age_max_bytes")
-    filled = _measured(case, age) / needed(float(bound.value[-1]) or None, "the log has no size")
+    ages = measured(case, age)
+    needed(len(ages) or None, "the redo log was not read under load")
+    filled = ages / needed(float(bound.value[-1]) or None, "the log has no size")
     duration_s = needed(case.record.duration_s, "nothing was measured")
     return _Log(
         near=float(np.mean(filled >= NEAR)),
@@ -71,28 +72,23 @@ def _log(case: Case) -> _Log:
         peak_share=float(filled.max()),
         bound_bytes=float(bound.value[-1]),
         bytes_per_s=grown(case, _LOG, "bytes") / duration_s,
-        free_waits=total(case.recording, "global_status", "Innodb_buffer_pool_wait_free") or 0.0,
+        free_waits=grown_if_told(case, "global_status", "Innodb_buffer_pool_wait_free") or 0.0,
     )
-
-
-def _measured(case: Case, series: LevelSeries) -> Series:
-    """The readings of the measured part, one at least."""
-    end_s = case.record.duration_s or 0.0
-    inside = series.value[(series.time_s > 0) & (series.time_s <= end_s)]
-    return needed(inside if len(inside) else None, "the redo log was not read under load")
 
 
 def _lost(case: Case, age: LevelSeries, near_bytes: float) -> float:
     """What the seconds near the bound lack to the others; 0 where there are only one kind."""
-    timeline = case.timeline
-    at = np.searchsorted(age.time_s, timeline.time_s + timeline.seconds).clip(0, len(age.value) - 1)
-    is_near = age.value[at] >= near_bytes
-    measured = timeline.time_s >= 0
-    near, others = (timeline.tps[measured & which] for which in (is_near, ~is_near))
-    if not len(near) or not len(others) or not others.mean():
+    timeline = case.timeline.whole_intervals()
+    in_load = timeline.phase == "measure"
+    seconds, tps = timeline.seconds[in_load], timeline.tps[in_load]
+    at = np.searchsorted(age.time_s, timeline.time_s[in_load] + seconds)
+    is_near = age.value[at.clip(0, len(age.value) - 1)] >= near_bytes
+    near_s, others_s = (float(seconds[which].sum()) for which in (is_near, ~is_near))
+    near, others = (float((tps * seconds)[which].sum()) for which in (is_near, ~is_near))
+    if not near_s or not others:
         return 0.0
-    missing = max(1.0 - float(near.mean() / others.mean()), 0.0)
-    return missing * len(near) / (len(near) + len(others))
+    missing = max(1.0 - near / near_s / (others / others_s), 0.0)
+    return missing * near_s / (near_s + others_s)
 
 
 def _finding(log: _Log) -> Finding:

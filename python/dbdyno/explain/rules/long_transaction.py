@@ -18,13 +18,12 @@ Wrong when: throughput fell for another reason at the same time, or the old tran
 what is to be measured (a report that runs beside the load).
 """
 
-import numpy as np
 from msgspec import Struct
 
 from dbdyno.analysis.protocol import MYSQL
 from dbdyno.analysis.readings import lack_of, level, objects
 from dbdyno.explain.case import Case
-from dbdyno.explain.needs import committed, levels
+from dbdyno.explain.needs import committed, measured_peak
 from dbdyno.explain.purge import history_of
 from dbdyno.explain.rule import (
     MAJOR,
@@ -106,8 +105,8 @@ def _of_history(case: Case) -> Outcome:
 
 def _of_dead_rows(case: Case) -> Outcome:
     """PostgreSQL keeps old versions among the rows."""
-    oldest_s = _measured_peak(case, "oldest_transaction_s")
-    horizon = _measured_peak(case, "horizon_age_transactions")
+    oldest_s = measured_peak(case, "sessions", "oldest_transaction_s")
+    horizon = measured_peak(case, "sessions", "horizon_age_transactions")
     slowest_s = case.record.response_ms.max / 1e3 if case.record.response_ms else 0.0
     if oldest_s < max(OLD_S, 2 * slowest_s):
         return NotFound(f"the oldest transaction was {seconds(oldest_s)} old")
@@ -121,7 +120,7 @@ def _of_dead_rows(case: Case) -> Outcome:
 
 def _finding(case: Case, oldest_s: float, horizon: float, dead: _Dead) -> Finding:
     lost = _lost_since_the_first_third(case)
-    is_idle = _measured_peak(case, "oldest_idle_in_transaction_s") > oldest_s / 2
+    is_idle = measured_peak(case, "sessions", "oldest_idle_in_transaction_s") > oldest_s / 2
     return found(
         f"A transaction {seconds(oldest_s)} old{' that stands idle' if is_idle else ''} keeps "
         f"{count(dead.dead)} dead rows of {dead.table} from being removed; it has "
@@ -151,13 +150,6 @@ def _finding(case: Case, oldest_s: float, horizon: float, dead: _Dead) -> Findin
         gain="What was lost since it began comes back once it has ended and vacuum has run.",
         refute="Run again without it: throughput must stay level and dead rows few.",
     )
-
-
-def _measured_peak(case: Case, name: str) -> float:
-    """The largest of the readings of the measured part."""
-    series = levels(case, "sessions", name)
-    measured = series.value[series.time_s > 0]
-    return float(np.max(measured)) if len(measured) else 0.0
 
 
 def _dead_rows(case: Case) -> list[_Dead]:

@@ -17,8 +17,9 @@ average, and the lag is that of the bursts.
 """
 
 from dbdyno.analysis.arrivals import Arrivals, arrivals
+from dbdyno.analysis.timeline import completed
 from dbdyno.explain.case import Case
-from dbdyno.explain.needs import needed, throughput_tps
+from dbdyno.explain.needs import needed
 from dbdyno.explain.rule import NOTICED, NotFound, Outcome, Rule, found
 from dbdyno.model.record import Finding
 from dbdyno.words import count, milliseconds, percent, seconds, significant, tps
@@ -44,7 +45,7 @@ def look(case: Case) -> Outcome:
         return NotFound("a closed loop: what is due is sent at once")
     came = arrivals(case.recording, needed(case.record.duration_s or None, "nothing was measured"))
     if came.overran:
-        return _overrun(came, throughput_tps(case))
+        return _overrun(came, completed(case.recording) / came.duration_s)
     response = needed(
         case.record.response_ms, "no transaction that became due while measuring was done"
     )
@@ -74,7 +75,9 @@ def _overrun(came: Arrivals, done_tps: float) -> Finding:
         why="Response times grow for as long as this goes on: they tell the length of the run.",
         advice=_ADVICE,
         gain="Below capacity the queue comes and goes, and response times have a meaning.",
-        refute=f"Run at {tps(done_tps * _BELOW)} a second: the queue must not grow with time.",
+        refute=f"Run at {tps(done_tps * _BELOW)} a second: the queue must not grow with time."
+        if done_tps
+        else "Run at a tenth of the rate: if nothing is done then either, the rate is not why.",
     )
 
 

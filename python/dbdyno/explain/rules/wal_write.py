@@ -27,10 +27,10 @@ from dbdyno.analysis.bounds import commit_bound_tps
 from dbdyno.analysis.budget import Budget
 from dbdyno.analysis.looks import measured_s
 from dbdyno.analysis.protocol import MYSQL
-from dbdyno.analysis.readings import objects, total, was_read
+from dbdyno.analysis.readings import objects, was_read
 from dbdyno.explain.case import Case
 from dbdyno.explain.databases import Database, database_of
-from dbdyno.explain.needs import client_time, committed
+from dbdyno.explain.needs import client_time, committed, grown_if_told
 from dbdyno.explain.rule import NOTICED, NotFound, Outcome, Rule, found, severity_of
 from dbdyno.explain.words import gain_words
 from dbdyno.words import milliseconds, percent, significant, tps
@@ -121,19 +121,18 @@ def _counted(case: Case) -> tuple[float, float] | None:
 
 def _of_redo(case: Case) -> tuple[float, float] | None:
     """Timed where the performance schema is on; else each write of the log has its flush."""
-    recording = case.recording
-    if was_read(recording, "file_io"):
+    if was_read(case.recording, "file_io"):
         names = ("syncs", "sync_us")
         syncs, sync_us = (_grown(case, "file_io", name, "innodb_log_file") for name in names)
         return syncs, sync_us / 1e3
-    writes = total(recording, "global_status", "Innodb_log_writes")
+    writes = grown_if_told(case, "global_status", "Innodb_log_writes")
     return None if writes is None else (writes, 0.0)
 
 
 def _of_wal(case: Case) -> tuple[float, float] | None:
     """Of pg_stat_wal until 17, then of pg_stat_io."""
     recording = case.recording
-    if total(recording, "pg_stat_wal", "wal_sync"):
+    if _grown(case, "pg_stat_wal", "wal_sync"):
         return _grown(case, "pg_stat_wal", "wal_sync"), _grown(case, "pg_stat_wal", "wal_sync_time")
     if not was_read(recording, "pg_stat_io"):
         return None
@@ -145,7 +144,7 @@ def _of_wal(case: Case) -> tuple[float, float] | None:
 
 
 def _grown(case: Case, source: str, name: str, of: str | None = None) -> float:
-    return total(case.recording, source, name, of) or 0.0
+    return grown_if_told(case, source, name, of) or 0.0
 
 
 def _flushes_told(flushes: _Flushes) -> list[str]:
