@@ -5,6 +5,7 @@ only root can do is left out of an ordinary user's tests, and their last lines s
 """
 
 import os
+import signal
 from collections.abc import Generator
 
 import pytest
@@ -14,7 +15,8 @@ LEFT_OUT = pytest.StashKey[list[pytest.Item]]()
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Makes the mark known."""
+    """Makes the mark known; and what is tested hears Ctrl-C, also in a shell's background."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     config.addinivalue_line("markers", f"{ROOTS_OWN}(why): only root can do this, and why")
 
 

@@ -16,13 +16,23 @@ SERVER = ("--server", "postgres,shared_buffers=64MB")
 LONG = ("-c", "1", "-T", "600", "--warmup", "0", "--telemetry", "off", "--json")
 
 
-def begin(home: Path, *what: str) -> subprocess.Popen[str]:
+def begin(home: Path, *what: str, before: tuple[str, ...] = ()) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [sys.executable, "-m", "dbdyno", "run", *what, *SERVER, *LONG],
+        [*before, sys.executable, "-m", "dbdyno", "run", *what, *SERVER, *LONG],
         env={**os.environ, "DBDYNO_HOME": str(home)},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+    )
+
+
+def begin_in_terminal(home: Path, terminal: int, *what: str) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        ["setsid", "--ctty", sys.executable, "-m", "dbdyno", "run", *what, *SERVER, *LONG],
+        env={**os.environ, "DBDYNO_HOME": str(home)},
+        stdin=terminal,
+        stdout=terminal,
+        stderr=terminal,
     )
 
 
@@ -61,6 +71,33 @@ def test_while_it_measures_what_was_measured_is_kept(home, tmp_path, number):
     assert (record["status"], record["valid"]) == ("interrupted", False)
     assert record["transactions"]["ok"] > 0
     assert servers_left(home) == []
+
+
+def test_while_it_measures_the_terminal_is_closed(home, tmp_path):
+    script = tmp_path / "one.sql"
+    script.write_text("select 1;")
+    ours, its = os.openpty()
+    with begin_in_terminal(home, its, str(script)) as process:
+        os.close(its)
+        with os.fdopen(ours, errors="replace") as screen:
+            wait_until(lambda: "measure" in screen.readline(), "its progress")
+        process.wait(PATIENCE_S)  # by its exit code nobody is left to be told
+    (record,) = (json.loads(path.read_text()) for path in home.glob("runs/*/run.json"))
+    assert (record["status"], record["valid"]) == ("interrupted", False)
+    assert record["transactions"]["ok"] > 0
+    assert servers_left(home) == []
+
+
+def test_a_program_that_is_to_outlive_its_terminal_does(home, tmp_path):
+    script = tmp_path / "one.sql"
+    script.write_text("select 1;")
+    with begin(home, str(script), before=("nohup",)) as process:
+        wait_for("measure", process)
+        process.send_signal(signal.SIGHUP)
+        wait_for("measure", process)
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=PATIENCE_S)
+    assert process.returncode == 130
 
 
 def test_twice_while_it_measures_nothing_is_waited_for(home, tmp_path):

@@ -20,6 +20,7 @@ from dbdyno.cli.habits import habit_of, takes_host
 from dbdyno.cli.help_panel import FlowingHelp
 from dbdyno.cli.output import Exit, flush_result, print_error
 from dbdyno.errors import DbdynoError
+from dbdyno.run.interrupts import heeded
 
 EXAMPLES = (
     "dbdyno run tpcb -c 32 -T 60       a private PostgreSQL: load, measure, tell",
@@ -124,8 +125,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print_error("usage", "-h is for help here", habit_of("--host"), as_json=as_json)
         return Exit.NOTHING_RUN
     _spare_processors()
-    # A supervisor's request to end is honoured as a person's is: servers stopped, data kept.
-    signal.signal(signal.SIGTERM, _interrupt)
+    # A supervisor's request to end and a closed terminal are honoured as Ctrl-C is: servers
+    # stopped, data kept.
+    for number in heeded():
+        signal.signal(number, _interrupt)
     try:
         result = make_app(tokens)(
             tokens, exit_on_error=False, print_error=False, result_action="return_value"

@@ -6,6 +6,7 @@ All of it goes to standard error. Percentiles of the line come from the coarse b
 that scripts and intervals can be put together; those of the result do not.
 """
 
+import contextlib
 import struct
 import sys
 from collections import Counter
@@ -96,20 +97,24 @@ class ProgressLines:
 
     def _stay(self, text: str) -> None:
         self.close()
-        self._stream.write(f"{plain(text)}\n")
-        self._stream.flush()
+        self._write(f"{plain(text)}\n")
 
     def _renew(self, line: str) -> None:
         # A line that reaches into the next cannot be taken back.
-        self._stream.write(f"\r{plain(shortened(line, self._room))}\x1b[K")
-        self._stream.flush()
+        self._write(f"\r{plain(shortened(line, self._room))}\x1b[K")
         self._is_renewing = True
 
     def close(self) -> None:
         """Leaves the last line standing."""
         if self._is_renewing:
-            self._stream.write("\n")
+            self._write("\n")
             self._is_renewing = False
+
+    def _write(self, text: str) -> None:
+        # A terminal may be closed under a run, which goes on to its end all the same.
+        with contextlib.suppress(OSError):
+            self._stream.write(text)
+            self._stream.flush()
 
 
 def bucket_low_ns(index: int) -> int:

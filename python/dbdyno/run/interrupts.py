@@ -1,7 +1,8 @@
 """Ctrl-C while the engine measures: the first asks it to end, any further one ends it.
 
-Elsewhere Ctrl-C is Python's ordinary ``KeyboardInterrupt``. While frames are read it must
-not be: an exception in the middle of a frame would lose the data so far.
+So do a supervisor's request and the end of the terminal. Elsewhere each is Python's ordinary
+``KeyboardInterrupt``. While frames are read it must not be: an exception in the middle of a
+frame would lose the data so far.
 """
 
 import signal
@@ -10,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-SIGNALS = (signal.SIGINT, signal.SIGTERM)
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Interrupts:
@@ -28,6 +29,11 @@ class Interrupts:
         act()
 
 
+def heeded() -> list[signal.Signals]:
+    """All but those that were switched off by who started us: nohup, or a shell's ``&``."""
+    return [number for number in SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
+
+
 @contextmanager
 def deferred_to(stop: Callable[[], None], kill: Callable[[], None]) -> Iterator[Interrupts]:
     """Within the block interrupts raise nothing; what was yielded knows of them."""
@@ -35,7 +41,7 @@ def deferred_to(stop: Callable[[], None], kill: Callable[[], None]) -> Iterator[
     if threading.current_thread() is not threading.main_thread():
         yield interrupts  # Signals are the main thread's: whoever runs it decides.
         return
-    before = {number: signal.signal(number, interrupts.handle) for number in SIGNALS}
+    before = {number: signal.signal(number, interrupts.handle) for number in heeded()}
     try:
         yield interrupts
     finally:
