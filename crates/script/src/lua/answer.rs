@@ -35,7 +35,8 @@ impl Ignorable {
     }
 }
 
-/// The values that a coroutine is resumed with after an exchange.
+/// The values that a coroutine is resumed with after an exchange: its results, or `false` where
+/// rows came and none was kept.
 pub(super) fn values(
     lua: &Lua,
     reply: &Reply<'_>,
@@ -47,7 +48,8 @@ pub(super) fn values(
     let with_rows = reply.results.iter().filter(|result| !result.columns.is_empty());
     let mut results = with_rows.map(|result| rows(lua, result)).peekable();
     if results.peek().is_none() {
-        return Ok(MultiValue::new());
+        let unkept = (reply.rows_returned > 0).then_some(Value::Boolean(false));
+        return Ok(unkept.into_iter().collect());
     }
     let list = lua.create_table()?;
     for result in results {

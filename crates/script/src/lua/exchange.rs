@@ -18,8 +18,8 @@ use mlua::{IntoLuaMulti, LuaString, MultiValue};
 pub(super) struct Exchange {
     ignorable: Ignorable,
     numbers: Numbers,
-    /// The statement whose preparation is under way.
-    preparing: Option<u32>,
+    /// The request under way; after one that was never answered, the next takes its place.
+    under_way: Option<Need>,
     room: Room,
 }
 
@@ -53,7 +53,7 @@ pub(super) enum Preparation {
 impl Exchange {
     pub(super) fn new(ignorable: Ignorable) -> Self {
         let (numbers, room) = (Numbers::default(), Room::default());
-        Self { ignorable, numbers, preparing: None, room }
+        Self { ignorable, numbers, under_way: None, room }
     }
 
     /// A text for the server.
@@ -79,7 +79,6 @@ impl Exchange {
         if !settings.prepares {
             return Ok(Preparation::Here(number));
         }
-        self.preparing = Some(number);
         Ok(Preparation::Asked(Need::Prepare(number)))
     }
 
@@ -111,8 +110,9 @@ impl Exchange {
         self.numbers.close(number);
     }
 
-    /// The request itself.
-    pub(super) fn step(&self, need: Need) -> Step<'_> {
+    /// The request itself, which is under way from here.
+    pub(super) fn step(&mut self, need: Need) -> Step<'_> {
+        self.under_way = Some(need);
         let Room { sql, values } = &self.room;
         Step::Ask(match need {
             Need::Text(statement, keep) => Request::Text { statement, sql, keep },
@@ -136,9 +136,13 @@ impl Exchange {
 
     /// The values that answer the request under way.
     pub(super) fn answer(&mut self, lane: &Lane, reply: &Reply<'_>) -> mlua::Result<MultiValue> {
-        self.count(lane, reply);
-        let (lua, preparing) = (&lane.lua, self.preparing.take());
-        match (preparing, reply.error) {
+        let prepared = match self.under_way.take() {
+            Some(Need::Prepare(number)) => Some(number),
+            _ => None,
+        };
+        self.count(lane, reply, prepared.is_some());
+        let lua = &lane.lua;
+        match (prepared, reply.error) {
             (Some(number), None) => number.into_lua_multi(lua),
             (Some(number), Some(error)) => {
                 self.close(number);
@@ -148,11 +152,11 @@ impl Exchange {
         }
     }
 
-    fn count(&self, lane: &Lane, reply: &Reply<'_>) {
+    fn count(&self, lane: &Lane, reply: &Reply<'_>, only_prepared: bool) {
         match reply.error {
             Some(error) if self.ignorable.has(&error.code) => lane.counters.add(Counter::Error),
             Some(_) => {}
-            None if self.preparing.is_some() => {}
+            None if only_prepared => {}
             None => lane.counters.add_reply(reply),
         }
     }

@@ -10,7 +10,7 @@ use super::reporter::Reporter;
 use super::session::LuaSession;
 use super::settings::Settings;
 use super::statements::Statements;
-use super::usage::values_are_dropped;
+use super::usage::{keep_of_executions, keep_of_queries};
 use crate::dist::Unique;
 use crate::{Problem, Session, Severity};
 use dbdyno_model::{Keep, Purpose, Script, Stream};
@@ -115,19 +115,13 @@ impl Source {
         let laws = Laws::new(&settings)?;
         let modules = settings.modules.values().map(String::as_str);
         let texts = || modules.clone().chain([script.text.as_str()]);
-        let keep = |dropped| if dropped { Keep::None } else { Keep::AllRows };
-        let keep_of_query =
-            keep(values_are_dropped("query", texts()) && values_are_dropped("db_query", texts()));
-        let keep_of_execute = keep(
-            values_are_dropped("execute", texts()) && values_are_dropped("db_execute", texts()),
-        );
         Ok(Self {
             name: script.name.clone(),
             text: script.text.clone(),
             laws,
             statements: Arc::default(),
-            keep_of_query,
-            keep_of_execute,
+            keep_of_query: keep_of_queries(texts()),
+            keep_of_execute: keep_of_executions(texts()),
             settings,
         })
     }

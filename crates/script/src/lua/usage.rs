@@ -2,14 +2,49 @@
 //!
 //! Most load scripts only send. Rows that nobody looks at need not be kept, which is most of
 //! what a client's CPU would do with them. What a text says is read conservatively: rows are
-//! not kept only when each mention of the function is a call whose value is dropped.
+//! not kept only when each mention of the function is a call whose value is dropped, and nothing
+//! is mentioned that would reach them by another way.
 
-/// Whether all mentions of `name` in these texts are calls that stand alone as statements.
-pub(super) fn values_are_dropped<'a>(name: &str, mut texts: impl Iterator<Item = &'a str>) -> bool {
+use dbdyno_model::Keep;
+
+/// Methods that reach rows without the value of the call that asked for them.
+const LATER: [&str; 2] = ["next_result", "more_results"];
+
+/// What to keep of the answers to texts.
+pub(super) fn keep_of_queries<'a>(texts: impl Iterator<Item = &'a str> + Clone) -> Keep {
+    let is_sent_only = are_dropped(&["query", "db_query"], texts.clone());
+    keep(is_sent_only && !are_mentioned(&["query_row"], texts.clone()), texts)
+}
+
+/// What to keep of the answers to prepared statements.
+pub(super) fn keep_of_executions<'a>(texts: impl Iterator<Item = &'a str> + Clone) -> Keep {
+    keep(are_dropped(&["execute", "db_execute"], texts.clone()), texts)
+}
+
+fn keep<'a>(is_dropped: bool, texts: impl Iterator<Item = &'a str> + Clone) -> Keep {
+    if is_dropped && !are_mentioned(&LATER, texts) { Keep::None } else { Keep::AllRows }
+}
+
+/// Whether all mentions of these names are calls that stand alone as statements.
+fn are_dropped<'a>(names: &[&str], texts: impl Iterator<Item = &'a str> + Clone) -> bool {
+    names.iter().all(|name| every_mention(name, texts.clone(), stands_alone))
+}
+
+/// Whether any of these names comes up at all.
+fn are_mentioned<'a>(names: &[&str], texts: impl Iterator<Item = &'a str> + Clone) -> bool {
+    names.iter().any(|name| !every_mention(name, texts.clone(), |_, _| false))
+}
+
+/// Whether the name is only used so, and no text speaks of it.
+fn every_mention<'a>(
+    name: &str,
+    mut texts: impl Iterator<Item = &'a str>,
+    is_so: fn(&[Token<'_>], usize) -> bool,
+) -> bool {
     texts.all(|text| {
         let tokens = tokens(text);
         (0..tokens.len()).all(|place| match tokens[place] {
-            Token::Name(found) if found == name => stands_alone(&tokens, place),
+            Token::Name(found) if found == name => is_so(&tokens, place),
             Token::Text(text) => !speaks_of(text, name),
             _ => true,
         })
@@ -173,7 +208,8 @@ fn quoted_bytes(rest: &str, quote: char) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::values_are_dropped;
+    use super::{keep_of_executions, keep_of_queries};
+    use dbdyno_model::Keep;
 
     #[test]
     fn a_call_that_stands_alone_drops_its_value() {
@@ -190,7 +226,7 @@ mod tests {
             "os.execute(\"sleep 1\")",
             "help = \"execute all queries in one transaction\" stmt:execute()",
         ] {
-            assert!(values_are_dropped("execute", [text].into_iter()), "{text}");
+            assert_eq!(keep_of_executions([text].into_iter()), Keep::None, "{text}");
         }
     }
 
@@ -217,7 +253,22 @@ mod tests {
             "while stmt:execute() do end",
             "stmt:execute() .. ''",
         ] {
-            assert!(!values_are_dropped("execute", [text].into_iter()), "{text}");
+            assert_eq!(keep_of_executions([text].into_iter()), Keep::AllRows, "{text}");
+        }
+    }
+
+    #[test]
+    fn rows_that_are_reached_another_way_are_kept() {
+        for (text, queries, executions) in [
+            ("c = con:query_row('x')", Keep::AllRows, Keep::None),
+            ("con:query('x') rs = con:next_result()", Keep::AllRows, Keep::AllRows),
+            ("stmt:execute() if con:more_results() then end", Keep::AllRows, Keep::AllRows),
+            ("con['query_row'](con, 'x')", Keep::AllRows, Keep::None),
+            ("-- query_row\nhelp = 'more_results of a query' query_rows()", Keep::None, Keep::None),
+        ] {
+            let texts = || [text, "con:query('y') stmt:execute()"].into_iter();
+            assert_eq!(keep_of_queries(texts()), queries, "{text}");
+            assert_eq!(keep_of_executions(texts()), executions, "{text}");
         }
     }
 }

@@ -1,7 +1,7 @@
 //! A made-up server: takes what a session asks for, answers it, and writes it down.
 
 use dbdyno_model::{
-    FailureClass, Nanos, PreparedId, Purpose, Reply, Request, ResultSet, Script, ServerError,
+    FailureClass, Keep, Nanos, PreparedId, Purpose, Reply, Request, ResultSet, Script, ServerError,
     Stream, Value,
 };
 use dbdyno_script::lua::{Driver, Program, Settings, compile};
@@ -147,7 +147,7 @@ impl<'a> Client<'a> {
         Ok(())
     }
 
-    fn step(&mut self, answer: Option<Answer>) -> Result<After, Fault> {
+    fn step(&mut self, answer: Option<(Answer, Keep)>) -> Result<After, Fault> {
         let step = resume(&mut *self.session, answer)?;
         let Step::Ask(request) = step else {
             let ends = matches!(step, Step::Done | Step::Stop);
@@ -159,14 +159,14 @@ impl<'a> Client<'a> {
             return Ok(if ends { After::Over } else { After::Goes(None) });
         };
         let told = describe(&request);
-        let answer = match request {
-            Request::Prepare { sql, .. }
-            | Request::Execute { sql, .. }
-            | Request::Text { sql, .. } => (self.server)(sql),
+        let (sql, keep) = match request {
+            Request::Prepare { sql, .. } => (sql, Keep::None),
+            Request::Execute { sql, keep, .. } | Request::Text { sql, keep, .. } => (sql, keep),
             _ => unreachable!("no pipelines here"),
         };
+        let answer = (self.server)(sql);
         self.asked.push(told);
-        Ok(After::Goes(Some(answer)))
+        Ok(After::Goes(Some((answer, keep))))
     }
 
     /// The first request of a transaction that is then given up.
@@ -181,11 +181,11 @@ impl<'a> Client<'a> {
 /// What follows a step: nothing, or another with the answer that it needs, if any.
 enum After {
     Over,
-    Goes(Option<Answer>),
+    Goes(Option<(Answer, Keep)>),
 }
 
-fn resume(session: &mut dyn Session, answer: Option<Answer>) -> Result<Step<'_>, Fault> {
-    let Some(answer) = answer else { return session.resume(Resume::Continue) };
+fn resume(session: &mut dyn Session, answer: Option<(Answer, Keep)>) -> Result<Step<'_>, Fault> {
+    let Some((answer, keep)) = answer else { return session.resume(Resume::Continue) };
     let error = match &answer {
         Answer::Error(code) => Some(ServerError {
             class: FailureClass::Other,
@@ -203,7 +203,7 @@ fn resume(session: &mut dyn Session, answer: Option<Answer>) -> Result<Step<'_>,
     session.resume(Resume::Reply(&Reply {
         error: error.as_ref(),
         rows_returned: results.iter().map(|result| result.row_count).sum(),
-        results: &results,
+        results: if keep == Keep::None { &[] } else { &results },
         rows_affected,
         in_transaction: false,
     }))

@@ -54,6 +54,27 @@ fn further_results_wait_for_their_turn() {
 }
 
 #[test]
+fn what_follows_a_query_without_rows_is_nothing() {
+    let lines = event(
+        "con:query('two results') con:query('update') print(con:more_results(), con:next_result())",
+    );
+    assert_eq!(lines, ["false\tnil"]);
+}
+
+#[test]
+fn who_looks_at_rows_that_were_not_kept_hears_of_it() {
+    let lines = event(
+        "con:query('two rows') local name = table.concat({'que', 'ry'}) \
+         local function try(...) local _, message = pcall(...) print((message:gsub('^.-: ', ''))) end \
+         try(function() return con[name](con, 'two rows'):fetch_row() end) \
+         try(function() return con[name](con, 'two rows').nrows end) \
+         print(con[name](con, 'update'))",
+    );
+    let why = "the rows were not kept: nothing in the script was seen to look at them";
+    assert_eq!(lines, [why, why, "nil"]);
+}
+
+#[test]
 fn a_prepared_statement_sends_what_its_parameters_hold() {
     let program = program(
         "function thread_init() \
@@ -262,11 +283,29 @@ fn an_event_that_was_given_up_does_not_stand_in_the_way() {
 }
 
 #[test]
+fn what_was_being_prepared_when_its_event_was_given_up_answers_nothing_later() {
+    let text = "function event() con = sysbench.sql.driver():connect() n = (n or 0) + 1 \
+                if n == 1 then con:prepare('x') end \
+                print(con:query_row('two rows')) con:disconnect() end";
+    let program = program(text);
+    let mut client = Client::new(&program, server);
+    client.enter().unwrap();
+    client.begin();
+    assert_eq!(client.first_request(), "prepare 0: x");
+    client.event().expect("a query is answered by its rows");
+    assert_eq!(printed(), ["1\tnil"]);
+}
+
+#[test]
 fn rows_that_nobody_looks_at_are_not_asked_for() {
     use dbdyno_model::{Keep, Request};
     use dbdyno_script::{Resume, Step};
-    for (text, expected) in [("con:query('x')", Keep::None), ("rs = con:query('x')", Keep::AllRows)]
-    {
+    for (text, expected) in [
+        ("con:query('x')", Keep::None),
+        ("rs = con:query('x')", Keep::AllRows),
+        ("con:query('x') c = con:query_row('y')", Keep::AllRows),
+        ("con:query('x') rs = con:next_result()", Keep::AllRows),
+    ] {
         let text =
             format!("function event() con = con or sysbench.sql.driver():connect() {text} end");
         let mut client = Client::new(&program(&text), nothing);

@@ -27,24 +27,21 @@ result.__index = result
 result.__tostring = function() return "<sql_result>" end
 
 function result:fetch_row()
-   local rows = self.rows
-   if not rows then
-      error("the rows were not kept: nothing in the script was seen to look at them", 2)
-   end
    self.at = self.at + 1
-   return rows[self.at]
+   return self.rows[self.at]
 end
 
 function result:free()
    return true
 end
 
--- The results of one answer; the first is handed out, the others wait for `next_result`.
-local function first_of(connection, results)
-   connection.results, connection.at = results, 1
-   local first = results[1]
-   return first and setmetatable(first, result)
-end
+-- Stands for a result whose rows were not kept: whoever looks at it after all hears of it.
+local unkept = setmetatable({}, {
+   __index = function()
+      error("the rows were not kept: nothing in the script was seen to look at them", 2)
+   end,
+   __tostring = result.__tostring,
+})
 
 local connection = {}
 connection.__index = connection
@@ -56,6 +53,7 @@ local function must_be_open(self, level)
    end
 end
 
+-- The first result is handed out, the others wait for `next_result`.
 local function answered(self, query, results, failure)
    if failure then
       self.error = failure.ignorable and errors.IGNORABLE or errors.FATAL
@@ -67,8 +65,11 @@ local function answered(self, query, results, failure)
       end
       return self:check_error(nil, query)
    end
-   self.error = errors.NONE
-   return results and first_of(self, results)
+   self.error, self.results, self.at = errors.NONE, results or nil, 1
+   if results == false then
+      return unkept
+   end
+   return results and setmetatable(results[1], result)
 end
 
 function connection:check_error(found, query)
