@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from dbdyno.analysis.steadiness import find_shift
+from dbdyno.analysis.steadiness import find_shift, unasked_shift
 from tests.analysis.series import autoregressive
 
 SERIES = 500
@@ -37,3 +37,29 @@ def test_a_drift_is_found_too():
 
 def test_a_short_series_is_not_judged():
     assert find_shift(np.arange(20.0)) is None
+
+
+CLOSED = {"arrivals": {"closed": {"think": {"law": "constant", "mean_ns": 0}}}}
+OPEN = {"arrivals": {"open": {"law": "poisson"}}}
+
+
+@pytest.mark.parametrize(
+    ("plan", "is_told"),
+    [
+        (CLOSED | {"stages": [{}]}, True),
+        (CLOSED | {"stages": [{}, {}]}, False),
+        (OPEN | {"stages": [{}]}, False),
+    ],
+    ids=["closed", "stages", "open"],
+)
+def test_a_change_that_was_asked_for_is_none_to_tell(plan, is_told):
+    rng = np.random.default_rng(1)
+    series = rng.normal(1000, 10, 60) + np.repeat([0.0, 200.0], 30)
+    assert (unasked_shift(plan, series) is not None) == is_told
+
+
+def test_a_change_that_is_too_small_to_matter_is_not_told():
+    rng = np.random.default_rng(1)
+    series = rng.normal(1000, 10, 60) + np.repeat([0.0, 30.0], 30)
+    assert find_shift(series) is not None
+    assert unasked_shift(CLOSED, series) is None

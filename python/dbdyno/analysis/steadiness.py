@@ -4,12 +4,16 @@ One test serves for steps and for drifts: the best split of the series into two 
 drift shows as a step in the middle, which is all a reader needs to know.
 """
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 from msgspec import Struct
 
 from dbdyno.analysis.estimate import Series, autocorrelation_time
 
 SAMPLES_MIN = 30
+CHANGE_MIN = 0.05
 _TRIMMED = 0.15
 # Andrews, Econometrica 61, 1993 (corrected in 71, 2003): the largest Wald statistic of a
 # change in one parameter, outer 15 % of the places left out, exceeded by chance once in 100.
@@ -47,6 +51,17 @@ def find_shift(series: Series) -> Shift | None:
     noise = float(rest.var(ddof=2)) * autocorrelation_time(rest, means=2) * spread
     difference = (shift.after - shift.before) ** 2
     return shift if difference > _WALD_LIMIT * noise else None
+
+
+def unasked_shift(plan: Mapping[str, Any], tps: Series) -> Shift | None:
+    """A change of throughput by 5 % or more that nobody asked for.
+
+    In stages the level is meant to change, and in an open loop it is that of the schedule.
+    """
+    if "open" in plan.get("arrivals", {}) or len(plan.get("stages", ())) > 1:
+        return None
+    shift = find_shift(tps)
+    return shift if shift is not None and abs(shift.relative) >= CHANGE_MIN else None
 
 
 def _best_split(series: Series) -> tuple[Shift, float]:

@@ -14,6 +14,7 @@ from dbdyno.analysis.checkpoint_cycle import missing_cycle
 from dbdyno.analysis.distributions import latency, sample_count, total_histogram
 from dbdyno.analysis.doubts import Facts, find_doubts
 from dbdyno.analysis.estimate import Series, estimate_mean
+from dbdyno.analysis.steadiness import unasked_shift
 from dbdyno.analysis.timeline import Timeline, completed, timeline
 from dbdyno.model.record import (
     ClientCost,
@@ -39,7 +40,7 @@ def summarize(recording: Recording, histograms: Histograms) -> RunRecord:
     facts = Facts(
         duration_s=duration_s,
         interval_s=float(np.median(over_time.seconds)) if len(over_time.seconds) else 1.0,
-        tps=over_time.measured_tps,
+        shift=unasked_shift(recording.plan, over_time.measured_tps),
         throughput=throughput,
         transactions=counts,
         arrivals=arrivals(recording, duration_s),

@@ -15,8 +15,8 @@ not judged by their level.
 
 from msgspec import Struct
 
-from dbdyno.analysis.doubts import CHANGE_MIN, DURATION_MIN_S, HALF_WIDTH_MAX
-from dbdyno.analysis.steadiness import Shift, find_shift
+from dbdyno.analysis.doubts import DURATION_MIN_S, HALF_WIDTH_MAX
+from dbdyno.analysis.steadiness import Shift, unasked_shift
 from dbdyno.explain.case import Case
 from dbdyno.explain.needs import needed
 from dbdyno.explain.rule import NotFound, Outcome, Rule, found
@@ -32,7 +32,7 @@ class _Weakness(Struct, frozen=True):
 
 def look(case: Case) -> Outcome:
     """A change of level is the gravest of the three."""
-    shift = _shift(case)
+    shift = unasked_shift(case.recording.plan, case.timeline.measured_tps)
     known = [*_of_shift(shift), *_of_noise(case), *_of_length(case)]
     if not known:
         return NotFound("throughput held one level and is known closely")
@@ -46,14 +46,6 @@ def look(case: Case) -> Outcome:
         advice=[_advice(case)],
         refute="Run longer: a steady system holds its level and its interval narrows.",
     )
-
-
-def _shift(case: Case) -> Shift | None:
-    """A change of level that nobody asked for."""
-    plan = case.recording.plan
-    is_planned = "open" in plan.get("arrivals", {}) or len(plan.get("stages", ())) > 1
-    shift = None if is_planned else find_shift(case.timeline.measured_tps)
-    return shift if shift is not None and abs(shift.relative) >= CHANGE_MIN else None
 
 
 def _of_shift(shift: Shift | None) -> list[_Weakness]:
