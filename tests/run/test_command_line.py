@@ -30,6 +30,7 @@ def _asked(*what: What, options: RunOptions = RunOptions()):
         "tpcb --server postgres:17,fsync=off --set work_mem=64MB --set jit=off --durability full",
         "select-only --stages 30s:8c,1m:64c",
         "select-only --stages 30s:100/s,1m:64.5/s --max-failures 0.05",
+        "tpcb --max-failures 100% --time 1.2345s --stall-limit 90.5s",
         "tpcb --think 10ms,exponential --max-tries 3 --retry-time 2s --telemetry full",
         "tpcb --file a.sql --file b.sql@4 --transactions 7 --server-log pg.log --interval 250ms",
     ],

@@ -42,7 +42,9 @@ def test_a_span_beyond_the_engine_is_refused():
         grammar.span_ns("99999d")
 
 
-@pytest.mark.parametrize("text", ["30s", "200ms", "5m", "2h", "250us", "0s"])
+@pytest.mark.parametrize(
+    "text", ["30s", "200ms", "5m", "2h", "250us", "0s", "1234500us", "1234567.891us", "0.500us"]
+)
 def test_spans_are_shown_as_people_write_them(text):
     assert grammar.span_text(grammar.span_ns(text)) == text
 
@@ -82,9 +84,16 @@ def test_think_times():
 
 def test_shares():
     assert grammar.percentage("1%") == grammar.percentage("0.01") == 0.01
-    for text in ("101%", "-1%", "some", "nan"):
+    for text in ("101%", "-1%", "some", "nan", "inf", "200", "1", "1.0"):
         with pytest.raises(ValueError, match="is not a share"):
             grammar.percentage(text)
+    with pytest.raises(ValueError, match="write 5%, or"):
+        grammar.percentage("5")
+
+
+@pytest.mark.parametrize("share", [0.0, 0.01, 0.999, 0.0005, 1.0])
+def test_shares_are_written_as_they_are_read(share):
+    assert grammar.percentage(grammar.share_text(share)) == share
 
 
 def test_weights():

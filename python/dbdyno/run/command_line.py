@@ -15,7 +15,7 @@ from typing import Any, get_type_hints
 from cyclopts import Parameter
 
 from dbdyno.model.plan import Stage, Think
-from dbdyno.run.grammar import WeightedName, span_text
+from dbdyno.run.grammar import WeightedName, share_text, span_text
 from dbdyno.run.options import RunOptions
 
 # Of the output alone: another run of the same kind has its own.
@@ -60,6 +60,8 @@ def _written(flag: str, field: str, value: Any) -> Iterator[str]:
             yield from (f"{flag}={one}",) if one.startswith("-") else (flag, one)
     elif field.endswith("_ns"):
         yield from (flag, span_text(value))
+    elif field == "failures_max":
+        yield from (flag, share_text(value))
     else:
         yield from (flag, _text(value))
 

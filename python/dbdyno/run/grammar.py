@@ -57,7 +57,9 @@ def span_text(ns: int) -> str:
     for unit in ("h", "m", "s", "ms"):
         if ns and ns % _UNIT_NS[unit] == 0:
             return f"{ns // _UNIT_NS[unit]}{unit}"
-    return f"{ns / 1000:g}us" if ns else "0s"
+    whole, rest = divmod(ns, _UNIT_NS["us"])
+    fraction = f".{rest:03}" if rest else ""
+    return f"{whole}{fraction}us" if ns else "0s"
 
 
 def stages(text: str) -> tuple[Stage, ...]:
@@ -104,15 +106,26 @@ def think(text: str) -> Think:
 
 
 def percentage(text: str) -> float:
-    """A share: ``1%``, ``0.5%`` or ``0.01``; between 0 and 1."""
+    """A share: ``1%``, ``0.5%`` or ``0.01``; between 0 and 1.
+
+    A bare 1 is refused: it is everything to one reader and a hundredth to the other.
+    """
     stripped = text.strip()
+    is_bare = not stripped.endswith("%")
     try:
-        share = float(stripped[:-1]) / 100 if stripped.endswith("%") else float(stripped)
+        share = float(stripped) if is_bare else float(stripped[:-1]) / 100
     except ValueError:
         share = -1.0
+    if is_bare and 1 <= share <= 100:
+        raise ValueError(f'"{text}" is not a share: write {stripped}%, or 0.01 for a hundredth')
     if not 0 <= share <= 1:
         raise ValueError(f'"{text}" is not a share: write 1% or 0.01')
     return share
+
+
+def share_text(share: float) -> str:
+    """The same share as it is given."""
+    return "100%" if share == 1 else f"{share:.12g}"
 
 
 _MEASURES: tuple[Measure, ...] = (*QUANTILES, "mean", "failures")
