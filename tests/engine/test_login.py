@@ -105,6 +105,13 @@ def test_an_unknown_host(server, refused):
     assert "no-such-host.invalid" in failed.message
 
 
+def test_an_address_that_is_known_already_is_not_looked_up(server, checked):
+    """Behind one name may be several servers: the load goes to the one that answered."""
+    known = TcpAddress(host="no-such-host.invalid", port=server.port, numeric="127.0.0.1")
+    endpoint = server.endpoint(address=Address(tcp=known), user="scram", password=SECRET)
+    assert checked(plan_for(endpoint, "select 1;", **times(3))).counters.ok == 6
+
+
 def test_the_engine_says_hello_before_it_connects(server, log):
 
     told = run(plan_for(server.endpoint(user="shut"), "select 1;"), log)

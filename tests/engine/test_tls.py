@@ -1,6 +1,9 @@
 """Encryption as ``sslmode`` means it, against servers with certificates of every kind."""
 
+import subprocess
+
 import pytest
+from msgspec import structs
 
 from dbdyno.model.frame import Connected
 from dbdyno.model.plan import Tls
@@ -157,6 +160,16 @@ def test_files_that_are_not_there(server, certificates, refused):
     failed = refused(plan_for(server.endpoint("localhost", tls=wanted), "select 1;"))
     assert (failed.code, failed.hint) == ("bad_tls", HINT)
     assert "nowhere.crt" in failed.message
+
+
+@pytest.mark.parametrize("form", [["pkey"], ["ec"]], ids=["newer", "older"])
+def test_a_key_behind_a_passphrase(server, certificates, refused, tmp_path, form):
+    locked = tmp_path / "locked.key"
+    words = [*form, "-in", certificates / "client.key", "-aes256", "-passout", "pass:hush"]
+    subprocess.run(["openssl", *words, "-out", locked], check=True, capture_output=True)
+    wanted = structs.replace(tls(certificates, "require", client="client"), key=str(locked))
+    failed = refused(plan_for(server.endpoint("localhost", tls=wanted), "select 1;"))
+    assert f"openssl pkey -in {locked}" in failed.message
 
 
 @pytest.mark.parametrize("size", [10, 20_000, 3_000_000])

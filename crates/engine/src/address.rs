@@ -38,7 +38,8 @@ pub(crate) fn resolve(address: &Address) -> Result<Vec<Peer>, EngineError> {
             })?;
             Ok(vec![Peer::Unix(address)])
         }
-        Address::Tcp { host, port } => {
+        Address::Tcp { host, port, numeric } => {
+            let host = numeric.as_ref().unwrap_or(host);
             let found = (host.as_str(), *port).to_socket_addrs().map_err(|error| {
                 let hint = "check the host name";
                 EngineError::new("unknown_host", format!("cannot find host {host}: {error}"), hint)
@@ -61,7 +62,7 @@ pub(crate) fn choose(address: &Address, timeout: Nanos) -> Result<Peer, EngineEr
     }
     let place = match address {
         Address::Unix { path } => path.clone(),
-        Address::Tcp { host, port } => format!("{host}, port {port}"),
+        Address::Tcp { host, port, .. } => format!("{host}, port {port}"),
         Address::Odbc { attributes } => attributes.clone(),
     };
     let cause = std::io::Error::from(last);

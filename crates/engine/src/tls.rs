@@ -12,6 +12,7 @@ use rustls::{
     CertificateError, ClientConfig, ClientConnection, DigitallySignedStruct, Error, RootCertStore,
     SignatureScheme,
 };
+use std::fs::read_to_string;
 use std::io::{ErrorKind, Read, Write};
 use std::sync::Arc;
 
@@ -81,8 +82,15 @@ fn certificates(path: &str) -> Result<Vec<CertificateDer<'static>>, EngineError>
 }
 
 fn private_key(path: &str) -> Result<PrivateKeyDer<'static>, EngineError> {
-    PrivateKeyDer::from_pem_file(path)
-        .map_err(|error| bad_tls(&format!("cannot read the key in {path}: {error}")))
+    PrivateKeyDer::from_pem_file(path).map_err(|error| {
+        let is_locked = read_to_string(path).is_ok_and(|text| text.contains("ENCRYPTED"));
+        let why = if is_locked {
+            format!("it has a passphrase; openssl pkey -in {path} writes it without one")
+        } else {
+            error.to_string()
+        };
+        bad_tls(&format!("cannot read the key in {path}: {why}"))
+    })
 }
 
 /// A TLS record and what surrounds it.

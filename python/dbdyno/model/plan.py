@@ -23,10 +23,15 @@ class UnixSocket(Struct, frozen=True, kw_only=True):
 
 
 class TcpAddress(Struct, frozen=True, kw_only=True):
-    """A host name or address (IPv4, IPv6) and a port."""
+    """A host name or address (IPv4, IPv6) and a port.
+
+    ``numeric`` is the address to connect to where it is not left to the name, which then only
+    stands in certificates.
+    """
 
     host: str
     port: int
+    numeric: str | None = None
 
 
 class OdbcAddress(Struct, frozen=True, kw_only=True):

@@ -56,6 +56,9 @@ pub enum Address {
         host: String,
         /// The port.
         port: u16,
+        /// The address to connect to where it is not left to the name, which then only stands
+        /// in certificates.
+        numeric: Option<String>,
     },
     /// Behind an ODBC driver.
     Odbc {

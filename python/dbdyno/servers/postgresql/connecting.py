@@ -5,6 +5,7 @@ What it arrived at is read back from the live connection, so the load goes to th
 that answered. Nothing here prints a password.
 """
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from urllib.parse import quote, urlencode
@@ -18,6 +19,8 @@ from dbdyno.servers.postgresql.refusals import malformed, refusal
 
 APPLICATION_NAME = "dbdyno"
 CONNECT_TIMEOUT_S = 10
+# What libpq takes from the environment alone; "default" leaves it to the server.
+ENVIRONMENT = {"PGTZ": "timezone", "PGDATESTYLE": "datestyle", "PGGEQO": "geqo"}
 
 
 def open_connection(target: str) -> Connection:
@@ -45,11 +48,11 @@ def endpoint_of(connection: Connection) -> Endpoint:
     """Where this connection leads, for the engine to follow."""
     options = _options(connection)
     info = connection.info
-    parameters = {"application_name": APPLICATION_NAME}
+    parameters = {"application_name": APPLICATION_NAME, **_environment()}
     if options.get("options"):
         parameters["options"] = options["options"]
     return Endpoint(
-        address=_address(info.host, info.port),
+        address=_address(info.host, info.port, info.hostaddr),
         user=info.user,
         password=info.password or None,
         database=info.dbname,
@@ -80,6 +83,11 @@ def url_of(endpoint: Endpoint) -> str:
     return f"postgresql://{user}@/{database}?{place}"
 
 
+def _environment() -> dict[str, str]:
+    given = {name: os.environ.get(variable, "") for variable, name in ENVIRONMENT.items()}
+    return {name: value for name, value in given.items() if value.lower() not in {"", "default"}}
+
+
 def _options(connection: Connection) -> dict[str, str]:
     """Every option of the connection that has a value, given or by default."""
     return {
@@ -89,10 +97,10 @@ def _options(connection: Connection) -> dict[str, str]:
     }
 
 
-def _address(host: str, port: int) -> Address:
+def _address(host: str, port: int, numeric: str) -> Address:
     if host.startswith(("/", "@")):  # "@" stands for the abstract namespace
         return Address(unix=UnixSocket(path=f"{host}/.s.PGSQL.{port}"))
-    return Address(tcp=TcpAddress(host=host, port=port))
+    return Address(tcp=TcpAddress(host=host, port=port, numeric=numeric))
 
 
 def _timeout_s(options: dict[str, str]) -> int:
