@@ -240,6 +240,16 @@ def test_intervals_come_from_blocks_not_from_looks():
     assert width(0.1) == pytest.approx(width(0.5), rel=0.05)
 
 
+def test_a_few_seconds_of_looks_give_no_interval():
+    """Drawn anew, a single block is always itself: that is no certainty."""
+    run = MadeRun(clients=CLIENTS, seconds=SECONDS)
+    for time_s in (0.3, 0.6, 0.9):
+        run.look(time_s, [QUEUED], seconds=0.3)
+    (part,) = budget(run.recording()).parts
+    assert part.seconds > 0
+    assert (part.low, part.high) == (None, None)
+
+
 def test_the_interval_holds_the_true_share_as_often_as_it_says():
     chance = np.random.default_rng(3)
     runs, held = 40, 0

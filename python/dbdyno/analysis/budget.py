@@ -53,8 +53,9 @@ class Part(Struct, frozen=True, kw_only=True):
     wait_type: str
     wait_event: str
     seconds: float
-    low: float
-    high: float
+    low: float | None
+    high: float | None
+    """The 95 % interval; none from a few seconds of looks."""
 
 
 class Charge(Struct, frozen=True, kw_only=True):
@@ -218,11 +219,12 @@ def _parts(seen_as: Mapping[_Place, ClientSeconds], split: ProcessorSplit) -> li
 
 def _part(place: _Place, amounts: list[ClientSeconds]) -> Part:
     """The ends of intervals add up as if the amounts always erred together: never too narrow."""
+    lows, highs = [one.low for one in amounts], [one.high for one in amounts]
     return Part(
         **place._asdict(),
-        seconds=sum(amount.seconds for amount in amounts),
-        low=sum(amount.low for amount in amounts),
-        high=sum(amount.high for amount in amounts),
+        seconds=sum(one.seconds for one in amounts),
+        low=None if None in lows else sum(filter(None, lows)),
+        high=None if None in highs else sum(filter(None, highs)),
     )
 
 

@@ -38,8 +38,8 @@ class Edge(Struct, frozen=True, kw_only=True):
     relation: str
     rows: tuple[tuple[str, float], ...]
     client_seconds: float
-    low: float
-    high: float
+    low: float | None
+    high: float | None
     waiters_mean: float
     waited_ms: float | None
     is_direct_to_root: bool

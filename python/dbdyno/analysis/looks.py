@@ -13,7 +13,7 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from dbdyno.analysis.estimate import CONFIDENCE, Series
+from dbdyno.analysis.estimate import CONFIDENCE, SAMPLES_MIN, Series
 from dbdyno.model.recording import Columns, Recording
 
 SOURCE = "waits"
@@ -59,15 +59,16 @@ class Seen(Struct, frozen=True):
 
 
 class ClientSeconds(Struct, frozen=True):
-    """How many, with their 95 % interval."""
+    """How many, with their 95 % interval; none from fewer than five blocks of time."""
 
     seconds: float
-    low: float
-    high: float
+    low: float | None
+    high: float | None
 
     def times(self, share: float) -> "ClientSeconds":
         """A share of them."""
-        return ClientSeconds(self.seconds * share, self.low * share, self.high * share)
+        low, high = (None if end is None else end * share for end in (self.low, self.high))
+        return ClientSeconds(self.seconds * share, low, high)
 
 
 def measured_s(recording: Recording) -> float:
@@ -129,19 +130,21 @@ def client_seconds(
     kept = group >= 0
     by_block = np.zeros((looks.blocks, len(numbers)))
     np.add.at(by_block, (found.block[kept], group[kept]), found.client_seconds[kept])
-    low, high = _bootstrapped(by_block)
-    sums = by_block.sum(axis=0)
-    return {
-        name: ClientSeconds(float(sums[number]), float(low[number]), float(high[number]))
-        for name, number in numbers.items()
-    }
+    sums: list[float] = by_block.sum(axis=0).tolist()
+    ends = _bootstrapped(by_block)
+    return {name: ClientSeconds(sums[number], *ends[number]) for name, number in numbers.items()}
 
 
-def _bootstrapped(by_block: Series) -> tuple[Series, Series]:
-    """The ends of the 95 % intervals of the columns' sums, blocks drawn anew with replacement."""
+def _bootstrapped(by_block: Series) -> list[tuple[float, float]] | list[tuple[None, None]]:
+    """The ends of the 95 % intervals of the columns' sums, blocks drawn anew with replacement.
+
+    Of one block every draw is the same, and of a few they differ much less than runs do.
+    """
+    if len(by_block) < SAMPLES_MIN:
+        return [(None, None)] * by_block.shape[1]
     blocks = len(by_block)
     chance = np.random.default_rng(_SEED)
     draws = chance.multinomial(blocks, np.full(blocks, 1 / blocks), size=_RESAMPLES)
     outside = (1 - CONFIDENCE) / 2
     low, high = np.quantile(draws @ by_block, (outside, 1 - outside), axis=0)
-    return low, high
+    return list(zip(low.tolist(), high.tolist(), strict=True))
