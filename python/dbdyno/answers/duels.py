@@ -23,7 +23,8 @@ from dbdyno.words import NOTHING, percent, significant
 ALPHA = 0.05
 
 Pair = tuple[Trial, Trial]
-Logarithms: TypeAlias = Mapping[tuple[tuple[str, str], ...], float]
+Levels: TypeAlias = tuple[tuple[str, str], ...]
+Logarithms: TypeAlias = Mapping[Levels, float]
 """Of a block, by the levels of its pairs."""
 
 
@@ -82,9 +83,9 @@ class Duel(Struct, frozen=True):
             "levels: others of theirs are missing."
         )
 
-    def _logarithms(self, number: Number) -> dict[int, Logarithms]:
+    def _logarithms(self, number: Number) -> Mapping[int, Logarithms]:
         """Of the ratio of each pair that knows the number, by block and levels."""
-        found: dict[int, Logarithms] = {}
+        found: dict[int, dict[Levels, float]] = {}
         for first, second in self.pairs():
             before, after = number(first), number(second)
             if before and after:
