@@ -79,6 +79,21 @@ def test_the_same_seed_is_recorded_and_the_options_are_in_the_plan(home, postgre
     assert 0 < record["transactions"]["ok"] < 200
 
 
+def test_a_script_by_standard_input_and_a_value_as_it_was_written(home, postgres_server: Server):
+    words = ["run", "-f", "-", "-D", "code=0050", "-M", "simple", "-c", "1", "-t", "3", "--json"]
+    ended = subprocess.run(
+        [*DBDYNO, *words, "--warmup", "0", "--target", postgres_server.conninfo],
+        input="\ufeffselect case ':code' when '0050' then 1 else 1 / 0 end;",
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=PATIENCE_S,
+    )
+    record = record_of(ended)
+    assert record["transactions"]["ok"] == 3
+    assert record["workload"] == "stdin"
+
+
 def test_a_script_with_errors_is_refused_with_their_places(home, tmp_path):
     bad = tmp_path / "bad.sql"
     bad.write_text("\\set x rnd(1, 2)\nselect :x;\n\\foo\n")

@@ -104,6 +104,13 @@ def test_weights():
             grammar.weighted_name(text)
 
 
+def test_a_script_may_be_standard_input_and_is_no_option():
+    assert grammar.script_name("-") == ("-", 1)
+    assert grammar.script_name("-@3") == ("-", 3)
+    with pytest.raises(ValueError, match=r'"-T" is no file'):
+        grammar.script_name("-T")
+
+
 def test_assignments():
     assert grammar.assignment("a = b=c") == ("a", " b=c")
     with pytest.raises(ValueError, match="not an assignment"):
@@ -116,9 +123,8 @@ def test_assignments():
         ("5", 5),
         ("-5", -5),
         ("1.5", 1.5),
-        ("1e3", 1000.0),
-        ("9223372036854775808", 9.223372036854775808e18),
-        ("TRUE", True),
+        ("0.1", 0.1),
+        ("true", True),
         ("null", None),
         ("five", "five"),
         ("", ""),
@@ -126,3 +132,22 @@ def test_assignments():
 )
 def test_scalars(text, value):
     assert grammar.scalar(text) == value
+    assert grammar.scalar_text(grammar.scalar(text)) == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "0050",
+        "-0",
+        "+5",
+        "1.50",
+        "1.0",
+        "1e3",
+        "TRUE",
+        "9223372036854775808",
+        "0.12345678901234567",
+    ],
+)
+def test_what_would_be_written_otherwise_stays_text(text):
+    assert grammar.scalar(text) == text

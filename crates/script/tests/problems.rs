@@ -87,14 +87,14 @@ fn pipelines_and_combinations_depend_on_the_query_mode() {
     let pipeline = "\\startpipeline\nselect 1;\n\\endpipeline";
     assert_eq!(
         found(pipeline, QueryMode::Simple),
-        ["s0:1:1: error: pipelines need the extended or prepared query mode: \\startpipeline"]
+        ["s0:1:1: error: pipelines need -M extended or -M prepared: \\startpipeline"]
     );
     assert_eq!(found(pipeline, QueryMode::Extended), [""; 0]);
     let combined = "select 1 \\; select 2;";
     assert_eq!(found(combined, QueryMode::Simple), [""; 0]);
     assert_eq!(
         found(combined, QueryMode::Prepared),
-        ["s0:1:10: error: statements can be combined only in the simple query mode: \\;"]
+        ["s0:1:10: error: statements can be combined only with -M simple: \\;"]
     );
     assert_eq!(found("select 1 \\; ;", QueryMode::Prepared), [""; 0]);
 }

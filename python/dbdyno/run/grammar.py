@@ -4,6 +4,7 @@ Text in, values out; whatever does not fit raises ``ValueError`` with a sentence
 how it is written. Knows nothing of options that contradict each other.
 """
 
+import json
 import re
 from typing import NamedTuple, TypeVar
 
@@ -168,6 +169,14 @@ def weighted_name(text: str) -> WeightedName:
     return WeightedName(name, int(weight))
 
 
+def script_name(text: str) -> WeightedName:
+    """A script file with an optional weight, or ``-`` for standard input."""
+    named = weighted_name(text)
+    if named.name.startswith("-") and named.name != "-":
+        raise ValueError(f'"{text}" is no file: name one, or - for standard input')
+    return named
+
+
 def assignment(text: str) -> tuple[str, str]:
     """``name=value``."""
     name, equals, value = text.partition("=")
@@ -177,12 +186,21 @@ def assignment(text: str) -> tuple[str, str]:
 
 
 def scalar(text: str) -> Scalar:
-    """A variable's value as pgbench reads it: null, a boolean, a number, else text."""
-    words: dict[str, Scalar] = {"null": None, "true": True, "false": False}
-    if text.lower() in words:
-        return words[text.lower()]
-    if re.fullmatch(r"[+-]?\d{1,19}", text, re.ASCII) and -(2**63) <= int(text) < 2**63:
+    """A variable's value: what pgbench writes back as it was given is a number or a truth.
+
+    Everything else stays the text it is (``0050``, ``1.50``), which expressions read as a number.
+    """
+    if text.lower() == "null":
+        return None
+    if text in {"true", "false"}:
+        return text == "true"
+    if re.fullmatch(r"0|-?[1-9]\d{0,18}", text, re.ASCII) and -(2**63) <= int(text) < 2**63:
         return int(text)
-    if re.fullmatch(r"[+-]?(\d+\.\d*|\.\d+|\d+)([eE][+-]?\d+)?", text, re.ASCII):
+    if re.fullmatch(r"-?\d+\.\d+", text, re.ASCII) and f"{float(text):.15g}" == text:
         return float(text)
     return text
+
+
+def scalar_text(value: Scalar) -> str:
+    """The same value as it is given."""
+    return value if isinstance(value, str) else json.dumps(value)

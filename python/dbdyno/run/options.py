@@ -146,12 +146,13 @@ class RunOptions(PlacementOptions, TargetOptions, ScriptOptions, DataOptions):
             "-f",
             "--file",
             group=WORK,
-            converter=each(grammar.weighted_name),
+            converter=each(grammar.script_name),
             n_tokens=1,
             metavar="FILE@WEIGHT",
+            allow_leading_hyphen=True,  # - is standard input
         ),
     ] = ()
-    """A script in pgbench's language; repeatable."""
+    """A script in pgbench's language, - for standard input; repeatable."""
 
     query_mode: Annotated[
         QueryMode | None,

@@ -19,7 +19,7 @@ from dbdyno.model.frame import Interval, Started
 from dbdyno.model.plan import Plan
 from dbdyno.model.record import Finding
 from dbdyno.model.recording import Recording
-from dbdyno.run.grammar import WeightedName
+from dbdyno.run.grammar import WeightedName, scalar_text
 from dbdyno.run.options import SECOND_NS, RunOptions
 from dbdyno.run.runner import run
 from dbdyno.run.tools import Tools
@@ -107,7 +107,7 @@ def _options(recording: Recording, order: str, trial: Trial) -> RunOptions:
     plan = recording.plan
     return RunOptions(
         server=_server_spec(recording),
-        define=tuple((name, str(value)) for name, value in plan["variables"].items()),
+        define=tuple((name, scalar_text(value)) for name, value in plan["variables"].items()),
         seed=plan["seed"],
         query_mode=plan["query_mode"],
         clients=plan["clients"],

@@ -5,6 +5,7 @@ workload gives the data and its share of the transactions, by the weights. A scr
 sysbench runs alone, and makes its data itself.
 """
 
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +20,8 @@ from dbdyno.run.options import SizeOptions
 from dbdyno.workloads.base import Workload
 from dbdyno.workloads.parameters import Value, Values
 from dbdyno.workloads.registry import all_workloads, find_workload
+
+STANDARD_INPUT = "-"  # after -f, as pgbench has it
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -158,7 +161,7 @@ def _scalars(assigned: Mapping[str, str]) -> dict[str, Scalar]:
 
 def _read(script: WeightedName) -> Script:
     try:
-        text = Path(script.name).read_text(encoding="utf-8")
+        text = _text(script.name)
     except (OSError, UnicodeDecodeError) as error:
         raise DbdynoError(
             code="script_unreadable",
@@ -166,7 +169,15 @@ def _read(script: WeightedName) -> Script:
             hint="A script is a file of UTF-8 text in pgbench's language or, named FILE.lua, one "
             "for sysbench: then also the name of one that comes with it.",
         ) from error
-    return Script(name=script.name, weight=script.weight, text=text)
+    name = "stdin" if script.name == STANDARD_INPUT else script.name
+    return Script(name=name, weight=script.weight, text=text)
+
+
+def _text(name: str) -> str:
+    """The script's text, without the mark that some editors begin a file with."""
+    if name == STANDARD_INPUT:
+        return sys.stdin.buffer.read().decode("utf-8-sig")
+    return Path(name).read_text(encoding="utf-8-sig")
 
 
 def _why(error: OSError | UnicodeDecodeError) -> str:

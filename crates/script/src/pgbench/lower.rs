@@ -167,7 +167,7 @@ impl Lowering<'_, '_, '_> {
         };
         let mut escapes = sql.pieces.iter().filter(|piece| piece.kind == Kind::Escaped);
         if let Some(piece) = escapes.find(|piece| is_combined(&piece.span)) {
-            let message = "statements can be combined only in the simple query mode";
+            let message = "statements can be combined only with -M simple";
             self.report(Severity::Error, Flaw::new(piece.span.clone(), message));
         }
     }
@@ -273,7 +273,7 @@ impl Lowering<'_, '_, '_> {
 
     fn open_pipeline(&mut self) {
         if self.context.mode == QueryMode::Simple {
-            self.error("pipelines need the extended or prepared query mode");
+            self.error("pipelines need -M extended or -M prepared");
         }
         if self.pipeline.is_some() {
             self.error("a pipeline is open already");
