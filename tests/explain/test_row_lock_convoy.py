@@ -103,6 +103,16 @@ def test_a_row_is_held_to_the_end_of_the_transaction():
     assert while_held(case, BRANCHES) == [INSERT, END]
 
 
+def test_no_bound_is_claimed_where_holders_pause():
+    """How long they hold the row then is more than their statements take."""
+    pausing = behind(TELLERS, 12, blocker=-1, root=-1, state="idle in transaction")
+    finding = said(RULE, tpcb(16, [waiting(TELLERS, 12), waiting(END, 1, "", "")], [pausing]))
+    assert "lets about" not in finding.summary
+    assert finding.certainty == "likely"
+    assert finding.seen[-1].startswith("75\u202f% of the clients' time are waits behind clients")
+    assert finding.advice[0].startswith("End the transaction before")
+
+
 def test_no_bound_is_claimed_that_was_exceeded():
     """InnoDB lets go of a row before its redo is on storage."""
     finding = said(RULE, queue(6, 8, tps=5000))

@@ -12,6 +12,7 @@ from dbdyno.explain.case import Case
 from dbdyno.explain.deadlock_time import pending_share
 from dbdyno.explain.needs import client_time
 from dbdyno.explain.row_holds import RowHold, bound_tps, row_holds
+from dbdyno.explain.rule import NOTICED
 
 
 class Convoy(Struct, frozen=True, kw_only=True):
@@ -24,7 +25,10 @@ class Convoy(Struct, frozen=True, kw_only=True):
     hot: RowHold
     shield: RowHold | None
     bound_tps: float | None
+    """None, too, where holders pause: how long they do is not known."""
     measured_tps: float
+    behind_pauses: float
+    """The share of the clients' time in waits for clients that pause in their transaction."""
 
     @property
     def past_shield(self) -> float:
@@ -55,6 +59,17 @@ def _waited_share(case: Case, spent: Budget, holds: list[RowHold]) -> float:
     return min(waited_s, among_clients_s) / spent.total * (1 - pending_share(case))
 
 
+def _behind_pauses(spent: Budget) -> float:
+    """Below the noise 0: a look is late for some sessions."""
+    waited_s = sum(
+        charge.seconds
+        for charge in spent.charges
+        if charge.root_who == "client" and charge.root_kind == "idle_in_transaction"
+    )
+    share = waited_s / spent.total
+    return share if share >= NOTICED else 0.0
+
+
 def convoy_of(case: Case) -> Convoy | None:
     """None where no client waits for a row that another client holds."""
     spent = client_time(case)
@@ -64,7 +79,9 @@ def convoy_of(case: Case) -> Convoy | None:
 
 def _convoy(case: Case, spent: Budget, holds: list[RowHold]) -> Convoy:
     bounds = {hold.relation: bound_tps(holds, hold.relation) for hold in holds}
-    known = {relation: bound for relation, bound in bounds.items() if bound is not None}
+    behind_pauses = _behind_pauses(spent)
+    is_known = not behind_pauses
+    known = {of: bound for of, bound in bounds.items() if is_known and bound is not None}
     if known:
         hottest = min(known, key=lambda relation: known[relation])
         hot = max((hold for hold in holds if hold.relation == hottest), key=_waiting)
@@ -81,6 +98,7 @@ def _convoy(case: Case, spent: Budget, holds: list[RowHold]) -> Convoy:
         shield=_shield(holds, hot, clients),
         bound_tps=known.get(hot.relation),
         measured_tps=throughput.value if throughput else 0.0,
+        behind_pauses=behind_pauses,
     )
 
 

@@ -14,9 +14,11 @@ latencies of the statements after it, without their waits for locks.
 Source: utilization law (Denning and Buzen, Computing Surveys 10, 1978). The queue of pgbench's
 TPC-B at scale 1, at tellers with many clients and at branches with few, is its best known case.
 
-Wrong when: keys are skewed (p of the hottest row is larger, and the bound lower), the script
-pauses while it holds the row (the bound is then lower, too), or the clients are far away (the
-row is free before they hear of the commit, and the bound higher).
+Where clients pause in their transaction while others wait for them, h is longer by an unknown time:
+then no bound is told, but how much of the waiting is behind pauses.
+
+Wrong when: keys are skewed (p of the hottest row is larger, and the bound lower), or the clients
+are far away (the row is free before they hear of the commit, and the bound higher).
 """
 
 from typing import Any
@@ -108,6 +110,11 @@ def _seen(case: Case, convoy: Convoy) -> list[str]:
             for hold in convoy.before
             if hold.rows
         ]
+    if convoy.behind_pauses:
+        said.append(
+            f"{percent(convoy.behind_pauses)} of the clients' time are waits behind clients that "
+            "pause in their transaction and hold the row all the while."
+        )
     return [*said, *_bound_told(convoy)]
 
 
@@ -130,7 +137,9 @@ def _waiting_told(convoy: Convoy, hold: RowHold, text: str) -> str:
 
 def _advice(convoy: Convoy) -> list[str]:
     hot = convoy.hot.relation
+    pauses = "End the transaction before the script pauses, or pause before the row is locked."
     return [
+        *([pauses] if convoy.behind_pauses else []),
         f"Hold rows of {hot} for less time: move the statement that locks them as late in the "
         "transaction as it can go, and send what follows in one round trip.",
         f"Spread {hot} over more rows, and add them up when read.",
@@ -145,6 +154,7 @@ def _evidence(convoy: Convoy) -> dict[str, Any]:
         "shield_relation": convoy.shield.relation if convoy.shield else None,
         "bound_tps": convoy.bound_tps,
         "measured_tps": convoy.measured_tps,
+        "behind_pauses_share": convoy.behind_pauses,
         "waits": [
             {
                 "statement": hold.statement,
