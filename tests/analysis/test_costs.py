@@ -134,6 +134,16 @@ def test_a_segment_that_was_left_half_empty_is_no_image():
     assert found["wal_full_page_bytes"].value == pytest.approx(800)
 
 
+def test_without_images_the_wal_is_of_records_alone():
+    images = np.zeros(21)
+    images[0] = 5  # in the warm-up
+    counted = {"wal_bytes": 1e6, "wal_records": 2000, "wal_fpi": images}
+    made = MadeRun(1000, warmup=1, seconds=20).counters("pg_stat_wal", counted)
+    found = by_id(costs(made.recording()))
+    assert found["wal_full_page_bytes"].value == 0
+    assert found["wal_record_bytes"].value == pytest.approx(1000)
+
+
 def test_images_whose_bytes_the_server_counts_are_not_estimated():
     counted = {"wal_bytes": 9e6, "wal_fpi": 1000, "wal_fpi_bytes": 6e6, "wal_records": 5000}
     found = by_id(costs(MadeRun(1000).counters("pg_stat_wal", counted).recording()))

@@ -135,8 +135,18 @@ def test_without_looks_nobody_knows_what_images_cost():
     assert isinstance(said("full_page_writes", run), CouldNotLook)
 
 
+def test_images_that_an_old_version_does_not_count_are_not_taken_for_none():
+    run = made_run().counters("wal_position", {"bytes": 1e6})
+    run.lack("pg_stat_wal", "PostgreSQL has pg_stat_wal since version 14")
+    assert said("full_page_writes", run) == CouldNotLook(
+        "how much of the WAL are images is not told: PostgreSQL has pg_stat_wal since version 14"
+    )
+
+
 def test_without_wal_counters_nobody_knows_of_images():
-    assert said("full_page_writes", made_run()) == CouldNotLook("the WAL's bytes were not read")
+    assert said("full_page_writes", made_run()) == CouldNotLook(
+        "the WAL of no whole interval was read"
+    )
 
 
 CYCLE = {

@@ -96,6 +96,13 @@ def test_a_rule_that_lacks_something_could_not_look_and_one_that_fails_says_so(m
     assert reasons["broken"] == "this rule failed: ZeroDivisionError: division by zero"
 
 
+def test_a_server_that_could_not_be_asked_is_the_reason_for_all_that_lacks():
+    run = made_run().read("machine").lack("server", "it is in recovery")
+    reasons = [one.reason for one in explain(run.recording(), HISTOGRAMS).not_looked]
+    assert "pg_stat_database was not read: it is in recovery" in reasons
+    assert "the server's sessions were not looked at: it is in recovery" in reasons
+
+
 def test_findings_come_by_severity_then_share_then_certainty(monkeypatch):
     given = [
         a_finding("d", "minor", share=0.1),

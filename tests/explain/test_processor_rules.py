@@ -22,7 +22,7 @@ def test_without_telemetry_nobody_knows(rule):
     assert outcome == CouldNotLook("the run was measured without telemetry")
 
 
-@pytest.mark.parametrize("rule", ["cpu_server", "cpu_others", "cpu_steal"])
+@pytest.mark.parametrize("rule", ["cpu_server", "cpu_others", "cpu_steal", "cpu_throttled"])
 def test_a_server_on_another_machine_is_not_judged_by_this_one(rule):
     run = made_run().counters("processes", {"user_us": CORE_S}, of="engine")
     run.counters("machine", {"user_us": 2 * CORE_S})
@@ -126,6 +126,13 @@ def test_a_full_generator_makes_the_numbers_its_own():
     found = said("cpu_generator", run)
     assert found.severity == "critical"
     assert "95\u202f%" in found.summary
+
+
+def test_a_generator_can_have_no_more_than_the_processors_it_may_use():
+    run = MadeRun(engine={"cpu_us": 0.95 * CORE_S})
+    assert "48\u202f%" in said("cpu_generator", run).reason
+    run.engine_processors = 1
+    assert "95\u202f%" in said("cpu_generator", run).summary
 
 
 def test_a_generator_on_the_servers_full_machine_is_minor():

@@ -56,8 +56,9 @@ def test_a_log_whose_clock_differs(server: Server, quiet: str) -> None:
 
 
 def test_a_log_that_cannot_be_read(server: Server, quiet: str, tmp_path: Path) -> None:
-    nowhere = tmp_path / "nowhere"
-    recording = measure(server, quiet, telemetry="full", server_log=nowhere)
+    nowhere, observer = tmp_path / "nowhere", Observer()
+    recording = measure(server, quiet, observer, telemetry="full", server_log=nowhere)
+    assert [line for line in observer.said if "--server-log" in line and "No such file" in line]
     assert lacks(recording)["log"] == f"{nowhere} cannot be read: No such file or directory"
     assert claims(recording) == []
 

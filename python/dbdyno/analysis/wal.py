@@ -45,6 +45,8 @@ def wal(recording: Recording, intervals: Intervals) -> Wal:
     is_estimated = not np.nansum(image_bytes) and bool(np.nansum(images))
     if is_estimated:
         image_bytes = images * image_size(counted, records, images)
+    elif np.isnan(image_bytes).all():
+        image_bytes = images  # none, as far as they were counted
     position = _series(recording, "wal_position", "bytes", intervals)
     if np.isnan(position).all():
         return Wal(counted, images, image_bytes, is_estimated)

@@ -29,6 +29,9 @@ from dbdyno.model.telemetry import ServerFacts
 
 T = TypeVar("T")
 
+SERVER = "server"
+"""What telemetry calls the server itself, where it could not be asked."""
+
 
 class LackingError(Exception):
     """Something that a rule needs was not recorded; the message is the reason."""
@@ -87,7 +90,8 @@ def server_facts(case: Case) -> ServerFacts:
     Of statements that came up while the load ran, tables and plans are known only after it.
     """
     before, after = case.before, case.after
-    facts = needed(before or after, "the server's settings and tables were not recorded")
+    unknown = "the server's settings and tables were not recorded"
+    facts = needed(before or after, because(case, unknown, "facts", SERVER))
     if facts.tables or facts.plans or after is None:
         return facts
     return replace(facts, tables=after.tables, plans=after.plans)
@@ -96,7 +100,8 @@ def server_facts(case: Case) -> ServerFacts:
 def client_time(case: Case) -> Budget:
     """Where the clients' time went."""
     if measured_looks(case.recording) is None:
-        raise LackingError("the server's sessions were not looked at")
+        unseen = "the server's sessions were not looked at"
+        raise LackingError(because(case, unseen, "waits", SERVER))
     return needed(
         case.budget,
         "no look knew what the session of a client was doing: a pooler between has numbers of its "
@@ -142,5 +147,11 @@ def _untold(case: Case, source: str, name: str) -> str:
 def _unread(case: Case, source: str) -> str:
     if not len(case.recording.tables["samples"]["time_s"]):
         return "the run was measured without telemetry"
-    why = lack_of(case.recording, source)
-    return f"{source} was not read: {why}" if why else f"{source} was not read"
+    return because(case, f"{source} was not read", source, SERVER)
+
+
+def because(case: Case, what: str, *sources: str) -> str:
+    """What is missing, with the first reason that telemetry gave of these sources."""
+    reasons = (lack_of(case.recording, source) for source in sources)
+    why = next((reason for reason in reasons if reason), None)
+    return f"{what}: {why}" if why else what

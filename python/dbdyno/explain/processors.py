@@ -15,6 +15,7 @@ from dbdyno.explain.needs import grown, known_objects, levels, needed
 
 _BUSY = ("user_us", "system_us", "irq_us")
 _IDLE = ("idle_us", "iowait_us")
+SERVER_ELSEWHERE = "the server's processes are not seen on this machine"
 SATURATED = 0.8
 """Above this share of the processors in use, work queues for them now and then."""
 
@@ -36,10 +37,14 @@ class ProcessorTime(Struct, frozen=True, kw_only=True):
         return 1.0 - self.idle
 
 
+def sees_server(case: Case) -> bool:
+    """Whether the server's processes are on this machine, and open to us."""
+    return "server" in known_objects(case, "processes")
+
+
 def processor_time(case: Case) -> ProcessorTime:
     """The machine's processors, shared out; a server elsewhere has none of them."""
-    is_here = "server" in known_objects(case, "processes")
-    needed(is_here or None, "the server's processes are not seen on this machine")
+    needed(sees_server(case) or None, SERVER_ELSEWHERE)
     busy, idle = _machine_us(case, *_BUSY), _machine_us(case, *_IDLE)
     stolen = _machine_us(case, "steal_us")
     capacity = max(busy + idle + stolen, 1.0)

@@ -21,7 +21,7 @@ import numpy as np
 from dbdyno.analysis.readings import level, was_read
 from dbdyno.explain.case import Case
 from dbdyno.explain.needs import LackingError, grown, known_objects, levels, needed
-from dbdyno.explain.processors import processor_time
+from dbdyno.explain.processors import SERVER_ELSEWHERE, processor_time, sees_server
 from dbdyno.explain.rule import NOTICED, NotFound, Outcome, Rule, found
 from dbdyno.explain.words import gain_words
 from dbdyno.model.record import Finding
@@ -34,11 +34,13 @@ def look(case: Case) -> Outcome:
     """The graver of the two ways."""
     throttled = {who: _throttled_share(case, who) for who in _groups(case)}
     worst = max(throttled, key=lambda who: throttled[who], default=None)
-    stopped = _stopped_share(case)
+    is_here = sees_server(case)
+    stopped = _stopped_share(case) if is_here else 0.0
     if worst is not None and throttled[worst] >= max(stopped, NOTICED):
         return _by_group(case, worst, throttled[worst])
     if stopped >= NOTICED:
         return _by_signal(stopped)
+    needed(is_here or None, SERVER_ELSEWHERE)
     return NotFound("no quota ran out and no process was seen stopped")
 
 

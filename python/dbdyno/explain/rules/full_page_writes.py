@@ -29,7 +29,7 @@ from dbdyno.analysis.losses import Loss
 from dbdyno.analysis.protocol import POSTGRESQL
 from dbdyno.explain.case import Case
 from dbdyno.explain.lost import loss_evidence, loss_to, loss_words
-from dbdyno.explain.needs import client_time, needed
+from dbdyno.explain.needs import because, client_time, needed
 from dbdyno.explain.rule import NOTICED, NotFound, Outcome, Rule, at_most, found, severity_of
 from dbdyno.explain.statements import WORKING
 from dbdyno.explain.words import amount, gain_words
@@ -101,8 +101,12 @@ def look(case: Case) -> Outcome:
 
 
 def _images(case: Case) -> _Images:
-    wal_bytes = needed(cost(case.costs, "wal_bytes"), "the WAL's bytes were not read")
-    of_wal = (cost(case.costs, "wal_full_page_bytes") or 0.0) / max(wal_bytes, 1.0)
+    wal_bytes = needed(cost(case.costs, "wal_bytes"), "the WAL of no whole interval was read")
+    untold = "how much of the WAL are images is not told"
+    image_bytes = needed(
+        cost(case.costs, "wal_full_page_bytes"), because(case, untold, "pg_stat_wal")
+    )
+    of_wal = image_bytes / max(wal_bytes, 1.0)
     effects = checkpoint_effects(case.recording)
     return _Images(
         per_transaction=cost(case.costs, "full_page_images") or 0.0,
