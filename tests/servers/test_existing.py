@@ -66,8 +66,12 @@ def test_the_environment_alone(postgres_server: Server, monkeypatch: pytest.Monk
     monkeypatch.setenv("PGHOST", socket_folder(postgres_server))
     monkeypatch.setenv("PGUSER", "postgres")
     monkeypatch.setenv("PGOPTIONS", "-c work_mem=7MB")
+    monkeypatch.setenv("PGTZ", "Asia/Tokyo")
+    monkeypatch.setenv("PGDATESTYLE", "default")
     server = use_existing()
-    assert server.endpoint().parameters["options"] == "-c work_mem=7MB"
+    parameters = server.endpoint().parameters
+    assert (parameters["options"], parameters["timezone"]) == ("-c work_mem=7MB", "Asia/Tokyo")
+    assert "datestyle" not in parameters
     with server.connect() as connection:
         assert connection.execute("show work_mem").fetchone() == ("7MB",)
 
@@ -104,6 +108,14 @@ def test_of_several_hosts_the_one_that_answers(tcp_server: Server) -> None:
         assert connection.info.port == port
 
 
+def test_a_name_that_need_not_be_looked_up(tcp_server: Server) -> None:
+    port = port_of(tcp_server)
+    named = f"host=name.invalid hostaddr=127.0.0.1 port={port} user=clerk dbname=postgres"
+    tcp = use_existing(f"{named} password='{SECRET}'").endpoint().address.tcp
+    assert tcp
+    assert (tcp.host, tcp.numeric) == ("name.invalid", "127.0.0.1")
+
+
 def test_a_folder_that_a_server_elsewhere_names_is_not_ours(tmp_path: Path) -> None:
     """Two machines of one distribution keep their data in the same place."""
     answer = SimpleNamespace(fetchone=lambda: (str(tmp_path),))
@@ -137,6 +149,8 @@ def test_what_a_user_may_not_know_is_not_known(tcp_server: Server) -> None:
         ("user=guest dbname=postgres", "too_many_connections", 'role "guest"'),
         ("user=clerk dbname=postgres password=wrong", "wrong_password", 'user "clerk"'),
         ("user=nobody_at_all dbname=postgres", "wrong_password", "nobody_at_all"),
+        ("host=127.0.0.1 port=abc user=clerk", "bad_target", '"abc"'),
+        ("user=clerk dbname=postgres target_session_attrs=standby", "not_ready", "hot standby"),
         ("service=unheard_of", "bad_target", "unheard_of"),
         ("postgresql://clerk@host/db?colour=red", "bad_target", "colour"),
         ("just words", "bad_target", "just"),

@@ -59,6 +59,21 @@ CAUSES = (
     ("could not translate host name", "unreachable", "check the host's name"),
     ("failed to resolve host", "unreachable", "check the host's name"),
     ("definition of service", "bad_target", "check PGSERVICE and the service file"),
+    (
+        "for connection option",
+        "bad_target",
+        "check that part of the target, or its PG… variable",
+    ),
+    (
+        "hot standby mode",
+        "not_ready",
+        "target_session_attrs asks for another server: name one that is, or leave it out",
+    ),
+    (
+        "session is",  # read-only, or not
+        "not_ready",
+        "target_session_attrs asks for another server: name one that is, or leave it out",
+    ),
     ("SSL", "tls_failed", "check sslmode and the certificates"),
     ("certificate", "tls_failed", "check sslmode and the certificates"),
     ("Connection refused", "unreachable", "is the server running, and is this its port?"),
