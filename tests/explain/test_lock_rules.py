@@ -78,8 +78,11 @@ def failing(run, failures, *, failed, retried=0):
     return msgspec.structs.replace(recording, engine=engine)
 
 
+CLASSES = {"40P01": "deadlock", "40001": "serialization", "23505": "duplicate_key"}
+
+
 def failure(code, count, message):
-    return {"failure_class": "server", "code": code, "count": count, "message": message}
+    return {"failure_class": CLASSES[code], "code": code, "count": count, "message": message}
 
 
 def test_few_deadlocks_are_a_note():
@@ -138,10 +141,28 @@ def test_a_short_timeout_makes_deadlocks_cheap():
 
 
 def test_serialization_failures_that_were_tried_again():
-    recording = failing(MadeRun(100, seconds=60), [], failed=0, retried=1200)
-    finding = said("deadlocks", recording)
+    run = MadeRun(100, seconds=60).counters("pg_stat_database", {"deadlocks": 0})
+    finding = said("deadlocks", failing(run, [], failed=0, retried=1200))
     assert finding.share == pytest.approx(0.2)
     assert finding.severity == "major"
+    assert finding.title == "Serialization failures between transactions"
+    assert "deadlock" not in " ".join([finding.summary, finding.why, *finding.advice])
+    assert "READ COMMITTED" in finding.refute
+
+
+def test_what_was_tried_again_while_the_server_found_deadlocks_is_put_down_to_them():
+    run = MadeRun(100, seconds=60).counters("pg_stat_database", {"deadlocks": 20})
+    finding = said("deadlocks", failing(run, [], failed=0, retried=1200))
+    assert finding.title == "Deadlocks between transactions"
+    assert "deadlock_timeout" in finding.why
+
+
+def test_what_was_tried_again_and_nobody_counted_is_of_either_kind():
+    finding = said("deadlocks", failing(MadeRun(100, seconds=60), [], failed=0, retried=1200))
+    assert finding.title == "Deadlocks or serialization failures between transactions"
+    assert "deadlock_timeout" not in finding.why
+    assert "--telemetry basic" in finding.advice[0]
+    assert "those that remain are deadlocks" in finding.refute
 
 
 def test_other_failures_are_not_deadlocks():

@@ -14,12 +14,14 @@ from dbdyno.explain.case import Case
 from dbdyno.explain.needs import LackingError, server_facts
 from dbdyno.explain.settings import span_s
 
-CODES = frozenset({"40P01", "1213"})
+DEADLOCK = "deadlock"
+"""The engine's class of a failure, whichever code a server has for it."""
 
 
 def deadlocks_seen(case: Case) -> float:
     """As the engine was told, or as the server counted them, whichever is more."""
-    told = sum(failure.count for failure in case.record.failures if failure.code in CODES)
+    failures = case.record.failures
+    told = sum(failure.count for failure in failures if failure.failure_class == DEADLOCK)
     return max(told, deadlocks_counted_in(case) or 0.0)
 
 

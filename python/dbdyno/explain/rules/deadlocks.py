@@ -1,7 +1,9 @@
 """Deadlocks and serialization failures: transactions that the server threw away.
 
-Looks for: failures and retries of the classes 40P01 (deadlock; 1213 of MariaDB and MySQL) and
-40001 (serialization), and the server's own count of deadlocks.
+Looks for: failures by a deadlock (40P01; 1213 of MariaDB and MySQL) or at a serialization level
+(40001; 1020), transactions that were tried again, and the server's own count of deadlocks. The
+engine counts new tries without their reason: where no transaction failed in the end and the server
+counted no deadlock, they were serialization failures; where it did not count, it is not known.
 
 Arithmetic: two shares of the clients' time, of which the larger counts. What was thrown away:
 failed tries over all transactions. What stood still: a deadlock is looked for only after
@@ -19,7 +21,7 @@ from msgspec import Struct
 
 from dbdyno.analysis.protocol import MYSQL
 from dbdyno.explain.case import Case
-from dbdyno.explain.deadlock_time import deadlocks_counted_in, pending_share
+from dbdyno.explain.deadlock_time import DEADLOCK, deadlocks_counted_in, pending_share
 from dbdyno.explain.needs import needed
 from dbdyno.explain.rule import NotFound, Outcome, Rule, found, severity_of
 from dbdyno.explain.words import and_so_on
@@ -27,7 +29,9 @@ from dbdyno.model.record import FailureRecord
 from dbdyno.model.recording import rows
 from dbdyno.words import count, percent
 
-CODES = {"40P01": "deadlocks", "1213": "deadlocks", "40001": "serialization failures"}
+SERIALIZATION = "serialization"
+KINDS = {DEADLOCK: "deadlocks", SERIALIZATION: "serialization failures"}
+"""The engine's classes of failures, and what people call them."""
 
 
 class _Thrown(Struct, frozen=True, kw_only=True):
@@ -47,9 +51,19 @@ class _Thrown(Struct, frozen=True, kw_only=True):
         return max(min(thrown, 1.0), self.standing_still or 0.0)
 
     @property
+    def kinds(self) -> set[str]:
+        """Which classes they are of, as failures and the server tell; empty where neither does."""
+        told = {failure.failure_class for failure in self.failures}
+        if self.server_deadlocks:
+            return told | {DEADLOCK}
+        if not told and self.server_deadlocks == 0:
+            return {SERIALIZATION}
+        return told
+
+    @property
     def are_serialization_only(self) -> bool:
-        """Whether no deadlock is among them, as far as failures tell."""
-        return {failure.code for failure in self.failures} == {"40001"}
+        """Whether it is known that no deadlock is among them."""
+        return self.kinds == {SERIALIZATION}
 
 
 def look(case: Case) -> Outcome:
@@ -80,7 +94,7 @@ def look(case: Case) -> Outcome:
 def _thrown(case: Case) -> _Thrown:
     counts = needed(case.record.transactions, "no transaction was counted")
     return _Thrown(
-        failures=[failure for failure in case.record.failures if failure.code in CODES],
+        failures=[failure for failure in case.record.failures if failure.failure_class in KINDS],
         transactions=counts.ok + counts.failed,
         retried=counts.retried,
         server_deadlocks=deadlocks_counted_in(case),
@@ -94,14 +108,12 @@ def _standing_still(case: Case) -> float | None:
 
 
 def _kinds(thrown: _Thrown) -> str:
-    kinds = {CODES[failure.code] for failure in thrown.failures}
-    if thrown.server_deadlocks:
-        kinds.add("deadlocks")
-    return " and ".join(sorted(kinds)) or "retries"
+    told = " and ".join(sorted(KINDS[kind] for kind in thrown.kinds))
+    return told or " or ".join(KINDS.values())
 
 
 def _counted(thrown: _Thrown) -> str:
-    parts = [f"{count(failure.count)} {CODES[failure.code]}" for failure in thrown.failures]
+    parts = [f"{count(one.count)} {KINDS[one.failure_class]}" for one in thrown.failures]
     if thrown.server_deadlocks and not thrown.failures:
         parts.append(f"{count(thrown.server_deadlocks)} deadlocks")
     if thrown.retried:
@@ -125,7 +137,7 @@ def _seen(case: Case, thrown: _Thrown) -> list[str]:
 
 def _why(protocol: str, thrown: _Thrown) -> str:
     lost = "The work of the loser is done for nothing"
-    if thrown.are_serialization_only:
+    if DEADLOCK not in thrown.kinds:
         return f"{lost}, and is done again or is missing."
     if protocol == MYSQL:
         return f"{lost}, and looking for deadlocks costs each who has to wait for a row."
@@ -138,6 +150,8 @@ def _why(protocol: str, thrown: _Thrown) -> str:
 def _refute(case: Case, thrown: _Thrown) -> str:
     if thrown.are_serialization_only:
         return "Run again at READ COMMITTED on a test server: there must be none."
+    if not thrown.kinds:
+        return "Run again at READ COMMITTED on a test server: those that remain are deadlocks."
     if len(case.recording.plan["scripts"]) > 1:
         return "Run each script alone (-f one of them): without an opposite order there is none."
     return "Sort the keys that a transaction locks and run again: there must be none."
@@ -147,6 +161,12 @@ def _advice(protocol: str, thrown: _Thrown) -> list[str]:
     if thrown.are_serialization_only:
         return [
             "Try again: --max-tries; a serialization failure is part of the bargain.",
+            "Make the transactions shorter, or touch fewer of the same rows in each.",
+        ]
+    if not thrown.kinds:
+        return [
+            "Find out which they are: the server counts deadlocks (--telemetry basic), and its log "
+            "tells of each.",
             "Make the transactions shorter, or touch fewer of the same rows in each.",
         ]
     said = [
