@@ -4,7 +4,7 @@ import pytest
 from cyclopts import App
 
 from dbdyno.cli.run import What
-from dbdyno.run.command_line import command_of, flags, words_of
+from dbdyno.run.command_line import asked_by, command_of, flags, words_of
 from dbdyno.run.options import RunOptions
 
 
@@ -38,6 +38,8 @@ def _asked(*what: What, options: RunOptions = RunOptions()):
 def test_words_are_read_as_what_was_asked(typed):
     asked = read(*typed.split())
     assert read(*words_of(*asked)) == asked
+    items, options = asked_by(words_of(*asked))
+    assert (tuple(items), options) == asked
 
 
 def test_what_is_as_it_is_by_default_is_not_written():

@@ -11,6 +11,7 @@ from dbdyno.cli.verifying import verification_words
 from dbdyno.errors import DbdynoError
 from dbdyno.model.record import Finding, Throughput
 from dbdyno.run import verify as verifying
+from dbdyno.run.plan import refuse_contradictions
 from dbdyno.run.verify import Trial, Verification, verify
 from tests.run.test_end_to_end import dbdyno
 from tests.support.ended import record_of
@@ -39,7 +40,10 @@ def advice():
     )
 
 
-def explained(workload="tpcb"):
+COMMAND = "tpcb --scale 3 --server postgres:17,fsync=off --protocol simple --max-tries 4 --io epoll"
+
+
+def explained(workload="tpcb", more_words="", kind="private"):
     """The run that was explained."""
     made = MadeRun(scripts={"tpcb": "SELECT 1;"}).recording()
     more = {
@@ -52,7 +56,12 @@ def explained(workload="tpcb"):
     return msgspec.structs.replace(
         made,
         plan={**made.plan, **more},
-        record=msgspec.structs.replace(made.record, workload=workload),
+        record=msgspec.structs.replace(
+            made.record,
+            workload=workload,
+            command=f"{COMMAND} {more_words}".split(),
+            server={"kind": kind, "version": "17.11"},
+        ),
         server={"version_number": 170_011, "chosen": [{"name": "fsync", "value": "off"}]},
     )
 
@@ -67,9 +76,8 @@ def runs(monkeypatch):
         asked.append((items, options, text))
         found = MadeRun().recording()
         tps = 1500.0 if text == ADVISED else 1000.0
-        return msgspec.structs.replace(
-            found, record=msgspec.structs.replace(found.record, throughput_tps=throughput(tps))
-        )
+        told = {"throughput_tps": throughput(tps), "server": {"version": "17.12"}}
+        return msgspec.structs.replace(found, record=msgspec.structs.replace(found.record, **told))
 
     monkeypatch.setattr(verifying, "run", fake_run)
     return asked
@@ -96,15 +104,53 @@ def test_both_orders_run_in_turn_with_nothing_else_changed(runs):
         assert options.server == "postgres:17,fsync=off"
         assert (options.seed, options.clients, options.query_mode) == (42, 8, "simple")
         assert options.define == (("scale", "3"),)
-        assert options.tries_max == 4
+        assert (options.tries_max, options.threads, options.io) == (4, 2, "epoll")
     assert found.pairs == [(1000.0, 1500.0)] * 3
     assert found.measured.value == pytest.approx(1.5)
+
+
+def test_what_the_run_was_asked_for_holds_in_the_trial(runs):
+    words = "--define fillfactor=80 --think 5ms --connect --latency-limit 20ms --time 1h"
+    verify(
+        explained(more_words=f"{words} --server-cpus 0"),
+        [advice()],
+        Trial(pairs=1),
+        None,
+        lambda _line: None,
+    )
+    (_, options, _), _ = runs
+    assert dict(options.define) == {"scale": "3", "fillfactor": "80"}
+    assert (options.think.mean_ns, options.latency_limit_ns) == (5_000_000, 20_000_000)
+    assert options.reconnect
+    assert options.server_cpus is not None
+    assert options.duration_ns == Trial().duration_ns
+    refuse_contradictions(options)
+
+
+@pytest.mark.parametrize("words", ["--rate 100 --arrivals constant", "--stages 5s:10/s,5s:20/s"])
+def test_of_a_run_with_a_rate_the_trial_is_a_closed_loop_and_says_so(runs, words):
+    said = []
+    verify(explained(more_words=words), [advice()], Trial(pairs=1), None, said.append)
+    assert "the run had a rate; the trial is a closed loop" in said[0]
+    (_, options, _), _ = runs
+    assert (options.rate_tps, options.arrivals, options.stages) == (None, None, None)
+    assert options.clients == 8
+    refuse_contradictions(options)
+
+
+def test_another_version_than_the_run_had_is_said_once(runs):
+    said = []
+    verify(explained(), [advice()], Trial(pairs=2), None, said.append)
+    told = "the run's server was 17.11; the trial's, of what is installed, is 17.12"
+    assert said.count(told) == 1
 
 
 @pytest.mark.parametrize(
     ("recording", "findings", "code"),
     [
         (explained(), [], "nothing_to_verify"),
+        (explained(kind="existing"), [advice()], "unknown_data"),
+        (explained("tpcb.sql"), [advice()], "unknown_data"),
         (explained("my-own-script"), [advice()], "unknown_data"),
     ],
 )

@@ -9,14 +9,16 @@ import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from functools import cache, partial
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, get_type_hints
 
 from cyclopts import Parameter
 
 from dbdyno.model.plan import Stage, Think
-from dbdyno.run.grammar import WeightedName, share_text, span_text
+from dbdyno.run.grammar import WeightedName, share_text, span_text, weighted_name
 from dbdyno.run.options import RunOptions
+from dbdyno.run.words import read_options
 
 # Of the output alone: another run of the same kind has its own.
 _NOT_OF_THE_RUN = frozenset({"progress_ns", "tags", "report", "json"})
@@ -25,6 +27,12 @@ _NOT_OF_THE_RUN = frozenset({"progress_ns", "tags", "report", "json"})
 def words_of(items: Sequence[WeightedName], options: RunOptions) -> list[str]:
     """The words after ``dbdyno run`` that ask for this."""
     return [*map(_text, items), *_option_words(options)]
+
+
+def asked_by(words: Sequence[str]) -> tuple[list[WeightedName], RunOptions]:
+    """What these words ask for: the inverse of :func:`words_of`."""
+    items = list(takewhile(lambda word: not word.startswith("-"), words))
+    return [*map(weighted_name, items)], read_options(words[len(items) :])
 
 
 def command_of(words: Sequence[str], *more: str) -> str:

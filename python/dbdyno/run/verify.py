@@ -1,12 +1,14 @@
 """Tries an advice on the order of statements: measures both orders, in pairs.
 
-Each run has a private server of its own with the version and the settings of the run that
-was explained, its workload's data loaded anew, and its seed, clients and query mode; nothing
-differs but the order of the statements. Whose data dbdyno cannot make it does not try this on.
+Each run is asked for by the words of the run that was explained, with its seed, on a private
+server of its own with that run's major version and settings and its workload's data loaded anew;
+nothing differs but the order of the statements. The load is a closed loop, which shows what an
+order can do. What dbdyno cannot make again, data or server, it does not try this on.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -19,9 +21,12 @@ from dbdyno.model.frame import Interval, Started
 from dbdyno.model.plan import Plan
 from dbdyno.model.record import Finding
 from dbdyno.model.recording import Recording
+from dbdyno.run.command_line import asked_by
 from dbdyno.run.grammar import WeightedName, scalar_text
 from dbdyno.run.options import SECOND_NS, RunOptions
+from dbdyno.run.plan import is_open
 from dbdyno.run.runner import run
+from dbdyno.run.target import is_passing, spec_of
 from dbdyno.run.tools import Tools
 from dbdyno.workloads.loading import LoadProgress
 from dbdyno.workloads.registry import all_workloads
@@ -56,6 +61,9 @@ def verify(
     """Measures the scripts as they were and as advised, alternately."""
     advice = _advice(findings)
     _refuse_unknown_data(recording)
+    asked = _asked(recording, trial)
+    if is_open(asked_by(recording.record.command)[1]):
+        say("the run had a rate; the trial is a closed loop, which tells what each order can do")
     texts = advice.evidence["scripts"]
     scripts = recording.plan["scripts"]
     orders = {"as it was": scripts, "as advised": [_with_text(one, texts) for one in scripts]}
@@ -63,7 +71,9 @@ def verify(
     for number in range(trial.pairs):
         # The one that goes first changes, so that what drifts falls on both.
         turns = list(orders) if number % 2 == 0 else list(reversed(orders))
-        runs = {turn: _measured(recording, orders[turn], turn, trial, tools) for turn in turns}
+        runs = {turn: _measured(recording, orders[turn], turn, asked, tools) for turn in turns}
+        if not done:
+            _say_other_version(recording, runs["as it was"], say)
         done.append((runs["as it was"], runs["as advised"]))
         before, after = map(_tps, done[-1])
         say(f"pair {number + 1} of {trial.pairs}: {before:,.0f} TPS, advised {after:,.0f} TPS")
@@ -89,44 +99,70 @@ def _advice(findings: Sequence[Finding]) -> Finding:
 
 def _refuse_unknown_data(recording: Recording) -> None:
     workload = recording.record.workload
+    what = ""
     if workload not in all_workloads():
+        what = f"the data of {workload} is"
+    elif recording.record.server["kind"] == "existing":
+        what = "the server of this run, its settings and its machine are"
+    if what:
         raise DbdynoError(
             code="unknown_data",
-            message=f"the data of {workload} is not dbdyno's to make, so it cannot be tried here",
+            message=f"{what} not dbdyno's to make, so it cannot be tried here",
             hint="dbdyno explain --json has the scripts in their new order: measure both "
             "alternately on a copy of your database.",
         )
+
+
+def _say_other_version(recording: Recording, trial: Recording, say: Callable[[str], None]) -> None:
+    """A private server is chosen by its major version: the nearest that is installed may differ."""
+    was, now = (one.record.server["version"] for one in (recording, trial))
+    if was != now:
+        say(f"the run's server was {was}; the trial's, of what is installed, is {now}")
 
 
 def _with_text(script: Mapping[str, Any], texts: Mapping[str, str]) -> dict[str, Any]:
     return {**script, "text": texts.get(script["name"], script["text"])}
 
 
-def _options(recording: Recording, order: str, trial: Trial) -> RunOptions:
-    """Those of the run, as far as they say what is measured; without telemetry."""
+def _asked(recording: Recording, trial: Trial) -> RunOptions:
+    """What the run was asked for, for as long as the trial lasts; without telemetry.
+
+    What its plan says of chance, clients and data holds, also where nobody had asked.
+    """
+    _, asked = asked_by(recording.record.command)
     plan = recording.plan
-    return RunOptions(
-        server=_server_spec(recording),
-        define=tuple((name, scalar_text(value)) for name, value in plan["variables"].items()),
+    planned = {name: scalar_text(value) for name, value in plan["variables"].items()}
+    given = dict(asked.define) | ({} if asked.scale is None else {"scale": str(asked.scale)})
+    return replace(
+        asked,
+        server=_server_spec(recording, asked),
+        settings=(),
+        durability=None,
+        script_files=(),
+        define=tuple((planned | given).items()),
+        scale=None,
         seed=plan["seed"],
-        query_mode=plan["query_mode"],
         clients=plan["clients"],
         threads=plan["threads"],
-        io=plan["io"],
+        rate_tps=None,
+        arrivals=None,
+        stages=None,
+        transactions=None,
         duration_ns=trial.duration_ns,
         warmup_ns=min(_WARMUP_NS, trial.duration_ns),
-        tries_max=plan["retry"]["tries_max"],
         telemetry="off",
-        tags=(("verifies", recording.record.run_id), ("order", order)),
+        server_log=None,
+        tags=(("verifies", recording.record.run_id),),
     )
 
 
-def _server_spec(recording: Recording) -> str:
-    """A private server of the run's major version, with the settings chosen for it."""
+def _server_spec(recording: Recording, asked: RunOptions) -> str:
+    """A private server of the run's programs or major version, with the settings chosen for it."""
     told = recording.server
     settings = [f"{setting['name']}={setting['value']}" for setting in told.get("chosen", ())]
-    major = told["version_number"] // 10_000
-    return ",".join([f"{told.get('product', 'postgres')}:{major}", *settings])
+    path = spec_of(asked).path if is_passing(asked) else None
+    which = path or told["version_number"] // 10_000
+    return ",".join([f"{told.get('product', 'postgres')}:{which}", *settings])
 
 
 @contextmanager
@@ -145,13 +181,14 @@ def _measured(
     recording: Recording,
     scripts: Sequence[Mapping[str, Any]],
     order: str,
-    trial: Trial,
+    asked: RunOptions,
     tools: Tools,
 ) -> Recording:
     """One run; the workload gives its data and no transactions of its own."""
     data_alone = WeightedName(recording.record.workload, 0)
+    options = replace(asked, tags=(*asked.tags, ("order", order)))
     with _files(scripts) as files:
-        return run([data_alone, *files], _options(recording, order, trial), tools, _Silent())
+        return run([data_alone, *files], options, tools, _Silent())
 
 
 def _tps(recording: Recording) -> float:

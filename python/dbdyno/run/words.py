@@ -37,9 +37,14 @@ def items_from(words: Mapping[str, Any]) -> list[WeightedName]:
 
 def options_from(words: Mapping[str, Any], scripts_folder: Path = Path()) -> RunOptions:
     """The options; ``scripts_folder`` is where the texts of ``scripts`` lie as files."""
+    return read_options(_option_tokens(words, scripts_folder))
+
+
+def read_options(tokens: Sequence[str]) -> RunOptions:
+    """The options that stand so on a command line."""
     try:
         options: RunOptions = _application()(
-            _option_tokens(words, scripts_folder),
+            list(tokens),
             exit_on_error=False,
             print_error=False,
             result_action="return_value",

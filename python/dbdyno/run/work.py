@@ -40,10 +40,14 @@ class Work:
 
     @property
     def name(self) -> str:
-        """What the run is called: the workload, or the scripts."""
+        """What the run is called: the workload, or the scripts.
+
+        A workload's name means its data, too: a script of that name keeps its ending.
+        """
         if self.workload is not None:
             return self.workload.name
-        return "+".join(Path(script.name).stem for script in self.files)
+        stems = "+".join(Path(script.name).stem for script in self.files)
+        return stems if stems not in all_workloads() else Path(self.files[0].name).name
 
     def complete(self) -> Mapping[str, Value]:
         """A value for each of the workload's parameters."""

@@ -1,0 +1,29 @@
+"""What a run is called by what it runs."""
+
+import pytest
+
+from dbdyno.run.grammar import WeightedName
+from dbdyno.run.options import ANY_SIZE
+from dbdyno.run.work import find_work
+
+
+@pytest.mark.parametrize(
+    ("items", "name"),
+    [
+        (["tpcb"], "tpcb"),
+        (["tpcb", "mine.sql"], "tpcb"),
+        (["mine.sql"], "mine"),
+        (["mine.sql", "tpcb.sql"], "mine+tpcb"),
+        (["tpcb.sql"], "tpcb.sql"),
+        (["select-only.sql"], "select-only.sql"),
+        (["oltp_read_write.lua"], "oltp_read_write.lua"),
+        (["shops.lua"], "shops"),
+    ],
+)
+def test_a_workloads_name_is_of_its_data_alone(tmp_path, monkeypatch, items, name):
+    monkeypatch.chdir(tmp_path)
+    for item in items:
+        if "." in item:
+            (tmp_path / item).write_text("select 1;")
+    found = find_work([WeightedName(item, 1) for item in items], (), ANY_SIZE)
+    assert found.name == name
