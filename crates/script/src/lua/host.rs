@@ -5,6 +5,7 @@
 
 use super::counters::{Counter, Counters};
 use super::laws::{Law, Laws};
+use super::placeholders;
 use super::printer::Printer;
 use super::{ask, program::Source};
 use crate::dist::{Span, Unique, text, uniform};
@@ -47,6 +48,7 @@ pub(super) fn table(
     add_facts(lua, &host, source)?;
     add_laws(lua, &host, source, seat)?;
     add_chance(lua, &host, seat)?;
+    host.set("parameters", parameter_counter(lua, source)?)?;
     host.set("write", writer(lua, source)?)?;
     host.set("count", counter(lua, Arc::clone(counters))?)?;
     add_chunks(lua, &host, source)?;
@@ -153,6 +155,14 @@ fn lua_random(lua: &Lua, seat: Seat) -> mlua::Result<Function> {
         };
         let span = Span::new(low as i64, high as i64).map_err(Error::runtime)?;
         Ok(uniform(chance, span) as f64)
+    })
+}
+
+/// How many parameters a statement has.
+fn parameter_counter(lua: &Lua, source: &Source) -> mlua::Result<Function> {
+    let driver = source.settings.driver;
+    lua.create_function(move |_, sql: mlua::LuaString| {
+        Ok(placeholders::count(&sql.to_string_lossy(), driver))
     })
 }
 

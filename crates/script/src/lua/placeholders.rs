@@ -1,7 +1,9 @@
 //! Parameters in the text of a statement: `?` in scripts, `$1` for PostgreSQL, or the values
 //! themselves where nothing is prepared.
 
+use super::settings::Driver;
 use dbdyno_model::{Value, write_double};
+use std::borrow::Cow;
 use std::fmt::Write;
 
 /// Writes the text with each `?` outside of quotes and comments replaced.
@@ -47,6 +49,34 @@ pub(super) fn numbered(sql: &str) -> String {
     })
 }
 
+/// How many parameters the text has, as the server will count them.
+pub(super) fn count(sql: &str, driver: Driver) -> usize {
+    let plain = match driver {
+        Driver::Mysql => without_escapes(sql),
+        Driver::Pgsql => Cow::Borrowed(sql),
+    };
+    let mut count = 0;
+    replaced(&plain, |_, _| count += 1);
+    count
+}
+
+/// In MySQL's strings a quote behind a backslash is no end; outside of strings there is none.
+fn without_escapes(sql: &str) -> Cow<'_, str> {
+    if !sql.contains('\\') {
+        return Cow::Borrowed(sql);
+    }
+    let mut symbols = sql.chars();
+    let mut plain = String::with_capacity(sql.len());
+    while let Some(symbol) = symbols.next() {
+        if symbol == '\\' {
+            symbols.next();
+        } else {
+            plain.push(symbol);
+        }
+    }
+    Cow::Owned(plain)
+}
+
 /// The text with its values in it, in the words of sysbench.
 pub(super) fn filled(sql: &str, values: &[Value]) -> String {
     replaced(sql, |place, out| write_value(values.get(place).unwrap_or(&Value::Null), out))
@@ -70,7 +100,7 @@ fn write_value(value: &Value, out: &mut String) {
 
 #[cfg(test)]
 mod tests {
-    use super::{filled, numbered};
+    use super::{Driver, count, filled, numbered};
     use dbdyno_model::Value;
 
     #[test]
@@ -82,6 +112,16 @@ mod tests {
         );
         assert_eq!(numbered("'it''s ?' ?"), "'it''s ?' $1");
         assert_eq!(numbered("ü ? '"), "ü $1 '");
+    }
+
+    #[test]
+    fn parameters_are_counted_as_each_server_reads_its_strings() {
+        for driver in [Driver::Mysql, Driver::Pgsql] {
+            assert_eq!(count("select 1", driver), 0);
+            assert_eq!(count("a = ? and b = '?' and c = ? -- ?", driver), 2);
+        }
+        assert_eq!(count("a = 'it\\'s ?' and b = ?", Driver::Mysql), 1);
+        assert_eq!(count("a = 'c:\\' and b = ?", Driver::Pgsql), 1);
     }
 
     #[test]

@@ -260,6 +260,43 @@ fn values_of_a_wrong_type_are_refused() {
 }
 
 #[test]
+fn a_statement_is_text() {
+    let lines = event(
+        "for _, name in ipairs({'query', 'query_row', 'prepare'}) do \
+         for _, nonsense in ipairs({5, {}, true}) do \
+         local _, message = pcall(con[name], con, nonsense) print(name, message) end end \
+         print(pcall(con.query, con))",
+    );
+    let refused = |name| {
+        ["number", "table", "boolean"]
+            .map(|kind| format!("{name}\ta statement must be text, not {kind}"))
+    };
+    let told: Vec<String> =
+        ["query", "query_row", "prepare"].into_iter().flat_map(refused).collect();
+    let (last, others) = lines.split_last().expect("lines");
+    let others: Vec<String> = others.iter().map(|line| line.replace("test.lua:1: ", "")).collect();
+    assert_eq!(others, told);
+    assert!(last.ends_with("a statement must be text, not nil"), "{last}");
+}
+
+/// sysbench refuses them, too: else NULL would be measured where a key was meant.
+#[test]
+fn a_statement_has_all_its_parameters_or_is_not_executed() {
+    for prepares in [true, false] {
+        let text = "function thread_init() con = sysbench.sql.driver():connect() end \
+                    function event() local s = con:prepare('a ? b ?') \
+                    local p = s:bind_create(sysbench.sql.type.INT) p:set(1) \
+                    local function try() print((select(2, pcall(s.execute, s)))) end \
+                    try() s:bind_param(p) try() s:bind_param(p, p, p) try() \
+                    s:bind_param(p, p) try() end";
+        let program = program_with(text, Settings { prepares, ..settings() }).unwrap();
+        Client::new(&program, server).live(1).expect("no fault");
+        let refused = |bound| format!("{bound} parameters are bound, the statement has 2");
+        assert_eq!(printed(), [refused(0), refused(1), refused(3), "nil".to_owned()]);
+    }
+}
+
+#[test]
 fn a_client_has_one_connection_at_a_time() {
     let lines = event(
         "local drv = sysbench.sql.driver() print(pcall(drv.connect, drv)) con:disconnect() \

@@ -53,6 +53,13 @@ local function must_be_open(self, level)
    end
 end
 
+local function must_be_usable(self, query)
+   must_be_open(self, 3)
+   if type(query) ~= "string" then
+      error("a statement must be text, not " .. type(query), 3)
+   end
+end
+
 -- The first result is handed out, the others wait for `next_result`.
 local function answered(self, query, results, failure)
    if failure then
@@ -91,11 +98,12 @@ function connection:check_error(found, query)
 end
 
 function connection:query(query)
-   must_be_open(self, 2)
+   must_be_usable(self, query)
    return answered(self, query, yield(ask.QUERY, query))
 end
 
 function connection:query_row(query)
+   must_be_usable(self, query) -- told of the script's line, not of the one below
    local found = self:query(query)
    local row = found and found:fetch_row()
    if not row then
@@ -211,12 +219,13 @@ statement.__index = statement
 statement.__tostring = function() return "<sql_statement>" end
 
 function connection:prepare(query)
-   must_be_open(self, 2)
+   must_be_usable(self, query)
    local number, failure = yield(ask.PREPARE, query)
    if failure then
       return answered(self, query, nil, failure)
    end
-   return setmetatable({connection = self, number = number, count = 0}, statement)
+   local wanted = host.parameters(query)
+   return setmetatable({connection = self, number = number, count = 0, wanted = wanted}, statement)
 end
 
 function statement:bind_create(kind_of, length)
@@ -259,6 +268,9 @@ function statement:execute()
    local number, count = self.number, self.count
    if not number then
       error("attempt to use a closed statement", 2)
+   end
+   if count ~= self.wanted then
+      error(count .. " parameters are bound, the statement has " .. self.wanted, 2)
    end
    if count == 0 then
       return answered(self.connection, "<prepared statement>", yield(ask.EXECUTE, number))
