@@ -1,6 +1,7 @@
 """The WAL, internal locks and the network: what the clients wait for besides rows."""
 
 import msgspec
+import numpy as np
 import pytest
 from inline_snapshot import snapshot
 
@@ -75,6 +76,14 @@ def test_flushes_after_the_load_are_of_no_commit_in_it():
     times = [*range(1, SECONDS + 1), SECONDS + 60]
     run = flushing(tps=300).counters("pg_stat_wal", synced, at_s=times)
     assert said("wal_write", run).evidence["commits_per_flush"] == pytest.approx(2, rel=0.1)
+
+
+def test_commits_of_readers_share_no_flush():
+    done = np.tile([300, 1200], (20, 1))
+    run = MadeRun(done, seconds=20, warmup=0, scripts={"writes": "", "reads": ""})
+    run.statement("UPDATE a SET b = 1;", script=0).statement("SELECT b FROM a;", script=1)
+    run = with_looks(run, (0, "IO", "WALSync", 8)).counters("pg_stat_wal", {"wal_sync": 150})
+    assert said("wal_write", run).evidence["commits_per_flush"] == pytest.approx(2)
 
 
 def test_flushes_that_nobody_counted():

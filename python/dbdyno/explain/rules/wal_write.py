@@ -32,7 +32,9 @@ from dbdyno.explain.case import Case
 from dbdyno.explain.databases import Database, database_of
 from dbdyno.explain.needs import client_time, committed, grown_if_told
 from dbdyno.explain.rule import NOTICED, NotFound, Outcome, Rule, found, severity_of
+from dbdyno.explain.sql import written_table
 from dbdyno.explain.words import gain_words
+from dbdyno.model.recording import rows
 from dbdyno.words import milliseconds, percent, significant, tps
 
 # Flash with a cache that survives a power cut answers in 0.05 to 0.5 ms, without one in 1 to 5, a
@@ -45,6 +47,7 @@ class _Flushes(Struct, frozen=True, kw_only=True):
 
     per_s: float
     commits_per_flush: float
+    """Of transactions that write: others have nothing to flush."""
     each_s: float | None
     each_at_most_s: float
 
@@ -108,10 +111,20 @@ def _flushes(case: Case, waited_s: float) -> _Flushes | None:
     seconds = measured_s(case.recording)
     return _Flushes(
         per_s=flushes / seconds,
-        commits_per_flush=committed(case) / flushes,
+        commits_per_flush=_writing(case) / flushes,
         each_s=spent_ms / flushes / 1e3 if spent_ms else None,
         each_at_most_s=min(waited_s, seconds) / flushes,
     )
+
+
+def _writing(case: Case) -> float:
+    """Committed transactions of the scripts that write; of all where no statement shows it."""
+    texts = rows(case.recording.tables["statement_texts"], ("script", "sql"))
+    writers = {script for script, sql in texts if written_table(sql)}
+    done = [script.ok for script in case.record.scripts]
+    if not writers or not sum(done):
+        return committed(case)
+    return committed(case) * sum(done[script] for script in writers) / sum(done)
 
 
 def _counted(case: Case) -> tuple[float, float] | None:
