@@ -124,4 +124,6 @@ def test_settings_stand_in_tables_with_their_reasons(ordinary):
     assert re.search(
         r"max_wal_size</td><td class=\"code\">16GB</td><td>no checkpoint by size", server
     )
-    assert re.search(r"shared_buffers</td><td class=\"code\">131072</td><td>8kB", server)
+    assert re.search(
+        r"shared_buffers</td><td class=\"code\">131072 × 8kB, 1\sGiB</td><td>file", server
+    )

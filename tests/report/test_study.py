@@ -198,4 +198,4 @@ def test_what_the_servers_promised_of_a_crash_is_told():
     spec = made.spec(made.factor("order", "as-written", "other"), repeats=1)
     page = page_of(made.study(spec, lambda _levels: 1000.0, run_of=durable))
     assert "<dt>Durability</dt><dd>fsync on or fsync off</dd>" in page
-    assert "<dt>setting shared_buffers</dt><dd>16384 × 8kB</dd>" in page
+    assert "<dt>setting shared_buffers</dt><dd>16384 × 8kB, 128 MiB</dd>" in page

@@ -73,7 +73,7 @@ def test_a_closed_loop_run():
     assert render_text(RECORD) == snapshot("""\
 tpcb on postgresql://postgres@db.example:5432/postgres, 60 s measured
 throughput    1 398 TPS
-              1 375 to 1 422, within this run at 95 % (60 samples worth 21.3 independent ones)
+              1 375 to 1 422, within this run at 95 % (60 samples worth 21 independent ones)
               intervals from 661 to 1 603 TPS
 transactions  83 912 ok, 18 failed, 2 unfinished, 36 retried
 client CPU    129 µs a transaction
@@ -112,7 +112,7 @@ def test_an_open_loop_run_that_is_not_valid():
     assert render_text(record) == snapshot("""\
 tpcb on postgresql://postgres@db.example:5432/postgres, 60 s measured
 throughput    1 398 TPS
-              1 375 to 1 422, within this run at 95 % (60 samples worth 21.3 independent ones)
+              1 375 to 1 422, within this run at 95 % (60 samples worth 21 independent ones)
               intervals from 661 to 1 603 TPS
 transactions  83 912 ok, 18 failed, 2 unfinished, 36 retried
 client CPU    129 µs a transaction
@@ -146,7 +146,7 @@ def test_an_explained_run_says_what_it_cost_and_why_it_is_not_more():
     assert render_text(record) == snapshot("""\
 tpcb on postgresql://postgres@db.example:5432/postgres, 60 s measured
 throughput    1 398 TPS
-              1 375 to 1 422, within this run at 95 % (60 samples worth 21.3 independent ones)
+              1 375 to 1 422, within this run at 95 % (60 samples worth 21 independent ones)
               intervals from 661 to 1 603 TPS
 transactions  83 912 ok, 18 failed, 2 unfinished, 36 retried
 each costs    Server CPU 612 µs, Engine CPU 31.4 µs, WAL 1.28 KiB, Round trips 7

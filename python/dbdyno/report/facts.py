@@ -8,6 +8,8 @@ from typing import Any
 
 from dbdyno.report.words import NOTHING, count, seconds, size
 
+_UNITS = ("bytes", "ns")
+_SIZES = {"kB": 1 << 10, "8kB": 1 << 13, "MB": 1 << 20}
 _WORDS = {"cpu": "CPU", "io": "I/O", "tls": "TLS", "numa": "NUMA", "mhz": "MHz", "unix": "Unix"}
 
 
@@ -16,39 +18,54 @@ def readable_pairs(described: Mapping[str, Any]) -> list[tuple[str, str]]:
     return list(_pairs(described, ()))
 
 
+def setting_words(value: str, unit: str) -> str:
+    """A setting as its server keeps it, and a size as people read it: 771328 × 8kB, 5.88 GiB.
+
+    A unit may be a number of bytes of its own.
+    """
+    kept = f"{value} {'× ' if unit[:1].isdigit() else ''}{unit}".rstrip()
+    if unit in _SIZES and value.isdecimal() and value != "0":
+        return f"{kept}, {size(int(value) * _SIZES[unit])}"
+    return kept
+
+
 def _pairs(described: Mapping[str, Any], path: tuple[str, ...]) -> Iterator[tuple[str, str]]:
     for name, value in described.items():
         if isinstance(value, Mapping):
             yield from _pairs(value, (*path, name))
         elif value is not None:
-            yield _title((*path, name)), _written(name, value)
+            yield _title((*path, name)), _written((*path, name), value)
 
 
 def _title(path: tuple[str, ...]) -> str:
-    words = " ".join(path).replace("_", " ")
-    for unit in (" bytes", " ns"):
-        words = words.removesuffix(unit)
+    words = " ".join(_without_unit(name).replace("_", " ") for name in path)
     words = words.replace("io uring", "io_uring")
     written = " ".join(_WORDS.get(word, word) for word in words.split())
     return written[:1].upper() + written[1:]
 
 
-def _written(name: str, value: Any) -> str:
+def _without_unit(name: str) -> str:
+    head, _, unit = name.rpartition("_")
+    return head if unit in _UNITS else name
+
+
+def _written(path: tuple[str, ...], value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, int | float):
-        return _number(name, value)
+        return _number(path, value)
     if isinstance(value, list | tuple):
         return ", ".join(str(one) for one in value) or NOTHING
     return str(value) or NOTHING
 
 
-def _number(name: str, value: float) -> str:
-    """In the unit that the name ends in; a number that counts nothing, as it came."""
-    if name.endswith("_bytes"):
+def _number(path: tuple[str, ...], value: float) -> str:
+    """In the unit that its name ends in, or what it stands in; what counts nothing, as it came."""
+    units = {name.rpartition("_")[2] for name in path}
+    if "bytes" in units:
         return size(value)
-    if name.endswith("_ns"):
+    if "ns" in units:
         return seconds(value / 1e9)
-    if isinstance(value, int) and name.endswith(("_total", "_max", "clients")):
+    if isinstance(value, int) and path[-1].endswith(("_total", "_max", "clients")):
         return count(value)
     return f"{value:g}" if isinstance(value, float) else str(value)

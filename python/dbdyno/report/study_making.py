@@ -12,7 +12,7 @@ from dbdyno.answers.answer import Trial, Trials
 from dbdyno.answers.grouping import by_point
 from dbdyno.model.study import StudyRecord, TurnResult
 from dbdyno.report.content import Block, Facts, Folded, Table, Text
-from dbdyno.report.facts import readable_pairs
+from dbdyno.report.facts import readable_pairs, setting_words
 from dbdyno.report.words import NOTHING, count, percent, seconds
 
 
@@ -142,17 +142,12 @@ def _surroundings(trials: Trials) -> list[Block]:
 def _facts_of(server: Mapping[str, Any]) -> dict[str, str]:
     """Without the lists of settings, which have their place in each run's report."""
     chosen = {
-        f"setting {one['name']}": _with_unit(str(one["value"]), str(one.get("unit") or ""))
+        f"setting {one['name']}": setting_words(str(one["value"]), str(one.get("unit") or ""))
         for one in server.get("settings", ())
         if {"name", "value"} <= one.keys()
     }
     plain = {name: value for name, value in server.items() if not isinstance(value, list)}
     return {**dict(readable_pairs(plain)), **chosen}
-
-
-def _with_unit(value: str, unit: str) -> str:
-    """A unit may be a number of bytes of its own: 771328 × 8kB."""
-    return f"{value} {'× ' if unit[:1].isdigit() else ''}{unit}".rstrip()
 
 
 def _shared(described: Sequence[Mapping[str, str]]) -> list[tuple[str, str]]:

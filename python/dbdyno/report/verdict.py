@@ -6,7 +6,7 @@
 from collections.abc import Iterator
 
 from dbdyno.model.record import Latency, RunRecord
-from dbdyno.report.words import count, significant, tps
+from dbdyno.report.words import count, tps
 
 PERCENTILE_NAMES = {
     "p50": "p50",
@@ -54,7 +54,7 @@ def interval_words(record: RunRecord) -> str:
     found = record.throughput_tps
     if found is None or found.low is None or found.high is None:
         return "no interval: too few samples"
-    effective = significant(found.samples_effective or 0)
+    effective = count(round(found.samples_effective or 0))
     return (
         f"{tps(found.low)} to {tps(found.high)}, within this run at 95 % "
         f"({found.samples} samples worth {effective} independent ones)"

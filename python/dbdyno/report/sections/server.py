@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dbdyno.report.content import Block, Facts, Section, Subject, Table
-from dbdyno.report.facts import readable_pairs
+from dbdyno.report.facts import readable_pairs, setting_words
 from dbdyno.report.words import NOTHING
 
 _TABLES = {
@@ -23,14 +23,21 @@ def build(subject: Subject) -> Sequence[Block]:
 
 
 def _table(caption: str, settings: Sequence[Mapping[str, Any]]) -> Table:
-    """A column for each thing that is said of the settings."""
-    names = list(settings[0])
+    """A column for each thing that is said of the settings, the unit with its value."""
+    said = [_unit_told(setting) for setting in settings]
+    names = list(said[0])
     return Table(
         caption=caption,
         columns=[name.capitalize() for name in names],
-        rows=[[_written(setting.get(name)) for name in names] for setting in settings],
+        rows=[[_written(setting.get(name)) for name in names] for setting in said],
         code=frozenset({0, 1}),
     )
+
+
+def _unit_told(setting: Mapping[str, Any]) -> dict[str, Any]:
+    told = dict(setting)
+    unit = told.pop("unit", None)
+    return {**told, "value": setting_words(str(told["value"]), unit)} if unit else told
 
 
 def _written(value: object) -> str:
