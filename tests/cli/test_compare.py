@@ -102,6 +102,13 @@ def test_a_parameter_at_its_default_is_no_difference(capsys, tables, said_of_dat
     assert said["unequal"] == [line.format(a=a, b=b) for line in said_of_data]
 
 
+@pytest.mark.parametrize("file", ["--file=-", "--file=-@3"])
+def test_what_standard_input_gave_is_not_asked_for_again(capsys, file):
+    a, b = made_up.run(command=["--clients", "8", file]), made_up.run(tps=1500.0)
+    said, _ = found(capsys, a, b)
+    assert said["decide_with"] == ""
+
+
 def test_more_pairs_go_on_where_the_others_ended(capsys):
     made_up.pairs(3)
     said, metrics = found(capsys, A, B)

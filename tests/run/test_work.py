@@ -1,7 +1,10 @@
 """What a run is called by what it runs."""
 
+import io
+
 import pytest
 
+from dbdyno.run import work
 from dbdyno.run.grammar import WeightedName
 from dbdyno.run.options import ANY_SIZE
 from dbdyno.run.work import find_work
@@ -27,3 +30,12 @@ def test_a_workloads_name_is_of_its_data_alone(tmp_path, monkeypatch, items, nam
             (tmp_path / item).write_text("select 1;")
     found = find_work([WeightedName(item, 1) for item in items], (), ANY_SIZE)
     assert found.name == name
+
+
+def test_standard_input_is_read_once_and_gives_its_script_to_every_run(monkeypatch):
+    work._standard_input.cache_clear()
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"select 42;")))
+    given = [WeightedName("-", 1)]
+    texts = [find_work([], given, ANY_SIZE).files[0].text for _ in range(2)]
+    work._standard_input.cache_clear()
+    assert texts == ["select 42;"] * 2

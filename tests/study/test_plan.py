@@ -46,6 +46,11 @@ def test_a_plan_has_every_point_with_its_command_and_time(tmp_path):
     assert unfit(planned) is None
 
 
+def test_a_script_from_standard_input_is_refused_since_a_study_may_be_resumed(tmp_path):
+    with pytest.raises(DbdynoError, match="cannot come from standard input"):
+        plan(tmp_path, HEAD + BASE + 'file = "-"\n' + CLIENTS)
+
+
 def test_scripts_of_the_file_are_named_without_a_folder_that_is_gone(tmp_path):
     factor = """
 [[factor]]

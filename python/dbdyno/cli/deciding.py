@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from dbdyno.cli.sides import PAIR_TAGS, STUDY, Side, Sides
 from dbdyno.model.comparison import Comparison
 from dbdyno.model.record import RunRecord
-from dbdyno.run.command_line import command_of
+from dbdyno.run.command_line import command_of, flags
+from dbdyno.run.work import STANDARD_INPUT
 from dbdyno.store.errors import StoreError
 from dbdyno.store.studies import find_study_folder, read_study_record
 
@@ -21,10 +22,10 @@ _CHANGED_BY_HAND = "  # both are asked for by the same words: change between the
 
 
 def deciding_command(sides: Sides, comparison: Comparison) -> str:
-    """Empty when everything is told, and of runs that do not say what asked for them."""
+    """Empty when everything is told, and of runs that no words can ask for again."""
     more = _pairs_needed(comparison)
     runs = [side.records[-1] for side in (sides.before, sides.after)]
-    if not more or not all(run.command for run in runs):
+    if not more or not all(map(_can_be_repeated, runs)):
         return ""
     if study_id := _study_of_all(sides):
         return _study_again(study_id, more)
@@ -39,6 +40,12 @@ def deciding_command(sides: Sides, comparison: Comparison) -> str:
             shlex.join(["dbdyno", "compare", *map(_as_side, tags)]),
         ]
     )
+
+
+def _can_be_repeated(run: RunRecord) -> bool:
+    """Whether its words are known, and say all: what standard input gave they do not."""
+    flag = f"{flags()['script_files']}={STANDARD_INPUT}"
+    return bool(run.command) and not any(word.partition("@")[0] == flag for word in run.command)
 
 
 def _study_of_all(sides: Sides) -> str | None:

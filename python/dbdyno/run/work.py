@@ -8,6 +8,7 @@ sysbench runs alone, and makes its data itself.
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -179,9 +180,13 @@ def _read(script: WeightedName) -> Script:
 
 def _text(name: str) -> str:
     """The script's text, without the mark that some editors begin a file with."""
-    if name == STANDARD_INPUT:
-        return sys.stdin.buffer.read().decode("utf-8-sig")
-    return Path(name).read_text(encoding="utf-8-sig")
+    return _standard_input() if name == STANDARD_INPUT else Path(name).read_text("utf-8-sig")
+
+
+@cache
+def _standard_input() -> str:
+    """It can be read but once, and a search asks for it in each of its runs."""
+    return sys.stdin.buffer.read().decode("utf-8-sig")
 
 
 def _why(error: OSError | UnicodeDecodeError) -> str:

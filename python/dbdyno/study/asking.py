@@ -29,7 +29,7 @@ from dbdyno.run.refusals import refuse_bad_scripts, refuse_unknown_mode
 from dbdyno.run.target import is_passing, protocol_of, spec_of
 from dbdyno.run.tools import Tools
 from dbdyno.run.words import SCRIPTS, items_from, options_from, script_path
-from dbdyno.run.work import Work, find_work
+from dbdyno.run.work import STANDARD_INPUT, Work, find_work
 from dbdyno.servers.spec import ServerSpec
 from dbdyno.targets.schema import Table
 from dbdyno.workloads.size import estimated_bytes
@@ -113,10 +113,20 @@ def ask(point: Point, scripts_folder: Path, say: Callable[[str], None]) -> Asked
     with of_point(point.key):
         items = items_from(point.words)
         given = options_from(point.words, scripts_folder)
+        _refuse_standard_input(given)
         options, work = equip(given, find_work(items, given.script_files, given), say)
         refuse_contradictions(options)
         refuse_missing_engine_cpus(options)
         return Asked(point, tuple(items), options, work)
+
+
+def _refuse_standard_input(options: RunOptions) -> None:
+    if any(file.name == STANDARD_INPUT for file in options.script_files):
+        raise DbdynoError(
+            "bad_option",
+            "a study's script cannot come from standard input: it may be resumed without it",
+            f"Name a file, or write the text in the study: [base.{SCRIPTS}] NAME.text.",
+        )
 
 
 def check_scripts(asked: Asked, tools: Tools, warn: Callable[[str], None]) -> None:
