@@ -185,6 +185,19 @@ def test_the_log_of_changes_lies_apart_where_that_is_asked_for(
     assert list(tables.iterdir()) == list(log.iterdir()) == []
 
 
+@KINDS
+def test_data_that_was_kept_whole_is_given_to_a_server_with_its_log_apart(
+    home: Path, tmp_path: Path, kind: Kind
+) -> None:
+    with start_private(kind.spec, connections=8) as server:
+        fill(server, kind)
+        data = keep_data(server, "numbers", ABOUT)
+    apart = Placement(wal_folder=tmp_path)
+    with start_private(kind.spec, connections=8, data=data, placement=apart) as server:
+        assert total(server) == 250_000
+        assert list(tmp_path.glob("*/*"))
+
+
 def test_killed_in_the_middle_leaves_no_half_set(home: Path) -> None:
     keeper = subprocess.Popen([sys.executable, "-c", SLOW_KEEPER], stdout=subprocess.PIPE)
     assert keeper.stdout is not None

@@ -171,9 +171,17 @@ def _move_in(cluster: Cluster, folder: Path, size: int) -> None:
     log.mkdir(mode=0o700)
     for path in _log_files(cluster):
         shutil.move(path, log / path.name)
-    if cluster.wal and cluster.blueprint.product.wal_folder:
-        _link(cluster).unlink()
+    if cluster.blueprint.product.wal_folder:
+        _without_its_log(_link(cluster))
     shutil.move(cluster.data, folder / "data")
+
+
+def _without_its_log(place: Path) -> None:
+    """Takes away where the log was, as it would stand in the way of a server's own place for it."""
+    if place.is_symlink():
+        place.unlink()
+    else:
+        place.rmdir()
 
 
 def _log_files(cluster: Cluster) -> list[Path]:
