@@ -27,6 +27,7 @@ from dbdyno.servers.data_sets import (
 )
 from dbdyno.servers.page_cache import drop_files, is_cached
 from dbdyno.servers.placement import Placement
+from dbdyno.servers.postgresql import warming
 from dbdyno.servers.postgresql.binaries import embedded_binaries, local_binaries
 from dbdyno.servers.private import PrivateServer, start_private
 from dbdyno.servers.spec import ServerSpec
@@ -249,6 +250,22 @@ def test_caches_are_warm_or_cold_as_asked(home: Path, kind: Kind) -> None:
         assert total(cold) == 250_000
 
 
+@pytest.mark.parametrize("prewarms", [True, False])
+def test_partitions_are_read_and_not_what_has_no_file(
+    home: Path, monkeypatch: pytest.MonkeyPatch, prewarms: bool
+) -> None:
+    if not prewarms:
+        monkeypatch.setattr(warming, "_can_prewarm", lambda _: False)
+    with start_private(POSTGRES.spec, connections=8) as server, server.connect() as connection:
+        connection.execute("create table parts (id int primary key) partition by range (id)")
+        connection.execute("create table low partition of parts for values from (0) to (500)")
+        connection.execute("create table high partition of parts for values from (500) to (1000)")
+        connection.execute("insert into parts select generate_series(0, 999)")
+        told = warmed(server, connection, ["parts"])
+    assert told.startswith("read 4 tables and indexes (0.1 MB) into the ")
+    assert told.endswith("with pg_prewarm") == prewarms
+
+
 @control_groups
 def test_a_copy_counts_for_the_server_that_reads_it(
     home: Path, monkeypatch: pytest.MonkeyPatch
@@ -303,6 +320,21 @@ def test_holes_stay_holes_and_room_stays_set_aside(tmp_path: Path) -> None:
     assert (new / "sparse").stat().st_blocks == 0
     assert (new / "reserved").read_bytes() == (old / "reserved").read_bytes()
     assert (new / "reserved").stat().st_blocks >= (old / "reserved").stat().st_blocks
+
+
+def test_what_another_file_system_gets_is_the_same(tmp_path: Path) -> None:
+    contents = os.urandom(3_000_000)
+    (tmp_path / "full").write_bytes(contents)
+    with (tmp_path / "sparse").open("wb") as file:
+        file.seek(50_000_000)
+        file.write(b"end")
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as elsewhere:
+        new = Path(elsewhere)
+        assert new.stat().st_dev != tmp_path.stat().st_dev
+        copy_trees([(tmp_path, new)], "a copy")
+        assert (new / "full").read_bytes() == contents
+        assert (new / "sparse").read_bytes() == bytes(50_000_000) + b"end"
+        assert (new / "sparse").stat().st_blocks * 512 < 1_000_000
 
 
 def test_dropped_files_are_no_longer_in_memory(tmp_path: Path) -> None:

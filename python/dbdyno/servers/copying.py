@@ -1,7 +1,7 @@
 """Copies folders of large files the cheapest way that the file system has.
 
 Files are cloned where it can (btrfs, XFS: no bytes are moved, none are used until one of the two
-changes), else copied inside the kernel, holes left out. What is copied is on the disk when
+changes), else copied inside the kernel, also to another file system, holes left out. What is copied is on the disk when
 this returns: a measurement must not wait for it. Too little room is an error beforehand.
 """
 
@@ -17,7 +17,8 @@ from dbdyno.errors import DbdynoError
 
 FICLONE = 0x40049409
 BLOCK_BYTES = 512  # what st_blocks counts
-CANNOT_CLONE = (errno.EOPNOTSUPP, errno.EXDEV, errno.EINVAL, errno.ENOTTY, errno.ENOSYS)
+# What a file system answers that has no such way to copy, or not to that other one.
+UNABLE = (errno.EOPNOTSUPP, errno.EXDEV, errno.EINVAL, errno.ENOTTY, errno.ENOSYS)
 CHUNK_BYTES = 1 << 30
 
 
@@ -77,8 +78,19 @@ def _copy_extents(old: int, new: int, size: int) -> None:
     os.ftruncate(new, size)
     for start, end in _extents(old, size):
         at = start
-        while at < end:
-            at += os.copy_file_range(old, new, min(end - at, CHUNK_BYTES), at, at)
+        while at < end and (copied := _copy_some(old, new, at, min(end - at, CHUNK_BYTES))):
+            at += copied
+
+
+def _copy_some(old: int, new: int, at: int, size: int) -> int:
+    """How many bytes were copied: as many as the kernel liked to at once, none at the end."""
+    try:
+        return os.copy_file_range(old, new, size, at, at)
+    except OSError as error:
+        if error.errno not in UNABLE:
+            raise
+    os.lseek(new, at, os.SEEK_SET)
+    return os.sendfile(new, old, at, size)
 
 
 def _extents(file: int, size: int) -> Iterator[tuple[int, int]]:
@@ -107,7 +119,7 @@ def _cloned(old: int, new: int) -> bool:
     try:
         fcntl.ioctl(new, FICLONE, old)
     except OSError as error:
-        if error.errno in CANNOT_CLONE:
+        if error.errno in UNABLE:
             return False
         raise
     return True

@@ -10,17 +10,24 @@ from pathlib import Path
 from psycopg import Connection
 
 CHUNK_BYTES = 1 << 20
+# A partitioned table has no file, nor have its indexes: their partitions have them.
 RELATIONS = """
+with recursive tree (oid) as (
+  select unnest(%s::regclass[])::oid
+  union
+  select inhrelid from pg_inherits join tree on inhparent = tree.oid
+)
 select c.oid, pg_relation_size(c.oid), pg_relation_filepath(c.oid)
-from pg_class t
+from tree
+join pg_class t on t.oid = tree.oid
 join pg_class c on c.oid in (t.oid, t.reltoastrelid)
   or c.oid in (select indexrelid from pg_index where indrelid in (t.oid, t.reltoastrelid))
-where t.oid = any(%s::regclass[])
+where pg_relation_filepath(c.oid) is not null
 """
 
 
 def warm(connection: Connection, tables: Sequence[str]) -> str:
-    """Reads the tables, their overflow and their indexes; what was done, in words."""
+    """Reads the tables, their partitions, overflow and indexes; what was done, in words."""
     names = [f'"{name}"' for name in tables]
     relations = connection.execute(RELATIONS, [names]).fetchall()
     total_mb = sum(size for _, size, _ in relations) / 1e6
