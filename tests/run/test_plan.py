@@ -57,6 +57,8 @@ def test_a_think_time_is_the_closed_loops():
         ({"scale": -1}, "-s -1"),
         ({"rate_tps": 0.0}, "--rate 0: must be above 0"),
         ({"rate_tps": float("nan")}, "--rate nan"),
+        ({"rate_tps": 1e8}, "--rate 1e+08: must be above 0 and at most 10,000,000 a second"),
+        ({"stages": (Stage(duration_ns=1, rate_tps=1e8),)}, "--stages 1e+08"),
         ({"duration_ns": 0}, "-T 0"),
         ({"interval_ns": 1}, "at least 100ms"),
         ({"tries_max": -1}, "--max-tries -1"),

@@ -29,6 +29,7 @@ DURATION_DEFAULT_NS = 30 * SECOND_NS
 WARMUP_DEFAULT_NS = 3 * SECOND_NS
 INTERVAL_MIN_NS = SECOND_NS // 10
 COUNT_MAX = 2**32 - 1
+RATE_MAX_TPS = 10_000_000  # each thread draws every arrival: beyond, it does nothing else
 
 
 def refuse_contradictions(options: RunOptions) -> None:
@@ -55,8 +56,9 @@ def _out_of_range(options: RunOptions) -> Iterator[str]:
             yield f"{flag} {value}: must be {_least_words(value, least)}"
     if options.seed is not None and not 0 <= options.seed < 2**63:
         yield f"--seed {options.seed}: must be between 0 and 2^63 - 1"
-    if options.rate_tps is not None and not 0 < options.rate_tps <= 1e9:
-        yield f"--rate {options.rate_tps:g}: must be above 0 (and at most a thousand million)"
+    for flag, rate in _rates(options):
+        if not 0 < rate <= RATE_MAX_TPS:
+            yield f"{flag} {rate:g}: must be above 0 and at most {RATE_MAX_TPS:,} a second"
     if options.interval_ns < INTERVAL_MIN_NS:
         yield "--interval: must be at least 100ms"
     for flag, span in {
@@ -66,6 +68,14 @@ def _out_of_range(options: RunOptions) -> Iterator[str]:
     }.items():
         if span == 0:
             yield f"{flag} 0: must be above 0"
+
+
+def _rates(options: RunOptions) -> Iterator[tuple[str, float]]:
+    if options.rate_tps is not None:
+        yield "--rate", options.rate_tps
+    for stage in options.stages or ():
+        if stage.rate_tps is not None:
+            yield "--stages", stage.rate_tps
 
 
 def _least_words(value: int, least: int) -> str:
