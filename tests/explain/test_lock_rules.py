@@ -78,6 +78,13 @@ def failing(run, failures, *, failed, retried=0):
     return msgspec.structs.replace(recording, engine=engine)
 
 
+def test_sessions_that_may_be_the_loads_own_are_no_strangers():
+    """With -C, the one look that saw the holder came before the engine's word of it."""
+    outcome = said("foreign_lock", held_by("unknown", "active"))
+    assert isinstance(outcome, CouldNotLook)
+    assert "theirs, or those of others" in outcome.reason
+
+
 CLASSES = {"40P01": "deadlock", "40001": "serialization", "23505": "duplicate_key"}
 
 

@@ -135,3 +135,41 @@ def test_waiters_behind_a_foreign_session():
             *("transactionid", "Share", "tellers", "(0,3)", 1, 2, 0.75),
         )
     ]
+
+
+def behind(pid, *waiters):
+    """Locks of one session, for which others wait."""
+    return (
+        Locks([pid], "transactionid", "t", "Exclusive", True, "", "", [None]),
+        Locks(waiters, "transactionid", "t", "Share", False, "tellers", "", [None] * len(waiters)),
+    )
+
+
+def joined_twice(first, second, *sessions, locks=()):
+    """Who is at the root of the waits, in two looks that see the same."""
+    joiner = Joiner(StatementTexts(STATEMENTS), lambda _mode, _other: True)
+    look = Look(at_ns=5, seconds=0.5, cost_us=3, seen=lambda: (list(sessions), list(locks)))
+    return [joiner.join(look, words, {OURS}).blocking[0].root_who for words in (first, second)]
+
+
+def test_while_clients_connect_one_who_is_not_named_may_be_theirs():
+    """A stranger is one who is there for longer; where all are connected, at once."""
+    sessions = session(7, "update"), session(40, "update tellers set t = t + 1")
+    locks = behind(40, 7)
+    connecting, connected = activity(p7=2, p0=UNCONNECTED), activity(p7=2)
+    assert joined_twice(connecting, connecting, *sessions, locks=locks) == ["unknown", "foreign"]
+    assert joined_twice(connected, connected, *sessions, locks=locks) == ["foreign", "foreign"]
+
+
+def test_who_came_after_the_sessions_were_looked_at_is_whom_the_engine_names():
+    locks = behind(8, 7)
+    named, connecting = activity(p7=2, p8=1), activity(p7=2, p0=UNCONNECTED)
+    waits = joined_twice(named, connecting, session(7, "update"), locks=locks)
+    assert waits == ["client", "unknown"]
+
+
+def test_a_prepared_transaction_is_nobodys_of_the_load():
+    found = joined_twice(
+        activity(p7=2), activity(p7=2, p0=UNCONNECTED), session(7, "update"), locks=behind(0, 7)
+    )
+    assert found == ["foreign", "foreign"]

@@ -42,7 +42,7 @@ from dbdyno.model.telemetry import NO_STATEMENT
 
 __all__ = ["Budget", "Charge", "Part", "PartKind", "budget"]
 
-_CLIENTS = frozenset({"client", "foreign"})
+_CLIENTS = frozenset({"client", "foreign", "unknown"})
 
 
 class Part(Struct, frozen=True, kw_only=True):
@@ -62,7 +62,7 @@ class Charge(Struct, frozen=True, kw_only=True):
     """Client-seconds of one statement's lock waits by what the root of their chain was doing.
 
     ``root_kind`` is a kind as of :class:`Part`, or ``idle_in_transaction``; ``root_who`` is
-    ``client``, ``foreign`` or a process of the server.
+    ``client``, ``foreign``, ``unknown`` (one of these two) or a process of the server.
     """
 
     waiter: int
@@ -123,7 +123,12 @@ class Budget(Struct, frozen=True, kw_only=True):
     @property
     def behind_others(self) -> float:
         """The share of the clients' time in waits for locks whose chain ends at no client."""
-        waited_s = sum(charge.seconds for charge in self.charges if charge.root_who != "client")
+        roots = {charge.root_who for charge in self.charges}
+        return sum(self.behind(who) for who in roots - {"client", "unknown"})
+
+    def behind(self, who: str) -> float:
+        """The share of the clients' time in waits for locks whose chain ends at one of these."""
+        waited_s = sum(charge.seconds for charge in self.charges if charge.root_who == who)
         return waited_s / self.total if self.total else 0.0
 
     @property

@@ -103,4 +103,4 @@ def _session_words(who: Who) -> str:
     name, statement = who
     if name == "client" and statement == NO_STATEMENT:
         return "between statements"
-    return "another session" if name == "foreign" else name
+    return {"foreign": "another session", "unknown": "a session"}.get(name, name)

@@ -1,13 +1,17 @@
-"""One look at the server's sessions, joined with what the engine knows of its clients. Pure.
+"""One look at the server's sessions, joined with what the engine knows of its clients. No I/O.
 
 The two see the same clients at almost the same instant, and for a short statement *almost*
 is not enough: the server may be two statements further than the engine was. So what a session
 runs is told from its text where that is clear, and else from the engine; and a client that
 has asked while its session is idle is on the way, in the network or in its own process.
+
+A session that the engine does not name may be another program's, or that of a client who had no
+connection when the engine was asked and has one by now. While clients connect (``-C``, or after an
+outage) it is a stranger's only if it was there at the look before, too, unnamed as well.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence, Set
+from collections.abc import Callable, Sequence, Set
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -31,7 +35,9 @@ from dbdyno.telemetry.blocking import Conflicts, Wait, find_waits
 from dbdyno.telemetry.statement_texts import StatementTexts
 
 ACTIVE = "active"
-CLIENT, FOREIGN = "client", "foreign"
+CLIENT, FOREIGN, UNKNOWN = "client", "foreign", "unknown"
+_PREPARED_TRANSACTION = 0
+"""What holds locks and has no process."""
 
 _BETWEEN: dict[int, Doing] = {
     UNCONNECTED: "unconnected",
@@ -86,12 +92,14 @@ class Joiner:
     def __init__(self, texts: StatementTexts, conflicts: Conflicts) -> None:
         self._texts = texts
         self._conflicts = conflicts
+        self._unnamed: Set[int] = frozenset()
 
     def join(self, look: Look, activity: Activity, ours: Set[int]) -> Waits:
         """All sessions and clients of one instant, those alike counted together."""
         sessions, locks = look.seen()
         words = _words(activity)
-        seen = self._seen(sessions, dict(words), ours)
+        named = dict(words)
+        seen = self._seen(sessions, named, ours)
         counts = Counter(seen.values())
         counts.update(
             _seen_as(CLIENT, *_between(word), "", "", "") for pid, word in words if pid not in seen
@@ -101,7 +109,10 @@ class Joiner:
             seconds=look.seconds,
             cost_us=look.cost_us,
             waits=[alike.times(count) for alike, count in counts.items()],
-            blocking=_block_counts(find_waits(locks, self._conflicts), seen),
+            blocking=_block_counts(
+                find_waits(locks, self._conflicts),
+                lambda pid: seen.get(pid) or _unseen(pid, named),
+            ),
         )
 
     def _seen(
@@ -109,22 +120,26 @@ class Joiner:
     ) -> dict[int, _Seen]:
         """Each session by its process. Of those alike, a word of the engine is told once."""
         found: dict[int, _Seen] = {}
+        unnamed = {pid for alike in sessions for pid in alike.pids if pid not in words}
+        newcomers = unnamed - self._unnamed if _is_any_unconnected(words) else frozenset()
+        self._unnamed = unnamed
         for alike in sessions:
-            told: dict[int | None, _Seen] = {}
+            told: dict[tuple[int | None, str], _Seen] = {}
             for pid in alike.pids:
-                word = words.get(pid)
-                seen = told.get(word)
+                known = words.get(pid), UNKNOWN if pid in newcomers else FOREIGN
+                seen = told.get(known)
                 if seen is None:
-                    seen = told[word] = self._told(alike, word)
+                    seen = told[known] = self._told(alike, *known)
                 found[pid] = seen
         for pid in ours:
             found.pop(pid, None)
         return found
 
-    def _told(self, alike: Sessions, word: int | None) -> _Seen:
+    def _told(self, alike: Sessions, word: int | None, stranger: str) -> _Seen:
+        """``stranger`` is what a session is called that the engine does not name."""
         shown = (alike.state, alike.wait_type, alike.wait_event)
         if word is None:
-            who = FOREIGN if alike.kind == CLIENT else alike.kind
+            who = stranger if alike.kind == CLIENT else alike.kind
             return _seen_as(who, NO_STATEMENT, "", *shown)
         if alike.state == ACTIVE:
             fitting = self._texts.fitting(alike.text)
@@ -164,7 +179,7 @@ class _Alike(NamedTuple):
     depth: int
 
 
-def _block_counts(waits: list[Wait], seen: dict[int, _Seen]) -> list[BlockCount]:
+def _block_counts(waits: list[Wait], seen_as: Callable[[int], _Seen]) -> list[BlockCount]:
     """Waiters that are alike in all but themselves, counted together."""
     together: dict[_Alike, list[float | None]] = defaultdict(list)
     for wait in waits:
@@ -172,14 +187,16 @@ def _block_counts(waits: list[Wait], seen: dict[int, _Seen]) -> list[BlockCount]
         place = (wait.blocker, wait.root, its.kind, its.mode, its.relation, its.row, wait.depth)
         waited: dict[_Seen, list[float | None]] = defaultdict(list)
         for pid, waited_s in zip(its.pids, its.waited_s, strict=True):
-            waited[seen.get(pid, _UNKNOWN)].append(waited_s)
+            waited[seen_as(pid)].append(waited_s)
         for waiter, times in waited.items():
             together[_Alike(waiter, *place)] += times
-    return [_block_count(alike, waited, seen) for alike, waited in together.items()]
+    return [_block_count(alike, waited, seen_as) for alike, waited in together.items()]
 
 
-def _block_count(alike: _Alike, waited: list[float | None], seen: dict[int, _Seen]) -> BlockCount:
-    blocker, root = seen.get(alike.blocker, _UNKNOWN), seen.get(alike.root, _UNKNOWN)
+def _block_count(
+    alike: _Alike, waited: list[float | None], seen_as: Callable[[int], _Seen]
+) -> BlockCount:
+    blocker, root = seen_as(alike.blocker), seen_as(alike.root)
     known = [seconds for seconds in waited if seconds is not None]
     return BlockCount(
         waiter_who=alike.waiter.who,
@@ -200,5 +217,16 @@ def _block_count(alike: _Alike, waited: list[float | None], seen: dict[int, _See
     )
 
 
-# A session that came after the sessions were looked at, or a prepared transaction.
-_UNKNOWN = _seen_as(FOREIGN, NO_STATEMENT, "", "", "", "")
+def _unseen(pid: int, words: dict[int, int]) -> _Seen:
+    """Who has a lock or waits for one, and came after the sessions were looked at."""
+    if pid == _PREPARED_TRANSACTION:
+        return _seen_as(FOREIGN, NO_STATEMENT, "", "", "", "")
+    if pid in words:
+        return _seen_as(CLIENT, *_between(words[pid]), "", "", "")
+    who = UNKNOWN if _is_any_unconnected(words) else FOREIGN
+    return _seen_as(who, NO_STATEMENT, "", "", "", "")
+
+
+def _is_any_unconnected(words: dict[int, int]) -> bool:
+    """The engine names no process for a client that has no connection."""
+    return 0 in words

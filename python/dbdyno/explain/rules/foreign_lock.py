@@ -6,7 +6,8 @@ autovacuum worker; and the statements of the load that wait.
 
 Arithmetic: each wait for a lock is charged to the session at the end of its chain, seen at the
 same instant; the finding's share is the client-seconds charged to sessions that are not the
-load's, whether a client waits for such a one itself or behind another client that does.
+load's, whether a client waits for such a one itself or behind another client that does. While
+clients connect anew, a session that a single look saw may be one of theirs and is not charged.
 Removing them gains a factor of up to 1/(1 − w).
 
 Source: wait chains of the server's own lock table.
@@ -22,7 +23,7 @@ from dbdyno.analysis.budget import Charge
 from dbdyno.explain.case import Case
 from dbdyno.explain.databases import database_of
 from dbdyno.explain.needs import client_time, needed
-from dbdyno.explain.rule import NOTICED, NotFound, Outcome, Rule, found
+from dbdyno.explain.rule import NOTICED, CouldNotLook, NotFound, Outcome, Rule, found
 from dbdyno.explain.statements import statements_of
 from dbdyno.explain.words import amount, and_so_on, gain_words
 from dbdyno.words import percent
@@ -43,8 +44,13 @@ _DOING = {
 def look(case: Case) -> Outcome:
     """What is charged to sessions that are not the load's."""
     spent = client_time(case)
-    charges = [charge for charge in spent.charges if charge.root_who != "client"]
-    share = spent.behind_others
+    charges = [one for one in spent.charges if one.root_who not in ("client", "unknown")]
+    share, unknown = spent.behind_others, spent.behind("unknown")
+    if share < NOTICED and unknown >= NOTICED:
+        return CouldNotLook(
+            f"clients waited for {percent(unknown)} of the time behind sessions that a single look "
+            "saw while clients connected: theirs, or those of others"
+        )
     if share < NOTICED:
         return NotFound(f"clients waited behind foreign sessions for {percent(share)} of the time")
     roots = _roots(charges)
@@ -127,7 +133,7 @@ def _relations(case: Case) -> list[str]:
     named = (
         edge.relation
         for edge in queue.edges
-        if edge.waiter_who == "client" and edge.blocker_who != "client"
+        if edge.waiter_who == "client" and edge.blocker_who not in ("client", "unknown")
     )
     return list(dict.fromkeys(filter(None, named)))
 
