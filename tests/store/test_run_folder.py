@@ -102,11 +102,29 @@ def test_no_password_anywhere(tmp_path, frames):
         ),
         ("host=h password='a b\\' c' user=u", "host=h password=*** user=u"),
         ("postgresql:///db?host=/tmp/a:b@c", "postgresql:///db?host=/tmp/a:b@c"),
+        ("postgresql://u:p?w@h/db", "postgresql://u:***@h/db"),
+        ("postgresql://u:p#w d@h/db", "postgresql://u:***@h/db"),
+        ("host=h password=s3&cret user=u", "host=h password=*** user=u"),
+        (r"host=h password=a\ b user=u", "host=h password=*** user=u"),
+        ("odbc:DSN=x;PWD=correct horse;Port=1", "odbc:DSN=x;PWD=***;Port=1"),
+        ("odbc:DSN=x;pwd={a;b}}c};Port=1", "odbc:DSN=x;pwd=***;Port=1"),
+        ("odbc:DSN=x;PWD=a&b", "odbc:DSN=x;PWD=***"),
+        ("--pgsql-password=a b", "--pgsql-password=***"),
     ],
 )
 def test_targets_lose_their_password(tmp_path, target, kept):
     with RunWriter(synthetic.record(target=target), synthetic.plan(), tmp_path) as writer:
         assert writer.record.target == kept
+
+
+def test_the_target_of_a_command_is_the_one_that_was_made_without_a_password(tmp_path):
+    record = synthetic.record(
+        target="postgresql://u@h/db",
+        command=["tpcb", "--target", "postgresql://u@h/db?pass%77ord=tiger", "--clients", "2"],
+    )
+    with RunWriter(record, synthetic.plan(), tmp_path) as writer:
+        kept = ["tpcb", "--target", "postgresql://u@h/db", "--clients", "2"]
+        assert writer.record.command == kept
 
 
 def test_running_until_the_writer_is_gone(tmp_path, frames):

@@ -24,7 +24,7 @@ from dbdyno.store.files import hold_lock, replace_json
 from dbdyno.store.frames_file import FRAMES, FrameAppender, read_frames
 from dbdyno.store.parquet import write_tables
 from dbdyno.store.places import runs_folder
-from dbdyno.store.secrets import Masker, plan_to_keep, without_password
+from dbdyno.store.secrets import Masker, plan_to_keep, record_to_keep
 from dbdyno.store.tabulator import Tabulator
 
 RECORD = "run.json"
@@ -47,7 +47,7 @@ class RunWriter:
         runs = runs_folder(home)
         with explained("creating a run folder in", runs):
             runs.mkdir(parents=True, exist_ok=True, mode=0o700)
-            self.record = _without_passwords(
+            self.record = record_to_keep(
                 msgspec.structs.replace(
                     record, run_id=_new_run_id(record.workload), status="running"
                 )
@@ -117,7 +117,7 @@ class RunWriter:
         The record first: when the disk is full the verdict is safe, and the frames stay
         until the tables are whole.
         """
-        same_run = _without_passwords(msgspec.structs.replace(record, run_id=self.run_id))
+        same_run = record_to_keep(msgspec.structs.replace(record, run_id=self.run_id))
         self._write_json(RECORD, same_run)
         self.record = same_run
         frames = self.folder / FRAMES
@@ -154,11 +154,3 @@ def _new_run_id(workload: str) -> str:
     now = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
     name = re.sub(r"[^a-z0-9]+", "-", workload.lower()).strip("-")[:24].strip("-") or "run"
     return f"{now}-{name}-{secrets.token_hex(2)}"
-
-
-def _without_passwords(record: RunRecord) -> RunRecord:
-    return msgspec.structs.replace(
-        record,
-        target=without_password(record.target),
-        command=[without_password(word) for word in record.command],
-    )
