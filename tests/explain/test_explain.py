@@ -4,14 +4,17 @@ import pytest
 from msgspec.structs import replace
 
 from dbdyno.analysis.budget import Budget, Part
-from dbdyno.explain.explain import Explanation, explain, uncovered, unexplained
+from dbdyno.explain.case import Case
+from dbdyno.explain.explain import Explanation, explain, outcome, uncovered, unexplained
 from dbdyno.explain.needs import LackingError
 from dbdyno.explain.rule import NotFound, Rule, at_most, found, severity_of
 from dbdyno.explain.told import told, told_in_full
+from dbdyno.explain.words import gain_words
 from dbdyno.layout import laid_out
 from dbdyno.model.record import Finding, NotLooked
 from tests.explain.made import made_run
 from tests.store.hdr import HISTOGRAMS
+from tests.support.recordings import MadeRun
 
 
 def a_rule(name, **more):
@@ -101,6 +104,18 @@ def test_a_server_that_could_not_be_asked_is_the_reason_for_all_that_lacks():
     reasons = [one.reason for one in explain(run.recording(), HISTOGRAMS).not_looked]
     assert "pg_stat_database was not read: it is in recovery" in reasons
     assert "the server's sessions were not looked at: it is in recovery" in reasons
+
+
+def test_at_a_given_rate_no_throughput_is_promised():
+    rule = Rule(id="a", title="A", look=lambda _: found("So.", evidence={}, gain=gain_words(0.5)))
+    gains = [
+        outcome(rule, Case(MadeRun(is_open=is_open).recording(), HISTOGRAMS)).gain
+        for is_open in (False, True)
+    ]
+    assert gains == [
+        "Throughput rises by a factor of 2 at most.",
+        "Response times fall; the rate is what was asked for.",
+    ]
 
 
 def test_findings_come_by_severity_then_share_then_certainty(monkeypatch):

@@ -4,6 +4,7 @@ from functools import cached_property
 
 import msgspec
 
+from dbdyno.analysis.arrivals import arrivals
 from dbdyno.analysis.budget import Budget, budget
 from dbdyno.analysis.costs import costs
 from dbdyno.analysis.events import RunEvent, events
@@ -28,6 +29,13 @@ class Case:
     def protocol(self) -> str:
         """What the engine spoke with the database."""
         return protocol_of(self.recording.plan)
+
+    @property
+    def has_its_rate(self) -> bool:
+        """Whether transactions came at a given rate, and the server carried it."""
+        if "open" not in self.recording.plan.get("arrivals", {}) or not self.record.duration_s:
+            return False
+        return not arrivals(self.recording, self.record.duration_s).overran
 
     @cached_property
     def record(self) -> RunRecord:

@@ -14,6 +14,7 @@ from dbdyno.explain.case import Case
 from dbdyno.explain.needs import LackingError
 from dbdyno.explain.registry import all_rules, page_of
 from dbdyno.explain.rule import SEVERITIES, CouldNotLook, Outcome, Rule
+from dbdyno.explain.words import at_a_given_rate
 from dbdyno.model.record import Certainty, Finding, NotLooked
 from dbdyno.model.recording import Histograms, Recording
 
@@ -64,6 +65,7 @@ def outcome(rule: Rule, case: Case) -> Outcome:
         id=rule.id,
         title=said.title or rule.title,
         wrong_when=said.wrong_when or page_of(rule).wrong_when,
+        gain=at_a_given_rate(said.gain) if case.has_its_rate else said.gain,
     )
 
 

@@ -5,12 +5,20 @@ from dbdyno.explain.rule import NOTICED
 from dbdyno.words import significant, tps
 
 _FACTOR_MAX = 100
+_THROUGHPUT_RISES = "Throughput rises"
 
 
 def gain_words(share: float, next_utilisation: float = 0.0) -> str:
     """What removing a cause with this share of the clients' time can bring at most."""
     factor = min(gain_factor(share, next_utilisation), _FACTOR_MAX)
-    return f"Throughput rises by a factor of {factor:.3g} at most." if share >= NOTICED else ""
+    return f"{_THROUGHPUT_RISES} by a factor of {factor:.3g} at most." if share >= NOTICED else ""
+
+
+def at_a_given_rate(gain: str) -> str:
+    """A gain where transactions come at a rate that no finding changes."""
+    if not gain.startswith(_THROUGHPUT_RISES):
+        return gain
+    return "Response times fall; the rate is what was asked for."
 
 
 def bound_exceeded_words(bound_tps: float, measured_tps: float) -> str:

@@ -57,7 +57,8 @@ def look(case: Case) -> Outcome:
             *_of_the_run(case),
         ],
         gain=gain_words(share),
-        refute="Run again with connections kept open: throughput must rise by about that factor.",
+        refute="Run again with connections kept open: throughput must rise by about that factor, "
+        "at a given rate response times must fall.",
     )
 
 

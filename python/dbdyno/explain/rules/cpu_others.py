@@ -61,7 +61,8 @@ def look(case: Case) -> Outcome:
         "is to blame.",
         advice=["Stop them while you measure, or keep them off the server's processors (taskset)."],
         gain=gain_words(share),
-        refute="Run again without them: throughput must rise by about that factor.",
+        refute="Run again without them: throughput must rise by about that factor, "
+        "at a given rate response times must fall.",
     )
 
 
