@@ -1,6 +1,7 @@
 """The server's log, read as it grows, by whatever clock it was written."""
 
 import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import msgspec
@@ -64,21 +65,35 @@ def log(tmp_path) -> Path:
     return path
 
 
+@pytest.fixture
+def followed() -> Iterator[Callable[[Path | None], Follow]]:
+    """Follows a log until the test is over."""
+    begun: list[Follow] = []
+
+    def follow(path: Path | None) -> Follow:
+        begun.append(Follow(path))
+        return begun[-1]
+
+    yield follow
+    for one in begun:
+        one.follower.conclude()
+
+
 def add(log: Path, *lines: str) -> None:
     with log.open("a") as file:
         file.write("".join(lines))
 
 
-def test_what_was_there_before_is_left_and_pieces_make_a_line(log):
-    follow = Follow(log)
+def test_what_was_there_before_is_left_and_pieces_make_a_line(followed, log):
+    follow = followed(log)
     add(log, f"{follow.unix_ns} one\n{follow.unix_ns} tw")
     assert follow.told() == ["one"]
     add(log, "ö\n")
     assert follow.told() == ["one", "twö"]
 
 
-def test_times_are_put_on_the_clock_of_the_run(log):
-    follow = Follow(log)
+def test_times_are_put_on_the_clock_of_the_run(followed, log):
+    follow = followed(log)
     add(log, f"{follow.unix_ns + 3 * SECOND_NS} soon\n")
     follow.told()
     assert follow.kept[0].at_ns == follow.began_ns + 3 * SECOND_NS
@@ -86,8 +101,8 @@ def test_times_are_put_on_the_clock_of_the_run(log):
 
 
 @pytest.mark.parametrize("wrong_s", [-3600, 3600])
-def test_where_the_clocks_differ_only_the_time_of_reading_is_known(log, wrong_s):
-    follow = Follow(log)
+def test_where_the_clocks_differ_only_the_time_of_reading_is_known(followed, log, wrong_s):
+    follow = followed(log)
     add(log, *(f"{follow.unix_ns + wrong_s * SECOND_NS} {word}\n" for word in ("one", "two")))
     assert follow.told() == ["one", "two"]
     assert follow.lacks() == ["the clocks differ: entries have the time they were read at"]
@@ -95,26 +110,48 @@ def test_where_the_clocks_differ_only_the_time_of_reading_is_known(log, wrong_s)
     assert all(follow.began_ns <= entry.at_ns <= now_ns for entry in follow.kept)
 
 
-def test_an_entry_without_a_time_has_that_of_reading(log):
-    follow = Follow(log)
+def test_an_entry_without_a_time_has_that_of_reading(followed, log):
+    follow = followed(log)
     add(log, "0 timeless\n")
     follow.told()
     assert follow.began_ns <= follow.kept[0].at_ns <= time.monotonic_ns()
     assert follow.lacks() == []
 
 
-def test_another_file_in_its_place(log):
-    follow = Follow(log)
-    log.rename(log.with_name("old"))
+def test_another_file_in_its_place(followed, log):
+    follow = followed(log)
+    add(log, f"{follow.unix_ns} first\n")
+    assert follow.told() == ["first"]
+    old = log.with_name("old")
+    add(log, f"{follow.unix_ns} not yet read\n")
+    log.rename(old)
+    add(old, f"{follow.unix_ns} under its new name\n")
     log.write_text(f"{follow.unix_ns} in the new file\n")
-    assert follow.told() == ["in the new file"]
+    assert follow.told() == ["first", "not yet read", "under its new name", "in the new file"]
+    assert follow.lacks() == []
+
+
+def test_one_that_is_gone_before_it_was_read(followed, log):
+    follow = followed(log)
+    follow.told()
+    add(log, f"{follow.unix_ns} not yet read\n")
+    log.unlink()
+    log.write_text(f"{follow.unix_ns} in the new file\n")
+    assert follow.told() == ["not yet read", "in the new file"]
+
+
+def test_one_that_was_emptied(followed, log):
+    follow = followed(log)
+    add(log, f"{follow.unix_ns} first\n")
+    assert follow.told() == ["first"]
     log.write_text("")
-    add(log, f"{follow.unix_ns} emptied\n")
-    assert follow.told()[-1] == "emptied"
+    add(log, f"{follow.unix_ns} x\n")
+    assert follow.told() == ["first", "x"]
+    assert follow.lacks() == ["it was emptied meanwhile: lines of it may be missing"]
 
 
-def test_a_log_that_grows_too_fast_is_passed_over_in_part(log):
-    follow = Follow(log)
+def test_a_log_that_grows_too_fast_is_passed_over_in_part(followed, log):
+    follow = followed(log)
     line = f"{follow.unix_ns} {'x' * 100}\n"
     add(log, line * (2 * BYTES_MAX // len(line)), f"{follow.unix_ns} last\n")
     follow.follower._reader.feed = lambda text: [LogEntry(0, "error", "ERROR", str(len(text)), {})]
@@ -122,17 +159,17 @@ def test_a_log_that_grows_too_fast_is_passed_over_in_part(log):
     assert follow.lacks() == ["it grows too fast: parts of it were passed over"]
 
 
-def test_a_log_that_cannot_be_read(tmp_path):
-    follow = Follow(tmp_path / "nowhere")
+def test_a_log_that_cannot_be_read(followed, tmp_path):
+    follow = followed(tmp_path / "nowhere")
     assert follow.told() == []
     assert "No such file" in follow.lacks()[0]
-    assert Follow(None).lacks() == [
+    assert followed(None).lacks() == [
         "where it is on this machine is not known: --server-log names it"
     ]
 
 
-def test_a_log_that_vanishes_is_said_once(log):
-    follow = Follow(log)
+def test_a_log_that_vanishes_is_said_once(followed, log):
+    follow = followed(log)
     log.unlink()
     follow.told()
     follow.told()

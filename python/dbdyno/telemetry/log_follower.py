@@ -3,6 +3,9 @@
 Lines carry the time of the server's clock. It is put on the run's clock by the offset that
 the engine told, which holds on one host; where lines come from another time than that in
 which they were read, the clocks differ, and the time of reading is all that is known.
+
+The file is kept open: one that another takes the place of is read to its end first, under
+whatever name. What was emptied is gone.
 """
 
 import codecs
@@ -10,6 +13,7 @@ import os
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import BinaryIO
 
 import msgspec
 
@@ -40,6 +44,7 @@ class LogFollower:
         self._teller = teller
         self._decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
         self._path: Path | None = None
+        self._file: BinaryIO | None = None
         self._place = 0
         self._file_id = (0, 0)
         self._started: Started | None = None
@@ -55,7 +60,7 @@ class LogFollower:
         try:
             with path.open("rb") as file:
                 self._place = file.seek(0, os.SEEK_END)
-                self._file_id = _file_id(file.fileno())
+                self._file_id = _file_id(os.fstat(file.fileno()))
         except OSError as error:
             self._teller.lack(SOURCE, f"{path} cannot be read: {error.strerror}")
         else:
@@ -71,32 +76,53 @@ class LogFollower:
         """What was written since, and what was held back."""
         self.read()
         self.read()
+        if self._file is not None:
+            self._file.close()
+            self._file = None
 
     def read(self) -> None:
         """Tells the entries that were added."""
         if self._path is None:
             return
         try:
-            entries = self._reader.feed(self._decoder.decode(self._added(self._path)))
+            self._read(self._path)
         except Exception as error:  # whatever it is, the run goes on
             self._teller.lack(SOURCE, told(error))
-            return
+
+    def _read(self, path: Path) -> None:
+        if self._file is None:
+            self._file = self._opened(path)
+        self._tell(self._added(self._file))
+        if _file_id(path.stat()) != self._file_id:
+            newer = self._opened(path)
+            self._file.close()
+            self._file = newer
+            self._tell(self._added(newer))
+
+    def _opened(self, path: Path) -> BinaryIO:
+        """The file that is there now; another than it was is read from its beginning."""
+        file = path.open("rb")
+        before, self._file_id = self._file_id, _file_id(os.fstat(file.fileno()))
+        if before != self._file_id:
+            self._place = 0
+        return file
+
+    def _tell(self, added: bytes) -> None:
         now_ns = time.monotonic_ns()
-        for entry in entries:
+        for entry in self._reader.feed(self._decoder.decode(added)):
             at_ns = self._on_our_clock(entry, now_ns)
             self._teller.tell(msgspec.structs.replace(entry, at_ns=at_ns))
 
-    def _added(self, path: Path) -> bytes:
-        with path.open("rb") as file:
-            before, self._file_id = self._file_id, _file_id(file.fileno())
-            size = file.seek(0, os.SEEK_END)
-            if before != self._file_id or size < self._place:
-                self._place = 0  # another file took its place, or it was emptied
-            if size - self._place > BYTES_MAX:
-                self._teller.lack(SOURCE, "it grows too fast: parts of it were passed over")
-                self._place = size - BYTES_MAX
-            file.seek(self._place)
-            added = file.read(size - self._place)
+    def _added(self, file: BinaryIO) -> bytes:
+        size = file.seek(0, os.SEEK_END)
+        if size < self._place:
+            self._teller.lack(SOURCE, "it was emptied meanwhile: lines of it may be missing")
+            self._place = 0
+        if size - self._place > BYTES_MAX:
+            self._teller.lack(SOURCE, "it grows too fast: parts of it were passed over")
+            self._place = size - BYTES_MAX
+        file.seek(self._place)
+        added = file.read(size - self._place)
         self._place += len(added)
         return added
 
@@ -111,6 +137,5 @@ class LogFollower:
         return now_ns
 
 
-def _file_id(descriptor: int) -> tuple[int, int]:
-    status = os.fstat(descriptor)
+def _file_id(status: os.stat_result) -> tuple[int, int]:
     return status.st_dev, status.st_ino
