@@ -6,19 +6,12 @@ Where their lines end is ``layout.py``'s business; control characters are left o
 from collections.abc import Iterable, Iterator, Sequence
 
 from dbdyno.explain.explain import Explanation
+from dbdyno.explain.shares import remainder_words, share_words
 from dbdyno.layout import Line, Paragraph, visible
 from dbdyno.model.record import Finding, NotLooked, RunRecord
-from dbdyno.words import percent
 
 _TOP = 3
 _NOTHING = "nothing found above a note"
-_NO_REMAINDER = 0.005
-_ALL_EXPLAINED = "Unexplained: nothing; the findings' shares of the clients' time may overlap."
-_WHOLES = {
-    "client time": "the clients' time",
-    "lost throughput": "the lost throughput",
-    "response time": "the response time",
-}
 
 
 def told(record: RunRecord) -> list[Line]:
@@ -43,7 +36,7 @@ def told_in_full(explanation: Explanation) -> list[Line]:
     """Every finding with its evidence and advice, what remains, and what could not be looked at."""
     found = [list(_in_full(finding)) for finding in explanation.findings]
     parts: list[list[Line]] = found or [["Nothing found."]]
-    parts.append([_flowing(_remainder(explanation.unexplained))])
+    parts.append([_flowing(remainder_words(explanation.unexplained))])
     if explanation.not_looked:
         parts.append(list(_reasons(explanation.not_looked)))
     return [line for part in parts for line in [*part, ""]][:-1]
@@ -56,7 +49,7 @@ def _in_full(finding: Finding) -> Iterator[Line]:
     for heading, said in (
         ("seen", finding.seen),
         ("why it matters", [finding.why]),
-        ("accounts for", [_share(finding)]),
+        ("accounts for", [share_words(finding)]),
         ("try", finding.advice),
         ("gain", [finding.gain]),
         ("refute", [finding.refute]),
@@ -66,20 +59,6 @@ def _in_full(finding: Finding) -> Iterator[Line]:
         if sentences:
             yield f"  {heading}"
             yield from _listed(sentences, indent="    ")
-
-
-def _share(finding: Finding) -> str:
-    if finding.share is None or not finding.share_of:
-        return ""
-    return f"{percent(finding.share)} of {_WHOLES[finding.share_of]}"
-
-
-def _remainder(unexplained: float | None) -> str:
-    if unexplained is None:
-        return "Unexplained: not known, since the clients' sessions were not seen at the server."
-    if unexplained < _NO_REMAINDER:
-        return _ALL_EXPLAINED
-    return f"Unexplained: {percent(unexplained)} of the clients' time; no finding accounts for it."
 
 
 def _reasons(not_looked: Sequence[NotLooked]) -> Iterator[Line]:

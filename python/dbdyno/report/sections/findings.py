@@ -2,9 +2,10 @@
 
 from collections.abc import Iterator, Sequence
 
+from dbdyno.explain.shares import remainder_words
 from dbdyno.model.record import Finding, NotLooked, RunRecord
 from dbdyno.report.content import Block, Claim, Folded, Section, Subject, Table, Text
-from dbdyno.report.findings import bearing, clean_words, is_grave, unexplained_words
+from dbdyno.report.findings import bearing, clean_words, is_grave
 from dbdyno.words import counted
 
 
@@ -22,8 +23,7 @@ def _blocks(record: RunRecord) -> Iterator[Block]:
     yield from map(_claim, grave)
     if not grave:
         yield Text(text=clean_words(record))
-    if remainder := unexplained_words(record):
-        yield Text(text=remainder)
+    yield Text(text=remainder_words(record.unexplained))
     if notes:
         yield Folded(title=counted(len(notes), "note"), blocks=[_claim(note) for note in notes])
     if record.not_looked:
