@@ -14,12 +14,13 @@ from msgspec import Struct
 from dbdyno.analysis.asked import NO_DEFAULTS, Defaults, data_asked
 from dbdyno.analysis.history import MetricHistory, history
 from dbdyno.analysis.unequal import CLOSED, Conditions, loop_of, tries_of, unequal
+from dbdyno.model.study import STUDY
 from dbdyno.words import PRODUCTS
 
 # Two levels of two runs: with fewer nothing can have changed.
 RUNS_MIN = 4
 # Runs that were made to differ, or to be judged by whoever made them.
-MADE_FOR = ("study", "search", "verifies")
+MADE_FOR = (STUDY, "search", "verifies")
 
 
 class Kind(Struct, frozen=True, kw_only=True):

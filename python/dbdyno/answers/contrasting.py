@@ -3,7 +3,6 @@
 Runs of one block are a pair. Which words a verdict gets is ``analysis/verdicts.py``'s to say.
 """
 
-import shlex
 from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
@@ -78,18 +77,9 @@ def _compared(
         paired=True,
         unequal=unequal_durability(before, after, (contrast.before, contrast.after)),
     )
-    return replace(found, decide_with=_decide_with(trials, found))
+    repeats = found.pairs_in_all
+    return replace(found, decide_with=trials.study.again(repeats) if repeats else "")
 
 
 def _label(level: str, others: Levels) -> str:
     return f"{level} ({levels_words(others)})" if others else level
-
-
-def _decide_with(trials: Trials, found: Comparison) -> str:
-    """The study again with as many repeats as the hardest of its metrics needs."""
-    more = [one.repeats.more for one in found.metrics if one.repeats]
-    if not more:
-        return ""
-    repeats = max(one.pairs for one in found.metrics) + max(more)
-    study = shlex.quote(trials.study.asked_as or trials.spec.name)
-    return f"dbdyno study run {study} --size {trials.spec.size} --repeats {repeats}"

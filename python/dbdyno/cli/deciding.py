@@ -7,28 +7,27 @@ a study are told apart by more of them as that study makes them: in blocks, on t
 import shlex
 from collections.abc import Mapping
 
-from dbdyno.cli.sides import PAIR_TAGS, STUDY, Side, Sides
+from dbdyno.cli.sides import PAIR_TAGS, Side, Sides
 from dbdyno.model.comparison import Comparison
 from dbdyno.model.record import RunRecord
+from dbdyno.model.study import STUDY
 from dbdyno.run.command_line import command_of, flags
 from dbdyno.run.work import STANDARD_INPUT
 from dbdyno.store.errors import StoreError
 from dbdyno.store.studies import find_study_folder, read_study_record
 
-# Where no noise between runs is known yet: what a pilot takes that tells how many are needed.
-PILOT_PAIRS = 5
 _PAIR = PAIR_TAGS[-1]
 _CHANGED_BY_HAND = "  # both are asked for by the same words: change between them what differs"
 
 
 def deciding_command(sides: Sides, comparison: Comparison) -> str:
     """Empty when everything is told, and of runs that no words can ask for again."""
-    more = _pairs_needed(comparison)
+    more = comparison.more_pairs
     runs = [side.records[-1] for side in (sides.before, sides.after)]
     if not more or not all(map(_can_be_repeated, runs)):
         return ""
     if study_id := _study_of_all(sides):
-        return _study_again(study_id, more)
+        return _study_again(study_id, comparison.pairs_in_all)
     tags = _tags(sides)
     first = len(sides.before.runs) + 1 if sides.paired else 1
     return "\n".join(
@@ -55,20 +54,12 @@ def _study_of_all(sides: Sides) -> str | None:
     return studies.pop() if len(studies) == 1 else None
 
 
-def _study_again(study_id: str, more: int) -> str:
-    """The same study with more repeats; empty when its folder is gone."""
+def _study_again(study_id: str, repeats: int) -> str:
+    """The same study with so many repeats; empty when its folder is gone."""
     try:
-        record = read_study_record(find_study_folder(study_id))
+        return read_study_record(find_study_folder(study_id)).again(repeats)
     except StoreError:
         return ""
-    spec, what = record.spec, record.asked_as or record.spec.name
-    repeats = ["--repeats", str(spec.repeats + more)]
-    return shlex.join(["dbdyno", "study", "run", what, "--size", spec.size, *repeats])
-
-
-def _pairs_needed(comparison: Comparison) -> int:
-    open_ones = [one for one in comparison.metrics if one.verdict == "cannot tell"]
-    return max((one.repeats.more if one.repeats else PILOT_PAIRS for one in open_ones), default=0)
 
 
 def _tags(sides: Sides) -> list[dict[str, str]]:

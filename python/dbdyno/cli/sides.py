@@ -12,12 +12,11 @@ from msgspec import Struct
 from dbdyno import store
 from dbdyno.errors import DbdynoError
 from dbdyno.model.record import RunRecord
+from dbdyno.model.study import BLOCK, POINT, STUDY, levels_of
 from dbdyno.run.grammar import assignment
 from dbdyno.store import Run
 
 BY_TAG = "tag"
-# The tags that a study gives its runs.
-STUDY, POINT, BLOCK = "study", "point", "block"
 PAIR_TAGS = (BLOCK, "pair")
 
 
@@ -139,12 +138,6 @@ def _study(name: str) -> tuple[str, list[RunRecord]]:
         )
     newest = (exact or ids)[-1]
     return newest, [run for run in of_studies if run.tags[STUDY] == newest]
-
-
-def levels_of(point: str) -> dict[str, str]:
-    """The levels in a point's key: ``clients=4,order=as-written``."""
-    parts = (part.partition("=") for part in point.split(","))
-    return {factor: level for factor, _, level in parts}
 
 
 def _refuse_the_same(before: Side, after: Side) -> None:

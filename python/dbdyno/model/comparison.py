@@ -11,6 +11,10 @@ Method: TypeAlias = Literal[
 ]
 
 
+# Where no noise between runs is known yet: what a pilot takes that tells how many are needed.
+PILOT_PAIRS = 5
+
+
 class Metric(Struct, frozen=True, kw_only=True):
     """A number of a run. ``better`` says which way is good.
 
@@ -69,6 +73,13 @@ class MetricComparison(Struct, frozen=True, kw_only=True):
     words: str
     """The verdict as a sentence with its numbers."""
 
+    @property
+    def more_pairs(self) -> int:
+        """How many more would decide it; 0 when it is told, or no number of them would."""
+        if self.repeats:
+            return self.repeats.more
+        return PILOT_PAIRS if self.verdict == "cannot tell" and self.pairs < 2 else 0
+
 
 class Comparison(Struct, frozen=True, kw_only=True):
     """Two variants, all metrics that were asked for. Unequal durability stands first of all."""
@@ -81,3 +92,14 @@ class Comparison(Struct, frozen=True, kw_only=True):
     doubts: list[str] = []
     decide_with: str = ""
     """The command that would decide what cannot be told yet."""
+
+    @property
+    def more_pairs(self) -> int:
+        """How many more would decide the hardest of its metrics."""
+        return max((one.more_pairs for one in self.metrics), default=0)
+
+    @property
+    def pairs_in_all(self) -> int:
+        """How many would, to who makes all of them anew; 0 when everything is told."""
+        open_ones = [one for one in self.metrics if one.more_pairs]
+        return max((one.pairs + one.more_pairs for one in open_ones), default=0)

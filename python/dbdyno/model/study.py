@@ -6,11 +6,15 @@ point once, in an order of its own. The words of a point are those of ``dbdyno r
 so whatever a run can be asked for can be a factor.
 """
 
+import shlex
+from collections.abc import Mapping
 from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
 
 STUDY_FORMAT_VERSION = 1
+# The tags by which a study's runs are known.
+STUDY, POINT, BLOCK = "study", "point", "block"
 
 Size: TypeAlias = Literal["tiny", "small", "full"]
 Cache: TypeAlias = Literal["warm", "cold", "as it is"]
@@ -111,6 +115,17 @@ class Point(Struct, frozen=True, kw_only=True):
     words: Words
 
 
+def key_of(levels: Mapping[str, str]) -> str:
+    """A point's name."""
+    return ",".join(f"{factor}={level}" for factor, level in levels.items())
+
+
+def levels_of(key: str) -> dict[str, str]:
+    """The levels that a point's name tells."""
+    parts = (part.partition("=") for part in key.split(","))
+    return {factor: level for factor, _, level in parts}
+
+
 class Turn(Struct, frozen=True, kw_only=True):
     """One run that is to be made. All points of a block share a seed: the same work."""
 
@@ -174,3 +189,9 @@ class StudyRecord(Struct, frozen=True, kw_only=True):
     """By the key of the point; nothing for points whose data the study did not prepare."""
     stopped: dict[str, str] | None = None
     """Why it ended before its last turn: ``code``, ``message`` and ``hint``."""
+
+    def again(self, repeats: int) -> str:
+        """The command that asks for all of it anew with so many repeats."""
+        what = self.asked_as or self.spec.name
+        words = ["dbdyno", "study", "run", what, "--size", self.spec.size]
+        return shlex.join([*words, "--repeats", str(repeats)])

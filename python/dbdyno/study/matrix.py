@@ -8,7 +8,7 @@ from itertools import combinations, product
 from typing import Any
 
 from dbdyno.errors import DbdynoError
-from dbdyno.model.study import Contrast, Factor, Level, Point, StudySpec
+from dbdyno.model.study import Contrast, Factor, Level, Point, StudySpec, key_of
 from dbdyno.study.sizes import merged
 
 
@@ -32,11 +32,6 @@ def pairs_of(contrast: Contrast, points: Sequence[Point]) -> Iterator[tuple[Poin
             after = by_levels.get(tuple(other.items()))
             if after is not None:
                 yield point, after
-
-
-def key_of(levels: Mapping[str, str]) -> str:
-    """A point's name."""
-    return ",".join(f"{factor}={level}" for factor, level in levels.items())
 
 
 def _point(spec: StudySpec, levels: Sequence[Level]) -> Point:

@@ -12,7 +12,7 @@ from typing import Any
 
 from dbdyno.errors import DbdynoError
 from dbdyno.model.record import RunRecord
-from dbdyno.model.study import Turn, TurnResult
+from dbdyno.model.study import BLOCK, POINT, STUDY, Turn, TurnResult
 from dbdyno.run.options import RunOptions
 from dbdyno.run.runner import run
 from dbdyno.run.tools import Tools
@@ -23,9 +23,6 @@ from dbdyno.study.machine import disk_free_bytes
 from dbdyno.study.observer import StudyObserver
 from dbdyno.study.watching import TurnWatch
 from dbdyno.study.workshop import Workshop
-
-# The tags of a study's runs.
-STUDY, POINT, BLOCK = "study", "point", "block"
 
 DISK_SPARE_BYTES = 100_000_000
 DISK_LEFT_MIN_BYTES = 1_000_000
