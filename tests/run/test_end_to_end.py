@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import psycopg
 import pytest
 
 from dbdyno import store
@@ -102,6 +103,22 @@ def test_a_script_with_errors_is_refused_with_their_places(home, tmp_path):
     places = re.findall(r"bad\.sql:(\d+):(\d+): ", ended.stderr)
     assert places == [("1", "8"), ("3", "1")]
     assert not home.exists()
+
+
+def test_a_check_tells_what_is_broken_and_who_may_have_done_it(home, postgres_server: Server):
+    with postgres_server.connect() as control:
+        control.execute("drop database if exists checked")
+        control.execute("create database checked")
+        url = f"{postgres_server.conninfo} dbname=checked"
+    assert dbdyno("load", "tpcb", "--target", url).returncode == 0
+    whole = dbdyno("check", "tpcb", "--target", url)
+    assert (whole.returncode, whole.stdout) == (0, "all invariants hold\n"), whole.stderr
+    with psycopg.connect(url) as connection:
+        connection.execute("update pgbench_accounts set abalance = 3 where aid = 1")
+    broken = dbdyno("check", "tpcb", "--target", url)
+    told = "broken: these must change alike: sum of abalance by +3, sum of delta by +0\n"
+    assert (broken.returncode, broken.stdout) == (4, told)
+    assert "other programs" in broken.stderr
 
 
 def test_an_engine_that_dies_leaves_a_failed_run(home, postgres_server: Server, script):

@@ -4,13 +4,14 @@ from contextlib import closing
 
 from dbdyno.cli.app import command
 from dbdyno.cli.load import refuse_passing_server
-from dbdyno.cli.output import Exit, Json, print_json, print_result
+from dbdyno.cli.output import Exit, Json, print_aside, print_json, print_result
 from dbdyno.errors import DbdynoError
 from dbdyno.run.grammar import WeightedName
 from dbdyno.run.options import ANY_SIZE, SizeOptions, TargetOptions
 from dbdyno.run.scene import enter
 from dbdyno.run.target import open_server
 from dbdyno.run.work import find_work
+from dbdyno.workloads.invariants import Violation
 from dbdyno.workloads.status import data_status
 
 app = command(
@@ -31,9 +32,9 @@ def check(
 ) -> int:
     """Check a workload's invariants on data that is there.
 
-    They hold on data that only this workload has changed since it was loaded. It takes a
-    database that stays: --target, or --server with the name of a kept one. Exits with 4 when
-    one is broken.
+    They hold on data that only dbdyno has changed since it was loaded: pgbench, for one, empties
+    pgbench_history before it runs, unless it is given -n. It takes a database that stays:
+    --target, or --server with the name of a kept one. Exits with 4 when one is broken.
 
     Parameters
     ----------
@@ -55,8 +56,14 @@ def check(
     if json:
         print_json({"workload": work.name, "broken": violations})
     else:
-        for violation in violations:
-            print_result(f"broken: {violation.message}")
-        if not violations:
-            print_result("all invariants hold")
+        _tell(violations)
     return Exit.VERDICT_FAILED if violations else Exit.OK
+
+
+def _tell(violations: list[Violation]) -> None:
+    for violation in violations:
+        print_result(f"broken: {violation.message}")
+    if violations:
+        print_aside("What other programs did to the data breaks them, too: dbdyno check --help.")
+    else:
+        print_result("all invariants hold")
