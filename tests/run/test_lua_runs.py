@@ -9,8 +9,13 @@ from dbdyno import engine
 from dbdyno.cli.app import main
 from dbdyno.cli.output import Exit
 from dbdyno.run import measure
+from dbdyno.run.grammar import WeightedName
+from dbdyno.run.options import RunOptions
+from dbdyno.run.runner import run as run_it
 from tests.engine.mariadb import MariaDB
+from tests.run.test_runner import Observer
 from tests.support.ended import ENDED
+from tests.support.engine import Interrupted, tools
 
 HEAD = "function thread_init() con = sysbench.sql.driver():connect() end\n"
 BRIEF = ("-T", "1", "--warmup", "0", "--telemetry", "off", "-P", "0", "--think", "5ms")
@@ -69,6 +74,15 @@ def test_data_that_cannot_be_made_leaves_no_run(script, url, home, capfd):
     assert "prepare of mine.lua failed" in told
     assert "mine.lua:1: no room" in told
     assert [f"row {row}." in told for row in (10, 11, 30)] == [False, True, True]
+    assert list((home / "runs").iterdir()) == []
+
+
+def test_an_interrupt_while_data_is_made_is_one_and_leaves_no_run(script, url, home):
+    prepare = "sysbench.sql.driver():connect():query('select sleep(60)')"
+    script.write_text(f"function prepare() {prepare} end function event() end", encoding="utf-8")
+    options = RunOptions(target=url, replace=True, telemetry="off")
+    with pytest.raises(KeyboardInterrupt):
+        run_it([WeightedName(str(script), 1)], options, tools(Interrupted), Observer())
     assert list((home / "runs").iterdir()) == []
 
 

@@ -50,7 +50,8 @@ def explain(
         Its name, the unique beginning or end of it, a path, or last.
     verify
         Measure the advised order of statements against the order as it was, alternately, on
-        private servers like the run's.
+        private servers like the run's. It takes a run of a workload's data on a server that
+        dbdyno started.
     pairs
         How often to measure both; 3 unless given.
     time

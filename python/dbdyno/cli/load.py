@@ -9,6 +9,7 @@ from dbdyno.cli.output import Exit, Json, print_aside, print_json, print_result
 from dbdyno.cli.progress import ProgressLines, wrapped
 from dbdyno.errors import DbdynoError
 from dbdyno.run.grammar import WeightedName
+from dbdyno.run.lua.arguments import equip
 from dbdyno.run.lua.asking import ask, check, do
 from dbdyno.run.options import (
     NO_SCRIPT_OPTIONS,
@@ -58,8 +59,10 @@ def load(
     """
     item = WeightedName(workload, 1)
     work = find_work([item], (), data)
+    options = RunOptions(**vars(target), **vars(data), **vars(script))
     if work.lua is not None:
-        return _prepare(item, RunOptions(**vars(target), **vars(data), **vars(script)), json=json)
+        return _prepare(item, options, json=json)
+    equip(options, work, print_aside)  # refuses what a script alone could take
     refuse_passing_server(target, "load")
     seed = randbits(SEED_BITS) if data.seed is None else data.seed
     progress = ProgressLines(SECOND_NS)
