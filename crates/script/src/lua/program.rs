@@ -114,14 +114,16 @@ impl Source {
     fn new(script: &Script, settings: Settings) -> Result<Self, String> {
         let laws = Laws::new(&settings)?;
         let modules = settings.modules.values().map(String::as_str);
-        let texts = || modules.clone().chain([script.text.as_str()]);
+        let texts: Vec<&str> = modules.chain([script.text.as_str()]).collect();
+        let (keep_of_query, keep_of_execute) =
+            (keep_of_queries(&texts), keep_of_executions(&texts));
         Ok(Self {
             name: script.name.clone(),
             text: script.text.clone(),
             laws,
             statements: Arc::default(),
-            keep_of_query: keep_of_queries(texts()),
-            keep_of_execute: keep_of_executions(texts()),
+            keep_of_query,
+            keep_of_execute,
             settings,
         })
     }

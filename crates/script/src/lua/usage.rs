@@ -11,37 +11,33 @@ use dbdyno_model::Keep;
 const LATER: [&str; 2] = ["next_result", "more_results"];
 
 /// What to keep of the answers to texts.
-pub(super) fn keep_of_queries<'a>(texts: impl Iterator<Item = &'a str> + Clone) -> Keep {
-    let is_sent_only = are_dropped(&["query", "db_query"], texts.clone());
-    keep(is_sent_only && !are_mentioned(&["query_row"], texts.clone()), texts)
+pub(super) fn keep_of_queries(texts: &[&str]) -> Keep {
+    let is_sent_only = are_dropped(&["query", "db_query"], texts);
+    keep(is_sent_only && !are_mentioned(&["query_row"], texts), texts)
 }
 
 /// What to keep of the answers to prepared statements.
-pub(super) fn keep_of_executions<'a>(texts: impl Iterator<Item = &'a str> + Clone) -> Keep {
-    keep(are_dropped(&["execute", "db_execute"], texts.clone()), texts)
+pub(super) fn keep_of_executions(texts: &[&str]) -> Keep {
+    keep(are_dropped(&["execute", "db_execute"], texts), texts)
 }
 
-fn keep<'a>(is_dropped: bool, texts: impl Iterator<Item = &'a str> + Clone) -> Keep {
+fn keep(is_dropped: bool, texts: &[&str]) -> Keep {
     if is_dropped && !are_mentioned(&LATER, texts) { Keep::None } else { Keep::AllRows }
 }
 
 /// Whether all mentions of these names are calls that stand alone as statements.
-fn are_dropped<'a>(names: &[&str], texts: impl Iterator<Item = &'a str> + Clone) -> bool {
-    names.iter().all(|name| every_mention(name, texts.clone(), stands_alone))
+fn are_dropped(names: &[&str], texts: &[&str]) -> bool {
+    names.iter().all(|name| every_mention(name, texts, stands_alone))
 }
 
 /// Whether any of these names comes up at all.
-fn are_mentioned<'a>(names: &[&str], texts: impl Iterator<Item = &'a str> + Clone) -> bool {
-    names.iter().any(|name| !every_mention(name, texts.clone(), |_, _| false))
+fn are_mentioned(names: &[&str], texts: &[&str]) -> bool {
+    names.iter().any(|name| !every_mention(name, texts, |_, _| false))
 }
 
 /// Whether the name is only used so, and no text speaks of it.
-fn every_mention<'a>(
-    name: &str,
-    mut texts: impl Iterator<Item = &'a str>,
-    is_so: fn(&[Token<'_>], usize) -> bool,
-) -> bool {
-    texts.all(|text| {
+fn every_mention(name: &str, texts: &[&str], is_so: fn(&[Token<'_>], usize) -> bool) -> bool {
+    texts.iter().all(|text| {
         let tokens = tokens(text);
         (0..tokens.len()).all(|place| match tokens[place] {
             Token::Name(found) if found == name => is_so(&tokens, place),
@@ -226,7 +222,7 @@ mod tests {
             "os.execute(\"sleep 1\")",
             "help = \"execute all queries in one transaction\" stmt:execute()",
         ] {
-            assert_eq!(keep_of_executions([text].into_iter()), Keep::None, "{text}");
+            assert_eq!(keep_of_executions(&[text]), Keep::None, "{text}");
         }
     }
 
@@ -253,7 +249,7 @@ mod tests {
             "while stmt:execute() do end",
             "stmt:execute() .. ''",
         ] {
-            assert_eq!(keep_of_executions([text].into_iter()), Keep::AllRows, "{text}");
+            assert_eq!(keep_of_executions(&[text]), Keep::AllRows, "{text}");
         }
     }
 
@@ -266,9 +262,9 @@ mod tests {
             ("con['query_row'](con, 'x')", Keep::AllRows, Keep::None),
             ("-- query_row\nhelp = 'more_results of a query' query_rows()", Keep::None, Keep::None),
         ] {
-            let texts = || [text, "con:query('y') stmt:execute()"].into_iter();
-            assert_eq!(keep_of_queries(texts()), queries, "{text}");
-            assert_eq!(keep_of_executions(texts()), executions, "{text}");
+            let texts = [text, "con:query('y') stmt:execute()"];
+            assert_eq!(keep_of_queries(&texts), queries, "{text}");
+            assert_eq!(keep_of_executions(&texts), executions, "{text}");
         }
     }
 }
