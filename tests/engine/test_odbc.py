@@ -136,6 +136,20 @@ def test_after_a_failure_the_open_block_is_left(behind, table, checked):
     assert table() == [0, 0]
 
 
+@pytest.mark.parametrize("mode", ["simple", "prepared"])
+def test_a_block_with_properties_of_its_own_is_left_too(behind, table, checked, mode):
+    begin = {
+        "PostgreSQL": "begin isolation level repeatable read",
+        "MariaDB": "start transaction with consistent snapshot",
+    }[behind.product]
+    script = f"{begin};\nupdate one set n = n + 1 where id = 1;\nselect nothing;\ncommit;"
+    told = checked(plan_for(behind.endpoint(), script, "select 1;", query_mode=mode, **times(4)))
+    assert told.counters.ok + told.counters.failed == 8
+    assert told.counters.ok > 0
+    assert len(told.codes) == 1, "each failed in the same statement"
+    assert table() == [0, 0]
+
+
 def test_deadlocks_are_tried_again(behind, table, checked):
     meet = """begin;
 update one set n = n + 1 where id = 1 + :client_id;

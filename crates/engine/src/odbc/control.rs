@@ -2,6 +2,8 @@
 //!
 //! ODBC does not tell whether a transaction is open, so that is followed from what was asked.
 
+use super::vendor::Transactions;
+
 /// What a statement does to the transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Control {
@@ -12,11 +14,16 @@ pub(super) enum Control {
 
 impl Control {
     /// What the text does, if it does nothing else.
-    pub(super) fn of(sql: &str) -> Option<Self> {
-        let words = sql.trim().trim_end_matches(';').to_lowercase();
-        let words: Vec<&str> = words.split_whitespace().collect();
+    pub(super) fn of(sql: &str, transactions: Transactions) -> Option<Self> {
+        let statement = sql.trim().trim_end_matches(';').to_lowercase();
+        let words: Vec<&str> = statement.split_whitespace().collect();
         match words[..] {
             ["begin"] | ["begin" | "start", "transaction" | "work"] => Some(Self::Begin),
+            // With more to it, such as an isolation level, which the calls do not know.
+            ["begin", ..] | ["start", "transaction", ..] => {
+                let is_one = transactions == Transactions::Statements && !statement.contains(';');
+                is_one.then_some(Self::Begin)
+            }
             ["commit" | "end"] | ["commit" | "end", "transaction" | "work"] => Some(Self::Commit),
             ["rollback" | "abort"] | ["rollback" | "abort", "transaction" | "work"] => {
                 Some(Self::Rollback)
@@ -25,10 +32,11 @@ impl Control {
         }
     }
 
-    /// The statement, in the words that every database with such statements knows.
-    pub(super) fn sql(self) -> &'static str {
+    /// The statement: what ends a transaction in the words that every database with such
+    /// statements knows, what begins one as it was written.
+    pub(super) fn sql(self, written: &str) -> &str {
         match self {
-            Self::Begin => "BEGIN",
+            Self::Begin => written,
             Self::Commit => "COMMIT",
             Self::Rollback => "ROLLBACK",
         }
@@ -37,7 +45,7 @@ impl Control {
 
 #[cfg(test)]
 mod tests {
-    use super::Control;
+    use super::{Control, Transactions};
 
     #[test]
     fn bare_statements_are_known_and_others_left_to_the_database() {
@@ -53,7 +61,22 @@ mod tests {
             ("select 1", None),
             ("", None),
         ] {
-            assert_eq!(Control::of(sql), control, "{sql}");
+            for transactions in [Transactions::Statements, Transactions::Calls] {
+                assert_eq!(Control::of(sql, transactions), control, "{sql}");
+            }
+        }
+    }
+
+    #[test]
+    fn statements_may_begin_a_transaction_of_a_kind() {
+        for (sql, control) in [
+            ("begin isolation level repeatable read", Some(Control::Begin)),
+            ("START TRANSACTION\n WITH CONSISTENT SNAPSHOT;", Some(Control::Begin)),
+            ("begin not atomic update t set n = 1; end", None),
+            ("start replica", None),
+        ] {
+            assert_eq!(Control::of(sql, Transactions::Statements), control, "{sql}");
+            assert_eq!(Control::of(sql, Transactions::Calls), None, "{sql}");
         }
     }
 }

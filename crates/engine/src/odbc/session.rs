@@ -69,7 +69,7 @@ impl Session {
             .statements
             .iter()
             .map(|statement| {
-                let plain = wanted && Control::of(&statement.sql).is_none();
+                let plain = wanted && self.control_of(&statement.sql).is_none();
                 plain.then(|| self.prepare(&statement.sql).ok()).flatten()
             })
             .collect();
@@ -112,8 +112,8 @@ impl Session {
     }
 
     fn text(&mut self, sql: &str, keep: Keep) -> Result<Answer, Complaint> {
-        match Control::of(sql) {
-            Some(control) => self.control(control).map(|()| Answer::default()),
+        match self.control_of(sql) {
+            Some(control) => self.control(control, sql).map(|()| Answer::default()),
             None => self.direct.direct(sql, keep, &self.running),
         }
     }
@@ -127,7 +127,7 @@ impl Session {
         let place = statement.0 as usize;
         let blueprint = Arc::clone(&self.blueprint);
         let sql = &blueprint.statements[place].sql;
-        if Control::of(sql).is_some() {
+        if self.control_of(sql).is_some() {
             return self.text(sql, keep);
         }
         let mut prepared = match self.prepared[place].take() {
@@ -164,11 +164,15 @@ impl Session {
         self.number(number, sql)?.execute(parameters, keep, &running)
     }
 
+    fn control_of(&self, sql: &str) -> Option<Control> {
+        Control::of(sql, self.vendor.transactions)
+    }
+
     /// Begins or ends a transaction, the way that the database has.
-    fn control(&mut self, control: Control) -> Result<(), Complaint> {
+    fn control(&mut self, control: Control, written: &str) -> Result<(), Complaint> {
         match self.vendor.transactions {
             Transactions::Statements => {
-                self.direct.direct(control.sql(), Keep::None, &self.running)?;
+                self.direct.direct(control.sql(written), Keep::None, &self.running)?;
             }
             Transactions::Calls if control == Control::Begin => {
                 self.connection.set_autocommit(false)?;
