@@ -1,10 +1,12 @@
 """What is measured is what happened: a stall shows, and the same seed is the same work."""
 
+import os
 import time
 
 import pytest
 
 from dbdyno.engine import histogram_quantiles
+from dbdyno.model.frame import Hello
 from dbdyno.model.plan import Stage
 from tests.engine.running import MS, plan_for, times
 
@@ -90,3 +92,14 @@ def test_the_same_seed_gives_the_same_arrivals(local, table, checked):
         seen.append([row[1:] for row in drawn(table, "a, z")])
     assert len(seen[0]) > 40
     assert seen == [seen[0]] * len(WAYS)
+
+
+def test_threads_that_share_a_processor_have_no_more_than_that_one(local, checked):
+    allowed = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(allowed)})
+    try:
+        told = checked(plan_for(local.endpoint(), "select 1;", **times(1)))
+    finally:
+        os.sched_setaffinity(0, allowed)
+    hello = told.one(Hello)
+    assert (hello.threads, hello.processors) == (2, 1)

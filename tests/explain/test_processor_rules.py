@@ -130,7 +130,6 @@ def test_a_full_generator_makes_the_numbers_its_own():
 
 def test_a_generator_can_have_no_more_than_the_processors_it_may_use():
     run = MadeRun(engine={"cpu_us": 0.95 * CORE_S})
-    assert "48\u202f%" in said("cpu_generator", run).reason
     run.engine_processors = 1
     assert "95\u202f%" in said("cpu_generator", run).summary
 

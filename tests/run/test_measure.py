@@ -75,7 +75,7 @@ def test_numbers_that_contradict_each_other_are_not_believed():
 
 
 def test_every_frame_is_passed_on_and_each_finds_its_place():
-    hello = Hello(1, "epoll", "", 2, [], ["a warning"])
+    hello = Hello(1, "epoll", "", 2, 2, [], ["a warning"])
     note = Note(0, "server", "vacuum")
     outage = Outage(0, 2_500_000_000, 8, "terminated")
     begun = OutageBegun(0, "terminated")

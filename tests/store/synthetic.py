@@ -124,6 +124,7 @@ def generate(shape):
         "epoll",
         "io_uring is forbidden in this container",
         2,
+        2,
         [
             frames.StatementInfo(0, i, i + 5, shape.sql[i % len(shape.sql)])
             for i in range(shape.statements)

@@ -64,6 +64,7 @@ class MadeRun:
         self.failed = self._over(failed)
         self._engine = {name: self._over(value) for name, value in (engine or {}).items()}
         self._done, self._is_open = done, is_open
+        self.engine_processors = 2
         self._waiting, self._response_ms = self._over(waiting), self._over(response_ms)
         self._add_intervals()
 
@@ -264,7 +265,10 @@ class MadeRun:
         return {"closed": {"think": {"law": "constant", "mean_ns": 0}}}
 
     def _said(self) -> dict[str, Any]:
-        said: dict[str, Any] = {"connected": {"clients": self.clients}}
+        said: dict[str, Any] = {
+            "hello": {"processors": self.engine_processors},
+            "connected": {"clients": self.clients},
+        }
         if self._done:
             said["done"] = {
                 "end": "complete",

@@ -96,7 +96,7 @@ def recorder(server: Server, folder: Folder, process_id: int | None = None, **ot
 
 
 def hello() -> Hello:
-    return Hello(1, "epoll", "", 1, [StatementInfo(0, 0, 1, "select 1")], [])
+    return Hello(1, "epoll", "", 1, 1, [StatementInfo(0, 0, 1, "select 1")], [])
 
 
 def started() -> Started:

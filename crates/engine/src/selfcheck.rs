@@ -1,9 +1,9 @@
 //! Whether the generator itself was the bottleneck: then the run says nothing of the server.
 
 use dbdyno_hist::Latencies;
-use dbdyno_model::Nanos;
+use dbdyno_model::{Nanos, Plan, Protocol};
 
-/// A generator whose threads were busy for this share of the time was the bottleneck.
+/// A generator that took this share of the processor time it can have was the bottleneck.
 const BUSY_SHARE_MAX: f64 = 0.9;
 /// A shorter time does not tell how busy it was: the kernel credits processor time in ticks of up
 /// to 10 ms a thread, and what is made and read for the first time is most of the work.
@@ -19,11 +19,25 @@ pub(crate) struct OwnWork<'a> {
     pub(crate) open_loop: bool,
     /// Whether the server fell silent: what was sent before says little of the generator.
     pub(crate) stalled: bool,
-    pub(crate) threads: u32,
+    /// How many processors its threads can have at once.
+    pub(crate) processors: u32,
     pub(crate) measured: Nanos,
     pub(crate) cpu_us: u64,
     pub(crate) lateness: &'a Latencies,
     pub(crate) response_p99: Nanos,
+}
+
+/// How many processors the generator's work can have at once: one for each thread that does it, if
+/// there are as many that this process may use. Behind ODBC each client has a thread.
+pub(crate) fn processors(plan: &Plan) -> u32 {
+    let threads =
+        if plan.endpoint.protocol == Protocol::Odbc { plan.clients } else { plan.threads };
+    at_once(threads)
+}
+
+fn at_once(threads: u32) -> u32 {
+    let allowed = std::thread::available_parallelism().map_or(1, usize::from);
+    threads.min(allowed as u32)
 }
 
 /// Why the run is invalid, if it is. A closed loop is judged by the generator's CPU only: there
@@ -31,12 +45,14 @@ pub(crate) struct OwnWork<'a> {
 /// server has ended: one cause is enough.
 pub(crate) fn invalid_reasons(work: &OwnWork<'_>) -> Vec<String> {
     let mut reasons = Vec::new();
-    let busy = work.cpu_us as f64 / 1e6 / (f64::from(work.threads) * work.measured.as_secs_f64());
+    let processors = work.processors;
+    let busy = work.cpu_us as f64 / 1e6 / (f64::from(processors) * work.measured.as_secs_f64());
     if work.measured >= BUSY_TIME_MIN && busy > BUSY_SHARE_MAX {
         reasons.push(format!(
-            "the generator was the bottleneck: its {} threads were busy {:.0} % of the time",
-            work.threads,
-            busy * 100.0
+            "the generator was the bottleneck: it took {:.0} % of the time of {processors} processor{}, \
+             and can have no more",
+            busy * 100.0,
+            if processors == 1 { "" } else { "s" },
         ));
     }
     let late = work.lateness.quantile(0.99);
@@ -53,7 +69,7 @@ pub(crate) fn invalid_reasons(work: &OwnWork<'_>) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{OwnWork, invalid_reasons};
+    use super::{OwnWork, at_once, invalid_reasons};
     use dbdyno_hist::Latencies;
     use dbdyno_model::Nanos;
 
@@ -69,7 +85,7 @@ mod tests {
         OwnWork {
             open_loop: true,
             stalled: false,
-            threads: 2,
+            processors: 2,
             measured: TEN_SECONDS,
             cpu_us: 0,
             lateness,
@@ -85,9 +101,18 @@ mod tests {
     fn each_bound_is_judged_where_it_applies() {
         let (open, closed) = (true, false);
         assert!(reasons(open, TEN_SECONDS, 17_000_000, Nanos::from_micros(1900)).is_empty());
-        assert!(reasons(closed, TEN_SECONDS, 19_000_000, Nanos::ZERO)[0].contains("busy 95 %"));
+        assert!(
+            reasons(closed, TEN_SECONDS, 19_000_000, Nanos::ZERO)[0]
+                .contains("95 % of the time of 2 processors,")
+        );
         assert!(reasons(open, TEN_SECONDS, 0, Nanos::from_micros(2100))[0].contains("2.1 ms"));
         assert!(reasons(closed, TEN_SECONDS, 0, Nanos::from_secs(1)).is_empty());
+    }
+
+    #[test]
+    fn threads_beyond_the_processors_add_none() {
+        let allowed = std::thread::available_parallelism().map_or(1, usize::from) as u32;
+        assert_eq!([at_once(1), at_once(4 * allowed)], [1, allowed]);
     }
 
     #[test]

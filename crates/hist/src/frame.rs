@@ -131,6 +131,7 @@ pub struct Hello {
     pub io: &'static str,
     pub io_reason: String,
     pub threads: u32,
+    pub processors: u32,
     pub statements: Vec<StatementInfo>,
     pub warnings: Vec<String>,
 }

@@ -2,12 +2,12 @@
 
 use super::activity::Picture;
 use crate::lane::Ending;
-use crate::selfcheck::{OwnWork, invalid_reasons};
+use crate::selfcheck::{self, OwnWork, invalid_reasons};
 use crate::{EngineError, usage};
 use dbdyno_hist::frame::{self, Done, Frame};
 use dbdyno_hist::{Activity, Collector, Counters, EngineUse, Shape, Tally};
 use dbdyno_load::{ClosedInterval, Phase, Timeline};
-use dbdyno_model::{Arrivals, Nanos, Plan, Protocol, ServerError};
+use dbdyno_model::{Arrivals, Nanos, Plan, ServerError};
 use dbdyno_script::Fault;
 use std::collections::BTreeMap;
 
@@ -151,7 +151,7 @@ impl Gather {
         done.invalid_reasons = invalid_reasons(&OwnWork {
             open_loop: matches!(plan.arrivals, Arrivals::Open { .. }),
             stalled: end == "stalled",
-            threads: threads_at_work(plan),
+            processors: selfcheck::processors(plan),
             measured,
             cpu_us: self.collector.cpu_us(),
             lateness: self.collector.lateness(),
@@ -209,16 +209,6 @@ pub(super) fn fault_told(plan: &Plan, client: u64, fault: &Fault) -> String {
     let script = &plan.scripts[fault.script as usize].name;
     let place = if fault.line == 0 { String::new() } else { format!(", line {}", fault.line) };
     format!("client {client} gave up in script {script}{place}: {}", fault.message)
-}
-
-/// Threads that do the engine's work; behind ODBC each client has one, for as many as there
-/// are processors.
-fn threads_at_work(plan: &Plan) -> u32 {
-    if plan.endpoint.protocol != Protocol::Odbc {
-        return plan.threads;
-    }
-    let processors = std::thread::available_parallelism().map_or(1, usize::from);
-    plan.clients.min(processors as u32)
 }
 
 #[cfg(test)]

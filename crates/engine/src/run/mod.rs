@@ -13,7 +13,7 @@ mod lanes;
 
 use crate::lane::{Message, Report};
 use crate::program::Program;
-use crate::{EngineError, Sink, limits};
+use crate::{EngineError, Sink, limits, selfcheck};
 use conductor::Conductor;
 use dbdyno_hist::Shape;
 use dbdyno_hist::frame::{Frame, Hello, StatementInfo};
@@ -122,6 +122,7 @@ impl Engine {
             io: way.io(),
             io_reason: way.io_reason().to_owned(),
             threads: self.plan.threads,
+            processors: selfcheck::processors(&self.plan),
             statements: statements
                 .map(|statement| StatementInfo {
                     script: statement.script,

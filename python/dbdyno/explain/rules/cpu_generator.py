@@ -1,9 +1,10 @@
 """The load generator is what is full, or takes the processors that the server needs.
 
-Looks for: an engine whose threads are busy nearly all of their time, so that it cannot offer
-more load; and an engine that takes a good part of a machine whose processors are all in use.
+Looks for: an engine that takes nearly all of the processor time it can have, so that it cannot
+offer more load; and an engine that takes a good part of a machine whose processors are all in use.
 
-Arithmetic: the engine's processor time over (threads × seconds) is how full it is. On a full
+Arithmetic: the engine's processor time over (processors × seconds) is how full it is; of
+processors it can have as many at once as it has threads, if it may use so many. On a full
 machine that it shares with the server, the share w of the processors it takes is what the
 server would gain on a machine of its own: a factor of up to 1 / (1 − w).
 
@@ -31,25 +32,30 @@ def look(case: Case) -> Outcome:
         return _full(fullness)
     used = processor_time(case)
     if used.in_use < SATURATED:
-        return NotFound(f"its threads were busy for {percent(fullness)} of their time")
+        return NotFound(f"it took {percent(fullness)} of the processor time it can have")
     if used.engine < NOTICED:
         return NotFound(f"it took {percent(used.engine)} of the processors")
     return _shared(used)
 
 
 def _fullness(case: Case) -> float:
-    """The share of its threads' time in which the engine was on a processor."""
+    """The share that the engine took of the processor time it can have."""
     intervals = case.recording.tables["intervals"]
     measured = intervals["phase"] == "measure"
     seconds = float(intervals["seconds"][measured].sum())
-    threads: int = needed(case.recording.plan.get("threads"), "the plan tells no threads")
     busy_s = float(intervals["cpu_us"][measured].sum()) / 1e6
-    return busy_s / needed(seconds * threads or None, "nothing was measured")
+    return busy_s / needed(seconds * _processors(case) or None, "nothing was measured")
+
+
+def _processors(case: Case) -> int:
+    """How many the engine can have at once. Its first versions told only their threads."""
+    told: int | None = case.recording.engine.get("hello", {}).get("processors")
+    return told or needed(case.recording.plan.get("threads"), "the plan tells no threads")
 
 
 def _full(fullness: float) -> Finding:
     return found(
-        f"The load generator's threads were busy for {percent(fullness)} of their time: these "
+        f"The load generator took {percent(fullness)} of the processor time it can have: these "
         "numbers are its limit, not the server's.",
         title="CPU bound: the load generator is full",
         share=fullness,
@@ -57,8 +63,11 @@ def _full(fullness: float) -> Finding:
         certainty="sure",
         evidence={"busy_share": fullness},
         why="A generator that is full starts transactions late and reads answers late.",
-        advice=["Give it more threads (-j), or run it on another machine."],
-        refute="Double -j: throughput must rise.",
+        advice=[
+            "Give it more threads (-j) and processors for them (--engine-cpus), or run it on "
+            "another machine."
+        ],
+        refute="Give it twice the threads and the processors: throughput must rise.",
     )
 
 

@@ -34,6 +34,8 @@ class Hello(Struct, frozen=True, tag="hello", tag_field="kind"):
     io_reason: str
     """Why, when it is not what ``auto`` prefers or what was asked."""
     threads: int
+    processors: int
+    """How many its threads can have at once: no more than this process may use."""
     statements: list[StatementInfo]
     warnings: list[str]
 
