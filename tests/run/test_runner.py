@@ -8,6 +8,7 @@ from dbdyno.errors import DbdynoError
 from dbdyno.run.grammar import WeightedName
 from dbdyno.run.options import RunOptions
 from dbdyno.run.runner import run
+from dbdyno.run.scene import Scene, enter
 from dbdyno.run.tools import Tools, engine_tools
 from dbdyno.servers.base import Server
 from tests.support.engine import (
@@ -191,6 +192,20 @@ def test_nothing_is_kept_of_a_run_that_did_not_begin(database, home):
         run_tpcb(database, tools(Refused))
     assert (refused.value.code, refused.value.exit_code) == ("cannot_connect", 1)
     assert 'role "nobody_at_all" does not exist' in refused.value.message
+    assert store.list_runs() == []
+
+
+def test_a_server_that_goes_before_the_first_transaction(database, home, monkeypatch):
+    def lose(server: Server) -> Scene:
+        scene = enter(server)
+        with server.connect() as control:
+            control.execute("select pg_terminate_backend(%s)", [scene.control.info.backend_pid])
+        return scene
+
+    monkeypatch.setattr("dbdyno.run.runner.enter", lose)
+    with pytest.raises(DbdynoError) as refused:
+        run_tpcb(database)
+    assert (refused.value.code, refused.value.exit_code) == ("server_lost", 1)
     assert store.list_runs() == []
 
 

@@ -106,13 +106,11 @@ class _Run:
         placed = PlacementRecord(self.scene.server, self.options)
         for line in placed.verified:
             self.observer.say(f"placement: {line}")
-        refuse_too_many(
-            client_count(self.options), self.scene.target.free_connections(self.scene.control)
-        )
+        refuse_too_many(client_count(self.options), self.scene.free_connections())
         values, watch = self._prepared()
         endpoint, words = self.scene.server.endpoint(), self.scene.target.words
         plan = plan_of(self.options, self.work, values, endpoint, words=words, seed=self.seed)
-        description = self.scene.target.describe(self.scene.control)
+        description = self.scene.description()
         record = first_record(plan, self.work.name, self.scene.server, description, self.options)
         script = Beside(self.tools, plan, self.survey, self.observer.say)
         record = replace(record, command=self.command)

@@ -7,7 +7,7 @@ from dbdyno.run.options import DataOptions
 from dbdyno.run.plan import cores_available
 from dbdyno.run.work import Work
 from dbdyno.servers.base import Server
-from dbdyno.targets.base import Target
+from dbdyno.targets.base import FreeConnections, ServerDescription, Target
 from dbdyno.targets.connection import Connection
 from dbdyno.targets.registry import find_target
 from dbdyno.words import count
@@ -23,6 +23,16 @@ class Scene:
     server: Server
     control: Connection
     target: Target
+
+    def free_connections(self) -> FreeConnections:
+        """How many more clients the server admits."""
+        with self.target.understood("ask how many connections are free"):
+            return self.target.free_connections(self.control)
+
+    def description(self) -> ServerDescription:
+        """What the server is."""
+        with self.target.understood("describe the server"):
+            return self.target.describe(self.control)
 
     def close(self) -> None:
         """Ends the control connection; the server is ended by whoever opened it."""

@@ -49,7 +49,7 @@ def watching(
     server, telemetry = scene.server, scene.target.telemetry
     if options.telemetry == "off" or telemetry is None:
         return nullcontext(_Nobody())
-    free = scene.target.free_connections(scene.control)
+    free = scene.free_connections()
     is_room = free.count - client_count(options) >= CONNECTIONS
     watched = Watched(
         level=options.telemetry,
