@@ -3,7 +3,8 @@
 import io
 from collections import Counter
 
-from dbdyno.cli.progress import ProgressLines, bucket_low_ns, quantile_ns
+from dbdyno.cli.progress import ProgressLines, quantile_ns
+from dbdyno.model.frame import bucket_low_ns
 from dbdyno.workloads.loading import LoadProgress
 from tests.support.frames import SECOND_NS, interval, started
 from tests.support.plans import plan_of

@@ -11,10 +11,10 @@ from msgspec import Struct
 
 from dbdyno.analysis.estimate import Series
 from dbdyno.analysis.readings import Growth
+from dbdyno.analysis.timeline import are_whole
 from dbdyno.model.recording import Column, Recording
 
 _COVERED = 0.9
-_WHOLE_SHARE = 0.5
 
 
 class Intervals(Struct, frozen=True):
@@ -31,8 +31,7 @@ def measured_intervals(recording: Recording) -> Intervals:
     """All of the measured part."""
     table = recording.tables["intervals"]
     seconds = table["seconds"]
-    typical_s = float(np.median(seconds)) if len(seconds) else 0.0
-    place = np.flatnonzero((table["phase"] == "measure") & (seconds >= typical_s * _WHOLE_SHARE))
+    place = np.flatnonzero((table["phase"] == "measure") & are_whole(seconds))
     begin_s = table["time_s"][place]
     committed = table["completed_ok"][place].astype(float)
     return Intervals(place, begin_s, begin_s + seconds[place], committed)

@@ -1,9 +1,7 @@
 """Where a series changes its level, and changes back: any number of places.
 
-E-divisive with the energy statistic of mean distances (Matteson and James, *Journal of the
-American Statistical Association* 109, 2014), and in place of its permutation test, which is
-slow and answers differently each time, a test of the two means as Hunter has it (Fleming et
-al., *Hunter: Using Change Point Detection to Hunt for Performance Regressions*, ICPE 2023).
+E-divisive (:mod:`~dbdyno.analysis.divisive`), and in place of its permutation test, which is slow
+and answers differently each time, a test of the two means as Hunter has it.
 Unlike Hunter's this test counts that seconds of one run resemble their neighbours, and its
 limit that the place was searched for. :mod:`~dbdyno.analysis.steadiness` asks for one change
 of a whole run, with an exact limit; here a dip in the middle is found too.
@@ -13,7 +11,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from dbdyno.analysis.energy import most_unlike
+from dbdyno.analysis.divisive import divided, without_weak
 from dbdyno.analysis.estimate import Series, autocorrelation_time
 
 SEGMENT_MIN = 3
@@ -33,24 +31,10 @@ def change_points(series: Series, shortest: int = SEGMENT_MIN) -> list[int]:
     together = max(-(-len(series) // SAMPLES_MAX), 1)
     whole = len(series) // together * together
     means = series[:whole].reshape(-1, together).mean(axis=1)
-    long_enough = _without_short(_divide(means, 0), len(means), shortest / together)
-    return [place * together for place in _without_weak(means, long_enough)]
-
-
-def _divide(series: Series, offset: int) -> list[int]:
-    """The changes within a part, told as places of the whole, and some that are none.
-
-    How much neighbours resemble each other cannot be told here: other changes that are still
-    in a part make its samples look alike.
-    """
-    if len(series) < 2 * SEGMENT_MIN:
-        return []
-    place, end = most_unlike(series, SEGMENT_MIN)
-    if _strength(series[:place], series[place:end]) <= _LIMIT:
-        return []
-    before = _divide(series[:place], offset)
-    after = _divide(series[place:], offset + place)
-    return [*before, offset + place, *after]
+    found = divided(means, SEGMENT_MIN, _weakness_alone, -_LIMIT)
+    long_enough = _without_short(found, len(means), shortest / together)
+    kept = without_weak(means, long_enough, _weakness, -_LIMIT)
+    return [place * together for place in kept]
 
 
 def _without_short(places: list[int], samples: int, shortest: float) -> list[int]:
@@ -65,25 +49,18 @@ def _without_short(places: list[int], samples: int, shortest: float) -> list[int
     return kept
 
 
-def _without_weak(series: Series, places: list[int]) -> list[int]:
-    """Only those that stand out between their neighbours, the weakest dropped first.
+def _weakness_alone(before: Series, after: Series) -> float:
+    """Of samples as if they were independent.
 
-    Between two neighbours the samples resemble each other by their own nature, so τ of them
-    are worth one.
+    How much neighbours resemble each other cannot be told while other changes may still be in a
+    part: they make its samples look alike.
     """
-    kept = list(places)
-    while kept:
-        bounds = [0, *kept, len(series)]
-        strengths = [
-            _strength(series[begin:place], series[place:end])
-            / autocorrelation_time(_rest(series[begin:place], series[place:end]), means=2)
-            for begin, place, end in zip(bounds, kept, bounds[2:], strict=False)
-        ]
-        weakest = int(np.argmin(strengths))
-        if strengths[weakest] > _LIMIT:
-            return kept
-        del kept[weakest]
-    return kept
+    return -_strength(before, after)
+
+
+def _weakness(before: Series, after: Series) -> float:
+    """Of samples that resemble their neighbours by their own nature: τ of them are worth one."""
+    return -_strength(before, after) / autocorrelation_time(_rest(before, after), means=2)
 
 
 def _strength(before: Series, after: Series) -> float:

@@ -13,11 +13,12 @@ from dbdyno.analysis.alignment import Intervals, measured_intervals
 from dbdyno.analysis.bounds import expected_distinct
 from dbdyno.analysis.checkpoint_events import checkpoints
 from dbdyno.analysis.estimate import Series
+from dbdyno.analysis.protocol import PAGE_BYTES, POSTGRESQL
 from dbdyno.analysis.readings import Span, total, was_read
 from dbdyno.analysis.run_event import end_of_run_s
 from dbdyno.analysis.stretches import Mask
 from dbdyno.analysis.timeline import timeline
-from dbdyno.analysis.wal import PAGE_BYTES, Wal, wal
+from dbdyno.analysis.wal import Wal, wal
 from dbdyno.model.recording import Recording
 from dbdyno.model.telemetry import ServerFacts, TableFacts
 
@@ -105,7 +106,7 @@ def _first_changes_of(recording: Recording, table: TableFacts, span: Span) -> fl
         for name in ("n_tup_upd", "n_tup_hot_upd")
     )
     in_indexes = sum(
-        expected_distinct(max(index.bytes / PAGE_BYTES, 1), updated - hot)
+        expected_distinct(max(index.bytes / PAGE_BYTES[POSTGRESQL], 1), updated - hot)
         for index in table.indexes
     )
     return expected_distinct(max(table.pages, 1), updated) + in_indexes

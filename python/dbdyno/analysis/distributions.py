@@ -3,10 +3,14 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from dbdyno.model.frame import bucket_low_ns
 from dbdyno.model.record import Latency
 from dbdyno.model.recording import Column, Columns, Histograms, Recording
 
 QUANTILES = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p999": 0.999, "p9999": 0.9999}
+
+# Of all that 64 bits of nanoseconds have, and the end of the last.
+_LOW_MS = np.array([bucket_low_ns(index) for index in range(498)], dtype=np.float64) / 1e6
 
 
 def total_histogram(
@@ -46,10 +50,8 @@ def latency(histogram: bytes | None, histograms: Histograms) -> Latency | None:
 
 
 def bucket_low_ms(buckets: Column) -> NDArray[np.float64]:
-    """Where coarse buckets begin: the rule stands at ``frame.Distribution``."""
-    index = np.asarray(buckets, dtype=np.int64)
-    octave = np.maximum(index // 8 - 1, 0)
-    return np.where(index < 8, index, (8 + index % 8) << octave) / 1e6
+    """Where coarse buckets begin."""
+    return _LOW_MS[np.asarray(buckets, dtype=np.int64)]
 
 
 def bucket_matrix(buckets: Columns, intervals: int) -> NDArray[np.int64]:

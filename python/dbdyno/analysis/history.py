@@ -17,7 +17,7 @@ from collections.abc import Sequence
 import numpy as np
 from msgspec import Struct
 
-from dbdyno.analysis.energy import most_unlike
+from dbdyno.analysis.divisive import divided, without_weak
 from dbdyno.analysis.estimate import Series
 from dbdyno.analysis.laws import student_p
 from dbdyno.analysis.metrics import USUAL, metrics_of
@@ -86,36 +86,9 @@ def level_changes(logarithms: Series) -> list[int]:
     weak = {
         start + place
         for start in starts
-        for place in _divide(logarithms[start : start + WINDOW_RUNS])
+        for place in divided(logarithms[start : start + WINDOW_RUNS], _SEGMENT_MIN, _p, _WEAK_P)
     }
-    return _without_weak(logarithms, sorted(weak))
-
-
-def _divide(window: Series) -> list[int]:
-    """The changes within a window, and some that are none."""
-    if len(window) < 2 * _SEGMENT_MIN:
-        return []
-    place, end = most_unlike(window, _SEGMENT_MIN)
-    if _p(window[:place], window[place:end]) > _WEAK_P:
-        return []
-    after = (place + one for one in _divide(window[place:]))
-    return [*_divide(window[:place]), place, *after]
-
-
-def _without_weak(logarithms: Series, places: list[int]) -> list[int]:
-    """Only those that stand out between their neighbours."""
-    kept = list(places)
-    while kept:
-        bounds = [0, *kept, len(logarithms)]
-        chances = [
-            _p(logarithms[begin:place], logarithms[place:end])
-            for begin, place, end in zip(bounds, kept, bounds[2:], strict=False)
-        ]
-        weakest = int(np.argmax(chances))
-        if chances[weakest] <= _STRONG_P:
-            return kept
-        del kept[weakest]
-    return kept
+    return without_weak(logarithms, sorted(weak), _p, _STRONG_P)
 
 
 def _p(before: Series, after: Series) -> float:

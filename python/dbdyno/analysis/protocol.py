@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from typing import Any
 
 POSTGRESQL, MYSQL = "postgresql", "mysql"
+PAGE_BYTES = {POSTGRESQL: 8192, MYSQL: 16384}
+"""As all are built and set up unless somebody asks for another size."""
 
 
 def protocol_of(plan: Mapping[str, Any]) -> str:

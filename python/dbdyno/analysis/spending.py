@@ -12,10 +12,10 @@ from msgspec import Struct
 
 from dbdyno.analysis.alignment import Intervals, over_intervals
 from dbdyno.analysis.estimate import Series
-from dbdyno.analysis.protocol import MYSQL, protocol_of
+from dbdyno.analysis.protocol import MYSQL, PAGE_BYTES, POSTGRESQL, protocol_of
 from dbdyno.analysis.ratios import Ratio
 from dbdyno.analysis.readings import Growth, growth, objects, was_read
-from dbdyno.analysis.wal import PAGE_BYTES, wal
+from dbdyno.analysis.wal import wal
 from dbdyno.model.record import CostRecord
 from dbdyno.model.recording import Recording
 
@@ -209,7 +209,7 @@ def _buffers_written(recording: Recording, intervals: Intervals) -> Series:
         )
         for name in ("write_bytes", "writes")
     )
-    return in_bytes / PAGE_BYTES if np.nansum(in_bytes) else writes
+    return in_bytes / PAGE_BYTES[POSTGRESQL] if np.nansum(in_bytes) else writes
 
 
 def _fsyncs(recording: Recording, intervals: Intervals) -> Series:

@@ -5,6 +5,7 @@ from msgspec import Struct
 
 from dbdyno.analysis.distributions import bucket_matrix, coarse_quantile_ms
 from dbdyno.analysis.estimate import Series
+from dbdyno.analysis.stretches import Mask
 from dbdyno.model.recording import Column, Recording
 
 PERCENTILES = {"p50_ms": 0.5, "p95_ms": 0.95, "p99_ms": 0.99}
@@ -34,8 +35,7 @@ class Timeline(Struct, frozen=True):
 
         In a few milliseconds only stragglers end: such a point is no level of anything.
         """
-        typical_s = float(np.median(self.seconds)) if len(self.seconds) else 0.0
-        whole = self.seconds >= typical_s * _WHOLE_SHARE
+        whole = are_whole(self.seconds)
         return Timeline(
             phase=self.phase[whole],
             time_s=self.time_s[whole],
@@ -44,6 +44,13 @@ class Timeline(Struct, frozen=True):
             failed_per_s=self.failed_per_s[whole],
             latencies_ms={name: values[whole] for name, values in self.latencies_ms.items()},
         )
+
+
+def are_whole(seconds: Series) -> Mask:
+    """Which intervals have half the usual length at least."""
+    typical_s = float(np.median(seconds)) if len(seconds) else 0.0
+    whole: Mask = seconds >= typical_s * _WHOLE_SHARE
+    return whole
 
 
 def timeline(recording: Recording) -> Timeline:

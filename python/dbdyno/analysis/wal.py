@@ -12,10 +12,10 @@ from msgspec import Struct
 from dbdyno.analysis.alignment import Intervals, over_intervals
 from dbdyno.analysis.estimate import Series
 from dbdyno.analysis.least_squares import fit
+from dbdyno.analysis.protocol import PAGE_BYTES, POSTGRESQL
 from dbdyno.analysis.readings import growth
 from dbdyno.model.recording import Recording
 
-PAGE_BYTES = 8192
 _ERROR_MAX = 0.1
 
 
@@ -66,7 +66,7 @@ def image_size(written: Series, records: Series, images: Series) -> float:
     Where b is not known to a tenth, its upper bound: a whole page, or all that was written.
     """
     known = ~np.isnan(written + records + images)
-    at_most = min(PAGE_BYTES, float(written[known].sum() / images[known].sum()))
+    at_most = min(PAGE_BYTES[POSTGRESQL], float(written[known].sum() / images[known].sum()))
     found = fit(written[known], np.stack([records[known], images[known]], axis=1))
     if found is None:
         return at_most

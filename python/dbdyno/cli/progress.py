@@ -14,7 +14,7 @@ from typing import IO
 
 from dbdyno.cli.output import screen
 from dbdyno.layout import folded, shortened
-from dbdyno.model.frame import Interval, Started
+from dbdyno.model.frame import Interval, Started, bucket_low_ns
 from dbdyno.model.plan import Plan
 from dbdyno.run.plan import asked_ns
 from dbdyno.words import count, milliseconds, plain, tps
@@ -115,11 +115,6 @@ class ProgressLines:
         with contextlib.suppress(OSError):
             self._stream.write(text)
             self._stream.flush()
-
-
-def bucket_low_ns(index: int) -> int:
-    """Where a coarse bucket begins."""
-    return index if index < 8 else (8 + index % 8) << (index // 8 - 1)
 
 
 def quantile_ns(buckets: Counter[int], quantile: float) -> float | None:

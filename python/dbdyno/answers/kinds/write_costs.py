@@ -8,6 +8,7 @@ says so. InnoDB writes each page twice (doublewrite), PostgreSQL writes it into 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from dbdyno.analysis.protocol import PAGE_BYTES
 from dbdyno.answers.answer import Answer, Answered, Claim, TableOf, Trial, Trials
 from dbdyno.answers.grouping import (
     Number,
@@ -23,7 +24,6 @@ from dbdyno.answers.grouping import (
 from dbdyno.answers.hot import hot_share
 from dbdyno.words import NOTHING, percent, significant, size
 
-PAGE_BYTES = {"postgresql": 8192, "mysql": 16384}
 WRITTEN_MIN = 0.05
 
 

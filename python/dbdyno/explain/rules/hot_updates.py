@@ -21,7 +21,7 @@ from typing import Any
 
 from dbdyno.analysis.bounds import free_row_versions
 from dbdyno.analysis.costs import cost
-from dbdyno.analysis.protocol import POSTGRESQL
+from dbdyno.analysis.protocol import PAGE_BYTES, POSTGRESQL
 from dbdyno.explain.case import Case
 from dbdyno.explain.hot import Culprit, Misses, culprit_of, misses_of
 from dbdyno.explain.needs import server_facts
@@ -32,7 +32,6 @@ from dbdyno.model.record import Finding
 from dbdyno.words import percent, significant, size
 
 MISSES_MIN = 0.05
-PAGE_BYTES = 8192
 _HEADER_BYTES = 24  # of a row; the statistics count its columns only
 
 
@@ -72,7 +71,7 @@ def _of_column(worst: Misses, culprit: Culprit) -> dict[str, Any]:
 def _of_room(worst: Misses) -> dict[str, Any]:
     table = worst.table
     width = (table.row_bytes or 0.0) + _HEADER_BYTES
-    free = free_row_versions(PAGE_BYTES, table.fillfactor / 100, width)
+    free = free_row_versions(PAGE_BYTES[POSTGRESQL], table.fillfactor / 100, width)
     lower = _fillfactor_for(width)
     is_counted = worst.to_new_page > worst.misses / 2
     return {
@@ -151,7 +150,7 @@ def _per_transaction(updates: float) -> str:
 
 def _fillfactor_for(width: float) -> int:
     """In tens, what leaves room for one new version; not below 50."""
-    return max(50, min(90, int((1 - width / PAGE_BYTES) * 10) * 10))
+    return max(50, min(90, int((1 - width / PAGE_BYTES[POSTGRESQL]) * 10) * 10))
 
 
 RULE = Rule(

@@ -19,6 +19,7 @@ from dbdyno.model.frame.measured import (
     ScriptInterval,
     SlowTransaction,
     WindowScript,
+    bucket_low_ns,
 )
 from dbdyno.model.frame.running import (
     Activity,
@@ -64,6 +65,7 @@ __all__ = [
     "Survey",
     "Window",
     "WindowScript",
+    "bucket_low_ns",
 ]
 
 Frame: TypeAlias = (

@@ -10,9 +10,7 @@ class Distribution(Struct, frozen=True, array_like=True):
     """A latency distribution of one interval.
 
     Exact count, sum and extremes; percentiles at 3 significant digits; and coarse buckets for
-    drawing. ``buckets`` is packed little-endian (u16 index, u32 count). Bucket ``i`` begins at
-    ``i`` ns for ``i < 8`` and at ``(8 + i % 8) << (i // 8 - 1)`` ns otherwise
-    (eight buckets an octave) and ends where the next begins.
+    drawing (:func:`bucket_low_ns`). ``buckets`` is packed little-endian (u16 index, u32 count).
     """
 
     count: int
@@ -26,6 +24,11 @@ class Distribution(Struct, frozen=True, array_like=True):
     p999_ns: int
     p9999_ns: int
     buckets: bytes
+
+
+def bucket_low_ns(index: int) -> int:
+    """Where a coarse bucket begins; it ends where the next does. Eight are an octave."""
+    return index if index < 8 else (8 + index % 8) << (index // 8 - 1)
 
 
 class Counters(Struct, frozen=True):

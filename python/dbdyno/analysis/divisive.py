@@ -1,0 +1,49 @@
+"""All places where a series changes its level: E-divisive, with the test that its user brings.
+
+Divided where two parts are most unlike, then each part again (Matteson and James, *Journal of the
+American Statistical Association* 109, 2014). First with a lenient test, for a change beside another
+looks weak until both are known; then all that do not stand out between their neighbours are
+dropped, the weakest first (Fleming et al., *Hunter: Using Change Point Detection to Hunt for
+Performance Regressions*, ICPE 2023). What is a change to whom is not known here.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
+
+import numpy as np
+
+from dbdyno.analysis.energy import most_unlike
+from dbdyno.analysis.estimate import Series
+
+Weakness: TypeAlias = Callable[[Series, Series], float]
+"""How little the samples before a place differ from those after it: the larger, the weaker."""
+
+
+def divided(series: Series, shortest: int, weakness: Weakness, limit: float) -> list[int]:
+    """The changes in order, and some that are none."""
+    if len(series) < 2 * shortest:
+        return []
+    place, end = most_unlike(series, shortest)
+    if weakness(series[:place], series[place:end]) > limit:
+        return []
+    before = divided(series[:place], shortest, weakness, limit)
+    after = divided(series[place:], shortest, weakness, limit)
+    return [*before, place, *(place + one for one in after)]
+
+
+def without_weak(
+    series: Series, places: Sequence[int], weakness: Weakness, limit: float
+) -> list[int]:
+    """Only those that stand out between their neighbours."""
+    kept = list(places)
+    while kept:
+        bounds = [0, *kept, len(series)]
+        weak = [
+            weakness(series[begin:place], series[place:end])
+            for begin, place, end in zip(bounds, kept, bounds[2:], strict=False)
+        ]
+        weakest = int(np.argmax(weak))
+        if weak[weakest] <= limit:
+            return kept
+        del kept[weakest]
+    return kept
