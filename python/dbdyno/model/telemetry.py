@@ -55,7 +55,8 @@ class WaitCount(Struct, frozen=True, array_like=True):
     """So many sessions were seen alike.
 
     ``who`` is ``client`` (one of the engine's), ``foreign`` (another client of the server),
-    ``unknown`` (one of the two, while clients of the engine connect) or the server's own word for a process of its own, such as ``autovacuum worker``.
+    ``unknown`` (one of the two, while clients of the engine connect) or the server's own word
+    for a process of its own, such as ``autovacuum worker``.
     ``state`` is the server's (``active``, ``idle``, ``idle in transaction`` …), empty when it
     does not know the session. A session that is active and waits for nothing that the server
     knows of has an empty ``wait_type``: it is on a CPU or waits for one.

@@ -124,7 +124,8 @@ def _writing(case: Case) -> float:
     done = [script.ok for script in case.record.scripts]
     if not writers or not sum(done):
         return committed(case)
-    return committed(case) * sum(done[script] for script in writers) / sum(done)
+    share = sum(done[script] for script in writers) / sum(done)
+    return committed(case) * share
 
 
 def _counted(case: Case) -> tuple[float, float] | None:
