@@ -127,11 +127,13 @@ def test_what_the_run_was_asked_for_holds_in_the_trial(runs):
     refuse_contradictions(options)
 
 
-@pytest.mark.parametrize("words", ["--rate 100 --arrivals constant", "--stages 5s:10/s,5s:20/s"])
-def test_of_a_run_with_a_rate_the_trial_is_a_closed_loop_and_says_so(runs, words):
+@pytest.mark.parametrize(
+    "words", ["--rate 100 --arrivals constant", "--stages 5s:10/s", "--stages 5s:3c"]
+)
+def test_of_a_run_with_a_rate_or_stages_the_trial_is_a_closed_loop_and_says_so(runs, words):
     said = []
     verify(explained(more_words=words), [advice()], Trial(pairs=1), None, said.append)
-    assert "the run had a rate; the trial is a closed loop" in said[0]
+    assert "the trial is a closed loop of 8 clients" in said[0]
     (_, options, _), _ = runs
     assert (options.rate_tps, options.arrivals, options.stages) == (None, None, None)
     assert options.clients == 8

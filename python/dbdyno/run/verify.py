@@ -24,10 +24,11 @@ from dbdyno.model.recording import Recording
 from dbdyno.run.command_line import asked_by
 from dbdyno.run.grammar import WeightedName, scalar_text
 from dbdyno.run.options import SECOND_NS, RunOptions
-from dbdyno.run.plan import is_open
+from dbdyno.run.plan import client_count
 from dbdyno.run.runner import run
 from dbdyno.run.target import is_passing, spec_of
 from dbdyno.run.tools import Tools
+from dbdyno.words import counted
 from dbdyno.workloads.loading import LoadProgress
 from dbdyno.workloads.registry import all_workloads
 
@@ -62,8 +63,7 @@ def verify(
     advice = _advice(findings)
     _refuse_unknown_data(recording)
     asked = _asked(recording, trial)
-    if is_open(asked_by(recording.record.command)[1]):
-        say("the run had a rate; the trial is a closed loop, which tells what each order can do")
+    _say_other_load(recording, asked, say)
     texts = advice.evidence["scripts"]
     scripts = recording.plan["scripts"]
     orders = {"as it was": scripts, "as advised": [_with_text(one, texts) for one in scripts]}
@@ -110,6 +110,15 @@ def _refuse_unknown_data(recording: Recording) -> None:
             message=f"{what} not dbdyno's to make, so it cannot be tried here",
             hint="dbdyno explain --json has the scripts in their new order: measure both "
             "alternately on a copy of your database.",
+        )
+
+
+def _say_other_load(recording: Recording, trial: RunOptions, say: Callable[[str], None]) -> None:
+    _, asked = asked_by(recording.record.command)
+    if asked.rate_tps is not None or asked.stages is not None:
+        say(
+            "the run's load followed a rate or stages; the trial is a closed loop of "
+            f"{counted(client_count(trial), 'client')}, which tells what each order can do"
         )
 
 

@@ -169,6 +169,7 @@ def _read(name: str, text: str, ours: _Adopted) -> Any:
 def _with_events(options: RunOptions, arguments: Mapping[str, str], say: Say) -> RunOptions:
     """Sysbench counts the events of all threads, and stops at whichever bound comes first."""
     events = _read("events", arguments.get("events", "0"), _EVENTS)
+    # None is sysbench's --time=0, which has no end.
     seconds = _read("time", arguments["time"], _ADOPTED["time"]) if "time" in arguments else 0
     if options.transactions or options.duration_ns or options.stages:
         if events:
