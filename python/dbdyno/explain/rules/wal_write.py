@@ -124,7 +124,7 @@ def _writing(case: Case) -> float:
     done = [script.ok for script in case.record.scripts]
     if not writers or not sum(done):
         return committed(case)
-    share = sum(done[script] for script in writers) / sum(done)
+    share: float = sum(done[script] for script in writers) / sum(done)
     return committed(case) * share
 
 
