@@ -14,6 +14,7 @@ SLOW = {"numpy", "duckdb", "psycopg", "scipy", "jinja2", "rich", "asyncio"}
 # A person waits for these commands, or a load runs beside them: what they must not import.
 MUST_NOT = {
     "import dbdyno": SLOW | {"typing", "msgspec"},
+    "import dbdyno.cli": SLOW | {"cyclopts"},  # only then is Ctrl-C answered
     "from dbdyno.cli import main; main(['--help'])": SLOW - {"rich", "asyncio"},
     "import dbdyno.cli.run": {"scipy", "rich", "pandas"},
 }
