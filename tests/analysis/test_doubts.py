@@ -6,6 +6,7 @@ from dbdyno.analysis.checkpoint_cycle import MissingCycle
 from dbdyno.analysis.doubts import DOUBTS, Facts, find_doubts
 from dbdyno.analysis.steadiness import Shift
 from dbdyno.model.record import Throughput, TransactionCounts
+from dbdyno.words import THIN_SPACE
 
 THROUGHPUT = Throughput(
     value=1000,
@@ -71,6 +72,14 @@ def test_a_sound_run_has_no_doubts():
             changed(transactions=msgspec.structs.replace(COUNTS, skipped=10_000, unfinished=101)),
             "censored: 10000 skipped and 101 unfinished transactions (1.00%) "
             "stand outside the percentiles",
+        ),
+        (
+            changed(
+                transactions=msgspec.structs.replace(COUNTS, ok=999_997, unfinished=3),
+                unfinished_ages_s=[4.5, 1.25, 30.0],
+            ),
+            "censored: 3 unfinished transactions (0.00%) stand outside the percentiles; "
+            f"what was unfinished had taken 1.25{THIN_SPACE}s to 30{THIN_SPACE}s so far",
         ),
         (
             changed(transactions=msgspec.structs.replace(COUNTS, ok=3_000_000, waiting=9)),

@@ -4,7 +4,7 @@ Each takes the same facts and answers with a sentence, or with nothing. A doubt 
 and listed; it never changes a number and never makes a run invalid.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from msgspec import Struct
 
@@ -12,7 +12,7 @@ from dbdyno.analysis.arrivals import Arrivals
 from dbdyno.analysis.checkpoint_cycle import MissingCycle
 from dbdyno.analysis.steadiness import Shift
 from dbdyno.model.record import Throughput, TransactionCounts
-from dbdyno.words import count
+from dbdyno.words import count, seconds
 
 DURATION_MIN_S = 10
 TAIL_SAMPLES_MIN = 10
@@ -30,6 +30,8 @@ class Facts(Struct, frozen=True, kw_only=True):
     """Of throughput, as nobody asked for it."""
     throughput: Throughput
     transactions: TransactionCounts
+    unfinished_ages_s: Sequence[float] = ()
+    """Of each that was still running at the end, from when it was due."""
     arrivals: Arrivals
     missing_cycle: MissingCycle | None = None
 
@@ -130,8 +132,16 @@ def censored(facts: Facts) -> str | None:
     each = " and ".join(f"{number} {name}" for name, number in missing.items())
     return (
         f"censored: {each} transactions ({total / (counts.ok + total):.2%}) stand outside the "
-        "percentiles"
+        f"percentiles{_so_far(facts.unfinished_ages_s)}"
     )
+
+
+def _so_far(ages_s: Sequence[float]) -> str:
+    if not ages_s:
+        return ""
+    youngest, oldest = seconds(min(ages_s)), seconds(max(ages_s))
+    span = oldest if youngest == oldest else f"{youngest} to {oldest}"
+    return f"; what was unfinished had taken {span} so far"
 
 
 def ended_after(facts: Facts) -> str | None:

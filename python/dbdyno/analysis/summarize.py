@@ -43,6 +43,7 @@ def summarize(recording: Recording, histograms: Histograms) -> RunRecord:
         shift=unasked_shift(recording.plan, over_time.measured_tps),
         throughput=throughput,
         transactions=counts,
+        unfinished_ages_s=_unfinished_ages_s(recording),
         arrivals=arrivals(recording, duration_s),
         missing_cycle=missing_cycle(recording),
     )
@@ -73,6 +74,11 @@ def _duration_s(recording: Recording, over_time: Timeline) -> float:
     if done:
         return float(done["measured_ns"] / 1e9)
     return float(over_time.seconds[over_time.phase == "measure"].sum())
+
+
+def _unfinished_ages_s(recording: Recording) -> list[float]:
+    done = recording.engine.get("done") or {}
+    return [age_ns / 1e9 for age_ns in done.get("unfinished_ages_ns", ())]
 
 
 def _transactions(recording: Recording) -> TransactionCounts:
