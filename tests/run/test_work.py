@@ -1,6 +1,7 @@
 """What a run is called by what it runs."""
 
 import io
+import os
 
 import pytest
 
@@ -30,6 +31,24 @@ def test_a_workloads_name_is_of_its_data_alone(tmp_path, monkeypatch, items, nam
             (tmp_path / item).write_text("select 1;")
     found = find_work([WeightedName(item, 1) for item in items], (), ANY_SIZE)
     assert found.name == name
+
+
+def test_a_folder_that_vanishes_beside_a_script_is_passed_over(tmp_path, monkeypatch):
+    script, beside = tmp_path / "mine.lua", tmp_path / "beside" / "help.lua"
+    script.write_text("require('beside.help')")
+    for folder in (beside.parent, tmp_path / "gone"):
+        folder.mkdir()
+    beside.write_text("return 1")
+    there = os.scandir
+
+    def scandir(folder):
+        if "gone" in str(folder):
+            raise FileNotFoundError(folder)
+        return there(folder)
+
+    monkeypatch.setattr(os, "scandir", scandir)
+    found = find_work([WeightedName(str(script), 1)], (), ANY_SIZE)
+    assert found.lua.modules == {"beside.help": "return 1"}
 
 
 def test_standard_input_is_read_once_and_gives_its_script_to_every_run(monkeypatch):

@@ -8,7 +8,7 @@ its text is sent along; the engine opens no files.
 import re
 import shutil
 from collections.abc import Iterator, Mapping
-from itertools import chain
+from glob import glob
 from pathlib import Path
 
 from dbdyno.errors import DbdynoError
@@ -72,8 +72,12 @@ def _modules_near(script: Path) -> Mapping[str, Path]:
 
 
 def _files_in(folder: Path) -> Iterator[Path]:
-    """Lua files there and one folder below: nobody wants a whole home directory searched."""
-    return chain(sorted(folder.glob(f"*{ENDING}")), sorted(folder.glob(f"*/*{ENDING}")))
+    """Lua files there and one folder below: nobody wants a whole home directory searched.
+
+    What vanishes meanwhile is passed over, which a path's own glob does not do.
+    """
+    found = (glob(pattern, root_dir=folder) for pattern in (f"*{ENDING}", f"*/*{ENDING}"))  # noqa: PTH207
+    return (folder / name for names in found for name in sorted(names))
 
 
 def _mentioned(text: str, names: set[str]) -> list[str]:
