@@ -5,6 +5,7 @@ from itertools import permutations
 import numpy as np
 import pytest
 from inline_snapshot import snapshot
+from msgspec import structs
 
 from dbdyno.explain.order import advise, bound, coldest_first
 from dbdyno.explain.rule import CouldNotLook, NotFound
@@ -230,6 +231,16 @@ def test_a_row_that_is_let_go_before_clients_hear_of_it_bounds_nothing():
 def test_an_order_does_not_help_behind_a_foreign_session():
     foreign = behind(BRANCHES, 12, who="foreign", blocker=-1, root=-1, state="idle in transaction")
     assert isinstance(said(RULE, queued(TPCB, at_the_head=foreign)), NotFound)
+
+
+def test_an_order_does_not_help_where_all_wait_for_deadlocks():
+    """One is pending nearly all of the time: those who wait then do not wait for the hot row."""
+    given = {
+        "settings": FACTS.settings | {"deadlock_timeout": "1000"},
+        "details": {"units": {"deadlock_timeout": "ms"}},
+    }
+    run = queued(TPCB, facts=structs.replace(FACTS, **given))
+    assert isinstance(said(RULE, run.counters("pg_stat_database", {"deadlocks": 6})), NotFound)
 
 
 def test_it_cannot_look_without_facts_or_looks():

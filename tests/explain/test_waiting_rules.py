@@ -61,6 +61,20 @@ allow 400 commits a second.
     assert "synchronous_commit=off instead of on" in finding.advice[-1]
 
 
+@pytest.mark.parametrize(
+    ("server", "gain"),
+    [
+        (0.2, "Throughput rises by a factor of 4 at most."),
+        (1.6, "Throughput rises by a factor of 1.11 at most: then the processors are full."),
+    ],
+)
+def test_without_the_waits_the_processors_are_the_next_bound(server, gain):
+    """Six of eight clients wait; of two processors server and engine use so much now."""
+    run = with_looks(MadeRun(1000), (0, "IO", "WALSync", 6), (0, "Client", "x", 2))
+    with_processors(run, server=server, engine=0.2)
+    assert said("wal_write", run).gain == gain
+
+
 def test_flushes_of_servers_that_count_them_by_backend():
     run = flushing(tps=300)
     run.counters("pg_stat_io", {"fsyncs": 100, "fsync_time": 500}, of="client backend/wal/normal")

@@ -52,11 +52,19 @@ class Convoy(Struct, frozen=True, kw_only=True):
         return (self.of_bound or 0.0) > EXCEEDED
 
 
+def waited_among_clients(case: Case, spent: Budget) -> float:
+    """The share of the clients' time in waits for each other's locks, but in no deadlock.
+
+    How often a chain of waits ends at another client is known; of these waits so many fell into
+    a deadlock as it was the time that some deadlock was pending.
+    """
+    return spent.behind("client") * (1 - pending_share(case))
+
+
 def _waited_share(case: Case, spent: Budget, holds: list[RowHold]) -> float:
-    """Waits for rows, without those that end at a foreign session or fell into a deadlock."""
-    waited_s = sum(hold.waiting_s for hold in holds)
-    among_clients_s = sum(charge.seconds for charge in spent.charges if charge.root_who == "client")
-    return min(waited_s, among_clients_s) / spent.total * (1 - pending_share(case))
+    """The same of waits for rows alone."""
+    for_rows = sum(hold.waiting_s for hold in holds) / spent.total
+    return min(for_rows * (1 - pending_share(case)), waited_among_clients(case, spent))
 
 
 def _behind_pauses(spent: Budget) -> float:

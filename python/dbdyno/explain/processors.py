@@ -11,7 +11,7 @@ all that was in use, they share that in proportion.
 from msgspec import Struct
 
 from dbdyno.explain.case import Case
-from dbdyno.explain.needs import grown, known_objects, levels, needed
+from dbdyno.explain.needs import LackingError, grown, known_objects, levels, needed
 
 _BUSY = ("user_us", "system_us", "irq_us")
 _IDLE = ("idle_us", "iowait_us")
@@ -58,6 +58,18 @@ def processor_time(case: Case) -> ProcessorTime:
         stolen=stolen / capacity,
         idle=idle / capacity,
     )
+
+
+def own_utilisation(case: Case) -> float:
+    """The share that server and engine use of the processors; 0 where it is not known.
+
+    What others use now is not sure to be theirs when the run wants more.
+    """
+    try:
+        used = processor_time(case)
+    except LackingError:
+        return 0.0
+    return (used.server + used.engine + used.dbdyno) / max(1.0 - used.stolen, 1e-9)
 
 
 def busiest_others(case: Case, limit: int = 3) -> list[tuple[str, float]]:

@@ -1,6 +1,8 @@
 """Sentences that several rules say."""
 
 from dbdyno.analysis.bounds import gain_factor
+from dbdyno.explain.case import Case
+from dbdyno.explain.processors import own_utilisation
 from dbdyno.explain.rule import NOTICED
 from dbdyno.words import significant, tps
 
@@ -12,6 +14,14 @@ def gain_words(share: float, next_utilisation: float = 0.0) -> str:
     """What removing a cause with this share of the clients' time can bring at most."""
     factor = min(gain_factor(share, next_utilisation), _FACTOR_MAX)
     return f"{_THROUGHPUT_RISES} by a factor of {factor:.3g} at most." if share >= NOTICED else ""
+
+
+def gain_of_waits(case: Case, share: float) -> str:
+    """The same of a cause that takes no processor time: processors are then the next bound."""
+    own = own_utilisation(case)
+    gain = gain_words(share, own)
+    is_bounded = gain_factor(share, own) < gain_factor(share)
+    return f"{gain[:-1]}: then the processors are full." if gain and is_bounded else gain
 
 
 def at_a_given_rate(gain: str) -> str:

@@ -33,7 +33,7 @@ from dbdyno.explain.needs import (
 )
 from dbdyno.explain.rule import NOTICED, NotFound, Outcome, Rule, found
 from dbdyno.explain.settings import size_bytes
-from dbdyno.explain.words import gain_words
+from dbdyno.explain.words import gain_of_waits
 from dbdyno.model.record import Finding
 from dbdyno.words import milliseconds, percent, significant, size
 
@@ -141,7 +141,7 @@ def _finding(case: Case, reads: _Reads) -> Finding:
             "faster storage.",
             "Touch fewer pages: narrower rows, an index that covers the query, keys that repeat.",
         ],
-        gain=gain_words(reads.share),
+        gain=gain_of_waits(case, reads.share),
         refute=f"Run again with {cache_setting} above the size of the data: the reads must go.",
     )
 

@@ -25,7 +25,7 @@ from dbdyno.explain.databases import database_of
 from dbdyno.explain.needs import client_time, needed
 from dbdyno.explain.rule import NOTICED, CouldNotLook, NotFound, Outcome, Rule, found
 from dbdyno.explain.statements import statements_of
-from dbdyno.explain.words import amount, and_so_on, gain_words
+from dbdyno.explain.words import amount, and_so_on, gain_of_waits
 from dbdyno.words import percent
 
 Root: TypeAlias = tuple[str, str, str]
@@ -84,7 +84,7 @@ def look(case: Case) -> Outcome:
             database_of(case).end_session,
             f"Let such transactions end by themselves: {database_of(case).end_by_itself}.",
         ],
-        gain=gain_words(share),
+        gain=gain_of_waits(case, share),
         refute="Run again without the other program: the waits must vanish.",
     )
 

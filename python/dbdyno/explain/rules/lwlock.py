@@ -21,7 +21,7 @@ from dbdyno.explain.case import Case
 from dbdyno.explain.databases import database_of
 from dbdyno.explain.needs import client_time
 from dbdyno.explain.rule import NOTICED, NotFound, Outcome, Rule, at_most, found, severity_of
-from dbdyno.explain.words import gain_words
+from dbdyno.explain.words import gain_of_waits
 from dbdyno.model.record import Finding
 from dbdyno.words import percent
 
@@ -116,7 +116,7 @@ def look(case: Case) -> Outcome:
         why="Internal locks are held for microseconds; that they are waited for at all means that "
         "all do the same at once.",
         advice=[advice],
-        gain=gain_words(share),
+        gain=gain_of_waits(case, share),
         refute="Run with half the connections: the share must fall by more than half.",
     )
 

@@ -29,7 +29,7 @@ from dbdyno.explain.convoy import Convoy, convoy_of
 from dbdyno.explain.row_holds import RowHold
 from dbdyno.explain.rule import NOTICED, NotFound, Outcome, Rule, found
 from dbdyno.explain.statements import statements_of
-from dbdyno.explain.words import bound_exceeded_words, gain_words
+from dbdyno.explain.words import bound_exceeded_words, gain_of_waits
 from dbdyno.model.record import Certainty
 from dbdyno.words import count, milliseconds, percent, significant, tps
 
@@ -56,7 +56,7 @@ def look(case: Case) -> Outcome:
         why="Whoever waits for a row does nothing else, and more clients only make the queue "
         "longer: each waits for all before it.",
         advice=_advice(convoy),
-        gain=gain_words(convoy.share),
+        gain=gain_of_waits(case, convoy.share),
         refute=f"Run the same load on data with {convoy.clients} times the rows in "
         f"{convoy.hot.relation} (a larger --scale): the waits must vanish.",
     )

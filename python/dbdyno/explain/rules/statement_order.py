@@ -8,9 +8,9 @@ h is the time of all statements after the locking one to the end of the commit, 
 for locks. Of the orders that keep what depends on each other (variables, tables that
 are written and used again, BEGIN first and END last) the one with the highest bound takes, at
 each place, the statement whose p·h would be least. Throughput rises at most by the ratio of the
-bounds, by 1/(1 − the share of lock waits that end at no foreign session), and by what the
-processors have left. Where more transactions pass than a row held for so long lets through (InnoDB
-lets go of it before its redo is on storage) it is a hint, and minor at most.
+bounds, by 1/(1 − the share of lock waits that end at another client and in no deadlock), and by
+what the processors have left. Where more transactions pass than a row held for so long lets
+through (InnoDB lets go of it before its redo is on storage) it is a hint, and minor at most.
 
 Source: Lawler, Management Science 19, 1973, for the order; Denning and Buzen, Computing
 Surveys 10, 1978, for the bound.
@@ -24,9 +24,10 @@ from typing import Any
 from dbdyno.analysis.bounds import EXCEEDED, gain_factor
 from dbdyno.analysis.lock_queue import statement_means_ms
 from dbdyno.explain.case import Case
-from dbdyno.explain.needs import LackingError, client_time, server_facts, throughput_tps
+from dbdyno.explain.convoy import waited_among_clients
+from dbdyno.explain.needs import client_time, server_facts, throughput_tps
 from dbdyno.explain.order import Advice, Bound, advise
-from dbdyno.explain.processors import processor_time
+from dbdyno.explain.processors import own_utilisation
 from dbdyno.explain.rule import (
     NOTICED,
     CouldNotLook,
@@ -48,8 +49,7 @@ from dbdyno.words import milliseconds, percent, tps
 
 def look(case: Case) -> Outcome:
     """Only where clients wait for each other does an order matter."""
-    spent = client_time(case)
-    waiting = max(spent.share("lock") - spent.behind_others, 0.0)
+    waiting = waited_among_clients(case, client_time(case))
     if waiting < NOTICED:
         part = percent(waiting)
         return NotFound(f"clients waited for each other's locks for {part} of their time")
@@ -98,19 +98,7 @@ def timed_scripts(case: Case) -> list[TimedScript]:
 def _gain(case: Case, advice: Advice, waiting: float) -> float:
     """By which factor throughput rises at most."""
     bounded = advice.after.tps / advice.before.tps
-    return max(min(bounded, gain_factor(waiting, _own_processors(case))), 1.0)
-
-
-def _own_processors(case: Case) -> float:
-    """The share that server and engine use of the processors; 0 where it is not known.
-
-    What others use now is not sure to be theirs when the run wants more.
-    """
-    try:
-        used = processor_time(case)
-    except LackingError:
-        return 0.0
-    return (used.server + used.engine + used.dbdyno) / max(1.0 - used.stolen, 1e-9)
+    return max(min(bounded, gain_factor(waiting, own_utilisation(case))), 1.0)
 
 
 def _crossing_words(crossing: tuple[str, str, str, str]) -> str:

@@ -33,7 +33,7 @@ from dbdyno.explain.databases import Database, database_of
 from dbdyno.explain.needs import client_time, committed, grown_if_told
 from dbdyno.explain.rule import NOTICED, NotFound, Outcome, Rule, found, severity_of
 from dbdyno.explain.sql import written_table
-from dbdyno.explain.words import gain_words
+from dbdyno.explain.words import gain_of_waits
 from dbdyno.model.recording import rows
 from dbdyno.words import milliseconds, percent, significant, tps
 
@@ -91,7 +91,7 @@ def look(case: Case) -> Outcome:
         ],
         why=_why(database, is_durable),
         advice=_advice(database, _commit_level(case), is_durable),
-        gain=gain_words(share),
+        gain=gain_of_waits(case, share),
         refute=_refute(database, is_durable),
     )
 
