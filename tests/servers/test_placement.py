@@ -18,7 +18,15 @@ from dbdyno.run.plan import make_plan
 from dbdyno.run.target import open_server
 from dbdyno.servers import groups
 from dbdyno.servers.huge_pages import HugePages, refuse_missing_huge_pages
-from dbdyno.servers.placement import Cpus, NumaPolicy, Placement, cpus, numa_policy
+from dbdyno.servers.placement import (
+    Cpus,
+    NumaPolicy,
+    Placement,
+    cpus,
+    list_text,
+    nodes_online,
+    numa_policy,
+)
 from dbdyno.servers.private import PrivateServer, start_private
 from dbdyno.servers.settings import Setting
 from dbdyno.servers.spec import ServerSpec
@@ -81,6 +89,7 @@ def test_sizes_are_read_as_servers_do() -> None:
         (Placement(server_cpus=Cpus((0, 4000))), "--server-cpus 0,4000 .* not to be had: 4000"),
         (Placement(numa=NumaPolicy(policy="bind", nodes=(63,))), "not here: 63"),
         (Placement(server_cores=0), "leaves no processor time"),
+        (Placement(server_cores=0.009), "0.009 leaves no processor time"),
         (Placement(data_folder=Path("/nowhere")), "--data-folder /nowhere is no folder"),
         (Placement(wal_folder=Path("/proc/1")), "--wal-folder"),
     ],
@@ -111,7 +120,7 @@ def test_all_of_the_server_is_where_it_was_put(placed: PrivateServer) -> None:
     with placed.connect():  # a backend is there to be looked at
         found = verified(ALL, placed.guard.groups, placed.process_id)
     assert found[0] == "all processes of the server may run on the processors 0 alone"
-    assert any("interleave:0" in line for line in found)
+    assert any(f"interleave:{list_text(nodes_online())}" in line for line in found)
     assert any("1073741824" in line for line in found)
     assert any("50000" in line for line in found)
 
@@ -133,6 +142,32 @@ def test_a_server_that_strays_is_an_error(placed: PrivateServer) -> None:
     asked = Placement(numa=NumaPolicy(policy="bind", nodes=(0,)))
     with pytest.raises(DbdynoError, match="not under --numa bind=0, but"):
         verified(asked, (), placed.process_id)
+
+
+@pytest.mark.parametrize(
+    ("asked", "told", "is_kept"),
+    [
+        ("interleave=0-1", "interleave:0-1", True),
+        ("interleave=0-1", "interleave:0", False),  # a cpuset took the other one away
+        ("bind=1", "bind:0", False),
+        ("preferred=1", "prefer (many):1", True),
+        ("preferred=1", "prefer (many):0", False),
+        ("localalloc", "local", True),
+        ("localalloc", "bind:0", False),
+    ],
+)
+def test_a_policy_on_other_nodes_is_not_what_was_asked(
+    tmp_path: Path, asked: str, told: str, is_kept: bool
+) -> None:
+    process = tmp_path / "proc/10"
+    process.mkdir(parents=True)
+    process.joinpath("numa_maps").write_text(f"7f00 {told} anon=1 N0=1\n")
+    wanted = Placement(numa=numa_policy(asked))
+    if is_kept:
+        assert verified(wanted, (), 10, tmp_path)[0].endswith(f" says {told}")
+    else:
+        with pytest.raises(DbdynoError, match=f"not under --numa {asked}, but "):
+            verified(wanted, (), 10, tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -170,8 +205,8 @@ def test_huge_pages_that_are_free_are_enough(tmp_path: Path) -> None:
 def test_memory_is_told_by_node(placed: PrivateServer) -> None:
     assert placed.process_id is not None
     told = memory_by_node(placed.process_id)
-    assert told.keys() == {"0"}
-    assert 10 << 20 < told["0"] < 1 << 30
+    assert set(map(int, told)) <= set(nodes_online())
+    assert 10 << 20 < sum(told.values()) < 1 << 30
 
 
 @control_groups
@@ -220,6 +255,12 @@ def test_missing_controllers_are_named(tmp_path: Path, monkeypatch: pytest.Monke
     with pytest.raises(DbdynoError, match="no group above this process hands on cpu") as caught:
         groups.make_groups(1.5, None)
     assert "systemd-run" in caught.value.hint
+
+
+@control_groups
+def test_a_limit_that_the_kernel_refuses_is_told_with_its_file() -> None:
+    with pytest.raises(DbdynoError, match=r"/cpu\.(max|cfs_quota_us): Invalid argument"):
+        groups.make_groups(0.0001, None)
 
 
 def test_version_2_is_written_in_its_own_files(

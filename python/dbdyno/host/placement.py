@@ -3,19 +3,17 @@
 Looks at every process and thread of the server. What is not as it was asked for is an error.
 """
 
-import re
 import time
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import repeat
 from pathlib import Path
 
 from dbdyno.errors import DbdynoError
-from dbdyno.host import files
+from dbdyno.host import files, numa_maps
 from dbdyno.host.describe import ROOT
 from dbdyno.host.processes import ProcessTable
 from dbdyno.servers.groups import Group
-from dbdyno.servers.placement import Cpus, NumaPolicy, Placement
+from dbdyno.servers.placement import Cpus, NumaPolicy, Placement, number_list, policy_nodes
 
 # As /proc/PID/numa_maps writes the policies; ``prefer (many)`` is what newer kernels say.
 POLICY_WORDS = {
@@ -26,8 +24,6 @@ POLICY_WORDS = {
 }
 # A process that ends is gone by then, also on a busy machine.
 ENDING_S = 1.0
-_PAGES = re.compile(r"\bN(\d+)=(\d+)")
-_PAGE_KB = re.compile(r"kernelpagesize_kB=(\d+)")
 
 
 def verified(
@@ -47,21 +43,8 @@ def verified(
 
 
 def memory_by_node(process_id: int, root: Path = ROOT) -> dict[str, int]:
-    """Bytes of the server's memory on each node; empty where the kernel does not tell.
-
-    Memory that processes share is counted once, as the one that has touched the most sees it.
-    """
-    shared: dict[tuple[str, str], int] = {}
-    own: Counter[str] = Counter()
-    for process in ProcessTable(root).tree(process_id, fresh=True):
-        for mapping, is_shared, node, size in _mapped(root, process.pid):
-            if is_shared:
-                shared[mapping, node] = max(size, shared.get((mapping, node), 0))
-            else:
-                own[node] += size
-    for (_, node), size in shared.items():
-        own[node] += size
-    return dict(sorted(own.items()))
+    """Bytes of the server's memory by the number of the node; empty where the kernel is silent."""
+    return numa_maps.memory_by_node(root, ProcessTable(root).tree(process_id, fresh=True))
 
 
 def _seen_on(cpus: Cpus, pids: Iterable[int], root: Path) -> str:
@@ -112,23 +95,19 @@ def _is_limit(told: str, wanted: str) -> bool:
 
 
 def _seen_under(numa: NumaPolicy, process_id: int, root: Path) -> str:
-    content = files.text(root / f"proc/{process_id}/numa_maps")
-    if content is None:
+    found = numa_maps.policies(root, process_id)
+    if found is None:
         raise _not_kept(f"numa_maps of process {process_id} cannot be read: no telling about NUMA")
-    told = {line.split()[1] for line in content.splitlines()}
-    policies = {word.partition(":")[0].partition("=")[0] for word in told}
-    if not policies & set(POLICY_WORDS[numa.policy]):
-        raise _not_kept(f"the server's memory is not under --numa {numa}, but {_and(told)}")
-    return f"numa_maps of the server's first process says {_and(told)}"
+    told = _and(map(str, found))
+    if not any(_is_policy(one, numa) for one in found):
+        raise _not_kept(f"the server's memory is not under --numa {numa}, but {told}")
+    return f"numa_maps of the server's first process says {told}"
 
 
-def _mapped(root: Path, pid: int) -> Iterator[tuple[str, bool, str, int]]:
-    """(mapping, whether it is shared, node, bytes) of each line and node of a process."""
-    for line in (files.text(root / f"proc/{pid}/numa_maps") or "").splitlines():
-        page = _PAGE_KB.search(line)
-        size = int(page[1]) * 1024 if page else 0
-        for node, pages in _PAGES.findall(line):
-            yield line.split(None, 1)[0], " file=" in line, node, int(pages) * size
+def _is_policy(told: numa_maps.Policy, wanted: NumaPolicy) -> bool:
+    """A cpuset takes nodes away from a policy, and the kernel says so here alone."""
+    nodes = number_list(told.nodes) if told.nodes else ()
+    return told.word in POLICY_WORDS[wanted.policy] and nodes == policy_nodes(wanted)
 
 
 def _and(words: Iterable[str]) -> str:

@@ -1,8 +1,9 @@
 """Copies folders of large files the cheapest way that the file system has.
 
 Files are cloned where it can (btrfs, XFS: no bytes are moved, none are used until one of the two
-changes), else copied inside the kernel, also to another file system, holes left out. What is copied is on the disk when
-this returns: a measurement must not wait for it. Too little room is an error beforehand.
+changes), else copied inside the kernel, also to another file system, holes left out. What is
+copied is on the disk when this returns: a measurement must not wait for it. Too little room is
+an error beforehand.
 """
 
 import errno

@@ -110,13 +110,21 @@ def _made(above: Path, home: Path, files: Mapping[str, str]) -> Group:
     folder = above / f"{PREFIX}{os.getpid()}-{secrets.token_hex(4)}"
     try:
         folder.mkdir()
-        for name, text in files.items():
-            (folder / name).write_text(text)
+    except OSError as error:
+        raise _unavailable(f"{folder}: {error.strerror}") from error
+    for name, text in files.items():
+        _write(folder / name, text)
+    return Group(str(folder), str(home), dict(files))
+
+
+def _write(file: Path, text: str) -> None:
+    """What the kernel refuses, it refuses on writing, and names no file then."""
+    try:
+        file.write_text(text)
     except OSError as error:
         with suppress(OSError):
-            folder.rmdir()
-        raise _unavailable(f"{error.filename}: {error.strerror}") from error
-    return Group(str(folder), str(home), dict(files))
+            file.parent.rmdir()
+        raise _unavailable(f"{text!r} into {file}: {error.strerror}") from error
 
 
 def _sweep(above: Path) -> None:

@@ -128,8 +128,13 @@ def _set_memory_policy(mode: int, nodes: list[int]) -> None:
 
 
 def _enter(group: str) -> None:
-    with open(f"{group}/cgroup.procs", "w") as members:  # noqa: PTH123 - see above
-        members.write("0")  # whoever writes this enters
+    members = f"{group}/cgroup.procs"
+    try:
+        with open(members, "w") as file:  # noqa: PTH123 - see above
+            file.write("0")  # whoever writes this enters
+    except OSError as error:
+        error.filename = members  # a refused write names none
+        raise
 
 
 def _leave(group: dict[str, str]) -> None:

@@ -20,6 +20,7 @@ POLICIES: tuple[Policy, ...] = get_args(Policy)
 # The kernel's numbers, of which only the last is newer than the others (Linux 3.8).
 MODES: dict[Policy, int] = {"preferred": 1, "bind": 2, "interleave": 3, "localalloc": 4}
 NODES_MAX = 64
+CORES_MIN = 0.01  # the kernel gives no less than 1 ms of each 100 ms
 ALL_NODES = "all"
 ONLINE_NODES = Path("/sys/devices/system/node/online")
 
@@ -120,8 +121,11 @@ def refuse_impossible(placement: Placement) -> None:
     if placement.server_cpus:
         refuse_missing_cpus("--server-cpus", placement.server_cpus)
     _refuse_missing_nodes(placement.numa)
-    if placement.server_cores is not None and placement.server_cores <= 0:
-        raise impossible(f"--server-cores {placement.server_cores:g} leaves no processor time")
+    if placement.server_cores is not None and placement.server_cores < CORES_MIN:
+        raise impossible(
+            f"--server-cores {placement.server_cores:g} leaves no processor time",
+            f"the least that a control group can be given is {CORES_MIN:g}",
+        )
     for flag, folder in (
         ("--data-folder", placement.data_folder),
         ("--wal-folder", placement.wal_folder),
@@ -152,8 +156,12 @@ def nodes_online() -> tuple[int, ...]:
 
 def policy_order(numa: NumaPolicy) -> dict[str, object]:
     """The policy as the guard's system call takes it."""
-    nodes = () if numa.policy == "localalloc" else numa.nodes or nodes_online()
-    return {"mode": MODES[numa.policy], "nodes": nodes}
+    return {"mode": MODES[numa.policy], "nodes": policy_nodes(numa)}
+
+
+def policy_nodes(numa: NumaPolicy) -> tuple[int, ...]:
+    """The nodes that it binds to; local memory is wherever the process runs."""
+    return () if numa.policy == "localalloc" else numa.nodes or nodes_online()
 
 
 def _refuse_missing_nodes(numa: NumaPolicy | None) -> None:

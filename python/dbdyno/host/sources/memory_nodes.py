@@ -1,29 +1,20 @@
 """Memory by NUMA node, and on which nodes the server's memory lies."""
 
-import re
-from collections import Counter
-from collections.abc import Iterable
 from pathlib import Path
 
 from dbdyno.host import files
-from dbdyno.host.processes import Process
+from dbdyno.host.numa_maps import PROCESSES_MAX, memory_by_node
 from dbdyno.host.watched import HostSource, WatchedHost
 from dbdyno.model.source import Numbers
 
 _FIELDS = {"free_bytes": "MemFree", "used_bytes": "MemUsed"}
-# The kernel walks all pages of a process to tell their nodes, and holds its memory meanwhile.
-# So few are asked; the first has mapped what all share.
-_PROCESSES_MAX = 8
-
-_PAGES = re.compile(r"\bN(\d+)=(\d+)")
-_PAGE_KB = re.compile(r"\bkernelpagesize_kB=(\d+)")
 
 
 def read(host: WatchedHost) -> dict[str, Numbers]:
     """Each node."""
     told = {folder.name: _node(folder) for folder in _nodes(host)}
     for node, node_bytes in _servers(host).items():
-        told.setdefault(node, {})["server_bytes"] = node_bytes
+        told.setdefault(f"node{node}", {})["server_bytes"] = node_bytes
     return dict(told)
 
 
@@ -39,34 +30,10 @@ def _node(folder: Path) -> dict[str, float]:
 
 
 def _servers(host: WatchedHost) -> dict[str, int]:
-    """Private memory of the processes asked, and what the one that shares most has mapped."""
+    """By the number of the node."""
     if "server" not in host.groups:
         return {}
-    private: Counter[str] = Counter()
-    shared: list[Counter[str]] = []
-    for process in _asked(host.groups["server"].members(host.processes)):
-        content = files.text(host.root / f"proc/{process.pid}/numa_maps") or ""
-        own, common = _mapped(content.splitlines())
-        private += own
-        shared.append(common)
-    return dict(private + max(shared, key=lambda pages: pages.total(), default=Counter()))
-
-
-def _asked(members: list[Process]) -> list[Process]:
-    longest = sorted(members[1:], key=lambda process: process.used.cpu_us, reverse=True)
-    return [*members[:1], *longest[: _PROCESSES_MAX - 1]]
-
-
-def _mapped(lines: Iterable[str]) -> tuple[Counter[str], Counter[str]]:
-    """Bytes by node: anonymous memory, and all that others may have mapped as well."""
-    private: Counter[str] = Counter()
-    shared: Counter[str] = Counter()
-    for line in lines:
-        size = _PAGE_KB.search(line)
-        page_bytes = int(size[1]) * 1024 if size else 4096
-        for node, pages in _PAGES.findall(line):
-            (private if " anon=" in line else shared)[f"node{node}"] += int(pages) * page_bytes
-    return private, shared
+    return memory_by_node(host.root, host.groups["server"].members(host.processes))
 
 
 def lack(host: WatchedHost) -> str | None:
@@ -80,7 +47,7 @@ SOURCE = HostSource(
     name="memory_nodes",
     read=read,
     watches="memory of each NUMA node, free and used, and the server's there (of its first "
-    f"process and the {_PROCESSES_MAX - 1} that took most processor time)",
+    f"process and the {PROCESSES_MAX - 1} that took most processor time)",
     objects="`node0` …",
     counters=frozenset(),
     levels=frozenset({*_FIELDS, "server_bytes"}),

@@ -1,0 +1,75 @@
+"""What ``/proc/PID/numa_maps`` tells: the policy of each mapping, and on which nodes it lies.
+
+The kernel walks all pages of a process to tell it, and holds the process's memory meanwhile: so
+few of many are asked. Who reads it needs to be root or the process's user; what cannot be read
+is left out.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from dbdyno.host import files
+from dbdyno.host.processes import Process
+
+# The first has mapped what all share.
+PROCESSES_MAX = 8
+# As in ``7f00 interleave:0-1 …``; not all name nodes.
+_POLICY = re.compile(r"\S+ (?P<word>prefer \(many\)|\w+)(?::(?P<nodes>[\d,-]+))?")
+_PAGES = re.compile(r"\bN(\d+)=(\d+)")
+_PAGE_KB = re.compile(r"\bkernelpagesize_kB=(\d+)")
+
+
+class Policy(NamedTuple):
+    """A memory policy in the kernel's words; ``nodes`` is empty where it names none."""
+
+    word: str
+    nodes: str
+
+    def __str__(self) -> str:
+        """As the kernel writes it."""
+        return f"{self.word}:{self.nodes}" if self.nodes else self.word
+
+
+def policies(root: Path, process_id: int) -> set[Policy] | None:
+    """Those of a process's mappings; None where the kernel does not tell."""
+    content = files.text(root / f"proc/{process_id}/numa_maps")
+    if content is None:
+        return None
+    found = map(_POLICY.match, content.splitlines())
+    return {Policy(one["word"], one["nodes"] or "") for one in found if one}
+
+
+def memory_by_node(root: Path, processes: Sequence[Process]) -> dict[str, int]:
+    """Bytes by the number of the node: of the first process, and of those that worked most.
+
+    A mapping that processes share is counted once, as the one that touched most of it sees it.
+    """
+    private: Counter[str] = Counter()
+    shared: Counter[tuple[str, str]] = Counter()
+    for process in _asked(processes):
+        for mapping, node, size in _mapped(root, process.pid):
+            if " anon=" in mapping:
+                private[node] += size
+            else:
+                place = mapping.split(None, 1)[0]
+                shared[place, node] = max(shared[place, node], size)
+    for (_, node), size in shared.items():
+        private[node] += size
+    return dict(sorted(private.items()))
+
+
+def _asked(processes: Sequence[Process]) -> list[Process]:
+    most = sorted(processes[1:], key=lambda process: process.used.cpu_us, reverse=True)
+    return [*processes[:1], *most[: PROCESSES_MAX - 1]]
+
+
+def _mapped(root: Path, pid: int) -> Iterator[tuple[str, str, int]]:
+    """(line, node, bytes) of each mapping and each node that it has pages on."""
+    for line in (files.text(root / f"proc/{pid}/numa_maps") or "").splitlines():
+        told = _PAGE_KB.search(line)
+        page_bytes = int(told[1]) * 1024 if told else 4096
+        for node, pages in _PAGES.findall(line):
+            yield line, node, int(pages) * page_bytes
