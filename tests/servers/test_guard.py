@@ -6,6 +6,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+from dbdyno.errors import DbdynoError
+from dbdyno.servers import guard as guard_program
 from dbdyno.servers.postgresql.binaries import embedded_binaries
 from dbdyno.servers.private import start_private
 from dbdyno.servers.processes import end, is_running, mark_of, parent_of
@@ -45,6 +49,37 @@ def test_a_server_that_lost_its_guard_ends_at_the_next_start(home: Path) -> None
         assert not is_running(process)
         assert orphan.data_directory is not None
         assert not orphan.data_directory.exists()
+
+
+def test_a_server_without_its_guard_is_no_clean_one(home: Path) -> None:
+    orphan = start_private(spec(), connections=8)
+    assert orphan.process_id is not None
+    guard = parent_of(orphan.process_id)
+    assert guard is not None
+    assert end(mark_of(guard), signal.SIGKILL, PATIENCE_S)
+    with pytest.raises(DbdynoError, match=r"not shut down cleanly .*unknown: its guard is gone"):
+        orphan.shut_down()
+    orphan.stop()
+    with start_private(spec(), connections=8):  # which sweeps the other one up
+        pass
+
+
+def test_a_guard_that_takes_long_is_an_error_with_its_number(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dbdyno.servers.guarding.STOP_PATIENCE_S", 0)
+    server = start_private(spec(), connections=8)
+    with pytest.raises(DbdynoError, match="still being stopped after 0 s") as caught:
+        server.stop()
+    assert str(server.guard.process.pid) in caught.value.hint
+    server.guard.process.wait(PATIENCE_S)
+
+
+def test_a_group_that_cannot_be_entered_is_named(tmp_path: Path) -> None:
+    (tmp_path / "cgroup.procs").symlink_to("/dev/full")
+    with pytest.raises(OSError, match="No space left") as caught:
+        guard_program._enter(str(tmp_path))
+    assert caught.value.filename == f"{tmp_path}/cgroup.procs"
 
 
 def test_a_server_that_crashes_leaves_its_log_to_read(home: Path) -> None:

@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Self
 
@@ -77,16 +78,23 @@ class Guard:
         """Closes our end of the pipe, and waits until the guard has cleared up."""
         assert self.process.stdin is not None
         assert self.process.stdout is not None
-        self.process.stdin.close()
+        with suppress(BrokenPipeError):  # a word that it never read
+            self.process.stdin.close()
         self.process.stdout.close()
-        self.process.wait(STOP_PATIENCE_S)
+        try:
+            self.process.wait(STOP_PATIENCE_S)
+        except subprocess.TimeoutExpired as error:
+            raise _not_gone(self.process.pid) from error
 
     def _say(self, word: str) -> None:
+        """Says it even if the guard is gone: what is heard then tells that."""
         assert self.process.stdin is not None
-        self.process.stdin.write(f"{word}\n")
-        self.process.stdin.flush()
+        with suppress(BrokenPipeError):
+            self.process.stdin.write(f"{word}\n")
+            self.process.stdin.flush()
 
     def _heard(self) -> str:
+        """The guard's next word; empty if it is gone."""
         assert self.process.stdout is not None
         return self.process.stdout.readline().strip()
 
@@ -128,4 +136,12 @@ def _not_clean(cluster: Cluster, word: str) -> DbdynoError:
         "not_shut_down",
         f"{product.title} did not shut down cleanly (exit code {code})",
         f"its log is {cluster.log}",
+    )
+
+
+def _not_gone(process_id: int) -> DbdynoError:
+    return DbdynoError(
+        "not_stopped",
+        f"a private server is still being stopped after {STOP_PATIENCE_S} s",
+        f"its guard (process {process_id}) goes on, and removes its folder when it is done",
     )
