@@ -7,9 +7,12 @@ from pathlib import Path
 import pytest
 
 from dbdyno.errors import DbdynoError
-from dbdyno.servers.postgresql import maven
+from dbdyno.host.probes import postgresql as probe
+from dbdyno.servers.mysql import binaries as mysql
+from dbdyno.servers.postgresql import binaries as postgresql, maven
 from dbdyno.servers.postgresql.binaries import embedded_binaries, find_binaries, local_binaries
-from dbdyno.servers.spec import ServerSpec, parse_spec
+from dbdyno.servers.products import product_of
+from dbdyno.servers.spec import Kind, ServerSpec, parse_spec
 
 # Stands for Maven's client: copies an archive into the folder that it is asked to fill.
 FAKE_MAVEN = """#!/bin/sh
@@ -45,12 +48,59 @@ def test_a_path_without_programs_is_refused(tmp_path: Path) -> None:
         find_binaries(ServerSpec(path=tmp_path))
 
 
+def break_programs(folder: Path, *names: str) -> None:
+    for name in names:
+        (folder / name).write_text("#!/bin/sh\necho no such library >&2; exit 127\n")
+        (folder / name).chmod(0o755)
+
+
 def test_programs_that_do_not_run_are_told(tmp_path: Path) -> None:
-    for name in ("postgres", "initdb"):
-        (tmp_path / name).write_text("#!/bin/sh\necho no such library >&2; exit 127\n")
-        (tmp_path / name).chmod(0o755)
+    break_programs(tmp_path, "postgres", "initdb")
     with pytest.raises(DbdynoError, match="does not run: no such library"):
         find_binaries(ServerSpec(path=tmp_path))
+    (tmp_path / "postgres").write_bytes(b"\x7fELF of another machine")
+    with pytest.raises(DbdynoError, match="does not run: Exec format error"):
+        find_binaries(ServerSpec(path=tmp_path))
+
+
+def test_a_broken_installation_is_passed_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    break_programs(tmp_path, "postgres", "initdb")
+    sound = find_binaries(ServerSpec())
+    patterns = (str(tmp_path).lstrip("/"), *postgresql.LOCAL_PATTERNS)
+    monkeypatch.setattr(postgresql, "LOCAL_PATTERNS", patterns)
+    assert find_binaries(ServerSpec()) == sound
+    finding = probe.look(Path("/"))
+    assert finding.level == "note"
+    assert f"{tmp_path}/postgres does not run: no such library" in finding.found
+
+
+def test_a_broken_installation_is_told_of_where_it_is_the_only_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    break_programs(tmp_path, "postgres", "initdb")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(postgresql, "LOCAL_PATTERNS", ())
+    monkeypatch.setattr(postgresql, "_embedded_folders", list)
+    with pytest.raises(DbdynoError, match="does not run: no such library"):
+        find_binaries(ServerSpec())
+    finding = probe.look(Path("/"))
+    assert finding.level == "problem"
+    assert f"{tmp_path}/postgres does not run" in finding.found
+
+
+@pytest.mark.parametrize("kind", ["mariadb", "mysql"])
+def test_a_broken_server_of_mysqls_kind_is_passed_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: Kind
+) -> None:
+    break_programs(tmp_path, "mariadbd", "mysqld")
+    monkeypatch.setattr(mysql, "LOCAL_FOLDERS", (str(tmp_path), *mysql.LOCAL_FOLDERS))
+    assert product_of("mariadb").find(ServerSpec("mariadb")).folder != tmp_path
+    monkeypatch.setattr(mysql, "LOCAL_FOLDERS", (str(tmp_path),))
+    monkeypatch.setenv("PATH", "/bin")
+    with pytest.raises(DbdynoError, match="does not run: no such library"):
+        product_of(kind).find(ServerSpec(kind))
 
 
 def test_a_version_that_nobody_has() -> None:

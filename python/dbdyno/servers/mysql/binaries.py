@@ -1,12 +1,12 @@
 """Where the programs of MariaDB and MySQL are: a given path, or this machine.
 
-Both call their server by the same name in places, so each is asked what it is.
+Both call their server by the same name in places, so each is asked what it is. One that does
+not run is passed over, and told of where no other is left.
 """
 
 import os
 import re
 import shutil
-import subprocess
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from dbdyno.errors import DbdynoError
 from dbdyno.servers.product import Binaries, Origin
+from dbdyno.servers.programs import told_version
 from dbdyno.servers.spec import ServerSpec
 
 LOCAL_FOLDERS = ("/usr/sbin", "/usr/libexec", "/usr/bin", "/usr/local/mysql/bin")
@@ -33,11 +34,13 @@ class Brand(Struct, frozen=True):
         """Those that the spec asks for; by default the newest of this machine."""
         if spec.path is not None:
             return self._at_path(spec.path)
-        found = sorted(self._usable(_local_folders(self.servers), "local"), key=_newest_last)
+        tried = list(self._tried(_local_folders(self.servers), "local"))
+        found = sorted((one for one in tried if isinstance(one, Binaries)), key=_newest_last)
         wanted = [one for one in found if spec.major in (None, one.major)]
         if wanted:
             return wanted[-1]
-        raise self._missing(spec, found)
+        broken = (one for one in tried if isinstance(one, DbdynoError))
+        raise next(broken, None) or self._missing(spec, found)
 
     def _missing(self, spec: ServerSpec, found: Sequence[Binaries]) -> DbdynoError:
         here = ", ".join(one.version for one in found)
@@ -51,21 +54,27 @@ class Brand(Struct, frozen=True):
 
     def _at_path(self, path: Path) -> Binaries:
         places = [path.parent] if path.is_file() else [path, path / "bin", path / "sbin"]
-        found = list(self._usable(places, "path"))
-        if not found:
-            raise DbdynoError(
-                "no_binaries",
-                f"{path} does not hold {self.title}'s programs",
-                f"name the folder in which {self.servers[0]} is",
-            )
-        return found[0]
+        for found in self._tried(places, "path"):
+            if isinstance(found, DbdynoError):
+                raise found
+            return found
+        raise DbdynoError(
+            "no_binaries",
+            f"{path} does not hold {self.title}'s programs",
+            f"name the folder in which {self.servers[0]} is",
+        )
 
-    def _usable(self, folders: Iterable[Path], origin: Origin) -> Iterator[Binaries]:
+    def _tried(self, folders: Iterable[Path], origin: Origin) -> Iterator[Binaries | DbdynoError]:
+        """Those of this brand, or the error of one that does not run."""
         for server in _programs(folders, self.servers):
-            version = _version(server, is_mariadb=self.is_mariadb)
+            try:
+                told = told_version(server, VERSION, "--no-defaults")
+            except DbdynoError as error:
+                yield error
+                continue
             installer = next(_programs(_around(server), self.installers), None)
-            if version and installer:
-                yield Binaries(server, installer, version, origin)
+            if bool(told[2]) == self.is_mariadb and installer:
+                yield Binaries(server, installer, told[1], origin)
 
 
 def base_folder(binaries: Binaries) -> Path:
@@ -90,17 +99,6 @@ def _programs(folders: Iterable[Path], names: Sequence[str]) -> Iterator[Path]:
         program = next((path for path in here if os.access(path, os.X_OK)), None)
         if program is not None:
             yield program
-
-
-def _version(server: Path, *, is_mariadb: bool) -> str | None:
-    """The version, if this is the brand's server; an error when it does not run at all."""
-    command = [str(server), "--no-defaults", "--version"]
-    result = subprocess.run(command, capture_output=True, text=True, check=False)
-    match = VERSION.search(result.stdout)
-    if match is None:
-        why = (result.stderr or result.stdout).strip() or f"exit {result.returncode}"
-        raise DbdynoError("bad_binaries", f"{server} does not run: {why}", "name another path")
-    return match[1] if bool(match[2]) == is_mariadb else None
 
 
 def _newest_last(binaries: Binaries) -> tuple[int, ...]:

