@@ -44,5 +44,17 @@ def test_version_1_with_a_quota_and_no_memory_limit(tree):
     assert (found.version, found.cpu_cores, found.memory_bytes) == (1, 2.0, None)
 
 
+def test_version_1_takes_the_tightest_limit_above(tree):
+    root = tree(
+        {
+            "proc/self/cgroup": "2:memory:/job/step\n",
+            "sys/fs/cgroup/memory/memory.limit_in_bytes": "9223372036854771712",
+            "sys/fs/cgroup/memory/job/memory.limit_in_bytes": "1073741824",
+            "sys/fs/cgroup/memory/job/step/memory.limit_in_bytes": "2147483648",
+        }
+    )
+    assert cgroup.describe(root).memory_bytes == 2**30
+
+
 def test_no_groups_at_all(tree):
     assert cgroup.describe(tree({})).version is None

@@ -1,6 +1,11 @@
 """Which setting wins, for every kind of server."""
 
-from dbdyno.servers.settings import Setting, choose_settings, connections_max
+from pathlib import Path
+
+import pytest
+
+from dbdyno.servers import settings
+from dbdyno.servers.settings import Setting, choose_settings, connections_max, this_machine
 
 OURS = [Setting("fsync", "on", "ours"), Setting("jit", "on", "ours")]
 
@@ -15,6 +20,16 @@ def test_a_promise_replaces_ours_and_a_person_replaces_both() -> None:
         Setting("jit", "on", "ours"),
         Setting("fsync", "on", "asked for"),
     )
+
+
+def test_memory_is_the_tightest_of_all_that_limits_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(settings, "memory_limit_bytes", lambda: 2**20)
+    assert this_machine(tmp_path).memory_bytes == 2**20
+    assert this_machine(tmp_path, 2**19).memory_bytes == 2**19
+    monkeypatch.setattr(settings, "memory_limit_bytes", lambda: None)
+    assert this_machine(tmp_path).memory_bytes > 2**20
 
 
 def test_every_client_finds_a_connection() -> None:

@@ -12,9 +12,7 @@ from typing import TypeVar
 from dbdyno.host import files
 from dbdyno.model.host import CgroupLimits
 from dbdyno.servers.groups import memberships, upwards
-
-# Version 1 writes "no limit" as the largest number of pages.
-_V1_UNLIMITED_BYTES = 2**62
+from dbdyno.servers.memory_limit import memory_limit_bytes
 
 _Limit = TypeVar("_Limit", int, float)
 
@@ -59,16 +57,11 @@ def describe(root: Path) -> CgroupLimits:
     groups = groups_of(root)
     if groups.version is None:
         return CgroupLimits(version=None, cpu_cores=None, memory_bytes=None, cpuset=None)
-    memory_file, cpuset_file = (
-        ("memory.max", "cpuset.cpus.effective")
-        if groups.version == 2
-        else ("memory.limit_in_bytes", "cpuset.cpus")
-    )
-    memory = _least(files.number(folder / memory_file) for folder in groups.above("memory"))
+    cpuset_file = "cpuset.cpus.effective" if groups.version == 2 else "cpuset.cpus"
     return CgroupLimits(
         version=groups.version,
         cpu_cores=groups.cpu_cores(),
-        memory_bytes=memory if memory and memory < _V1_UNLIMITED_BYTES else None,
+        memory_bytes=memory_limit_bytes(root),
         cpuset=_first(files.text(folder / cpuset_file) for folder in groups.above("cpuset")),
     )
 

@@ -14,11 +14,11 @@ from pathlib import Path
 from msgspec import Struct
 
 from dbdyno.errors import DbdynoError
+from dbdyno.servers.memory_limit import memory_limit_bytes
 
 MIB = 1 << 20
 GIB = 1 << 30
 CONNECTIONS_SPARE = 20  # for control connections, telemetry and the server's own reserve
-CGROUP_LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
 
 
 class Setting(Struct, frozen=True):
@@ -36,17 +36,15 @@ class Machine(Struct, frozen=True):
     disk_free_bytes: int
 
 
-def this_machine(folder: Path, memory_limit_bytes: int | None = None) -> Machine:
+def this_machine(folder: Path, server_limit_bytes: int | None = None) -> Machine:
     """The machine we are on, within the limits of its container and the server's own.
 
     ``folder`` is on the disk that takes the log of changes.
     """
     installed = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    limits = (Path(path) for path in CGROUP_LIMITS)
-    words = [path.read_text().strip() for path in limits if path.exists()]
-    granted = [int(word) for word in words if word.isdecimal()]
+    limits = (installed, memory_limit_bytes(), server_limit_bytes)
     return Machine(
-        memory_bytes=min([installed, *granted, memory_limit_bytes or installed]),
+        memory_bytes=min(limit for limit in limits if limit is not None),
         disk_free_bytes=shutil.disk_usage(folder).free,
     )
 
