@@ -1,11 +1,13 @@
 """What only MariaDB and MySQL have."""
 
+import re
+
 import pytest
 
 from dbdyno.servers.base import Server
 from dbdyno.targets.base import ServerSetting
 from dbdyno.targets.durability import promise_of
-from dbdyno.targets.mysql import TARGET
+from dbdyno.targets.mysql import TARGET, maintenance
 from dbdyno.targets.mysql.column_types import word_of
 from dbdyno.targets.mysql.describe import capabilities, version_number
 
@@ -67,7 +69,33 @@ def test_a_checkpoint_leaves_few_dirty_pages(mariadb_server: Server) -> None:
     with mariadb_server.connect() as connection:
         connection.execute("create table filler (id int primary key, t char(200))")
         connection.execute("insert into filler select seq, repeat('x', 200) from seq_1_to_30000")
-        TARGET.checkpoint(connection)
+        assert TARGET.checkpoint(connection) == ""
         query = "show global status like 'Innodb_buffer_pool_pages_dirty'"
         assert int(connection.execute(query).fetchone()[1]) <= 100
         connection.execute("drop table filler")
+
+
+def test_a_checkpoint_that_takes_too_long_says_what_it_left(
+    mariadb_server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(maintenance, "FLUSH_PATIENCE_S", 0)
+    monkeypatch.setattr(maintenance, "DIRTY_PAGES_FEW", -1)
+    with mariadb_server.connect() as connection:
+        told = TARGET.checkpoint(connection)
+    assert re.fullmatch(r"after 0 s the server still had \d+ dirty pages: .*", told)
+
+
+def test_a_checkpoint_leaves_the_servers_settings_as_they_were(mariadb_server: Server) -> None:
+    names = ("innodb_io_capacity", "innodb_io_capacity_max", *maintenance.RESTORED[:2])
+    query = f"select {', '.join(f'@@global.{name}' for name in names)}"
+    with mariadb_server.connect() as connection:
+        was = connection.execute(query).fetchone()
+        try:
+            connection.execute("set global innodb_io_capacity_max = 40000")
+            connection.execute("set global innodb_io_capacity = 30000")
+            before = connection.execute(query).fetchone()
+            TARGET.checkpoint(connection)
+            assert connection.execute(query).fetchone() == before
+        finally:
+            for name, value in zip(names[1::-1], was[1::-1], strict=True):
+                connection.execute(f"set global {name} = {value}")

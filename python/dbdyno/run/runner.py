@@ -52,6 +52,7 @@ from dbdyno.store import Run, RunWriter, remove_run
 from dbdyno.store.writer import LOG
 from dbdyno.targets.base import ServerDescription
 from dbdyno.workloads.parameters import Values
+from dbdyno.workloads.preparing import Prepared
 
 SEED_BITS = 32
 LAST_WORDS = 20
@@ -185,11 +186,15 @@ class _Run:
         if prepared.report:
             self.observer.say(load_told(prepared.report))
         if not self.options.no_vacuum:
-            settle(self.scene, self.work.workload, prepared)
+            self._settle(prepared)
         workload = self.work.workload
         if workload is None or not self._checks(is_ours=prepared.is_ours):
             return prepared.values, None
         return prepared.values, begin_watch(self.scene, workload, prepared.values)
+
+    def _settle(self, prepared: Prepared) -> None:
+        if unwritten := settle(self.scene, self.work.workload, prepared):
+            self.observer.say(unwritten)
 
     def _checks(self, *, is_ours: bool) -> bool:
         """Whether the laws can be held against this run."""

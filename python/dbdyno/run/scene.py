@@ -72,13 +72,16 @@ def prepare(  # noqa: PLR0913 - each is another thing
     )
 
 
-def settle(scene: Scene, workload: Workload | None, prepared: Prepared) -> None:
-    """The same state before each run on a server of ours; any other is left as it is."""
+def settle(scene: Scene, workload: Workload | None, prepared: Prepared) -> str:
+    """The same state before each run on a server of ours; any other is left as it is.
+
+    Says what could not be written out in time, which is nothing as a rule.
+    """
     if workload is None or not scene.server.is_private or prepared.report is not None:
-        return  # Freshly loaded data is settled already.
+        return ""  # Freshly loaded data is settled already.
     names = [table.name for table in workload.tables(prepared.values)]
     with scene.target.understood("vacuum before the run"):
-        scene.target.settle(scene.control, names)
+        return scene.target.settle(scene.control, names)
 
 
 def load_told(report: LoadReport) -> str:
@@ -86,9 +89,10 @@ def load_told(report: LoadReport) -> str:
     seconds = sum(phase.elapsed_s for phase in report.phases)
     phases = ", ".join(f"{phase.name} {phase.elapsed_s:.1f} s" for phase in report.phases)
     detour = f", {report.detour}" if report.detour else ""
+    unwritten = f"; {report.unwritten}" if report.unwritten else ""
     return (
         f"loaded {count(report.rows)} rows in {seconds:.1f} s "
-        f"({count(report.rows_per_s)} rows/s: {phases}){detour}"
+        f"({count(report.rows_per_s)} rows/s: {phases}){detour}{unwritten}"
     )
 
 

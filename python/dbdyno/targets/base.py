@@ -108,7 +108,8 @@ class Target:
 
     ``storage`` are the words for how tables are stored that it knows. All that is read inside
     the block of ``one_instant`` is of one instant. ``understood(doing)`` turns the driver's
-    errors inside its block into ours. ``detour`` asks a server whether rows must come another
+    errors inside its block into ours. ``settle`` and ``checkpoint`` say what they had to leave
+    unwritten, which is nothing as a rule. ``detour`` asks a server whether rows must come another
     way than most of its kind take them. Without ``telemetry`` it is measured, but not watched.
     """
 
@@ -118,8 +119,8 @@ class Target:
     storage: frozenset[str]
     describe: Callable[[Connection], ServerDescription]
     find_tables: Callable[[Connection, Sequence[str]], dict[str, FoundTable]]
-    settle: Callable[[Connection, Sequence[str]], None]
-    checkpoint: Callable[[Connection], None]
+    settle: Callable[[Connection, Sequence[str]], str]
+    checkpoint: Callable[[Connection], str]
     free_connections: Callable[[Connection], FreeConnections]
     one_instant: Callable[[Connection], AbstractContextManager[None]]
     understood: Callable[[str], AbstractContextManager[None]]

@@ -45,13 +45,15 @@ class Phase(Struct, frozen=True):
 class LoadReport(Struct, frozen=True):
     """What was loaded. ``rows_per_s`` counts every phase, as a person who waits does.
 
-    ``detour`` says why rows did not come by the usual way, where they did not.
+    ``detour`` says why rows did not come by the usual way, where they did not, and ``unwritten``
+    what was not on the disk at the end, where anything was left.
     """
 
     rows: int
     rows_per_s: float
     phases: tuple[Phase, ...]
     detour: str = ""
+    unwritten: str = ""
 
 
 class LoadOrder(Struct, frozen=True, kw_only=True):
@@ -95,14 +97,15 @@ class Loader:
         self._run("vacuum", self._tidying())  # no index to go through yet
         self._run("keys", self._keys())
         self._run("foreign keys", self._foreign_keys())
+        unwritten = ""
         if self.order.checkpoint:
             with self._phase("checkpoint"):
-                self.target.checkpoint(self.connection)
+                unwritten = self.target.checkpoint(self.connection)
         self._run("mark", self._marks(loaded=True))
         elapsed_s = time.monotonic() - began
         rows_per_s = self.rows_total / elapsed_s
         reason = self._detour.reason if self._detour else ""
-        return LoadReport(self.rows_total, rows_per_s, tuple(self.phases), reason)
+        return LoadReport(self.rows_total, rows_per_s, tuple(self.phases), reason, unwritten)
 
     @property
     def _dialect(self) -> Dialect:

@@ -15,16 +15,23 @@ FLUSHING = {
     "innodb_io_capacity_max": "20000",
     "innodb_io_capacity": "20000",
 }
+# Each after the one that bounds it: the server cuts down what is too high when it is set.
+RESTORED = (
+    "innodb_max_dirty_pages_pct",
+    "innodb_max_dirty_pages_pct_lwm",
+    "innodb_io_capacity_max",
+    "innodb_io_capacity",
+)
 
 
-def settle(connection: Connection, tables: Sequence[str]) -> None:
+def settle(connection: Connection, tables: Sequence[str]) -> str:
     """Fresh statistics, then everything written out. Old versions of rows go by themselves."""
     names = ", ".join(f"`{table}`" for table in tables)
     connection.execute(f"analyze table {names}").fetchall()
-    checkpoint(connection)
+    return checkpoint(connection)
 
 
-def checkpoint(connection: Connection) -> None:
+def checkpoint(connection: Connection) -> str:
     """Writes the dirty pages, so that loading is not paid for by the run after it.
 
     There is no command for it: the server is told to keep none, for as long as it takes.
@@ -32,9 +39,9 @@ def checkpoint(connection: Connection) -> None:
     before = {name: _variable(connection, name) for name in FLUSHING}
     try:
         _set_all(connection, FLUSHING)
-        _await_clean(connection)
+        return _await_clean(connection)
     finally:
-        _set_all(connection, dict(reversed(before.items())))
+        _set_all(connection, {name: before[name] for name in RESTORED})
 
 
 def _set_all(connection: Connection, values: dict[str, str]) -> None:
@@ -42,10 +49,17 @@ def _set_all(connection: Connection, values: dict[str, str]) -> None:
         connection.execute(f"set global {name} = {value}")
 
 
-def _await_clean(connection: Connection) -> None:
+def _await_clean(connection: Connection) -> str:
+    """What is left when patience ends, in words."""
     deadline = time.monotonic() + FLUSH_PATIENCE_S
-    while _dirty_pages(connection) > DIRTY_PAGES_FEW and time.monotonic() < deadline:
+    while (dirty := _dirty_pages(connection)) > DIRTY_PAGES_FEW:
+        if time.monotonic() >= deadline:
+            return (
+                f"after {FLUSH_PATIENCE_S} s the server still had {dirty} dirty pages: "
+                "what comes next pays for writing them"
+            )
         time.sleep(0.05)
+    return ""
 
 
 def _dirty_pages(connection: Connection) -> int:

@@ -6,16 +6,17 @@ from contextlib import contextmanager
 from psycopg import Connection, sql
 
 
-def settle(connection: Connection, tables: Sequence[str]) -> None:
+def settle(connection: Connection, tables: Sequence[str]) -> str:
     """Clears dead rows left by the run before, then writes everything out."""
     for table in tables:
         connection.execute(sql.SQL("vacuum (analyze) {}").format(sql.Identifier(table)))
-    checkpoint(connection)
+    return checkpoint(connection)
 
 
-def checkpoint(connection: Connection) -> None:
+def checkpoint(connection: Connection) -> str:
     """Writes all dirty pages, so that loading is not paid for by the run after it."""
     connection.execute("checkpoint")
+    return ""  # it comes back when all is done
 
 
 @contextmanager
