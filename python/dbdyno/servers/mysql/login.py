@@ -29,6 +29,7 @@ SOCKETS = (
     "/tmp/mysql.sock",
 )
 NO_DEFAULTS = "no-defaults"
+OFF = ("0", "off", "false")  # of switches, which are on without a value
 QUERY_NAMES = (
     *("socket", "ssl-mode", "ssl-ca", "ssl-cert", "ssl-key", "connect-timeout"),
     NO_DEFAULTS,
@@ -136,9 +137,10 @@ def _tls_word(options: Mapping[str, str], origins: Mapping[str, str]) -> TlsWord
     """MySQL's own word, else what MariaDB's options come to; a CA is there to be used."""
     if "ssl-mode" in options:
         return _known_tls_word(options["ssl-mode"], _named("ssl-mode", origins))
-    if options.keys() & {"skip-ssl", "disable-ssl"}:
+    switches = {name: value.lower() not in OFF for name, value in options.items()}
+    if switches.get("skip-ssl") or switches.get("disable-ssl") or not switches.get("ssl", True):
         return "DISABLED"
-    if "ssl-verify-server-cert" in options:
+    if switches.get("ssl-verify-server-cert"):
         return "VERIFY_IDENTITY"
     if "ssl-ca" in options:
         return "VERIFY_CA"
