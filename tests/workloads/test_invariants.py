@@ -8,7 +8,7 @@ from psycopg import Connection
 
 from dbdyno.targets.postgresql import TARGET
 from dbdyno.workloads.base import Workload
-from dbdyno.workloads.invariants import Committed, Violation
+from dbdyno.workloads.invariants import Bounded, Committed, Violation
 from dbdyno.workloads.registry import find_workload
 from tests.workloads.conftest import Prepare
 
@@ -119,3 +119,38 @@ def test_damage_to_pk_is_seen(
 ) -> None:
     prepare("pk")
     assert len(judge(connection, "pk", damage=damage, operation=operation)) == 1
+
+
+@pytest.mark.parametrize(
+    ("grown", "is_kept"),
+    [(1800, True), (1900, True), (2000, True), (0, False), (1950, False), (2100, False)],
+)
+def test_each_transaction_of_bulk_insert_leaves_all_its_rows(grown: int, is_kept: bool) -> None:
+    workload = find_workload("bulk_insert")
+    values = workload.complete({})
+    committed = {"bulk_insert": Committed(18, 20)}
+    found = workload.verify(values, {"rows": 7}, {"rows": 7 + grown}, committed)
+    told = f"rows grew by {grown}, but 18 to 20 transactions of bulk_insert were committed, each"
+    assert [violation.message for violation in found] == ([] if is_kept else [f"{told} with 100"])
+
+
+@pytest.mark.parametrize(
+    ("least", "most", "change", "is_kept"),
+    [
+        (0, 2, 40, True),
+        (0, 2, 41, False),
+        (-1, 0, -20, True),
+        (-1, 0, -21, False),
+        (-1, 0, 1, False),
+        (1, 2, 18, True),  # only so many are certain
+        (1, 2, 17, False),
+        (-2, -1, -18, True),
+        (-2, -1, -17, False),
+    ],
+)
+def test_bounds_hold_for_what_is_certain_and_what_may_be(
+    least: int, most: int, change: int, is_kept: bool
+) -> None:
+    law = Bounded("rows", "script", least, most)
+    broken = law.broken({"rows": change}, {"script": Committed(18, 20)})
+    assert (broken is None) == is_kept

@@ -99,10 +99,11 @@ class NotFewer(Struct, frozen=True):
 
 
 class OnePerTransaction(Struct, frozen=True):
-    """A number grows by one with each committed transaction of a script."""
+    """A number grows by as many with each committed transaction of a script: one, or ``each``."""
 
     name: str
     script: str
+    each: int = 1
 
     def about(self) -> tuple[str, ...]:
         """What it compares."""
@@ -113,13 +114,17 @@ class OnePerTransaction(Struct, frozen=True):
     ) -> Violation | None:
         """Outside what was committed for certain and what may have been."""
         bounds = committed[self.script]
-        if bounds.at_least <= change[self.name] <= bounds.at_most:
+        least, most = bounds.at_least * self.each, bounds.at_most * self.each
+        if least <= change[self.name] <= most and change[self.name] % self.each == 0:
             return None
         return Violation(
             "one per transaction",
             f"{self.name} grew by {change[self.name]}, but {bounds.at_least} to {bounds.at_most} "
-            f"transactions of {self.script} were committed",
+            f"transactions of {self.script} were committed{self._each_told()}",
         )
+
+    def _each_told(self) -> str:
+        return "" if self.each == 1 else f", each with {self.each}"
 
 
 class Bounded(Struct, frozen=True):
@@ -141,8 +146,12 @@ class Bounded(Struct, frozen=True):
         self, change: Mapping[str, int], committed: Mapping[str, Committed]
     ) -> Violation | None:
         """More than all that may have been committed can have done."""
-        transactions = committed[self.script].at_most
-        if self.least * transactions <= change[self.name] <= self.most * transactions:
+        bounds = committed[self.script]
+        transactions = bounds.at_most
+        # What must be there was done by those that are certain, what may be by all.
+        least = min(self.least * bounds.at_least, self.least * bounds.at_most)
+        most = max(self.most * bounds.at_least, self.most * bounds.at_most)
+        if least <= change[self.name] <= most:
             return None
         return Violation(
             "bounded",

@@ -7,7 +7,7 @@ themselves, so that one run goes on where the last one ended.
 from dbdyno.model.plan import Scalar, Script
 from dbdyno.targets.schema import Column, Table
 from dbdyno.workloads.base import Workload
-from dbdyno.workloads.invariants import Bounded, Law
+from dbdyno.workloads.invariants import Law, OnePerTransaction
 from dbdyno.workloads.oltp.data import TABLES
 from dbdyno.workloads.oltp.scripts import Group, text_on
 from dbdyno.workloads.parameters import Parameter, Values
@@ -51,7 +51,7 @@ def _measures(values: Values) -> dict[str, str]:
 
 
 def _laws(values: Values) -> tuple[Law, ...]:
-    return (Bounded(ROWS, NAME, 0, int(values["rows_per_insert"])),)
+    return (OnePerTransaction(ROWS, NAME, int(values["rows_per_insert"])),)
 
 
 WORKLOAD = Workload(
