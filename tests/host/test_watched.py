@@ -4,19 +4,16 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import pytest
-
 from dbdyno.host.sources import busiest, control_group, processes
 from dbdyno.host.watched import watch
+from dbdyno.servers.groups import make_groups, remove_groups
 from tests.support.patience import wait_until
 from tests.support.rights import control_groups
 
-QUOTAS = Path("/sys/fs/cgroup/cpu")
 BURN = "while True: pass"
 
 
@@ -58,25 +55,21 @@ def test_a_stopped_server_is_seen_to_stand():
 
 @contextmanager
 def quota(cores: float) -> Iterator[Path]:
-    folder = QUOTAS / f"dbdyno-test-{os.getpid()}"
+    """The members of a group with this limit, in whichever version of the interface is here."""
+    (group,) = made = make_groups(cores, None)
+    members = Path(group.folder, "cgroup.procs")
     try:
-        folder.mkdir()
-    except OSError:
-        pytest.skip("control groups of version 1 cannot be made here; made-up ones are tested")
-    try:
-        (folder / "cpu.cfs_quota_us").write_text(str(int(cores * 100_000)))
-        yield folder
+        yield members
     finally:
-        while (folder / "cgroup.procs").read_text():
-            time.sleep(0.01)
-        folder.rmdir()
+        wait_until(lambda: not members.read_text(), "the end of those in the group")
+        remove_groups(made)
 
 
 @control_groups
 def test_a_server_cut_short_by_a_quota_is_seen():
-    with quota(0.05) as folder, burning() as pid:
+    with quota(0.05) as members, burning() as pid:
         server = watch(pid, None, [])
-        (folder / "cgroup.procs").write_text(str(pid))
+        members.write_text(str(pid))
         before = control_group.read(server)["server"]
 
         def grown(name: str) -> float:
