@@ -51,6 +51,15 @@ def test_rules_of_one_database_are_not_asked_about_another():
     assert {"furious_flushing", "purge_lag"}.isdisjoint(one.id for one in on_postgresql.not_looked)
 
 
+@pytest.mark.parametrize("rule", ["row_lock_convoy", "lwlock", "wal_write", "long_transaction"])
+def test_who_may_not_see_transactions_cannot_say_that_nobody_waits_for_them(rule):
+    """To such a user a wait for a row is one within the server, of which the kernel tells."""
+    run = with_looks(with_history(made_run(UPDATE), 9), (0, "Kernel", "futex", 8))
+    outcome = said(rule, innodb(run.lack("sessions", "grant process on *.* to it")))
+    assert isinstance(outcome, CouldNotLook)
+    assert outcome.reason.endswith("grant process on *.* to it")
+
+
 def test_a_redo_log_that_is_nearly_full():
     found = said("furious_flushing", innodb(with_redo(made_run(UPDATE), filled=0.9)))
     assert isinstance(found, Finding)

@@ -1,6 +1,6 @@
 """MariaDB watched: sources, sessions, locks and facts as a real server tells them."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 import pytest
@@ -16,6 +16,9 @@ from dbdyno.servers.private import start_private
 from dbdyno.servers.spec import ServerSpec
 from dbdyno.targets.connection import Connection
 from dbdyno.targets.mysql.telemetry import TELEMETRY
+from dbdyno.targets.mysql.telemetry.place import Here
+from dbdyno.targets.mysql.telemetry.redo import wal_position
+from dbdyno.targets.mysql.telemetry.transactions import transaction_ages_s
 from dbdyno.targets.telemetry import ScriptStatement
 from dbdyno.telemetry.blocking import find_waits
 from tests.conftest import SMALL_INNODB
@@ -105,6 +108,8 @@ def test_a_user_without_rights_sees_counters_and_is_told_what_helps(plain_watche
     assert given.keys() == {"global_status", "wal_position", "sessions"}
     assert missing["sessions"].endswith(f"nor transactions: {RIGHTS}")
     assert missing["innodb_metrics"].endswith(f"for this operation: {RIGHTS}")
+    assert missing["replication"]  # which PROCESS would not give
+    assert RIGHTS not in missing["replication"]
     assert "oldest_transaction_s" not in read(plain_watcher, "sessions")
     assert TELEMETRY.look(plain_watcher)() == ([], [])
 
@@ -143,6 +148,43 @@ def test_the_age_of_transactions(watcher: Connection, watched: Server):
         idle.execute("rollback")
     assert sums["idle_in_transaction"] == 1
     assert 0 <= sums["oldest_idle_in_transaction_s"] <= sums["oldest_transaction_s"] < 60
+
+
+class Recorded:
+    """Gives what a MySQL 8.0.33 has answered: tests have none at hand (see mysql_at_hand)."""
+
+    closed = False
+
+    def __init__(self, rows: Sequence[Sequence[object]]) -> None:
+        self._rows = rows
+
+    def execute(self, _query: str, _parameters: object = None) -> "Recorded":
+        return self
+
+    def fetchall(self) -> Sequence[Sequence[object]]:
+        return self._rows
+
+
+MYSQL = Here(
+    is_mariadb=False,
+    user="root@localhost",
+    database="test",
+    sees_all=True,
+    schema_lack="",
+    has_waits=False,
+    has_definitions=False,
+)
+
+
+def test_mysql_lists_transactions_that_only_read():
+    assert transaction_ages_s(Recorded([(727, 2), (731, 0)]), MYSQL) == {727: 2, 731: 0}
+
+
+def test_mysqls_redo_log_is_full_before_its_files_are():
+    told = {"current_lsn": "473180108", "checkpoint_lsn": "466903500", "capacity_resized": 8 << 20}
+    rows = [(f"Innodb_redo_log_{name}", value) for name, value in told.items()]
+    numbers = wal_position(Recorded(rows), MYSQL).read(Recorded(rows))[""]
+    assert numbers["age_bytes"] / numbers["age_max_bytes"] == pytest.approx(0.84, abs=0.005)
 
 
 def test_sessions_and_their_states(watcher: Connection, watched: Server):

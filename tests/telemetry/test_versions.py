@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from dbdyno.errors import DbdynoError
+from dbdyno.run.options import SECOND_NS
 from dbdyno.servers.postgresql import maven
 from dbdyno.servers.postgresql.binaries import embedded_binaries, local_binaries
 from dbdyno.servers.private import start_private
@@ -48,7 +49,14 @@ def test_each_version_is_watched_as_far_as_it_can_be(
 ) -> None:
     spec = ServerSpec(path=programs(major, monkeypatch), settings=SMALL)
     with start_private(spec, connections=20) as server:
-        recording = measure(server, "tpcb", clients=4, telemetry="full")
+        recording = measure(
+            server,
+            "tpcb",
+            clients=4,
+            telemetry="full",
+            warmup_ns=SECOND_NS,
+            duration_ns=3 * SECOND_NS,
+        )
     record = recording.record
     assert_sound(record.invalid_reasons)
     assert record.server["version"].startswith(f"{major}.")

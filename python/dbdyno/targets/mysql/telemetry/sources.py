@@ -20,8 +20,6 @@ from dbdyno.targets.telemetry import ScriptStatement
 
 Maker: TypeAlias = Callable[[Connection, Here], Source[Connection]]
 
-NO_RIGHT = frozenset({1044, 1142, 1143, 1227})
-
 
 def sources(
     connection: Connection, statements: Sequence[ScriptStatement]
@@ -73,5 +71,5 @@ def _hidden(place: Here) -> Iterator[Missing]:
 
 
 def _said(error: pymysql.Error) -> str:
-    number, text = (*error.args, "")[:2] if error.args else (0, "")
-    return f"{text}: {PROCESS}" if number in NO_RIGHT else str(text)
+    text = error.args[1] if len(error.args) > 1 else ""
+    return f"{text}: {PROCESS}" if "PROCESS" in str(text) else str(text)
