@@ -1,4 +1,8 @@
+import os
+import tempfile
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 
@@ -33,6 +37,32 @@ def test_what_is_not_found_is_explained(home, named, code):
     with pytest.raises(StoreError) as caught:
         find_run(named, home)
     assert caught.value.code == code
+
+
+@contextmanager
+def without_roots_rights():
+    """Root may read everything: for as long as the block lasts, this process is nobody."""
+    if os.geteuid() != 0:
+        yield
+        return
+    os.seteuid(65_534)
+    try:
+        yield
+    finally:
+        os.seteuid(0)
+
+
+@pytest.mark.parametrize("closed", ["", "run.json"])
+def test_a_run_of_another_account_hides_no_other(frames, closed):
+    with tempfile.TemporaryDirectory() as folder:
+        home = Path(folder)
+        kept, others = write_run(home, frames), write_run(home, frames)
+        for path in (home, *home.rglob("*")):
+            path.chmod(0o755)
+        (home / "runs" / others / closed).chmod(0)
+        with without_roots_rights(), pytest.warns(LeftOut, match=f"{others} is left out"):
+            assert [run.run_id for run in list_runs(home)] == [kept]
+        (home / "runs" / others / closed).chmod(0o755)
 
 
 def test_without_runs_the_hint_says_how_to_make_one(tmp_path):

@@ -1,14 +1,17 @@
+import errno
 import os
 import re
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import msgspec
 import numpy as np
 import pytest
 
 from dbdyno.store import LeftOut, RunWriter, StoreError, find_run, list_runs, open_run, remove_run
+from dbdyno.store.tables import SCHEMAS
 from tests.store import synthetic
 
 
@@ -224,6 +227,50 @@ def test_a_folder_that_may_not_be_written_is_explained(tmp_path):
         RunWriter(synthetic.record(), synthetic.plan(), tmp_path)
     assert caught.value.code == "io"
     assert "creating a run folder in" in caught.value.message
+
+
+def open_files():
+    return len(list(Path("/proc/self/fd").iterdir()))
+
+
+@pytest.mark.parametrize("refused", ["plan_to_keep", "_appended"])
+def test_a_folder_that_cannot_be_begun_leaves_nothing_open(tmp_path, monkeypatch, refused):
+    def refuse(_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(f"dbdyno.store.writer.{refused}", refuse)
+    before = open_files()
+    with pytest.raises(StoreError, match="no space left"):
+        RunWriter(synthetic.record(), synthetic.plan(), tmp_path)
+    assert open_files() == before
+    assert list((tmp_path / "runs").iterdir()) == []
+
+
+def test_a_disk_that_refuses_the_last_of_it_does_not_keep_the_lock(tmp_path, monkeypatch):
+    def refuse(_):
+        raise OSError(errno.EIO, "Input/output error")
+
+    before = open_files()
+    writer = RunWriter(synthetic.record(), synthetic.plan(), tmp_path)
+    monkeypatch.setattr("dbdyno.store.frames_file.os.fsync", refuse)
+    with pytest.raises(OSError, match="Input/output error"):
+        writer.close()
+    assert open_files() == before
+    assert open_run(writer.run_id, tmp_path).status == "interrupted"
+
+
+NUMBERS_OF_STATEMENTS = [
+    (table, column)
+    for table, schema in SCHEMAS.items()
+    for column in schema.keys() & {"statement", "index", "number", "waiter", "blocker", "root"}
+]
+
+
+@pytest.mark.parametrize(("table", "column"), NUMBERS_OF_STATEMENTS)
+def test_a_script_may_have_very_many_statements(table, column):
+    """As many as oltp_read_write has on two thousand tables."""
+    kind = SCHEMAS[table][column]
+    assert np.array([96_002], dtype=kind.numpy)[0] == 96_002
 
 
 def test_a_newer_format_is_refused_and_does_not_hide_other_runs(tmp_path, frames):

@@ -23,8 +23,7 @@ class ColumnType:
     sql: str
 
 
-I16 = ColumnType("i2", "SMALLINT")
-U8 = ColumnType("u1", "UTINYINT")
+I32 = ColumnType("i4", "INTEGER")
 U16 = ColumnType("u2", "USMALLINT")
 U32 = ColumnType("u4", "UINTEGER")
 U64 = ColumnType("u8", "UBIGINT")
@@ -33,7 +32,7 @@ F64 = ColumnType("f8", "DOUBLE")
 TEXT = ColumnType("O", "VARCHAR")
 BOOL = ColumnType("?", "BOOLEAN")
 BLOB = ColumnType("O", "BLOB")
-STEPS = ColumnType("O", "STRUCT(statement USMALLINT, ms FLOAT)[]")
+STEPS = ColumnType("O", "STRUCT(statement UINTEGER, ms FLOAT)[]")
 
 Schema = Mapping[str, ColumnType]
 

@@ -56,8 +56,8 @@ class FrameAppender:
     def close(self) -> None:
         """Put everything onto the disk."""
         if not self._file.closed:
-            os.fsync(self._file.fileno())
-            self._file.close()
+            with self._file:
+                os.fsync(self._file.fileno())
 
 
 def read_frames(path: Path) -> Iterator[Frame | TelemetryFrame]:

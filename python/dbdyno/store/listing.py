@@ -4,7 +4,7 @@ import re
 import shutil
 from pathlib import Path
 
-from dbdyno.store.errors import StoreError, explained
+from dbdyno.store.errors import StoreError, explained, leave_out
 from dbdyno.store.files import is_locked
 from dbdyno.store.places import runs_folder
 
@@ -17,11 +17,18 @@ def run_folders(home: Path | None = None) -> list[Path]:
     runs = runs_folder(home)
     if not runs.is_dir():
         return []
-    return sorted(
-        folder
-        for folder in runs.iterdir()
-        if not folder.name.startswith(".") and (folder / _RECORD).is_file()
-    )
+    return sorted(filter(_is_run, runs.iterdir()))
+
+
+def _is_run(folder: Path) -> bool:
+    """What may not be looked into, as another account's, is told and left out."""
+    if folder.name.startswith("."):
+        return False
+    try:
+        return (folder / _RECORD).is_file()
+    except OSError as error:
+        leave_out(folder, StoreError("unreadable", f"it cannot be read: {error.strerror}"))
+        return False
 
 
 def find_run(id_or_path: str | Path, home: Path | None = None) -> Path:

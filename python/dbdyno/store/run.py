@@ -129,10 +129,12 @@ def read_record(folder: Path) -> RunRecord:
         found = read_json(path)
         _check_format(path, found)
         record = msgspec.convert(found, RunRecord)
+        if record.status == "running" and not is_locked(folder):
+            record = msgspec.structs.replace(record, status="interrupted")
     except msgspec.MsgspecError as error:
         raise StoreError("damaged", f"{path} is not a run's record: {error}") from error
-    if record.status == "running" and not is_locked(folder):
-        return msgspec.structs.replace(record, status="interrupted")
+    except OSError as error:
+        raise StoreError("unreadable", f"{path} cannot be read: {error.strerror}") from error
     return record
 
 

@@ -10,10 +10,11 @@ import secrets
 import shutil
 import threading
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack, closing
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, TextIO
 
 import msgspec
 
@@ -62,12 +63,14 @@ class RunWriter:
         unfinished = self.folder.with_name(f".{self.folder.name}")
         unfinished.mkdir(mode=0o700)
         try:
-            self._lock = hold_lock(unfinished)
-            replace_json(unfinished / RECORD, self.record)
-            replace_json(unfinished / PLAN, plan_to_keep(plan))
-            self._frames = FrameAppender(unfinished / FRAMES)
-            self._log = (unfinished / LOG).open("a", encoding="utf-8", buffering=1)
-            unfinished.rename(self.folder)
+            with ExitStack() as opened:
+                opened.enter_context(hold_lock(unfinished))
+                replace_json(unfinished / RECORD, self.record)
+                replace_json(unfinished / PLAN, plan_to_keep(plan))
+                self._frames = opened.enter_context(closing(FrameAppender(unfinished / FRAMES)))
+                self._log = opened.enter_context(_appended(unfinished / LOG))
+                unfinished.rename(self.folder)
+                self._opened = opened.pop_all()
         except OSError:
             shutil.rmtree(unfinished, ignore_errors=True)
             raise
@@ -130,10 +133,8 @@ class RunWriter:
         self.close()
 
     def close(self) -> None:
-        """Stop writing and give back the lock."""
-        self._frames.close()
-        self._log.close()
-        self._lock.close()
+        """Stop writing and give back the lock, also where the disk refuses the last of it."""
+        self._opened.close()
 
     def __enter__(self) -> Self:
         """Nothing to do: the folder exists since the writer does."""
@@ -154,3 +155,8 @@ def _new_run_id(workload: str) -> str:
     now = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
     name = re.sub(r"[^a-z0-9]+", "-", workload.lower()).strip("-")[:24].strip("-") or "run"
     return f"{now}-{name}-{secrets.token_hex(2)}"
+
+
+def _appended(path: Path) -> TextIO:
+    """A text that others read line by line while it grows."""
+    return path.open("a", encoding="utf-8", buffering=1)
