@@ -31,7 +31,7 @@ def log_positions(report: str) -> tuple[int, int]:
     return written, checkpoint
 
 
-def transaction_ages_s(report: str) -> dict[int, int]:
+def reported_ages_s(report: str) -> dict[int, int]:
     """How long the transaction of each session has been open, by the session's number."""
     return dict(_ages(report))
 

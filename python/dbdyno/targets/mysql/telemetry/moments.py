@@ -4,11 +4,11 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from dbdyno.model.source import Numbers, Source
 from dbdyno.targets.connection import Connection
-from dbdyno.targets.mysql.telemetry.engine_report import engine_report, transaction_ages_s
 from dbdyno.targets.mysql.telemetry.facts.tables import used_tables
 from dbdyno.targets.mysql.telemetry.names import table_name
 from dbdyno.targets.mysql.telemetry.place import Here, NotHereError
 from dbdyno.targets.mysql.telemetry.sessions import IDLE, OWN
+from dbdyno.targets.mysql.telemetry.transactions import transaction_ages_s
 from dbdyno.targets.telemetry import ScriptStatement
 
 SIZES_EVERY_S = 5.0
@@ -114,8 +114,9 @@ def sessions_in_sum(_connection: Connection, here: Here) -> Source[Connection]:
     def read(connection: Connection) -> dict[str, Numbers]:
         listed = connection.execute(SESSIONS).fetchall()
         clients = {int(number): command for number, command in listed if command not in OWN}
-        report = engine_report(connection) if here.sees_all else ""
-        told = _counted(clients) | (_ages(clients, report) if report else {})
+        told = _counted(clients)
+        if here.sees_all:
+            told |= _ages(clients, transaction_ages_s(connection, here))
         return {"": told}
 
     return Source(name="sessions", read=read, levels=frozenset(names.split()))
@@ -126,8 +127,7 @@ def _counted(clients: Mapping[int, str]) -> dict[str, float]:
     return {"clients": len(clients), "active": active}
 
 
-def _ages(clients: Mapping[int, str], report: str) -> dict[str, float]:
-    ages_s = transaction_ages_s(report)
+def _ages(clients: Mapping[int, str], ages_s: Mapping[int, int]) -> dict[str, float]:
     idle_s = [age_s for number, age_s in ages_s.items() if clients.get(number) == IDLE]
     return {
         "idle_in_transaction": len(idle_s),
