@@ -134,6 +134,15 @@ The run failed; what was measured until then is shown.
 """)
 
 
+def test_statements_of_which_no_time_is_known_are_not_listed():
+    empty = [
+        msgspec.structs.replace(one, count=0, mean_ms=None, p50_ms=None, p95_ms=None, p99_ms=None)
+        for one in RECORD.statements
+    ]
+    assert "  statement\n" in render_text(RECORD)
+    assert "  statement\n" not in render_text(changed(statements=empty, response_ms=None))
+
+
 def test_an_explained_run_says_what_it_cost_and_why_it_is_not_more():
     record = changed(
         statements=[],

@@ -77,8 +77,8 @@ def _latency_row(name: str, latency: Latency) -> tuple[str, ...]:
 
 
 def _statements(statements: Sequence[StatementRecord], width: int) -> Iterator[str]:
-    if not statements:
-        return
+    if not any(one.count for one in statements):
+        return  # killed before the first histograms were written
     rows = [("count", "mean", "p50", "p95", "p99"), *(_statement_row(one) for one in statements)]
     numbers = list(aligned(rows, left=0))
     room = width - len(numbers[0]) - 2

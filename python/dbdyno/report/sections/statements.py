@@ -98,7 +98,7 @@ def _summary(rows: Sequence[Row]) -> str:
     lock_ms = most.split.lock_ms if most.split else 0
     waiting = f", {milliseconds(lock_ms)} of it behind a lock" if lock_ms else ""
     return (
-        f"Most of the time, {percent(_share(most, rows))}, goes to "
+        f"The largest part of the time, {percent(_share(most, rows))}, goes to "
         f"“{shortened(record.sql.rstrip(';'), 70)}”: {milliseconds(record.mean_ms)} on average"
         f"{waiting}, p99 {milliseconds(record.p99_ms)}."
     )
