@@ -137,21 +137,49 @@ class _SurveyProcess(EngineProcess):
 def survey(plan: Plan, out: IO[str] | None) -> Survey:
     """What the script in Lua of a plan says of itself; asked for its help, it prints to ``out``.
 
-    A script that loads for ever is ended, and that is its problem.
+    A script that loads for ever is ended, and that is its problem; so is one that ends the engine.
     """
     process = _SurveyProcess(plan, subprocess.DEVNULL if out is None else out)
-    alarm = threading.Timer(SURVEY_LIMIT_S, process.kill)
-    alarm.start()
+    alarm = _Alarm(process)
+    told = ""
     try:
         for _, frame in process:
             if isinstance(frame, Survey):
                 return frame
+            if isinstance(frame, Failed):
+                told = frame.message
     finally:
         alarm.cancel()
         process.abandon()
-    told = f"it did not come to the end of loading within {SURVEY_LIMIT_S:g} s"
+    told = told or _cause_of_silence(process, has_rung=alarm.has_rung)
     problem = ScriptProblem(line=0, message=f"{plan.scripts[0].name}: {told}")
     return Survey(problem=problem, commands=[], is_parallel=False, has_init=False, has_done=False)
+
+
+class _Alarm:
+    """Ends a process that takes too long, and knows whether it did."""
+
+    def __init__(self, process: EngineProcess) -> None:
+        self._process = process
+        self.has_rung = False
+        self._timer = threading.Timer(SURVEY_LIMIT_S, self._ring)
+        self._timer.start()
+
+    def _ring(self) -> None:
+        self.has_rung = True
+        self._process.kill()
+
+    def cancel(self) -> None:
+        self._timer.cancel()
+
+
+def _cause_of_silence(process: EngineProcess, *, has_rung: bool) -> str:
+    if has_rung:
+        return f"it did not come to the end of loading within {SURVEY_LIMIT_S:g} s"
+    return (
+        f"the engine ended while it was loading (exit code {process.returncode}): "
+        "does it call os.exit() outside of its functions?"
+    )
 
 
 class _LoaderProcess(EngineProcess):

@@ -102,6 +102,20 @@ def test_clients_that_cannot_begin_leave_no_run_but_what_they_printed(script, ur
     assert list((home / "runs").iterdir()) == []
 
 
+def test_a_script_that_ends_the_engine_is_told_so(script, url, home, capfd):
+    assert run(script, "os.exit(3)", url, "--allow-unsafe-lua") == Exit.NOTHING_RUN
+    told = " ".join(capfd.readouterr().err.split())
+    assert "mine.lua: the engine ended while it was loading (exit code 3)" in told
+    assert "does it call os.exit()" in told
+
+
+def test_a_script_that_loads_for_ever_is_ended(script, url, home, capfd, monkeypatch):
+    monkeypatch.setattr(engine, "SURVEY_LIMIT_S", 0.2)
+    assert run(script, "while true do end", url) == Exit.NOTHING_RUN
+    told = " ".join(capfd.readouterr().err.split())
+    assert "mine.lua: it did not come to the end of loading within 0.2 s" in told
+
+
 def test_a_script_is_loaded_once_before_its_clients_load_it(script, url, home, monkeypatch):
     """A large one takes its time, and a run may ask for its own data."""
     looks, survey = [], engine.survey
