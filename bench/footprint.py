@@ -71,13 +71,18 @@ def _peak_kib(plan: Plan) -> int:
     peak = 0
     for _, frame in engine:
         if isinstance(frame, Interval):
-            peak = max(peak, _status_kib(engine.pid, "VmHWM"))
+            peak = max(peak, status_kib(engine.pid, "VmHWM"))
     return peak
 
 
-def _status_kib(process: int, name: str) -> int:
-    status = Path(f"/proc/{process}/status").read_text()
-    return int(status.split(f"{name}:")[1].split()[0])
+def status_kib(process: int, name: str) -> int:
+    """A number of the process's status; none of one that has ended, and has no memory."""
+    try:
+        lines = Path(f"/proc/{process}/status").read_text().splitlines()
+    except FileNotFoundError:
+        return 0
+    fields = dict(line.split(":", 1) for line in lines)
+    return int(fields.get(name, "0 kB").split()[0])
 
 
 def _memory_kib(server: Server, clients: int, io: Io) -> int:
@@ -87,7 +92,7 @@ def _memory_kib(server: Server, clients: int, io: Io) -> int:
     resident = 0
     for _, frame in engine:
         if isinstance(frame, Interval) and not resident:
-            resident = _status_kib(engine.pid, "VmRSS")
+            resident = status_kib(engine.pid, "VmRSS")
             engine.stop()
     return resident
 

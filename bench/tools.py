@@ -50,6 +50,9 @@ class Sample:
     @classmethod
     def of(cls, outcome: Outcome, cpu_s: float, telemetry_cores: float = 0.0) -> Self:
         """The tool's own counts over the processor time that was seen from outside."""
+        if outcome.transactions == 0:
+            told = f"the tool did no transaction ({outcome.failed} failed)"
+            raise DbdynoError("tool_idle", told, "does the server answer, and is the run long?")
         return cls(
             outcome.tps,
             cpu_s * 1e6 / outcome.transactions,

@@ -1,0 +1,28 @@
+"""What the bench sees of tools from outside: also of one that did nothing, or has ended."""
+
+import os
+import subprocess
+
+import pytest
+
+from bench.footprint import status_kib
+from bench.tools import Outcome, Sample
+from dbdyno.errors import DbdynoError
+from tests.support.patience import PATIENCE_S
+
+
+def test_the_memory_of_a_process_that_has_ended_is_none():
+    assert status_kib(os.getpid(), "VmHWM") > 1000
+    ended = subprocess.Popen(["true"])
+    os.waitid(os.P_PID, ended.pid, os.WEXITED | os.WNOWAIT)  # nobody has buried it yet
+    assert status_kib(ended.pid, "VmHWM") == 0
+    ended.wait(PATIENCE_S)
+    assert status_kib(ended.pid, "VmHWM") == 0
+
+
+def test_a_tool_that_did_nothing_is_no_sample():
+    assert (
+        Sample.of(Outcome(tps=10, transactions=100, failed=0), 0.5).cpu_us_per_transaction == 5000
+    )
+    with pytest.raises(DbdynoError, match=r"did no transaction \(7 failed\)"):
+        Sample.of(Outcome(tps=0, transactions=0, failed=7), 0.5)
