@@ -82,6 +82,12 @@ def test_no_time_is_accounted_for_twice():
     assert unexplained(findings, rules, a_budget(cpu=0.5, io=0.2, lock=0.3)) == pytest.approx(0.3)
 
 
+def test_an_outage_accounts_for_what_no_look_saw_of_it():
+    rules = {"gone": a_rule("gone", accounts_for=frozenset({"unconnected"}))}
+    spent = replace(a_budget(unconnected=0.1, cpu=0.3), not_seen=60)
+    assert unexplained([a_finding("gone", share=0.65)], rules, spent) == pytest.approx(0.35)
+
+
 def test_without_looks_nobody_knows_what_remains():
     assert unexplained([], {}, None) is None
 

@@ -21,6 +21,7 @@ from dbdyno.model.recording import Histograms, Recording
 _CERTAINTIES: tuple[Certainty, ...] = ("hint", "likely", "sure")
 # Clients that had nothing to do, or were told to wait, need no explanation.
 _ASKED_FOR: tuple[PartKind, ...] = ("idle", "pause")
+_NOT_SEEN = "not seen"
 
 
 class Explanation(Struct, frozen=True):
@@ -119,14 +120,16 @@ def unexplained(
 
     Each finding takes its share from the kinds of time that its rule accounts for, the rules
     with the fewest kinds first, and no second of a client's is taken twice. What the clients
-    were asked to wait is not in question.
+    were asked to wait is not in question. While clients have no connection the server may be gone,
+    and then answers no look either: who accounts for that time does so for what was not seen.
     """
     if budget is None:
         return None
-    left = {part.kind: budget.share(part.kind) for part in budget.parts}
+    left: dict[str, float] = {part.kind: budget.share(part.kind) for part in budget.parts}
+    left[_NOT_SEEN] = max(budget.not_seen / budget.total, 0.0)
     in_question = 1.0 - sum(left.get(kind, 0.0) for kind in _ASKED_FOR)
     claims = [
-        (rules[found.id].accounts_for, found.share)
+        (_kinds(rules[found.id]), found.share)
         for found in findings
         if found.share is not None and found.share_of == "client time"
     ]
@@ -134,11 +137,16 @@ def unexplained(
     return min(max(in_question - taken, 0.0), 1.0)
 
 
-def _kind_count(claim: tuple[frozenset[PartKind], float]) -> int:
+def _kinds(rule: Rule) -> frozenset[str]:
+    unseen = {_NOT_SEEN} if "unconnected" in rule.accounts_for else frozenset[str]()
+    return rule.accounts_for | unseen
+
+
+def _kind_count(claim: tuple[frozenset[str], float]) -> int:
     return len(claim[0])
 
 
-def _take(left: dict[PartKind, float], kinds: frozenset[PartKind], share: float) -> float:
+def _take(left: dict[str, float], kinds: frozenset[str], share: float) -> float:
     """Takes up to ``share`` from what is left of the kinds; how much was there."""
     wanted = share
     for kind in sorted(kinds & left.keys()):
