@@ -4,12 +4,14 @@ import time
 
 import pytest
 
+from dbdyno.engine import EngineProcess
 from dbdyno.model.frame import Interval, Outage, OutageBegun
 from dbdyno.servers.postgresql.binaries import local_binaries
 from tests.engine.happenings import dies_and_comes_back
 from tests.engine.mariadb import MariaDB
 from tests.engine.postgres import Postgres
 from tests.engine.running import MS, SECOND, plan_for, times
+from tests.support.patience import wait_until
 
 MAKE = {
     "postgresql": lambda: Postgres(local_binaries()[0].folder, max_connections="700"),
@@ -34,8 +36,16 @@ def mortal(server):
 on_postgresql = pytest.mark.parametrize("server", ["postgresql"], indirect=True)
 
 
+RATE_TPS = 100
+
+
+def due_meanwhile(outages) -> float:
+    """How many transactions came due in the shortest of these outages."""
+    return RATE_TPS * min(outage.end_ns - outage.begin_ns for outage in outages) / SECOND
+
+
 def test_killed_and_restarted(mortal, checked, io):
-    plan = plan_for(mortal.endpoint(), "select 1;", rate_tps=100, clients=4, seconds=60, io=io)
+    plan = plan_for(mortal.endpoint(), "select 1;", rate_tps=RATE_TPS, clients=4, seconds=60, io=io)
     told = checked(plan, dies_and_comes_back(mortal))
     outages = told.all(Outage)
     assert sum(outage.connections_lost for outage in outages) == 4
@@ -48,9 +58,11 @@ def test_killed_and_restarted(mortal, checked, io):
     assert Interval in frames[frames.index(OutageBegun) : frames.index(Outage)]
     assert told.done.end == "interrupted"  # by us, when all was well again
     assert {each.failure_class for each in told.done.failures} <= {"connection"}
-    # Arrivals of the outage waited for its end.
-    assert told.counters.waiting < 30
-    assert told.counters.ok > told.counters.due - 40
+    # Arrivals of the outage waited for its end: four clients lose one each, and may have one at
+    # the end.
+    counts = told.counters
+    assert counts.due - counts.waiting - counts.ok <= 8
+    assert counts.waiting < due_meanwhile(outages)
 
 
 def test_killed_and_restarted_where_each_transaction_connects(mortal, checked, io):
@@ -59,7 +71,7 @@ def test_killed_and_restarted_where_each_transaction_connects(mortal, checked, i
     plan = plan_for(
         mortal.endpoint(),
         "select 1;",
-        rate_tps=100,
+        rate_tps=RATE_TPS,
         clients=4,
         seconds=60,
         reconnect_each_transaction=True,
@@ -70,8 +82,9 @@ def test_killed_and_restarted_where_each_transaction_connects(mortal, checked, i
     outages = [each for each in told.all(Outage) if each.end_ns - each.begin_ns > 0.3 * SECOND]
     assert len(outages) == 2  # one a thread
     assert sum(outage.connections_lost for outage in outages) == 4
-    # More than twice as many came due since it began: connecting is slow on a busy machine.
-    assert told.counters.waiting < 80
+    # The end of it is seen, and work goes on: how fast is the machine's affair.
+    over_ns = max(outage.end_ns for outage in outages)
+    assert sum(each.completed_ok for each in told.all(Interval) if each.begin_ns > over_ns) > 0
 
 
 @on_postgresql
@@ -98,14 +111,18 @@ def test_a_server_without_room_is_no_outage(local, checked, io):
         with local.connect() as connection:
             connection.execute(f"alter role few connection limit {connections}")
 
-    def close_and_open(_) -> None:
-        time.sleep(0.2)
+    def refusals() -> int:
+        return (local.folder / "log.txt").read_text().count("too many connections for role")
+
+    def close_and_open(engine: EngineProcess) -> None:
+        before = refusals()
         limit(0)
-        time.sleep(0.3)
+        wait_until(lambda: refusals() >= before + 4, "the clients are refused")
         limit(-1)
+        engine.stop()
 
     endpoint = local.endpoint(user="few")
-    plan = plan_for(endpoint, "select 1;", seconds=1, reconnect_each_transaction=True, io=io)
+    plan = plan_for(endpoint, "select 1;", seconds=60, reconnect_each_transaction=True, io=io)
     with local.connect() as connection:
         connection.execute("create role few login")
         try:
