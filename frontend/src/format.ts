@@ -1,28 +1,32 @@
-// Numbers as the report writes them everywhere: three significant digits and a unit.
+// Numbers as the report writes them everywhere: three significant digits and a unit. The rules are
+// those of python/dbdyno/words.py, and one table of cases is held against both.
 
 import type { Unit } from "./data";
 
 const THIN_SPACE = "\u202f";
+const NOTHING = "–";
+// Where numbers would be written in powers of ten.
+const POWERS_BELOW = 1e-4;
 
 export function formatValue(value: number | null | undefined, unit: Unit): string {
-  if (value === null || value === undefined) return "–";
-  if (unit === "sessions") return significant(value);
-  return unit === "ms" ? formatMs(value) : grouped(value);
+  if (value === null || value === undefined || Number.isNaN(value)) return NOTHING;
+  return unit === "ms" ? formatMs(value) : significant(value);
 }
 
+// Each unit ends where three digits round up to the next one.
 function formatMs(ms: number): string {
-  if (ms >= 1000) return `${significant(ms / 1000)}${THIN_SPACE}s`;
-  if (ms >= 1) return `${significant(ms)}${THIN_SPACE}ms`;
+  if (ms === 0) return "0";
+  if (ms >= 999.5) return `${significant(ms / 1000)}${THIN_SPACE}s`;
+  if (ms >= 0.9995) return `${significant(ms)}${THIN_SPACE}ms`;
   return `${significant(ms * 1000)}${THIN_SPACE}µs`;
 }
 
 function significant(value: number): string {
-  return value >= 100 ? value.toFixed(0) : String(Number(value.toPrecision(3)));
-}
-
-function grouped(value: number): string {
-  const whole = Math.round(value).toString();
-  return value < 10 && value % 1 ? String(Number(value.toPrecision(2))) : withSpaces(whole);
+  const size = Math.abs(value);
+  if (size === 0) return "0";
+  if (size >= 99.95) return withSpaces(value.toFixed(0));
+  if (size >= POWERS_BELOW) return String(Number(value.toPrecision(3)));
+  return value.toFixed(2 - Math.floor(Math.log10(size))).replace(/0+$/, "");
 }
 
 function withSpaces(digits: string): string {

@@ -1,26 +1,44 @@
+import json
+import subprocess
+from pathlib import Path
+
 import pytest
 
 from dbdyno.report import words
+from dbdyno.words import plain
+
+CASES = json.loads(Path(__file__).with_name("number_cases.json").read_text(encoding="utf-8"))
+FRONTEND = Path(__file__).parents[2] / "frontend"
+WRITTEN = {
+    "milliseconds": (words.milliseconds, "formatValue(value, 'ms')"),
+    "tps": (words.tps, "formatValue(value, 'tps')"),
+    "seconds": (words.seconds, "formatSeconds(value)"),
+}
 
 
-@pytest.mark.parametrize(
-    ("value", "written"),
-    [
-        (None, "–"),
-        (float("nan"), "–"),
-        (0, "0"),
-        (0.0261, "26.1 µs"),
-        (0.9994, "999 µs"),
-        (0.99951, "1 ms"),
-        (1.004, "1 ms"),
-        (118.4, "118 ms"),
-        (999.4, "999 ms"),
-        (999.6, "1 s"),
-        (61234, "61.2 s"),
-    ],
-)
-def test_times_have_three_digits_and_their_unit(value, written):
-    assert words.milliseconds(value).replace(words.THIN_SPACE, " ") == written
+@pytest.fixture(scope="module")
+def charts_page(browser):
+    """A page with what the charts write their numbers by."""
+    command = [FRONTEND / "node_modules/.bin/esbuild", FRONTEND / "src/format.ts"]
+    options = ["--bundle", "--format=iife", "--global-name=format", "--charset=utf8"]
+    bundle = subprocess.run([*command, *options], capture_output=True, text=True, check=True)
+    page = browser.new_page()
+    page.add_script_tag(content=bundle.stdout)
+    yield page
+    page.close()
+
+
+@pytest.mark.parametrize("kind", WRITTEN)
+def test_numbers_are_written_alike_in_text_and_in_charts(charts_page, kind):
+    write, in_charts = WRITTEN[kind]
+    values, written = zip(*CASES[kind], strict=True)
+    assert [plain(write(value)) for value in values] == list(written)
+    drawn = charts_page.evaluate(f"values => values.map(value => format.{in_charts})", values)
+    assert [plain(text) for text in drawn] == list(written)
+
+
+def test_what_is_no_number_is_written_as_nothing():
+    assert words.milliseconds(float("nan")) == words.NOTHING
 
 
 @pytest.mark.parametrize(
@@ -36,21 +54,6 @@ def test_times_have_three_digits_and_their_unit(value, written):
 )
 def test_three_digits_are_never_written_in_powers_of_ten(value, written):
     assert words.significant(value).replace(words.THIN_SPACE, " ") == written
-
-
-@pytest.mark.parametrize(
-    ("value", "written"),
-    [
-        (-3, "−3 s"),
-        (0.5, "0.5 s"),
-        (119, "119 s"),
-        (125, "2 min 5 s"),
-        (5_400, "1 h 30 min"),
-        (28_800, "8 h"),
-    ],
-)
-def test_lengths_of_time(value, written):
-    assert words.seconds(value).replace(words.THIN_SPACE, " ") == written
 
 
 def test_sizes_and_shares():
