@@ -145,6 +145,23 @@ def test_maven_is_asked_once(archive: Path, calls: Path, monkeypatch: pytest.Mon
     assert calls.read_text() == "called\n"
 
 
+@pytest.mark.usefixtures("home", "calls")
+def test_a_python_without_filters_of_archives_unpacks_them(
+    archive: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Debian 12 has 3.11.2."""
+    unpack = tarfile.TarFile.extractall
+
+    def unpack_unfiltered(tar: tarfile.TarFile, path: Path) -> None:
+        unpack(tar, path)
+
+    monkeypatch.setattr(tarfile.TarFile, "extractall", unpack_unfiltered)
+    monkeypatch.delattr(tarfile, "data_filter", raising=False)
+    digest = hashlib.sha256(archive.read_bytes()).hexdigest()
+    monkeypatch.setitem(maven.PINNED, 17, ("17.11.0", digest))
+    assert find_binaries(ServerSpec(major=17)).version == "17.11"
+
+
 def test_another_archive_than_the_pinned_one_is_refused(home: Path, calls: Path) -> None:
     with pytest.raises(DbdynoError) as caught:
         find_binaries(ServerSpec(major=17))

@@ -88,7 +88,9 @@ def _unpack(archive: Path, folder: Path) -> Path:
     with zipfile.ZipFile(archive) as jar:
         inner = next(name for name in jar.namelist() if name.endswith(".txz"))
         with jar.open(inner) as stream, tarfile.open(fileobj=stream, mode="r|xz") as tar:
-            tar.extractall(folder, filter="data")
+            # Older ones than Python 3.11.4 know no filter; the archive is the pinned one anyway.
+            tar.extraction_filter = getattr(tarfile, "data_filter", None)
+            tar.extractall(folder)
     return folder
 
 
