@@ -175,6 +175,19 @@ def test_interrupted_twice_before_it_began_it_leaves_nothing(database, home):
     assert store.list_runs() == []
 
 
+def test_who_does_not_wait_for_the_verdict_still_has_the_numbers(database, home, monkeypatch):
+    def interrupt(*_anything: object, **_more: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("dbdyno.run.runner.judged", interrupt)
+    observer = Observer()
+    with pytest.raises(KeyboardInterrupt):
+        run_tpcb(database, observer=observer)
+    assert observer.said[-1] == "what was measured is kept: dbdyno report last --text"
+    assert store.open_run("last").status == "interrupted"
+    assert transactions_kept() == TRANSACTIONS
+
+
 def test_a_full_disk_is_the_failure_of_a_run_that_had_begun(database, home, monkeypatch):
     def refuse(_writer, _record) -> None:
         raise DbdynoError("disk_full", "no space left", "free some")

@@ -128,7 +128,8 @@ class _Run:
                 self._describe(writer, description, placed)
                 if measured.has_begun:
                     script.end(writer.folder / LOG)
-                    return self._conclude(writer, plan, measured, watch)
+                    with self._kept():
+                        return self._conclude(writer, plan, measured, watch)
             self._forget(writer)
         raise _not_begun(plan, measured)
 
@@ -223,6 +224,15 @@ class _Run:
             measured = measure(engine, plan, witness, keep, writer.log)
             follower.finish()
         return measured
+
+    @contextmanager
+    def _kept(self) -> Iterator[None]:
+        """Who does not wait for the verdict is told that the numbers are there."""
+        try:
+            yield
+        except KeyboardInterrupt:
+            self.observer.say("what was measured is kept: dbdyno report last --text")
+            raise
 
     def _conclude(
         self, writer: RunWriter, plan: Plan, measured: Measured, watch: Watch | None
