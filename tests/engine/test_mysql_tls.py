@@ -62,6 +62,14 @@ def test_statements_travel_inside(server, certificates, greeting):
     assert greeting(endpoint, query_mode="simple", reconnect_each_transaction=True)
 
 
+def test_rows_of_all_lengths_arrive(server, certificates, checked, io):
+    """Records end anywhere in what is received at once, and several may end in it."""
+    script = "select repeat('x', seq) from seq_1_to_30000_step_97;"
+    endpoint = server.endpoint("127.0.0.1", tls=tls(certificates, "require", root=None))
+    told = checked(plan_for(endpoint, script, io=io, query_mode="simple", **times(5)))
+    assert told.counters.ok == 10, told.done.failures
+
+
 def test_cancelled_inside(server, certificates, checked, io):
     """The session that cancels is encrypted like all others."""
     endpoint = server.endpoint("127.0.0.1", tls=tls(certificates, "require", root=None))

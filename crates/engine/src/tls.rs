@@ -12,8 +12,9 @@ use rustls::{
     CertificateError, ClientConfig, ClientConnection, DigitallySignedStruct, Error, RootCertStore,
     SignatureScheme,
 };
+use std::collections::VecDeque;
 use std::fs::read_to_string;
-use std::io::{ErrorKind, Read, Write};
+use std::io::{self, Read, Write};
 use std::sync::Arc;
 
 /// What every encrypted connection of a run shares.
@@ -58,7 +59,12 @@ impl Encryption {
         let mut session = ClientConnection::new(Arc::clone(&self.config), self.name.clone())
             .map_err(|error| failed(&error))?;
         session.set_buffer_limit(None); // what is to be sent is bounded by what was asked
-        Ok(Channel { session, inbox: vec![0; INBOX_BYTES], plain: Vec::new() })
+        Ok(Channel {
+            session,
+            inbox: vec![0; INBOX_BYTES],
+            opened: VecDeque::new(),
+            plain: Vec::new(),
+        })
     }
 }
 
@@ -68,6 +74,10 @@ fn bad_tls(message: &str) -> EngineError {
 
 fn failed(error: &Error) -> ServerError {
     refused(format!("TLS: {error}"))
+}
+
+fn broken(error: &io::Error) -> ServerError {
+    ServerError::connection_lost(format!("TLS: {error}"))
 }
 
 /// The two sides do not agree on their encryption.
@@ -101,6 +111,8 @@ const INBOX_BYTES: usize = 17 << 10;
 pub(crate) struct Channel {
     session: ClientConnection,
     inbox: Vec<u8>,
+    /// What was decrypted and nobody has taken yet.
+    opened: VecDeque<u8>,
     /// What is to be encrypted.
     pub(crate) plain: Vec<u8>,
 }
@@ -115,10 +127,13 @@ impl Channel {
     pub(crate) fn received(&mut self, count: usize) -> Result<(), ServerError> {
         let mut bytes = &self.inbox[..count];
         while !bytes.is_empty() {
-            self.session
-                .read_tls(&mut bytes)
-                .map_err(|error| ServerError::connection_lost(format!("TLS: {error}")))?;
-            self.session.process_new_packets().map_err(|error| failed(&error))?;
+            if self.session.read_tls(&mut bytes).map_err(|error| broken(&error))? == 0 {
+                break; // the server has said goodbye: nothing after that is its own
+            }
+            let state = self.session.process_new_packets().map_err(|error| failed(&error))?;
+            // A session that holds more than a record's worth of plain text takes no more.
+            let mut opened = self.session.reader().take(state.plaintext_bytes_to_read() as u64);
+            io::copy(&mut opened, &mut self.opened).map_err(|error| broken(&error))?;
         }
         Ok(())
     }
@@ -129,17 +144,7 @@ impl Channel {
 
     /// Decrypted bytes into `space`; zero when there are no more for now.
     pub(crate) fn decrypted(&mut self, space: &mut [u8]) -> usize {
-        match self.session.reader().read(space) {
-            Ok(count) => count,
-            Err(error) => {
-                // A close without notice shows on the socket itself.
-                debug_assert!(matches!(
-                    error.kind(),
-                    ErrorKind::WouldBlock | ErrorKind::UnexpectedEof
-                ));
-                0
-            }
-        }
+        self.opened.read(space).expect("reading from memory does not fail")
     }
 
     /// Encrypts what stands in `plain`, and appends all that is to be sent to `out`.
