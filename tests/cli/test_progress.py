@@ -75,6 +75,19 @@ def test_loading_shows_its_phase_rate_and_time_left():
     assert "loading: vacuum\x1b" in stream.getvalue()
 
 
+def test_piped_a_long_load_is_told_each_ten_seconds_and_by_its_phases():
+    stream, clock = io.StringIO(), iter([0, 0, 9, 10, 15, 16, 17])
+    progress = ProgressLines(SECOND_NS, stream, lambda: next(clock))
+    for rows in (0, 250, 500, 750):
+        progress.loading(LoadProgress("fill", rows, 1000, 50.0, (1000 - rows) / 50))
+    progress.loading(LoadProgress("vacuum", 0, 1000, 0.0, None))
+    progress.loading(LoadProgress("vacuum", 0, 1000, 0.0, None))
+    assert stream.getvalue().splitlines() == [
+        "loading: fill, 500 of 1 000 rows, 50 rows/s, 0:10 left",
+        "loading: vacuum",
+    ]
+
+
 def test_buckets_begin_where_the_engine_says():
     assert [bucket_low_ns(index) for index in (0, 7, 8, 15, 16, 17)] == [0, 7, 8, 15, 16, 18]
 

@@ -1,6 +1,7 @@
 """What a person sees while a run lasts.
 
-In a terminal one line renews itself; piped, lines follow each other.
+In a terminal one line renews itself; piped, lines follow each other, of a load as few as a log
+needs.
 
 All of it goes to standard error. Percentiles of the line come from the coarse buckets, so
 that scripts and intervals can be put together; those of the result do not.
@@ -9,7 +10,10 @@ that scripts and intervals can be put together; those of the result do not.
 import contextlib
 import struct
 import sys
+import time
 from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import IO
 
 from dbdyno.cli.output import screen
@@ -21,14 +25,37 @@ from dbdyno.words import count, milliseconds, plain, tps
 from dbdyno.workloads.loading import LoadProgress
 
 WIDTH = 80
+LOADING_S = 10.0
 
 _PACKED = struct.Struct("<HI")
+
+
+@dataclass
+class _Told:
+    """When a pipe was told of a load: each ten seconds, and from then on of each phase."""
+
+    at_s: float
+    phase: str = ""
+
+    def is_due(self, phase: str, now_s: float) -> bool:
+        """Whether to tell again, which is then taken as done."""
+        if now_s - self.at_s < LOADING_S and self.phase in ("", phase):
+            return False
+        self.at_s, self.phase = now_s, phase
+        return True
 
 
 class ProgressLines:
     """An observer that writes lines, at most one each ``every_ns``; 0 for none."""
 
-    def __init__(self, every_ns: int, stream: IO[str] | None = None) -> None:
+    def __init__(
+        self,
+        every_ns: int,
+        stream: IO[str] | None = None,
+        now_s: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._now_s = now_s
+        self._told: _Told | None = None
         self._stream = stream or sys.stderr
         columns = screen(self._stream)
         self._renews = columns is not None
@@ -45,15 +72,19 @@ class ProgressLines:
 
     def loading(self, progress: LoadProgress) -> None:
         """Shows the phase, and of the rows how many, how fast, and the time left."""
-        if not self._renews or not self._every_ns:
+        if not self._every_ns:
             return
+        self._told = self._told or _Told(self._now_s())
         line = f"loading: {progress.phase}"
         if progress.left_s is not None:
             line += (
                 f", {count(progress.rows)} of {count(progress.rows_total)} rows, "
                 f"{count(progress.rows_per_s)} rows/s, {clock(progress.left_s)} left"
             )
-        self._renew(line)
+        if self._renews:
+            self._renew(line)
+        elif self._told.is_due(progress.phase, self._now_s()):
+            self._stay(line)
 
     def started(self, plan: Plan, started: Started) -> None:
         """Notes when the run is to end."""
