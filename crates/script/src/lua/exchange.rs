@@ -69,7 +69,7 @@ impl Exchange {
     pub(super) fn prepare(&mut self, lane: &Lane, sql: &LuaString) -> Result<Preparation, String> {
         let settings = &lane.source.settings;
         let sql = utf8(sql)?;
-        let numbered = numbered(&sql);
+        let numbered = numbered(&sql, settings.driver);
         let statement = lane.statement_of(&numbered);
         let sent = match settings.driver {
             Driver::Pgsql if settings.prepares => numbered,
@@ -101,7 +101,7 @@ impl Exchange {
         if lane.source.settings.prepares {
             return Ok(Need::Execute(number, keep));
         }
-        self.room.sql = prepared.with_values(&self.room.values);
+        self.room.sql = prepared.with_values(&self.room.values, lane.source.settings.driver);
         Ok(Need::Text(prepared.statement, keep))
     }
 

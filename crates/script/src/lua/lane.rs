@@ -91,7 +91,7 @@ impl Lane {
     /// The place of a statement's text.
     pub(super) fn statement_of(&self, sql: &str) -> StatementId {
         let mut places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
-        places.of(sql, &self.source.statements)
+        places.of(sql, self.source.settings.driver, &self.source.statements)
     }
 
     /// Runs something in the name of one client, with its chance.

@@ -5,16 +5,17 @@
 //! telling statements apart; it is never sent.
 
 use super::placeholders::inert_bytes;
+use super::settings::Driver;
 
 /// Of a long text (rows by the thousand) only the beginning counts.
 const BYTES_MAX: usize = 2048;
 
 /// Writes the normal form of a statement into `out`, which is emptied first.
-pub(super) fn normalise(sql: &str, out: &mut String) {
+pub(super) fn normalise(sql: &str, driver: Driver, out: &mut String) {
     out.clear();
     let mut rest = beginning(sql.trim());
     while let Some(symbol) = rest.chars().next() {
-        rest = &rest[take(rest, symbol, out)..];
+        rest = &rest[take(rest, symbol, driver, out)..];
     }
     out.truncate(out.trim_end().len());
     if sql.len() > BYTES_MAX {
@@ -40,12 +41,12 @@ pub(super) fn beginning(sql: &str) -> &str {
 }
 
 /// Takes what begins with `symbol` and tells how many bytes it was.
-fn take(rest: &str, symbol: char, out: &mut String) -> usize {
+fn take(rest: &str, symbol: char, driver: Driver, out: &mut String) -> usize {
     let span = |of: fn(char) -> bool| rest.find(|next| !of(next)).unwrap_or(rest.len());
     match symbol {
         '\'' => {
             value(out);
-            quoted_bytes(rest)
+            quoted_bytes(rest, driver)
         }
         '?' => {
             value(out);
@@ -74,7 +75,7 @@ fn take(rest: &str, symbol: char, out: &mut String) -> usize {
             1
         }
         _ => {
-            let length = inert_bytes(rest).max(symbol.len_utf8());
+            let length = inert_bytes(rest, driver).max(symbol.len_utf8());
             out.push_str(&rest[..length]);
             length
         }
@@ -82,10 +83,10 @@ fn take(rest: &str, symbol: char, out: &mut String) -> usize {
 }
 
 /// Length of a quoted text, with the doubled quotes in it.
-fn quoted_bytes(rest: &str) -> usize {
-    let mut length = inert_bytes(rest);
+fn quoted_bytes(rest: &str, driver: Driver) -> usize {
+    let mut length = inert_bytes(rest, driver);
     while rest[length..].starts_with('\'') {
-        length += inert_bytes(&rest[length..]);
+        length += inert_bytes(&rest[length..], driver);
     }
     length
 }
@@ -143,12 +144,20 @@ fn name(name: &str, out: &mut String) {
 
 #[cfg(test)]
 mod tests {
-    use super::normalise;
+    use super::{Driver, normalise};
 
     fn normal(sql: &str) -> String {
         let mut out = String::new();
-        normalise(sql, &mut out);
+        normalise(sql, Driver::Mysql, &mut out);
         out
+    }
+
+    #[test]
+    fn a_quote_behind_a_backslash_ends_no_value_of_mysql() {
+        assert_eq!(normal("set a = 'it\\'s', b = 'c'"), "set a = ?, b = ?");
+        let mut out = String::new();
+        normalise("set a = 'c:\\', b = 'c'", Driver::Pgsql, &mut out);
+        assert_eq!(out, "set a = ?, b = ?");
     }
 
     #[test]

@@ -3,16 +3,15 @@
 
 use super::settings::Driver;
 use dbdyno_model::{Value, write_double};
-use std::borrow::Cow;
 use std::fmt::Write;
 
 /// Writes the text with each `?` outside of quotes and comments replaced.
-pub(super) fn replaced(sql: &str, mut replace: impl FnMut(usize, &mut String)) -> String {
+fn replaced(sql: &str, driver: Driver, mut replace: impl FnMut(usize, &mut String)) -> String {
     let mut out = String::with_capacity(sql.len() + 16);
     let mut rest = sql;
     let mut count = 0;
     while let Some(symbol) = rest.chars().next() {
-        let skipped = inert_bytes(rest);
+        let skipped = inert_bytes(rest, driver);
         if skipped > 0 {
             out.push_str(&rest[..skipped]);
             rest = &rest[skipped..];
@@ -29,10 +28,12 @@ pub(super) fn replaced(sql: &str, mut replace: impl FnMut(usize, &mut String)) -
     out
 }
 
-/// Length of the quotation or comment that begins here; 0 when none does.
-pub(super) fn inert_bytes(rest: &str) -> usize {
+/// Length of the quotation or comment that begins here; 0 when none does. In MySQL's strings a
+/// quote behind a backslash is no end.
+pub(super) fn inert_bytes(rest: &str, driver: Driver) -> usize {
     let quoted = |quote: char| rest[1..].find(quote).map_or(rest.len(), |end| end + 2);
     match rest.as_bytes() {
+        [b'\'' | b'"', ..] if driver == Driver::Mysql => escaped_bytes(rest),
         [b'\'', ..] => quoted('\''),
         [b'"', ..] => quoted('"'),
         [b'`', ..] => quoted('`'),
@@ -42,47 +43,42 @@ pub(super) fn inert_bytes(rest: &str) -> usize {
     }
 }
 
-/// The text as PostgreSQL prepares it.
-pub(super) fn numbered(sql: &str) -> String {
-    replaced(sql, |place, out| {
+/// Length of the quotation that begins here, in which a backslash takes the next symbol's meaning.
+pub(super) fn escaped_bytes(rest: &str) -> usize {
+    let mut symbols = rest.char_indices();
+    let quote = symbols.next().map(|(_, quote)| quote);
+    while let Some((place, symbol)) = symbols.next() {
+        if symbol == '\\' {
+            symbols.next();
+        } else if Some(symbol) == quote {
+            return place + symbol.len_utf8();
+        }
+    }
+    rest.len()
+}
+
+/// The text with its parameters as PostgreSQL writes them.
+pub(super) fn numbered(sql: &str, driver: Driver) -> String {
+    replaced(sql, driver, |place, out| {
         let _ = write!(out, "${}", place + 1); // a String takes everything
     })
 }
 
 /// How many parameters the text has, as the server will count them.
 pub(super) fn count(sql: &str, driver: Driver) -> usize {
-    let plain = match driver {
-        Driver::Mysql => without_escapes(sql),
-        Driver::Pgsql => Cow::Borrowed(sql),
-    };
     let mut count = 0;
-    replaced(&plain, |_, _| count += 1);
+    replaced(sql, driver, |_, _| count += 1);
     count
 }
 
-/// In MySQL's strings a quote behind a backslash is no end; outside of strings there is none.
-fn without_escapes(sql: &str) -> Cow<'_, str> {
-    if !sql.contains('\\') {
-        return Cow::Borrowed(sql);
-    }
-    let mut symbols = sql.chars();
-    let mut plain = String::with_capacity(sql.len());
-    while let Some(symbol) = symbols.next() {
-        if symbol == '\\' {
-            symbols.next();
-        } else {
-            plain.push(symbol);
-        }
-    }
-    Cow::Owned(plain)
-}
-
 /// The text with its values in it, in the words of sysbench.
-pub(super) fn filled(sql: &str, values: &[Value]) -> String {
-    replaced(sql, |place, out| write_value(values.get(place).unwrap_or(&Value::Null), out))
+pub(super) fn filled(sql: &str, values: &[Value], driver: Driver) -> String {
+    replaced(sql, driver, |place, out| {
+        write_value(values.get(place).unwrap_or(&Value::Null), driver, out);
+    })
 }
 
-fn write_value(value: &Value, out: &mut String) {
+fn write_value(value: &Value, driver: Driver, out: &mut String) {
     match value {
         Value::Null => out.push_str("NULL"),
         Value::Bool(truth) => out.push_str(if *truth { "true" } else { "false" }),
@@ -91,20 +87,29 @@ fn write_value(value: &Value, out: &mut String) {
         }
         Value::Double(number) => write_double(out, *number),
         Value::Text(text) => {
-            out.push('\'');
-            out.push_str(&text.replace('\'', "''"));
-            out.push('\'');
+            let text = text.replace('\'', "''");
+            let _ = match driver {
+                Driver::Mysql => write!(out, "'{}'", text.replace('\\', "\\\\")),
+                Driver::Pgsql => write!(out, "'{text}'"),
+            };
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Driver, count, filled, numbered};
+    use super::{Driver, count, filled};
     use dbdyno_model::Value;
+
+    const EACH: [Driver; 2] = [Driver::Mysql, Driver::Pgsql];
 
     #[test]
     fn question_marks_are_numbered_outside_of_quotes_and_comments() {
+        let numbered = |sql| {
+            let [mysql, pgsql] = EACH.map(|driver| super::numbered(sql, driver));
+            assert_eq!(mysql, pgsql);
+            pgsql
+        };
         assert_eq!(numbered("a = ? and b = ?"), "a = $1 and b = $2");
         assert_eq!(
             numbered("'?' \"?\" `?` /* ? */ ? -- ?\n?"),
@@ -116,7 +121,7 @@ mod tests {
 
     #[test]
     fn parameters_are_counted_as_each_server_reads_its_strings() {
-        for driver in [Driver::Mysql, Driver::Pgsql] {
+        for driver in EACH {
             assert_eq!(count("select 1", driver), 0);
             assert_eq!(count("a = ? and b = '?' and c = ? -- ?", driver), 2);
         }
@@ -127,7 +132,16 @@ mod tests {
     #[test]
     fn values_take_the_place_of_question_marks() {
         let values = [Value::Int(-1), Value::Text("it's".into()), Value::Null, Value::Double(0.5)];
-        assert_eq!(filled("(?, ?, ?, ?)", &values), "(-1, 'it''s', NULL, 0.5)");
-        assert_eq!(filled("? ?", &[Value::Int(1)]), "1 NULL");
+        for driver in EACH {
+            assert_eq!(filled("(?, ?, ?, ?)", &values, driver), "(-1, 'it''s', NULL, 0.5)");
+            assert_eq!(filled("? ?", &[Value::Int(1)], driver), "1 NULL");
+        }
+    }
+
+    #[test]
+    fn a_backslash_is_itself_in_each_servers_text() {
+        let (sql, values) = ("a = 'it\\'s ?' or b = ?", [Value::Text("c:\\".into())]);
+        assert_eq!(filled(sql, &values, Driver::Mysql), "a = 'it\\'s ?' or b = 'c:\\\\'");
+        assert_eq!(filled("b = ?", &values, Driver::Pgsql), "b = 'c:\\'");
     }
 }

@@ -4,6 +4,7 @@
 //! under it then, so that a script that prepares and closes for ever fills no memory.
 
 use super::placeholders::filled;
+use super::settings::Driver;
 use dbdyno_model::{StatementId, Value};
 use mlua::{LuaString, MultiValue, Value as LuaValue};
 
@@ -68,8 +69,8 @@ impl Prepared {
     }
 
     /// The text with values in it, where nothing is prepared.
-    pub(super) fn with_values(&self, values: &[Value]) -> String {
-        filled(&self.sql, values)
+    pub(super) fn with_values(&self, values: &[Value], driver: Driver) -> String {
+        filled(&self.sql, values, driver)
     }
 }
 

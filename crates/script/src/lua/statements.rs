@@ -4,6 +4,7 @@
 //! what comes up when all are taken is counted under the last one.
 
 use super::normal::{beginning, normalise};
+use super::settings::Driver;
 use dbdyno_model::{Statement, StatementId};
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -78,8 +79,8 @@ pub(super) struct Places {
 
 impl Places {
     /// The place of a text.
-    pub(super) fn of(&mut self, sql: &str, statements: &Statements) -> StatementId {
-        normalise(sql, &mut self.normal);
+    pub(super) fn of(&mut self, sql: &str, driver: Driver, statements: &Statements) -> StatementId {
+        normalise(sql, driver, &mut self.normal);
         if let Some(place) = self.places.get(self.normal.as_str()) {
             return *place;
         }
@@ -93,17 +94,17 @@ impl Places {
 
 #[cfg(test)]
 mod tests {
-    use super::{OTHERS, Places, STATEMENTS_MAX, Statements};
+    use super::{Driver, OTHERS, Places, STATEMENTS_MAX, Statements};
     use dbdyno_model::StatementId;
 
     #[test]
     fn a_statement_has_one_place_in_all_lanes() {
         let statements = Statements::default();
         let (mut first, mut second) = (Places::default(), Places::default());
-        assert_eq!(first.of("select 1", &statements), StatementId(0));
-        assert_eq!(first.of("commit", &statements), StatementId(1));
-        assert_eq!(second.of("commit", &statements), StatementId(1));
-        assert_eq!(second.of("select 2", &statements), StatementId(0));
+        assert_eq!(first.of("select 1", Driver::Pgsql, &statements), StatementId(0));
+        assert_eq!(first.of("commit", Driver::Pgsql, &statements), StatementId(1));
+        assert_eq!(second.of("commit", Driver::Pgsql, &statements), StatementId(1));
+        assert_eq!(second.of("select 2", Driver::Pgsql, &statements), StatementId(0));
         let texts: Vec<String> = statements.since(1).into_iter().map(|found| found.sql).collect();
         assert_eq!(texts, ["commit"]);
         let all = statements.since(0);
@@ -114,11 +115,14 @@ mod tests {
     fn what_finds_no_place_is_counted_together() {
         let (statements, mut places) = (Statements::default(), Places::default());
         for number in 0..STATEMENTS_MAX - 1 {
-            places.of(&format!("select {}", "x".repeat(number)), &statements);
+            places.of(&format!("select {}", "x".repeat(number)), Driver::Pgsql, &statements);
         }
         assert_eq!(statements.since(0).len(), STATEMENTS_MAX - 1);
         for text in ["one more", "and one", "one more"] {
-            assert_eq!(places.of(text, &statements), StatementId(STATEMENTS_MAX as u32 - 1));
+            assert_eq!(
+                places.of(text, Driver::Pgsql, &statements),
+                StatementId(STATEMENTS_MAX as u32 - 1)
+            );
         }
         let all = statements.since(0);
         assert_eq!((all.len(), all[STATEMENTS_MAX - 1].source.as_str()), (STATEMENTS_MAX, OTHERS));

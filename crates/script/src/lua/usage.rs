@@ -5,6 +5,7 @@
 //! not kept only when each mention of the function is a call whose value is dropped, and nothing
 //! is mentioned that would reach them by another way.
 
+use super::placeholders::escaped_bytes;
 use dbdyno_model::Keep;
 
 /// Methods that reach rows without the value of the call that asked for them.
@@ -168,7 +169,7 @@ fn next_token(rest: &str, symbol: char) -> (Option<Token<'_>>, usize) {
     }
     match symbol {
         '\'' | '"' => {
-            let end = quoted_bytes(rest, symbol);
+            let end = escaped_bytes(rest);
             (Some(Token::Text(&rest[..end])), end)
         }
         _ if symbol.is_ascii_alphanumeric() || symbol == '_' => {
@@ -189,17 +190,6 @@ fn long_bracket(rest: &str) -> Option<(usize, usize)> {
     let begin = 2 + level;
     let end = contents.find(&closing).map_or(rest.len(), |end| begin + end + closing.len());
     Some((begin, end))
-}
-
-fn quoted_bytes(rest: &str, quote: char) -> usize {
-    let mut escaped = false;
-    for (place, symbol) in rest.char_indices().skip(1) {
-        if !escaped && symbol == quote {
-            return place + 1;
-        }
-        escaped = !escaped && symbol == '\\';
-    }
-    rest.len()
 }
 
 #[cfg(test)]
