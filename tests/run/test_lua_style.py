@@ -259,6 +259,26 @@ def log_of(home: Path, capfd) -> tuple[dict, list[str]]:
     return record, log.read_text(encoding="utf-8").splitlines()
 
 
+ROWS_ON_THE_WAY = """
+function thread_init() con = sysbench.sql.driver():connect() end
+function event()
+  con:query("BEGIN")
+  local answer, text = con:query_row("SELECT 41 + 1, 'a'")
+  assert(tonumber(answer) == 42 and text == "a", "the row did not arrive")
+  con:query("COMMIT")
+end
+"""
+
+
+def test_a_row_arrives_that_no_value_of_a_query_leads_to(
+    server: LoggingServer, home: Path, tmp_path: Path, capfd
+):
+    (tmp_path / "rows.lua").write_text(ROWS_ON_THE_WAY, encoding="utf-8")
+    assert do(server, "run", str(tmp_path / "rows.lua"), *counted(25)) in ENDED
+    record, _ = log_of(home, capfd)
+    assert record["transactions"]["ok"] == 100
+
+
 def test_in_the_manner_of_tpcc(server: LoggingServer, home: Path, tmp_path: Path, capfd):
     texts = {"shop": SHOP, "shop_common": SHOP_COMMON, "shop_run": SHOP_RUN}
     for name, text in texts.items():
