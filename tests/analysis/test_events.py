@@ -155,6 +155,14 @@ def test_autovacuums_are_told_per_table_from_log_and_counters():
     assert counted.values["count"] == 1
 
 
+def test_switches_of_the_wal_are_told_by_the_reading():
+    switched = np.zeros(SECONDS)
+    switched[[10, 30, 31]] = 1, 1, 2
+    lonely, together = found(run().counters("wal_position", {"segments": switched}), "wal_switch")
+    assert (lonely.begin_s, lonely.end_s, lonely.values) == (10, 11, {"count": 1})
+    assert (together.begin_s, together.end_s, together.values) == (30, 32, {"count": 3})
+
+
 def test_deadlocks_that_follow_each_other_closely_are_one_event():
     made = run()
     for time_s in (10.0, 10.4, 11.2, 40.0):

@@ -112,6 +112,13 @@ def test_events_that_cost_nothing_are_claimed_no_more_often_than_agreed(times, l
     assert claimed <= 100 * CHANCE_MAX + 2 * np.sqrt(100 * CHANCE_MAX)
 
 
+def test_switches_of_the_wal_in_every_second_are_the_level_itself():
+    run = made(noise(np.random.default_rng(1), samples=60))
+    found = losses(run.counters("wal_position", {"segments": 2}).recording())
+    assert found is not None
+    assert found.by_kind == []
+
+
 def test_what_came_once_has_a_chance_but_no_interval():
     ok = noise(np.random.default_rng(5))
     ok[100:130] -= 400

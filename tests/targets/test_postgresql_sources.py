@@ -31,7 +31,7 @@ COLUMNS = {
     "pg_stat_user_tables": "n_tup_upd n_tup_hot_upd n_live_tup n_dead_tup autovacuum_count",
     "pg_statio_user_tables": "heap_blks_hit heap_blks_read idx_blks_hit",
     "pg_stat_user_indexes": "idx_scan idx_tup_read idx_tup_fetch",
-    "wal_position": "bytes",
+    "wal_position": "bytes segments",
     "sizes": "bytes",
     "progress": "",
     "replication": "",
@@ -92,6 +92,14 @@ def test_what_is_done_is_counted(any_database: Server, watcher: Connection) -> N
     assert (table["n_tup_ins"], table["n_tup_upd"], table["n_tup_hot_upd"]) == (100, 100, 100)
     assert table["n_dead_tup"] == 100
     assert found["wal_position"].read(watcher)[""]["bytes"] - before > 10_000
+
+
+def test_a_switch_of_the_wal_is_counted(watcher: Connection, worker: Connection) -> None:
+    before = read(watcher, "wal_position")[""]["segments"]
+    worker.execute("create table t (id int)")  # a file without a record is not switched from
+    worker.execute("select pg_switch_wal()")
+    worker.execute("insert into t values (1)")
+    assert read(watcher, "wal_position")[""]["segments"] == before + 1
 
 
 def test_indexes_are_named_after_their_tables(watcher: Connection, worker: Connection) -> None:

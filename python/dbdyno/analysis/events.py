@@ -10,7 +10,7 @@ import numpy as np
 from dbdyno.analysis.checkpoint_events import checkpoints
 from dbdyno.analysis.curve_events import Curve, curve, curve_events
 from dbdyno.analysis.run_event import EventKind, RunEvent, end_of_run_s
-from dbdyno.analysis.server_events import autovacuums, deadlocks, outages
+from dbdyno.analysis.server_events import autovacuums, deadlocks, outages, wal_switches
 from dbdyno.analysis.timeline import timeline
 from dbdyno.model.recording import Recording
 
@@ -28,6 +28,7 @@ def events(recording: Recording) -> list[RunEvent]:
     found = [
         *checkpoints(recording, end_s),
         *autovacuums(recording),
+        *wal_switches(recording),
         *deadlocks(recording),
         *outages(recording, end_s),
         *(curve_events(of) if of else ()),

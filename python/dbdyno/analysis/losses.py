@@ -28,6 +28,7 @@ _SYMPTOMS = frozenset({"stall", "dip", "level"})
 _MEDIAN_ERROR = 1.2533
 
 _ROUNDS = 100
+_RARE = 0.5
 
 
 class Loss(Struct, frozen=True, kw_only=True):
@@ -66,7 +67,7 @@ def losses(recording: Recording) -> Losses | None:
     of = curve(timeline(recording))
     if of is None:
         return None
-    found = events(recording)
+    found = _standing_out(events(recording), of)
     usual = _usual(of, found)
     mean = estimate_mean(of.tps[usual])
     if mean is None:
@@ -87,6 +88,17 @@ def losses(recording: Recording) -> Losses | None:
         by_kind=sorted(by_kind, key=lambda loss: -loss.transactions),
         unexplained=1 - sum(loss.share for loss in by_kind) if total else 0.0,
     )
+
+
+def _standing_out(found: list[RunEvent], of: Curve) -> list[RunEvent]:
+    """Without switches of the WAL where most intervals have one: there they are the level."""
+    inside = np.zeros(len(of.tps), dtype=bool)
+    for event in found:
+        if event.kind == "wal_switch":
+            begin, end = _span(of, event)
+            inside[begin:end] = True
+    is_rare = inside.mean() <= _RARE
+    return [event for event in found if is_rare or event.kind != "wal_switch"]
 
 
 def _usual(of: Curve, found: list[RunEvent]) -> Mask:

@@ -1,4 +1,4 @@
-"""Autovacuums, deadlocks and outages, from the server's log or else from what was counted.
+"""Autovacuums, WAL switches, deadlocks and outages, from the server's log or else as counted.
 
 A counter that grew says that something ended since the last reading, not when: such an event
 reaches over the whole reading.
@@ -80,6 +80,26 @@ def _at_work(recording: Recording, table: str) -> Iterator[RunEvent]:
     ):
         if total:
             yield _vacuum(table, begin_s, end_s, {"count": 0.0})
+
+
+def wal_switches(recording: Recording) -> list[RunEvent]:
+    """Readings in which the WAL went on to its next file; where all did, it is one event."""
+    return joined(_counted_switches(recording), 0.0)
+
+
+def _counted_switches(recording: Recording) -> Iterator[RunEvent]:
+    ended = growth(recording, "wal_position", "segments")
+    if ended is None:
+        return
+    for place in np.flatnonzero(ended.delta).tolist():
+        end_s = float(ended.time_s[place])
+        yield RunEvent(
+            kind="wal_switch",
+            label="WAL switch",
+            begin_s=end_s - float(ended.seconds[place]),
+            end_s=end_s,
+            values={"count": float(ended.delta[place])},
+        )
 
 
 def deadlocks(recording: Recording) -> list[RunEvent]:

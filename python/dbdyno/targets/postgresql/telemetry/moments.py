@@ -13,7 +13,10 @@ from dbdyno.targets.postgresql.telemetry.together import TABLES, Together
 
 SIZES_EVERY_S = 5.0
 
-WAL_POSITION = "select '', (pg_current_wal_insert_lsn() - '0/0')::float8 as bytes"
+WAL_POSITION = """
+    select '', place::float8 as bytes,
+        div(place, pg_size_bytes(current_setting('wal_segment_size')))::float8 as segments
+    from (select pg_current_wal_insert_lsn() - '0/0' as place) as wal"""
 
 SIZES = f"""
     select {table_name("n.nspname", "c.relname")}, pg_table_size(c.oid) as bytes,
@@ -72,7 +75,7 @@ SESSIONS = f"""
 
 
 def wal_position(_connection: Connection, here: Here, together: Together) -> Source[Connection]:
-    """The exact series of WAL bytes."""
+    """The exact series of WAL bytes, and of its files, each of a segment."""
     if here.is_standby:
         raise NotHereError("the server is a standby: its WAL is written elsewhere")
     return Source(name="wal_position", read=together.reader("wal_position", WAL_POSITION))
