@@ -74,6 +74,10 @@ def test_a_sound_run_has_no_doubts():
             "stand outside the percentiles",
         ),
         (
+            changed(has_percentiles=False, transactions=msgspec.structs.replace(COUNTS, ok=500)),
+            "no percentiles: the run was ended before its first full histograms were written",
+        ),
+        (
             changed(
                 transactions=msgspec.structs.replace(COUNTS, ok=999_997, unfinished=3),
                 unfinished_ages_s=[4.5, 1.25, 30.0],

@@ -33,6 +33,7 @@ class Facts(Struct, frozen=True, kw_only=True):
     unfinished_ages_s: Sequence[float] = ()
     """Of each that was still running at the end, from when it was due."""
     arrivals: Arrivals
+    has_percentiles: bool = True
     missing_cycle: MissingCycle | None = None
 
 
@@ -54,6 +55,8 @@ def few_samples(facts: Facts) -> str | None:
     that is √m with m samples beyond it; with fewer than 10 the rank is uncertain by a
     third and more (David and Nagaraja, *Order Statistics*, 2003, §7.1).
     """
+    if not facts.has_percentiles:
+        return None
     ok = facts.transactions.ok
     beyond = {name: ok * tail for name, tail in _TAILS.items()}
     weak = [name for name, samples in beyond.items() if samples < TAIL_SAMPLES_MIN]
@@ -65,6 +68,13 @@ def few_samples(facts: Facts) -> str | None:
         f"few samples for {names}: of {count(ok)} transactions about "
         f"{beyond[weak[-1]]:.1f} lie beyond {weak[-1]}, at least {TAIL_SAMPLES_MIN} are needed"
     )
+
+
+def no_percentiles(facts: Facts) -> str | None:
+    """The run ended, by force, before the engine wrote its first full histograms."""
+    if facts.has_percentiles or not facts.transactions.ok:
+        return None
+    return "no percentiles: the run was ended before its first full histograms were written"
 
 
 def not_steady(facts: Facts) -> str | None:
@@ -194,6 +204,7 @@ DOUBTS: tuple[Callable[[Facts], str | None], ...] = (
     too_short,
     not_steady,
     coarse,
+    no_percentiles,
     few_samples,
     no_checkpoint_cycle,
     censored,

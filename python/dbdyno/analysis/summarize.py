@@ -45,6 +45,7 @@ def summarize(recording: Recording, histograms: Histograms) -> RunRecord:
         transactions=counts,
         unfinished_ages_s=_unfinished_ages_s(recording),
         arrivals=arrivals(recording, duration_s),
+        has_percentiles=response_ms is not None,
         missing_cycle=missing_cycle(recording),
     )
     return msgspec.structs.replace(
