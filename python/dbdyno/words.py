@@ -48,8 +48,9 @@ def count(value: float) -> str:
 
 
 def counted(number: int, thing: str) -> str:
-    """``1 note``, ``2 notes``."""
-    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
+    """``1 note``, ``2 notes``, ``3 switches``."""
+    ending = "es" if thing.endswith(("s", "x", "ch", "sh")) else "s"
+    return f"{number} {thing}" if number == 1 else f"{number} {thing}{ending}"
 
 
 def tps(value: float | None) -> str:

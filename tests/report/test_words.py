@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from dbdyno.report import words
-from dbdyno.words import plain
+from dbdyno.words import counted, plain
 
 CASES = json.loads(Path(__file__).with_name("number_cases.json").read_text(encoding="utf-8"))
 FRONTEND = Path(__file__).parents[2] / "frontend"
@@ -54,6 +54,12 @@ def test_what_is_no_number_is_written_as_nothing():
 )
 def test_three_digits_are_never_written_in_powers_of_ten(value, written):
     assert words.significant(value).replace(words.THIN_SPACE, " ") == written
+
+
+def test_counts_of_things():
+    assert counted(1, "WAL switch") == "1 WAL switch"
+    assert counted(2, "WAL switch") == "2 WAL switches"
+    assert counted(2, "note") == "2 notes"
 
 
 def test_sizes_and_shares():
