@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def open_run(id_or_path: str | Path = "last") -> Run:
-    """A run by its folder, its id, the unique beginning or end of its id, or ``last``.
+    """A run by its folder, its id, what only its id has in it, or ``last``.
 
     Its ``record`` holds the results, ``frame(name)`` a table as a data frame, ``columns(name)``
     the same as numpy columns; ``tables`` lists the names.

@@ -8,6 +8,7 @@ import pytest
 
 from dbdyno.store import LeftOut, RunWriter, StoreError, find_run, list_runs, open_run
 from dbdyno.store.query import sql
+from dbdyno.store.studies import find_study_folder
 from tests.store import synthetic
 from tests.store.test_run_folder import write_run
 
@@ -19,12 +20,13 @@ def home(tmp_path, frames):
     return tmp_path
 
 
-def test_a_run_is_found_by_path_id_beginning_end_and_last(home):
+def test_a_run_is_found_by_path_id_part_and_last(home):
     pk, tpcb = sorted(home.glob("runs/2*"), key=lambda folder: "tpcb" in folder.name)
     assert find_run(str(pk), home) == pk
     assert find_run(pk.name, home) == pk
     assert find_run(tpcb.name[:17], home) == tpcb
     assert find_run(tpcb.name[-4:], home) == tpcb
+    assert find_run("-tpcb-", home) == tpcb
     assert find_run("last", home) == max(pk, tpcb)
     assert find_run("last~1", home) == min(pk, tpcb)
 
@@ -63,6 +65,22 @@ def test_a_run_of_another_account_hides_no_other(frames, closed):
         with without_roots_rights(), pytest.warns(LeftOut, match=f"{others} is left out"):
             assert [run.run_id for run in list_runs(home)] == [kept]
         (home / "runs" / others / closed).chmod(0o755)
+
+
+def test_studies_are_meant_by_the_same_words(tmp_path):
+    first, second = (tmp_path / "studies" / f"20261120-21420{at}-ab-3f2{at}" for at in (1, 2))
+    for folder in (first, second):
+        folder.mkdir(parents=True)
+        (folder / "study.json").write_text("{}")
+    assert find_study_folder("last", tmp_path) == find_study_folder("3f22", tmp_path) == second
+    assert find_study_folder("last~1", tmp_path) == find_study_folder(first.name, tmp_path) == first
+    assert find_study_folder(str(first), tmp_path) == first
+    with pytest.raises(StoreError, match="'ab' may mean 2 studies: ") as caught:
+        find_study_folder("ab", tmp_path)
+    assert caught.value.code == "ambiguous_study"
+    with pytest.raises(StoreError, match=r"last~2 goes too far back: studies kept: 2\.") as caught:
+        find_study_folder("last~2", tmp_path)
+    assert caught.value.code == "no_study"
 
 
 def test_without_runs_the_hint_says_how_to_make_one(tmp_path):

@@ -79,7 +79,7 @@ def compare(  # noqa: PLR0913 - one for each option
     Parameters
     ----------
     before
-        Runs (names, unique beginnings, paths, last, last~1) with commas between them; or
+        Runs (names, unique parts of them, paths, last, last~1) with commas between them; or
         tag:NAME=VALUE[,…]; or a study with the levels of its factors, STUDY:FACTOR=LEVEL[,…].
     after
         The other variant, written the same way.

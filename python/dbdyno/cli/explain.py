@@ -47,7 +47,7 @@ def explain(
     Parameters
     ----------
     run
-        Its name, the unique beginning or end of it, a path, or last.
+        Its name, a part of it that no other has, a path, or last.
     verify
         Measure the advised order of statements against the order as it was, alternately, on
         private servers like the run's. It takes a run of a workload's data on a server that

@@ -41,7 +41,7 @@ def report(
     Parameters
     ----------
     run
-        Its name, the unique beginning or end of it, a path, or last.
+        Its name, a part of it that no other has, a path, or last.
     output
         Where to write the page; report.html in the run folder unless given.
     text

@@ -32,7 +32,7 @@ class _Cells(NamedTuple):
 def runs(*, json: Json = False) -> int:
     """List the runs, newest first, with their tags.
 
-    A run is named by any unique beginning or end of its name, by its path, or as last, last~1
+    A run is named by any part of its name that no other has, by its path, or as last, last~1
     and so on.
     """
     found = store.list_runs()
@@ -57,7 +57,7 @@ def rm(run: str, /, *runs: str) -> int:
     Parameters
     ----------
     run
-        A run's name, its unique beginning or end, a path, or last.
+        A run's name, a part of it that no other has, a path, or last.
     runs
         Further ones.
     """

@@ -1,8 +1,10 @@
-"""Where runs are kept: the folder ``runs`` in dbdyno's home."""
+"""Where runs are kept: the folder ``runs`` in dbdyno's home, and what makes a folder a run's."""
 
 from pathlib import Path
 
 from dbdyno.home import home as dbdyno_home
+
+RECORD = "run.json"
 
 
 def runs_folder(home: Path | None = None) -> Path:

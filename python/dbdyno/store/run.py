@@ -19,9 +19,10 @@ from dbdyno.store.files import is_locked, read_json
 from dbdyno.store.frames_file import FRAMES, read_frames
 from dbdyno.store.listing import find_run
 from dbdyno.store.parquet import read_table, table_path
+from dbdyno.store.places import RECORD
 from dbdyno.store.tables import SCHEMAS, no_rows
 from dbdyno.store.tabulator import Tabulator
-from dbdyno.store.writer import ENGINE, FACTS, HOST, LOG, PLAN, RECORD, SERVER
+from dbdyno.store.writer import ENGINE, FACTS, HOST, LOG, PLAN, SERVER
 
 
 class Run:
@@ -118,7 +119,7 @@ class Run:
 
 
 def open_run(id_or_path: str | Path, home: Path | None = None) -> Run:
-    """Open a run by its folder, its id, the beginning or end of its id, or ``last``."""
+    """Open a run by its folder, its id, what only its id has in it, or ``last``."""
     return Run(find_run(id_or_path, home))
 
 

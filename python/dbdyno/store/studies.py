@@ -5,10 +5,7 @@ gone on with; beside it the file that was asked and the texts of its scripts. A 
 that the study is running, as in a run's folder. The runs themselves lie with all others.
 """
 
-import re
-import secrets
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -19,12 +16,19 @@ from dbdyno.home import home as dbdyno_home, home_folder
 from dbdyno.model.study import STUDY_FORMAT_VERSION, StudyRecord
 from dbdyno.store.errors import StoreError, explained, leave_out
 from dbdyno.store.files import hold_lock, is_locked, read_json, replace_json
+from dbdyno.store.ids import Kept, folder_meant, new_id
 
 RECORD = "study.json"
 ASKED = "study.toml"
 SCRIPTS = "scripts"
 RATES = "rates.json"
 _FOLDER = "studies"
+STUDY = Kept(
+    noun="study",
+    plural="studies",
+    called="study that was run",
+    hint="dbdyno study list names them; dbdyno study run NAME makes one.",
+)
 
 
 class StudyWriter:
@@ -62,10 +66,8 @@ class StudyWriter:
 
 
 def new_study_id(name: str) -> str:
-    """Sortable by time, readable, and unique: 20261120-214203-hot-rows-3f2a."""
-    now = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
-    word = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:24].strip("-") or "study"
-    return f"{now}-{word}-{secrets.token_hex(2)}"
+    """Sortable by time, readable, and unique."""
+    return new_id(name, STUDY)
 
 
 def studies_folder(home: Path | None = None) -> Path:
@@ -97,24 +99,10 @@ def list_studies(home: Path | None = None) -> list[StudyRecord]:
 
 
 def find_study_folder(id_or_path: str, home: Path | None = None) -> Path:
-    """The folder that a person means: a path, an id, a part of one that only one has, ``last``."""
+    """The folder that a person means: a path, an id, what only one id has in it, ``last``."""
     if (Path(id_or_path) / RECORD).is_file():
         return Path(id_or_path).resolve()
-    folders = _folders(home)
-    if id_or_path == "last" and folders:
-        return folders[-1]
-    matches = [folder for folder in folders if id_or_path and id_or_path in folder.name]
-    exact = [folder for folder in matches if folder.name == id_or_path]
-    if len(exact or matches) == 1:
-        return (exact or matches)[0]
-    names = ", ".join(folder.name for folder in matches)
-    if matches:
-        raise StoreError("ambiguous_study", f"{id_or_path!r} may mean {names}.", "Say more.")
-    raise StoreError(
-        "no_study",
-        f"No study that was run is called {id_or_path!r}.",
-        "dbdyno study list names them; dbdyno study run NAME makes one.",
-    )
+    return folder_meant(id_or_path, _folders(home), STUDY)
 
 
 def read_study_record(folder: Path) -> StudyRecord:

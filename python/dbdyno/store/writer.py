@@ -5,8 +5,6 @@ appended as they come, and tables take the frames' place only once all of them a
 The writer does no arithmetic: whoever measures gives it the final record.
 """
 
-import re
-import secrets
 import shutil
 import threading
 from collections.abc import Mapping, Sequence
@@ -23,12 +21,13 @@ from dbdyno.model.record import RunRecord
 from dbdyno.store.errors import explained
 from dbdyno.store.files import hold_lock, replace_json
 from dbdyno.store.frames_file import FRAMES, FrameAppender, read_frames
+from dbdyno.store.ids import new_id
+from dbdyno.store.listing import RUN
 from dbdyno.store.parquet import write_tables
-from dbdyno.store.places import runs_folder
+from dbdyno.store.places import RECORD, runs_folder
 from dbdyno.store.secrets import Masker, plan_to_keep, record_to_keep
 from dbdyno.store.tabulator import Tabulator
 
-RECORD = "run.json"
 PLAN = "plan.json"
 HOST = "host.json"
 SERVER = "server.json"
@@ -50,7 +49,7 @@ class RunWriter:
             runs.mkdir(parents=True, exist_ok=True, mode=0o700)
             self.record = record_to_keep(
                 msgspec.structs.replace(
-                    record, run_id=_new_run_id(record.workload), status="running"
+                    record, run_id=new_id(record.workload, RUN), status="running"
                 )
             )
             self.folder = runs / self.record.run_id
@@ -148,13 +147,6 @@ class RunWriter:
     ) -> None:
         """See :meth:`close`."""
         self.close()
-
-
-def _new_run_id(workload: str) -> str:
-    """Sortable by time, readable, and unique: 20261120-214203-tpcb-3f2a."""
-    now = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
-    name = re.sub(r"[^a-z0-9]+", "-", workload.lower()).strip("-")[:24].strip("-") or "run"
-    return f"{now}-{name}-{secrets.token_hex(2)}"
 
 
 def _appended(path: Path) -> TextIO:

@@ -1,0 +1,66 @@
+"""Names of what is kept, runs and studies alike: how one is made, and which one a person means.
+
+Knows folders by their names alone, and opens none.
+"""
+
+import re
+import secrets
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+from msgspec import Struct
+
+from dbdyno.store.errors import StoreError
+
+_LAST = re.compile(r"last(?:~(?P<back>\d{1,9}))?", re.ASCII)
+_WORD_MAX = 24
+_NAMES_SHOWN = 5
+
+
+class Kept(Struct, frozen=True):
+    """What is looked for, in the words of an error: ``noun`` stands in its code, too."""
+
+    noun: str
+    plural: str
+    called: str
+    hint: str
+
+
+def new_id(name: str, kept: Kept) -> str:
+    """Sortable by time, readable, and unique: 20261120-214203-tpcb-3f2a."""
+    now = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
+    word = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:_WORD_MAX].strip("-")
+    return f"{now}-{word or kept.noun}-{secrets.token_hex(2)}"
+
+
+def folder_meant(named: str, folders: Sequence[Path], kept: Kept) -> Path:
+    """The folder of this name, or the only one with this in its name, or ``last``.
+
+    ``folders`` come oldest first; ``last~1`` is the one before the last.
+    """
+    recent = _LAST.fullmatch(named)
+    if recent and folders:
+        return _from_the_end(folders, int(recent["back"] or 0), kept)
+    matches = [folder for folder in folders if named and named in folder.name]
+    exact = [folder for folder in matches if folder.name == named]
+    return _only(named, exact or matches, kept)
+
+
+def _from_the_end(folders: Sequence[Path], back: int, kept: Kept) -> Path:
+    if back >= len(folders):
+        there = f"{kept.plural} kept: {len(folders)}"
+        message = f"last~{back} goes too far back: {there}."
+        raise StoreError(f"no_{kept.noun}", message, kept.hint)
+    return folders[-1 - back]
+
+
+def _only(named: str, matches: Sequence[Path], kept: Kept) -> Path:
+    if not matches:
+        raise StoreError(f"no_{kept.noun}", f"No {kept.called} is called {named!r}.", kept.hint)
+    if len(matches) > 1:
+        names = ", ".join(folder.name for folder in matches[:_NAMES_SHOWN])
+        more = ", …" if len(matches) > _NAMES_SHOWN else ""
+        message = f"{named!r} may mean {len(matches)} {kept.plural}: {names}{more}."
+        raise StoreError(f"ambiguous_{kept.noun}", message, "Say more.")
+    return matches[0]
