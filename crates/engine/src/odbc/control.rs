@@ -18,14 +18,16 @@ impl Control {
         let statement = sql.trim().trim_end_matches(';').to_lowercase();
         let words: Vec<&str> = statement.split_whitespace().collect();
         match words[..] {
-            ["begin"] | ["begin" | "start", "transaction" | "work"] => Some(Self::Begin),
+            ["begin"] | ["begin" | "start", "transaction" | "work" | "tran"] => Some(Self::Begin),
             // With more to it, such as an isolation level, which the calls do not know.
             ["begin", ..] | ["start", "transaction", ..] => {
                 let is_one = transactions == Transactions::Statements && !statement.contains(';');
                 is_one.then_some(Self::Begin)
             }
-            ["commit" | "end"] | ["commit" | "end", "transaction" | "work"] => Some(Self::Commit),
-            ["rollback" | "abort"] | ["rollback" | "abort", "transaction" | "work"] => {
+            ["commit" | "end"] | ["commit" | "end", "transaction" | "work" | "tran"] => {
+                Some(Self::Commit)
+            }
+            ["rollback" | "abort"] | ["rollback" | "abort", "transaction" | "work" | "tran"] => {
                 Some(Self::Rollback)
             }
             _ => None,
@@ -54,6 +56,8 @@ mod tests {
             (" START  transaction ; ", Some(Control::Begin)),
             ("end;", Some(Control::Commit)),
             ("Commit Work", Some(Control::Commit)),
+            ("begin tran", Some(Control::Begin)),
+            ("commit tran", Some(Control::Commit)),
             ("ROLLBACK", Some(Control::Rollback)),
             ("abort", Some(Control::Rollback)),
             ("begin pay(:amount); end;", None),
