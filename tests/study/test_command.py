@@ -113,6 +113,8 @@ def test_what_does_not_fit_names_the_size_that_would(tmp_path, capsys):
         ("plan no/such.toml", "cannot read the study no/such.toml"),
         ("run hot-rows --repeats 0", "must be at least 1"),
         ("run hot-rows --size huge", "--size"),
+        ("run hot-rows --report /nowhere/x.html", "there is no folder /nowhere"),
+        ("resume --report /nowhere/x.html", "there is no folder /nowhere"),
         ("resume nothing", "No study that was run is called 'nothing'"),
         ("verdict", "No study that was run is called 'last'"),
     ],

@@ -16,6 +16,7 @@ from dbdyno.cli.output import (
     print_result,
     print_table,
 )
+from dbdyno.cli.pages import refuse_unwritable
 from dbdyno.cli.study_plan import plan_object, show_plan
 from dbdyno.cli.study_progress import StudyLines
 from dbdyno.cli.study_showing import show_study, show_verdict, write_study_html
@@ -170,6 +171,7 @@ def run(  # noqa: PLR0913 - one an option
     A point that fails is kept and told, and does not stop the rest; the exit code is 3 then.
     Interrupted or killed, the study is gone on with by dbdyno study resume.
     """
+    refuse_unwritable(report)
     overrides = overrides_of(repeats, server)
     planned = planned_study(name, size, overrides)
     if error := unfit(planned, smaller=_smaller_size(planned, name, overrides)):
@@ -190,6 +192,7 @@ def resume(study: Made = "last", /, *, report: ReportOption = None, json: Json =
 
     A study whose file was changed since it began is not gone on with.
     """
+    refuse_unwritable(report)
     with reopen_study(find_study_folder(study)) as writer:
         return _made(writer, report, as_json=json)
 
