@@ -25,7 +25,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "agent": set(),  # the engine's own process
     "targets": {"errors", "model"},
     "servers": {"errors", "home", "model", "targets"},
-    "host": {"errors", "home", "model", "servers"},
+    "host": {"engine", "errors", "home", "model", "servers"},
     "workloads": {"errors", "model", "targets"},
     "analysis": {"model", "words"},
     "explain": {"analysis", "layout", "model", "words"},

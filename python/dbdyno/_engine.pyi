@@ -3,6 +3,12 @@
 def check_plan(plan: bytes) -> str:
     """Problems of a plan's scripts, as JSON, for a plan as JSON. Raises ValueError."""
 
+def make_room(clients: int, threads: int) -> tuple[str, str, str] | None:
+    """Raise the limit on open files for a run; why it cannot be: code, message, hint."""
+
+def files_beside_clients(threads: int) -> int:
+    """Files of a run with so many threads that are no client's connection."""
+
 def agent_main(frames_fd: int) -> int:
     """Run the job on standard input, writing frames to the descriptor; the exit code."""
 

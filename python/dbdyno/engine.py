@@ -30,6 +30,7 @@ _decode = msgspec.msgpack.Decoder(Frame).decode
 histogram_quantiles = _engine.histogram_quantiles
 histogram_merge = _engine.histogram_merge
 histogram_bars = _engine.histogram_bars
+files_beside_clients = _engine.files_beside_clients
 
 
 class Problem(msgspec.Struct, frozen=True):
@@ -52,6 +53,13 @@ def check_plan(plan: Plan) -> list[Problem]:
     Of a script for sysbench :func:`survey` tells.
     """
     return msgspec.json.decode(_engine.check_plan(msgspec.json.encode(plan)), type=list[Problem])
+
+
+def make_room(plan: Plan) -> None:
+    """Raises the limit on open files, which an engine inherits; an error where it cannot."""
+    refusal = _engine.make_room(plan.clients, plan.threads)
+    if refusal:
+        raise DbdynoError(*refusal)
 
 
 class EngineProcess:

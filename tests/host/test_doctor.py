@@ -1,16 +1,16 @@
 """What the doctor says of machines in need."""
 
 import errno
+import re
 from pathlib import Path
 
 import pytest
 
-from dbdyno.errors import DbdynoError
-from dbdyno.host import doctor, file_limit
+from dbdyno.host import doctor
 from dbdyno.host.probes import (
     cgroup,
     clock_source,
-    file_limit as file_limit_probe,
+    file_limit,
     free_disk,
     free_memory,
     governor,
@@ -86,8 +86,11 @@ def test_a_server_that_is_not_installed_is_worth_knowing(monkeypatch, tmp_path, 
 
 
 def test_limits_and_rights():
-    assert file_limit_probe.judge(1024).mend == file_limit.HOW_TO_RAISE
-    assert file_limit_probe.judge(20_000).level == "ok"
+    few = file_limit.judge(1024)
+    assert few.level == "note"
+    assert re.fullmatch(r"1024 open files: up to 9\d\d clients", few.found)
+    assert "ulimit -Hn" in few.mend
+    assert file_limit.judge(20_000).level == file_limit.judge(None).level == "ok"
     assert free_disk.judge(Path("/x"), 2**30).level == "warning"
 
 
@@ -98,15 +101,3 @@ def test_as_whom_servers_run_is_told_as_it_is():
     closed = user_namespaces.judge(account)
     assert closed.level == "note"
     assert f"under the account {account.account} instead" in closed.found
-
-
-def test_a_hundred_million_clients_are_refused_with_the_way_to_raise_the_limit():
-    with pytest.raises(DbdynoError) as refused:
-        file_limit.make_room_for(100_000_000)
-    assert refused.value.code == "file_limit"
-    assert "100000256 open files" in refused.value.message
-    assert "ulimit -Hn" in refused.value.hint
-
-
-def test_room_for_few_clients_is_made():
-    file_limit.make_room_for(10)

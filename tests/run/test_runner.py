@@ -231,6 +231,13 @@ def test_more_clients_than_the_server_admits(database, home):
         assert not connection.execute("select 1 from pg_class where relname ~ 'pgbench'").fetchall()
 
 
+def test_more_clients_than_files_are_refused_before_a_server_is_looked_for(home):
+    with pytest.raises(DbdynoError) as refused:
+        run_tpcb("postgresql://nowhere.invalid/x", length={"clients": 3_000_000_000})
+    assert refused.value.code == "too_few_files"
+    assert "use fewer clients (-c)" in refused.value.hint
+
+
 def test_scripts_with_errors_are_refused_before_a_server_is_looked_for(home, tmp_path):
     script = tmp_path / "a.sql"
     script.write_text("select :never;\n\n\\set x rnd(1)\n")

@@ -22,6 +22,7 @@ mod usage;
 
 pub use bulk::load;
 pub use error::EngineError;
+pub use limits::{files_beside_clients, make_room};
 pub use run::{Engine, StopHandle, problems};
 pub use survey::survey;
 

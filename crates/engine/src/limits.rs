@@ -18,9 +18,14 @@ pub(crate) fn open_files_max() -> u64 {
     getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX)
 }
 
-/// Raises the limit as far as wanted, or at least needed, and allowed.
-pub(crate) fn make_room(clients: u32, threads: u32) -> Result<(), EngineError> {
-    let own = u64::from(threads) * FILES_PER_THREAD + FILES_OF_PROCESS;
+/// Files of a run with so many threads that are no client's connection.
+pub fn files_beside_clients(threads: u32) -> u64 {
+    u64::from(threads) * FILES_PER_THREAD + FILES_OF_PROCESS
+}
+
+/// Raises the limit of this process as far as wanted, or at least needed, and allowed.
+pub fn make_room(clients: u32, threads: u32) -> Result<(), EngineError> {
+    let own = files_beside_clients(threads);
     let needed = u64::from(clients) + own;
     let hard = getrlimit(Resource::Nofile).maximum.unwrap_or(u64::MAX);
     let wanted = slots(clients as usize) as u64 + own;

@@ -15,7 +15,10 @@ use std::fmt::Display;
 #[pymodule(gil_used = false)]
 mod _engine {
     #[pymodule_export]
-    use super::{agent_main, check_plan, histogram_bars, histogram_merge, histogram_quantiles};
+    use super::{
+        agent_main, check_plan, files_beside_clients, histogram_bars, histogram_merge,
+        histogram_quantiles, make_room,
+    };
 }
 
 fn value_error(message: impl Display) -> PyErr {
@@ -27,6 +30,20 @@ fn value_error(message: impl Display) -> PyErr {
 fn check_plan(plan: &[u8]) -> PyResult<String> {
     let plan: Plan = serde_json::from_slice(plan).map_err(value_error)?;
     serde_json::to_string(&dbdyno_engine::problems(&plan)).map_err(value_error)
+}
+
+/// Raises this process's limit on open files for so many clients; why it cannot, as code, message
+/// and hint.
+#[pyfunction]
+fn make_room(clients: u32, threads: u32) -> Option<(String, String, String)> {
+    let refusal = dbdyno_engine::make_room(clients, threads).err()?;
+    Some((refusal.code, refusal.message, refusal.hint))
+}
+
+/// Files of a run with so many threads that are no client's connection.
+#[pyfunction]
+fn files_beside_clients(threads: u32) -> u64 {
+    dbdyno_engine::files_beside_clients(threads)
 }
 
 /// The agent's whole life: a job on standard input, frames on the given descriptor, the exit

@@ -1,29 +1,17 @@
-"""The limit on open files: raised as far as the system lets us, explained beyond that."""
+"""How many clients the limit on open files admits; the engine raises it, and refuses the rest."""
 
+import os
 import resource
 
-from dbdyno.errors import DbdynoError
-
-# What the process opens beside its connections: files, pipes, rings.
-DESCRIPTORS_SPARE = 256
-
-HOW_TO_RAISE = (
-    "Raise the hard limit: `ulimit -Hn NUMBER` as root in the shell that starts dbdyno, "
-    "`nofile` in /etc/security/limits.conf, LimitNOFILE= of a systemd unit, or "
-    "`--ulimit nofile=NUMBER` of a container."
-)
+from dbdyno.engine import files_beside_clients
 
 
-def make_room_for(clients: int) -> None:
-    """Raises the soft limit so that ``clients`` connections fit; an error when they cannot."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    needed = clients + DESCRIPTORS_SPARE
-    if soft >= needed or soft == resource.RLIM_INFINITY:
-        return
-    if hard != resource.RLIM_INFINITY and hard < needed:
-        raise DbdynoError(
-            code="file_limit",
-            message=f"{clients} clients need {needed} open files, and the limit here is {hard}",
-            hint=f"Use at most {max(hard - DESCRIPTORS_SPARE, 0)} clients. {HOW_TO_RAISE}",
-        )
-    resource.setrlimit(resource.RLIMIT_NOFILE, (needed, hard))
+def hard_limit() -> int | None:
+    """As many files as this process may have open; None without a limit."""
+    files = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    return None if files == resource.RLIM_INFINITY else files
+
+
+def clients_admitted(files: int) -> int:
+    """Clients of a run with a thread on each processor."""
+    return max(files - files_beside_clients(len(os.sched_getaffinity(0))), 0)

@@ -17,7 +17,6 @@ from msgspec.structs import replace
 from dbdyno.analysis import summarize
 from dbdyno.errors import DbdynoError
 from dbdyno.host.describe import describe_host
-from dbdyno.host.file_limit import make_room_for
 from dbdyno.model.frame import Activity, Frame, Interval, Started, Survey
 from dbdyno.model.plan import Plan
 from dbdyno.model.recording import Recording
@@ -80,7 +79,7 @@ def run(
     refuse_unknown_mode(options.query_mode, protocol)
     drafted = draft(options, work, protocol, seed=seed)
     survey = refuse_bad_scripts(tools, drafted, observer.say)
-    make_room_for(drafted.clients)
+    tools.make_room(drafted)
     opened = nullcontext(server) if server else open_server(options, client_count(options))
     with opened as reached, closing(enter(reached)) as scene:
         command = words_of(items, options)

@@ -19,6 +19,7 @@ class Tools:
     """The engine's doors."""
 
     check_plan: Callable[[Plan], list["Problem"]]
+    make_room: Callable[[Plan], None]
     start: Callable[[Plan, IO[str]], Engine]
     survey: Callable[[Plan, IO[str] | None], Survey]
     load: Bulk
@@ -31,6 +32,7 @@ def engine_tools() -> Tools:
 
     return Tools(
         check_plan=engine.check_plan,
+        make_room=engine.make_room,
         start=engine.EngineProcess,
         survey=engine.survey,
         load=engine.load,

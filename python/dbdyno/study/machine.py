@@ -1,7 +1,6 @@
 """What a study may take of this machine, looked up once."""
 
 import os
-import resource
 from pathlib import Path
 
 from msgspec import Struct
@@ -9,7 +8,7 @@ from msgspec import Struct
 from dbdyno.home import home
 from dbdyno.host import cpu
 from dbdyno.host.disk import free_bytes
-from dbdyno.host.file_limit import DESCRIPTORS_SPARE
+from dbdyno.host.file_limit import clients_admitted, hard_limit
 from dbdyno.servers.places import place_for
 from dbdyno.servers.privileges import server_identity
 from dbdyno.servers.settings import this_machine
@@ -29,11 +28,11 @@ class Machine(Struct, frozen=True, kw_only=True):
 def look() -> Machine:
     """This machine now."""
     place = place_for("private", server_identity())
-    files = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    files = hard_limit()
     return Machine(
         memory_bytes=this_machine(place).memory_bytes,
         disk_free_bytes=disk_free_bytes(),
-        clients_max=2**31 if files == resource.RLIM_INFINITY else files - DESCRIPTORS_SPARE,
+        clients_max=2**31 if files is None else clients_admitted(files),
         numa_nodes=cpu.numa_nodes(Path("/")),
         cores=len(os.sched_getaffinity(0)),
     )

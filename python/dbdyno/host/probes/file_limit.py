@@ -1,28 +1,32 @@
 """How many connections the limit on open files admits."""
 
-import resource
 from pathlib import Path
 
 from dbdyno.host.doctor import Finding, Probe
-from dbdyno.host.file_limit import DESCRIPTORS_SPARE, HOW_TO_RAISE
+from dbdyno.host.file_limit import clients_admitted, hard_limit
 
 _CLIENTS_WANTED = 10_000
+_HOW_TO_RAISE = (
+    "Raise the hard limit: `ulimit -Hn NUMBER` as root in the shell that starts dbdyno, "
+    "`nofile` in /etc/security/limits.conf, LimitNOFILE= of a systemd unit, or "
+    "`--ulimit nofile=NUMBER` of a container."
+)
 
 
-def judge(hard_limit: int) -> Finding:
+def judge(files: int | None) -> Finding:
     """What the limit admits."""
-    if hard_limit == resource.RLIM_INFINITY:
+    if files is None:
         return Finding(level="ok", found="no limit")
-    clients = max(hard_limit - DESCRIPTORS_SPARE, 0)
-    found = f"{hard_limit} open files: up to {clients} clients"
+    clients = clients_admitted(files)
+    found = f"{files} open files: up to {clients} clients"
     if clients >= _CLIENTS_WANTED:
         return Finding(level="ok", found=found)
-    return Finding(level="note", found=found, mend=HOW_TO_RAISE)
+    return Finding(level="note", found=found, mend=_HOW_TO_RAISE)
 
 
 def look(_root: Path) -> Finding:
     """Reads this process's own limit."""
-    return judge(resource.getrlimit(resource.RLIMIT_NOFILE)[1])
+    return judge(hard_limit())
 
 
 PROBE = Probe(
