@@ -121,7 +121,7 @@ def test_counters_count_what_is_done(watcher: Connection, watched: Server):
             worker.execute(UPDATE)
     after = read(watcher, "global_status")
     assert after["Handler_update"] - before["Handler_update"] == 3
-    assert after["Innodb_history_list_length"] >= 0
+    assert "Innodb_history_list_length" in after
     grown = read(watcher, "wal_position")
     assert grown["bytes"] > log["bytes"]
     assert 0 <= grown["age_bytes"] < grown["age_max_bytes"]
