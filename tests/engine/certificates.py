@@ -3,6 +3,8 @@
 import subprocess
 from pathlib import Path
 
+from dbdyno.model.plan import Tls, TlsMode
+
 NAMES = "subjectAltName=DNS:localhost,IP:127.0.0.1"
 
 
@@ -41,3 +43,15 @@ def make_certificates(folder: Path) -> Path:
     _signed(folder, "elsewhere", "elsewhere.example", "subjectAltName=DNS:elsewhere.example")
     _signed(folder, "client", "certified", "subjectAltName=DNS:certified")
     return folder
+
+
+def tls(
+    certificates: Path, mode: TlsMode, root: str | None = "root", client: str | None = None
+) -> Tls:
+    """Encryption with those of the certificates that are named."""
+    return Tls(
+        mode=mode,
+        root_certificates=str(certificates / f"{root}.crt") if root else None,
+        certificate=str(certificates / f"{client}.crt") if client else None,
+        key=str(certificates / f"{client}.key") if client else None,
+    )

@@ -2,15 +2,17 @@
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import pytest
 
-from dbdyno.model.plan import Plan
+from dbdyno.model.frame import Connected
+from dbdyno.model.plan import Endpoint, Plan
 from dbdyno.servers.postgresql.binaries import embedded_binaries, local_binaries
+from tests.engine.certificates import make_certificates
 from tests.engine.mariadb import MariaDB
 from tests.engine.postgres import Postgres
-from tests.engine.running import Happening, Told, run
+from tests.engine.running import Happening, Told, plan_for, run, times
 
 Run = Callable[..., Told]
 
@@ -76,3 +78,20 @@ def io(request: pytest.FixtureRequest) -> str:
     """Each kernel interface in turn."""
     name: str = request.param
     return name
+
+
+@pytest.fixture(scope="session")
+def certificates(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_certificates(tmp_path_factory.mktemp("certificates"))
+
+
+@pytest.fixture
+def greeting(checked: Run) -> Callable[..., str]:
+    """What the engine says of its encryption, after a run that went well."""
+
+    def go(endpoint: Endpoint, **changes: Any) -> str:
+        told = checked(plan_for(endpoint, "select 1;", **times(3), **changes))
+        assert told.counters.ok == 6
+        return told.one(Connected).tls
+
+    return go

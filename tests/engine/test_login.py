@@ -89,8 +89,10 @@ def test_too_many_connections(server, refused, io):
     assert failed.hint == "raise max_connections on the server, or use fewer clients (-c)"
 
 
+@pytest.mark.parametrize("name", ["local", "mariadb"])
 @pytest.mark.parametrize("place", ["unix", "tcp"])
-def test_nobody_listens(server, refused, tmp_path, place):
+def test_nobody_listens(request, refused, tmp_path, name, place):
+    server = request.getfixturevalue(name)
     unix = Address(unix=UnixSocket(path=str(tmp_path / "none")))
     tcp = Address(tcp=TcpAddress(host="127.0.0.1", port=free_port()))
     address = unix if place == "unix" else tcp

@@ -3,9 +3,7 @@
 import pytest
 
 from dbdyno.model.frame import Connected, Hello
-from dbdyno.model.plan import Address, TcpAddress, UnixSocket
 from tests.engine.mariadb import MariaDB
-from tests.engine.postgres import free_port
 from tests.engine.running import plan_for, times
 
 SECRET = "s3cret; naïve"
@@ -78,16 +76,6 @@ def test_too_many_connections(server, refused, io):
     failed = refused(plan_for(server.endpoint(), "select 1;", clients=20, io=io))
     assert failed.message == "Too many connections"
     assert failed.hint == "raise max_connections on the server, or use fewer clients (-c)"
-
-
-@pytest.mark.parametrize("place", ["unix", "tcp"])
-def test_nobody_listens(server, refused, tmp_path, place):
-    unix = Address(unix=UnixSocket(path=str(tmp_path / "none")))
-    tcp = Address(tcp=TcpAddress(host="127.0.0.1", port=free_port()))
-    address = unix if place == "unix" else tcp
-    failed = refused(plan_for(server.endpoint(address=address), "select 1;"))
-    assert failed.code == "cannot_connect"
-    assert failed.hint == "check that the server runs and listens there"
 
 
 def test_another_server_listens(server, local, refused):

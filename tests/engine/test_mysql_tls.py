@@ -2,18 +2,11 @@
 
 import pytest
 
-from dbdyno.model.frame import Connected
-from dbdyno.model.plan import Tls
-from tests.engine.certificates import make_certificates
+from tests.engine.certificates import tls
 from tests.engine.mariadb import MariaDB
 from tests.engine.running import plan_for, times
 
 HINT = "check ssl-mode, ssl-ca, ssl-cert and ssl-key"
-
-
-@pytest.fixture(scope="module")
-def certificates(tmp_path_factory):
-    return make_certificates(tmp_path_factory.mktemp("certificates"))
 
 
 @pytest.fixture(scope="module")
@@ -27,28 +20,6 @@ def server(certificates):
     server.encrypt(certificates, "server")
     yield server
     server.remove()
-
-
-@pytest.fixture
-def greeting(checked):
-    """What the engine says of its encryption, after a run that went well."""
-
-    def go(endpoint, **changes) -> str:
-        told = checked(plan_for(endpoint, "select 1;", **times(3), **changes))
-        assert told.counters.ok == 6
-        return told.one(Connected).tls
-
-    return go
-
-
-def tls(certificates, mode, root="root", client=None):
-    file = lambda name: str(certificates / name) if name else None  # noqa: E731
-    return Tls(
-        mode=mode,
-        root_certificates=file(root and f"{root}.crt"),
-        certificate=file(client and f"{client}.crt"),
-        key=file(client and f"{client}.key"),
-    )
 
 
 @pytest.mark.parametrize("mode", ["prefer", "require", "verify-ca", "verify-full"])

@@ -5,10 +5,8 @@ import subprocess
 import pytest
 from msgspec import structs
 
-from dbdyno.model.frame import Connected
-from dbdyno.model.plan import Tls
 from dbdyno.servers.postgresql.binaries import local_binaries
-from tests.engine.certificates import make_certificates
+from tests.engine.certificates import tls
 from tests.engine.postgres import Postgres
 from tests.engine.proxies import intercept, listening_tcp
 from tests.engine.running import plan_for, times
@@ -22,11 +20,6 @@ hostnossl all postgres 127.0.0.1/32 trust
 """
 SECRET = "s3cret"
 HINT = "check sslmode, sslrootcert, sslcert and sslkey"
-
-
-@pytest.fixture(scope="module")
-def certificates(tmp_path_factory):
-    return make_certificates(tmp_path_factory.mktemp("certificates"))
 
 
 @pytest.fixture(scope="module")
@@ -47,28 +40,6 @@ def odd_server(request, certificates):
     server.encrypt(certificates, request.param)
     yield request.param, server
     server.remove()
-
-
-@pytest.fixture
-def greeting(checked):
-    """What the engine says of its encryption, after a run that went well."""
-
-    def go(endpoint, **changes) -> str:
-        told = checked(plan_for(endpoint, "select 1;", **times(3), **changes))
-        assert told.counters.ok == 6
-        return told.one(Connected).tls
-
-    return go
-
-
-def tls(certificates, mode, root="root", client=None):
-    file = lambda name: str(certificates / name) if name else None  # noqa: E731
-    return Tls(
-        mode=mode,
-        root_certificates=file(root and f"{root}.crt"),
-        certificate=file(client and f"{client}.crt"),
-        key=file(client and f"{client}.key"),
-    )
 
 
 @pytest.mark.parametrize("mode", ["disable", "allow"])
