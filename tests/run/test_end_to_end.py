@@ -105,6 +105,13 @@ def test_a_script_with_errors_is_refused_with_their_places(home, tmp_path):
     assert not home.exists()
 
 
+def test_what_is_slower_than_the_limit_is_told(home, script: Path, postgres_server: Server):
+    words = ("run", script, "-c", "1", "-t", "20", "--warmup", "0", "-L", "0.001ms")
+    ended = dbdyno(*words, "--target", postgres_server.conninfo)
+    assert "20 ok (20 of them late)" in ended.stdout
+    assert store.open_run("last").record.transactions.late == 20
+
+
 def test_a_check_tells_what_is_broken_and_who_may_have_done_it(home, postgres_server: Server):
     with postgres_server.connect() as control:
         control.execute("drop database if exists checked")

@@ -24,6 +24,7 @@ class TransactionCounts(Struct, frozen=True, kw_only=True):
     skipped: int
     unfinished: int
     waiting: int = 0
+    late: int = 0
     retried: int
 
 

@@ -74,4 +74,5 @@ def transaction_words(record: RunRecord) -> str:
         return ""
     rest = ("failed", "skipped", "unfinished", "waiting", "retried")
     others = [f"{count(getattr(counts, name))} {name}" for name in rest if getattr(counts, name)]
-    return ", ".join([f"{count(counts.ok)} ok", *others])
+    late = f" ({count(counts.late)} of them late)" if counts.late else ""
+    return ", ".join([f"{count(counts.ok)} ok{late}", *others])
