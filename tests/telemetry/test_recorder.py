@@ -216,6 +216,31 @@ def test_a_connection_that_breaks_is_opened_again_and_its_counters_are_not_trust
     assert [len(its.deltas) for its in told] == [1, 0, *[1] * (len(told) - 2)]
 
 
+def test_facts_of_a_server_that_has_gone_lack_for_a_reason_in_words():
+    server, folder = Server(), Folder()
+    is_gone, connect = threading.Event(), server.connect
+
+    def connect_while_there():
+        if is_gone.is_set():
+            raise OSError("connection refused")
+        return connect()
+
+    def count(connection):
+        is_gone.set()
+        connection.closed = True
+        raise OSError("the server closed the connection")
+
+    server.connect = connect_while_there
+    sources = ([Source(name="counts", read=count)], [])
+    with recorder(server, folder, sources=lambda _connection, _statements: sources) as watching:
+        play(watching, server)
+    (reason,) = (its.reason for its in folder.of("Lack", "facts"))
+    assert reason.removeprefix("not known after the load: ") in {
+        "the server is not there",
+        "connection refused",
+    }
+
+
 def test_a_server_that_cannot_be_reached():
     def refuse():
         raise OSError("no more connections")

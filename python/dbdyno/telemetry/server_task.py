@@ -13,7 +13,7 @@ from dbdyno.model.source import Missing, Source
 from dbdyno.model.telemetry import ServerFacts
 from dbdyno.targets.connection import Connection
 from dbdyno.targets.telemetry import ScriptStatement, Telemetry
-from dbdyno.telemetry.line import Line
+from dbdyno.telemetry.line import Line, Unavailable
 from dbdyno.telemetry.reading import Reader
 from dbdyno.telemetry.teller import SERVER, Teller, told
 from dbdyno.telemetry.ticking import Ticker
@@ -66,6 +66,9 @@ class ServerTask:
             facts = self._line.ask(
                 lambda connection: self._telemetry.facts(connection, self._statements)
             )
+        except Unavailable as gone:
+            why = str(gone) or "the server is not there"
+            self._teller.lack("facts", f"not known {when} the load: {why}")
         except Exception as error:  # whatever it is, the run goes on
             self._teller.lack("facts", f"not known {when} the load: {told(error)}")
         else:
