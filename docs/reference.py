@@ -111,8 +111,8 @@ def recorded() -> str:
     """The tables of a run folder, as ``dbdyno sql`` offers them."""
     parts = [
         "# Tables of the runs",
-        "`runs` is made for `dbdyno sql` of all records; the other tables are in the folder of each "
-        "run, and `dbdyno sql` adds the column `run_id`. Counts marked *so far* go on from "
+        "`runs` is made for `dbdyno sql` of all records; the other tables are in the folder of "
+        "each run, and `dbdyno sql` adds the column `run_id`. Counts marked *so far* go on from "
         "interval to interval in the files and in `open_run`; `dbdyno sql` has each interval "
         "alone, to be summed, and as `NAME_so_far`.",
     ]

@@ -5,7 +5,6 @@ from psycopg import Connection, errors
 
 from dbdyno.targets.postgresql.telemetry.asking import ask
 
-
 PREPARED = "select count(*) from pg_prepared_statements where name like 'dbdyno%'"
 
 
