@@ -37,7 +37,7 @@ def answer(capsys, *arguments: str) -> tuple[int, str, str]:
         ("run tpcb -D fillfactor=5", "fillfactor"),
         ("run tpcb -c 0", "-c 0: must be at least 1"),
         ("run tpcb -c many", "unable to convert"),
-        ("run tpcb -c 4000000000", "need 4000000256 open files"),
+        ("run tpcb -c 4000000000", "4000000000 clients need"),
         ("run tpcb --rate 0", "--rate 0: must be above 0"),
         ("run tpcb -t 5 -T 3", "-t and -T exclude each other"),
         ("run tpcb -T soon", "is not a span of time"),
