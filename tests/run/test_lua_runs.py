@@ -1,6 +1,8 @@
 """Scripts for sysbench as people run them, the bad ones included, on a private MariaDB."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -16,10 +18,13 @@ from tests.engine.mariadb import MariaDB
 from tests.run.test_runner import Observer
 from tests.support.ended import ENDED
 from tests.support.engine import Interrupted, tools
+from tests.support.patience import PATIENCE_S, wait_until
 
 HEAD = "function thread_init() con = sysbench.sql.driver():connect() end\n"
 BRIEF = ("-T", "1", "--warmup", "0", "--telemetry", "off", "-P", "0", "--think", "5ms")
 """The clients think, or an engine that a quick machine keeps busy is the bottleneck."""
+
+SLEEPING = "select count(*) from information_schema.processlist where info = 'do sleep(99)'"
 
 
 @pytest.fixture(scope="module")
@@ -92,6 +97,25 @@ def test_an_init_that_fails_leaves_no_run_but_what_it_printed(script, url, home,
     told = capfd.readouterr().err
     assert told.index("loud") < told.index("no way")
     assert list((home / "runs").iterdir()) == []
+
+
+def test_a_server_that_dies_ends_the_command(home, tmp_path: Path):
+    """How long a server works on an index is its own affair: no limit of time would end it."""
+    script, server = tmp_path / "mine.lua", MariaDB()
+    text = "function prepare() sysbench.sql.driver():connect():query('do sleep(99)') end"
+    script.write_text(f"{text} function event() end", encoding="utf-8")
+    url = f"mysql://loader@localhost/load_test?socket={server.socket_path}"
+    command = [sys.executable, "-m", "dbdyno", "load", str(script), "--target", url]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as load:
+        try:
+            wait_until(lambda: server.execute(SLEEPING) == [(1,)], "the command's statement")
+            server.kill()
+            _, told = load.communicate(timeout=PATIENCE_S)
+        finally:
+            load.kill()
+            server.remove()
+    assert load.returncode == Exit.NOTHING_RUN
+    assert "prepare of mine.lua failed: the connection to the server was lost" in told
 
 
 def test_clients_that_cannot_begin_leave_no_run_but_what_they_printed(script, url, home, capfd):

@@ -10,7 +10,7 @@ from typing import IO
 from msgspec.structs import replace
 
 from dbdyno.errors import DbdynoError
-from dbdyno.model.frame import Done, Frame, Interval, Started, Survey
+from dbdyno.model.frame import Done, Frame, Interval, OutageBegun, Started, Survey
 from dbdyno.model.plan import Arrivals, ClosedArrivals, Lua, Plan, Retry, Stage
 from dbdyno.run.measure import Measured, measure
 from dbdyno.run.tools import Tools
@@ -56,16 +56,22 @@ def perform(  # noqa: PLR0913
 ) -> None:
     """Does a command that the script of this plan has; an error tells why it could not."""
     asked = _once(_asked_for(plan, command), plan.clients if is_parallel else 1)
-    say(f"{plan.scripts[0].name}: {command}")
-    measured = measure(tools.start(asked, log), asked, _Listener(say), _keep_nothing, say)
+    name = plan.scripts[0].name
+
+    def failed(reason: str) -> DbdynoError:
+        return DbdynoError("script", f"{command} of {name} failed: {reason}", "")
+
+    def refuse_loss(_raw: bytes, frame: Frame) -> None:
+        """A command goes with its session, and a server that is gone may never come back."""
+        if isinstance(frame, OutageBegun):
+            raise failed(f"the connection to the server was lost: {frame.message}")
+
+    say(f"{name}: {command}")
+    measured = measure(tools.start(asked, log), asked, _Listener(say), refuse_loss, say)
     if measured.was_interrupted:
         raise KeyboardInterrupt
     if reason := _failure(plan, measured):
-        raise DbdynoError(
-            code="script",
-            message=f"{command} of {plan.scripts[0].name} failed: {reason}",
-            hint="",
-        )
+        raise failed(reason)
 
 
 def _asked_for(plan: Plan, command: str) -> Plan:
@@ -115,10 +121,6 @@ def _failure_of(done: Done) -> str | None:
     if done.end != "complete":
         return done.reason or f"it was {done.end}"
     return done.failures[0].message if done.failures else None
-
-
-def _keep_nothing(_raw: bytes, _frame: Frame) -> None:
-    """Nothing of a command is measured."""
 
 
 class _Listener:
