@@ -11,6 +11,7 @@ def stat(
     state: str = "S",
     threads: int = 1,
     started: int = 77,
+    flags: int = 0,
     faults: tuple[int, int, int, int] = (0, 0, 0, 0),
 ) -> str:
     """``/proc/PID/stat``: times in ticks; ``buried`` is user time of dead children.
@@ -19,7 +20,7 @@ def stat(
     """
     some = " ".join(map(str, faults))
     return (
-        f"1 ({name}) {state} {parent} 0 0 0 0 0 {some} "
+        f"1 ({name}) {state} {parent} 0 0 0 0 {flags} {some} "
         f"{user} {system} {buried} 0 20 0 {threads} 0 {started} 0 9"
     )
 

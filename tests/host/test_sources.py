@@ -22,7 +22,7 @@ from dbdyno.host.sources import (
     processes,
 )
 from dbdyno.host.watched import WatchedHost, all_sources, host_sources, watch
-from tests.host.proc import stat
+from tests.host.proc import io, stat
 
 
 def host(root: Path, **firsts: int) -> WatchedHost:
@@ -101,15 +101,28 @@ def test_groups_that_have_ended_are_left_out(tree):
     assert processes.read(watched).keys() == {"server"}
 
 
-def test_bytes_that_are_for_others_are_lacking_not_zero(tree, monkeypatch):
+def refuse_io(monkeypatch, *pids: int) -> None:
+    """Has the kernel keep to itself what these processes read."""
+
     def refuse(path: str) -> bytes:
-        if path.endswith("/io"):
+        if any(path.endswith(f"/{pid}/io") for pid in pids):
             raise PermissionError(path)
         return files.short(path)
 
     monkeypatch.setattr(group, "files", SimpleNamespace(short=refuse))
+
+
+def test_bytes_that_are_for_others_are_lacking_not_zero(tree, monkeypatch):
+    refuse_io(monkeypatch, 10)
     watched = host(tree({"proc/10/stat": stat(1)}), server=10)
     assert "only root" in process_io.lack(watched)
+
+
+def test_bytes_of_who_is_about_to_end_are_left_out(tree, monkeypatch):
+    refuse_io(monkeypatch, 11)
+    ending = stat(10, state="Z", flags=0x40014C)
+    root = tree({"proc/10/stat": stat(1), "proc/10/io": io(21), "proc/11/stat": ending})
+    assert process_io.read(host(root, server=10)) == {"server": {"read_bytes": 21}}
 
 
 def test_busiest_names_nobody_of_the_run(tree):

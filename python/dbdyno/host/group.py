@@ -13,7 +13,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from dbdyno.host import files
-from dbdyno.host.processes import Process, ProcessTable, Used
+from dbdyno.host.processes import Process, ProcessTable, Used, read_process
 
 # A child that is buried while the others are read would be missing from the sum. So the
 # reading is repeated, though not for ever where connections come and go all the time.
@@ -192,4 +192,9 @@ def _bytes_read(root: Path, process: Process) -> int | None:
         content = files.short(f"{root}/proc/{process.pid}/io")
     except (FileNotFoundError, ProcessLookupError):
         return None  # it has just ended
+    except PermissionError:
+        now = read_process(root, process.pid)
+        if now is None or now.ending:
+            return None  # what is about to end is told to root alone, whosever it is
+        raise
     return int(dict(line.split(b": ") for line in content.splitlines())[b"read_bytes"])

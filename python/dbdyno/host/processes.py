@@ -21,6 +21,9 @@ TICK_US = 1_000_000 // os.sysconf("SC_CLK_TCK")
 # other share it.
 _FRESH_S = 0.5
 
+# Of a process's flags, which stand in the kernel's include/linux/sched.h.
+_PF_EXITING = 0x4
+
 
 class Used(Struct, frozen=True):
     """What a process, or several, took so far."""
@@ -55,6 +58,8 @@ class Process(Struct, frozen=True):
     threads: int
     started: int
     """Ticks from boot: with the number it names a process for good."""
+    ending: bool
+    """Whether it is on its way out, or waits to be buried."""
     used: Used
     buried: Used
     """What the dead children it has waited for had used, and theirs."""
@@ -87,6 +92,7 @@ def read_process(root: Path, pid: int | str) -> Process | None:
         parent=int(fields[1]),
         threads=int(fields[17]),
         started=int(fields[19]),
+        ending=bool(int(fields[6]) & _PF_EXITING),
         used=Used(user * TICK_US, system * TICK_US, minor, major),
         buried=Used(user_buried * TICK_US, system_buried * TICK_US, minor_buried, major_buried),
     )
