@@ -4,13 +4,24 @@ import re
 import signal
 import subprocess
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
+from types import SimpleNamespace
 
 import msgspec
 import numpy as np
 import pytest
 
-from dbdyno.store import LeftOut, RunWriter, StoreError, find_run, list_runs, open_run, remove_run
+from dbdyno.store import (
+    LeftOut,
+    RunWriter,
+    StoreError,
+    find_run,
+    ids,
+    list_runs,
+    open_run,
+    remove_run,
+)
 from dbdyno.store.tables import SCHEMAS
 from tests.store import synthetic
 
@@ -81,6 +92,18 @@ def test_ids_sort_by_time_and_are_unique(tmp_path, frames):
     assert first != second
     hostile = write_run(tmp_path, frames, workload="../../etc/Päss wd; rm -rf")
     assert re.fullmatch(r"\d{8}-\d{6}-etc-p-ss-wd-rm-rf-[0-9a-f]{4}", hostile)
+
+
+def test_an_id_that_is_taken_is_not_given_again(tmp_path, monkeypatch):
+    noon = SimpleNamespace(now=lambda _: datetime(2026, 11, 20, 12, tzinfo=UTC))
+    drawn = iter(["3f2a", "3f2a", "9c04"])
+    monkeypatch.setattr(ids, "datetime", noon)
+    monkeypatch.setattr(ids.secrets, "token_hex", lambda _: next(drawn))
+    kept = ids.Kept(noun="run", plural="runs", called="run", hint="")
+    first = ids.new_id("tpcb", kept, beside=tmp_path)
+    (tmp_path / first).mkdir()
+    assert first == "20261120-120000-tpcb-3f2a"
+    assert ids.new_id("tpcb", kept, beside=tmp_path) == "20261120-120000-tpcb-9c04"
 
 
 def test_no_password_anywhere(tmp_path, frames):

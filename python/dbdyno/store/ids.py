@@ -27,11 +27,14 @@ class Kept(Struct, frozen=True):
     hint: str
 
 
-def new_id(name: str, kept: Kept) -> str:
-    """Sortable by time, readable, and unique: 20261120-214203-tpcb-3f2a."""
+def new_id(name: str, kept: Kept, beside: Path) -> str:
+    """Sortable by time, readable, and not yet in this folder: 20261120-214203-tpcb-3f2a."""
     now = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
     word = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:_WORD_MAX].strip("-")
-    return f"{now}-{word or kept.noun}-{secrets.token_hex(2)}"
+    while True:
+        new = f"{now}-{word or kept.noun}-{secrets.token_hex(2)}"
+        if not (beside / new).exists():
+            return new
 
 
 def folder_meant(named: str, folders: Sequence[Path], kept: Kept) -> Path:

@@ -66,8 +66,8 @@ class StudyWriter:
 
 
 def new_study_id(name: str) -> str:
-    """Sortable by time, readable, and unique."""
-    return new_id(name, STUDY)
+    """One that no study has yet."""
+    return new_id(name, STUDY, beside=studies_folder())
 
 
 def studies_folder(home: Path | None = None) -> Path:

@@ -47,10 +47,9 @@ class RunWriter:
         runs = runs_folder(home)
         with explained("creating a run folder in", runs):
             runs.mkdir(parents=True, exist_ok=True, mode=0o700)
+            run_id = new_id(record.workload, RUN, beside=runs)
             self.record = record_to_keep(
-                msgspec.structs.replace(
-                    record, run_id=new_id(record.workload, RUN), status="running"
-                )
+                msgspec.structs.replace(record, run_id=run_id, status="running")
             )
             self.folder = runs / self.record.run_id
             self._fill(plan)
