@@ -15,8 +15,12 @@ LEFT_OUT = pytest.StashKey[list[pytest.Item]]()
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Makes the mark known; and what is tested hears Ctrl-C, also in a shell's background."""
+    """Makes the mark known; and what is tested hears signals as usual, whoever started the tests.
+
+    A shell switches Ctrl-C off for what it runs in its background, and nohup the terminal's end.
+    """
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
     config.addinivalue_line("markers", f"{ROOTS_OWN}(why): only root can do this, and why")
 
 

@@ -17,6 +17,7 @@ from tests.engine.certificates import make_certificates
 from tests.engine.postgres import Postgres
 from tests.engine.proxies import forward_to, listening
 from tests.support.patience import wait_until
+from tests.support.program import Program
 
 ROOT = Path(__file__).parent.parent.parent
 ID = LoadColumn(kind="int8", generator={"sequence": {"start": 1}})
@@ -186,7 +187,7 @@ def test_its_parents_death_ends_it(local, one):
     table = table_of(ID, FILLER, rows=100_000_000, pieces_max=1)
     program = LOAD.format(plan=msgspec.json.encode(plan_of(local, table)))
     command = [sys.executable, "-c", program]
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE) as parent:
+    with Program(command, cwd=ROOT, stdout=subprocess.PIPE) as parent:
         parent.stdout.readline()
         assert local.backends()
         parent.kill()

@@ -2,7 +2,6 @@
 
 import os
 import signal
-import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,6 +11,7 @@ from dbdyno.host.sources import busiest, control_group, processes
 from dbdyno.host.watched import watch
 from dbdyno.servers.groups import make_groups, remove_groups
 from tests.support.patience import wait_until
+from tests.support.program import Program
 from tests.support.rights import control_groups
 
 BURN = "while True: pass"
@@ -19,7 +19,7 @@ BURN = "while True: pass"
 
 @contextmanager
 def burning() -> Iterator[int]:
-    with subprocess.Popen([sys.executable, "-c", BURN]) as child:
+    with Program([sys.executable, "-c", BURN]) as child:
         try:
             yield child.pid
         finally:

@@ -16,6 +16,7 @@ from dbdyno.servers.base import Server
 from tests.run.test_interrupts import servers_left, wait_for, words_of
 from tests.support.ended import record_of
 from tests.support.patience import PATIENCE_S, eventually
+from tests.support.program import Program
 
 DBDYNO = (sys.executable, "-m", "dbdyno")
 
@@ -32,8 +33,8 @@ def dbdyno(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(words, capture_output=True, text=True, check=False, timeout=300)
 
 
-def begin(*arguments: str | Path) -> subprocess.Popen[str]:
-    return subprocess.Popen(
+def begin(*arguments: str | Path) -> Program[str]:
+    return Program(
         [*DBDYNO, *map(str, arguments)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -41,7 +42,7 @@ def begin(*arguments: str | Path) -> subprocess.Popen[str]:
     )
 
 
-def engine_of(process: subprocess.Popen[str]) -> int:
+def engine_of(process: Program[str]) -> int:
     """The engine that a running dbdyno has started."""
     children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
     (engine,) = (int(child) for child in children if "dbdyno/agent.py" in words_of(child))

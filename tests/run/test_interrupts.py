@@ -11,13 +11,14 @@ from pathlib import Path
 import pytest
 
 from tests.support.patience import PATIENCE_S, wait_until
+from tests.support.program import Program
 
 SERVER = ("--server", "postgres,shared_buffers=64MB")
 LONG = ("-c", "1", "-T", "600", "--warmup", "0", "--telemetry", "off", "--json")
 
 
-def begin(home: Path, *what: str, before: tuple[str, ...] = ()) -> subprocess.Popen[str]:
-    return subprocess.Popen(
+def begin(home: Path, *what: str, before: tuple[str, ...] = ()) -> Program[str]:
+    return Program(
         [*before, sys.executable, "-m", "dbdyno", "run", *what, *SERVER, *LONG],
         env={**os.environ, "DBDYNO_HOME": str(home)},
         stdout=subprocess.PIPE,
@@ -26,8 +27,8 @@ def begin(home: Path, *what: str, before: tuple[str, ...] = ()) -> subprocess.Po
     )
 
 
-def begin_in_terminal(home: Path, terminal: int, *what: str) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(
+def begin_in_terminal(home: Path, terminal: int, *what: str) -> Program[bytes]:
+    return Program(
         ["setsid", "--ctty", sys.executable, "-m", "dbdyno", "run", *what, *SERVER, *LONG],
         env={**os.environ, "DBDYNO_HOME": str(home)},
         stdin=terminal,
@@ -36,7 +37,7 @@ def begin_in_terminal(home: Path, terminal: int, *what: str) -> subprocess.Popen
     )
 
 
-def wait_for(words: str, process: subprocess.Popen[str]) -> None:
+def wait_for(words: str, process: Program[str]) -> None:
     for line in process.stderr:
         if words in line:
             return

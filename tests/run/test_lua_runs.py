@@ -19,6 +19,7 @@ from tests.run.test_runner import Observer
 from tests.support.ended import ENDED
 from tests.support.engine import Interrupted, tools
 from tests.support.patience import PATIENCE_S, wait_until
+from tests.support.program import Program
 
 HEAD = "function thread_init() con = sysbench.sql.driver():connect() end\n"
 BRIEF = ("-T", "1", "--warmup", "0", "--telemetry", "off", "-P", "0", "--think", "5ms")
@@ -106,7 +107,7 @@ def test_a_server_that_dies_ends_the_command(home, tmp_path: Path):
     script.write_text(f"{text} function event() end", encoding="utf-8")
     url = f"mysql://loader@localhost/load_test?socket={server.socket_path}"
     command = [sys.executable, "-m", "dbdyno", "load", str(script), "--target", url]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as load:
+    with Program(command, stderr=subprocess.PIPE, text=True) as load:
         try:
             wait_until(lambda: server.execute(SLEEPING) == [(1,)], "the command's statement")
             server.kill()

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.run.test_interrupts import servers_left, wait_for
+from tests.support.program import Program
 
 CLIENTS = 6
 SLEEP_S = 0.005
@@ -28,9 +29,9 @@ def script(tmp_path: Path) -> Path:
     return path
 
 
-def begin(script: Path, home: Path, *more: str) -> subprocess.Popen[str]:
+def begin(script: Path, home: Path, *more: str) -> Program[str]:
     """In a session of its own, as from a terminal: Ctrl-C there is for all of its processes."""
-    return subprocess.Popen(
+    return Program(
         [sys.executable, "-m", "dbdyno", "search", str(script), *LOAD, *more],
         env={**os.environ, "DBDYNO_HOME": str(home)},
         stdout=subprocess.PIPE,

@@ -21,6 +21,7 @@ from dbdyno.servers.settings import GIB, Machine, Setting
 from dbdyno.servers.spec import ServerSpec
 from tests.conftest import SMALL_INNODB
 from tests.support.patience import wait_until
+from tests.support.program import Program
 
 OWNER = """
 import sys
@@ -78,7 +79,7 @@ def test_tcp_is_loopback_with_a_password(home: Path) -> None:
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
 def test_it_dies_with_dbdyno(home: Path, number: signal.Signals) -> None:
-    with subprocess.Popen(
+    with Program(
         [sys.executable, "-c", OWNER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as owner:
         assert owner.stdout is not None

@@ -24,6 +24,7 @@ from dbdyno.store import (
 )
 from dbdyno.store.tables import SCHEMAS
 from tests.store import synthetic
+from tests.support.program import Program
 
 
 def write_run(home, frames, **changes):
@@ -179,7 +180,7 @@ time.sleep(60)
 
 def test_killed_with_9_it_stays_readable(tmp_path):
     command = [sys.executable, "-c", WRITE_FOR_EVER, str(tmp_path)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=python_path()) as writer:
+    with Program(command, stdout=subprocess.PIPE, text=True, env=python_path()) as writer:
         assert writer.stdout.readline() == "written\n"
         assert open_run("last", tmp_path).status == "running"
         writer.send_signal(signal.SIGKILL)
