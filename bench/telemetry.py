@@ -40,7 +40,7 @@ from dbdyno.store import RunWriter
 from dbdyno.store.frames_file import FRAMES, read_frames
 
 TPS_AT_LEAST: Mapping[Level, float] = {"basic": 0.99, "full": 0.97}
-PAIRS = 500
+PAIRS = 800
 SEED = 1
 
 PROCESSORS = len(os.sched_getaffinity(0))
