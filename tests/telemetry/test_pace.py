@@ -48,7 +48,7 @@ def test_looks_are_as_quick_as_they_are_cheap(cost_ms, wanted):
         (400, 125),
     ],
 )
-def test_full_leaves_the_load_ninety_nine_per_cent(cost_ms, wanted):
+def test_full_looks_as_often_as_its_part_of_the_machine_allows(cost_ms, wanted):
     assert steps(PACES["full"], cost_ms) == wanted
 
 
