@@ -48,8 +48,8 @@ format: build ## Formats the sources of both languages.
 	$(BIN)/ruff format .
 	cargo fmt
 
-bench: build ## Measures dbdyno against pgbench and sysbench on this machine.
-	$(BIN)/python -m bench
+bench: build ## Measures dbdyno against pgbench and sysbench here; ONLY=telemetry: that part alone.
+	$(BIN)/python -m bench $(if $(ONLY),--only '$(ONLY)')
 
 docs: build $(STAMPS)/docs ## Builds the manual into site/.
 	$(BIN)/python -m docs.reference

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from bench.bare import BARE, TRANSACTIONS
 from bench.peer import Peer
 from bench.pgbench import PGBENCH, SCALE
 from bench.server import Way
@@ -20,6 +21,8 @@ MANY = 900
 UNWATCHED = ("--telemetry", "off")
 # The interpreter is paid for beside the load.
 LUA_CPU = 0.8
+# A quarter for scripts, clocks, histograms and the record.
+OVER_BARE_CPU = 1.25
 
 
 @dataclass(frozen=True)
@@ -44,7 +47,7 @@ class Case:
 
 def cases(seconds: int) -> list[Case]:
     """All comparisons, each run lasting so long."""
-    return [*_with_pgbench(seconds), *_with_sysbench(seconds)]
+    return [*_with_pgbench(seconds), *_with_the_bare_loop(seconds), *_with_sysbench(seconds)]
 
 
 def _with_pgbench(seconds: int) -> Iterator[Case]:
@@ -70,6 +73,15 @@ PGBENCH_LOADS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "tpcb": (("tpcb",), ("-b", "tpcb-like")),
     "pk update": ((PK_UPDATE,), ("-f", PK_UPDATE, "-s", str(SCALE))),
 }
+
+
+def _with_the_bare_loop(seconds: int) -> Iterator[Case]:
+    """What interpreting, measuring and recording add to what the kernel takes."""
+    for name, clients in (("select-only", 8), ("select-only", 500), ("tpcb", 8), ("pk update", 8)):
+        ours, _ = PGBENCH_LOADS[name]
+        own = (*ours, "-s", str(SCALE), *UNWATCHED)
+        load = Load(own, TRANSACTIONS[name], clients, THREADS, seconds)
+        yield Case(name, BARE, "postgres", "socket", load, None, OVER_BARE_CPU)
 
 
 def _with_sysbench(seconds: int) -> Iterator[Case]:

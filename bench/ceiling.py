@@ -13,10 +13,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from bench.cases import SCRIPTS
+from bench.engine import engine_of, frames_of
+from bench.examples import built_example
 from bench.pgbench import PGBENCH
 from bench.ratio import ratio_of_pairs
 from bench.tools import Load
-from dbdyno.engine import EngineProcess
 from dbdyno.model.frame import Done
 from dbdyno.model.plan import (
     Address,
@@ -82,8 +83,8 @@ def _ours(endpoint: Endpoint, io: Io) -> tuple[float, float]:
         warmup_ns=10**9,
     )
     with _pinned(TOOL_CPU):
-        engine = EngineProcess(plan, subprocess.DEVNULL)
-    done = next(frame for _, frame in engine if isinstance(frame, Done))
+        engine = engine_of(plan)
+    [done] = [frame for frame in frames_of(engine) if isinstance(frame, Done)]
     transactions = done.counters.ok
     return transactions / (done.measured_ns / 1e9), done.cpu_us / transactions
 
@@ -106,7 +107,7 @@ def _pinned(cpu: int) -> Iterator[None]:
 
 @contextmanager
 def _null_server() -> Iterator[Endpoint]:
-    binary = _built_example("dbdyno-engine", "null_server")
+    binary = built_example("dbdyno-engine", "null_server")
     with tempfile.TemporaryDirectory(prefix="dbdyno-null-") as folder:
         socket = Path(folder) / ".s.PGSQL.5432"
         with _pinned(SERVER_CPU):
@@ -120,27 +121,9 @@ def _null_server() -> Iterator[Endpoint]:
             server.communicate()  # its input ends, and so does it
 
 
-def _built_example(package: str, name: str) -> str:
-    command = [
-        "cargo",
-        "build",
-        "--quiet",
-        "--release",
-        "--locked",
-        "-p",
-        package,
-        "--example",
-        name,
-    ]
-    subprocess.run(command, check=True)
-    return str(Path(os.environ.get("CARGO_TARGET_DIR", "target")) / "release" / "examples" / name)
-
-
 def _cargo_example(package: str, name: str) -> str:
     """What an example prints."""
-    out = subprocess.run(
-        [_built_example(package, name)], check=True, capture_output=True, text=True
-    )
+    out = subprocess.run([built_example(package, name)], check=True, capture_output=True, text=True)
     found = re.search(r"[\d.]+", out.stdout)
     assert found, out.stdout
     return found[0]

@@ -5,17 +5,31 @@ from collections.abc import Iterator
 
 from dbdyno.engine import EngineProcess
 from dbdyno.errors import DbdynoError
-from dbdyno.model.frame import Failed, Frame
+from dbdyno.model.frame import Done, Failed, Frame
 from dbdyno.model.plan import Plan
 
 
-def frames_of(plan: Plan) -> Iterator[Frame]:
+def engine_of(plan: Plan) -> EngineProcess:
+    """A load that has begun."""
+    return EngineProcess(plan, subprocess.DEVNULL)
+
+
+def frames_of(engine: EngineProcess) -> Iterator[Frame]:
     """Of a load until its end; one that fails says why, and one that nobody reads is ended."""
-    engine = EngineProcess(plan, subprocess.DEVNULL)
+    end = ""
     try:
         for _, frame in engine:
-            if isinstance(frame, Failed):
-                raise DbdynoError(frame.code, frame.message, frame.hint)
+            match frame:
+                case Failed():
+                    raise DbdynoError(frame.code, frame.message, frame.hint)
+                case Done(end="aborted" | "stalled"):
+                    raise DbdynoError("no_load", f"the load was {frame.end}: {frame.reason}", "")
+                case Done():
+                    end = frame.end
+                case _:
+                    pass
             yield frame
     finally:
-        engine.kill()
+        engine.abandon()
+    if not end:
+        raise DbdynoError("no_load", f"the engine ended amid it (code {engine.returncode})", "")

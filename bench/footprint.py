@@ -4,13 +4,12 @@ And memory for many clients that run sysbench's own scripts, which is where sysb
 and an interpreter for each.
 """
 
-import subprocess
 import time
 from pathlib import Path
 
 from bench.ceiling import Told
+from bench.engine import engine_of, frames_of
 from bench.sysbench import SYSBENCH, TABLE_ROWS, TABLES
-from dbdyno.engine import EngineProcess
 from dbdyno.model.frame import Interval, Started
 from dbdyno.model.plan import Arrivals, ClosedArrivals, Io, OpenArrivals, Plan, Script, Stage
 from dbdyno.run.drafting import plan_of
@@ -67,9 +66,9 @@ def _script_plan(server: Server, script: str, io: Io) -> Plan:
 
 def _peak_kib(plan: Plan) -> int:
     """The most resident memory until the run's last interval."""
-    engine = EngineProcess(plan, subprocess.DEVNULL)
+    engine = engine_of(plan)
     peak = 0
-    for _, frame in engine:
+    for frame in frames_of(engine):
         if isinstance(frame, Interval):
             peak = max(peak, status_kib(engine.pid, "VmHWM"))
     return peak
@@ -88,9 +87,9 @@ def status_kib(process: int, name: str) -> int:
 def _memory_kib(server: Server, clients: int, io: Io) -> int:
     """Resident memory of an engine whose clients have hardly anything to do."""
     arrivals = Arrivals(open=OpenArrivals())
-    engine = EngineProcess(_plan(server, clients, io, arrivals, 1.0), subprocess.DEVNULL)
+    engine = engine_of(_plan(server, clients, io, arrivals, 1.0))
     resident = 0
-    for _, frame in engine:
+    for frame in frames_of(engine):
         if isinstance(frame, Interval) and not resident:
             resident = status_kib(engine.pid, "VmRSS")
             engine.stop()
@@ -100,9 +99,9 @@ def _memory_kib(server: Server, clients: int, io: Io) -> int:
 def _seconds_to_start(server: Server, io: Io) -> float:
     begin = time.monotonic()
     arrivals = Arrivals(closed=ClosedArrivals())
-    engine = EngineProcess(_plan(server, START_CLIENTS, io, arrivals, None), subprocess.DEVNULL)
+    engine = engine_of(_plan(server, START_CLIENTS, io, arrivals, None))
     began = begin
-    for _, frame in engine:
+    for frame in frames_of(engine):
         if isinstance(frame, Started):
             began = frame.monotonic_ns / 1e9
             engine.stop()

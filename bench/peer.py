@@ -15,30 +15,35 @@ from dbdyno.servers.base import Server
 class Peer:
     """A tool, and the data that it and dbdyno share.
 
-    ``prepare`` loads the data once; ``settle`` brings it to the state that every run starts from.
-    ``words`` are the arguments of a run, and ``read`` understands what it printed.
+    ``find`` is where its program is, or an error; ``prepare`` loads the data once; ``settle``
+    brings it to the state that every run starts from. ``words`` are the arguments of a run, and
+    ``read`` understands what it printed.
     """
 
     name: str
-    package: str
+    find: Callable[[], str]
     prepare: Callable[[Endpoint], None]
     settle: Callable[[Server], None]
     words: Callable[[Load, Endpoint], list[str]]
     read: Callable[[str], Outcome]
 
-    def find(self) -> str:
-        """Where it is installed; an error that names the package when it is not."""
-        path = shutil.which(self.name)
-        if path is None:
-            raise DbdynoError(
-                "no_peer", f"{self.name} is not on PATH", f"apt-get install {self.package}"
-            )
-        return path
-
     def run(self, load: Load, endpoint: Endpoint, cpus: str | None = None) -> Sample:
         """One run of it."""
         out, cpu_s, _ = tree_cpu_s([self.find(), *self.words(load, endpoint)], cpus)
         return Sample.of(self.read(out), cpu_s)
+
+
+def on_path(name: str, package: str) -> Callable[[], str]:
+    """Finds an installed program; the error names the package when it is not."""
+
+    def find() -> str:
+        path = shutil.which(name)
+        if path is None:
+            hint = f"apt-get install {package}"
+            raise DbdynoError("no_peer", f"{name} is not on PATH", hint)
+        return path
+
+    return find
 
 
 def said(pattern: str, out: str) -> re.Match[str]:

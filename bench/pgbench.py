@@ -2,7 +2,7 @@
 
 import re
 
-from bench.peer import Peer, said
+from bench.peer import Peer, on_path, said
 from bench.tools import Load, Outcome, load_data, tree_cpu_s
 from dbdyno.model.plan import Endpoint
 from dbdyno.servers.base import Server
@@ -44,7 +44,7 @@ def _read(out: str) -> Outcome:
 
 PGBENCH = Peer(
     name="pgbench",
-    package="postgresql-contrib",
+    find=on_path("pgbench", "postgresql-contrib"),
     prepare=_prepare,
     settle=_settle,
     words=_words,

@@ -3,7 +3,7 @@
 Both tools draw uniform keys (sysbench 1.0 would not) and prepare their statements on the server.
 """
 
-from bench.peer import Peer, said
+from bench.peer import Peer, on_path, said
 from bench.tools import Load, Outcome, load_data
 from dbdyno.model.plan import Endpoint
 from dbdyno.servers.base import Server
@@ -53,7 +53,7 @@ def _read(out: str) -> Outcome:
 
 SYSBENCH = Peer(
     name="sysbench",
-    package="sysbench",
+    find=on_path("sysbench", "sysbench"),
     prepare=_prepare,
     settle=_settle,
     words=_words,

@@ -19,7 +19,7 @@ from msgspec import structs
 
 from bench.alternating import BLOCK_NS, INSTANT_NS, LEAD, Alternation, ratio_of_turns, turns_of
 from bench.ceiling import Told
-from bench.engine import frames_of
+from bench.engine import engine_of, frames_of
 from bench.ratio import Ratio
 from bench.standing_clock import StandingClock, put_up
 from bench.words_cost import words_cores
@@ -40,7 +40,6 @@ from dbdyno.store import RunWriter
 from dbdyno.store.frames_file import FRAMES, read_frames
 
 TPS_AT_LEAST: Mapping[Level, float] = {"basic": 0.99, "full": 0.97}
-PAIRS = 800
 SEED = 1
 
 PROCESSORS = len(os.sched_getaffinity(0))
@@ -57,6 +56,8 @@ class Watched:
     workload: str
     scale: int
     clients: int
+    pairs: int
+    """As many as it takes to know TPS to one per cent."""
 
     def options(self, level: Level, blocks: int) -> RunOptions:
         """As ``dbdyno run`` would be told, on fresh data."""
@@ -101,8 +102,8 @@ class Effect:
 
 
 LOADS = (
-    Watched("select-only, 8 clients", "select-only", 10, 8),
-    Watched("tpcb on one row, 500 clients", "tpcb", 1, 500),
+    Watched("select-only, 8 clients", "select-only", 10, 8, pairs=800),
+    Watched("tpcb on one row, 500 clients", "tpcb", 1, 500, pairs=1500),
 )
 
 
@@ -114,7 +115,7 @@ def measure(told: Told, server: Server, endpoint: Endpoint) -> None:
     there = replace(server, resolved=own, conninfo=url_of(own))
     for watched in LOADS:
         for level, at_least in TPS_AT_LEAST.items():
-            effect = effect_of(level, watched, there, turns_of(PAIRS, SEED))
+            effect = effect_of(level, watched, there, turns_of(watched.pairs, SEED))
             name = f"telemetry {level}: {watched.name}"
             told(name, effect.told(at_least), effect.tps.is_at_least(at_least))
 
@@ -143,7 +144,7 @@ def _completed(plan: Plan, turns: Sequence[bool], watch: Watch) -> list[int]:
         plan = structs.replace(plan, activity_interval_ns=INSTANT_NS)
     with put_up(clock), watch() as follower:
         alternation = Alternation(len(turns), clock, follower)
-        for frame in frames_of(plan):
+        for frame in frames_of(engine_of(plan)):
             alternation.take(frame)
         follower.finish()
     return alternation.completed

@@ -9,7 +9,7 @@ import time
 
 from msgspec.structs import replace
 
-from bench.engine import frames_of
+from bench.engine import engine_of, frames_of
 from dbdyno.model.frame import Interval, Started
 from dbdyno.model.plan import Arrivals, OpenArrivals, Plan, Stage
 
@@ -33,7 +33,7 @@ def words_cores(plan: Plan) -> float:
 def _cores(plan: Plan) -> float:
     """Of the engine, and of this thread, which reads what it says."""
     used_ns = passed_ns = 0
-    for frame in frames_of(plan):
+    for frame in frames_of(engine_of(plan)):
         match frame:
             case Started():
                 used_ns = -time.thread_time_ns()

@@ -17,6 +17,9 @@ pub struct EngineError {
     pub hint: String,
 }
 
+/// SQLSTATE of a prepared statement that is there already.
+pub(crate) const SHARED_SESSION: &str = "42P05";
+
 impl EngineError {
     /// An error with a hint.
     pub fn new(code: &str, message: impl Into<String>, hint: impl Into<String>) -> Self {
@@ -31,6 +34,10 @@ impl EngineError {
             }
             (_, "3D000" | "1049") => "create the database, or name another",
             (_, "tls") => tls_hint(protocol),
+            (_, SHARED_SESSION) => {
+                "use -M simple or -M extended, which keep nothing in a session, or let the pooler \
+                 know of prepared statements (PgBouncer, from 1.21 on: max_prepared_statements)"
+            }
             (_, odbc::NO_DRIVER) => {
                 "install the database's ODBC driver; odbcinst -q -d names those that are there"
             }

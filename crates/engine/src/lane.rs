@@ -15,6 +15,7 @@ use dbdyno_load::{Event, Settings, Worker};
 use dbdyno_model::{Flow, Nanos, Reply, ServerError};
 use links::{Action, Links};
 use reporting::{Reporter, ending};
+use shelling::Shell;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -32,6 +33,7 @@ pub(crate) struct Lane<I: Io> {
     io: I,
     channels: Channels,
     reporter: Reporter,
+    shell: Shell,
     threads: u32,
     /// Since they were last told to the worker.
     bytes_sent: u64,
@@ -54,15 +56,20 @@ pub(crate) fn run<I: Io>(
     });
 }
 
-/// Lets a lane live, and reports how it ended, however that was.
-fn watched(reports: &Sender<Report>, thread: u32, live: impl FnOnce() -> Ending) {
+/// Lets a lane live, and reports how it ended, however that was, before what is left of it goes.
+fn watched<Left>(
+    reports: &Sender<Report>,
+    thread: u32,
+    live: impl FnOnce() -> (Ending, Option<Left>),
+) {
     // The panic itself has been told to the log; the others must not wait for this lane.
-    let ending = catch_unwind(AssertUnwindSafe(live)).unwrap_or_else(|_| Ending {
-        broken: Some("a thread of the engine panicked: this is a defect of dbdyno".into()),
-        ..Ending::default()
+    let (ending, left) = catch_unwind(AssertUnwindSafe(live)).unwrap_or_else(|_| {
+        let broken = "a thread of the engine panicked: this is a defect of dbdyno";
+        (Ending { broken: Some(broken.into()), ..Ending::default() }, None)
     });
     // The receiver is gone only when the whole run is.
     let _ = reports.send(Report::Over(thread, Box::new(ending)));
+    drop(left);
 }
 
 fn live<I: Io>(
@@ -70,13 +77,13 @@ fn live<I: Io>(
     blueprint: Arc<Blueprint>,
     route: Arc<Route>,
     channels: Channels,
-) -> Ending {
+) -> (Ending, Option<Lane<I>>) {
     match Lane::<I>::new(settings, blueprint, route, channels) {
         Ok(mut lane) => {
             let broken = lane.run().err().map(|error| error.to_string());
-            Ending { broken, ..ending(&lane.worker) }
+            (Ending { broken, ..ending(&lane.worker) }, Some(lane))
         }
-        Err(error) => Ending { broken: Some(error.to_string()), ..Ending::default() },
+        Err(error) => (Ending { broken: Some(error.to_string()), ..Ending::default() }, None),
     }
 }
 
@@ -102,6 +109,7 @@ impl<I: Io> Lane<I> {
             links: Links::new(clients, blueprint, route),
             io: I::new(slots, &channels.alarm)?,
             reporter: Reporter::new(&channels),
+            shell: Shell::new(&channels),
             channels,
             threads,
             bytes_sent: 0,
@@ -207,7 +215,12 @@ impl<I: Io> Lane<I> {
             }
             // Only the loader sends rows.
             LinkEvent::RowsWanted => Ok(()),
-            LinkEvent::Connected(backend) => self.tell(Event::Connected { client, backend }),
+            LinkEvent::Connected(backend) => {
+                self.tell(Event::Connected { client, backend })?;
+                // A script begins here: those of many clients may take long together.
+                self.report();
+                Ok(())
+            }
             LinkEvent::Notice(text) => {
                 let _ = self.channels.reports.send(Report::Notice(now, text));
                 Ok(())
@@ -233,17 +246,16 @@ impl<I: Io> Lane<I> {
         while let Some(action) = self.links.next_action() {
             match action {
                 Action::Flush(slot) => self.flush(slot)?,
+                // At the end all close, once that is told: the lane's last transactions shall not
+                // pay for the ends of thousands of sessions, nor the verdict wait for them.
+                Action::Close(_) if self.worker.is_ending() => {}
                 Action::Close(slot) => self.close(slot),
                 Action::Dial(client) => self.dial(client)?,
                 Action::Cancel(slot) => {
                     let cancellation = self.links.get(slot).map(|link| link.cancellation());
                     self.cancellations.extend(cancellation);
                 }
-                Action::Shell(call) => {
-                    let (sender, alarm) =
-                        (self.channels.sender.clone(), self.channels.alarm.clone());
-                    shelling::run(call, sender, alarm);
-                }
+                Action::Shell(call) => self.shell.run(call),
             }
         }
         self.acting = false;

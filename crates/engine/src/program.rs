@@ -99,10 +99,12 @@ pub(crate) fn lua_program(plan: &Plan, print: fn(&str)) -> Result<lua::Program, 
         Protocol::Postgresql => lua::Driver::Pgsql,
         Protocol::Odbc => return refused("scripts for sysbench know no database behind ODBC"),
     };
+    let mut arguments = lua.arguments.clone();
+    arguments.extend(lua::options_of(&plan.endpoint));
     let settings = lua::Settings {
         command: lua.command.clone(),
         path: lua.path.clone(),
-        arguments: lua.arguments.clone(),
+        arguments,
         modules: lua.modules.clone(),
         driver,
         prepares: plan.query_mode != QueryMode::Simple,

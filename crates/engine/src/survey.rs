@@ -24,7 +24,7 @@ pub fn survey(plan: &Plan, sink: &mut Sink<'_>) -> Result<(), EngineError> {
 fn look_at(plan: &Plan) -> Result<Survey, ScriptProblem> {
     let program = lua_program(plan, |line| println!("{line}")).map_err(first_problem)?;
     if plan.lua.as_ref().is_some_and(|lua| lua.command == HELP) {
-        help(&program)?;
+        help(&program, &plan.scripts[0].name)?;
     }
     Ok(Survey {
         problem: None,
@@ -40,17 +40,21 @@ fn first_problem(mut problems: Vec<Problem>) -> ScriptProblem {
     ScriptProblem { line, message }
 }
 
-fn help(program: &lua::Program) -> Result<(), ScriptProblem> {
+fn help(program: &lua::Program, script: &str) -> Result<(), ScriptProblem> {
     let sessions = program.sessions(0..1).map_err(|problem| first_problem(vec![problem]))?;
     for mut session in sessions {
         session.begin(0, Stream::keyed(0, Purpose::Script, 0, 0));
         match session.resume(Resume::Continue) {
             Ok(Step::Done | Step::Stop) => {}
             Ok(_) => return Err(talks()),
-            Err(Fault { line, message, .. }) => return Err(ScriptProblem { line, message }),
+            Err(fault) => return Err(problem_of(&fault, script)),
         }
     }
     Ok(())
+}
+
+fn problem_of(fault: &Fault, script: &str) -> ScriptProblem {
+    ScriptProblem { line: fault.line, message: fault.message_without_place(script).to_owned() }
 }
 
 fn talks() -> ScriptProblem {

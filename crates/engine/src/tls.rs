@@ -91,6 +91,13 @@ fn certificates(path: &str) -> Result<Vec<CertificateDer<'static>>, EngineError>
         .map_err(|error| bad_tls(&format!("cannot read certificates from {path}: {error}")))
 }
 
+/// The file that OpenSSL takes them from, and with it the control connections.
+fn roots_of_the_system() -> Result<String, EngineError> {
+    let path = openssl_probe::probe().cert_file;
+    path.map(|path| path.to_string_lossy().into_owned())
+        .ok_or_else(|| bad_tls("the system has no root certificates to verify the server by"))
+}
+
 fn private_key(path: &str) -> Result<PrivateKeyDer<'static>, EngineError> {
     PrivateKeyDer::from_pem_file(path).map_err(|error| {
         let is_locked = read_to_string(path).is_ok_and(|text| text.contains("ENCRYPTED"));
@@ -185,13 +192,11 @@ struct Verifier {
 impl Verifier {
     fn new(tls: &Tls, provider: Arc<CryptoProvider>) -> Result<Self, EngineError> {
         let verifies = matches!(tls.mode, TlsMode::VerifyCa | TlsMode::VerifyFull);
-        let trust = match &tls.root_certificates {
-            Some(path) => Some(trust(path, &provider)?),
-            None if verifies => {
-                return Err(bad_tls("to verify the server, root certificates are needed"));
-            }
-            None => None,
+        let roots = match &tls.root_certificates {
+            None if verifies => Some(roots_of_the_system()?),
+            given => given.clone(),
         };
+        let trust = roots.map(|path| trust(&path, &provider)).transpose()?;
         Ok(Self { provider, trust, check_name: tls.mode == TlsMode::VerifyFull })
     }
 }

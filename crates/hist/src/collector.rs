@@ -179,12 +179,15 @@ impl Collector {
         self.counters.check(failed, responses)
     }
 
-    /// The full histograms since the last window, when it is time for them (or `last`).
-    pub fn window(&mut self, end: Nanos, last: bool) -> Option<Window> {
-        let begin = self.window_begin?;
-        if !last && end - begin < self.window_length {
-            return None;
-        }
+    /// The full histograms since the last window, when it is time for them.
+    pub fn window(&mut self, end: Nanos) -> Option<Window> {
+        let is_due = end - self.window_begin? >= self.window_length;
+        is_due.then(|| self.last_window(end)).flatten()
+    }
+
+    /// The full histograms since the last window, however short that is ago.
+    pub fn last_window(&mut self, end: Nanos) -> Option<Window> {
+        let begin = self.window_begin.take()?;
         let window = Window {
             begin_ns: begin.0,
             end_ns: end.0,
@@ -192,7 +195,6 @@ impl Collector {
             statements: self.window.statements(),
         };
         self.window.clear();
-        self.window_begin = None;
         Some(window)
     }
 

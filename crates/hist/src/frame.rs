@@ -286,6 +286,7 @@ pub struct Failed {
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Frame {
     Hello(Hello),
+    Connecting,
     Connected(Connected),
     Started(Started),
     Interval(Box<Interval>),

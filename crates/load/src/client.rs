@@ -18,6 +18,9 @@ pub(crate) enum State {
     Idle(Nanos),
     /// Between two transactions, until its alarm. Leaves to `Asking`.
     Thinking,
+    /// After a transaction that asked for nothing, until the clock has moved. Leaves as `Idle`
+    /// does, or to `Thinking`.
+    Breathing,
     /// A reply is awaited. Leaves back to itself with the next statement, or to any of the
     /// states below, or to the end of the transaction.
     Asking,
@@ -40,13 +43,14 @@ pub(crate) enum State {
 /// How far a client is with what its script does around all its transactions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Course {
-    /// It has not entered. Leaves to `Entering` with its first connection, or to `Inside` when
-    /// its script has nothing to do there.
+    /// It has not entered, or has lost the connection that it had entered on. Leaves to
+    /// `Entering` with the next one, or to `Inside` when its script has nothing to do there.
     Outside,
     /// The script prepares what its transactions need. Leaves to `Inside`, or back to `Outside`
     /// with the connection.
     Entering,
-    /// Transactions follow each other.
+    /// Transactions follow each other. Leaves to `Leaving`, or back to `Outside` with the
+    /// connection.
     Inside,
     /// The last one is over, and the script takes leave. The client is finished then.
     Leaving,

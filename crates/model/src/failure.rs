@@ -18,9 +18,11 @@ pub enum FailureClass {
     Constraint,
     /// The statement was cancelled, by us or by a timeout of the server (57014).
     Cancelled,
-    /// The connection was lost or refused (class 08, 57P01 to 57P05).
+    /// The connection was lost or refused (class 08, 57P01 to 57P05), or ended with a transaction
+    /// that took too long (25P03, 25P04).
     Connection,
-    /// The server lacks something: disk, memory, connections, locks (classes 53, 54, 58).
+    /// The server lacks something: disk, memory, connections, locks (classes 53, 54, 58), or the
+    /// other nodes of its cluster (MySQL 1047).
     Resource,
     /// Not allowed (42501, class 28).
     Permission,
@@ -46,7 +48,7 @@ impl FailureClass {
             "23505" => Self::DuplicateKey,
             "57014" => Self::Cancelled,
             "42501" => Self::Permission,
-            "57P01" | "57P02" | "57P03" | "57P04" | "57P05" => Self::Connection,
+            "25P03" | "25P04" | "57P01" | "57P02" | "57P03" | "57P04" | "57P05" => Self::Connection,
             _ => match code.get(..2) {
                 Some("08") => Self::Connection,
                 Some("22") => Self::Data,
@@ -70,7 +72,9 @@ impl FailureClass {
             1048 | 1451 | 1452 | 3819 | 4025 => Self::Constraint,
             1317 | 1969 | 3024 => Self::Cancelled,
             1053 | 1080 | 1927 | 2006 | 2013 | 3169 | 4031 => Self::Connection,
-            1021 | 1037 | 1038 | 1040 | 1041 | 1114 | 1203 | 1206 | 1226 | 1461 => Self::Resource,
+            1021 | 1037 | 1038 | 1040 | 1041 | 1047 | 1114 | 1203 | 1206 | 1226 | 1461 => {
+                Self::Resource
+            }
             1044 | 1045 | 1129 | 1130 | 1142 | 1143 | 1227 | 1370 | 1698 => Self::Permission,
             1049 | 1054 | 1064 | 1136 | 1146 | 1222 | 1241 | 1295 => Self::Statement,
             1264 | 1292 | 1365 | 1366 | 1406 => Self::Data,
@@ -147,6 +151,8 @@ mod tests {
             ("23503", FailureClass::Constraint),
             ("42501", FailureClass::Permission),
             ("42P01", FailureClass::Statement),
+            ("25P02", FailureClass::Other),
+            ("25P04", FailureClass::Connection),
             ("57P01", FailureClass::Connection),
             ("57014", FailureClass::Cancelled),
             ("53100", FailureClass::Resource),
@@ -169,6 +175,7 @@ mod tests {
             (1317, "70100", FailureClass::Cancelled),
             (1927, "70100", FailureClass::Connection),
             (1040, "08004", FailureClass::Resource),
+            (1047, "08S01", FailureClass::Resource),
             (1203, "42000", FailureClass::Resource),
             (1142, "42000", FailureClass::Permission),
             (1366, "HY000", FailureClass::Data),

@@ -7,6 +7,7 @@
 mod failure;
 mod nanos;
 mod number;
+mod pattern;
 mod plan;
 mod request;
 mod seed;
@@ -15,6 +16,7 @@ mod value;
 pub use failure::{FailureClass, ServerError};
 pub use nanos::Nanos;
 pub use number::write_double;
+pub use pattern::text_by_pattern;
 pub use plan::{
     Address, ArrivalLaw, Arrivals, ColumnType, Endpoint, Generator, Io, LoadColumn, LoadPlan,
     LoadTable, Plan, Protocol, QueryMode, Retry, Scalar, Script, Stage, Think, ThinkLaw, Tls,

@@ -8,6 +8,15 @@ use std::fs::File;
 use std::io::{self, BufRead, Write};
 use std::os::fd::FromRawFd;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+use std::{process, thread};
+
+/// How long a run may take to end: more than the longest grace with the wait for cancellations.
+const END_LONGEST: Duration = Duration::from_secs(40);
+/// As the shell tells of a program that was interrupted.
+const EXIT_OF_AN_ORPHAN: i32 = 130;
 
 /// What the agent is asked to do, as one line of JSON.
 #[derive(Deserialize)]
@@ -50,15 +59,18 @@ fn words(panic: &(dyn std::any::Any + Send)) -> String {
 fn work(sink: &mut dyn FnMut(&[u8]) -> io::Result<()>) -> Result<(), EngineError> {
     match read_job()? {
         Job::Load(plan) => {
-            std::thread::spawn(exit_with_parent);
+            Listener::start()?;
             dbdyno_engine::load(&plan, sink)
         }
-        Job::Survey(plan) => dbdyno_engine::survey(&plan, sink),
+        Job::Survey(plan) => {
+            Listener::start()?;
+            dbdyno_engine::survey(&plan, sink)
+        }
         Job::Run(plan) => {
+            let listener = Listener::start()?;
             let engine =
                 Engine::new(*plan).map_err(|problems| EngineError::bad_script(&problems))?;
-            let stop = engine.stop_handle();
-            std::thread::spawn(move || stop_on_word(&stop));
+            listener.run_begins(engine.stop_handle());
             engine.run(sink)
         }
     }
@@ -70,16 +82,46 @@ fn read_job() -> Result<Job, EngineError> {
     serde_json::from_str(&line).map_err(|error| EngineError::new("bad_plan", error.to_string(), ""))
 }
 
-/// Any further line means stop, and so does the end of input: then the parent is gone.
-fn stop_on_word(stop: &StopHandle) {
-    let mut line = String::new();
-    let _ = io::stdin().lock().read_line(&mut line);
-    stop.stop();
+/// Hears what the parent says after the job: any line means stop, the end of input that the parent
+/// is gone. It listens before any script is loaded, since one may load for ever.
+#[derive(Default)]
+struct Listener {
+    /// What a word ends: of a load or a survey nothing is to be ended gently.
+    run: OnceLock<StopHandle>,
+    stop_was_said: AtomicBool,
 }
 
-/// A load whose parent is gone has nobody to load for; the server rolls back what is open.
-fn exit_with_parent() {
-    let mut line = String::new();
-    let _ = io::stdin().lock().read_line(&mut line);
-    std::process::exit(130);
+impl Listener {
+    fn start() -> io::Result<Arc<Self>> {
+        let listener = Arc::new(Self::default());
+        let own = Arc::clone(&listener);
+        thread::Builder::new().name("listener".into()).spawn(move || own.listen())?;
+        Ok(listener)
+    }
+
+    fn listen(&self) -> ! {
+        for _ in io::stdin().lock().lines().map_while(Result::ok) {
+            self.stop();
+        }
+        self.stop();
+        if self.run.get().is_some() {
+            // What a run does not end by then, as a script that spins, nobody else would end.
+            thread::sleep(END_LONGEST);
+        }
+        process::exit(EXIT_OF_AN_ORPHAN)
+    }
+
+    fn run_begins(&self, run: StopHandle) {
+        let run = self.run.get_or_init(|| run);
+        if self.stop_was_said.load(Ordering::SeqCst) {
+            run.stop();
+        }
+    }
+
+    fn stop(&self) {
+        self.stop_was_said.store(true, Ordering::SeqCst);
+        if let Some(run) = self.run.get() {
+            run.stop();
+        }
+    }
 }

@@ -97,3 +97,10 @@ pub struct Fault {
     /// What went wrong.
     pub message: String,
 }
+
+impl Fault {
+    /// The message for whoever tells the line, which Lua has put before it.
+    pub fn message_without_place(&self, script: &str) -> &str {
+        self.message.strip_prefix(&format!("{script}:{}: ", self.line)).unwrap_or(&self.message)
+    }
+}

@@ -4,7 +4,7 @@
 mod common;
 
 use common::{closed, ms, open, plan, stage};
-use dbdyno_hist::Shape;
+use dbdyno_hist::{Counters, Shape};
 use dbdyno_load::{
     Event, HOPELESS_AFTER, OutageNews, Port, Prospects, Settings, ShellCall, Timeline, Worker,
 };
@@ -161,6 +161,25 @@ fn a_worker_that_was_stopped_sleeps_through_the_grace() {
     assert!(!worker.is_over() && worker.next_wake() > ms(20), "{:?}", worker.next_wake());
 }
 
+#[test]
+fn a_backlog_takes_no_memory_however_long_it_grows() {
+    let arrivals = open(ArrivalLaw::Constant);
+    let plan = plan(1, 1, arrivals, vec![stage(10, Some(500_000.0))]);
+    let [worker] = &mut workers(&Plan { warmup_ns: Nanos::ZERO, ..plan })[..] else { panic!() };
+    let before = resident_bytes();
+    wake(worker, ms(8_000));
+    wake(worker, ms(8_001));
+    let waiting = worker.take_closed().last().map(|closed| closed.tally.counters.waiting);
+    assert_eq!(waiting, Some(8 * 500_000 - 1), "the last opens the next interval");
+    assert!(resident_bytes() - before < 16 << 20, "{before} bytes before");
+}
+
+fn resident_bytes() -> u64 {
+    let statm = std::fs::read_to_string("/proc/self/statm").unwrap();
+    let pages: u64 = statm.split(' ').nth(1).unwrap().parse().unwrap();
+    pages * 4096
+}
+
 /// Two workers of one client each, who connects for each transaction and has just had one.
 fn both_connecting() -> Vec<Worker> {
     let plan = Plan { reconnect_each_transaction: true, ..ten_seconds(2, 2) };
@@ -216,4 +235,36 @@ fn a_server_that_says_itself_that_it_has_no_room_is_there() {
         let told = begins_an_outage(&worker.take_outage_news());
         assert_eq!(told, is_outage, "{between:?}");
     }
+}
+
+/// A client who waits for its connection at the end, and is told once more that there is no room.
+fn waiting_for_room_at_the_end() -> Worker {
+    let mut worker = both_connecting().remove(0);
+    worker.on(ms(2000), Event::Stop { at: ms(2000) }, &mut Nowhere);
+    refuse(&mut worker, ms(2100), &ServerError::from_sqlstate("57P03", "starting up"));
+    assert!(!worker.is_over(), "it has a grace");
+    worker
+}
+
+fn last_counters(mut worker: Worker, now: Nanos) -> Counters {
+    assert!(worker.is_over());
+    worker.close_last(now);
+    worker.take_closed().last().expect("it closed some").tally.counters
+}
+
+#[test]
+fn who_waits_for_room_at_the_end_has_the_grace_for_it() {
+    let mut worker = waiting_for_room_at_the_end();
+    worker.on(ms(2200), Event::Connected { client: 0, backend: 1 }, &mut Nowhere);
+    answer(&mut worker, ms(2300), 0, None);
+    let counters = last_counters(worker, ms(2300));
+    assert_eq!((counters.ok, counters.in_flight, counters.unfinished), (2, 0, 0));
+}
+
+#[test]
+fn who_waits_for_room_in_vain_is_cut_off_with_the_grace() {
+    let mut worker = waiting_for_room_at_the_end();
+    wake(&mut worker, ms(3100));
+    let counters = last_counters(worker, ms(3100));
+    assert_eq!((counters.ok, counters.in_flight, counters.unfinished), (1, 0, 1));
 }

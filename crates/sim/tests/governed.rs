@@ -4,7 +4,10 @@
 mod common;
 
 use common::{closed, ms, plan, stage};
-use dbdyno_model::{FailureClass, Keep, Nanos, Plan, Request, ServerError, StatementId, Stream};
+use dbdyno_model::{
+    Arrivals, FailureClass, Keep, Nanos, Plan, Request, ServerError, StatementId, Stream, Think,
+    ThinkLaw,
+};
 use dbdyno_script::{Fault, Resume, Session, Step};
 use dbdyno_sim::{Outcome, Server, simulate};
 use std::sync::{Arc, Mutex};
@@ -169,6 +172,8 @@ fn tries_without_end_are_cut_off_with_the_grace() {
     let outcome = session.run(&plan, &server);
     assert_eq!((outcome.counters.unfinished, outcome.counters.failed), (1, 0));
     assert_eq!(outcome.unfinished_ages, [ms(2000)]);
+    // All of 2 s; what was asked last is not answered any more.
+    assert_eq!((outcome.counters.retried, outcome.counters.retries), (1, 199));
 }
 
 #[test]
@@ -179,6 +184,20 @@ fn a_new_connection_is_a_part_of_its_transaction() {
     assert_eq!(outcome.counters.ok, 40);
     assert!(outcome.outage_news.is_empty());
     assert_eq!(session.told().iter().filter(|word| **word == "enter").count(), 1);
+}
+
+#[test]
+fn after_a_failure_too_the_next_transaction_has_a_connection_of_its_own() {
+    let server = Server {
+        service: ms(10),
+        connect: ms(15),
+        error: Some((2, deadlock())),
+        ..Server::default()
+    };
+    let session = Governed { transaction: vec![Ask], ..Governed::default() };
+    let plan = Plan { reconnect_each_transaction: true, ..short() };
+    let counters = session.run(&plan, &server).counters;
+    assert_eq!((counters.ok, counters.failed), (20, 20));
 }
 
 #[test]
@@ -204,6 +223,16 @@ fn many_transactions_that_ask_for_nothing_look_at_the_clock_once() {
     };
     // A nanosecond for each look, of which the first of all transactions has one.
     assert_eq!(over(80) - over(1), Nanos(9));
+}
+
+#[test]
+fn clients_think_between_transactions_that_ask_for_nothing() {
+    let think = Think { law: ThinkLaw::Constant, mean_ns: ms(10) };
+    let mut plan = plan(1, 1, Arrivals::Closed { think }, vec![stage(1, None)]);
+    (plan.warmup_ns, plan.transactions_per_client) = (ms(0), Some(17));
+    let outcome = Governed::default().run(&plan, &Server::default());
+    // Each of them after a pause, and every eighth looks at the clock for a nanosecond.
+    assert_eq!(outcome.over, ms(170) + Nanos(3));
 }
 
 #[test]

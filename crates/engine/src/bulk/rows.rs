@@ -2,7 +2,7 @@
 //!
 //! How a value is written is the business of the way that it travels: [`Cells`].
 
-use dbdyno_model::{ColumnType, Generator, LoadColumn, Purpose, Stream};
+use dbdyno_model::{ColumnType, Generator, LoadColumn, Purpose, Stream, text_by_pattern};
 use std::fmt::Write;
 
 /// Takes the values of one row, in the order of its columns.
@@ -68,24 +68,13 @@ impl<'a> RowMaker<'a> {
                 out.text(&text);
             }
             Generator::Template { pattern } => {
-                let mut chance = self.chance(row, place);
-                let text: String =
-                    pattern.chars().map(|symbol| fill_in(symbol, &mut chance)).collect();
-                out.text(&text);
+                out.text(&text_by_pattern(pattern, &mut self.chance(row, place)));
             }
         }
     }
 
     fn chance(&self, row: u64, place: u64) -> Stream {
         Stream::keyed(self.seed, Purpose::Rows, self.table << 16 | place, row)
-    }
-}
-
-fn fill_in(symbol: char, chance: &mut Stream) -> char {
-    match symbol {
-        '#' => char::from(b'0' + chance.up_to(9) as u8),
-        '@' => char::from(b'a' + chance.up_to(25) as u8),
-        other => other,
     }
 }
 

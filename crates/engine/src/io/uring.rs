@@ -7,6 +7,9 @@
 //! a call of its own wakes a server process each time and, on shared cores, is preempted by it
 //! on the way out: half of all sends cost a context switch more. A send that the socket takes at
 //! once completes in silence, or its completion would end that very wait.
+//!
+//! A thread that waits for a server waits for no disk, and would be counted as if it did: the
+//! kernel is asked not to, where it can be (6.15). Elsewhere a run shows as I/O pressure.
 
 use super::buffers::{Buffers, GROUP};
 use super::slot::Slot;
@@ -15,7 +18,7 @@ use crate::clock;
 use crate::link::{Link, is_peer_gone};
 use dbdyno_model::Nanos;
 use io_uring::types::{Fd, Fixed, SubmitArgs, Timespec};
-use io_uring::{IoUring, cqueue, opcode, squeue};
+use io_uring::{EnterFlags, IoUring, cqueue, opcode, squeue};
 use rustix::fd::AsRawFd;
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use rustix::io::Errno;
@@ -36,6 +39,8 @@ const OPERATION_BITS: u64 = 2;
 /// A ring over the links of one thread. The ring goes before the buffers it knows.
 pub(crate) struct Uring {
     ring: IoUring,
+    /// How each wait enters the kernel.
+    wait: EnterFlags,
     buffers: Buffers,
     alarm: Alarm,
     slots: Vec<Slot>,
@@ -55,6 +60,14 @@ impl Uring {
             self.ring.submit()?;
         }
         Ok(())
+    }
+
+    /// Submits all that is queued and waits for so many completions, for so long at most.
+    fn enter(&mut self, completions: usize, patience: &SubmitArgs<'_, '_>) -> io::Result<usize> {
+        let queued = self.ring.submission().len() as u32;
+        let flags = self.wait.bits();
+        // SAFETY: the flags say that `patience` is what it is, and it lives until the call ends.
+        unsafe { self.ring.submitter().enter(queued, completions as u32, flags, Some(patience)) }
     }
 
     fn watch_alarm(&mut self) -> io::Result<()> {
@@ -178,6 +191,13 @@ fn user_data(slot: usize, operation: u64) -> u64 {
     (slot as u64) << OPERATION_BITS | operation
 }
 
+/// Not as one who waits for a disk, if the kernel can tell the two apart.
+fn wait_flags(ring: &IoUring) -> EnterFlags {
+    let mut flags = EnterFlags::GETEVENTS | EnterFlags::EXT_ARG;
+    flags.set(EnterFlags::NO_IOWAIT, ring.params().is_feature_no_iowait());
+    flags
+}
+
 /// What the kernel did not take stays in the queue for the next wait: it takes nothing while
 /// completions that had no room are to be taken from it, or when the wait itself was cut short.
 fn taken_or_waiting(submitted: io::Result<usize>) -> io::Result<()> {
@@ -199,9 +219,10 @@ impl Io for Uring {
             .setup_coop_taskrun()
             .build(ENTRIES)?;
         ring.submitter().register_files_sparse(slots as u32)?;
-        let buffers = Buffers::register(&ring)?;
+        let buffers = Buffers::register(&ring, slots)?;
         let slots = std::iter::repeat_with(Slot::default).take(slots).collect();
         let mut uring = Self {
+            wait: wait_flags(&ring),
             ring,
             buffers,
             alarm: alarm.clone(),
@@ -294,7 +315,7 @@ impl Io for Uring {
         let patience = SubmitArgs::new().timespec(&time);
         let completions = usize::from(!self.more_waiting);
         self.sends_waiting = 0;
-        taken_or_waiting(self.ring.submitter().submit_with_args(completions, &patience))?;
+        taken_or_waiting(self.enter(completions, &patience))?;
         while let Some(entry) = { self.ring.completion().next() } {
             if entry.user_data() == ALARM {
                 self.alarm.silence();

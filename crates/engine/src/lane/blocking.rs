@@ -5,7 +5,8 @@
 
 use super::dialing::is_busy;
 use super::reporting::{Reporter, ending};
-use super::{Channels, Greeting, Message, SLEEP_LONGEST, reply_event, shelling};
+use super::shelling::Shell;
+use super::{Channels, Greeting, Message, SLEEP_LONGEST, reply_event};
 use crate::clock;
 use crate::io::Alarm;
 use crate::odbc::{Blueprint, Connection, Letter, News, Running, Writer};
@@ -14,6 +15,7 @@ use dbdyno_load::{Event, Port, Settings, ShellCall, Worker};
 use dbdyno_model::{Nanos, Request, ServerError};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::Builder;
 use std::time::Duration;
 
 /// How long connections may take to say goodbye when all is over.
@@ -40,7 +42,7 @@ struct Connections {
     lives: Vec<u64>,
     post: Sender<Letter>,
     alarm: Alarm,
-    messages: Sender<Message>,
+    shell: Shell,
     cancelled: Vec<Arc<Running>>,
 }
 
@@ -51,7 +53,7 @@ pub(crate) fn run(settings: Settings, blueprint: Arc<Blueprint>, channels: Chann
         lane.run();
         let ending = ending(&lane.worker);
         lane.say_goodbye();
-        ending
+        (ending, None::<BlockingLane>)
     });
 }
 
@@ -65,7 +67,7 @@ impl BlockingLane {
             lives: vec![0; clients],
             post,
             alarm: channels.alarm.clone(),
-            messages: channels.sender.clone(),
+            shell: Shell::new(&channels),
             cancelled: Vec::new(),
         };
         let reporter = Reporter::new(&channels);
@@ -168,7 +170,10 @@ impl Connections {
             return;
         }
         let round = std::mem::take(&mut self.cancelled);
-        std::thread::spawn(move || round.iter().for_each(|running| running.cancel()));
+        // Without a thread nothing is cancelled: the run waits for the effect, and gives up.
+        let _ = Builder::new()
+            .name("cancel".into())
+            .spawn(move || round.iter().for_each(|running| running.cancel()));
     }
 }
 
@@ -206,6 +211,6 @@ impl Port for Connections {
     }
 
     fn shell(&mut self, call: ShellCall) {
-        shelling::run(call, self.messages.clone(), self.alarm.clone());
+        self.shell.run(call);
     }
 }

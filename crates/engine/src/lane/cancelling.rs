@@ -6,10 +6,11 @@
 use super::{Channels, Report};
 use crate::link::{Blueprint, Cancellation, PatientLink, Route};
 use crate::{address, clock};
-use dbdyno_model::{FailureClass, Keep, Nanos};
+use dbdyno_model::{FailureClass, Keep, Nanos, ServerError};
 use rustix::net::{SendFlags, send};
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
+use std::thread::Builder;
 
 /// How long the delivery of one round's cancellations may take.
 const TIMEOUT: Nanos = Nanos::from_secs(4);
@@ -23,7 +24,7 @@ pub(super) fn deliver(
 ) {
     let (thread, reports) = (channels.thread, channels.reports.clone());
     let blueprint = Arc::new(blueprint.for_orders());
-    std::thread::spawn(move || {
+    let started = Builder::new().name(format!("cancel-{thread}")).spawn(move || {
         let deadline = clock::now() + TIMEOUT;
         let mut courier = Courier { route, blueprint, session: None, deadline, thread, reports };
         for cancellation in round {
@@ -32,6 +33,11 @@ pub(super) fn deliver(
             }
         }
     });
+    if let Err(error) = started {
+        let why = ServerError::connection_lost(format!("no thread for it: {error}"));
+        // The conductor listens until all lanes are over.
+        let _ = channels.reports.send(Report::Uncancelled(thread, why));
+    }
 }
 
 /// Who delivers one round.

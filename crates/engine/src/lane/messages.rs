@@ -23,6 +23,8 @@ pub(crate) enum Message {
 /// What a lane tells.
 #[derive(Debug)]
 pub(crate) enum Report {
+    /// The lane lives; not all of its clients are connected yet.
+    Connecting(u32),
     /// All clients of the lane are connected.
     Connected(Greeting),
     /// An interval is over.

@@ -1,13 +1,19 @@
 //! What a lane tells of its worker, whatever kind of lane it is.
 
 use super::{Channels, Ending, Greeting, Report};
+use crate::clock;
 use dbdyno_load::Worker;
+use dbdyno_model::Nanos;
 use std::sync::mpsc::Sender;
+
+/// How often a lane says that it lives while its clients connect.
+const CONNECTING_EVERY: Nanos = Nanos::from_secs(1);
 
 /// Tells what has come to an end.
 pub(super) struct Reporter {
     thread: u32,
     reports: Sender<Report>,
+    connecting_told: Nanos,
     greeted: bool,
     hopeless_told: bool,
 }
@@ -17,6 +23,7 @@ impl Reporter {
         Self {
             thread: channels.thread,
             reports: channels.reports.clone(),
+            connecting_told: Nanos::ZERO,
             greeted: false,
             hopeless_told: false,
         }
@@ -43,6 +50,15 @@ impl Reporter {
             self.greeted = true;
             let connects = worker.take_connects();
             self.tell(Report::Connected(Greeting { connects, ..greeting() }));
+        } else if !self.greeted {
+            self.tell_connecting(clock::now());
+        }
+    }
+
+    fn tell_connecting(&mut self, now: Nanos) {
+        if now - self.connecting_told >= CONNECTING_EVERY {
+            self.connecting_told = now;
+            self.tell(Report::Connecting(self.thread));
         }
     }
 

@@ -1,33 +1,118 @@
 //! Commands of the shell would make a lane wait: each is run by a thread of its own.
+//!
+//! None outlives its lane: what still runs then is killed, with all that it has begun.
 
-use super::Message;
+use super::{Channels, Message};
 use crate::io::Alarm;
 use dbdyno_load::ShellCall;
-use std::process::{Command, Stdio};
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
+use std::collections::HashSet;
+use std::io::{self, Read};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::Sender;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
 
-/// Runs a command of a script, and tells the lane how it ended.
-pub(super) fn run(call: ShellCall, lane: Sender<Message>, alarm: Alarm) {
-    std::thread::spawn(move || {
-        let ShellCall { client, ticket, command, output } = call;
-        let output = execute(&command, output);
-        // A lane that is gone needs no answer.
-        let _ = lane.send(Message::Shell { client, ticket, output });
-        alarm.ring();
-    });
+/// The shell of a lane.
+pub(super) struct Shell {
+    lane: Sender<Message>,
+    alarm: Alarm,
+    running: Arc<Running>,
 }
 
-fn execute(command: &str, output: bool) -> Result<String, String> {
-    let stdout = if output { Stdio::piped() } else { Stdio::inherit() };
-    let done = Command::new("/bin/sh")
-        .args(["-c", command])
-        .stdin(Stdio::null())
-        .stdout(stdout)
-        .spawn()
-        .and_then(std::process::Child::wait_with_output)
-        .map_err(|error| format!("cannot run the command: {error}"))?;
-    if !done.status.success() {
-        return Err(format!("the command failed: {}", done.status));
+impl Shell {
+    pub(super) fn new(channels: &Channels) -> Self {
+        let (lane, alarm) = (channels.sender.clone(), channels.alarm.clone());
+        Self { lane, alarm, running: Arc::default() }
     }
-    String::from_utf8(done.stdout).map_err(|_| "the command's output is not UTF-8".to_owned())
+
+    /// Runs a command of a script, and tells the lane how it ended.
+    pub(super) fn run(&self, call: ShellCall) {
+        let ShellCall { client, ticket, command, output } = call;
+        let (lane, alarm) = (self.lane.clone(), self.alarm.clone());
+        let tell = move |output| {
+            // A lane that is gone needs no answer.
+            let _ = lane.send(Message::Shell { client, ticket, output });
+            alarm.ring();
+        };
+        let (running, refuse) = (Arc::clone(&self.running), tell.clone());
+        let thread = thread::Builder::new()
+            .name(format!("shell-{client}"))
+            .spawn(move || tell(running.execute(&command, output)));
+        if let Err(error) = thread {
+            refuse(Err(format!("no thread for the command: {error}")));
+        }
+    }
+}
+
+impl Drop for Shell {
+    fn drop(&mut self) {
+        self.running.end();
+    }
+}
+
+/// The commands that run, each the first of a process group of its own.
+#[derive(Default)]
+struct Running(Mutex<Groups>);
+
+#[derive(Default)]
+struct Groups {
+    leaders: HashSet<Pid>,
+    /// The lane is gone, and nothing begins any more.
+    is_over: bool,
+}
+
+impl Running {
+    fn execute(&self, command: &str, output: bool) -> Result<String, String> {
+        let (status, printed) = self
+            .begin(command, output)
+            .and_then(|child| self.see_end(child))
+            .map_err(|error| format!("cannot run the command: {error}"))?;
+        if !status.success() {
+            return Err(format!("the command failed: {status}"));
+        }
+        String::from_utf8(printed).map_err(|_| "the command's output is not UTF-8".to_owned())
+    }
+
+    fn begin(&self, command: &str, output: bool) -> io::Result<Child> {
+        let mut groups = self.groups();
+        if groups.is_over {
+            return Err(io::Error::other("the run is over"));
+        }
+        let child = Command::new("/bin/sh")
+            .args(["-c", command])
+            .stdin(Stdio::null())
+            .stdout(if output { Stdio::piped() } else { Stdio::inherit() })
+            .process_group(0)
+            .spawn()?;
+        groups.leaders.insert(Pid::from_child(&child));
+        Ok(child)
+    }
+
+    /// Waits for the end. Its number is another's as soon as the child is reaped: until it is
+    /// forgotten here, the child only is waited for.
+    fn see_end(&self, mut child: Child) -> io::Result<(ExitStatus, Vec<u8>)> {
+        let mut printed = Vec::new();
+        let read = child.stdout.take().map_or(Ok(0), |mut out| out.read_to_end(&mut printed));
+        let leader = Pid::from_child(&child);
+        waitid(WaitId::Pid(leader), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT)?;
+        let mut groups = self.groups();
+        groups.leaders.remove(&leader);
+        let status = child.wait()?;
+        read.map(|_| (status, printed))
+    }
+
+    fn end(&self) {
+        let mut groups = self.groups();
+        groups.is_over = true;
+        for leader in std::mem::take(&mut groups.leaders) {
+            // It may have come to its end just now.
+            let _ = kill_process_group(leader, Signal::KILL);
+        }
+    }
+
+    fn groups(&self) -> MutexGuard<'_, Groups> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }

@@ -2,6 +2,7 @@
 
 use super::blueprint::{Blueprint, Dialect};
 use super::{Answer, LinkEvent};
+use crate::error::SHARED_SESSION;
 use dbdyno_model::{Flow, Reply, Request, ServerError, StatementId};
 use dbdyno_wire::postgres::Version;
 use dbdyno_wire::{mysql, postgres};
@@ -186,7 +187,9 @@ fn of_postgres(event: postgres::Event<'_>) -> Result<WireEvent, ServerError> {
         postgres::Event::Ready(_) => return Ok(WireEvent::LoggedIn),
         // A statement that could not be prepared may still become possible: its first use
         // tries again, and tells the error if there still is one.
-        postgres::Event::Prepared { .. } => return Ok(WireEvent::Prepared),
+        postgres::Event::Prepared { failures } => {
+            return unshared(failures).map(|()| WireEvent::Prepared);
+        }
         postgres::Event::CopyInReady => LinkEvent::RowsWanted,
         postgres::Event::Notice(notice) => {
             LinkEvent::Notice(format!("{}: {}", notice.severity, notice.message))
@@ -194,6 +197,22 @@ fn of_postgres(event: postgres::Event<'_>) -> Result<WireEvent, ServerError> {
         postgres::Event::VersionRefused(_) => LinkEvent::VersionRefused,
         postgres::Event::Fatal(error) => return Err(error),
     }))
+}
+
+/// A session of our own begins with no prepared statement. Where a name is taken, others had the
+/// session before and will have it after: what they put under that name would run as ours.
+fn unshared(failures: &[postgres::PrepareFailure]) -> Result<(), ServerError> {
+    let is_taken = |failure: &postgres::PrepareFailure| failure.error.code == SHARED_SESSION;
+    match failures.iter().find(|failure| is_taken(failure)) {
+        None => Ok(()),
+        Some(failure) => Err(ServerError {
+            message: format!(
+                "a pooler lends the session to one client after another: {}",
+                failure.error.message
+            ),
+            ..failure.error.clone()
+        }),
+    }
 }
 
 #[inline]

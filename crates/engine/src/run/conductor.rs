@@ -14,6 +14,7 @@ use dbdyno_hist::frame::{Connected, Frame, Note, Outage, OutageBegun, Started, S
 use dbdyno_hist::{Activity, Latencies};
 use dbdyno_load::{Hopeless, OutageNews, Timeline};
 use dbdyno_model::Nanos;
+use std::collections::BTreeSet;
 
 /// Between the decision to begin or to stop and the instant of it: long enough that every
 /// lane has heard.
@@ -25,8 +26,14 @@ pub(super) struct Conductor<'a> {
     lanes: &'a [LaneHandle],
     gather: Gather,
     hooks: Option<Hooks<'a>>,
+    /// Of the lanes that are connected.
+    greetings: Vec<Greeting>,
+    /// The load's, once it has begun.
+    timeline: Option<Timeline>,
     /// Of the statements that came up while running.
     statements_told: usize,
+    /// The lanes that were heard of since the last word that all of them live.
+    connecting: BTreeSet<u32>,
 }
 
 impl<'a> Conductor<'a> {
@@ -37,56 +44,86 @@ impl<'a> Conductor<'a> {
             lanes,
             gather: Gather::new(engine.shape(), &engine.plan),
             hooks: hooks.map_err(|problem| EngineError::bad_script(&[problem]))?,
+            greetings: Vec::new(),
+            timeline: None,
             statements_told: 0,
+            connecting: BTreeSet::new(),
         })
     }
 
     /// Takes the run to its end, telling everything to `sink`.
     pub(super) fn conduct(mut self, sink: &mut Sink<'_>) -> Result<(), EngineError> {
-        let mut greetings = Vec::new();
-        let mut timeline: Option<Timeline> = None;
         while !self.gather.all_over() {
             let report = self.next_report();
             self.tell_new_statements(sink)?;
-            match report {
-                // The last lane may have connected just when the run was told to end.
-                Report::Connected(_) if self.gather.interrupted => {}
-                Report::Connected(greeting) => {
-                    greetings.push(greeting);
-                    if greetings.len() == self.lanes.len() {
-                        tell(sink, &Frame::Connected(self.connected(&greetings)))?;
-                        timeline = Some(self.begin(sink)?);
-                    }
-                }
-                Report::Closed(thread, closed) => {
-                    self.gather.closed(thread, closed);
-                    self.emit(sink)?;
-                }
-                Report::Activity(thread, activity) => self.picture(thread, activity, sink)?,
-                Report::Notice(at, text) => {
-                    tell(sink, &Frame::Note(Note { at_ns: at.0, source: "server", text }))?;
-                }
-                Report::Outage(news) => tell(sink, &outage_frame(news))?,
-                Report::Hopeless(hopeless) => {
-                    self.gather.hopeless.get_or_insert(self.told(&hopeless));
-                    self.end_at(clock::now() + NOTICE, timeline.as_mut());
-                }
-                Report::Over(thread, ending) => {
-                    self.fail_early(timeline.is_some(), &ending)?;
-                    if ending.broken.is_some() {
-                        self.end_at(clock::now() + NOTICE, timeline.as_mut());
-                    }
-                    self.gather.over(thread, *ending);
-                    self.emit(sink)?;
-                }
-                Report::Uncancelled(thread, why) => self.gather.uncancelled(thread, why),
-                Report::Stop => {
-                    self.gather.interrupted = true;
-                    self.end_at(clock::now() + NOTICE, timeline.as_mut());
-                }
+            self.hear(report, sink)?;
+        }
+        self.tell_end(sink)
+    }
+
+    fn hear(&mut self, report: Report, sink: &mut Sink<'_>) -> Result<(), EngineError> {
+        match report {
+            Report::Connecting(thread) => self.connecting(thread, sink),
+            // The last lane may have connected just when the run was told to end.
+            Report::Connected(_) if self.gather.interrupted => Ok(()),
+            Report::Connected(greeting) => self.greeted(greeting, sink),
+            Report::Closed(thread, closed) => {
+                self.gather.closed(thread, closed);
+                self.emit(sink)
+            }
+            Report::Activity(thread, activity) => self.picture(thread, activity, sink),
+            Report::Notice(at, text) => {
+                tell(sink, &Frame::Note(Note { at_ns: at.0, source: "server", text }))
+            }
+            Report::Outage(news) => tell(sink, &outage_frame(news)),
+            Report::Hopeless(hopeless) => {
+                self.gather.hopeless.get_or_insert(self.told(&hopeless));
+                self.end_soon();
+                Ok(())
+            }
+            Report::Over(thread, ending) => self.lane_over(thread, *ending, sink),
+            Report::Uncancelled(thread, why) => {
+                self.gather.uncancelled(thread, why);
+                Ok(())
+            }
+            Report::Stop => {
+                self.gather.interrupted = true;
+                self.end_soon();
+                Ok(())
             }
         }
-        let done = self.gather.done(&self.engine.plan, timeline.as_ref());
+    }
+
+    /// All clients of a lane are connected; with the last lane's the load begins.
+    fn greeted(&mut self, greeting: Greeting, sink: &mut Sink<'_>) -> Result<(), EngineError> {
+        self.greetings.push(greeting);
+        self.connecting.clear();
+        if self.greetings.len() == self.lanes.len() {
+            tell(sink, &Frame::Connected(self.connected()))?;
+            self.timeline = Some(self.begin(sink)?);
+        }
+        Ok(())
+    }
+
+    fn lane_over(
+        &mut self,
+        thread: u32,
+        ending: Ending,
+        sink: &mut Sink<'_>,
+    ) -> Result<(), EngineError> {
+        self.fail_early(&ending)?;
+        if ending.broken.is_some() {
+            self.end_soon();
+        }
+        self.gather.over(thread, ending);
+        self.emit(sink)
+    }
+
+    fn tell_end(mut self, sink: &mut Sink<'_>) -> Result<(), EngineError> {
+        if let Some(window) = self.gather.last_window() {
+            tell(sink, &window)?;
+        }
+        let done = self.gather.done(&self.engine.plan, self.timeline.as_ref());
         if let Some(note) = self.hooks.take().and_then(|hooks| hooks.end(Nanos(done.measured_ns))) {
             tell(sink, &Frame::Note(note))?;
         }
@@ -96,6 +133,16 @@ impl<'a> Conductor<'a> {
     fn next_report(&self) -> Report {
         // The engine holds a sender itself, so the channel never closes before its end.
         self.engine.reports.1.recv().unwrap_or(Report::Stop)
+    }
+
+    /// Tells that all lanes live, when every one that is not connected yet has said so.
+    fn connecting(&mut self, thread: u32, sink: &mut Sink<'_>) -> Result<(), EngineError> {
+        self.connecting.insert(thread);
+        if self.connecting.len() + self.greetings.len() < self.lanes.len() {
+            return Ok(());
+        }
+        self.connecting.clear();
+        tell(sink, &Frame::Connecting)
     }
 
     /// Tells the statements that have come up, before anything is told of them.
@@ -120,9 +167,10 @@ impl<'a> Conductor<'a> {
         hopeless_told(script, statement.as_ref(), &hopeless.error)
     }
 
-    /// Ends the run at `at`, if it would last longer.
-    fn end_at(&self, at: Nanos, timeline: Option<&mut Timeline>) {
-        if let Some(timeline) = timeline {
+    /// Ends the run as soon as every lane can have heard of it, if it would last longer.
+    fn end_soon(&mut self) {
+        let at = clock::now() + NOTICE;
+        if let Some(timeline) = &mut self.timeline {
             timeline.stop_at(at);
         }
         self.tell_lanes(|| Message::Stop(at));
@@ -132,17 +180,17 @@ impl<'a> Conductor<'a> {
         self.lanes.iter().for_each(|lane| lane.tell(message()));
     }
 
-    fn connected(&self, greetings: &[Greeting]) -> Connected {
+    fn connected(&self) -> Connected {
         let clients = self.engine.plan.clients;
         let mut backend_pids = vec![0; clients as usize];
-        for (client, pid) in greetings.iter().flat_map(|greeting| &greeting.backends) {
+        for (client, pid) in self.greetings.iter().flat_map(|greeting| &greeting.backends) {
             backend_pids[*client as usize] = *pid;
         }
         let mut connects = Latencies::default();
-        for greeting in greetings {
+        for greeting in &self.greetings {
             connects.merge(&greeting.connects);
         }
-        let first = greetings.first();
+        let first = self.greetings.first();
         Connected {
             clients,
             connect: connects.distribution(),
@@ -155,8 +203,8 @@ impl<'a> Conductor<'a> {
     }
 
     /// Before the load has begun, one lane's failure is everybody's.
-    fn fail_early(&self, begun: bool, ending: &Ending) -> Result<(), EngineError> {
-        if begun {
+    fn fail_early(&self, ending: &Ending) -> Result<(), EngineError> {
+        if self.timeline.is_some() {
             return Ok(());
         }
         if let Some((client, fault)) = ending.faults.first() {

@@ -25,7 +25,8 @@ struct Partial {
 /// What a lane is known for.
 #[derive(Debug, Default)]
 struct LaneState {
-    /// A lane that is over reports no more intervals, but what it counted stays counted.
+    /// As of the last interval that was told: a lane that is over reports no more of them, but
+    /// what it counted stays counted.
     counters: Counters,
     ending: Option<Ending>,
     /// Why the server could not be told to cancel what was under way.
@@ -49,7 +50,9 @@ pub(super) struct Gather {
     picture: Picture,
     lanes: Vec<LaneState>,
     last_use: EngineUse,
+    /// Where the last interval that was told ended, and which part of the run it was in.
     last_end: Nanos,
+    last_phase: Phase,
     pub(super) interrupted: bool,
     /// Why no more was to be had of a script that can never work.
     pub(super) hopeless: Option<String>,
@@ -66,6 +69,7 @@ impl Gather {
             lanes: (0..plan.threads).map(|_| LaneState::default()).collect(),
             last_use: usage::so_far(),
             last_end: Nanos::ZERO,
+            last_phase: Phase::Warmup,
             interrupted: false,
             hopeless: None,
         }
@@ -77,7 +81,6 @@ impl Gather {
     }
 
     pub(super) fn closed(&mut self, thread: u32, closed: ClosedInterval) {
-        self.lanes[thread as usize].counters = closed.tally.counters;
         let key = (closed.begin, closed.phase as u8);
         let partial = self.partial.entry(key).or_insert_with(|| Partial {
             phase: closed.phase,
@@ -123,9 +126,12 @@ impl Gather {
     fn complete(&mut self, begin: Nanos, partial: Partial) -> Result<Complete, EngineError> {
         let Partial { phase, end, tallies } = partial;
         let mut total = Tally::new(self.shape);
-        for (thread, lane) in self.lanes.iter().enumerate() {
+        for (thread, lane) in self.lanes.iter_mut().enumerate() {
             match tallies.get(&(thread as u32)) {
-                Some(tally) => total.merge(tally),
+                Some(tally) => {
+                    lane.counters = tally.counters;
+                    total.merge(tally);
+                }
                 None => total.counters += lane.counters,
             }
         }
@@ -136,10 +142,14 @@ impl Gather {
             EngineError::new("identity", message, "this is a defect of dbdyno")
         })?;
         let mut frames = vec![Frame::Interval(Box::new(interval))];
-        self.last_end = end;
-        let last = phase == Phase::Drain;
-        frames.extend(self.collector.window(end, last).map(Frame::Window));
+        (self.last_end, self.last_phase) = (end, phase);
+        frames.extend(self.collector.window(end).map(Frame::Window));
         Ok((frames, tallies.into_iter().collect()))
+    }
+
+    /// What is left for the histograms of the run's last stretch, once no interval is to come.
+    pub(super) fn last_window(&mut self) -> Option<Frame> {
+        self.collector.last_window(self.last_end).map(Frame::Window)
     }
 
     /// The totals of the run.
@@ -164,13 +174,12 @@ impl Gather {
         self.lanes.iter().filter_map(|lane| lane.ending.as_ref())
     }
 
-    /// How long was measured: to the end of the time that was set, or else to the last
-    /// transaction's end.
+    /// How long was measured: to the end of the time that was set, or where no client is left
+    /// before it; without one, to the last transaction's end.
     fn measured(&self, timeline: &Timeline) -> Nanos {
         let last = self.endings().map(|ending| ending.last_end).max().unwrap_or_default();
         let end = if timeline.measure_end() == Nanos::MAX { last } else { timeline.measure_end() };
-        let stalled = self.endings().any(|ending| ending.stalled.is_some());
-        let end = if stalled { end.min(self.last_end) } else { end };
+        let end = if self.last_phase == Phase::Drain { end } else { end.min(self.last_end) };
         end - timeline.measure_begin()
     }
 
@@ -208,53 +217,9 @@ fn stall_told(lanes: &[LaneState]) -> Option<String> {
 pub(super) fn fault_told(plan: &Plan, client: u64, fault: &Fault) -> String {
     let script = &plan.scripts[fault.script as usize].name;
     let place = if fault.line == 0 { String::new() } else { format!(", line {}", fault.line) };
-    format!("client {client} gave up in script {script}{place}: {}", fault.message)
+    let message = fault.message_without_place(script);
+    format!("client {client} gave up in script {script}{place}: {message}")
 }
 
 #[cfg(test)]
-mod tests {
-    use super::{LaneState, stall_told};
-    use crate::lane::Ending;
-    use dbdyno_model::{FailureClass, ServerError};
-
-    const SILENT: &str = "did not answer a cancellation";
-
-    fn lane(stalled: Option<&'static str>, refused: bool) -> LaneState {
-        let crowded = || ServerError {
-            class: FailureClass::Resource,
-            code: "1040".into(),
-            message: "Too many connections".into(),
-        };
-        LaneState {
-            ending: Some(Ending { stalled, ..Ending::default() }),
-            uncancelled: refused.then(crowded),
-            ..LaneState::default()
-        }
-    }
-
-    #[test]
-    fn a_refused_order_explains_the_stall_of_its_lane() {
-        let told = stall_told(&[lane(None, false), lane(Some(SILENT), true)]).unwrap();
-        assert_eq!(
-            told,
-            "the server did not answer a cancellation: the order for it needs one more \
-             connection, which was refused: Too many connections"
-        );
-    }
-
-    #[test]
-    fn a_refused_order_is_no_excuse_for_ignoring_the_others() {
-        let told = "the server did not answer a cancellation";
-        for lanes in [
-            [lane(Some(SILENT), true), lane(Some(SILENT), false)],
-            [lane(None, true), lane(Some(SILENT), false)],
-        ] {
-            assert_eq!(stall_told(&lanes).as_deref(), Some(told));
-        }
-    }
-
-    #[test]
-    fn no_stall_needs_no_words() {
-        assert_eq!(stall_told(&[lane(None, true)]), None);
-    }
-}
+mod tests;

@@ -54,7 +54,7 @@ impl Client {
     fn activity(&self) -> (Doing, u32) {
         let doing = match self.state {
             State::Unconnected | State::Connecting(_) | State::Finished => Doing::UNCONNECTED,
-            State::Idle(_) | State::Thinking => Doing::IDLE,
+            State::Idle(_) | State::Thinking | State::Breathing => Doing::IDLE,
             State::Sleeping | State::Shelling => Doing::PAUSING,
             State::RollingBack { .. } | State::Cancelling => Doing::UNLISTED,
             State::Asking => self

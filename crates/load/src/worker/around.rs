@@ -55,7 +55,7 @@ impl Worker {
     }
 
     /// The script begins its transaction anew; false when it may not, and has failed.
-    pub(super) fn begins_anew(&mut self, now: Nanos, client: usize) -> bool {
+    pub(super) fn begins_anew<P: Port>(&mut self, now: Nanos, client: usize, port: &mut P) -> bool {
         let may = self.has_tries_left(now, client);
         let own = &mut self.clients[client];
         let error = own.error.take().unwrap_or_else(given_up);
@@ -65,7 +65,10 @@ impl Worker {
                 own.timings.clear();
                 own.session.restart();
             }
-            Some(_) => self.fail_transaction(now, client, &error),
+            Some(_) => {
+                self.fail_transaction(now, client, &error);
+                self.leave_connection(client, port);
+            }
             None => {}
         }
         may

@@ -1,14 +1,14 @@
 //! Arrivals: what the schedule makes due, and which client takes it.
 //!
 //! An arrival waits for a client rather than being dropped or put off; only one that is older
-//! than the latency limit is skipped, and counted as that.
+//! than the latency limit is skipped, and counted as that. Those that wait are kept as a stretch
+//! of the schedule, drawn again when their turn comes: a backlog of hours takes no memory.
 
 use super::{Port, Worker};
-use crate::Schedule;
 use crate::client::State;
-use dbdyno_model::Nanos;
+use crate::{Schedule, Timeline};
+use dbdyno_model::{Nanos, Plan};
 use dbdyno_script::Resume;
-use std::collections::VecDeque;
 
 /// Numbers of an open loop's arrivals belong to no client.
 pub(super) const NOBODY: u64 = u64::MAX;
@@ -20,14 +20,24 @@ pub(super) struct Pending {
     upcoming: Option<(u64, Nanos)>,
     /// Number of the run's first arrival after the warm-up, once it was drawn.
     first_measured: Option<u64>,
+    /// The schedule once more, from the oldest arrival that waits.
+    backlog: Schedule,
     /// Arrivals that are due and not begun.
-    waiting: VecDeque<(u64, Nanos)>,
+    waiting: u64,
 }
 
 impl Pending {
     pub(super) fn new(schedule: Schedule) -> Self {
-        Self { schedule, upcoming: None, first_measured: None, waiting: VecDeque::new() }
+        let backlog = schedule.clone();
+        Self { schedule, upcoming: None, first_measured: None, backlog, waiting: 0 }
     }
+}
+
+/// Whether an arrival falls to a thread: arrival `k` falls to that of client
+/// `k mod active clients`.
+fn falls_to(thread: u32, (number, due): (u64, Nanos), timeline: &Timeline, plan: &Plan) -> bool {
+    let active = u64::from(timeline.active_clients(due, plan.clients)).max(1);
+    number % active % u64::from(plan.threads) == u64::from(thread)
 }
 
 impl Worker {
@@ -60,7 +70,7 @@ impl Worker {
             && self
                 .pending
                 .as_ref()
-                .is_some_and(|pending| pending.upcoming.is_none() && pending.waiting.is_empty());
+                .is_some_and(|pending| pending.upcoming.is_none() && pending.waiting == 0);
         while exhausted && let Some(client) = self.idle.pop_front() {
             self.leave(now, client, port);
         }
@@ -69,7 +79,7 @@ impl Worker {
     /// The oldest arrival that is still worth beginning; the others are skipped.
     fn next_waiting(&mut self, now: Nanos) -> Option<(u64, Nanos)> {
         loop {
-            let (number, due) = self.pending.as_mut()?.waiting.pop_front()?;
+            let (number, due) = self.take_oldest()?;
             let measured = self.is_measured(due);
             self.tally.counters.waiting -= u64::from(measured);
             let too_late = self.plan.latency_limit_ns.is_some_and(|limit| now - due > limit);
@@ -82,16 +92,23 @@ impl Worker {
         }
     }
 
-    /// Moves the arrivals that are due by now from the schedule to the queue.
+    fn take_oldest(&mut self) -> Option<(u64, Nanos)> {
+        let (timeline, pending) = (self.timeline.as_ref()?, self.pending.as_mut()?);
+        pending.waiting = pending.waiting.checked_sub(1)?;
+        let (thread, plan) = (self.thread, &self.plan);
+        pending.backlog.find(|&arrival| falls_to(thread, arrival, timeline, plan))
+    }
+
+    /// Moves the arrivals that are due by now from the schedule to the backlog.
     pub(super) fn take_arrivals(&mut self, now: Nanos) {
-        while let Some(Pending { upcoming: Some((number, due)), .. }) = self.pending
+        while let Some(Pending { upcoming: Some((_, due)), .. }) = self.pending
             && due <= now
         {
             let measured = self.is_measured(due);
             self.tally.counters.due += u64::from(measured);
             self.tally.counters.waiting += u64::from(measured);
             if let Some(pending) = &mut self.pending {
-                pending.waiting.push_back((number, due));
+                pending.waiting += 1;
             }
             self.draw_upcoming();
         }
@@ -107,11 +124,10 @@ impl Worker {
         }
     }
 
-    /// Draws the schedule on to the next arrival that falls to this worker: arrival `k` falls
-    /// to the thread of client `k mod active clients`.
+    /// Draws the schedule on to the next arrival that falls to this worker.
     pub(super) fn draw_upcoming(&mut self) {
         let (Some(timeline), Some(pending)) = (&self.timeline, &mut self.pending) else { return };
-        let (plan, thread) = (&self.plan, u64::from(self.thread));
+        let (plan, thread) = (&self.plan, self.thread);
         let share = plan.transactions_per_client.map(|each| each * u64::from(plan.clients));
         let Pending { schedule, first_measured, .. } = pending;
         pending.upcoming = schedule
@@ -120,10 +136,7 @@ impl Worker {
                     first_measured.get_or_insert(number);
                 }
             })
-            .find(|&(number, due)| {
-                let active = u64::from(timeline.active_clients(due, plan.clients)).max(1);
-                number % active % u64::from(plan.threads) == thread
-            })
+            .find(|&arrival| falls_to(thread, arrival, timeline, plan))
             .filter(|&(number, _)| match (share, *first_measured) {
                 (Some(share), Some(first)) => number - first < share,
                 _ => true,

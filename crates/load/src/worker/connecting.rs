@@ -117,7 +117,8 @@ impl Worker {
         self.idle.retain(|&other| other != client);
         self.miss_connection(now, client, error);
         self.clients[client].enter(State::Unconnected);
-        if self.clients[client].course == Course::Entering {
+        // What its script set in the session is gone with it: the next one begins anew.
+        if self.clients[client].course != Course::Leaving {
             self.clients[client].course = Course::Outside;
         }
         if self.clients[client].transaction.is_some() {
@@ -126,8 +127,9 @@ impl Worker {
         self.reconnect_later(now, client, port);
     }
 
+    /// At the run's end only a transaction that still waits for its connection has use for one.
     fn reconnect_later<P: Port>(&mut self, now: Nanos, client: usize, port: &mut P) {
-        if self.ending.is_some() {
+        if self.ending.is_some() && self.clients[client].transaction.is_none() {
             return self.finish(client, port);
         }
         let pause = self.pause(client);

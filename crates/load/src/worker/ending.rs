@@ -79,6 +79,7 @@ impl Worker {
     fn cut_off(&mut self, now: Nanos, client: usize) {
         let Some(transaction) = self.clients[client].transaction.take() else { return };
         if transaction.measured {
+            self.count_tries(&transaction);
             self.tally.counters.in_flight -= 1;
             self.tally.counters.unfinished += 1;
             self.unfinished_ages.push(now - transaction.due);

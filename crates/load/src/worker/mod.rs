@@ -236,7 +236,7 @@ impl Worker {
                 self.connect_from_queue(now, port);
             }
             State::Connecting(_) => self.connect_timed_out(now, client, port),
-            State::Thinking => self.ready(now, client, port),
+            State::Thinking | State::Breathing => self.ready(now, client, port),
             State::Sleeping => self.run(now, client, dbdyno_script::Resume::Continue, port),
             _ => {}
         }
@@ -284,6 +284,11 @@ impl Worker {
     /// When the last measured transaction ended.
     pub fn last_end(&self) -> Nanos {
         self.last_end
+    }
+
+    /// Whether the end has begun: what clients let go of from now on, they need no more.
+    pub fn is_ending(&self) -> bool {
+        self.ending.is_some()
     }
 
     /// Whether nothing is left to do.

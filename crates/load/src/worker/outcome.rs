@@ -10,9 +10,6 @@ use dbdyno_hist::Slow;
 use dbdyno_model::{Keep, Nanos, Request, ServerError, StatementId};
 use dbdyno_script::{Fault, Resume};
 
-/// Stands for a statement of ours, which no statistics know.
-const NO_STATEMENT: StatementId = StatementId(u32::MAX);
-
 /// How many transactions that ask for nothing a client may have before the clock is looked at:
 /// each look is a sleep of some 30 µs, and a script that collects rows has one for each row. But
 /// meanwhile no other client of the thread is served, and a script may compute for long.
@@ -26,10 +23,8 @@ impl Worker {
         own.outstanding.clear();
         if own.in_transaction {
             own.enter(State::RollingBack { retry });
-            port.send(
-                client,
-                &Request::Text { statement: NO_STATEMENT, sql: "ROLLBACK", keep: Keep::None },
-            );
+            let statement = StatementId::UNCOUNTED;
+            port.send(client, &Request::Text { statement, sql: "ROLLBACK", keep: Keep::None });
         } else {
             self.rolled_back(now, client, retry, port);
         }
@@ -96,7 +91,7 @@ impl Worker {
         self.leave_connection(client, port);
         if transaction.sent.is_none() && transaction.number.is_multiple_of(UNASKED_MOST) {
             // Nothing was asked, so nothing will make time pass: give the clock a chance.
-            self.clients[client].enter(State::Thinking);
+            self.clients[client].enter(State::Breathing);
             self.timers.set(now + Nanos(1), client, self.clients[client].generation);
             return false;
         }
@@ -151,11 +146,16 @@ impl Worker {
     }
 
     fn end_measured(&mut self, now: Nanos, transaction: &Transaction) {
+        self.count_tries(transaction);
+        self.tally.counters.in_flight -= 1;
+        self.last_end = now;
+    }
+
+    /// Counts the tries beyond the first of a measured transaction, however it ended.
+    pub(super) fn count_tries(&mut self, transaction: &Transaction) {
         let counters = &mut self.tally.counters;
-        counters.in_flight -= 1;
         counters.retried += u64::from(transaction.tries > 1);
         counters.retries += u64::from(transaction.tries - 1);
-        self.last_end = now;
     }
 
     fn consider_slow(&mut self, now: Nanos, client: usize, transaction: &Transaction) {
@@ -174,7 +174,7 @@ impl Worker {
     }
 
     /// With a connection for each transaction, this one has served.
-    fn leave_connection<P: Port>(&mut self, client: usize, port: &mut P) {
+    pub(super) fn leave_connection<P: Port>(&mut self, client: usize, port: &mut P) {
         if self.plan.reconnect_each_transaction {
             port.close(client);
             self.clients[client].connected = false;

@@ -6,7 +6,9 @@ use super::arrivals::NOBODY;
 use super::{Port, ShellCall, Worker};
 use crate::Phase;
 use crate::client::{State, Transaction};
-use dbdyno_model::{Arrivals, Flow, Nanos, Purpose, Reply, ServerError, Stream, Think, ThinkLaw};
+use dbdyno_model::{
+    Arrivals, Flow, Nanos, Purpose, Reply, ServerError, StatementId, Stream, Think, ThinkLaw,
+};
 use dbdyno_script::{Resume, Step};
 
 impl Worker {
@@ -172,16 +174,10 @@ impl Worker {
             match own.session.resume(input) {
                 Ok(Step::Ask(request)) => {
                     port.send(client, &request);
-                    own.outstanding.push_back((request.statement(), now));
-                    if let Some(transaction) = &mut own.transaction {
-                        transaction.sent.get_or_insert(now);
-                    }
-                    if request.flow() == Flow::Wait {
-                        self.tally.round_trips += 1;
-                        own.state = State::Asking;
+                    let (statement, flow) = (request.statement(), request.flow());
+                    if self.asked(now, client, statement, flow) {
                         return false;
                     }
-                    input = Resume::Continue;
                 }
                 Ok(Step::Sleep(pause)) => {
                     own.enter(State::Sleeping);
@@ -196,10 +192,9 @@ impl Worker {
                     return false;
                 }
                 Ok(Step::Restart) => {
-                    if !self.begins_anew(now, client) {
+                    if !self.begins_anew(now, client, port) {
                         return true;
                     }
-                    input = Resume::Continue;
                 }
                 Ok(Step::Reconnect) => {
                     self.connect_anew(now, client, port);
@@ -213,7 +208,23 @@ impl Worker {
                 }
                 Err(fault) => return self.script_went_wrong(now, client, fault, port),
             }
+            input = Resume::Continue;
         }
+    }
+
+    /// A request was sent; true when the script waits for its answer.
+    fn asked(&mut self, now: Nanos, client: usize, statement: StatementId, flow: Flow) -> bool {
+        let own = &mut self.clients[client];
+        own.outstanding.push_back((statement, now));
+        if let Some(transaction) = &mut own.transaction {
+            transaction.sent.get_or_insert(now);
+        }
+        let waits = flow == Flow::Wait;
+        if waits {
+            self.tally.round_trips += 1;
+            own.state = State::Asking;
+        }
+        waits
     }
 
     pub(super) fn replied<P: Port>(

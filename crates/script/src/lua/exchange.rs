@@ -140,7 +140,6 @@ impl Exchange {
             Some(Need::Prepare(number)) => Some(number),
             _ => None,
         };
-        self.count(lane, reply, prepared.is_some());
         let lua = &lane.lua;
         match (prepared, reply.error) {
             (Some(number), None) => number.into_lua_multi(lua),
@@ -148,16 +147,18 @@ impl Exchange {
                 self.close(number);
                 answer::refusal(lua, error, &self.ignorable)
             }
-            (None, _) => answer::values(lua, reply, &self.ignorable),
+            (None, _) => {
+                count(lane, reply);
+                answer::values(lua, reply, &self.ignorable)
+            }
         }
     }
+}
 
-    fn count(&self, lane: &Lane, reply: &Reply<'_>, only_prepared: bool) {
-        match reply.error {
-            Some(error) if self.ignorable.has(&error.code) => lane.counters.add(Counter::Error),
-            Some(_) => {}
-            None if only_prepared => {}
-            None => lane.counters.add_reply(reply),
-        }
+/// Counts what came of a statement.
+fn count(lane: &Lane, reply: &Reply<'_>) {
+    match reply.error {
+        Some(_) => lane.counters.add(Counter::Error),
+        None => lane.counters.add_reply(reply),
     }
 }

@@ -8,8 +8,8 @@ use super::laws::{Law, Laws};
 use super::placeholders;
 use super::printer::Printer;
 use super::{ask, program::Source};
-use crate::dist::{Span, Unique, text, uniform};
-use dbdyno_model::{Purpose, Stream};
+use crate::dist::{Span, Unique, uniform};
+use dbdyno_model::{Purpose, Stream, text_by_pattern};
 use mlua::{Error, Function, Lua, Table};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -127,7 +127,7 @@ fn halves(lua: &Lua, seat: Seat) -> mlua::Result<Function> {
 fn text_function(lua: &Lua, seat: Seat) -> mlua::Result<Function> {
     lua.create_function(move |_, pattern: mlua::LuaString| {
         let pattern = pattern.to_string_lossy();
-        Ok(text(&mut seat.running().chance, &pattern))
+        Ok(text_by_pattern(&pattern, &mut seat.running().chance))
     })
 }
 

@@ -24,6 +24,7 @@ mod reporter;
 mod session;
 mod settings;
 mod statements;
+mod target;
 mod usage;
 
 pub use counters::Counter;
@@ -31,3 +32,4 @@ pub use program::{Program, compile};
 pub use reporter::{Report, Reporter};
 pub use settings::{Driver, Settings};
 pub use statements::Statements;
+pub use target::options_of;

@@ -44,7 +44,7 @@ pub(super) fn beginning(sql: &str) -> &str {
 fn take(rest: &str, symbol: char, driver: Driver, out: &mut String) -> usize {
     let span = |of: fn(char) -> bool| rest.find(|next| !of(next)).unwrap_or(rest.len());
     match symbol {
-        '\'' => {
+        _ if begins_text(symbol, driver) => {
             value(out);
             quoted_bytes(rest, driver)
         }
@@ -82,10 +82,15 @@ fn take(rest: &str, symbol: char, driver: Driver, out: &mut String) -> usize {
     }
 }
 
+/// MySQL takes double quotes for a text, others for a name.
+fn begins_text(symbol: char, driver: Driver) -> bool {
+    symbol == '\'' || symbol == '"' && driver == Driver::Mysql
+}
+
 /// Length of a quoted text, with the doubled quotes in it.
 fn quoted_bytes(rest: &str, driver: Driver) -> usize {
     let mut length = inert_bytes(rest, driver);
-    while rest[length..].starts_with('\'') {
+    while rest.as_bytes().get(length) == rest.as_bytes().first() {
         length += inert_bytes(&rest[length..], driver);
     }
     length
@@ -147,17 +152,25 @@ mod tests {
     use super::{Driver, normalise};
 
     fn normal(sql: &str) -> String {
+        normal_for(sql, Driver::Mysql)
+    }
+
+    fn normal_for(sql: &str, driver: Driver) -> String {
         let mut out = String::new();
-        normalise(sql, Driver::Mysql, &mut out);
+        normalise(sql, driver, &mut out);
         out
     }
 
     #[test]
     fn a_quote_behind_a_backslash_ends_no_value_of_mysql() {
         assert_eq!(normal("set a = 'it\\'s', b = 'c'"), "set a = ?, b = ?");
-        let mut out = String::new();
-        normalise("set a = 'c:\\', b = 'c'", Driver::Pgsql, &mut out);
-        assert_eq!(out, "set a = ?, b = ?");
+        assert_eq!(normal_for("set a = 'c:\\', b = 'c'", Driver::Pgsql), "set a = ?, b = ?");
+    }
+
+    #[test]
+    fn double_quotes_enclose_a_name_of_postgresql() {
+        let sql = "select \"b 2\" from t where c = 'd'";
+        assert_eq!(normal_for(sql, Driver::Pgsql), "select \"b 2\" from t where c = ?");
     }
 
     #[test]
@@ -170,7 +183,8 @@ mod tests {
             ("set a = -3, b = a - 3", "set a = ?, b = a - ?"),
             ("where k in (1, 2,3)", "where k in (?, …)"),
             ("where k between 1 and 2", "where k between ? and ?"),
-            ("select `a 1`, \"b 2\" /*! 3 */", "select `a 1`, \"b 2\" /*! 3 */"),
+            ("select `a 1` /*! 3 */", "select `a 1` /*! 3 */"),
+            ("where c = \"it's \"\"5\"\"\"", "where c = ?"),
             ("insert into t2 values(1,'a'),(2,'b'),(3,'c')", "insert into t# values(?, …), …"),
             ("insert into t values (1), (2)", "insert into t values (?), …"),
             ("select f(1), g(2), f(1)", "select f(?), g(?), f(?)"),

@@ -92,17 +92,14 @@ fn nobody(seed: u64) -> Running {
 }
 
 fn problem(script: &Script, message: &str) -> Problem {
-    let message = fault::trimmed(message);
-    let line = fault::line_in(&message, &script.name);
-    let place = format!("{}:{line}: ", script.name);
-    let message = message.strip_prefix(&place).unwrap_or(&message).to_owned();
+    let fault = fault::fault(message, &script.name);
     Problem {
         severity: Severity::Error,
         script: script.name.clone(),
-        line,
-        column: u32::from(line > 0),
+        line: fault.line,
+        column: u32::from(fault.line > 0),
         text: String::new(),
-        message,
+        message: fault.message_without_place(&script.name).to_owned(),
     }
 }
 

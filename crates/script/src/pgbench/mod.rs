@@ -100,7 +100,6 @@ pub fn compile(
     let program = is_sound.then(|| Program {
         scripts: code,
         statements,
-        weights: scripts.iter().map(|script| script.weight).collect(),
         client_id: (!start.contains_key("client_id")).then_some(client_id),
         start: names.place(start),
         columns: names.columns(),

@@ -14,7 +14,6 @@ use std::sync::Arc;
 pub struct Program {
     pub(super) scripts: Vec<Vec<Instruction>>,
     pub(super) statements: Vec<Statement>,
-    pub(super) weights: Vec<u32>,
     /// Names of the slots.
     pub(super) names: Vec<String>,
     /// For each prefix that rows are stored with, which column goes to which variable.
@@ -30,11 +29,6 @@ impl Program {
     /// The statements that requests name, over all scripts.
     pub fn statements(&self) -> &[Statement] {
         &self.statements
-    }
-
-    /// How often each script is to be chosen, against the others.
-    pub fn weights(&self) -> &[u32] {
-        &self.weights
     }
 
     /// One client's session.

@@ -11,9 +11,8 @@ use super::meta::StoreRows;
 use super::names::Slot;
 use super::program::{Instruction, Operation, Program, Query};
 use super::room::{Room, pause};
-use crate::dist;
 use crate::{Fault, Resume, Session, Step};
-use dbdyno_model::{Purpose, Reply, Request, ResultSet, Stream, Value};
+use dbdyno_model::{Purpose, Reply, Request, ResultSet, Stream, Value, text_by_pattern};
 use std::sync::Arc;
 
 /// A client's place in its script, and its variables.
@@ -173,7 +172,7 @@ impl Client {
                     self.memory.set(*slot, datum.into());
                 }
                 Operation::SetText(slot, pattern) => {
-                    let text = dist::text(&mut self.chance, pattern);
+                    let text = text_by_pattern(pattern, &mut self.chance);
                     self.memory.set(*slot, Value::Text(text));
                 }
                 Operation::Unless(condition, target) => {

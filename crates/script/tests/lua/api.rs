@@ -63,6 +63,16 @@ fn a_script_may_have_its_own_loop() {
 }
 
 #[test]
+fn a_loop_of_the_scripts_own_may_call_sysbenchs() {
+    let text = "local run = thread_run \
+                function event(tid) print('event', tid) end \
+                function thread_run(tid) print('begin') run(tid) end";
+    let program = program(text);
+    Client::new(&program, nothing).live(2).expect("no fault");
+    assert_eq!(printed(), ["begin", "event\t0", "event\t0"]);
+}
+
+#[test]
 fn pauses_hold_up_the_client_alone() {
     let text = "ffi = require('ffi') \
                 function event() ffi.C.usleep(1500) os.execute('sleep 0.5') os.execute('sleep 30') \

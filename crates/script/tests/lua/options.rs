@@ -25,6 +25,18 @@ fn defaults_have_the_types_of_their_texts() {
 }
 
 #[test]
+fn without_a_default_an_option_is_nothing_of_its_type() {
+    let text = "local arg = sysbench.cmdline \
+                arg.options = {b = {'B', nil, arg.ARG_BOOL}, i = {'I', nil, arg.ARG_INT}, \
+                  s = {'S', nil, arg.ARG_SIZE}, d = {'D', nil, arg.ARG_DOUBLE}, \
+                  l = {'L', nil, arg.ARG_LIST}, f = {'F', nil, arg.ARG_FILE}} \
+                function event() local o = sysbench.opt print(o.b, o.i, o.s, o.d, #o.l, o.f) end";
+    let program = program_with(text, with_options(&[])).expect("no problem");
+    Client::new(&program, nothing).live(1).expect("no fault");
+    assert_eq!(printed(), ["false\t0\t0\t0\t0\tnil"]);
+}
+
+#[test]
 fn what_is_given_replaces_them() {
     let given = [
         "table-size=5",
@@ -97,7 +109,7 @@ fn help_names_what_the_script_declares() {
             "  --bytes=SIZE                  A size [1024]",
             "  --engine=STRING               Engine [innodb]",
             "  --even=N                      Even [2]",
-            "  --my_list=[LIST,...]          A list [a,b]",
+            "  --my-list=[LIST,...]          A list [a,b]",
             "  --skip_trx[=on|off]           No block [off]",
             "  --table_size=N                Rows [10000]",
             "  --variant=STRING              No default",

@@ -209,7 +209,9 @@ fn a_hook_can_make_an_error_ignorable() {
     );
     let mut codes = vec!["1062"];
     let fails = |_: &str| codes.pop().map_or(Answer::Affected(0), Answer::Error);
-    assert_eq!(Client::new(&program(text), fails).live(1).unwrap(), ["x", "restart", "x"]);
+    let program = program(text);
+    assert_eq!(Client::new(&program, fails).live(1).unwrap(), ["x", "restart", "x"]);
+    assert_eq!(program.count(Counter::Error), 1);
 }
 
 #[test]

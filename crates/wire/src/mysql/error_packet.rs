@@ -28,7 +28,7 @@ pub(super) fn ends_connection(error: &ServerError) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::read;
+    use super::{ends_connection, read};
     use dbdyno_model::FailureClass;
 
     #[test]
@@ -39,5 +39,12 @@ mod tests {
         assert_eq!(early.message, "Too many connections");
         assert_eq!(early.class, FailureClass::Resource);
         assert!(read(b"\xff\x15").is_err());
+    }
+
+    #[test]
+    fn a_node_without_its_cluster_keeps_the_connection() {
+        let alone = read(b"\xff\x17\x04#08S01WSREP has not yet prepared node").expect("whole");
+        let closed = read(b"\xff\x1d\x04#08S01Server shutdown in progress").expect("whole");
+        assert_eq!([alone, closed].map(|error| ends_connection(&error)), [false, true]);
     }
 }

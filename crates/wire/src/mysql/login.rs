@@ -123,8 +123,9 @@ impl Login {
     }
 
     fn circumstances<'a>(&'a self, config: &'a Config) -> Circumstances<'a> {
-        let is_secret = self.is_encrypted || self.channel == Channel::Unix;
-        Circumstances { config, is_secret, seed: &self.seed }
+        let is_encrypted = self.is_encrypted;
+        let is_secret = is_encrypted || self.channel == Channel::Unix;
+        Circumstances { config, is_encrypted, is_secret, seed: &self.seed }
     }
 
     fn on_greeting(

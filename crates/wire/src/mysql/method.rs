@@ -38,7 +38,8 @@ const NAMES: &[(&str, Method)] = &[
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Circumstances<'a> {
     pub(super) config: &'a Config,
-    /// Whether nobody else can read the channel.
+    pub(super) is_encrypted: bool,
+    /// Whether nobody else can read the channel: a Unix socket needs no encryption for that.
     pub(super) is_secret: bool,
     pub(super) seed: &'a [u8; SEED_BYTES],
 }
@@ -81,7 +82,9 @@ impl Method {
             _ if password.is_empty() => Answer::Proof(NOTHING.to_vec()),
             Self::Native => Answer::Proof(password::native(password, challenge)),
             Self::CachingSha2 => Answer::Proof(password::caching_sha2(password, challenge)),
-            Self::Sha256 => whole_password(SHA256_KEY_REQUEST, challenge, circumstances),
+            // Its server takes the password itself over TLS alone, not over a Unix socket.
+            Self::Sha256 if circumstances.is_encrypted => in_the_clear(circumstances),
+            Self::Sha256 => for_key(SHA256_KEY_REQUEST, challenge, circumstances),
         })
     }
 
@@ -94,19 +97,24 @@ impl Method {
     ) -> Result<Answer, ProtocolError> {
         match (self, said) {
             (Self::CachingSha2, TAKEN) => Ok(Answer::Silence),
+            (Self::CachingSha2, NOT_CACHED) if circumstances.is_secret => {
+                Ok(in_the_clear(circumstances))
+            }
             (Self::CachingSha2, NOT_CACHED) => {
-                Ok(whole_password(CACHING_KEY_REQUEST, challenge, circumstances))
+                Ok(for_key(CACHING_KEY_REQUEST, challenge, circumstances))
             }
             _ => Err(ProtocolError::Malformed("the server goes on where the proof was the end")),
         }
     }
 }
 
-/// The password itself, hidden from those who can read the channel.
-fn whole_password(key_request: u8, challenge: &[u8], circumstances: Circumstances<'_>) -> Answer {
-    if circumstances.is_secret {
-        return Answer::Proof(password::in_the_clear(circumstances.config.password_bytes()));
-    }
+/// The password itself.
+fn in_the_clear(circumstances: Circumstances<'_>) -> Answer {
+    Answer::Proof(password::in_the_clear(circumstances.config.password_bytes()))
+}
+
+/// The password, encrypted for the server, once its key is known.
+fn for_key(key_request: u8, challenge: &[u8], circumstances: Circumstances<'_>) -> Answer {
     match &circumstances.config.server_public_key {
         None => Answer::KeyRequest(key_request),
         Some(pem) => match PublicKey::from_pem(pem) {
@@ -126,9 +134,7 @@ pub(super) fn encrypted(
     match password::encrypted(password, challenge, key, circumstances.seed) {
         Some(proof) => Answer::Proof(proof),
         None => Answer::Refusal(
-            "the password is too long for the server's public key: log in over TLS or over a \
-             Unix socket"
-                .into(),
+            "the password is too long for the server's public key: log in over TLS".into(),
         ),
     }
 }

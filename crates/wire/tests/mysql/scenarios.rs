@@ -97,6 +97,7 @@ fn mysql_logins() -> Vec<Scenario> {
         Scenario { channel: plain, ..login("sha2_rsa_long", "other_long_user", &long_password()) },
         login("sha2_empty", "sha2_empty_user", ""),
         Scenario { channel: plain, ..login("sha256_rsa", "sha256_user", "secret") },
+        login("sha256_socket", "sha256_user", "secret"),
         Scenario { channel: tls, ..login("sha256_tls", "sha256_user", "secret") },
     ]
 }

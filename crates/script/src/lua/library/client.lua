@@ -89,12 +89,7 @@ function entries.again(client)
 end
 
 function entries.run(client)
-   local environment = client.environment
-   if environment.thread_run then
-      environment.thread_run(client.sysbench.tid)
-   else
-      loop(client)
-   end
+   client.environment.thread_run(client.sysbench.tid)
    yield(ask.STOP)
 end
 
@@ -164,6 +159,8 @@ end
 function library.client(tid)
    local client = {connected = false}
    client.environment = new_environment(client, tid)
+   -- A script may put a loop of its own in the place of this one, and call this from there.
+   client.environment.thread_run = function() loop(client) end
    local function load()
       setfenv(host.script, client.environment)()
       library.export_options(client.environment)

@@ -91,7 +91,19 @@ local function type_of(name, definition)
    return found
 end
 
--- What the script declares: name -> {type, default, description, validate}.
+-- What an option is that has no default and is not given; a file is not at all.
+local function unset(kind)
+   if kind == types.ARG_BOOL then
+      return false
+   elseif kind == types.ARG_INT or kind == types.ARG_SIZE or kind == types.ARG_DOUBLE then
+      return 0
+   elseif kind == types.ARG_LIST then
+      return {}
+   end
+   return kind == types.ARG_STRING and "" or nil
+end
+
+-- What the script declares: name -> {type, default, description, validate, name as it is written}.
 local function declared(options)
    local found = {}
    for name, definition in pairs(options) do
@@ -103,10 +115,10 @@ local function declared(options)
       if type(default) == "string" and kind ~= types.ARG_STRING then
          default = read[kind](default)
       end
-      if default == nil and kind == types.ARG_STRING then
-         default = ""
+      if default == nil then
+         default = unset(kind)
       end
-      found[name:gsub("-", "_")] = {kind, default, definition[1], definition[4]}
+      found[name:gsub("-", "_")] = {kind, default, definition[1], definition[4], name}
    end
    return found
 end
@@ -167,7 +179,7 @@ local placeholders = {
 }
 
 local function default_text(value)
-   if value == nil or value == "" then
+   if value == nil or value == "" or type(value) == "table" and #value == 0 then
       return ""
    elseif type(value) == "boolean" then
       return " [" .. (value and "on" or "off") .. "]"
@@ -181,9 +193,9 @@ end
 local function help(specification)
    local lines = {host.script_name .. " options:"}
    for _, name in ipairs(sorted_names(specification)) do
-      local definition = specification[name]
-      lines[#lines + 1] = string.format("  --%-28s%s%s", name .. placeholders[definition[1]],
-                                        definition[3], default_text(definition[2]))
+      local kind, default, description, _, written = unpack(specification[name], 1, 5)
+      lines[#lines + 1] = string.format("  --%-28s%s%s", written .. placeholders[kind],
+                                        description, default_text(default))
    end
    return table.concat(lines, "\n") .. "\n"
 end

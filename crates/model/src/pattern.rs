@@ -1,9 +1,9 @@
 //! Text by a pattern: `#` is a digit, `@` a lower-case letter, all else stands for itself.
 
-use dbdyno_model::Stream;
+use crate::Stream;
 
 /// Text that fits the pattern, each of its digits and letters drawn uniformly.
-pub(crate) fn text(chance: &mut Stream, pattern: &str) -> String {
+pub fn text_by_pattern(pattern: &str, chance: &mut Stream) -> String {
     pattern.chars().map(|symbol| fill_in(symbol, chance)).collect()
 }
 
@@ -17,14 +17,14 @@ fn fill_in(symbol: char, chance: &mut Stream) -> char {
 
 #[cfg(test)]
 mod tests {
-    use super::text;
-    use dbdyno_model::{Purpose, Stream};
+    use super::text_by_pattern;
+    use crate::{Purpose, Stream};
     use std::collections::HashSet;
 
     #[test]
     fn every_digit_and_letter_comes_up_and_the_rest_stays() {
         let mut chance = Stream::keyed(1, Purpose::Script, 0, 0);
-        let drawn: Vec<String> = (0..500).map(|_| text(&mut chance, "#-@ü")).collect();
+        let drawn: Vec<String> = (0..500).map(|_| text_by_pattern("#-@ü", &mut chance)).collect();
         let column =
             |place| drawn.iter().filter_map(|t| t.chars().nth(place)).collect::<HashSet<_>>();
         assert_eq!(column(0), ('0'..='9').collect());

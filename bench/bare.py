@@ -1,0 +1,54 @@
+"""A bare loop in the place of a tool: what the kernel takes from any client, and nothing else.
+
+It sends pgbench's statements and throws the answers away. How far dbdyno is from it is what
+dbdyno itself costs; what it takes of the processors, no generator on that machine can save.
+"""
+
+from collections.abc import Mapping
+from functools import partial
+
+from bench.examples import built_example
+from bench.peer import Peer, said
+from bench.pgbench import PGBENCH, SCALE
+from bench.tools import Load, Outcome
+from dbdyno.model.plan import Endpoint
+
+_ACCOUNT = f"{{1..{100_000 * SCALE}}}"
+_SELECT = f"select abalance from pgbench_accounts where aid = {_ACCOUNT}"
+# Numbers are drawn anew in each statement: the rows differ, the work does not.
+TRANSACTIONS: Mapping[str, tuple[str, ...]] = {
+    "select-only": (_SELECT,),
+    "tpcb": (
+        "begin",
+        f"update pgbench_accounts set abalance = abalance + 1 where aid = {_ACCOUNT}",
+        _SELECT,
+        f"update pgbench_tellers set tbalance = tbalance + 1 where tid = {{1..{10 * SCALE}}}",
+        f"update pgbench_branches set bbalance = bbalance + 1 where bid = {{1..{SCALE}}}",
+        "insert into pgbench_history (tid, bid, aid, delta, mtime) "
+        f"values ({{1..{10 * SCALE}}}, {{1..{SCALE}}}, {_ACCOUNT}, 1, current_timestamp)",
+        "end",
+    ),
+    "pk update": (f"update tbl set crt_time = now() where id = {_ACCOUNT}",),
+}
+
+
+def _words(load: Load, endpoint: Endpoint) -> list[str]:
+    unix = endpoint.address.unix
+    assert unix
+    numbers = map(str, (load.clients, load.threads, load.seconds))
+    return [unix.path, endpoint.user, endpoint.database, *numbers, *load.theirs]
+
+
+def _read(out: str) -> Outcome:
+    told = said(r"^(\d+) transactions, ([\d.]+) a second", out)
+    return Outcome(float(told[2]), int(told[1]), 0)
+
+
+BARE = Peer(
+    name="the bare loop",
+    find=partial(built_example, "dbdyno-engine", "bare_loop"),
+    prepare=PGBENCH.prepare,
+    settle=PGBENCH.settle,
+    words=_words,
+    read=_read,
+)

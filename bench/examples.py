@@ -1,0 +1,12 @@
+"""Small programs of the engine's crates that only the bench needs."""
+
+import os
+import subprocess
+from pathlib import Path
+
+
+def built_example(package: str, name: str) -> str:
+    """Built as the engine is; where it lies."""
+    words = ["--quiet", "--release", "--locked", "-p", package, "--example", name]
+    subprocess.run(["cargo", "build", *words], check=True)
+    return str(Path(os.environ.get("CARGO_TARGET_DIR", "target")) / "release" / "examples" / name)

@@ -1,0 +1,79 @@
+//! Where the server is, as the options of sysbench in which a script may look that up.
+//!
+//! The password is not among them: what a script prints is kept.
+
+use dbdyno_model::{Address, Endpoint, Protocol};
+
+/// The options that would lead sysbench there; none for what is not known yet.
+pub fn options_of(endpoint: &Endpoint) -> impl Iterator<Item = (String, String)> {
+    let prefix = if endpoint.protocol == Protocol::Mysql { "mysql" } else { "pgsql" };
+    let named = [("user", endpoint.user.clone()), ("db", endpoint.database.clone())];
+    let told = named.into_iter().chain(place_of(endpoint)).filter(|(_, text)| !text.is_empty());
+    told.map(move |(name, text)| (format!("{prefix}_{name}"), text))
+}
+
+fn place_of(endpoint: &Endpoint) -> Vec<(&'static str, String)> {
+    match &endpoint.address {
+        Address::Tcp { host, port, .. } => vec![("host", host.clone()), ("port", port.to_string())],
+        Address::Unix { path } if endpoint.protocol == Protocol::Mysql => {
+            vec![("socket", path.clone())]
+        }
+        Address::Unix { path } => of_socket_of_postgresql(path),
+        Address::Odbc { .. } => Vec::new(),
+    }
+}
+
+/// Its name is made of the folder that is given as the host, and of the port.
+fn of_socket_of_postgresql(path: &str) -> Vec<(&'static str, String)> {
+    let (folder, port) = path.split_once("/.s.PGSQL.").unwrap_or_default();
+    vec![("host", folder.into()), ("port", port.into())]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::options_of;
+    use dbdyno_model::{Address, Endpoint, Nanos, Protocol, Tls, TlsMode};
+
+    fn told(protocol: Protocol, address: Address, user: &str) -> Vec<String> {
+        let endpoint = Endpoint {
+            protocol,
+            address,
+            user: user.into(),
+            password: Some("secret".into()),
+            database: "bench".into(),
+            parameters: [].into(),
+            tls: Tls {
+                mode: TlsMode::Disable,
+                root_certificates: None,
+                certificate: None,
+                key: None,
+            },
+            connect_timeout_ns: Nanos::from_secs(1),
+        };
+        options_of(&endpoint).map(|(name, text)| format!("{name}={text}")).collect()
+    }
+
+    #[test]
+    fn each_kind_of_server_has_its_own_names() {
+        let tcp = || Address::Tcp { host: "db".into(), port: 3307, numeric: None };
+        let unix = |path: &str| Address::Unix { path: path.into() };
+        assert_eq!(
+            told(Protocol::Mysql, tcp(), "me"),
+            ["mysql_user=me", "mysql_db=bench", "mysql_host=db", "mysql_port=3307"]
+        );
+        assert_eq!(
+            told(Protocol::Mysql, unix("/run/s"), "me"),
+            ["mysql_user=me", "mysql_db=bench", "mysql_socket=/run/s"]
+        );
+        assert_eq!(
+            told(Protocol::Postgresql, unix("/run/.s.PGSQL.5433"), "me"),
+            ["pgsql_user=me", "pgsql_db=bench", "pgsql_host=/run", "pgsql_port=5433"]
+        );
+    }
+
+    #[test]
+    fn what_is_not_known_yet_is_left_out() {
+        let nowhere = Address::Unix { path: String::new() };
+        assert_eq!(told(Protocol::Postgresql, nowhere, ""), ["pgsql_db=bench"]);
+    }
+}
