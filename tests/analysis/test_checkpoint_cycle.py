@@ -1,8 +1,10 @@
 import numpy as np
 import pytest
 
+from dbdyno.analysis import summarize
 from dbdyno.analysis.checkpoint_cycle import missing_cycle
 from dbdyno.model.telemetry import ServerFacts
+from tests.store.hdr import HISTOGRAMS
 from tests.support.recordings import MadeRun
 
 SETTINGS = {
@@ -45,6 +47,14 @@ def test_half_a_checkpoint_is_none(begin_s, end_s):
 
 def test_runs_that_write_next_to_nothing_have_no_doubt():
     assert missing_cycle(writing(updates=np.append(np.zeros(62), 40)).recording()) is None
+
+
+def test_a_run_that_ended_before_its_first_interval_has_no_doubt():
+    run = MadeRun(1000, seconds=0, warmup=3, done=False)
+    run.counters("pg_stat_database", {"tup_updated": 1000}, at_s=[0.5])
+    run.read("pg_stat_checkpointer", at_s=[0.5])
+    run.counters("wal_position", {"bytes": 1e6}, at_s=[0.5]).facts(ServerFacts(settings=SETTINGS))
+    assert summarize(run.recording(), HISTOGRAMS).duration_s == 0
 
 
 def test_without_telemetry_nothing_is_known():

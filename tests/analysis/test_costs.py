@@ -190,6 +190,16 @@ def two_scripts(rng, swing):
     return made.counters("processes", {"user_us": read_at(READ_S, cpu)}, of="server", at_s=READ_S)
 
 
+@pytest.mark.parametrize("readings", [1, 4, 5])
+def test_a_cost_that_was_read_a_few_times_has_no_interval(rng, readings):
+    """Within one reading all seconds have the same of it, which is no sign of how well it is
+    known."""
+    made = MadeRun(noisy(1000, rng).round(), seconds=SECONDS, warmup=WARMUP)
+    at_s = np.linspace(0, SECONDS, readings + 1)[1:]
+    found = costs(made.counters("processes", {"user_us": 1e6}, of="server", at_s=at_s).recording())
+    assert (by_id(found)["server_cpu_us"].low is None) == (readings < 5)
+
+
 def test_scripts_are_told_apart_when_their_mix_varied(rng):
     found = costs(two_scripts(rng, 0.3).recording())
     read, write = (by_id(found, name)["server_cpu_us"] for name in ("read", "write"))

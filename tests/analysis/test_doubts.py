@@ -90,6 +90,10 @@ def test_a_sound_run_has_no_doubts():
             "censored: 9 waiting transactions (0.00%) stand outside the percentiles",
         ),
         (
+            changed(transactions=msgspec.structs.replace(COUNTS, ok=999_999, unfinished=1)),
+            "censored: 1 unfinished transaction (0.00%) stands outside the percentiles",
+        ),
+        (
             changed(
                 arrivals=Arrivals(due=120_000, waiting=60_000, waiting_usual=45_000, duration_s=60)
             ),

@@ -59,6 +59,24 @@ def test_pairs_of_one_variant_raise_no_more_false_alarms_than_stated(law, pairs)
     assert alarms_of_pairs(noise) <= ALARMS_MAX
 
 
+@pytest.mark.parametrize(("pilot", "alarms_max"), [(3, 140), (5, 125)])
+def test_going_on_after_a_look_raises_no_more_false_alarms_than_the_manual_says(pilot, alarms_max):
+    chance = np.random.default_rng(pilot)
+    alarms = sum(is_alarm_of_two_looks(pilot, chance) for _ in range(TIMES))
+    assert ALARMS_MAX < alarms <= alarms_max
+
+
+def is_alarm_of_two_looks(pilot, chance):
+    """The second with as many further pairs as the first advises, ten at most."""
+    first = chance.normal(0, 0.07, pilot)
+    effect = paired_effect(first)
+    if effect.p < 0.05:
+        return True
+    wanted = max(abs(effect.value), math.log1p(0.03))
+    more = min(more_repeats(wanted, effect.spread, pilot, 0.05).more, 10)
+    return paired_effect(np.append(first, chance.normal(0, 0.07, more))).p < 0.05
+
+
 def test_a_percentile_bootstrap_of_five_pairs_would_not_do():
     chance = np.random.default_rng(1)
     differences = normal(chance, (TIMES, 5))

@@ -77,6 +77,35 @@ def test_dips_on_a_lower_level_are_told_against_it():
     assert dip.depth == pytest.approx(0.3, abs=0.03)
 
 
+def staged(factors, **events):
+    """Thirty seconds at each; the noise grows as throughput does."""
+    ok = np.concatenate([steady(seconds=30, seed=seed) * by for seed, by in enumerate(factors)])
+    for name, factor in events.items():
+        ok[int(name[1:])] *= factor
+    stages = [(30, int(8 * by)) for by in factors]
+    return MadeRun(ok, seconds=len(ok), warmup=0, stages=stages)
+
+
+@pytest.mark.parametrize("factors", [(1, 2, 4), (4, 2, 1), (0.01, 4), (1, 0), (1, 1)])
+def test_stages_are_no_events(factors):
+    assert found(staged(factors)) == []
+
+
+def test_a_stage_has_dips_and_falls_of_its_own():
+    (dip,) = found(staged((1, 4), t10=0.7))
+    assert (dip.kind, dip.begin_s, dip.depth) == ("dip", 10, pytest.approx(0.3, abs=0.05))
+    fallen = {f"t{second}": 0.8 for second in range(45, 60)}
+    (level,) = found(staged((4, 1, 4), **fallen))
+    assert (level.label, level.begin_s, level.end_s) == ("fall", 45, 60)
+
+
+def test_what_happened_beside_a_border_of_stages_is_held_against_its_own():
+    (before,) = found(staged((1, 4)).log(28.5, "deadlock"))
+    assert before.depth == pytest.approx(0, abs=0.1)
+    made = staged((1, 4)).log(25.0, "checkpoint_start").log(35.0, "checkpoint_end")
+    assert found(made)[0].depth is None
+
+
 def test_few_intervals_show_nothing_and_break_nothing():
     assert events(MadeRun([5, 0, 9], seconds=3, warmup=0).recording()) == []
     assert events(MadeRun(np.zeros(60), warmup=0).recording()) == []

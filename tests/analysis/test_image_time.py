@@ -64,3 +64,12 @@ def test_an_open_loop_tells_nothing():
     recording = run_of(decaying()).recording()
     plan = recording.plan | {"arrivals": {"open": {"law": "poisson"}}}
     assert image_time(run_of(decaying()).recording(plan=plan)) is None
+
+
+def test_stages_tell_nothing():
+    """Half of the clients at first, just after a checkpoint: those who idle wait for no image."""
+    ok = np.repeat([1000.0, 2000.0], [3 + SECONDS // 2, SECONDS // 2])
+    run = MadeRun(ok, seconds=SECONDS, clients=CLIENTS, stages=[(30, CLIENTS // 2), (30, CLIENTS)])
+    images = np.concatenate([np.zeros(3), np.exp(-np.arange(SECONDS) / 20)]) * ok
+    run.counters("pg_stat_wal", {"wal_bytes": ok * 500, "wal_fpi": images})
+    assert image_time(run.recording()) is None

@@ -152,6 +152,15 @@ def test_the_baseline_is_the_highest_level_that_was_kept():
     assert found.unexplained == 1
 
 
+def test_a_load_in_stages_has_no_baseline():
+    """Half of the clients for half of the time: what they did not do is no loss."""
+    ok = noise(np.random.default_rng(7), samples=120)
+    ok[60:] /= 2
+    run = MadeRun(ok, seconds=120, warmup=0, stages=[(60, 16), (60, 8)])
+    checkpoint(run, 70, 110)
+    assert losses(run.recording()) is None
+
+
 def test_events_outside_the_measured_part_cost_nothing():
     run = MadeRun(noise(np.random.default_rng(8), samples=63), seconds=60, warmup=3)
     run.log(-1.0, "deadlock").log(75.0, "deadlock")

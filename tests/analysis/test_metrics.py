@@ -1,7 +1,12 @@
+import json
+from pathlib import Path
+
 from msgspec.structs import replace
 
-from dbdyno.analysis.metrics import RESPONSES, THROUGHPUT, USUAL, is_cost, metrics_of
+from dbdyno.analysis.metrics import KNOWN, RESPONSES, THROUGHPUT, USUAL, is_cost, metrics_of
 from tests.analysis.records import record
+
+GOLDEN = Path(__file__).parents[1] / "explain" / "golden"
 
 
 def test_a_run_is_compared_by_what_it_measured():
@@ -12,6 +17,14 @@ def test_a_run_is_compared_by_what_it_measured():
     assert (found["wal_bytes"].low, found["wal_bytes"].high) == (390, 410)
     assert found["wal_bytes"].unit == "bytes per transaction"
     assert {one.better for name, one in found.items() if name != THROUGHPUT} == {"lower"}
+
+
+def test_what_real_runs_cost_is_known_beforehand():
+    records = (json.loads(path.read_text()) for path in GOLDEN.glob("*/run.json"))
+    found = {cost["id"] for run in records for cost in run["costs"]}
+    assert len(found) > 15
+    assert found <= set(KNOWN)
+    assert set(USUAL) <= set(KNOWN)
 
 
 def test_a_run_that_measured_nothing_has_no_metrics():

@@ -34,6 +34,41 @@ def test_the_numbers_are_those_of_the_frames(tmp_path):
     assert [one.count for one in record.failures] == [done.counters.failed]
 
 
+def test_mean_and_maximum_are_those_of_the_measured_times(tmp_path):
+    all_frames = list(synthetic.generate(synthetic.Shape(**SHAPE)))
+    intervals = [one for one in all_frames if isinstance(one, frames.Interval)]
+    times = [one.scripts[0].response for one in intervals if one.phase != "warmup"]
+    found = summarize(recorded(tmp_path), hdr.HISTOGRAMS).response_ms
+    assert found.max == pytest.approx(max(one.max_ns for one in times) / 1e6, rel=1e-6)
+    mean_ns = sum(one.sum_ns for one in times) / sum(one.count for one in times)
+    assert found.mean == pytest.approx(mean_ns / 1e6, rel=1e-6)
+    assert found.p9999 <= found.max
+
+
+def test_that_stages_differ_leaves_no_doubt_about_the_mean(tmp_path):
+    recording = recorded(tmp_path)
+    intervals = recording.tables["intervals"]
+    time_s = intervals["time_s"]
+    tripled = (300 + time_s % 3).astype(np.uint64) * np.where(time_s < 12, 1, 3).astype(np.uint64)
+    stages = [{"duration_ns": 12_000_000_000}, {"duration_ns": 12_000_000_000}]
+    asked, unasked = (
+        summarize(
+            msgspec.structs.replace(
+                recording,
+                plan={**recording.plan, "stages": told},
+                tables={**recording.tables, "intervals": {**intervals, "completed_ok": tripled}},
+            ),
+            hdr.HISTOGRAMS,
+        )
+        for told in (stages, stages[:1])
+    )
+    assert asked.throughput_tps.value == unasked.throughput_tps.value
+    assert asked.throughput_tps.high < 1.05 * asked.throughput_tps.value
+    assert unasked.throughput_tps.high > 1.2 * unasked.throughput_tps.value
+    assert [one for one in unasked.doubts if "coarse" in one]
+    assert not [one for one in asked.doubts if "coarse" in one]
+
+
 def test_closed_loop_response_is_service(tmp_path):
     record = summarize(recorded(tmp_path), hdr.HISTOGRAMS)
     assert record.service_ms == record.response_ms
@@ -117,4 +152,4 @@ def test_an_interval_that_was_cut_short_is_no_sample_of_throughput(tmp_path):
     cut = msgspec.structs.replace(recording, tables=recording.tables | {"intervals": intervals})
     assert len(timeline(cut).tps) == 26
     assert len(timeline(cut).whole_intervals().tps) == 25
-    assert len(timeline(cut).measured_tps) == 23
+    assert len(timeline(cut).measured().tps) == 23

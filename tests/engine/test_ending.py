@@ -14,6 +14,7 @@ import pytest
 from dbdyno import engine as engine_module
 from dbdyno.engine import EngineProcess
 from dbdyno.model.frame import Hello, Started
+from dbdyno.model.plan import Lua
 from tests.engine.running import SECOND, plan_for, run_until
 from tests.support.patience import wait_until
 from tests.support.plans import ENDPOINT
@@ -45,6 +46,21 @@ def test_a_hundred_are_cancelled(newest, checked, io):
 def test_pauses_end_with_the_run(local, checked):
     told = checked(plan_for(local.endpoint(), "select 1;\n\\sleep 60 s", seconds=0.5))
     assert told.counters.unfinished == 2
+
+
+def test_sessions_stay_until_the_last_transaction_is_over(local, checked, io):
+    """The ends of thousands of them would be in its response time."""
+    alive = []
+
+    def count(_engine) -> None:
+        time.sleep(1.3)  # the load lasts for one second, its last transaction a while longer
+        alive.append(len(local.backends()))
+
+    script = "\\if :client_id = 0\nselect pg_sleep(1.7);\n\\else\nselect 1;\n\\endif"
+    plan = plan_for(local.endpoint(), script, seconds=1, clients=4, threads=1, io=io)
+    assert checked(plan, count).counters.unfinished == 0
+    assert alive == [4]
+    wait_until(lambda: local.backends() == [], "the backends' end")
 
 
 @pytest.mark.parametrize("mode", ["simple", "prepared"])
@@ -143,6 +159,35 @@ def test_its_parents_death_ends_it(local):
         parent.kill()
     wait_until(lambda: is_gone(engine), "the engine's end")
     wait_until(lambda: local.backends() == [], "the backends' end")
+
+
+LOADING = """
+import msgspec, subprocess
+from dbdyno import engine
+from dbdyno.model.plan import Plan
+process = engine.{kind}(msgspec.json.decode({plan!r}, type=Plan), subprocess.DEVNULL)
+print(process.pid, flush=True)
+list(process)
+"""
+
+
+@pytest.mark.parametrize("kind", ["EngineProcess", "_SurveyProcess"])
+def test_its_parents_death_ends_a_script_that_loads_for_ever(kind):
+    lua = Lua(command="run", path="mine.lua", arguments={}, modules={}, allow_unsafe=False)
+    plan = msgspec.json.encode(plan_for(ENDPOINT, "while true do end", lua=lua))
+    with program(LOADING.format(kind=kind, plan=plan)) as parent:
+        engine = int(parent.stdout.readline())
+        parent.kill()
+    wait_until(lambda: is_gone(engine), "the engine's end")
+
+
+def test_a_command_of_the_shell_ends_with_the_run(local, checked, tmp_path):
+    (tmp_path / "command").write_text(f"sleep 99 & echo $$ $! > {tmp_path}/running\nwait\n")
+    script = f"\\shell /bin/sh {tmp_path}/command"
+    told = checked(plan_for(local.endpoint(), script, clients=1, threads=1, allow_shell=True))
+    assert told.counters.unfinished == 1
+    for process in (tmp_path / "running").read_text().split():
+        wait_until(lambda process=int(process): is_gone(process), "the command's end")
 
 
 def test_its_own_death_leaves_the_server_clean(local, log):

@@ -1,5 +1,7 @@
 """Encryption as ``ssl-mode`` means it: the server speaks first, then both encrypt."""
 
+import os
+
 import pytest
 
 from tests.engine.certificates import tls
@@ -71,9 +73,16 @@ def test_an_unknown_authority_is_refused(server, certificates, refused, io):
     assert failed.hint == HINT
 
 
-def test_no_roots_to_verify_by(server, certificates, refused):
-    wanted = tls(certificates, "verify-ca", root=None)
-    failed = refused(plan_for(server.endpoint("localhost", tls=wanted), "select 1;"))
+def test_without_roots_of_its_own_it_verifies_by_the_systems(
+    server, certificates, greeting, refused, monkeypatch
+):
+    endpoint = server.endpoint("localhost", tls=tls(certificates, "verify-full", root=None))
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificates / "root.crt"))
+    assert greeting(endpoint)
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificates / "stranger.crt"))
+    assert refused(plan_for(endpoint, "select 1;")).message.startswith("TLS: invalid peer")
+    monkeypatch.setenv("SSL_CERT_FILE", os.devnull)
+    failed = refused(plan_for(endpoint, "select 1;"))
     assert (failed.code, failed.hint) == ("bad_tls", HINT)
 
 

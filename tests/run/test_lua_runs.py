@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -24,6 +25,9 @@ from tests.support.program import Program
 HEAD = "function thread_init() con = sysbench.sql.driver():connect() end\n"
 BRIEF = ("-T", "1", "--warmup", "0", "--telemetry", "off", "-P", "0", "--think", "5ms")
 """The clients think, or an engine that a quick machine keeps busy is the bottleneck."""
+
+LOOP_ENDED_MAX_S = 30
+"""Well below the limit of a server that does not answer, which no loop shall have to itself."""
 
 SLEEPING = "select count(*) from information_schema.processlist where info = 'do sleep(99)'"
 
@@ -59,6 +63,16 @@ def test_what_scripts_print_goes_to_the_log(script, url, home, capfd):
     assert "loud" in (home / "runs" / record["run_id"] / "log.txt").read_text(encoding="utf-8")
 
 
+def test_a_run_whose_scripts_stop_is_measured_as_long_as_it_lasted(script, url, capfd):
+    text = HEAD + "function event() n = (n or 0) + 1 con:query('do sleep(0.02)') return n == 10 end"
+    assert run(script, text, url, "--json") == Exit.NOT_VALID
+    record = json.loads(capfd.readouterr().out)
+    assert record["transactions"]["ok"] == 20
+    assert record["throughput_tps"]["value"] > 20
+    [reason] = record["invalid_reasons"]
+    assert "of 1.0 s asked for: the scripts of all clients had ended" in reason
+
+
 def test_threads_that_may_be_meant_as_clients_are_asked_about(script, url, home, capfd):
     script.write_text(HEAD + "function event() con:query('select 1') end", encoding="utf-8")
     assert main(["run", str(script), "--target", url, "--threads=4"]) == Exit.NOTHING_RUN
@@ -78,7 +92,7 @@ def test_data_that_cannot_be_made_leaves_no_run(script, url, home, capfd):
     assert run(script, text, url, "--replace") == Exit.NOTHING_RUN
     told = capfd.readouterr().err
     assert "prepare of mine.lua failed" in told
-    assert "mine.lua:1: no room" in told
+    assert "in script mine.lua, line 1: no room" in told
     assert [f"row {row}." in told for row in (10, 11, 30)] == [False, True, True]
     assert list((home / "runs").iterdir()) == []
 
@@ -161,6 +175,18 @@ def test_results_left_unread_and_ignored_errors_harm_nothing(script, url, capfd)
     assert transactions["retried"] > 0
 
 
+def test_a_lost_connection_gets_its_session_anew(script, url, capfd):
+    text = (
+        "function thread_init()"
+        " con = sysbench.sql.driver():connect() con:query('set @mine = 7') end"
+        " function event() n = (n or 0) + 1 assert(con:query_row('select @mine') == '7')"
+        " if n == 20 then pcall(con.query, con, 'kill connection_id()') end end"
+    )
+    assert run(script, text, url, "--json", "--max-failures", "100%") == Exit.OK
+    failures = json.loads(capfd.readouterr().out)["failures"]
+    assert [(each["class"], each["count"]) for each in failures] == [("connection", 2)]
+
+
 @pytest.mark.parametrize(
     ("text", "code", "message"),
     [
@@ -214,6 +240,30 @@ def test_an_endless_loop_is_ended_and_named(script, url, text, capfd, monkeypatc
     assert "an endless loop?" in told.out + told.err
 
 
+def test_an_endless_loop_before_the_first_event_is_ended_as_soon(
+    script, url, home, capfd, monkeypatch
+):
+    monkeypatch.setattr(measure, "SILENCE_MIN_S", 1.5)
+    monkeypatch.setattr(measure, "SILENCE_INTERVALS", 1)
+    begun_s = time.monotonic()
+    text = "function thread_init() while true do end end function event() end"
+    assert run(script, text, url) == Exit.NOTHING_RUN
+    assert time.monotonic() - begun_s < LOOP_ENDED_MAX_S
+    assert "an endless loop?" in capfd.readouterr().err
+    assert list((home / "runs").iterdir()) == []
+
+
+def test_a_client_may_take_its_time_to_begin(script, url, monkeypatch):
+    """As long as it waits for the server, for which the server's own limits hold."""
+    monkeypatch.setattr(measure, "SILENCE_MIN_S", 1.5)
+    monkeypatch.setattr(measure, "SILENCE_INTERVALS", 1)
+    text = (
+        "function thread_init() con = sysbench.sql.driver():connect() con:query('do sleep(3)') end"
+        " function event() con:query('select 1') end"
+    )
+    assert run(script, text, url) == Exit.OK
+
+
 def test_options_are_the_scripts_own_and_sysbenchs(script, url, capfd):
     text = HEAD + (
         "sysbench.cmdline.options = {rows = {'How many', 5}}\n"
@@ -265,3 +315,17 @@ def test_commands_are_done_and_help_needs_no_server(script, url, capfd):
     assert "script needs a database that stays" in capfd.readouterr().err
     assert main(["script", str(script), "help"]) == Exit.OK
     assert "mine.lua options:" in capfd.readouterr().out
+
+
+def test_a_script_may_look_up_where_it_is(script, url, capfd):
+    text = "print(sysbench.opt.mysql_user, sysbench.opt.mysql_db, sysbench.opt.mysql_socket[1])"
+    script.write_text(f"function prepare() {text} end function event() end", "utf-8")
+    assert main(["load", str(script), "--target", url]) == Exit.OK
+    told = "\t".join(("loader", "sbtest", url.partition("socket=")[2]))
+    assert told in capfd.readouterr().err
+
+
+def test_a_help_that_fails_tells_its_place_once(script, capfd):
+    script.write_text("function help() error('no words') end function event() end", "utf-8")
+    assert main(["script", str(script), "help"]) == Exit.NOTHING_RUN
+    assert "error: mine.lua:1: no words" in capfd.readouterr().err

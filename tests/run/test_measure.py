@@ -2,12 +2,15 @@
 
 import signal
 import threading
+import time
+from collections.abc import Callable
 
 import pytest
 from msgspec.structs import replace
 
 from dbdyno.errors import DbdynoError
 from dbdyno.model.frame import Failed, Frame, Hello, Note, Outage, OutageBegun
+from dbdyno.run import measure as measuring
 from dbdyno.run.measure import Measured, measure
 from dbdyno.run.watchdog import Watchdog
 from tests.support.frames import done, interval, started
@@ -148,21 +151,48 @@ def test_silence_ends_the_engine():
     assert watchdog.has_bitten
 
 
-def test_beats_keep_the_watchdog_quiet():
-    now = [0.0]
-    bitten = threading.Event()
-    with Watchdog(bitten.set, limit_s=0.04, clock=lambda: now[0]) as watchdog:
-        for step in range(1, 9):
-            now[0] = step * 0.03
-            assert not bitten.wait(0.02)
-            watchdog.beat()
-    assert not watchdog.has_bitten
+def naps(*deeds: Callable[[Watchdog], None], limit_s: float = 4) -> bool:
+    """Whether a watchdog bit to which one deed is done in each of its naps."""
+    left = iter(deeds)
+
+    def nap(_over: threading.Event, _seconds: float) -> bool:
+        deed = next(left, None)
+        if deed is not None:
+            deed(watchdog)
+        return deed is None
+
+    watchdog = Watchdog(lambda: None, limit_s, nap)
+    with watchdog:
+        pass
+    return watchdog.has_bitten
+
+
+def silence(_watchdog: Watchdog) -> None:
+    pass
+
+
+def sign(watchdog: Watchdog) -> None:
+    with watchdog.heard():
+        pass
+
+
+def test_signs_keep_the_watchdog_quiet():
+    assert naps(*[silence] * 4)
+    assert not naps(*[sign, silence, silence, silence] * 3)
 
 
 def test_another_patience_once_it_has_begun():
-    now = [0.0]
-    ended = threading.Event()
-    with Watchdog(ended.set, limit_s=100, clock=lambda: now[0]) as watchdog:
-        watchdog.beat(limit_s=0.04)
-        now[0] = 1.0
-        assert ended.wait(PATIENCE_S)
+    assert naps(lambda watchdog: watchdog.allow(2), silence, silence)
+    assert not naps(lambda watchdog: watchdog.allow(20), *[silence] * 9)
+
+
+def test_a_process_that_was_stopped_has_not_listened():
+    assert not naps(lambda _watchdog: time.sleep(0.1), limit_s=0.04)
+
+
+def test_while_a_frame_is_dealt_with_no_other_is_listened_for(monkeypatch):
+    monkeypatch.setattr(measuring, "_patience_s", lambda _plan: 0.2)
+    engine = Engine(started(), done())
+    measured = measure(engine, plan_of(), Observer(), lambda *_: time.sleep(0.5), lambda _: None)
+    assert not measured.was_silent
+    assert measured.done is not None

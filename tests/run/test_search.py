@@ -84,6 +84,13 @@ def test_first_a_closed_loop_then_rates_below_it_until_the_answer_is_close(monke
     assert "750 a second: missed" in observer.said
 
 
+def test_data_is_replaced_once_before_the_first_run(monkeypatch):
+    service = Service()
+    searched(monkeypatch, service, RunOptions(replace=True))
+    assert [one.replace for one in service.asked] == [True] + [False] * (len(service.asked) - 1)
+    assert len(service.asked) > 1
+
+
 @pytest.fixture
 def script(tmp_path):
     path = tmp_path / "shops.lua"

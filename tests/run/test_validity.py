@@ -33,7 +33,7 @@ def test_a_run_that_was_ended(end):
 
 def test_a_run_that_ended_too_early():
     assert reasons(done(measured_ns=20 * SECOND_NS)) == [
-        "it ended after 20.0 s of 30.0 s asked for"
+        "it ended after 20.0 s of 30.0 s asked for: the scripts of all clients had ended"
     ]
 
 

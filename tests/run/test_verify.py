@@ -12,6 +12,7 @@ from dbdyno.errors import DbdynoError
 from dbdyno.model.record import Finding, Throughput
 from dbdyno.run import verify as verifying
 from dbdyno.run.plan import refuse_contradictions
+from dbdyno.run.target import spec_of
 from dbdyno.run.verify import Trial, Verification, verify
 from tests.run.test_end_to_end import dbdyno
 from tests.support.ended import record_of
@@ -101,7 +102,7 @@ def test_both_orders_run_in_turn_with_nothing_else_changed(runs):
     assert [text == ADVISED for _, _, text in runs] == [False, True, True, False, False, True]
     for items, options, _ in runs:
         assert items[0] == ("tpcb", 0)
-        assert options.server == "postgres:17,fsync=off"
+        assert (options.server, options.settings) == ("postgres:17", (("fsync", "off"),))
         assert (options.seed, options.clients, options.query_mode) == (42, 8, "simple")
         assert options.define == (("scale", "3"),)
         assert (options.tries_max, options.threads, options.io) == (4, 2, "epoll")
@@ -125,6 +126,37 @@ def test_what_the_run_was_asked_for_holds_in_the_trial(runs):
     assert options.server_cpus is not None
     assert options.duration_ns == Trial().duration_ns
     refuse_contradictions(options)
+
+
+def test_scripts_of_one_name_in_two_folders_stay_two(runs):
+    recording = explained()
+    scripts = [
+        {"name": "a/pay.sql", "weight": 3, "text": "SELECT 'a';"},
+        {"name": "b/pay.sql", "weight": 1, "text": "SELECT 'b';"},
+    ]
+    recording = msgspec.structs.replace(recording, plan={**recording.plan, "scripts": scripts})
+    verify(recording, [advice()], Trial(pairs=1), None, lambda _line: None)
+    for items, _, text in runs:
+        assert [(Path(item.name).name, item.weight) for item in items[1:]] == [
+            ("pay.sql", 3),
+            ("pay.sql", 1),
+        ]
+        assert text == "SELECT 'a';"
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [
+        ("optimizer_switch", "mrr=on,mrr_cost_based=off"),
+        ("log_line_prefix", "%m [%p] "),
+    ],
+)
+def test_settings_reach_the_trials_server_to_the_letter(runs, setting):
+    name, value = setting
+    told = {"version_number": 170_011, "chosen": [{"name": name, "value": value}]}
+    recording = msgspec.structs.replace(explained(), server=told)
+    verify(recording, [advice()], Trial(pairs=1), None, lambda _line: None)
+    assert [spec_of(options).settings for _, options, _ in runs] == [{name: value}] * 2
 
 
 @pytest.mark.parametrize(

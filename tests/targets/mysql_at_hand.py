@@ -16,6 +16,7 @@ import pytest
 
 from dbdyno.cli.app import main
 from dbdyno.servers.base import Server
+from dbdyno.servers.mysql.connecting import open_connection
 from dbdyno.servers.private import start_private
 from dbdyno.servers.spec import ServerSpec
 from dbdyno.targets.connection import Connection
@@ -52,6 +53,19 @@ def test_nothing_is_missing(watcher: Connection) -> None:
     assert TELEMETRY.sources(watcher, [])[1] == []
 
 
+def test_an_account_of_sha256_password_is_let_in_over_a_socket(server: Server) -> None:
+    """Its server takes the password itself over TLS alone; the engine's way is recorded."""
+    created = "create user {} identified with sha256_password by '{}'"
+    with server.connect() as connection:
+        connection.execute(created.format("old", "s3cret"))
+        connection.execute(created.format("nobody", ""))
+    socket = server.endpoint().address.unix
+    assert socket
+    for login in ("old:s3cret", "nobody"):
+        with open_connection(f"mysql://{login}@localhost/?socket={socket.path}") as connection:
+            assert connection.execute("select 1").fetchall() == ((1,),)
+
+
 def test_a_transaction_that_only_reads_has_an_age(server: Server, watcher: Connection) -> None:
     with server.connect() as idle:
         idle.execute("start transaction with consistent snapshot")
@@ -82,3 +96,26 @@ def test_a_hot_row_is_named(tmp_path: Path, monkeypatch, capfd) -> None:
     assert main([*words, *settings, "--telemetry", "full", "--json"]) in ENDED
     named = [finding["id"] for finding in json.loads(capfd.readouterr().out)["findings"]]
     assert named[0] == "row_lock_convoy"
+
+
+def test_sorts_that_go_to_disk_are_named(
+    server: Server, tmp_path: Path, monkeypatch, capfd
+) -> None:
+    monkeypatch.setenv("DBDYNO_HOME", str(tmp_path))
+    script = tmp_path / "sort.sql"
+    script.write_text(
+        "select count(*) from (select v, id from t order by v, id desc limit 99999) as sorted;\n",
+        encoding="utf-8",
+    )
+    with server.connect() as connection:
+        connection.execute("set global sort_buffer_size = 32768")
+        connection.execute("create table t (id int auto_increment primary key, v varchar(2000))")
+        for _ in range(4):
+            connection.execute(FILLED)
+    words = ["run", str(script), "--target", server.url, "-c", "2", "-T", "4", "--warmup", "0"]
+    assert main([*words, "--telemetry", "full", "--json"]) in ENDED
+    named = [finding["id"] for finding in json.loads(capfd.readouterr().out)["findings"]]
+    assert "temporary_files" in named
+    with server.connect() as connection:
+        connection.execute("drop table t")
+        connection.execute("set global sort_buffer_size = default")

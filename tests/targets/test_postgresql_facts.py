@@ -66,6 +66,15 @@ def test_a_table_is_described(watcher: Connection, table) -> None:
     assert 4 + 4 + 4 <= found.row_bytes <= 4 + 4 + 8  # the columns alone
 
 
+def test_what_is_set_for_autovacuum_of_a_table_alone_is_told(
+    watcher: Connection, worker: Connection, table
+) -> None:
+    assert only_table(facts(watcher, "select * from t")).autovacuum == {}
+    worker.execute("alter table t set (autovacuum_enabled = Off, autovacuum_vacuum_threshold = 7)")
+    told = only_table(facts(watcher, "select * from t")).autovacuum
+    assert told == {"autovacuum_enabled": "false", "autovacuum_vacuum_threshold": "7"}
+
+
 def test_indexes_tell_every_column_they_depend_on(watcher: Connection, table) -> None:
     indexes = {index.name: index for index in only_table(facts(watcher, "select * from t")).indexes}
     assert indexes["t.t_lower_idx"].columns == ("v", "note")

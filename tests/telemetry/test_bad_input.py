@@ -13,6 +13,7 @@ from dbdyno.servers.base import Server
 from dbdyno.servers.private import start_private
 from dbdyno.servers.spec import ServerSpec
 from tests.conftest import SMALL
+from tests.support.patience import eventually
 from tests.telemetry.watched import Observer, lacks, measure
 
 pytestmark = pytest.mark.usefixtures("home")
@@ -53,6 +54,24 @@ def test_a_log_whose_clock_differs(server: Server, quiet: str) -> None:
     told = dict(rows(recording.tables["log_entries"], ("topic", "time_s")))
     assert 0.5 < told["checkpoint_start"] <= told["checkpoint_end"] < 4
     assert claims(recording) == []
+
+
+def test_a_log_that_goes_on_in_another_file(quiet: str) -> None:
+    settings = {**SMALL, "logging_collector": "on", "log_filename": "at-%H%M%S.log"}
+    with start_private(ServerSpec(settings=settings), connections=8) as server:
+
+        def rotate() -> None:
+            with server.connect() as control:
+                before = control.execute("select pg_current_logfile()").fetchone()
+                control.execute("select pg_rotate_logfile()")
+                query = "select pg_current_logfile() as now"
+                eventually(lambda: control.execute(query).fetchone(), lambda now: now != before)
+                control.execute("checkpoint")
+
+        recording = measure(server, quiet, Observer(rotate, at=3), telemetry="full")
+    topics = [topic for (topic,) in rows(recording.tables["log_entries"], ("topic",))]
+    assert topics == ["checkpoint_start", "checkpoint_end"]
+    assert "log" not in lacks(recording)
 
 
 def test_a_log_that_cannot_be_read(server: Server, quiet: str, tmp_path: Path) -> None:

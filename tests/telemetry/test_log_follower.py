@@ -9,7 +9,9 @@ import pytest
 
 from dbdyno.model.frame import Started
 from dbdyno.model.telemetry import Lack, LogEntry, TelemetryFrame
-from dbdyno.telemetry.log_follower import BYTES_MAX, LogFollower
+from dbdyno.telemetry import log_follower
+from dbdyno.telemetry.given_log import GivenLog
+from dbdyno.telemetry.log_follower import BYTES_MAX, SOURCE, LogFollower
 from dbdyno.telemetry.teller import Teller
 
 SECOND_NS = 10**9
@@ -46,7 +48,8 @@ class Follow:
             lambda _line: None,
         )
         teller.begin()
-        self.follower = LogFollower(lambda: path, Lines(), teller)
+        self.teller, self.path = teller, path
+        self.follower = LogFollower(lambda: self.path, Lines(), teller)
         self.follower.prepare()
         self.follower.watch(Started(self.began_ns, self.unix_ns, self.began_ns, None), Over())
 
@@ -174,3 +177,66 @@ def test_a_log_that_vanishes_is_said_once(followed, log):
     follow.told()
     follow.told()
     assert len(follow.lacks()) == 1
+
+
+def test_one_that_goes_on_under_another_name(followed, log):
+    follow = followed(log)
+    add(log, f"{follow.unix_ns} first\n")
+    assert follow.told() == ["first"]
+    add(log, f"{follow.unix_ns} not yet read\n")
+    follow.path = log.with_name("newer")
+    follow.path.write_text(f"{follow.unix_ns} in the newer file\n")
+    follow.follower.find_again()
+    assert follow.told() == ["first", "not yet read", "in the newer file"]
+    assert follow.lacks() == []
+
+
+def test_one_that_went_on_elsewhere_just_before_the_end(followed, log):
+    follow = followed(log)
+    add(log, f"{follow.unix_ns} not yet read\n")
+    follow.path = log.with_name("newer")
+    follow.path.write_text(f"{follow.unix_ns} in the newer file\n")
+    follow.follower.conclude()
+    assert [entry.message for entry in follow.kept] == ["not yet read", "in the newer file"]
+
+
+def test_where_nobody_can_say_where_it_is_now_the_one_of_before_is_read(followed, log):
+    follow = followed(log)
+    follow.path = None
+    follow.follower.find_again()
+    add(log, f"{follow.unix_ns} still there\n")
+    assert follow.told() == ["still there"]
+
+
+def test_it_is_looked_for_again_while_the_load_runs(followed, log, monkeypatch):
+    monkeypatch.setattr(log_follower, "FIND_EVERY_NS", 0)
+    follow = followed(log)
+    follow.path = log.with_name("newer")
+    follow.path.write_text("")
+
+    class Twice(Over):
+        seconds = 2
+
+        def sleep_until(self, at_ns: int) -> bool:
+            self.seconds -= 1
+            add(follow.path, f"{follow.unix_ns} {self.seconds} s left\n")
+            return self.seconds >= 0
+
+    follow.follower.watch(Started(follow.began_ns, follow.unix_ns, follow.began_ns, None), Twice())
+    assert [entry.message for entry in follow.kept] == ["1 s left", "0 s left"]
+
+
+def test_a_new_file_named_like_the_one_that_was_given_is_a_lack(followed, tmp_path):
+    given = tmp_path / "server-2026-11-21_0000.log"
+    given.write_text("")
+    (tmp_path / "server-2026-11-20_0000.log").write_text("")
+    follow = followed(given)
+    finder = GivenLog(given, SOURCE, follow.teller)
+    (tmp_path / "server-2026-11-21_0000.csv").write_text("")
+    assert finder.find() == given
+    assert follow.lacks() == []
+    (tmp_path / "server-2026-11-22_0000.log").write_text("")
+    assert finder.find() == given
+    assert follow.lacks() == [
+        "the server may write server-2026-11-22_0000.log now, which is not read: lines may lack"
+    ]

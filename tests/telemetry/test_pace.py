@@ -42,9 +42,9 @@ def test_looks_are_as_quick_as_they_are_cheap(cost_ms, wanted):
 @pytest.mark.parametrize(
     ("cost_ms", "wanted"),
     [
-        (0.4, 1),  # 25 times a second: 10 ms of the 12 that half of 1.2 % of two cores are
+        (0.4, 1),  # 25 times a second: 10 ms of the 11 that half of 1.1 % of two cores are
         (0.5, 2),
-        (6.0, 13),
+        (6.0, 14),
         (400, 125),
     ],
 )

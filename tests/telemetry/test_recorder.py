@@ -140,7 +140,7 @@ def test_all_that_is_seen_of_a_run():
     cost = folder.frames[-1]
     assert (cost.samples, cost.server_cpu_us) == (len(folder.of("Waits")), None)
     assert cost.samples > 1
-    assert not [its for its in threading.enumerate() if its.name.startswith("telemetry")]
+    assert nobody_watches()
 
 
 def test_what_a_thread_took_before_it_served_us_is_not_our_cost(tmp_path, monkeypatch):
@@ -320,4 +320,45 @@ def test_a_server_that_does_not_answer_is_hung_up_on(monkeypatch):
     with ours, theirs, recorder(server, folder, facts=ask) as watching:
         play(watching, server)
     assert type(folder.frames[-1]).__name__ == "TelemetryCost"
-    assert not [its for its in threading.enumerate() if its.name.startswith("telemetry")]
+    assert nobody_watches()
+
+
+def test_a_server_that_lets_us_in_too_late_is_asked_nothing(monkeypatch):
+    monkeypatch.setattr("dbdyno.telemetry.recorder.PATIENCE_AT_END_S", 0.1)
+    monkeypatch.setattr("dbdyno.telemetry.recorder.PATIENCE_ONCE_HUNG_UP_S", 0.1)
+    server, folder, opens = Server(), Folder(), threading.Event()
+    connect, connections = server.connect, []
+
+    def connect_late():
+        opens.wait()
+        connections.append(connect())
+        return connections[-1]
+
+    server.connect = connect_late
+    with recorder(server, folder) as watching:
+        play(watching, server)
+    opens.set()
+    wait_until(nobody_watches, "the end of telemetry's threads")
+    assert connections
+    assert all(connection.closed for connection in connections)
+    assert server.counted == 0
+
+
+def test_once_the_run_is_over_its_folder_takes_no_facts(monkeypatch):
+    monkeypatch.setattr("dbdyno.telemetry.recorder.PATIENCE_AT_END_S", 0.1)
+    monkeypatch.setattr("dbdyno.telemetry.recorder.PATIENCE_ONCE_HUNG_UP_S", 0.1)
+    server, folder, answers = Server(), Folder(), threading.Event()
+
+    def facts_late(_connection, _statements) -> ServerFacts:
+        answers.wait()
+        return ServerFacts(extensions=("x",))
+
+    with recorder(server, folder, facts=facts_late) as watching:
+        play(watching, server)
+    answers.set()
+    wait_until(nobody_watches, "the end of telemetry's threads")
+    assert folder.facts == {}
+
+
+def nobody_watches() -> bool:
+    return not [its for its in threading.enumerate() if its.name.startswith("telemetry")]

@@ -33,10 +33,13 @@ class MissingCycle(Struct, frozen=True):
 
 
 def missing_cycle(recording: Recording) -> MissingCycle | None:
-    """None when there was a whole one, when next to nothing was written or nothing is known."""
-    if not was_read(recording, COUNTERS) or not _wrote(recording):
-        return None
+    """None when there was a whole one, when next to nothing was written or nothing is known.
+
+    A run that ended before its first interval did is judged by nothing.
+    """
     end_s = end_of_run_s(timeline(recording))
+    if not end_s or not was_read(recording, COUNTERS) or not _wrote(recording):
+        return None
     whole = [
         event
         for event in checkpoints(recording, end_s)

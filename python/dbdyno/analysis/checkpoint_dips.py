@@ -37,7 +37,7 @@ def checkpoint_dips(recording: Recording) -> list[CheckpointDip]:
     over_time = timeline(recording)
     end_s = end_of_run_s(over_time)
     begun = [event for event in checkpoints(recording, end_s) if 0 <= event.begin_s < end_s]
-    of = curve(over_time)
+    of = curve(over_time, recording.plan)
     return [_with_dip(event, of, end_s) for event in begun]
 
 

@@ -8,7 +8,8 @@ PostgreSQL 15 and later publish most counters up to a second late. The sums begi
 while the load is on, so both ends lag, and only the difference of the two lags remains: less
 than a second's work out of all, and most when sessions that began together publish in step.
 Intervals of such costs are wider by that. Processor time, switches and the WAL's bytes, which
-are from its insert position, never lag.
+are from its insert position, never lag. What was read fewer than five times under load, as the
+processes of many clients may be, has no interval.
 
 What is not counted on a server is not in the list, never 0.
 """
@@ -16,7 +17,9 @@ What is not counted on a server is not in the list, never 0.
 import numpy as np
 
 from dbdyno.analysis.alignment import Intervals, as_if_read, measured_intervals
-from dbdyno.analysis.ratios import ratio, widened
+from dbdyno.analysis.estimate import SAMPLES_MIN
+from dbdyno.analysis.ratios import Ratio, ratio, widened
+from dbdyno.analysis.readings import Growth
 from dbdyno.analysis.script_costs import costs_by_script
 from dbdyno.analysis.spending import Paid, spending
 from dbdyno.model.record import CostRecord
@@ -34,6 +37,12 @@ def costs(recording: Recording) -> list[CostRecord]:
     return of_all + costs_by_script(recording, intervals, spent)
 
 
+def _under_load(readings: Growth, intervals: Intervals) -> int:
+    """How many readings tell the intervals apart: within one, all have the same of it."""
+    begin_s, end_s = intervals.begin_s.min(initial=np.inf), intervals.end_s.max(initial=0.0)
+    return int(((readings.time_s > begin_s) & (readings.time_s <= end_s)).sum())
+
+
 def cost(found: list[CostRecord], wanted: str) -> float | None:
     """The value of one cost of all scripts together; None if it was not measured."""
     values = (record.value for record in found if record.id == wanted and not record.script)
@@ -46,6 +55,8 @@ def _of_all(paid: Paid, intervals: Intervals) -> CostRecord | None:
         committed = as_if_read(committed, intervals, paid.readings)
     known = ~np.isnan(paid.amount + committed)
     found = ratio(paid.amount[known], committed[known])
+    if found and paid.readings and _under_load(paid.readings, intervals) < SAMPLES_MIN:
+        found = Ratio(found.value, None, None)
     if found and not paid.is_prompt:
         length_s = float((intervals.end_s - intervals.begin_s)[known].sum())
         found = widened(found, _LAG_S / length_s)

@@ -2,7 +2,8 @@
 
 Nothing here says why. A stall is that next to nothing ended; a dip that throughput fell below
 its level by more than the noise makes plausible, and came back; a change of level that it
-stayed away. What is shorter than an interval is not seen.
+stayed away. Each stage of a load has levels and noise of its own: that throughput changes
+where the load does is no event. What is shorter than an interval is not seen.
 """
 
 from collections.abc import Iterator
@@ -11,11 +12,13 @@ from itertools import pairwise
 import numpy as np
 from msgspec import Struct
 
+from dbdyno.analysis.asked_load import Plan, stage_at
 from dbdyno.analysis.change_points import change_points
 from dbdyno.analysis.estimate import Series
 from dbdyno.analysis.run_event import RunEvent
 from dbdyno.analysis.stretches import Mask, runs
 from dbdyno.analysis.timeline import Timeline
+from dbdyno.model.recording import Column
 
 STALLED_SHARE = 0.05
 DIP_MIN = 0.1
@@ -30,14 +33,15 @@ _MAD_TO_DEVIATION = 1.4826
 
 
 class Curve(Struct, frozen=True):
-    """The measured intervals, and the level that each belongs to."""
+    """The measured intervals, and the stage and the level that each belongs to."""
 
     begin_s: Series
     end_s: Series
     tps: Series
+    stage: Column
     is_stalled: Mask
     level: Series
-    deviation: float
+    deviation: Series
     """How far a usual interval lies from its level: robust, so that dips do not count."""
 
     @property
@@ -51,25 +55,34 @@ class Curve(Struct, frozen=True):
         return found
 
 
-def curve(timeline: Timeline) -> Curve | None:
+def curve(timeline: Timeline, plan: Plan) -> Curve | None:
     """None where there are too few intervals to tell a level."""
     whole = timeline.whole_intervals()
     measured = whole.phase == "measure"
     tps, seconds = whole.tps[measured], whole.seconds[measured]
     if len(tps) < INTERVALS_MIN or not tps.any():
         return None
-    is_stalled = tps < STALLED_SHARE * float(np.median(tps[tps > 0]))
-    level = _levels(tps, seconds, is_stalled)
-    # A count of n has at least the deviation √n, also where the usual interval has none.
-    counted = np.sqrt(np.median(level) / np.median(seconds))
-    spread = float(np.median(np.abs(tps - level)[~is_stalled])) * _MAD_TO_DEVIATION
     begin_s = whole.time_s[measured]
-    return Curve(begin_s, begin_s + seconds, tps, is_stalled, level, max(spread, float(counted)))
+    stage = stage_at(plan, begin_s + seconds / 2)
+    parts = [_of_stage(tps[stage == one], seconds[stage == one]) for one in np.unique(stage)]
+    is_stalled, level, deviation = map(np.concatenate, zip(*parts, strict=True))
+    return Curve(begin_s, begin_s + seconds, tps, stage, is_stalled, level, deviation)
 
 
 def curve_events(of: Curve) -> list[RunEvent]:
     """In no order; a dip that holds a stall is not told beside it."""
     return [*_stalls(of), *_dips(of), *_changes(of)]
+
+
+def _of_stage(tps: Series, seconds: Series) -> tuple[Mask, Series, Series]:
+    """What stands still, levels and deviations; where nothing ended at all, nothing is told."""
+    moving = tps[tps > 0]
+    is_stalled = tps < STALLED_SHARE * (float(np.median(moving)) if len(moving) else 0.0)
+    level = _levels(tps, seconds, is_stalled)
+    # A count of n has at least the deviation √n, also where the usual interval has none.
+    counted = np.sqrt(np.median(level) / np.median(seconds))
+    spread = float(np.median(np.abs(tps - level)[~is_stalled])) * _MAD_TO_DEVIATION
+    return is_stalled, level, np.full(len(tps), max(spread, float(counted)))
 
 
 def _levels(tps: Series, seconds: Series, is_stalled: Mask) -> Series:
@@ -111,12 +124,13 @@ def _dips(of: Curve) -> Iterator[RunEvent]:
 
 
 def _changes(of: Curve) -> Iterator[RunEvent]:
-    """From where throughput left a level to the end of the next one."""
-    places = [*(np.flatnonzero(np.diff(of.level)) + 1).tolist(), len(of.level)]
-    for place, after in pairwise(places):
+    """From where throughput left a level to the end of the next one, or of the stage."""
+    is_asked_for = np.diff(of.stage) != 0
+    places = np.flatnonzero(is_asked_for | (np.diff(of.level) != 0)) + 1
+    for place, after in pairwise([*places.tolist(), len(of.level)]):
         before_tps, after_tps = float(of.level[place - 1]), float(of.level[place])
         change = after_tps / before_tps - 1 if before_tps else np.inf
-        if abs(change) >= CHANGE_MIN:
+        if abs(change) >= CHANGE_MIN and not is_asked_for[place - 1]:
             yield RunEvent(
                 kind="level",
                 label="rise" if change > 0 else "fall",

@@ -9,6 +9,13 @@ from dbdyno.model.recording import Column, Columns, Histograms, Recording
 
 QUANTILES = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p999": 0.999, "p9999": 0.9999}
 
+# The table that has a kind's intervals, and its column of numbers.
+_INTERVALS_OF = {
+    "script_response": ("scripts", "script"),
+    "script_service": ("services", "script"),
+    "statement": ("statements", "statement"),
+}
+
 # Of all that 64 bits of nanoseconds have, and the end of the last.
 _LOW_MS = np.array([bucket_low_ns(index) for index in range(498)], dtype=np.float64) / 1e6
 
@@ -36,17 +43,42 @@ def sample_count(histogram: bytes, histograms: Histograms) -> int:
     return int(histograms.bar_columns(histogram)[2].sum())
 
 
-def latency(histogram: bytes | None, histograms: Histograms) -> Latency | None:
-    """Mean, percentiles and maximum in milliseconds; None when nothing was recorded."""
-    if histogram is None:
+def latency(
+    recording: Recording, histograms: Histograms, kind: str, number: int | None = None
+) -> Latency | None:
+    """Mean, percentiles and maximum in milliseconds; None when nothing was recorded.
+
+    A histogram knows what it holds to the width of its bars: mean and maximum are taken from the
+    intervals, which have them as they were measured, and no percentile is beyond the maximum.
+    """
+    histogram = total_histogram(recording, histograms, kind, number)
+    count, mean, longest = _of_intervals(recording, kind, number)
+    if histogram is None or not count.sum():
         return None
-    low, high, count = histograms.bar_columns(histogram)
-    if not count.sum():
-        return None
-    mean_ns = float(((low + high) / 2) @ count / count.sum())
-    at = histograms.quantiles(histogram, [*QUANTILES.values(), 1.0])
-    named = dict(zip((*QUANTILES, "max"), (ns / 1e6 for ns in at), strict=True))
-    return Latency(mean=mean_ns / 1e6, **named)
+    max_ms = float(longest.max())
+    at = histograms.quantiles(histogram, list(QUANTILES.values()))
+    named = {name: min(ns / 1e6, max_ms) for name, ns in zip(QUANTILES, at, strict=True)}
+    return Latency(mean=float(mean @ count / count.sum()), **named, max=max_ms)
+
+
+def _of_intervals(
+    recording: Recording, kind: str, number: int | None
+) -> tuple[Column, Column, Column]:
+    """Count, mean and maximum of each interval that is measured and in which something ended."""
+    table, numbered = _INTERVALS_OF[kind]
+    columns = recording.tables[table]
+    wanted = is_measured(recording, table) & (columns["count"] > 0)
+    if number is not None:
+        wanted &= columns[numbered] == number
+    count, mean, longest = (columns[name][wanted] for name in ("count", "mean_ms", "max_ms"))
+    return count.astype(np.int64), mean, longest
+
+
+def is_measured(recording: Recording, table: str) -> NDArray[np.bool_]:
+    """Which rows of a table are of intervals after the warm-up, in which all that ended counts."""
+    intervals = recording.tables["intervals"]
+    warmup = intervals["interval"][intervals["phase"] == "warmup"]
+    return ~np.isin(recording.tables[table]["interval"], warmup)
 
 
 def bucket_low_ms(buckets: Column) -> NDArray[np.float64]:

@@ -140,8 +140,9 @@ def censored(facts: Facts) -> str | None:
         return None
     total = sum(missing.values())
     each = " and ".join(f"{number} {name}" for name, number in missing.items())
+    noun, stand = ("transaction", "stands") if total == 1 else ("transactions", "stand")
     return (
-        f"censored: {each} transactions ({total / (counts.ok + total):.2%}) stand outside the "
+        f"censored: {each} {noun} ({total / (counts.ok + total):.2%}) {stand} outside the "
         f"percentiles{_so_far(facts.unfinished_ages_s)}"
     )
 

@@ -24,7 +24,7 @@ def events(recording: Recording) -> list[RunEvent]:
     """All events, in the order of time."""
     over_time = timeline(recording)
     end_s = end_of_run_s(over_time)
-    of = curve(over_time)
+    of = curve(over_time, recording.plan)
     found = [
         *checkpoints(recording, end_s),
         *autovacuums(recording),
@@ -42,7 +42,7 @@ def _with_depth(event: RunEvent, of: Curve) -> RunEvent:
     """1 − mean while it lasted / median of the neighbours, as long on both sides as it was.
 
     An event without a length has the interval that it was in. None without neighbours, as of
-    an event that fills the run.
+    an event that fills the run or its stage, and where the load was changed meanwhile.
     """
     if event.depth is not None:
         return event
@@ -50,7 +50,9 @@ def _with_depth(event: RunEvent, of: Curve) -> RunEvent:
     inside |= (of.begin_s <= event.begin_s) & (event.begin_s < of.end_s)
     reach_s = min(max(event.end_s - event.begin_s, _NEIGHBOURS_MIN_S), _NEIGHBOURS_MAX_S)
     near = (of.end_s > event.begin_s - reach_s) & (of.begin_s < event.end_s + reach_s) & ~inside
+    stages = np.unique(of.stage[inside])
+    near &= np.isin(of.stage, stages)
     usual = float(np.median(of.tps[near])) if near.sum() >= _NEIGHBOURS_MIN else 0.0
-    if not usual or not inside.any():
+    if not usual or len(stages) != 1:
         return event
     return msgspec.structs.replace(event, depth=1 - float(of.tps[inside].mean()) / usual)

@@ -3,7 +3,8 @@
 N clients give N·s client-seconds to an interval of s seconds, whatever happens in it. If a
 transaction takes a of them and an image b more, then N·s = a·(transactions) + b·(images) in
 each interval, and both follow by least squares when the images per transaction vary, as they do
-after each checkpoint. In an open loop clients are idle at will, and nothing follows.
+after each checkpoint. In an open loop clients are idle at will, and where their number changes
+what a transaction takes does, too: then nothing follows.
 """
 
 import numpy as np
@@ -11,6 +12,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from dbdyno.analysis.alignment import measured_intervals
+from dbdyno.analysis.asked_load import is_of_one_level
 from dbdyno.analysis.estimate import Series
 from dbdyno.analysis.least_squares import fit
 from dbdyno.analysis.wal import wal
@@ -29,7 +31,7 @@ class ImageTime(Struct, frozen=True):
 
 def image_time(recording: Recording) -> ImageTime | None:
     """None when it cannot be told; an interval that holds 0 tells of no effect."""
-    if "open" in recording.plan.get("arrivals", {}):
+    if not is_of_one_level(recording.plan):
         return None
     intervals = measured_intervals(recording)
     causes = np.stack([intervals.committed, wal(recording, intervals).images], axis=1)

@@ -1,9 +1,10 @@
 """How much throughput each kind of event cost, and what no event explains.
 
 Against one baseline: the median of steady intervals without an event, on the highest level
-that the run kept. Overlapping events share by a non-negative regression on all of them at
-once. Whether a kind cost anything is tested by placing its events elsewhere in the run, at
-random, many times; what chance alone explains is not taken out of the unexplained.
+that the run kept. A load that changes in stages has no such level, and nothing is said of it.
+Overlapping events share by a non-negative regression on all of them at once. Whether a kind cost
+anything is tested by placing its events elsewhere in the run, at random, many times; what chance
+alone explains is not taken out of the unexplained.
 
 An event lasts, for this, as long as the curve stays far below its level after it. Stalls,
 dips and falls themselves are what is to be explained, not what explains.
@@ -14,6 +15,7 @@ from collections.abc import Mapping
 import numpy as np
 from msgspec import Struct
 
+from dbdyno.analysis.asked_load import has_stages
 from dbdyno.analysis.curve_events import Curve, curve
 from dbdyno.analysis.estimate import SAMPLES_MIN, Series, estimate_mean, student_quantile
 from dbdyno.analysis.events import RunEvent, events
@@ -63,8 +65,8 @@ class Losses(Struct, frozen=True, kw_only=True):
 
 
 def losses(recording: Recording) -> Losses | None:
-    """None when there are too few intervals for a baseline."""
-    of = curve(timeline(recording))
+    """None when there are too few intervals for a baseline, or the load was meant to change."""
+    of = None if has_stages(recording.plan) else curve(timeline(recording), recording.plan)
     if of is None:
         return None
     found = _standing_out(events(recording), of)

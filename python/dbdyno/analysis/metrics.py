@@ -6,6 +6,7 @@ among them: they are parts of what stands here.
 
 from collections.abc import Iterator
 
+from dbdyno.analysis.spending import COST_IDS
 from dbdyno.model.comparison import Metric
 from dbdyno.model.record import CostRecord, RunRecord
 
@@ -16,6 +17,9 @@ RESPONSES = {
     "response_p95_ms": ("p95", "95th percentile of response times"),
     "response_p99_ms": ("p99", "99th percentile of response times"),
 }
+
+KNOWN = (THROUGHPUT, *RESPONSES, *sorted(COST_IDS))
+"""Every id there is; of which a run has those that its server and its telemetry told."""
 
 USUAL = (THROUGHPUT, "response_p95_ms", "response_p99_ms", "server_cpu_us", "wal_bytes")
 """What is compared when nothing else is asked for. Few, because each further metric makes all

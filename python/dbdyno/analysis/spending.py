@@ -140,6 +140,19 @@ _ENGINE: tuple[tuple[str, str, str, Side, str], ...] = (
     ("bytes_received", "Bytes received", "bytes", "network", "bytes_received"),
 )
 
+_WAL_COSTS = ("wal_bytes", "wal_record_bytes", "wal_full_page_bytes", "full_page_images")
+_WRITTEN_COSTS = ("buffers_written", "fsyncs")
+
+COST_IDS = frozenset(
+    [
+        *(each.id for each in (*_SERVER, *_SERVER_MYSQL)),
+        *_WAL_COSTS,
+        *_WRITTEN_COSTS,
+        *(each[0] for each in _ENGINE),
+    ]
+)
+"""All that may have been counted, whatever the server."""
+
 
 def spending(recording: Recording, intervals: Intervals) -> list[Paid]:
     """All that was counted, the server's first."""

@@ -4,12 +4,10 @@ One test serves for steps and for drifts: the best split of the series into two 
 drift shows as a step in the middle, which is all a reader needs to know.
 """
 
-from collections.abc import Mapping
-from typing import Any
-
 import numpy as np
 from msgspec import Struct
 
+from dbdyno.analysis.asked_load import Plan, is_of_one_level
 from dbdyno.analysis.estimate import Series, autocorrelation_time
 
 SAMPLES_MIN = 30
@@ -53,14 +51,12 @@ def find_shift(series: Series) -> Shift | None:
     return shift if difference > _WALD_LIMIT * noise else None
 
 
-def unasked_shift(plan: Mapping[str, Any], tps: Series) -> Shift | None:
+def unasked_shift(plan: Plan, tps: Series) -> Shift | None:
     """A change of throughput by 5 % or more that nobody asked for.
 
     In stages the level is meant to change, and in an open loop it is that of the schedule.
     """
-    if "open" in plan.get("arrivals", {}) or len(plan.get("stages", ())) > 1:
-        return None
-    shift = find_shift(tps)
+    shift = find_shift(tps) if is_of_one_level(plan) else None
     return shift if shift is not None and abs(shift.relative) >= CHANGE_MIN else None
 
 

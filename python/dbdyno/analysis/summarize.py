@@ -10,8 +10,14 @@ import msgspec
 import numpy as np
 
 from dbdyno.analysis.arrivals import arrivals
+from dbdyno.analysis.asked_load import within_stages
 from dbdyno.analysis.checkpoint_cycle import missing_cycle
-from dbdyno.analysis.distributions import latency, sample_count, total_histogram
+from dbdyno.analysis.distributions import (
+    is_measured,
+    latency,
+    sample_count,
+    total_histogram,
+)
 from dbdyno.analysis.doubts import Facts, find_doubts
 from dbdyno.analysis.estimate import Series, estimate_mean
 from dbdyno.analysis.steadiness import unasked_shift
@@ -31,16 +37,15 @@ from dbdyno.model.recording import Histograms, Recording, rows
 def summarize(recording: Recording, histograms: Histograms) -> RunRecord:
     """The record with every measured number and doubt; status and validity are left as they are."""
     over_time = timeline(recording)
+    measured = over_time.measured()
     duration_s = _duration_s(recording, over_time)
     counts = _transactions(recording)
-    throughput = _throughput(over_time.measured_tps, completed(recording), duration_s)
-    response = total_histogram(recording, histograms, "script_response")
-    service = total_histogram(recording, histograms, "script_service") or response
-    response_ms = latency(response, histograms)
+    throughput = _throughput(recording, measured, duration_s)
+    response_ms = latency(recording, histograms, "script_response")
     facts = Facts(
         duration_s=duration_s,
         interval_s=float(np.median(over_time.seconds)) if len(over_time.seconds) else 1.0,
-        shift=unasked_shift(recording.plan, over_time.measured_tps),
+        shift=unasked_shift(recording.plan, measured.tps),
         throughput=throughput,
         transactions=counts,
         unfinished_ages_s=_unfinished_ages_s(recording),
@@ -56,7 +61,7 @@ def summarize(recording: Recording, histograms: Histograms) -> RunRecord:
         failures=_failures(recording),
         throughput_tps=throughput,
         response_ms=response_ms,
-        service_ms=latency(service, histograms),
+        service_ms=latency(recording, histograms, "script_service") or response_ms,
         statements=_statements(recording, histograms),
         client=ClientCost(cpu_us_per_transaction=_client_cpu_us(recording)),
         doubts=find_doubts(facts),
@@ -92,10 +97,15 @@ def _transactions(recording: Recording) -> TransactionCounts:
     return TransactionCounts(**{name: found[0] if found else 0 for name, found in last.items()})
 
 
-def _throughput(tps: Series, done: int, duration_s: float) -> Throughput:
-    """The value is what was done by the time it took, exactly; the interval is the samples'."""
-    value = done / duration_s if duration_s else 0.0
-    mean = estimate_mean(tps)
+def _throughput(recording: Recording, measured: Timeline, duration_s: float) -> Throughput:
+    """The value is what was done by the time it took, exactly; the interval is the samples'.
+
+    How they scatter around the mean of their stage: that stages differ was asked for.
+    """
+    value = completed(recording) / duration_s if duration_s else 0.0
+    tps = measured.tps
+    scattered = within_stages(recording.plan, measured.time_s, tps)
+    mean = estimate_mean(scattered)
     return Throughput(
         value=value,
         low=max(value - (mean.value - mean.low), 0.0) if mean else None,
@@ -104,7 +114,7 @@ def _throughput(tps: Series, done: int, duration_s: float) -> Throughput:
         max=float(tps.max()) if len(tps) else None,
         samples=len(tps),
         samples_effective=mean.samples_effective if mean else None,
-        coefficient_of_variation=_variation(tps),
+        coefficient_of_variation=_variation(scattered),
     )
 
 
@@ -146,42 +156,38 @@ def _scripts(recording: Recording, histograms: Histograms) -> list[ScriptRecord]
 def _script(
     recording: Recording, histograms: Histograms, number: int, planned: dict[str, Any]
 ) -> ScriptRecord:
-    response = total_histogram(recording, histograms, "script_response", number)
-    service = total_histogram(recording, histograms, "script_service", number) or response
+    response_ms = latency(recording, histograms, "script_response", number)
     return ScriptRecord(
         name=planned["name"],
         weight=planned["weight"],
         **_script_counts(recording, number),
-        response_ms=latency(response, histograms),
-        service_ms=latency(service, histograms),
+        response_ms=response_ms,
+        service_ms=latency(recording, histograms, "script_service", number) or response_ms,
     )
 
 
 def _script_counts(recording: Recording, number: int) -> dict[str, int]:
     """Of the measured intervals; in those of the warm-up all that ended was counted."""
-    scripts, intervals = recording.tables["scripts"], recording.tables["intervals"]
-    warmup = intervals["interval"][intervals["phase"] == "warmup"]
-    wanted = (scripts["script"] == number) & ~np.isin(scripts["interval"], warmup)
+    scripts = recording.tables["scripts"]
+    wanted = (scripts["script"] == number) & is_measured(recording, "scripts")
     return {name: int(scripts[name][wanted].sum()) for name in ("ok", "failed", "skipped")}
 
 
 def _statements(recording: Recording, histograms: Histograms) -> list[StatementRecord]:
     names = script_names(recording)
     texts = rows(recording.tables["statement_texts"], ("statement", "script", "index", "sql"))
-    measured = {
-        number: total_histogram(recording, histograms, "statement", number) for number, *_ in texts
-    }
     return [
         StatementRecord(
-            script=names[script], index=index, sql=sql, **_times(measured[number], histograms)
+            script=names[script], index=index, sql=sql, **_times(recording, histograms, number)
         )
         for number, script, index, sql in texts
     ]
 
 
-def _times(histogram: bytes | None, histograms: Histograms) -> dict[str, Any]:
+def _times(recording: Recording, histograms: Histograms, statement: int) -> dict[str, Any]:
     """Count and latencies of a statement, by the names of its record."""
-    found = latency(histogram, histograms)
+    histogram = total_histogram(recording, histograms, "statement", statement)
+    found = latency(recording, histograms, "statement", statement)
     return {
         "count": sample_count(histogram, histograms) if histogram else 0,
         **{f"{name}_ms": getattr(found, name, None) for name in ("mean", "p50", "p95", "p99")},

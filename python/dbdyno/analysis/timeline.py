@@ -23,26 +23,26 @@ class Timeline(Struct, frozen=True):
     latencies_ms: dict[str, Series]
     """``p50_ms``, ``p95_ms``, ``p99_ms`` and ``max_ms``; NaN where nothing ended."""
 
-    @property
-    def measured_tps(self) -> Series:
-        """Throughput of the measured intervals."""
-        whole = self.whole_intervals()
-        measured: Series = whole.tps[whole.phase == "measure"]
-        return measured
-
     def whole_intervals(self) -> "Timeline":
         """Without intervals that were cut short, as the last one and the drain are.
 
         In a few milliseconds only stragglers end: such a point is no level of anything.
         """
-        whole = are_whole(self.seconds)
+        return self._only(are_whole(self.seconds))
+
+    def measured(self) -> "Timeline":
+        """The whole intervals that were measured."""
+        whole = self.whole_intervals()
+        return whole._only(whole.phase == "measure")
+
+    def _only(self, these: Mask) -> "Timeline":
         return Timeline(
-            phase=self.phase[whole],
-            time_s=self.time_s[whole],
-            seconds=self.seconds[whole],
-            tps=self.tps[whole],
-            failed_per_s=self.failed_per_s[whole],
-            latencies_ms={name: values[whole] for name, values in self.latencies_ms.items()},
+            phase=self.phase[these],
+            time_s=self.time_s[these],
+            seconds=self.seconds[these],
+            tps=self.tps[these],
+            failed_per_s=self.failed_per_s[these],
+            latencies_ms={name: values[these] for name, values in self.latencies_ms.items()},
         )
 
 

@@ -10,6 +10,7 @@ from typing import Protocol
 from dbdyno.errors import DbdynoError
 from dbdyno.model.frame import (
     Connected,
+    Connecting,
     Done,
     Failed,
     Frame,
@@ -88,9 +89,11 @@ def measure(
     ):
         try:
             for raw, frame in engine:
-                keep(raw, frame)
-                watchdog.beat(_patience_s(plan) if isinstance(frame, Started) else None)
-                reader.take(frame)
+                with watchdog.heard():
+                    if isinstance(frame, Connecting | Started):
+                        watchdog.allow(_patience_s(plan))
+                    keep(raw, frame)
+                    reader.take(frame)
         except BaseException:
             engine.abandon()
             raise
@@ -100,7 +103,7 @@ def measure(
 
 
 def _patience_before_start_s(plan: Plan) -> float:
-    """Connecting is paced and retried: its own limits end it long before."""
+    """Until the first word of its threads, which come regularly from there on."""
     return (plan.stall_limit_ns + plan.endpoint.connect_timeout_ns) / 1e9 + SILENCE_MIN_S
 
 

@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from typing import Any, Literal
 
 from dbdyno.errors import DbdynoError
+from dbdyno.host.cpu import numa_nodes
+from dbdyno.host.describe import ROOT
 from dbdyno.host.placement import memory_by_node, verified
 from dbdyno.run.options import RunOptions
 from dbdyno.run.plan import cores_available
@@ -55,13 +57,19 @@ class PlacementRecord:
         if isinstance(server, PrivateServer):
             placement, groups = server.placement, server.guard.groups
         self._asked = placement.told()
+        # The kernel walks all of the server's pages to tell it: seconds, where memory is large.
+        self._is_memory_told = placement.numa is not None or numa_nodes(ROOT) > 1
         if options.engine_cpus:
             self._asked["engine-cpus"] = str(options.engine_cpus)
         self.verified = verified(placement, groups, server.process_id)
 
     def look(self, when: Literal["begin", "end"]) -> None:
-        """Sees where the server's memory is, before the load and after it."""
-        self._memory[when] = memory_by_node(self._process_id) if self._process_id else {}
+        """Sees where the server's memory is, before the load and after it.
+
+        Not on a machine with one node, unless a policy was asked for: there it can be nowhere else.
+        """
+        if self._process_id is not None and self._is_memory_told:
+            self._memory[when] = memory_by_node(self._process_id)
 
     def told(self) -> dict[str, Any]:
         """As ``server.json`` has it."""

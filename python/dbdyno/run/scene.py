@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from dbdyno.run.options import DataOptions
 from dbdyno.run.plan import cores_available
+from dbdyno.run.presence import Presence
 from dbdyno.run.work import Work
 from dbdyno.servers.base import Server
 from dbdyno.targets.base import FreeConnections, ServerDescription, Target
@@ -53,23 +54,30 @@ def prepare(  # noqa: PLR0913 - each is another thing
     seed: int,
     bulk: Bulk,
     watch: Callable[[LoadProgress], None],
+    jobs: int | None = None,
 ) -> Prepared:
     """The workload's data, as it is there or loaded; nothing for scripts alone."""
     if work.workload is None:
         return Prepared(values={}, made_by="")
-    return prepare_data(
-        work.workload,
-        work.given,
-        Place(scene.target, scene.control, scene.server.endpoint()),
-        bulk=bulk,
-        options=LoadOptions(
-            seed=seed,
-            jobs=_load_jobs(cores_available()),
-            replace=options.replace,
-            checkpoint=scene.server.is_private,
-        ),
-        watch=watch,
-    )
+    with Presence(scene.server.connect, scene.control) as presence:
+
+        def pass_on(progress: LoadProgress) -> None:
+            presence.loading(progress)
+            watch(progress)
+
+        return prepare_data(
+            work.workload,
+            work.given,
+            Place(scene.target, scene.control, scene.server.endpoint()),
+            bulk=bulk,
+            options=LoadOptions(
+                seed=seed,
+                jobs=jobs or _load_jobs(cores_available()),
+                replace=options.replace,
+                checkpoint=scene.server.is_private,
+            ),
+            watch=pass_on,
+        )
 
 
 def settle(scene: Scene, workload: Workload | None, prepared: Prepared) -> str:
@@ -91,9 +99,13 @@ def load_told(report: LoadReport) -> str:
     detour = f", {report.detour}" if report.detour else ""
     unwritten = f"; {report.unwritten}" if report.unwritten else ""
     return (
-        f"loaded {count(report.rows)} rows in {seconds:.1f} s "
+        f"loaded {count(report.rows)} rows over {_connections(report.jobs)} in {seconds:.1f} s "
         f"({count(report.rows_per_s)} rows/s: {phases}){detour}{unwritten}"
     )
+
+
+def _connections(number: int) -> str:
+    return "one connection" if number == 1 else f"{number} connections"
 
 
 def _load_jobs(cores: int) -> int:

@@ -72,6 +72,8 @@ class _Load:
             rate_tps=rate_tps,
             duration_ns=duration_ns,
             arrivals=self.options.arrivals if rate_tps else None,
+            # What the closed loop, which comes first, loaded serves all.
+            replace=self.options.replace and rate_tps is None,
             tags=(*self.options.tags, ("rate", tag)),
         )
         recording = run(self.items, options, self.tools, self.observer, server)

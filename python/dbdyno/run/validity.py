@@ -32,7 +32,8 @@ def _ended_early(plan: Plan, done: Done) -> list[str]:
         return [f"the run was {done.end}{reason}"]
     asked = asked_ns(plan)
     if asked is not None and done.measured_ns < asked * (1 - SHORTFALL_MAX):
-        return [f"it ended after {done.measured_ns / 1e9:.1f} s of {asked / 1e9:.1f} s asked for"]
+        length = f"{done.measured_ns / 1e9:.1f} s of {asked / 1e9:.1f} s asked for"
+        return [f"it ended after {length}: the scripts of all clients had ended"]
     return []
 
 

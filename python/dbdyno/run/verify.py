@@ -145,7 +145,7 @@ def _asked(recording: Recording, trial: Trial) -> RunOptions:
     return replace(
         asked,
         server=_server_spec(recording, asked),
-        settings=(),
+        settings=tuple((one["name"], one["value"]) for one in recording.server.get("chosen", ())),
         durability=None,
         script_files=(),
         define=tuple((planned | given).items()),
@@ -166,21 +166,21 @@ def _asked(recording: Recording, trial: Trial) -> RunOptions:
 
 
 def _server_spec(recording: Recording, asked: RunOptions) -> str:
-    """A private server of the run's programs or major version, with the settings chosen for it."""
+    """A private server of the run's programs or major version."""
     told = recording.server
-    settings = [f"{setting['name']}={setting['value']}" for setting in told.get("chosen", ())]
     path = spec_of(asked).path if is_passing(asked) else None
     which = path or told["version_number"] // 10_000
-    return ",".join([f"{told.get('product', 'postgres')}:{which}", *settings])
+    return f"{told.get('product', 'postgres')}:{which}"
 
 
 @contextmanager
 def _files(scripts: Sequence[Mapping[str, Any]]) -> Iterator[list[WeightedName]]:
-    """The scripts as files, for as long as the block lasts."""
+    """The scripts as files, for as long as the block lasts; of one name there may be several."""
     with TemporaryDirectory(prefix="dbdyno-") as folder:
         names = []
-        for script in scripts:
-            path = Path(folder) / f"{Path(script['name']).stem}.sql"
+        for number, script in enumerate(scripts, start=1):
+            path = Path(folder, str(number), f"{Path(script['name']).stem}.sql")
+            path.parent.mkdir()
             path.write_text(script["text"], encoding="utf-8")
             names.append(WeightedName(str(path), script["weight"]))
         yield names

@@ -1,41 +1,58 @@
-"""Ends an engine that has fallen silent: a heartbeat is a frame, and frames come every interval.
+"""Ends an engine that has fallen silent: a sign of life is a frame, and these come every interval.
 
 A server that does not answer is the engine's own business (it still sends frames, and gives
 up after the stall limit); this is for an engine that cannot even do that.
 """
 
 import threading
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import TracebackType
 from typing import Self
 
 
 class Watchdog:
-    """Calls ``on_silence`` once, from a thread of its own, when no beat came for so long."""
+    """Calls ``on_silence`` once, from a thread of its own, when no sign came for so long.
+
+    It counts its own naps, of which each lasts as long as it should or longer: while our whole
+    process is stopped (Ctrl-Z) or short of processors, nobody could have heard a sign.
+    """
 
     def __init__(
         self,
         on_silence: Callable[[], None],
         limit_s: float,
-        clock: Callable[[], float] = time.monotonic,
+        nap: Callable[[threading.Event, float], bool] = threading.Event.wait,
     ) -> None:
         self._on_silence = on_silence
         self._limit_s = limit_s
-        self._clock = clock
-        self._last = self._clock()
+        self._nap = nap
+        self._signs = 0
+        self._is_listening = True
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._watch, name="watchdog", daemon=True)
         self.has_bitten = False
 
-    def beat(self, limit_s: float | None = None) -> None:
-        """A sign of life; the next may be awaited for another span."""
-        self._last = self._clock()
-        self._limit_s = limit_s or self._limit_s
+    @contextmanager
+    def heard(self) -> Iterator[None]:
+        """A sign of life came; no other is listened for while the block deals with it."""
+        self._signs += 1
+        self._is_listening = False
+        try:
+            yield
+        finally:
+            self._is_listening = True
+
+    def allow(self, limit_s: float) -> None:
+        """From now on the next sign may take so long."""
+        self._limit_s = limit_s
 
     def _watch(self) -> None:
-        while not self._over.wait(min(self._limit_s / 4, 1.0)):
-            if self._clock() - self._last > self._limit_s:
+        signs, silent_s = self._signs, 0.0
+        while not self._nap(self._over, nap_s := min(self._limit_s / 4, 1.0)):
+            is_silent = self._is_listening and signs == self._signs
+            signs, silent_s = self._signs, silent_s + nap_s if is_silent else 0.0
+            if silent_s >= self._limit_s:
                 self.has_bitten = True
                 self._on_silence()
                 return

@@ -48,6 +48,11 @@ class PrivateServer(Server):
         """What it was bound to."""
         return self.cluster.blueprint.placement
 
+    @property
+    def is_gone(self) -> bool:
+        """Whether it has ended and its folder is removed, which ``stop`` waits for only so long."""
+        return self.guard.process.poll() is not None
+
     def shut_down(self) -> None:
         """Ends it cleanly: its data is all written out, and stays until ``stop``."""
         self.guard.shut_down(self.cluster)

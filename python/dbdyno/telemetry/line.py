@@ -4,14 +4,12 @@ Its owner is one thread, which asks; any thread may hang up, which ends the ques
 way at once, even of a server that does not answer any more.
 """
 
-import os
-import socket
+import threading
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from typing import TypeVar
 
-from dbdyno.targets.connection import Connection
+from dbdyno.targets.connection import Connection, hang_up
 from dbdyno.targets.telemetry import Telemetry
 from dbdyno.telemetry.served import ServedTime
 from dbdyno.telemetry.teller import told
@@ -43,6 +41,8 @@ class Line:
         self._connect = connect
         self._telemetry = telemetry
         self._connection: Connection | None = None
+        self._wire: Connection | None = None  # from before anything was asked on it
+        self._lock = threading.Lock()
         self._retry_in_s = RETRY_FIRST_S
         self._retry_at = 0.0
         self._is_hung_up = False
@@ -76,6 +76,8 @@ class Line:
         self._retry_in_s = min(self._retry_in_s * 2, RETRY_MAX_S)
         try:
             self._connection = self._open()
+        except Unavailable:
+            raise
         except Exception as error:
             raise Unavailable(told(error)) from error
         self._retry_in_s = RETRY_FIRST_S
@@ -85,6 +87,7 @@ class Line:
     def _open(self) -> Connection:
         connection = self._connect()
         try:
+            self._let_hang_up(connection)
             self._telemetry.begin(connection)
             self._ours.add(self._telemetry.pid(connection))
             if self._served is not None:
@@ -94,15 +97,20 @@ class Line:
             raise
         return connection
 
+    def _let_hang_up(self, connection: Connection) -> None:
+        """Whoever was to hang up while it was being opened had nothing to hang up on."""
+        with self._lock:
+            if self._is_hung_up:
+                raise Unavailable("")
+            self._wire = connection
+
     def hang_up(self) -> None:
         """From any thread: whoever asks gets an error now, and no connection any more."""
-        self._is_hung_up = True
-        connection = self._connection
-        if connection is None or connection.closed:
-            return
-        # It may be closed at this very moment, by its owner or by the server.
-        with suppress(Exception), socket.socket(fileno=os.dup(connection.fileno())) as wire:
-            wire.shutdown(socket.SHUT_RDWR)
+        with self._lock:
+            self._is_hung_up = True
+            connection = self._wire
+        if connection is not None and not connection.closed:
+            hang_up(connection)
 
     def close(self) -> None:
         """Once its owner is done."""

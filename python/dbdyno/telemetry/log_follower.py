@@ -5,13 +5,15 @@ the engine told, which holds on one host; where lines come from another time tha
 which they were read, the clocks differ, and the time of reading is all that is known.
 
 The file is kept open: one that another takes the place of is read to its end first, under
-whatever name. What was emptied is gone.
+whatever name. What was emptied is gone. Where the log is, is asked again and again: a collector
+goes on in a file of a new name when the old one is large, or a day old.
 """
 
 import codecs
 import os
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
 
@@ -27,6 +29,7 @@ SOURCE = "log"
 # A server that logs each statement writes faster than it is worth to read along.
 BYTES_MAX = 1 << 18
 EVERY_NS = 10**9
+FIND_EVERY_NS = 5 * 10**9
 EARLY_MAX_NS = 60 * 10**9
 LATE_MAX_NS = 5 * 10**9
 
@@ -47,6 +50,7 @@ class LogFollower:
         self._file: BinaryIO | None = None
         self._place = 0
         self._file_id = (0, 0)
+        self._find_at_ns = 0
         self._started: Started | None = None
 
     def prepare(self) -> None:
@@ -71,14 +75,26 @@ class LogFollower:
         self._started = started
         while ticker.sleep_until(time.monotonic_ns() + EVERY_NS):
             self.read()
+            if time.monotonic_ns() >= self._find_at_ns:
+                self.find_again()
 
     def conclude(self) -> None:
         """What was written since, and what was held back."""
+        self.read()
+        self.find_again()
         self.read()
         self.read()
         if self._file is not None:
             self._file.close()
             self._file = None
+
+    def find_again(self) -> None:
+        """The file that is written now; that of before, where nobody can say."""
+        if self._path is None:
+            return
+        self._find_at_ns = time.monotonic_ns() + FIND_EVERY_NS
+        with suppress(Exception):  # a server that is gone is told by those who ask it for more
+            self._path = self._find_path() or self._path
 
     def read(self) -> None:
         """Tells the entries that were added."""

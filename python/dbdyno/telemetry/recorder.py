@@ -10,6 +10,7 @@ log, and the machine. The runner's thread only passes on what the engine says.
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Protocol, Self
@@ -23,10 +24,11 @@ from dbdyno.model.telemetry import Level, ServerFacts, TelemetryCost
 from dbdyno.targets.connection import Connection
 from dbdyno.targets.script_text import with_variables
 from dbdyno.targets.telemetry import ScriptStatement, Telemetry
+from dbdyno.telemetry.given_log import GivenLog
 from dbdyno.telemetry.joining import Joiner, backends_of
 from dbdyno.telemetry.kernel_waits import KernelWaits
 from dbdyno.telemetry.line import Line
-from dbdyno.telemetry.log_follower import LogFollower
+from dbdyno.telemetry.log_follower import SOURCE, LogFollower
 from dbdyno.telemetry.look_cost import LookCost
 from dbdyno.telemetry.machine_task import MachineTask
 from dbdyno.telemetry.pace import PACES, Stride
@@ -195,13 +197,16 @@ class Recorder:
         return MachineTask(watch(self._watched.process_id, engine, folders), self._teller)
 
     def _log_follower(self) -> Task:
-        return LogFollower(self._find_log, self._watched.telemetry.log_reader(), self._teller)
+        reader = self._watched.telemetry.log_reader()
+        return LogFollower(self._way_to_log(), reader, self._teller)
 
-    def _find_log(self) -> Path | None:
+    def _way_to_log(self) -> Callable[[], Path | None]:
         """A server elsewhere names a file that by chance exists here, of another server."""
-        if self._watched.log_path is not None or self._watched.process_id is None:
-            return self._watched.log_path
-        return self._line().ask(self._watched.telemetry.log_path)
+        if self._watched.log_path is not None:
+            return GivenLog(self._watched.log_path, SOURCE, self._teller).find
+        if self._watched.process_id is None:
+            return lambda: None
+        return partial(self._line().ask, self._watched.telemetry.log_path)
 
     def _line(self) -> Line:
         served = None if self._watched.process_id is None else ServedTime(ROOT)
@@ -211,7 +216,7 @@ class Recorder:
 
     def _keep_facts(self, when: str, facts: ServerFacts) -> None:
         self._facts[when] = msgspec.to_builtins(facts)
-        self._folder.write_facts(self._facts)
+        self._teller.pass_on(self._folder.write_facts, self._facts)
 
     def _served_ns(self) -> int | None:
         """Of what serves all our lines, so far; None where none of it is to be seen."""

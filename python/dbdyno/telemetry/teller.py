@@ -7,12 +7,15 @@ is lacking, and a line of the log; and once the run is over nobody listens any m
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
+from typing import TypeVar
 
 import msgspec
 
 from dbdyno.model.telemetry import Lack, TelemetryFrame
 
 SERVER = "server"
+
+Said = TypeVar("Said")
 
 
 class Teller:
@@ -44,17 +47,17 @@ class Teller:
             return
         self._lacks.add((source, reason))
         self.tell(Lack(time.monotonic_ns(), source, reason))
-        self._say(f"telemetry: {source}: {reason}")
+        self.pass_on(self._log, f"telemetry: {source}: {reason}")
 
     def gone(self, reason: str) -> None:
         """Say that the server is not there, for this reason; nothing where there is no new one."""
         if reason:
             self.lack(SERVER, reason)
 
-    def _say(self, line: str) -> None:
+    def pass_on(self, take: Callable[[Said], None], said: Said) -> None:
+        """Give it to what the run folder has for it, as long as that takes anything."""
         with self._lock:
-            if not self._is_closed:
-                self._log(line)
+            self._pass_on(take, said)
 
     def begin(self) -> None:
         """The load has begun: what was held is kept."""
@@ -64,10 +67,14 @@ class Teller:
 
     def _write(self, frames: Iterable[TelemetryFrame]) -> None:
         encoded = [msgspec.msgpack.encode(frame) for frame in frames]
-        if self._is_closed or not encoded:
+        if encoded:
+            self._pass_on(self._keep, encoded)
+
+    def _pass_on(self, take: Callable[[Said], None], said: Said) -> None:
+        if self._is_closed:
             return
         try:
-            self._keep(encoded)
+            take(said)
         except Exception:
             self._is_closed = True  # a full disk, say: the next frame of the engine tells
 

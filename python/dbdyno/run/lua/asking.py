@@ -44,14 +44,10 @@ def ask(item: WeightedName, options: RunOptions, say: Callable[[str], None]) -> 
             message=f"{item.name} is no script for sysbench",
             hint="Give a file of Lua, or the name of one of sysbench's own scripts.",
         )
-    adopted, equipped = equip(replace(options, clients=_threads(options)), work, say)
+    threads = None if "threads" in read_arguments(options.script_options) else 1
+    adopted, equipped = equip(replace(options, clients=threads), work, say)
     seed = secrets.randbits(_SEED_BITS) if adopted.seed is None else adopted.seed
     return Asked(adopted, equipped, seed)
-
-
-def _threads(options: RunOptions) -> int | None:
-    named = "threads" in read_arguments(options.script_options)
-    return None if named else options.clients or 1
 
 
 def check(asked: Asked, commands: Sequence[str], tools: Tools) -> dict[str, Survey]:

@@ -11,6 +11,7 @@ import pymysql
 
 from dbdyno.errors import DbdynoError
 from dbdyno.model.plan import Endpoint, Tls, TlsMode
+from dbdyno.servers.mysql import sha256
 from dbdyno.servers.mysql.connection import MysqlConnection
 from dbdyno.servers.mysql.login import Login, TlsWord, login_of
 from dbdyno.servers.mysql.refusals import refusal
@@ -42,6 +43,7 @@ def open_connection(target: str) -> MysqlConnection:
         program_name=APPLICATION_NAME,
         ssl=None if _is_open(login) else _tls_context(login),
         ssl_disabled=_is_open(login),
+        auth_plugin_map={sha256.METHOD: sha256.Sha256Password},
         defer_connect=True,
     )
     connection = MysqlConnection(driver, login)

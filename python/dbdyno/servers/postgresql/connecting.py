@@ -24,14 +24,19 @@ ENVIRONMENT = {"PGTZ": "timezone", "PGDATESTYLE": "datestyle", "PGGEQO": "geqo"}
 
 
 def open_connection(target: str) -> Connection:
-    """A control connection to ``target``: a URL, a conninfo string, or empty for libpq's own."""
+    """A control connection to ``target``: a URL, a conninfo string, or empty for libpq's own.
+
+    The driver prepares nothing. Behind a pooler the next session would not have it, and after a
+    rollback the driver removes every statement, also those that it did not prepare.
+    """
     try:
         given = conninfo.conninfo_to_dict(target)
     except psycopg.ProgrammingError as error:
         raise malformed(target, error) from None
     wanted = {**given, **_patience(given), "application_name": APPLICATION_NAME}
+    words = conninfo.make_conninfo("", **wanted)
     try:
-        return psycopg.connect(conninfo.make_conninfo("", **wanted), autocommit=True)
+        return psycopg.connect(words, autocommit=True, prepare_threshold=None)
     except psycopg.OperationalError as error:
         raise refusal(error, given) from None
 

@@ -1,0 +1,26 @@
+"""How often something came in the measured part, and how long it took together.
+
+Reads the tables that have a count and a mean for each interval: ``connects``, ``scripts``
+(transactions that succeeded) and ``failed``. What of these times matters is for others to say.
+"""
+
+import numpy as np
+from msgspec import Struct
+
+from dbdyno.model.recording import Recording
+
+
+class Spent(Struct, frozen=True):
+    """The number and the sum of the times."""
+
+    count: int
+    seconds: float
+
+
+def spent(recording: Recording, table: str) -> Spent:
+    """All of a table's rows that are of measured intervals; of a time nobody knows, none."""
+    rows, intervals = recording.tables[table], recording.tables["intervals"]
+    measured = intervals["interval"][intervals["phase"] == "measure"]
+    wanted = np.isin(rows["interval"], measured)
+    counts, mean_ms = rows["count"][wanted], rows["mean_ms"][wanted].astype(float)
+    return Spent(int(counts.sum()), float(np.nansum(counts * mean_ms)) / 1e3)

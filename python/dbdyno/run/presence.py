@@ -1,0 +1,90 @@
+"""Whether a server is still there while its data is prepared, of which it may say nothing for long.
+
+A server that vacuums or builds an index is silent for as long as that takes, and so is one that
+has stopped for good. So it is asked, after a while of silence, by opening a connection more: one
+that works takes it, or says why not. How a run ends on a server that stopped is the engine's
+business; this is for what comes before.
+"""
+
+import threading
+import time
+from collections.abc import Callable
+from types import TracebackType
+from typing import Self
+
+from dbdyno.errors import DbdynoError
+from dbdyno.targets.connection import Connection, hang_up
+from dbdyno.workloads.loading import LoadProgress
+
+SILENCE_MAX_S = 10.0
+
+
+class Presence:
+    """Ends what waits for the server within the block once nobody answers there any more.
+
+    What waits are questions on the control connection, and whoever passes on the progress of a
+    load through ``loading``.
+    """
+
+    def __init__(
+        self,
+        connect: Callable[[], Connection],
+        control: Connection,
+        silence_max_s: float = SILENCE_MAX_S,
+    ) -> None:
+        self._connect = connect
+        self._control = control
+        self._silence_max_s = silence_max_s
+        self._heard_s = time.monotonic()
+        self._rows = 0
+        self._absence: DbdynoError | None = None
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._look, name="presence", daemon=True)
+
+    def loading(self, progress: LoadProgress) -> None:
+        """Rows that went out were taken by someone."""
+        if self._absence is not None:
+            raise self._absence
+        if progress.rows != self._rows:
+            self._rows = progress.rows
+            self._heard_s = time.monotonic()
+
+    def _look(self) -> None:
+        while self._absence is None and not self._over.wait(self._silence_max_s / 10):
+            if time.monotonic() - self._heard_s > self._silence_max_s:
+                self._knock()
+
+    def _knock(self) -> None:
+        """Only silence is absence: any answer, also that there is no room, comes from a server."""
+        try:
+            self._connect().close()
+        except DbdynoError as error:
+            if error.code == "unreachable" and not self._over.is_set():
+                self._absence = _absence(error)
+                hang_up(self._control)
+        self._heard_s = time.monotonic()
+
+    def __enter__(self) -> Self:
+        """Starts to watch."""
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Stops watching, without waiting for a last answer; tells what broke the connection."""
+        self._over.set()
+        if self._absence is not None and isinstance(error, DbdynoError):
+            raise self._absence
+
+
+def _absence(error: DbdynoError) -> DbdynoError:
+    return DbdynoError(
+        "server_silent",
+        f"the server stopped answering while its data was prepared ({error.message})",
+        "See whether it still runs, and what its log says. Half-loaded tables are marked as that: "
+        "--replace loads them anew.",
+    )

@@ -1,0 +1,45 @@
+"""A log that a person named, or dbdyno made: the file is known, but not whether it stays the one.
+
+A server that is asked says which file it writes now. Here nobody does: another file that comes
+to be beside it, with a name that differs in digits alone, is told as a lack. It is not read,
+as it may be another server's.
+"""
+
+import re
+from pathlib import Path
+
+from dbdyno.telemetry.teller import Teller
+
+_DIGITS = re.compile(r"\d+")
+
+
+class GivenLog:
+    """A file, and those beside it that are named like it."""
+
+    def __init__(self, path: Path, source: str, teller: Teller) -> None:
+        self._path = path
+        self._source = source
+        self._teller = teller
+        self._known = self._namesakes()
+
+    def find(self) -> Path:
+        """The file; a new one like it is told, once."""
+        new = self._namesakes() - self._known
+        self._known |= new
+        for name in sorted(new):
+            self._teller.lack(
+                self._source, f"the server may write {name} now, which is not read: lines may lack"
+            )
+        return self._path
+
+    def _namesakes(self) -> set[str]:
+        kind = _without_digits(self._path.name)
+        try:
+            names = {path.name for path in self._path.parent.iterdir()}
+        except OSError:
+            return set()
+        return {name for name in names if _without_digits(name) == kind}
+
+
+def _without_digits(name: str) -> str:
+    return _DIGITS.sub("0", name)

@@ -1,0 +1,67 @@
+"""Behind a pooler that lends sessions for a transaction: what works, and what is said of the rest.
+
+Eight clients share two sessions, watched as closely as can be: nothing that telemetry or
+the control connection does may reach the load through a session that both have had.
+"""
+
+from collections.abc import Iterator
+
+import pytest
+
+from dbdyno.errors import DbdynoError
+from dbdyno.run.grammar import WeightedName
+from dbdyno.run.options import RunOptions
+from dbdyno.run.runner import run
+from dbdyno.run.tools import engine_tools
+from dbdyno.servers.postgresql.binaries import local_binaries
+from tests.engine.postgres import Postgres
+from tests.run.poolers import pooler
+from tests.run.test_runner import Observer
+
+SECOND_NS = 1_000_000_000
+
+
+@pytest.fixture(scope="module")
+def target() -> Iterator[str]:
+    server = Postgres(local_binaries()[0].folder)
+    try:
+        with pooler(server.folder, server.port, sessions=2) as target:
+            yield target
+    finally:
+        server.remove()
+
+
+def measured(target, item="tpcb", clients=8, **options):
+    asked = RunOptions(
+        target=target,
+        clients=clients,
+        duration_ns=2 * SECOND_NS,
+        warmup_ns=0,
+        telemetry="full",
+        failures_max=1.0,
+        **options,
+    )
+    return run([WeightedName(str(item), 1)], asked, engine_tools(), Observer()).record
+
+
+@pytest.mark.parametrize("mode", ["simple", "extended"])
+def test_what_keeps_nothing_in_the_session_works(home, target, mode):
+    record = measured(target, query_mode=mode)
+    assert (record.valid, record.failures) == (True, [])
+    assert record.transactions.ok > 100
+
+
+def test_a_session_that_has_others_statements_is_refused(home, target):
+    """What another client, or another script, put there under the same name would run as ours."""
+    with pytest.raises(DbdynoError, match="a pooler lends the session") as caught:
+        measured(target, query_mode="prepared")
+    assert "-M extended" in caught.value.hint
+    assert "max_prepared_statements" in caught.value.hint
+
+
+def test_a_script_that_empties_its_session_is_named(home, target, tmp_path):
+    script = tmp_path / "forgetful.sql"
+    script.write_text("select 1;\ndiscard all;\n")
+    record = measured(target, script, query_mode="prepared", clients=1)
+    (lost,) = (finding for finding in record.findings if finding.id == "statements_lost")
+    assert "forgetful.sql" in lost.advice[0]

@@ -1,0 +1,31 @@
+"""What telemetry says of itself, to a run folder that may be full."""
+
+from collections.abc import Sequence
+
+from dbdyno.store import StoreError
+from dbdyno.telemetry.teller import Teller
+
+
+def refuse(_what: object) -> None:
+    raise StoreError("disk_full", "no space left")
+
+
+def test_a_log_that_takes_no_line_ends_no_thread() -> None:
+    kept: list[bytes] = []
+
+    def keep(frames: Sequence[bytes]) -> None:
+        kept.extend(frames)
+
+    teller = Teller(keep, refuse)
+    teller.begin()
+    teller.lack("log", "it cannot be read")
+    teller.lack("sessions", "they cannot be seen")
+    assert len(kept) == 1
+
+
+def test_a_folder_that_takes_no_frame_ends_no_thread() -> None:
+    said: list[str] = []
+    teller = Teller(refuse, said.append)
+    teller.begin()
+    teller.lack("log", "it cannot be read")
+    assert said == []
