@@ -21,6 +21,7 @@ from dbdyno.layout import laid_out
 from dbdyno.servers.spec import Kind
 from dbdyno.store import Run
 from tests.planted.causes import SCRIPTS, Cause
+from tests.planted.network import SERVER_END
 from tests.planted.planting import NAME, planted_run
 from tests.planted.truth_set import truth_set
 from tests.store.hdr import HISTOGRAMS
@@ -31,14 +32,15 @@ WORDS = "told.txt"
 # run was made.
 FILES = ("run.json", "plan.json", "facts.json", "engine.json")
 TABLES = (
-    "intervals", "scripts", "connects", "failures", "statement_texts", "statements", "samples",
-    "counters", "levels", "waits", "blocking", "log_entries", "lacks", "outages",
+    "intervals", "scripts", "connects", "failed", "failures", "statement_texts", "statements",
+    "samples", "counters", "levels", "waits", "blocking", "log_entries", "lacks", "outages",
 )  # fmt: skip
 # A socket and a target that name no machine.
 SOMEWHERE: dict[Kind, tuple[str, str]] = {
     "postgres": ("/run/postgresql/.s.PGSQL.5432", "postgresql:///postgres"),
     "mariadb": ("/run/mysqld/mysqld.sock", "mariadb:///test"),
 }
+FAR_AWAY = f"postgresql://{SERVER_END}/postgres"
 
 
 def words_of(folder: Path) -> str:
@@ -58,13 +60,16 @@ def make(cause: Cause) -> None:
         for name in (*FILES, *(f"{table}.parquet" for table in TABLES)):
             if (made / name).exists():
                 shutil.copy(made / name, kept)
-        _forget_place(kept, str(Path(workplace, "home", "servers", NAME)), *SOMEWHERE[cause.kind])
+        _forget_place(kept, str(Path(workplace, "home", "servers", NAME)), cause)
     (kept / WORDS).write_text(words_of(kept), encoding="utf-8")
 
 
-def _forget_place(folder: Path, place: str, socket: str, target: str) -> None:
+def _forget_place(folder: Path, place: str, cause: Cause) -> None:
     """Takes out the addresses of servers that are gone, and what the rules said at the time."""
-    address = {"unix": {"path": socket}}
+    socket, target = SOMEWHERE[cause.kind]
+    address: dict[str, Any] = {"unix": {"path": socket}}
+    if cause.round_trip_ms:
+        target, address = FAR_AWAY, {"tcp": {"host": SERVER_END, "port": 5432}}
     forgotten = {f"{SCRIPTS}/": "", place: str(Path(socket).parent)}
     _rewrite(folder / "plan.json", forgotten, lambda plan: plan["endpoint"].update(address=address))
     _rewrite(

@@ -46,6 +46,14 @@ def test_pages_without_room_prevent_hot():
     assert found.certainty == "likely"
 
 
+@pytest.mark.parametrize(("fillfactor", "is_low"), [(80, False), (70, True), (60, True)])
+def test_a_table_that_has_room_is_not_told_to_make_more(fillfactor, is_low):
+    found = said("hot_updates", updating(row_bytes=1800, fillfactor=fillfactor))
+    assert ("not pruned" in found.title) == is_low
+    assert ("horizon" in " ".join(found.advice)) == is_low
+    assert ("SET (fillfactor = 70)" in " ".join(found.advice)) != is_low
+
+
 def test_counted_moves_to_new_pages_make_it_sure():
     run = updating(row_bytes=1800)
     run.counters("pg_stat_user_tables", {"n_tup_newpage_upd": 990}, of="accounts")

@@ -84,6 +84,34 @@ def test_a_loss_while_autovacuum_works_names_its_tables():
     assert isinstance(said("autovacuum_interference", with_vacuums(dipping(0.0))), NotFound)
 
 
+def of_another_load(run, **plan):
+    recording = run.recording()
+    return replace(recording, plan=recording.plan | plan)
+
+
+LOSING = pytest.mark.parametrize(
+    ("rule", "run"),
+    [
+        ("checkpoint_io", with_checkpoints(dipping(0.6))),
+        ("autovacuum_interference", with_vacuums(dipping(0.6))),
+    ],
+    ids=["checkpoint_io", "autovacuum_interference"],
+)
+
+
+@LOSING
+def test_at_a_given_rate_less_loss_is_no_more_throughput(rule, run):
+    assert "Throughput rises" in said(rule, run).gain
+    of_a_rate = of_another_load(run, arrivals={"open": {"law": "poisson"}})
+    assert said(rule, of_a_rate).gain == "Response times fall; the rate is what was asked for."
+
+
+@LOSING
+def test_in_stages_there_is_no_loss_to_tell(rule, run):
+    in_stages = of_another_load(run, stages=[{"duration_ns": 120 * 10**9}] * 2)
+    assert "in stages" in said(rule, in_stages).reason
+
+
 @pytest.mark.parametrize("rule", ["checkpoint_io", "autovacuum_interference"])
 def test_a_few_seconds_have_no_baseline(rule):
     run = MadeRun(seconds=2).read("pg_stat_checkpointer").read("pg_stat_user_tables")
@@ -128,6 +156,16 @@ def test_images_of_a_run_that_waits_for_nothing_are_no_cost():
     run = with_images(made_run(UPDATE, ok=100), 95.0)
     with_looks(run, (0, "", "", 0.1), (-1, "idle", "", 7.9))
     assert isinstance(said("full_page_writes", run), NotFound)
+
+
+def test_where_only_bytes_tell_of_images_no_share_is_claimed():
+    """Of waits for flushes, which may cost by their number: a bound, and no account."""
+    run = with_images(made_run(UPDATE, ok=100), 95.0)
+    with_looks(run, (0, "IO", "WALSync", 6), (-1, "idle", "", 2))
+    found = said("full_page_writes", run)
+    assert (found.share, found.certainty, found.severity) == (None, "hint", "minor")
+    assert "at most" in found.gain
+    assert "at most" in found.seen[-1]
 
 
 def test_without_looks_nobody_knows_what_images_cost():
@@ -185,9 +223,10 @@ VACUUM = {
 }
 
 
-def with_dead_rows(last, *, seconds=240, vacuums=0, **settings):
+def with_dead_rows(last, *, seconds=240, vacuums=0, own=None, **settings):
     run = MadeRun(seconds=seconds)
-    run.facts(facts(table(), units={"autovacuum_naptime": "s"}, **VACUUM, **settings))
+    known = table(autovacuum=own or {})
+    run.facts(facts(known, units={"autovacuum_naptime": "s"}, **VACUUM, **settings))
     dead = np.linspace(0, last, len(run.end_s))
     run.levels("pg_stat_user_tables", {"n_live_tup": 100_000, "n_dead_tup": dead}, of="accounts")
     counted = {"n_tup_upd": 1000, "autovacuum_count": vacuums / 240}
@@ -212,6 +251,41 @@ def test_autovacuum_that_is_off_is_named():
     found = said("autovacuum_behind", with_dead_rows(30_000, seconds=60, autovacuum="off"))
     assert "autovacuum is off" in found.summary
     assert found.severity == "minor"
+    assert "SET autovacuum = on" in found.advice[0]
+
+
+def test_autovacuum_that_is_off_for_a_table_alone_is_named():
+    run = with_dead_rows(30_000, seconds=60, own={"autovacuum_enabled": "false"})
+    found = said("autovacuum_behind", run)
+    assert "autovacuum is switched off for this table" in found.summary
+    assert found.advice[0] == "ALTER TABLE accounts RESET (autovacuum_enabled);"
+    assert found.refute == "Run again with autovacuum on: dead rows must level off."
+
+
+@pytest.mark.parametrize(
+    ("own", "settings", "tolerated"),
+    [
+        ({}, {}, 20_050),
+        ({"autovacuum_vacuum_scale_factor": "0.01"}, {}, 1050),
+        ({"autovacuum_vacuum_threshold": "1000"}, {}, 21_000),
+        ({}, {"autovacuum_vacuum_max_threshold": "5000"}, 5000),
+        ({}, {"autovacuum_vacuum_max_threshold": "-1"}, 20_050),
+        ({"autovacuum_vacuum_max_threshold": "600"}, {}, 600),
+    ],
+)
+def test_what_is_tolerated_is_what_holds_for_the_table(own, settings, tolerated):
+    found = said("autovacuum_behind", with_dead_rows(30_000, own=own, **settings))
+    assert found.evidence["tolerated"] == pytest.approx(tolerated)
+
+
+def test_what_is_set_already_is_not_advised_again():
+    own = {"autovacuum_vacuum_scale_factor": "0.01"}
+    found = said("autovacuum_behind", with_dead_rows(30_000, own=own))
+    assert found.advice[0] == "ALTER TABLE accounts SET (autovacuum_vacuum_cost_delay = 0);"
+    found = said(
+        "autovacuum_behind", with_dead_rows(30_000, own=own, autovacuum_vacuum_cost_delay="0")
+    )
+    assert "make fewer dead rows" in found.advice[0]
 
 
 @pytest.mark.parametrize(
@@ -258,7 +332,7 @@ def test_a_change_of_level_is_minor_and_noise_a_note():
     steps = np.concatenate([rng.normal(1000, 20, 63), rng.normal(700, 20, 60)])
     found = said("unsteady", MadeRun(ok=np.round(steps), seconds=120))
     assert found.severity == "minor"
-    assert "throughput went from 999 to 700 TPS" in found.summary
+    assert "Throughput went from 999 to 700 TPS" in found.summary
     noisy = said("unsteady", MadeRun(ok=np.round(rng.normal(1000, 300, 63)), seconds=60))
     assert noisy.severity == "note"
     assert "±" in noisy.summary

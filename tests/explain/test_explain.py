@@ -5,8 +5,9 @@ from msgspec.structs import replace
 
 from dbdyno.analysis.budget import Budget, Part
 from dbdyno.explain.case import Case
-from dbdyno.explain.explain import Explanation, explain, outcome, uncovered, unexplained
+from dbdyno.explain.explain import Explanation, explain, uncovered, unexplained
 from dbdyno.explain.needs import LackingError
+from dbdyno.explain.registry import all_rules
 from dbdyno.explain.rule import NotFound, Rule, at_most, found, severity_of
 from dbdyno.explain.told import told, told_in_full
 from dbdyno.explain.words import gain_words
@@ -66,6 +67,19 @@ def test_a_nearer_finding_hides_what_it_covers_unless_that_is_graver():
     assert uncovered([near, graver], rules) == [near, graver]
 
 
+def test_a_nearer_finding_hides_none_that_accounts_for_much_more_or_is_better_known():
+    """Sorts that spill take a fifth of the time; that the processors take the rest stays to be
+    seen."""
+    rules = {"near": a_rule("near", covers=frozenset({"far"})), "far": a_rule("far")}
+    near, alike = a_finding("near", share=0.2), a_finding("far", share=0.4)
+    assert uncovered([near, alike], rules) == [near]
+    larger = a_finding("far", share=0.8)
+    assert uncovered([near, larger], rules) == [near, larger]
+    assert uncovered([near, replace(alike, certainty="likely")], rules) != [near]
+    of_something_else = replace(larger, share_of="lost throughput")
+    assert uncovered([near, of_something_else], rules) == [near]
+
+
 def test_what_no_finding_accounts_for_remains():
     rules = {"io": a_rule("io", accounts_for=frozenset({"io"}))}
     spent = a_budget(io=0.3, cpu=0.5, idle=0.2)
@@ -82,10 +96,18 @@ def test_no_time_is_accounted_for_twice():
     assert unexplained(findings, rules, a_budget(cpu=0.5, io=0.2, lock=0.3)) == pytest.approx(0.3)
 
 
-def test_an_outage_accounts_for_what_no_look_saw_of_it():
-    rules = {"gone": a_rule("gone", accounts_for=frozenset({"unconnected"}))}
-    spent = replace(a_budget(unconnected=0.1, cpu=0.3), not_seen=60)
-    assert unexplained([a_finding("gone", share=0.65)], rules, spent) == pytest.approx(0.35)
+@pytest.mark.parametrize("rule", ["outage", "cpu_throttled", "connection_churn"])
+def test_a_server_that_answers_nobody_answers_no_look(rule):
+    """What accounts for that time does so for what was not seen of it."""
+    spent = replace(a_budget(cpu=0.4), not_seen=60)
+    assert unexplained([a_finding(rule, share=0.65)], all_rules(), spent) <= 0.4
+    assert unexplained([a_finding("wal_write", share=0.65)], all_rules(), spent) == 1.0
+
+
+def test_waits_behind_clients_on_the_way_are_the_networks():
+    far = a_finding("round_trips", share=0.9)
+    spent = a_budget(client_or_network=0.3, lock=0.7)
+    assert unexplained([far], all_rules(), spent) == pytest.approx(0.1)
 
 
 def test_without_looks_nobody_knows_what_remains():
@@ -112,16 +134,23 @@ def test_a_server_that_could_not_be_asked_is_the_reason_for_all_that_lacks():
     assert "the server's sessions were not looked at: it is in recovery" in reasons
 
 
+@pytest.mark.parametrize(
+    ("share", "told"),
+    [
+        (0.02, ""),
+        (0.5, "Throughput rises by a factor of 2 at most."),
+        (0.99, "Throughput rises by a factor of 100 at most."),
+        (0.998, "Throughput rises by a factor of 100 and more."),
+        (1.0, "Throughput rises by a factor of 100 and more."),
+    ],
+)
+def test_a_bound_is_told_as_such_only_where_it_is_one(share, told):
+    assert gain_words(Case(MadeRun().recording(), HISTOGRAMS), share) == told
+
+
 def test_at_a_given_rate_no_throughput_is_promised():
-    rule = Rule(id="a", title="A", look=lambda _: found("So.", evidence={}, gain=gain_words(0.5)))
-    gains = [
-        outcome(rule, Case(MadeRun(is_open=is_open).recording(), HISTOGRAMS)).gain
-        for is_open in (False, True)
-    ]
-    assert gains == [
-        "Throughput rises by a factor of 2 at most.",
-        "Response times fall; the rate is what was asked for.",
-    ]
+    case = Case(MadeRun(is_open=True).recording(), HISTOGRAMS)
+    assert gain_words(case, 0.5) == "Response times fall; the rate is what was asked for."
 
 
 def test_findings_come_by_severity_then_share_then_certainty(monkeypatch):
@@ -183,3 +212,14 @@ def test_in_short_only_what_is_above_a_note():
         f"1 more: dbdyno explain {record.run_id}",
     ]
     assert told(record) == ["nothing found above a note"]
+
+
+def test_in_short_much_that_remains_is_told_beside_what_was_found():
+    def told_of(unexplained, *findings):
+        record = made_run().recording().record
+        return lines(told(replace(record, findings=list(findings), unexplained=unexplained)))
+
+    remainder = "Unexplained: 30 % of the clients' time; no finding accounts for it."
+    assert told_of(0.3, a_finding("a"))[1:] == [remainder]
+    assert len(told_of(0.09, a_finding("a"))) == 1
+    assert told_of(0.3) == ["nothing found above a note"]

@@ -9,9 +9,13 @@ from inline_snapshot import snapshot
 
 from dbdyno.explain.rule import CouldNotLook, NotFound
 from dbdyno.model.telemetry import ServerFacts
+from dbdyno.words import THIN_SPACE
 from tests.explain.asking import said, words
+from tests.explain.made import with_looks
 from tests.explain.tpcb import BRANCHES, END, TELLERS, behind, tpcb, waiting
 from tests.support.recordings import MadeRun
+
+TOOK_MS = 80.0
 
 
 def held_by(who, state, wait="", waiters=3):
@@ -69,13 +73,24 @@ def test_waits_behind_clients_are_not_foreign():
     assert isinstance(said("foreign_lock", MadeRun()), CouldNotLook)
 
 
-def failing(run, failures, *, failed, retried=0):
+def failing(run, failures, *, failed, failed_ms=TOOK_MS, retried=0, retries=0):
     """The run's own words at its end, with these failures in them."""
     recording = run.recording()
     done = recording.engine["done"]
     counters = done["counters"] | {"failed": failed, "retried": retried}
     engine = recording.engine | {"done": done | {"counters": counters, "failures": failures}}
-    return msgspec.structs.replace(recording, engine=engine)
+    intervals = recording.tables["intervals"]
+    so_far = intervals["retries"].copy()
+    so_far[-1] = retries
+    tables = recording.tables | {
+        "intervals": intervals | {"retries": so_far},
+        "failed": {
+            "interval": intervals["interval"][-1:],
+            "count": np.array([failed]),
+            "mean_ms": np.array([failed_ms]),
+        },
+    }
+    return msgspec.structs.replace(recording, engine=engine, tables=tables)
 
 
 def test_sessions_that_may_be_the_loads_own_are_no_strangers():
@@ -83,6 +98,11 @@ def test_sessions_that_may_be_the_loads_own_are_no_strangers():
     outcome = said("foreign_lock", held_by("unknown", "active"))
     assert isinstance(outcome, CouldNotLook)
     assert "theirs, or those of others" in outcome.reason
+
+
+def busy():
+    """Eight clients with a hundred transactions a second, without a pause between them."""
+    return MadeRun(100, seconds=60, response_ms=TOOK_MS)
 
 
 CLASSES = {"40P01": "deadlock", "40001": "serialization", "23505": "duplicate_key"}
@@ -94,13 +114,31 @@ def failure(code, count, message):
 
 def test_few_deadlocks_are_a_note():
     few = [failure("40P01", 10, "deadlock detected")]
-    recording = failing(MadeRun(100, seconds=60), few, failed=10)
+    recording = failing(busy(), few, failed=10)
     finding = said("deadlocks", recording)
     assert words(finding) == snapshot("""\
 note: Deadlocks between transactions
 10 deadlocks: about 0.166 % of the clients' time went with them.
 40P01: deadlock detected.
 """)
+
+
+def test_the_time_of_those_that_failed_is_what_the_engine_timed():
+    """A loser has waited before it is told: a tenth of the transactions, half of the time."""
+    lost = [failure("40001", 600, "could not serialize access")]
+    recording = failing(busy(), lost, failed=600, failed_ms=10 * TOOK_MS)
+    found = said("deadlocks", recording)
+    assert found.share == pytest.approx(0.5)
+    assert found.gain == "Throughput rises by a factor of 2 at most."
+    others = [*lost, failure("23505", 200, "duplicate key")]
+    recording = failing(busy(), others, failed=800, failed_ms=7.5 * TOOK_MS)
+    assert said("deadlocks", recording).share == pytest.approx(0.5 * 600 / 800)
+
+
+def test_clients_that_have_nothing_to_do_lose_no_time():
+    run = with_looks(busy(), (0, "Lock", "transactionid", 2), (0, "idle", "", 6))
+    lost = [failure("40001", 6000, "could not serialize access")]
+    assert said("deadlocks", failing(run, lost, failed=6000)).share == pytest.approx(0.5 / 4)
 
 
 def deadlocked(*, found, timeout_ms=1000):
@@ -126,7 +164,7 @@ def test_deadlocks_that_hold_back_everybody_are_grave():
 critical: Deadlocks between transactions
 40 deadlocks: about 64.8 % of the clients' time went with them.
 40P01: deadlock detected.
-The server's log: process 7 waits for ShareLock on transaction 9.
+The server's log tells of 1, and who waited for whom in each.
 64.8 % of the clients' time stood still behind them.
 """)
     convoy = said("row_lock_convoy", recording)
@@ -148,28 +186,41 @@ def test_a_short_timeout_makes_deadlocks_cheap():
 
 
 def test_serialization_failures_that_were_tried_again():
-    run = MadeRun(100, seconds=60).counters("pg_stat_database", {"deadlocks": 0})
-    finding = said("deadlocks", failing(run, [], failed=0, retried=1200))
-    assert finding.share == pytest.approx(0.2)
+    run = busy().counters("pg_stat_database", {"deadlocks": 0})
+    finding = said("deadlocks", failing(run, [], failed=0, retried=1200, retries=1500))
+    assert finding.share == pytest.approx(1500 / 7500)
     assert finding.severity == "major"
+    assert finding.summary.startswith(f"1{THIN_SPACE}500 further tries of 1{THIN_SPACE}200 trans")
+    assert not finding.gain
     assert finding.title == "Serialization failures between transactions"
     assert "deadlock" not in " ".join([finding.summary, finding.why, *finding.advice])
     assert "READ COMMITTED" in finding.refute
 
 
 def test_what_was_tried_again_while_the_server_found_deadlocks_is_put_down_to_them():
-    run = MadeRun(100, seconds=60).counters("pg_stat_database", {"deadlocks": 20})
-    finding = said("deadlocks", failing(run, [], failed=0, retried=1200))
+    run = busy().counters("pg_stat_database", {"deadlocks": 20})
+    finding = said("deadlocks", failing(run, [], failed=0, retried=1200, retries=1200))
     assert finding.title == "Deadlocks between transactions"
     assert "deadlock_timeout" in finding.why
 
 
 def test_what_was_tried_again_and_nobody_counted_is_of_either_kind():
-    finding = said("deadlocks", failing(MadeRun(100, seconds=60), [], failed=0, retried=1200))
+    finding = said("deadlocks", failing(busy(), [], failed=0, retried=1200, retries=1200))
     assert finding.title == "Deadlocks or serialization failures between transactions"
     assert "deadlock_timeout" not in finding.why
     assert "--telemetry basic" in finding.advice[0]
     assert "those that remain are deadlocks" in finding.refute
+
+
+def test_who_tries_again_is_not_told_to():
+    lost = [failure("40001", 1, "could not serialize access")]
+    recording = failing(busy(), lost, failed=1, retried=1, retries=9)
+    finding = said("deadlocks", recording)
+    assert finding.summary.startswith("1 serialization failure and 9 further tries of 1 transac")
+    assert "--max-tries" in finding.advice[0]
+    plan = recording.plan | {"retry": {"tries_max": 10}}
+    finding = said("deadlocks", msgspec.structs.replace(recording, plan=plan))
+    assert "--max-tries" not in " ".join(finding.advice)
 
 
 def test_other_failures_are_not_deadlocks():
@@ -177,8 +228,8 @@ def test_other_failures_are_not_deadlocks():
     assert isinstance(said("deadlocks", recording), NotFound)
 
 
-def aged(oldest_s, horizon, dead, *, live=100, idle_s=None, tps=1000):
-    run = MadeRun(tps, seconds=30, warmup=0)
+def aged(oldest_s, horizon, dead, *, live=100, idle_s=None, tps=1000, **load):
+    run = MadeRun(tps, seconds=30, warmup=0, **load)
     idle_s = oldest_s if idle_s is None else idle_s
     ages = {
         "oldest_transaction_s": oldest_s,
@@ -203,6 +254,15 @@ being removed; it has 100 live ones.
 The horizon is 30 000 transactions behind.
 Throughput of the last third of the run is 44.9 % below the first's.
 """)
+
+
+@pytest.mark.parametrize("load", [{"stages": [(15, 32), (15, 8)]}, {"is_open": True}])
+def test_a_fall_that_was_asked_for_is_not_put_down_to_it(load):
+    tps = np.repeat([1000, 300], 15)
+    finding = said("long_transaction", aged(GROWING, GROWING * 1000, 5000, tps=tps, **load))
+    assert (finding.severity, finding.certainty) == ("major", "likely")
+    assert finding.evidence["lost_throughput"] is None
+    assert "Throughput" not in " ".join(finding.seen)
 
 
 def test_a_transaction_that_works_is_called_long():

@@ -7,6 +7,7 @@ import pytest
 from inline_snapshot import snapshot
 from msgspec import structs
 
+from dbdyno.analysis.summarize import full_record
 from dbdyno.explain.order import advise, bound, coldest_first
 from dbdyno.explain.rule import CouldNotLook, NotFound
 from dbdyno.explain.script_text import commands, script_of
@@ -20,6 +21,7 @@ from dbdyno.explain.transactions import (
 from dbdyno.workloads.registry import find_workload
 from tests.explain.asking import said, words
 from tests.explain.tpcb import BRANCHES, END, FACTS, TELLERS, behind, waiting
+from tests.store.hdr import HISTOGRAMS
 from tests.support.recordings import MadeRun
 
 RULE = "statement_order"
@@ -212,6 +214,19 @@ by pgbench_branches.
     # The history's 0.1 ms and the commit's 0.3 ms after the branch; then the commit alone.
     assert finding.evidence["gain_predicted"] == pytest.approx(4 / 3)
     assert tables_in_order(finding.evidence["scripts"]["tpcb"])[-1] == "branches"
+
+
+def test_a_script_that_never_commits_has_no_part_in_it():
+    """Its weight is 0, and it could not be put into another order either."""
+    recording = queued(TPCB).recording()
+    never = {"name": "never", "weight": 0, "text": "UPDATE elsewhere SET a = 1 WHERE id = :id;"}
+    plan = recording.plan | {"scripts": [*recording.plan["scripts"], never]}
+    record = full_record(recording, HISTOGRAMS)
+    idle = structs.replace(record.scripts[0], name="never", weight=0, ok=0)
+    record = structs.replace(record, scripts=[*record.scripts, idle])
+    finding = said(RULE, structs.replace(recording, plan=plan, record=record))
+    assert finding.evidence["gain_predicted"] == pytest.approx(4 / 3)
+    assert list(finding.evidence["scripts"]) == ["tpcb"]
 
 
 def test_it_is_quiet_where_nobody_waits_or_nothing_is_better():

@@ -1,6 +1,7 @@
 """What holds for every rule: it is found, says what it is, and survives whatever was recorded."""
 
 import pytest
+from msgspec.structs import replace
 
 from dbdyno.explain.case import Case
 from dbdyno.explain.explain import outcome
@@ -14,15 +15,16 @@ from tests.store.hdr import HISTOGRAMS
 from tests.support.recordings import MadeRun
 
 ENGINE_ONLY = {"schedule_lag", "connection_churn", "deadlocks", "unsteady", "cpu_generator"} | {
-    "outage"
+    "outage",
+    "statements_lost",
 }
 """Rules that need only what the engine saw itself."""
 
 NEVER_FOUND = {
-    # A hypervisor's doing, a network, a machine of many cores, or minutes of a run.
-    "postgresql": {"cpu_steal", "round_trips", "lwlock", "plan_choice", "checkpoint_io"}
-    | {"autovacuum_behind", "autovacuum_interference"},
-    # A server of this kind that is killed stays away, and the run fails.
+    # A hypervisor's doing, a pooler, a machine of many cores, or minutes of a run.
+    "postgresql": {"cpu_steal", "lwlock", "plan_choice", "checkpoint_io"}
+    | {"autovacuum_behind", "autovacuum_interference", "statements_lost"},
+    # Its network is PostgreSQL's; a server of this kind that is killed stays away: the run fails.
     "mysql": {"cpu_steal", "round_trips", "outage"},
 }
 """Rules whose words stand in their own tests alone: no golden run has their cause."""
@@ -78,6 +80,16 @@ def test_it_survives_real_runs(rule, folder):
 def test_its_words_on_real_runs_are_as_they_were(folder):
     remedy = "look at them, then: python -m tests.explain.make_golden --words"
     assert words_of(folder) == (folder / WORDS).read_text(encoding="utf-8"), remedy
+
+
+@golden
+def test_none_promises_throughput_where_a_rate_was_asked_for(folder):
+    recording = Run(folder).recording()
+    plan = recording.plan | {"arrivals": {"open": {"law": "poisson"}}}
+    case = Case(replace(recording, plan=plan), HISTOGRAMS)
+    said = [outcome(rule, case) for rule in all_rules().values()]
+    gains = " ".join(one.gain for one in said if isinstance(one, Finding))
+    assert not (case.has_its_rate and ("hroughput" in gains or "TPS" in gains)), gains
 
 
 @pytest.mark.parametrize("protocol", NEVER_FOUND)

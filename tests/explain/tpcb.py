@@ -67,7 +67,7 @@ def behind(statement, count, *, blocker=END, root=END, who="client", state="acti
 
 def tpcb(clients, waits, blocking=(), *, tps=1500, facts=FACTS):
     """Statements of 0.1 ms, but for those of the queues and the commit, which takes 0.3 ms."""
-    run = MadeRun(tps, clients=clients, seconds=SECONDS)
+    run = MadeRun(tps, clients=clients, seconds=SECONDS, response_ms=clients / tps * 1e3)
     for number, sql in enumerate(SQL):
         run.statement(sql)
         run.latency(number, {TELLERS: 4.0, BRANCHES: 6.0, END: 0.3}.get(number, 0.1), count=tps)

@@ -22,7 +22,8 @@ class Cause:
     """One run: what is made ready, what runs, what disturbs it, and what is to be said of it.
 
     ``load`` names a workload that is loaded before ``sql`` runs; ``slow`` are the delays of
-    the server's storage (see slow_storage.c).
+    the server's storage (see slow_storage.c); with a ``round_trip_ms`` the load is on another
+    machine, as far as it can tell (see network.py).
     """
 
     name: str
@@ -33,6 +34,7 @@ class Cause:
     sql: str = ""
     settings: Mapping[str, str] = field(default_factory=dict)
     slow: Mapping[str, str] = field(default_factory=dict)
+    round_trip_ms: float = 0.0
     disturb: Disturbance = disturbances.nothing
     seconds: int = 5
     clients_max: int = 20

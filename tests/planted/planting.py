@@ -5,7 +5,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from dbdyno.servers.base import Server
 from dbdyno.servers.kept import start_kept, stop_kept
 from dbdyno.servers.spec import Kind, ServerSpec
 from tests.planted.causes import Cause
+from tests.planted.network import Way, far_away, listening_spec
 
 SMALL: dict[Kind, dict[str, str]] = {
     "postgres": {
@@ -34,12 +35,18 @@ def planted_run(cause: Cause, workplace: Path) -> dict[str, Any]:
         _server(cause, workplace) as server,
     ):
         _make_ready(cause, server)
-        with cause.disturb(server):
-            return _measured(cause)
+        with cause.disturb(server), _way(cause, server) as way:
+            return _measured(cause, way)
 
 
-def _measured(cause: Cause) -> dict[str, Any]:
-    command = [*DBDYNO, "run", *cause.run, "--server", NAME, "--telemetry", "full"]
+def _way(cause: Cause, server: Server) -> AbstractContextManager[Way]:
+    if cause.round_trip_ms:
+        return far_away(server, cause.round_trip_ms)
+    return nullcontext(Way((), ("--server", NAME)))
+
+
+def _measured(cause: Cause, way: Way) -> dict[str, Any]:
+    command = [*way.place, *DBDYNO, "run", *cause.run, *way.target, "--telemetry", "full"]
     options = ["--warmup", "1", "-T", str(cause.seconds), "--json", "--seed", "7"]
     ended = subprocess.run(
         command + options, capture_output=True, text=True, check=False, timeout=PATIENCE_S
@@ -52,8 +59,11 @@ def _measured(cause: Cause) -> dict[str, Any]:
 @contextmanager
 def _server(cause: Cause, workplace: Path) -> Iterator[Server]:
     spec = ServerSpec(kind=cause.kind, settings={**SMALL[cause.kind], **cause.settings})
+    is_far = bool(cause.round_trip_ms)
+    if is_far:
+        spec = listening_spec(spec, workplace)
     with _environment(_slow_storage(cause, workplace)):
-        server = start_kept(NAME, spec, connections=cause.clients_max + 10)
+        server = start_kept(NAME, spec, connections=cause.clients_max + 10, tcp=is_far)
     try:
         yield server
     finally:

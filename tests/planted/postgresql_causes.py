@@ -27,7 +27,7 @@ POSTGRESQL = Ground(
 
 def postgresql_causes() -> list[Cause]:
     """Its own first, the clean runs last."""
-    return [*_writing(), *_reading(), _crashes(), *shared_causes(POSTGRESQL), _clean()]
+    return [*_writing(), *_reading(), _crashes(), _far_away(), *shared_causes(POSTGRESQL), _clean()]
 
 
 def _writing() -> list[Cause]:
@@ -88,6 +88,18 @@ def _crashes() -> Cause:
         finding="outage",
         disturb=disturbances.crashes,
         seconds=8,
+    )
+
+
+def _far_away() -> Cause:
+    return POSTGRESQL.cause(
+        "far-away",
+        "a network of two milliseconds between load and server",
+        *("tpcb", "-s", "20", "-c", "4"),
+        finding="round_trips",
+        load=("tpcb", "-s", "20"),
+        settings=POSTGRESQL.relaxed,
+        round_trip_ms=2.0,
     )
 
 

@@ -12,12 +12,17 @@ import pytest
 from tests.planted.causes import Cause
 from tests.planted.planting import planted_run
 from tests.planted.truth_set import truth_set
+from tests.support.rights import network_namespaces
 
 OF_THE_MACHINE = frozenset({"cpu_steal"})
 WRONG_MAX = 1
+CAUSES = [
+    pytest.param(cause, id=cause.name, marks=[network_namespaces] if cause.round_trip_ms else [])
+    for cause in truth_set()
+]
 
 
-@pytest.mark.parametrize("cause", truth_set(), ids=lambda cause: cause.name)
+@pytest.mark.parametrize("cause", CAUSES)
 def test_the_cause_is_named(cause: Cause, tmp_path: Path) -> None:
     right = 0
     wrong: list[str] = []

@@ -9,19 +9,18 @@ from collections.abc import Iterable, Mapping, Sequence
 import msgspec
 from msgspec import Struct
 
-from dbdyno.analysis.budget import Budget, PartKind
+from dbdyno.analysis.budget import Budget
 from dbdyno.explain.case import Case
 from dbdyno.explain.needs import LackingError
 from dbdyno.explain.registry import all_rules, page_of
-from dbdyno.explain.rule import SEVERITIES, CouldNotLook, Outcome, Rule
-from dbdyno.explain.words import at_a_given_rate
+from dbdyno.explain.rule import SEVERITIES, CouldNotLook, Outcome, Rule, TimeKind
 from dbdyno.model.record import Certainty, Finding, NotLooked
 from dbdyno.model.recording import Histograms, Recording
 
 _CERTAINTIES: tuple[Certainty, ...] = ("hint", "likely", "sure")
 # Clients that had nothing to do, or were told to wait, need no explanation.
-_ASKED_FOR: tuple[PartKind, ...] = ("idle", "pause")
-_NOT_SEEN = "not seen"
+_ASKED_FOR: tuple[TimeKind, ...] = ("idle", "pause")
+_MOST = 0.5
 
 
 class Explanation(Struct, frozen=True):
@@ -66,7 +65,6 @@ def outcome(rule: Rule, case: Case) -> Outcome:
         id=rule.id,
         title=said.title or rule.title,
         wrong_when=said.wrong_when or page_of(rule).wrong_when,
-        gain=at_a_given_rate(said.gain) if case.has_its_rate else said.gain,
     )
 
 
@@ -93,15 +91,28 @@ def _not_looked(outcomes: Mapping[str, Outcome], rules: Mapping[str, Rule]) -> l
 
 
 def uncovered(findings: Sequence[Finding], rules: Mapping[str, Rule]) -> list[Finding]:
-    """Without those whose cause another finding names more closely and takes as gravely."""
-    return [
-        found
-        for found in findings
-        if not any(
-            found.id in rules[nearer.id].covers and _gravity(nearer) >= _gravity(found)
-            for nearer in findings
+    """Without those whose cause another finding names more closely and takes as gravely.
+
+    One that accounts for more than twice as much tells of something else as well, and stays; and
+    no hint hides what is better known.
+    """
+
+    def hides(nearer: Finding, found: Finding) -> bool:
+        return (
+            found.id in rules[nearer.id].covers
+            and _gravity(nearer) >= _gravity(found)
+            and (nearer.certainty != "hint" or found.certainty == "hint")
+            and _accounts_for_most(nearer, found)
         )
-    ]
+
+    return [found for found in findings if not any(hides(nearer, found) for nearer in findings)]
+
+
+def _accounts_for_most(nearer: Finding, of: Finding) -> bool:
+    """Taken for granted where their shares are not known, or not of the same."""
+    if nearer.share is None or of.share is None or nearer.share_of != of.share_of:
+        return True
+    return nearer.share >= of.share * _MOST
 
 
 def _gravity(finding: Finding) -> int:
@@ -120,16 +131,15 @@ def unexplained(
 
     Each finding takes its share from the kinds of time that its rule accounts for, the rules
     with the fewest kinds first, and no second of a client's is taken twice. What the clients
-    were asked to wait is not in question. While clients have no connection the server may be gone,
-    and then answers no look either: who accounts for that time does so for what was not seen.
+    were asked to wait is not in question.
     """
     if budget is None:
         return None
-    left: dict[str, float] = {part.kind: budget.share(part.kind) for part in budget.parts}
-    left[_NOT_SEEN] = max(budget.not_seen / budget.total, 0.0)
+    left: dict[TimeKind, float] = {part.kind: budget.share(part.kind) for part in budget.parts}
+    left["not_seen"] = max(budget.not_seen / budget.total, 0.0)
     in_question = 1.0 - sum(left.get(kind, 0.0) for kind in _ASKED_FOR)
     claims = [
-        (_kinds(rules[found.id]), found.share)
+        (rules[found.id].accounts_for, found.share)
         for found in findings
         if found.share is not None and found.share_of == "client time"
     ]
@@ -137,16 +147,11 @@ def unexplained(
     return min(max(in_question - taken, 0.0), 1.0)
 
 
-def _kinds(rule: Rule) -> frozenset[str]:
-    unseen = {_NOT_SEEN} if "unconnected" in rule.accounts_for else frozenset[str]()
-    return rule.accounts_for | unseen
-
-
-def _kind_count(claim: tuple[frozenset[str], float]) -> int:
+def _kind_count(claim: tuple[frozenset[TimeKind], float]) -> int:
     return len(claim[0])
 
 
-def _take(left: dict[str, float], kinds: frozenset[str], share: float) -> float:
+def _take(left: dict[TimeKind, float], kinds: frozenset[TimeKind], share: float) -> float:
     """Takes up to ``share`` from what is left of the kinds; how much was there."""
     wanted = share
     for kind in sorted(kinds & left.keys()):

@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from msgspec.structs import replace
 
+from dbdyno.analysis.asked_load import has_stages
 from dbdyno.analysis.budget import Budget
 from dbdyno.analysis.estimate import Series
 from dbdyno.analysis.looks import measured_looks
@@ -132,6 +133,8 @@ def told_waits(case: Case) -> Budget | None:
 
 def losses_of(case: Case) -> Losses:
     """What events cost."""
+    if has_stages(case.recording.plan):
+        raise LackingError("the load was changed in stages: no one level is the baseline")
     return needed(case.losses, "the run has too few intervals for a baseline")
 
 

@@ -7,7 +7,7 @@ the reason, and :mod:`dbdyno.explain.needs` says so for it.
 """
 
 from collections.abc import Callable
-from typing import Any, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 from msgspec import Struct
 
@@ -30,12 +30,15 @@ class CouldNotLook(Struct, frozen=True):
 
 Outcome: TypeAlias = Finding | NotFound | CouldNotLook
 
+TimeKind: TypeAlias = PartKind | Literal["not_seen"]
+"""Where the time of clients goes. A server that is gone or stands still answers no look either."""
+
 
 class Rule(Struct, frozen=True, kw_only=True):
     """One way to explain a run.
 
-    ``covers`` are ids of rules that see the same cause from farther away: when this rule
-    finds something as grave, their findings are not shown. ``accounts_for`` are the kinds of
+    ``covers`` are ids of rules that see the same cause from farther away: when this rule finds
+    most of it, and as gravely, their findings are not shown. ``accounts_for`` are the kinds of
     the clients' time that a finding with a share of it explains. A rule about what only some
     databases have names their ``protocols``: of others it is not asked.
     """
@@ -44,7 +47,7 @@ class Rule(Struct, frozen=True, kw_only=True):
     title: str
     look: Callable[[Case], Outcome]
     covers: frozenset[str] = frozenset()
-    accounts_for: frozenset[PartKind] = frozenset()
+    accounts_for: frozenset[TimeKind] = frozenset()
     protocols: frozenset[str] | None = None
 
     def is_for(self, protocol: str) -> bool:

@@ -11,16 +11,22 @@ from dbdyno.layout import Line, Paragraph, visible
 from dbdyno.model.record import Finding, NotLooked, RunRecord
 
 _TOP = 3
+_MUCH = 0.1
 _NOTHING = "nothing found above a note"
 
 
 def told(record: RunRecord) -> list[Line]:
-    """The most important findings of a run in short, and how many rules could not look."""
+    """The most important findings of a run in short, and how many rules could not look.
+
+    What remains is told where there is a cause to be weighed against, and it is much.
+    """
     above = [finding for finding in record.findings if finding.severity != "note"]
     lines = [line for finding in above[:_TOP] for line in _in_short(finding)]
     rest = len(record.findings) - len(above[:_TOP])
+    unexplained = record.unexplained or 0.0
     return [
         *(lines or [_NOTHING]),
+        *([remainder_words(unexplained)] if above and unexplained >= _MUCH else []),
         *([f"{rest} more: dbdyno explain {record.run_id}"] if rest else []),
         *([_could_not_look(len(record.not_looked))] if record.not_looked else []),
     ]

@@ -6,29 +6,36 @@ from dbdyno.explain.processors import own_utilisation
 from dbdyno.explain.rule import NOTICED
 from dbdyno.words import significant, tps
 
-_FACTOR_MAX = 100
-_THROUGHPUT_RISES = "Throughput rises"
+_FACTOR_TOLD_MAX = 100
 
 
-def gain_words(share: float, next_utilisation: float = 0.0) -> str:
-    """What removing a cause with this share of the clients' time can bring at most."""
-    factor = min(gain_factor(share, next_utilisation), _FACTOR_MAX)
-    return f"{_THROUGHPUT_RISES} by a factor of {factor:.3g} at most." if share >= NOTICED else ""
+def gain_words(case: Case, share: float) -> str:
+    """What removing a cause with this share of the clients' time, or of the run, can bring."""
+    return rise_words(case, gain_factor(share)) if share >= NOTICED else ""
 
 
 def gain_of_waits(case: Case, share: float) -> str:
     """The same of a cause that takes no processor time: processors are then the next bound."""
-    own = own_utilisation(case)
-    gain = gain_words(share, own)
-    is_bounded = gain_factor(share, own) < gain_factor(share)
-    return f"{gain[:-1]}: then the processors are full." if gain and is_bounded else gain
+    factor = gain_factor(share, own_utilisation(case))
+    limit = ": then the processors are full" if factor < gain_factor(share) else ""
+    return rise_words(case, factor, limit) if share >= NOTICED else ""
 
 
-def at_a_given_rate(gain: str) -> str:
-    """A gain where transactions come at a rate that no finding changes."""
-    if not gain.startswith(_THROUGHPUT_RISES):
-        return gain
-    return "Response times fall; the rate is what was asked for."
+def rise_words(case: Case, factor: float, limit: str = "") -> str:
+    """A throughput so many times as high, at most, and what stands in the way of more.
+
+    A share next to all of the time leaves so little that its inverse is an error of measurement.
+    """
+    is_told = factor <= _FACTOR_TOLD_MAX
+    by = f"{factor:.3g} at most" if is_told else f"{_FACTOR_TOLD_MAX} and more"
+    return in_throughput(case, f"Throughput rises by a factor of {by}{limit}.")
+
+
+def in_throughput(case: Case, gain: str) -> str:
+    """A gain in throughput, or what it is where no finding changes the rate of transactions."""
+    if case.has_its_rate:
+        return "Response times fall; the rate is what was asked for."
+    return gain
 
 
 def bound_exceeded_words(bound_tps: float, measured_tps: float) -> str:

@@ -4,23 +4,25 @@ Looks for: tables with more dead rows than autovacuum tolerates, whose number st
 
 Arithmetic: rows made dead a second are updates and deletes; cleaned are those less the rise of
 the dead rows there are (pruning cleans, too). When dead rows exceed threshold + scale factor ×
-rows and rise all the same, autovacuum does not keep up: the time to double is the number of
-live rows over the rise.
+rows, as set for the table alone or for the server, and from version 18 on the largest threshold,
+and rise all the same, autovacuum does not keep up: the time to double is the number of live rows
+over the rise.
 
 Source: PostgreSQL manual, the autovacuum daemon (vacuum threshold).
 
 Wrong when: the run is short against autovacuum_naptime. It is not judged then unless
-autovacuum has been at the table.
+autovacuum has been at the table, or is off.
 """
 
 from msgspec import Struct
 
 from dbdyno.analysis.protocol import POSTGRESQL
+from dbdyno.explain.autovacuum import Off, more_eager, vacuum_threshold, where_off
 from dbdyno.explain.case import Case
 from dbdyno.explain.growth import Course, course, time_to_double_s
 from dbdyno.explain.needs import grown, known_objects, levels, server_facts
 from dbdyno.explain.rule import NotFound, Outcome, Rule, found
-from dbdyno.explain.settings import is_off, plain, span_s
+from dbdyno.explain.settings import span_s
 from dbdyno.model.record import Finding, Severity
 from dbdyno.model.telemetry import ServerFacts
 from dbdyno.words import count, percent, seconds, significant
@@ -29,10 +31,15 @@ _SOURCE = "pg_stat_user_tables"
 _NAPS_MIN = 2
 _GRAVE: tuple[tuple[float, Severity], ...] = ((1.0, "major"), (0.2, "minor"))
 """Dead rows for each live one, and how grave that is."""
+_CAUSES: dict[Off, str] = {
+    "": "autovacuum does not keep up",
+    "server": "autovacuum is off",
+    "table": "autovacuum is switched off for this table",
+}
 
 
 class _Behind(Struct, frozen=True):
-    """A table's dead rows, what makes them, and what is tolerated."""
+    """A table's dead rows, what makes them, what is tolerated, and what could be set."""
 
     table: str
     dead: Course
@@ -40,6 +47,8 @@ class _Behind(Struct, frozen=True):
     made_per_s: float
     vacuums: float
     tolerated: float
+    off: Off
+    more_eager: list[str]
 
     @property
     def cleaned_per_s(self) -> float:
@@ -57,20 +66,22 @@ def look(case: Case) -> Outcome:
     facts = server_facts(case)
     nap_s = span_s(facts, "autovacuum_naptime")
     judged = [_behind(case, facts, name) for name in known_objects(case, _SOURCE)]
-    has_waited = (case.record.duration_s or 0.0) >= _NAPS_MIN * nap_s or is_off(facts, "autovacuum")
+    has_waited = (case.record.duration_s or 0.0) >= _NAPS_MIN * nap_s
     behind = [
         one
         for one in judged
-        if one.dead.last > one.tolerated and one.dead.per_s > 0 and (one.vacuums or has_waited)
+        if one.dead.last > one.tolerated
+        and one.dead.per_s > 0
+        and (one.vacuums or one.off or has_waited)
     ]
     if not behind:
         return NotFound("no table has more dead rows than autovacuum tolerates, and rising")
-    return _finding(max(behind, key=lambda one: one.dead_share), is_off(facts, "autovacuum"))
+    return _finding(max(behind, key=lambda one: one.dead_share))
 
 
 def _behind(case: Case, facts: ServerFacts, table: str) -> _Behind:
     live = float(levels(case, _SOURCE, "n_live_tup", table).value[-1])
-    tolerated = plain(facts, "autovacuum_vacuum_threshold")
+    known = next((one for one in facts.tables if one.name == table), None)
     dead = course(levels(case, _SOURCE, "n_dead_tup", table))
     made = sum(grown(case, _SOURCE, name, table) for name in ("n_tup_upd", "n_tup_del"))
     return _Behind(
@@ -79,16 +90,17 @@ def _behind(case: Case, facts: ServerFacts, table: str) -> _Behind:
         live=live,
         made_per_s=made / max(dead.seconds, 1.0),
         vacuums=grown(case, _SOURCE, "autovacuum_count", table),
-        tolerated=tolerated + plain(facts, "autovacuum_vacuum_scale_factor") * live,
+        tolerated=vacuum_threshold(facts, known, live),
+        off=where_off(facts, known),
+        more_eager=more_eager(facts, known),
     )
 
 
-def _finding(one: _Behind, is_autovacuum_off: bool) -> Finding:
+def _finding(one: _Behind) -> Finding:
     double = time_to_double_s(one.live, one.dead.per_s)
-    cause = "autovacuum is off" if is_autovacuum_off else "autovacuum does not keep up"
     return found(
         f"{one.table} has {count(one.dead.last)} dead rows for {count(one.live)} live ones, and "
-        f"{significant(one.dead.per_s)} more each second: {cause}.",
+        f"{significant(one.dead.per_s)} more each second: {_CAUSES[one.off]}.",
         severity=next((grave for share, grave in _GRAVE if one.dead_share >= share), "note"),
         certainty="likely",
         evidence={
@@ -109,11 +121,24 @@ def _finding(one: _Behind, is_autovacuum_off: bool) -> Finding:
         why="Lookups walk over dead versions, the cache holds them, and the table grows: "
         + (f"it doubles in {seconds(double)}." if double else "without end."),
         advice=[
-            f"ALTER TABLE {one.table} SET (autovacuum_vacuum_scale_factor = 0.01, "
-            "autovacuum_vacuum_cost_delay = 0);",
+            _remedy(one),
             "See that no old transaction, slot or prepared transaction holds the horizon.",
         ],
-        refute="Run again with autovacuum_vacuum_cost_delay = 0: dead rows must level off.",
+        refute="Run again with autovacuum "
+        f"{'on' if one.off else 'and autovacuum_vacuum_cost_delay = 0'}: dead rows must level off.",
+    )
+
+
+def _remedy(one: _Behind) -> str:
+    if one.off == "server":
+        return "ALTER SYSTEM SET autovacuum = on; SELECT pg_reload_conf();"
+    if one.off == "table":
+        return f"ALTER TABLE {one.table} RESET (autovacuum_enabled);"
+    if one.more_eager:
+        return f"ALTER TABLE {one.table} SET ({', '.join(one.more_eager)});"
+    return (
+        "Autovacuum comes early here and does not pause: make fewer dead rows (fewer updates, or "
+        "HOT ones), and give it memory for them (autovacuum_work_mem)."
     )
 
 

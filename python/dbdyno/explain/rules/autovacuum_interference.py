@@ -17,7 +17,7 @@ from dbdyno.explain.case import Case
 from dbdyno.explain.lost import certainty_of, loss_evidence, loss_to, loss_words
 from dbdyno.explain.needs import known_objects
 from dbdyno.explain.rule import NotFound, Outcome, Rule, found, severity_of
-from dbdyno.explain.words import and_so_on
+from dbdyno.explain.words import and_so_on, gain_words
 from dbdyno.words import percent, seconds
 
 
@@ -47,7 +47,7 @@ def look(case: Case) -> Outcome:
             "at a time.",
             "Let it come sooner to less work (autovacuum_vacuum_scale_factor); do not turn it off.",
         ],
-        gain=f"At most {percent(loss.of_run / (1 - min(loss.of_run, 0.99)))} more throughput.",
+        gain=gain_words(case, loss.of_run),
         refute="Run again with autovacuum_vacuum_cost_delay ten times as long: the dips must get "
         "shallower.",
     )

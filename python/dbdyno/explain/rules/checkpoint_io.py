@@ -19,6 +19,7 @@ from dbdyno.explain.case import Case
 from dbdyno.explain.lost import certainty_of, loss_evidence, loss_to, loss_words
 from dbdyno.explain.needs import grown
 from dbdyno.explain.rule import NotFound, Outcome, Rule, found, severity_of
+from dbdyno.explain.words import gain_words
 from dbdyno.words import count, percent, seconds
 
 _SOURCE = "pg_stat_checkpointer"
@@ -50,7 +51,7 @@ def look(case: Case) -> Outcome:
             "Spread them: checkpoint_completion_target = 0.9, and checkpoint_flush_after so that "
             "the sync phase finds little left.",
         ],
-        gain=f"At most {percent(loss.of_run / (1 - min(loss.of_run, 0.99)))} more throughput.",
+        gain=gain_words(case, loss.of_run),
         refute="Run with checkpoint_timeout and max_wal_size so large that none comes: the dips "
         "must go.",
     )

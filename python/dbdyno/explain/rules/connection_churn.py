@@ -13,9 +13,8 @@ Wrong when: the connections go through a pooler on this side: then they are chea
 server sees few of them.
 """
 
-import numpy as np
-
 from dbdyno.analysis.looks import measured_s
+from dbdyno.analysis.spent import spent
 from dbdyno.explain.case import Case
 from dbdyno.explain.databases import database_of
 from dbdyno.explain.needs import committed, grown_if_told, needed
@@ -26,23 +25,24 @@ from dbdyno.words import count, milliseconds, percent, significant
 
 def look(case: Case) -> Outcome:
     """Without connections in the measured part there is nothing to see."""
-    opened, spent_s = _connects(case)
+    connects = spent(case.recording, "connects")
     seconds = needed(measured_s(case.recording) or None, "nothing was measured")
     clients: int = needed(case.recording.plan.get("clients"), "the plan tells no clients")
-    share = min(spent_s / (clients * seconds), 1.0)
+    share = min(connects.seconds / (clients * seconds), 1.0)
     if share < NOTICED:
         return NotFound(f"clients spent {percent(share)} of their time connecting")
     database = database_of(case)
-    each_ms = spent_s / opened * 1e3
-    per_transaction = opened / committed(case)
+    each_ms = connects.seconds / connects.count * 1e3
+    per_transaction = connects.count / committed(case)
     return found(
         f"Clients spent {percent(share)} of their time connecting: "
-        f"{significant(opened / seconds)} connections a second at {milliseconds(each_ms)} each.",
+        f"{significant(connects.count / seconds)} connections a second at {milliseconds(each_ms)} "
+        "each.",
         share=share,
         share_of="client time",
         certainty="likely" if _server_sessions(case) is None else "sure",
         evidence={
-            "connections": opened,
+            "connections": connects.count,
             "connect_ms": each_ms,
             "connections_per_transaction": per_transaction,
             "server_sessions": _server_sessions(case),
@@ -56,19 +56,10 @@ def look(case: Case) -> Outcome:
             f"({database.pooler}) before the server.",
             *_of_the_run(case),
         ],
-        gain=gain_words(share),
+        gain=gain_words(case, share),
         refute="Run again with connections kept open: throughput must rise by about that factor, "
         "at a given rate response times must fall.",
     )
-
-
-def _connects(case: Case) -> tuple[int, float]:
-    """Connections of the measured part and the seconds they took together."""
-    connects, intervals = case.recording.tables["connects"], case.recording.tables["intervals"]
-    measured = intervals["interval"][intervals["phase"] == "measure"]
-    wanted = np.isin(connects["interval"], measured)
-    counts = connects["count"][wanted]
-    return int(counts.sum()), float((counts * connects["mean_ms"][wanted]).sum()) / 1e3
 
 
 def _server_sessions(case: Case) -> float | None:
@@ -91,5 +82,5 @@ RULE = Rule(
     id="connection_churn",
     title="Connection churn",
     look=look,
-    accounts_for=frozenset({"unconnected"}),
+    accounts_for=frozenset({"unconnected", "not_seen"}),
 )

@@ -35,7 +35,7 @@ def look(case: Case) -> Outcome:
         return NotFound(f"it took {percent(fullness)} of the processor time it can have")
     if used.engine < NOTICED:
         return NotFound(f"it took {percent(used.engine)} of the processors")
-    return _shared(used)
+    return _shared(case, used)
 
 
 def _fullness(case: Case) -> float:
@@ -71,7 +71,7 @@ def _full(fullness: float) -> Finding:
     )
 
 
-def _shared(used: ProcessorTime) -> Finding:
+def _shared(case: Case, used: ProcessorTime) -> Finding:
     return found(
         f"The load generator took {percent(used.engine)} of processors that are all in use; the "
         "server on the same machine could not have them.",
@@ -87,7 +87,7 @@ def _shared(used: ProcessorTime) -> Finding:
         advice=[
             "Run the load from another machine, or compare runs of this kind among themselves."
         ],
-        gain=gain_words(used.engine),
+        gain=gain_words(case, used.engine),
         refute="Run the load from another machine: throughput must rise.",
     )
 
@@ -96,5 +96,5 @@ RULE = Rule(
     id="cpu_generator",
     title="CPU bound: the load generator",
     look=look,
-    covers=frozenset({"cpu_server", "round_trips"}),
+    covers=frozenset({"round_trips"}),
 )

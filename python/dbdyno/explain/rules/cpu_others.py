@@ -17,12 +17,14 @@ Wrong when: the others work for the server without being its processes (a pooler
 kernel's threads for storage and network): then they are part of what a transaction costs.
 """
 
+from dbdyno.analysis.budget import PartKind
 from dbdyno.explain.case import Case
 from dbdyno.explain.processors import SATURATED, ProcessorTime, busiest_others, processor_time
 from dbdyno.explain.rule import NOTICED, NotFound, Outcome, Rule, at_most, found, severity_of
 from dbdyno.explain.words import gain_words
 from dbdyno.words import percent, seconds
 
+_OF_PROCESSORS: frozenset[PartKind] = frozenset({"cpu", "cpu_queue", "client_or_network"})
 _KNOWN_MIN = 0.5
 _UNKNOWN_TOLD = (
     "Most of it has no name: programs too short-lived to be seen, or the kernel's own work for "
@@ -60,7 +62,7 @@ def look(case: Case) -> Outcome:
         why="The server's processes queue behind them: every statement takes longer, and none "
         "is to blame.",
         advice=["Stop them while you measure, or keep them off the server's processors (taskset)."],
-        gain=gain_words(share),
+        gain=gain_words(case, share),
         refute="Run again without them: throughput must rise by about that factor, "
         "at a given rate response times must fall.",
     )
@@ -76,7 +78,7 @@ def _waiting_or_working(case: Case) -> float:
     """The share of the clients' time that more of the processors could shorten."""
     if case.budget is None:
         return 1.0
-    return sum(case.budget.share(kind) for kind in RULE.accounts_for)
+    return sum(case.budget.share(kind) for kind in _OF_PROCESSORS)
 
 
 def _who(names: list[tuple[str, float]]) -> str:
@@ -88,5 +90,5 @@ RULE = Rule(
     title="CPU bound: other programs on the same processors",
     look=look,
     covers=frozenset({"cpu_server", "cpu_generator", "too_many_connections", "round_trips"}),
-    accounts_for=frozenset({"cpu", "cpu_queue", "client_or_network"}),
+    accounts_for=_OF_PROCESSORS,
 )

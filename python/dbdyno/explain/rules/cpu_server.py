@@ -17,6 +17,7 @@ from dbdyno.explain.case import Case
 from dbdyno.explain.needs import committed
 from dbdyno.explain.processors import SATURATED, ProcessorTime, processor_time
 from dbdyno.explain.rule import NotFound, Outcome, Rule, found
+from dbdyno.explain.words import in_throughput
 from dbdyno.words import count, milliseconds, percent
 
 
@@ -44,8 +45,11 @@ def look(case: Case) -> Outcome:
             "Make a transaction cheaper (its server CPU is in the table of costs), or give the "
             "server more processors.",
         ],
-        gain=f"At most {count(used.cores / cpu_s)} TPS with all {used.cores:.0f} processors for "
-        "the server.",
+        gain=in_throughput(
+            case,
+            f"At most {count(used.cores / cpu_s)} TPS with all {used.cores:.0f} processors for "
+            "the server.",
+        ),
         refute="Run it with half the clients: throughput must hardly fall.",
     )
 

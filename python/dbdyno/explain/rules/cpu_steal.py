@@ -36,7 +36,7 @@ def look(case: Case) -> Outcome:
         seen=[f"{percent(used.stolen)} of {used.cores:.0f} processors was stolen."],
         why="Work takes longer by that much, at times that no setting of the server explains.",
         advice=["Measure on a machine, or a class of it, whose processors are its own."],
-        gain=gain_words(share),
+        gain=gain_words(case, share),
         refute="Run it at another hour or host: steal and loss must go together.",
     )
 

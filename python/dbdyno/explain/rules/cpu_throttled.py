@@ -94,7 +94,7 @@ def _by_group(case: Case, who: str, share: float) -> Finding:
         why="A transaction that meets the end of the quota waits for the next period: tens of "
         "milliseconds, on an idle machine.",
         advice=["Raise or remove the quota (docker --cpus, cpu.max, a pod's limits.cpu)."],
-        gain=gain_words(share),
+        gain=gain_words(case, share),
         refute="Double the quota: throughput must rise and the throttled periods fall.",
     )
 
@@ -121,5 +121,5 @@ RULE = Rule(
     covers=frozenset(
         {"cpu_server", "cpu_others", "cpu_generator", "too_many_connections", "round_trips"}
     ),
-    accounts_for=frozenset({"cpu", "cpu_queue", "client_or_network"}),
+    accounts_for=frozenset({"cpu", "cpu_queue", "client_or_network", "not_seen"}),
 )

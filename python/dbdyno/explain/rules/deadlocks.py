@@ -6,10 +6,12 @@ engine counts new tries without their reason: where no transaction failed in the
 counted no deadlock, they were serialization failures; where it did not count, it is not known.
 
 Arithmetic: two shares of the clients' time, of which the larger counts. What was thrown away:
-failed tries over all transactions. What stood still: a deadlock is looked for only after
-deadlock_timeout τ, and all who need its rows wait as long; with λ deadlocks a second one is
-pending for 1 − e^(−λτ) of the time, and so much of all waits for locks is put down to them.
-InnoDB looks at once: there only what was thrown away counts.
+of the time in transactions, that of those which failed in the end, as the engine timed it; and of
+those which succeeded, the part ρ = further tries / all tries, as if each try took as long. (A try
+that fails has often waited before: then ρ is less than its part.) What stood still: a deadlock is
+looked for only after deadlock_timeout τ, and all who need its rows wait as long; with λ deadlocks a
+second one is pending for 1 − e^(−λτ) of the time, and so much of all waits for locks is put down to
+them. InnoDB looks at once: there only what was thrown away counts.
 
 Source: the PostgreSQL manual on deadlocks (Explicit Locking) and on serialization failure handling.
 
@@ -17,38 +19,46 @@ Wrong when: another program's transactions are a part of the deadlocks: the orde
 then to be agreed with it.
 """
 
+from typing import get_args
+
 from msgspec import Struct
 
+from dbdyno.analysis.budget import PartKind
 from dbdyno.analysis.protocol import MYSQL
+from dbdyno.analysis.spent import spent
 from dbdyno.explain.case import Case
 from dbdyno.explain.deadlock_time import DEADLOCK, deadlocks_counted_in, pending_share
 from dbdyno.explain.needs import needed
 from dbdyno.explain.rule import NotFound, Outcome, Rule, found, severity_of
-from dbdyno.explain.words import and_so_on
+from dbdyno.explain.words import amount, gain_words
 from dbdyno.model.record import FailureRecord
 from dbdyno.model.recording import rows
 from dbdyno.words import count, percent
 
 SERIALIZATION = "serialization"
-KINDS = {DEADLOCK: "deadlocks", SERIALIZATION: "serialization failures"}
-"""The engine's classes of failures, and what people call them."""
+KINDS = {
+    DEADLOCK: ("deadlock", "deadlocks"),
+    SERIALIZATION: ("serialization failure", "serialization failures"),
+}
+"""The engine's classes of failures, and what people call one and several."""
+_OUTSIDE: tuple[PartKind, ...] = ("idle", "pause", "unconnected")
+"""What clients do that have no transaction under way."""
 
 
 class _Thrown(Struct, frozen=True, kw_only=True):
     """What the engine and the server know of transactions that were thrown away."""
 
     failures: list[FailureRecord]
-    transactions: int
     retried: int
+    retries: int
     server_deadlocks: float | None
+    thrown_away: float
     standing_still: float | None
 
     @property
     def share(self) -> float:
         """Of the clients' time."""
-        tries = sum(failure.count for failure in self.failures) + self.retried
-        thrown = tries / self.transactions if self.transactions else 0.0
-        return max(min(thrown, 1.0), self.standing_still or 0.0)
+        return max(self.thrown_away, self.standing_still or 0.0)
 
     @property
     def kinds(self) -> set[str]:
@@ -77,16 +87,20 @@ def look(case: Case) -> Outcome:
         share=thrown.share,
         share_of="client time",
         severity=severity_of(thrown.share),
-        certainty="likely" if thrown.standing_still else "hint",
+        certainty="likely" if thrown.failures or thrown.standing_still else "hint",
         evidence={
             "failures": {failure.code: failure.count for failure in thrown.failures},
             "retried": thrown.retried,
+            "retries": thrown.retries,
             "server_deadlocks": thrown.server_deadlocks,
+            "thrown_away": thrown.thrown_away,
             "standing_still": thrown.standing_still,
         },
         seen=_seen(case, thrown),
         why=_why(case.protocol, thrown),
-        advice=_advice(case.protocol, thrown),
+        advice=_advice(case, thrown),
+        # What further tries took is an estimate from below, and bounds nothing.
+        gain="" if thrown.retries else gain_words(case, thrown.share),
         refute=_refute(case, thrown),
     )
 
@@ -95,11 +109,43 @@ def _thrown(case: Case) -> _Thrown:
     counts = needed(case.record.transactions, "no transaction was counted")
     return _Thrown(
         failures=[failure for failure in case.record.failures if failure.failure_class in KINDS],
-        transactions=counts.ok + counts.failed,
         retried=counts.retried,
+        retries=_retries(case),
         server_deadlocks=deadlocks_counted_in(case),
+        thrown_away=_thrown_away(case),
         standing_still=_standing_still(case),
     )
+
+
+def _retries(case: Case) -> int:
+    """Tries beyond the first, of all transactions that have ended."""
+    return int(case.recording.tables["intervals"]["retries"].max(initial=0))
+
+
+def _thrown_away(case: Case) -> float:
+    """The share of the clients' time in tries that came to nothing."""
+    ok, failed = spent(case.recording, "scripts"), spent(case.recording, "failed")
+    tries = ok.count + failed.count + _retries(case)
+    whole_s = ok.seconds + failed.seconds
+    if not tries or not whole_s:
+        return 0.0
+    thrown_s = failed.seconds * _ours(case) + ok.seconds * _retries(case) / tries
+    return thrown_s / whole_s * _in_transactions(case)
+
+
+def _ours(case: Case) -> float:
+    """Of all failures, the part that is of these kinds."""
+    counts = [(one.failure_class in KINDS, one.count) for one in case.record.failures]
+    return sum(of_them for is_ours, of_them in counts if is_ours) / max(
+        sum(of_them for _, of_them in counts), 1
+    )
+
+
+def _in_transactions(case: Case) -> float:
+    """The share of the clients' time with a transaction under way; all, where nobody looked."""
+    if case.budget is None:
+        return 1.0
+    return 1.0 - sum(case.budget.share(kind) for kind in _OUTSIDE)
 
 
 def _standing_still(case: Case) -> float | None:
@@ -108,31 +154,42 @@ def _standing_still(case: Case) -> float | None:
 
 
 def _kinds(thrown: _Thrown) -> str:
-    told = " and ".join(sorted(KINDS[kind] for kind in thrown.kinds))
-    return told or " or ".join(KINDS.values())
+    told = " and ".join(sorted(KINDS[kind][1] for kind in thrown.kinds))
+    return told or " or ".join(several for _, several in KINDS.values())
 
 
 def _counted(thrown: _Thrown) -> str:
-    parts = [f"{count(one.count)} {KINDS[one.failure_class]}" for one in thrown.failures]
+    parts = [amount(one.count, *KINDS[one.failure_class]) for one in thrown.failures]
     if thrown.server_deadlocks and not thrown.failures:
-        parts.append(f"{count(thrown.server_deadlocks)} deadlocks")
+        parts.append(amount(round(thrown.server_deadlocks), *KINDS[DEADLOCK]))
     if thrown.retried:
-        parts.append(f"{count(thrown.retried)} transactions that were tried again")
+        again = amount(thrown.retries, "further try", "further tries")
+        parts.append(f"{again} of {amount(thrown.retried, 'transaction', 'transactions')}")
     return " and ".join(parts)
 
 
 def _seen(case: Case, thrown: _Thrown) -> list[str]:
-    log = rows(case.recording.tables["log_entries"], ("topic", "message"))
-    said = [message for topic, message in log if topic == "deadlock" and message]
+    logged = _logged(case)
     return [
         *(f"{failure.code}: {failure.message}." for failure in thrown.failures),
-        *([f"The server's log: {and_so_on(said, limit=1)}."] if said else []),
+        *(
+            [f"The server's log tells of {count(logged)}, and who waited for whom in each."]
+            if logged
+            else []
+        ),
         *(
             [f"{percent(thrown.standing_still)} of the clients' time stood still behind them."]
             if thrown.standing_still
             else []
         ),
     ]
+
+
+def _logged(case: Case) -> int:
+    """Deadlocks that the server's log tells of, in the measured part."""
+    log = rows(case.recording.tables["log_entries"], ("time_s", "topic"))
+    end_s = case.record.duration_s or 0.0
+    return sum(topic == "deadlock" and 0 < time_s <= end_s for time_s, topic in log)
 
 
 def _why(protocol: str, thrown: _Thrown) -> str:
@@ -157,10 +214,12 @@ def _refute(case: Case, thrown: _Thrown) -> str:
     return "Sort the keys that a transaction locks and run again: there must be none."
 
 
-def _advice(protocol: str, thrown: _Thrown) -> list[str]:
+def _advice(case: Case, thrown: _Thrown) -> list[str]:
+    tries_again = case.recording.plan.get("retry", {}).get("tries_max", 1) != 1
     if thrown.are_serialization_only:
+        again = "Try again: --max-tries; a serialization failure is part of the bargain."
         return [
-            "Try again: --max-tries; a serialization failure is part of the bargain.",
+            *([] if tries_again else [again]),
             "Make the transactions shorter, or touch fewer of the same rows in each.",
         ]
     if not thrown.kinds:
@@ -171,9 +230,9 @@ def _advice(protocol: str, thrown: _Thrown) -> list[str]:
         ]
     said = [
         "Lock the same rows in the same order everywhere: sort the keys, or agree on tables.",
-        "Let the loser try again (--max-tries); it will succeed.",
+        *([] if tries_again else ["Let the loser try again (--max-tries); it will succeed."]),
     ]
-    if protocol == MYSQL:
+    if case.protocol == MYSQL:
         return [
             *said,
             "READ COMMITTED locks no gaps: where gaps are in the way, it has fewer deadlocks.",
@@ -189,5 +248,5 @@ RULE = Rule(
     title="Deadlocks and serialization failures",
     look=look,
     covers=frozenset({"row_lock_convoy"}),
-    accounts_for=frozenset({"lock"}),
+    accounts_for=frozenset(get_args(PartKind)) - {*_OUTSIDE},
 )

@@ -6,9 +6,10 @@ checkpoints.
 
 Arithmetic: if a transaction takes a of the clients' time and an image b more, both follow by
 least squares from intervals with many and with few images. Of the clients' time in WAL (lock
-waits charged to their roots) images take at most their share of the bytes. The first change of
-a page after a checkpoint logs the page: u uniform updates of P pages touch P·(1 − (1 − 1/P)^u)
-of them for the first time, and counted images that agree with it are evidence of their own.
+waits charged to their roots) images take at most their share of the bytes; where nothing else tells
+of them, that is a bound, and no share is claimed. The first change of a page after a checkpoint
+logs the page: u uniform updates of P pages touch P·(1 − (1 − 1/P)^u) of them for the first time,
+and counted images that agree with it are evidence of their own.
 
 Source: PostgreSQL manual, full_page_writes and WAL configuration; the law is that of distinct
 cells in the occupancy problem (Feller, Introduction to Probability Theory I, IV.2).
@@ -97,7 +98,7 @@ def look(case: Case) -> Outcome:
     if max(images.share, lost) < NOTICED and not images.checkpoints:
         client_time(case)  # without it their cost could not be seen
         return NotFound("the pages were touched for the first time in the run, at no cost seen")
-    return _finding(images, max(images.share, lost))
+    return _finding(case, images, max(images.share, lost))
 
 
 def _images(case: Case) -> _Images:
@@ -119,7 +120,7 @@ def _images(case: Case) -> _Images:
     )
 
 
-def _finding(images: _Images, gravest: float) -> Finding:
+def _finding(case: Case, images: _Images, gravest: float) -> Finding:
     certainty, grave = _certainty(images), severity_of(gravest)
     again = f"{percent(images.of_wal)} of the WAL are images of whole pages"
     when = (
@@ -130,8 +131,8 @@ def _finding(images: _Images, gravest: float) -> Finding:
     return found(
         f"{again}, written when a page is first changed {when}: "
         f"{size(images.of_wal * images.wal_bytes)} of {size(images.wal_bytes)} a transaction.",
-        share=images.share,
-        share_of="client time",
+        share=None if certainty == "hint" else images.share,
+        share_of="" if certainty == "hint" else "client time",
         severity=at_most("minor", grave) if certainty == "hint" else grave,
         certainty=certainty,
         evidence=_evidence(images),
@@ -144,7 +145,7 @@ def _finding(images: _Images, gravest: float) -> Finding:
             "Smaller images: wal_compression = lz4 (or pglz before 15) for some processor time.",
             "full_page_writes = off only where the storage never tears a page of 8 KiB.",
         ],
-        gain=gain_words(images.share),
+        gain=gain_words(case, images.share),
         refute="Run again with checkpoint_timeout longer than the run, twice in a row: images "
         "must fade and throughput rise.",
     )

@@ -5,10 +5,10 @@ index, or the page has no room for the new version of the row.
 
 Arithmetic: an update can be HOT only if no indexed column changes and the new version fits on
 the page. A statement that assigns an indexed column never is. Else the room counts: what the
-fillfactor leaves free of a page over the row's width. Each miss writes one entry, and one WAL
-record, for each index. Their part of all WAL records, times the clients' time in which the
-server worked (on processors, WAL, files, internal locks), is what they take at most. Below 3 % of
-the records they are not spoken of.
+fillfactor leaves free of a page over the row's width; where that is enough, old versions that are
+not pruned stand in it. Each miss writes one entry, and one WAL record, for each index. Their part
+of all WAL records, times the clients' time in which the server worked (on processors, WAL, files,
+internal locks), is what they take at most. Below 3 % of the records they are not spoken of.
 
 Source: PostgreSQL, src/backend/access/heap/README.HOT and the manual's page on HOT.
 
@@ -72,24 +72,49 @@ def _of_room(worst: Misses) -> dict[str, Any]:
     table = worst.table
     width = (table.row_bytes or 0.0) + _HEADER_BYTES
     free = free_row_versions(PAGE_BYTES[POSTGRESQL], table.fillfactor / 100, width)
-    lower = _fillfactor_for(width)
+    enough = _fillfactor_for(width)
     is_counted = worst.to_new_page > worst.misses / 2
+    remedy = (
+        _more_room(table.name, enough) if enough < table.fillfactor else _prune(table.fillfactor)
+    )
     return {
-        "title": "HOT updates prevented by full pages (fillfactor)",
         "summary": f"{_miss_words(worst)}: its pages have no room for a row's new version "
         f"(fillfactor {table.fillfactor}, rows of about {size(width)}).",
         "certainty": "sure" if is_counted else "likely" if free < 1 else "hint",
         "evidence": {"fillfactor": table.fillfactor, "row_bytes": width, "free_versions": free},
         "seen": [
             f"The fillfactor leaves room for {free} new versions of a row on a page.",
-            *([f"{_per_transaction(worst.to_new_page)} went to another page."] * is_counted),
+            *([_moved_words(worst)] * is_counted),
         ],
+        **remedy,
+    }
+
+
+def _more_room(table: str, fillfactor: int) -> dict[str, Any]:
+    return {
+        "title": "HOT updates prevented by full pages (fillfactor)",
         "advice": [
-            f"ALTER TABLE {table.name} SET (fillfactor = {lower}); then rewrite the table "
+            f"ALTER TABLE {table} SET (fillfactor = {fillfactor}); then rewrite the table "
             "(VACUUM FULL, pg_repack): each page has room for a new version, and the next "
             "visit frees the old one.",
         ],
-        "refute": f"Set the fillfactor to {lower}, rewrite, run again: the misses must go.",
+        "refute": f"Set the fillfactor to {fillfactor}, rewrite, run again: the misses must go.",
+    }
+
+
+def _prune(fillfactor: int) -> dict[str, Any]:
+    """What keeps the room from being free that the fillfactor leaves."""
+    return {
+        "title": "HOT updates prevented by full pages (not pruned)",
+        "advice": [
+            "See that no old transaction, slot or prepared transaction holds the horizon: what "
+            "somebody may still read is not pruned, and keeps its room.",
+            f"If the fillfactor became {fillfactor} after the rows came, rewrite the table "
+            "(VACUUM FULL, pg_repack): pages that were full stay so.",
+            "Else its rows are updated several times between two prunings: update each once in a "
+            "transaction, and keep transactions short.",
+        ],
+        "refute": "Rewrite the table, end old transactions, run again: the misses must go.",
     }
 
 
@@ -109,7 +134,7 @@ def _finding(case: Case, worst: Misses, parts: dict[str, Any]) -> Finding:
         share_of="client time" if share is not None else "",
         why="An update that is not HOT writes into every index of its table, makes more WAL, and "
         "leaves dead entries that only vacuum removes.",
-        gain=gain_words(share) if share is not None else "",
+        gain=gain_words(case, share) if share is not None else "",
         evidence=numbers | parts.pop("evidence"),
         seen=[*_seen(worst, of_records), *parts.pop("seen")],
         **parts,
@@ -128,8 +153,8 @@ def _share(case: Case, of_records: float | None) -> float | None:
 
 def _seen(worst: Misses, of_records: float | None) -> list[str]:
     counts = (
-        f"{_per_transaction(worst.updates)} were made in {worst.table.name}, and "
-        f"{significant(worst.misses)} of them were not HOT."
+        f"Updates of {worst.table.name} in a transaction: {significant(worst.updates)}, of which "
+        f"{significant(worst.misses)} were not HOT."
     )
     entries = (
         f"They wrote {significant(worst.index_writes)} index entries a transaction into "
@@ -144,8 +169,8 @@ def _miss_words(worst: Misses) -> str:
     return f"{percent(worst.share)} of the updates of {worst.table.name} were not HOT"
 
 
-def _per_transaction(updates: float) -> str:
-    return f"{significant(updates)} updates a transaction"
+def _moved_words(worst: Misses) -> str:
+    return f"New versions on another page, for each transaction: {significant(worst.to_new_page)}."
 
 
 def _fillfactor_for(width: float) -> int:

@@ -8,8 +8,9 @@ Arithmetic: it counts when it is older than a second and than twice the slowest 
 the load, and the horizon is behind. What it does to this run is seen in the dead rows that
 remain, against the rows there are, and in the throughput of the last third of the run against
 the first: what is lost by then says how grave it is, and more dead rows than rows make it major in
-any case. InnoDB keeps old versions in the undo log: there the growth of the history
-list counts, which is major when it is of more than one transaction in twenty.
+any case. Where the load was meant to change, in stages or by a schedule, throughput says nothing.
+InnoDB keeps old versions in the undo log: there the growth of the history list counts, which is
+major when it is of more than one transaction in twenty.
 
 Source: the PostgreSQL manual on routine vacuuming, and src/backend/access/heap/README.HOT; the
 MySQL manual on InnoDB multi-versioning and purge configuration.
@@ -20,6 +21,7 @@ what is to be measured (a report that runs beside the load).
 
 from msgspec import Struct
 
+from dbdyno.analysis.asked_load import is_of_one_level
 from dbdyno.analysis.protocol import MYSQL
 from dbdyno.analysis.readings import lack_of, level, objects
 from dbdyno.explain.case import Case
@@ -78,8 +80,8 @@ def _of_history(case: Case) -> Outcome:
         f"A transaction {seconds(history.oldest_s)} old{' that stands idle' if is_idle else ''} "
         f"keeps the old versions of {count(history.length.last)} transactions from being purged.",
         title=f"{'Idle' if is_idle else 'Long'} transaction holds back the purge of old versions",
-        severity=severity_of(max(lost, MAJOR)),
-        certainty="sure" if lost >= MINOR else "likely",
+        severity=severity_of(max(lost or 0.0, MAJOR)),
+        certainty="sure" if _is_felt(lost) else "likely",
         evidence={
             "oldest_transaction_s": history.oldest_s,
             "history_first": history.length.first,
@@ -89,7 +91,7 @@ def _of_history(case: Case) -> Outcome:
         seen=[
             f"The history list went from {count(history.length.first)} to "
             f"{count(history.length.last)} transactions.",
-            f"Throughput of the last third of the run is {percent(lost)} below the first's.",
+            *_lost_words(lost),
         ],
         why="Who reads a changed row walks back over its versions, the undo log grows, and pages "
         "of it push others out of the buffer pool.",
@@ -126,8 +128,8 @@ def _finding(case: Case, oldest_s: float, horizon: float, dead: _Dead) -> Findin
         f"{count(dead.dead)} dead rows of {dead.table} from being removed; it has "
         f"{count(dead.live)} live ones.",
         title=f"{'Idle' if is_idle else 'Long'} transaction holds the horizon: dead rows stay",
-        severity=severity_of(max(lost, 0.2 if dead.ratio >= 1 else MINOR)),
-        certainty="sure" if dead.ratio >= 1 and lost >= MINOR else "likely",
+        severity=severity_of(max(lost or 0.0, MAJOR if dead.ratio >= 1 else MINOR)),
+        certainty="sure" if dead.ratio >= 1 and _is_felt(lost) else "likely",
         evidence={
             "oldest_transaction_s": oldest_s,
             "horizon_age_transactions": horizon,
@@ -138,7 +140,7 @@ def _finding(case: Case, oldest_s: float, horizon: float, dead: _Dead) -> Findin
         },
         seen=[
             f"The horizon is {count(horizon)} transactions behind.",
-            f"Throughput of the last third of the run is {percent(lost)} below the first's.",
+            *_lost_words(lost),
         ],
         why="Every statement walks over the dead versions of its rows, pages fill up with them, "
         "HOT pruning finds nothing to prune, and vacuum nothing to remove.",
@@ -163,13 +165,27 @@ def _dead_rows(case: Case) -> list[_Dead]:
     return found_rows
 
 
-def _lost_since_the_first_third(case: Case) -> float:
-    """What the last third of the run lacks to the throughput of the first."""
-    tps = case.timeline.measured_tps
+def _lost_since_the_first_third(case: Case) -> float | None:
+    """What the last third of the run lacks to the throughput of the first.
+
+    None where that was asked for, or there is too little of it to tell.
+    """
+    tps = case.timeline.measured().tps
     third = len(tps) // 3
-    if not third or not tps[:third].mean():
-        return 0.0
+    if not is_of_one_level(case.recording.plan) or not third or not tps[:third].mean():
+        return None
     return max(1.0 - float(tps[-third:].mean() / tps[:third].mean()), 0.0)
+
+
+def _is_felt(lost: float | None) -> bool:
+    """Whether throughput fell, too."""
+    return lost is not None and lost >= MINOR
+
+
+def _lost_words(lost: float | None) -> list[str]:
+    if lost is None:
+        return []
+    return [f"Throughput of the last third of the run is {percent(lost)} below the first's."]
 
 
 RULE = Rule(

@@ -176,5 +176,5 @@ RULE = Rule(
     id="lwlock",
     title="LWLock contention",
     look=look,
-    accounts_for=frozenset({"lwlock"}),
+    accounts_for=frozenset({"lwlock", "lock"}),
 )

@@ -143,7 +143,7 @@ def _finding(case: Case, scanned: _Scanned, lookup: _Lookup) -> Finding:
         why=f"The statement takes {percent(share or 0.0)} of the clients' time, and longer with "
         "every row that is added.",
         advice=[database_of(case).create_index.format(table=table, column=column)],
-        gain=gain_words(share) if share is not None else "",
+        gain=gain_words(case, share) if share is not None else "",
         refute="Run again with that index: rows read in sequence must fall to none.",
     )
 

@@ -134,7 +134,7 @@ def look(case: Case) -> Outcome:
     if not outages:
         return NotFound("no connection was lost")
     clients = case.recording.plan["clients"]
-    return _finding(_Run(outages=outages, clients=clients, duration_s=duration_s))
+    return _finding(case, _Run(outages=outages, clients=clients, duration_s=duration_s))
 
 
 def _losses(case: Case, duration_s: float) -> list[_Loss]:
@@ -170,7 +170,7 @@ def _still_s(case: Case, begin_s: float, end_s: float) -> float:
     return float(np.sum(line.seconds, where=within & (line.tps == 0)))
 
 
-def _finding(run: _Run) -> Outcome:
+def _finding(case: Case, run: _Run) -> Outcome:
     restarted = any(one.restarted for one in run.outages)
     return found(
         _summary(run),
@@ -194,7 +194,7 @@ def _finding(run: _Run) -> Outcome:
             "or by an error of its own?",
             "Look for what ends sessions on the way: a pooler, a firewall, a timeout.",
         ],
-        gain=gain_words(run.share),
+        gain=gain_words(case, run.share),
         refute="Run again while the server stays up: no connection must be lost.",
     )
 
@@ -236,5 +236,5 @@ RULE = Rule(
         {"cpu_others", "cpu_server", "cpu_generator", "cpu_steal", "cpu_throttled"}
         | {"connection_churn", "round_trips", "schedule_lag", "too_many_connections", "unsteady"}
     ),
-    accounts_for=frozenset({"unconnected"}),
+    accounts_for=frozenset({"unconnected", "not_seen"}),
 )

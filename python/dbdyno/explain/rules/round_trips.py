@@ -19,7 +19,7 @@ from dbdyno.explain.needs import LackingError
 from dbdyno.explain.processors import SATURATED, processor_time
 from dbdyno.explain.rule import NOTICED, NotFound, Outcome, Rule, found
 from dbdyno.explain.way import WITHIN_A_MACHINE_S, Way, way_of
-from dbdyno.explain.words import gain_words
+from dbdyno.explain.words import gain_of_waits
 from dbdyno.words import milliseconds, percent, significant
 
 
@@ -56,7 +56,7 @@ def look(case: Case) -> Outcome:
         ],
         why="While a transaction is on the way the server does nothing for it, and its locks stay.",
         advice=_advice(way, saved_s),
-        gain=gain_words(way.share * max(way.trips - 1, 0) / way.trips),
+        gain=gain_of_waits(case, way.share * max(way.trips - 1, 0) / way.trips),
         refute="Run the load on the server's own machine: this share must vanish.",
     )
 
@@ -95,5 +95,5 @@ RULE = Rule(
     id="round_trips",
     title="Network round trips dominate",
     look=look,
-    accounts_for=frozenset({"client_or_network"}),
+    accounts_for=frozenset({"client_or_network", "lock"}),
 )

@@ -25,7 +25,7 @@ from dbdyno.analysis.bounds import EXCEEDED, gain_factor
 from dbdyno.analysis.lock_queue import statement_means_ms
 from dbdyno.explain.case import Case
 from dbdyno.explain.convoy import waited_among_clients
-from dbdyno.explain.needs import client_time, server_facts, throughput_tps
+from dbdyno.explain.needs import client_time, committed, server_facts, throughput_tps
 from dbdyno.explain.order import Advice, Bound, advise
 from dbdyno.explain.processors import own_utilisation
 from dbdyno.explain.rule import (
@@ -41,7 +41,7 @@ from dbdyno.explain.rule import (
 from dbdyno.explain.script_text import commands
 from dbdyno.explain.sql import in_short
 from dbdyno.explain.transactions import TimedScript, UnknownRowsError, UnorderableError
-from dbdyno.explain.words import bound_exceeded_words
+from dbdyno.explain.words import bound_exceeded_words, rise_words
 from dbdyno.model.record import Finding
 from dbdyno.model.recording import rows
 from dbdyno.words import milliseconds, percent, tps
@@ -53,6 +53,7 @@ def look(case: Case) -> Outcome:
     if waiting < NOTICED:
         part = percent(waiting)
         return NotFound(f"clients waited for each other's locks for {part} of their time")
+    committed(case)  # of a run in which nothing succeeded no order is known to be better
     known_rows = {table.name: table.rows for table in server_facts(case).tables if table.rows > 0}
     try:
         advice = advise(timed_scripts(case), known_rows)
@@ -75,7 +76,10 @@ def _judged(case: Case, advice: Advice | None, waiting: float) -> Outcome:
 
 
 def timed_scripts(case: Case) -> list[TimedScript]:
-    """Every statement with its mean time, without its waits for locks."""
+    """Every statement with its mean time, without its waits for locks.
+
+    A script of which no transaction succeeded has no part in what an order brings.
+    """
     queue = case.lock_queue
     lock_ms = {one.statement: one.lock_ms for one in queue.statements} if queue else {}
     working_ms = {
@@ -87,11 +91,12 @@ def timed_scripts(case: Case) -> list[TimedScript]:
     return [
         TimedScript(
             name=script["name"],
-            share=done[place] / (sum(done) or 1),
+            share=done[place] / sum(done),
             text=script["text"],
             seconds=[working_ms.get(n, 0.0) / 1e3 for of, n in sorted(numbers) if of == place],
         )
         for place, script in enumerate(case.recording.plan["scripts"])
+        if done[place]
     ]
 
 
@@ -132,7 +137,7 @@ def _finding(case: Case, advice: Advice, gain: float) -> Finding:
         advice=[f"Run {name} in this order: {_listed(advice, name)}." for name in advice.changed],
         gain="How much is not known: --verify measures it."
         if is_exceeded
-        else f"Throughput rises by a factor of {gain:.3g} at most.",
+        else rise_words(case, gain),
         refute=f"dbdyno explain {case.record.run_id} --verify",
     )
 

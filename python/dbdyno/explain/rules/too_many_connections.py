@@ -31,6 +31,7 @@ from dbdyno.explain.needs import LackingError, client_time, committed, grown, ne
 from dbdyno.explain.processors import SATURATED, ProcessorTime, processor_time
 from dbdyno.explain.rule import NOTICED, NotFound, Outcome, Rule, found
 from dbdyno.explain.way import way_of
+from dbdyno.explain.words import in_throughput
 from dbdyno.model.record import Finding
 from dbdyno.words import count, milliseconds, percent, significant, tps
 
@@ -70,7 +71,7 @@ def look(case: Case) -> Outcome:
         return NotFound(
             f"{crowd.clients} clients where {significant(crowd.knee)} keep the processors busy"
         )
-    return _finding(crowd)
+    return _finding(case, crowd)
 
 
 def _crowd(case: Case, spent: Budget, used: ProcessorTime) -> _Crowd:
@@ -94,7 +95,7 @@ def _crowd(case: Case, spent: Budget, used: ProcessorTime) -> _Crowd:
     )
 
 
-def _finding(crowd: _Crowd) -> Finding:
+def _finding(case: Case, crowd: _Crowd) -> Finding:
     enough = count(max(round(SPARE * crowd.knee), 1))
     working = clients_at_work(crowd.tps, crowd.response_s * (1 - crowd.queued))
     return found(
@@ -123,8 +124,11 @@ def _finding(crowd: _Crowd) -> Finding:
             "server, with the rest waiting there.",
             "Find the knee: run with several -c and compare throughput and p99.",
         ],
-        gain="Latency falls in proportion to the connections; throughput stays, or rises a little "
-        "with fewer context switches.",
+        gain=in_throughput(
+            case,
+            "Latency falls in proportion to the connections; throughput stays, or rises a little "
+            "with fewer context switches.",
+        ),
         refute=f"Run with -c {enough}: throughput must stay within a few percent.",
     )
 

@@ -32,12 +32,12 @@ class _Weakness(Struct, frozen=True):
 
 def look(case: Case) -> Outcome:
     """A change of level is the gravest of the three."""
-    shift = unasked_shift(case.recording.plan, case.timeline.measured_tps)
+    shift = unasked_shift(case.recording.plan, case.timeline.measured().tps)
     known = [*_of_shift(shift), *_of_noise(case), *_of_length(case)]
     if not known:
         return NotFound("throughput held one level and is known closely")
     return found(
-        f"{'; '.join(weakness.cause for weakness in known)}.",
+        _sentence([weakness.cause for weakness in known]),
         severity="note" if shift is None else "minor",
         certainty="sure",
         evidence={"causes": [weakness.cause for weakness in known]},
@@ -46,6 +46,11 @@ def look(case: Case) -> Outcome:
         advice=[_advice(case)],
         refute="Run longer: a steady system holds its level and its interval narrows.",
     )
+
+
+def _sentence(causes: list[str]) -> str:
+    first, *others = causes
+    return f"{'; '.join([first[0].upper() + first[1:], *others])}."
 
 
 def _of_shift(shift: Shift | None) -> list[_Weakness]:

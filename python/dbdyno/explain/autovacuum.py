@@ -1,0 +1,54 @@
+"""What autovacuum does with a table: by what is set for it alone, or else by the server's settings.
+
+(PostgreSQL manual, *The Autovacuum Daemon*.) Of a table that no statement of the load uses nothing
+is known that is set for it alone. Whether autovacuum keeps up is not judged here.
+"""
+
+from typing import Literal, TypeAlias
+
+from dbdyno.explain.needs import needed
+from dbdyno.explain.settings import is_off
+from dbdyno.model.telemetry import ServerFacts, TableFacts
+
+Off: TypeAlias = Literal["", "server", "table"]
+
+_MOST = "autovacuum_vacuum_max_threshold"
+# What has it come soon and work without a pause.
+_EAGER = {"autovacuum_vacuum_scale_factor": 0.01, "autovacuum_vacuum_cost_delay": 0.0}
+
+
+def vacuum_threshold(facts: ServerFacts, table: TableFacts | None, rows: float) -> float:
+    """So many dead rows it tolerates: threshold + scale factor × rows.
+
+    From version 18 on at most so many as a setting says, which -1 turns off.
+    """
+    threshold = _number(facts, table, "autovacuum_vacuum_threshold")
+    tolerated = threshold + _number(facts, table, "autovacuum_vacuum_scale_factor") * rows
+    most = float(_said(facts, table, _MOST) or -1)
+    return tolerated if most < 0 else min(tolerated, most)
+
+
+def where_off(facts: ServerFacts, table: TableFacts | None) -> Off:
+    """Whether it never comes, and where that is set."""
+    if is_off(facts, "autovacuum"):
+        return "server"
+    return "table" if table and table.autovacuum.get("autovacuum_enabled") == "false" else ""
+
+
+def more_eager(facts: ServerFacts, table: TableFacts | None) -> list[str]:
+    """What could still be set to have it come sooner and work faster: ``name = value``."""
+    said = {name: _said(facts, table, name) for name in _EAGER}
+    return [
+        f"{name} = {value:g}"
+        for name, value in _EAGER.items()
+        if (now := said[name]) is None or float(now) > value
+    ]
+
+
+def _number(facts: ServerFacts, table: TableFacts | None, name: str) -> float:
+    return float(needed(_said(facts, table, name), f"the setting {name} was not recorded"))
+
+
+def _said(facts: ServerFacts, table: TableFacts | None, name: str) -> str | None:
+    own = table.autovacuum.get(name) if table else None
+    return facts.settings.get(name) if own is None else own

@@ -1,0 +1,82 @@
+"""Prepared statements lost: a statement was sent to a session that does not have it.
+
+Looks for: failures that name a prepared statement as unknown (26000), or as there before it was
+prepared (42P05).
+
+Arithmetic: the transactions that failed so, over all transactions. It is minor at least.
+
+Source: PgBouncer's manual on pooling modes and max_prepared_statements; the PostgreSQL manual on
+DISCARD and DEALLOCATE.
+
+Wrong when: a function that the statements call empties the session: no script shows that.
+"""
+
+from collections.abc import Sequence
+
+from dbdyno.analysis.protocol import POSTGRESQL
+from dbdyno.explain.case import Case
+from dbdyno.explain.needs import needed
+from dbdyno.explain.rule import SEVERITIES, NotFound, Outcome, Rule, found, severity_of
+from dbdyno.model.record import FailureRecord
+from dbdyno.words import count, percent
+
+CODES = frozenset({"26000", "42P05"})
+EMPTYING = ("discard", "deallocate")
+
+
+def look(case: Case) -> Outcome:
+    """Any of them: a session keeps what was prepared on it."""
+    lost = [failure for failure in case.record.failures if failure.code in CODES]
+    if not lost:
+        return NotFound("no transaction failed for want of a prepared statement")
+    counts = needed(case.record.transactions, "no transaction was counted")
+    failed = sum(failure.count for failure in lost)
+    share = failed / max(counts.ok + counts.failed, 1)
+    emptying = _emptying(case)
+    return found(
+        f"{count(failed)} transactions, {percent(share)} of all, failed because their session did "
+        "not have a statement that had been prepared.",
+        severity=max("minor", severity_of(share), key=SEVERITIES.index),
+        certainty="likely" if emptying else "hint",
+        evidence={"failures": {one.code: one.count for one in lost}, "emptied_by": emptying},
+        seen=_seen(lost, emptying),
+        why="They did none of their work, and the next use prepares the statement anew: what is "
+        "measured is neither prepared statements nor their absence.",
+        advice=_advice(emptying),
+        refute="Run again with -M simple: there must be none.",
+    )
+
+
+def _emptying(case: Case) -> list[str]:
+    """Scripts that remove prepared statements themselves."""
+    scripts = case.recording.plan["scripts"]
+    return [one["name"] for one in scripts if any(word in one["text"].lower() for word in EMPTYING)]
+
+
+def _seen(lost: Sequence[FailureRecord], emptying: Sequence[str]) -> list[str]:
+    return [
+        *(f"{failure.code}: {failure.message}." for failure in lost),
+        *(f"{name} has DISCARD or DEALLOCATE in its text." for name in emptying),
+    ]
+
+
+def _advice(emptying: Sequence[str]) -> list[str]:
+    if emptying:
+        return [
+            f"Take it out of {', '.join(emptying)}, or run with -M simple or -M extended, which "
+            "keep nothing in the session."
+        ]
+    return [
+        "Behind a pooler that lends sessions for a transaction: run with -M simple or -M extended, "
+        "which keep nothing in the session.",
+        "Or let the pooler know of prepared statements: PgBouncer does from 1.21 on, with "
+        "max_prepared_statements above the number of statements of the scripts.",
+    ]
+
+
+RULE = Rule(
+    id="statements_lost",
+    title="Prepared statements were lost",
+    look=look,
+    protocols=frozenset({POSTGRESQL}),
+)

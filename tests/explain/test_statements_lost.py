@@ -1,0 +1,46 @@
+"""Prepared statements that a session did not have: whose doing that was, and what to do."""
+
+from inline_snapshot import snapshot
+
+from dbdyno.explain.rule import NotFound
+from tests.explain.asking import said, words
+from tests.explain.test_lock_rules import failing
+from tests.support.recordings import MadeRun
+
+GONE = {
+    "failure_class": "other",
+    "code": "26000",
+    "count": 60,
+    "message": 'prepared statement "s0" does not exist',
+}
+
+
+def test_behind_a_pooler_the_ways_out_are_named():
+    finding = said("statements_lost", failing(MadeRun(100, seconds=60), [GONE], failed=60))
+    assert words(finding) == snapshot("""\
+minor: Prepared statements were lost
+60 transactions, 0.99 % of all, failed because their session did not have a
+statement that had been prepared.
+26000: prepared statement "s0" does not exist.
+""")
+    assert "-M extended" in finding.advice[0]
+    assert "PgBouncer" in finding.advice[1]
+
+
+def test_a_script_that_empties_its_session_is_what_to_mend():
+    recording = failing(MadeRun(100, seconds=60), [GONE], failed=60)
+    recording.plan["scripts"][0]["text"] = "select 1;\nDISCARD ALL;\n"
+    finding = said("statements_lost", recording)
+    assert finding.certainty == "likely"
+    assert finding.advice == snapshot(
+        [
+            "Take it out of tpcb, or run with -M simple or -M extended, which keep nothing in the "
+            "session."
+        ]
+    )
+
+
+def test_other_failures_are_not_its_business():
+    other = GONE | {"code": "22012", "message": "division by zero"}
+    recording = failing(MadeRun(100, seconds=60), [other], failed=60)
+    assert isinstance(said("statements_lost", recording), NotFound)
