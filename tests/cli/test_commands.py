@@ -54,6 +54,7 @@ def answer(capsys, *arguments: str) -> tuple[int, str, str]:
         ("search tpcb --slo p99<9ms --report /nowhere/x.html", "there is no folder /nowhere"),
         ("load tpcb", "load needs a database that stays"),
         ("load tpcb -- --tables=4", "options after -- are for scripts of sysbench"),
+        ("load tpcb -j 0", "-j 0: must be from 1 to"),
         ("check tpcb", "check needs a database that stays"),
         ("report nosuchrun", "There are no runs"),
         ("sql selekt", "parser error"),

@@ -84,7 +84,8 @@ def test_what_decides_between_sets_named_by_their_runs_can_be_pasted(capsys, tag
     said, metrics = found(capsys, ",".join(before), ",".join(after))
     assert metrics["throughput_tps"]["verdict"] == "cannot tell"
     lines = said["decide_with"].splitlines()
-    for line, first in zip(lines[2:4], (before[0], after[0]), strict=True):
+    runs = [line for line in lines if "dbdyno run " in line]
+    for line, first in zip(runs, (before[0], after[0]), strict=True):
         assert f"--tag variant={first} --tag" in line
     assert lines[-1] == f"dbdyno compare tag:variant={before[0]} tag:variant={after[0]}"
 
@@ -107,6 +108,14 @@ def test_what_standard_input_gave_is_not_asked_for_again(capsys, file):
     a, b = made_up.run(command=["--clients", "8", file]), made_up.run(tps=1500.0)
     said, _ = found(capsys, a, b)
     assert said["decide_with"] == ""
+
+
+def test_what_would_take_hours_says_so(capsys):
+    for duration_s, remarks in ((5.0, 0), (5000.0, 1)):
+        a, b = made_up.run(duration_s=duration_s), made_up.run(tps=1500.0, duration_s=duration_s)
+        lines = found(capsys, a, b)[0]["decide_with"].splitlines()
+        assert [line.startswith("# ") for line in lines].count(True) == remarks
+    assert lines[0].startswith("# 13 h 53 min at least; ")
 
 
 def test_more_pairs_go_on_where_the_others_ended(capsys):
@@ -158,7 +167,7 @@ def test_runs_of_a_study_are_pairs_by_block_and_points_are_named_by_levels(capsy
     assert "clients=4,order=old; clients=8,order=old" in err
 
 
-def test_runs_of_a_study_are_decided_by_more_of_that_study(capsys):
+def test_runs_of_a_study_are_decided_by_going_on_with_it(capsys):
     order = made.factor("order", "old", "new")
     study = made.study(made.spec(order, name="hot-rows"), lambda _levels: 1000.0).study
     make_study(study, "", {})
@@ -170,7 +179,7 @@ def test_runs_of_a_study_are_decided_by_more_of_that_study(capsys):
     assert metrics["throughput_tps"]["verdict"] == "cannot tell"
     more = max(m["repeats"]["more"] for m in metrics.values() if m["repeats"])
     assert said["decide_with"] == (
-        f"dbdyno study run hot-rows --size tiny --repeats {study.spec.repeats + more}"
+        f"dbdyno study resume {study.study_id} --repeats {study.spec.repeats + more}"
     )
 
 

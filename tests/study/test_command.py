@@ -4,9 +4,15 @@ import json
 
 import pytest
 
+from dbdyno import store
 from dbdyno.cli import app as cli_app, main, study as cli_study
 from dbdyno.report.verdict import capitalized
+from dbdyno.store.studies import list_studies
+from dbdyno.study.finding import find_study
+from dbdyno.study.spec import AS_WRITTEN, read_study
+from dbdyno.study.starting import begin_study
 from dbdyno.words import plain
+from tests.cli import made_up_runs as made_up
 from tests.study.files import CLIENTS, HEAD, MINI, written
 from tests.study.test_execute import BASE, Broken
 from tests.support.engine import Interrupted, tools
@@ -47,6 +53,9 @@ def test_a_study_is_run_shown_and_found_again(tmp_path, capsys):
     assert "Is more more?" in page.read_text()
 
     assert answer(capsys, "verdict")[1].splitlines()[0] == capitalized(plain(told["verdict"]))
+    (command,) = (one["decide_with"] for one in told["comparisons"])
+    goes_on = f"not told:\n  {command}\n"
+    assert answer(capsys, "report", "last", "--text")[1].endswith(goes_on) == bool(command)
     assert json.loads(answer(capsys, "verdict", "mini", "--json")[1])["doubt"] == told["doubt"]
     assert "Is more more?" in answer(capsys, "report", "last", "--text")[1]
     written_to = answer(capsys, "report", told["study"]["study_id"])[1].strip()
@@ -60,14 +69,57 @@ def test_a_study_is_run_shown_and_found_again(tmp_path, capsys):
 def test_an_interrupted_study_ends_with_130_and_is_gone_on_with(tmp_path, capsys, monkeypatch):
     with monkeypatch.context() as for_once:
         lead_astray(for_once, Interrupted)
-        code, _, _ = answer(capsys, "run", str(written(tmp_path, STUDY)))
+        code, _, err = answer(capsys, "run", str(written(tmp_path, STUDY)))
     assert code == 130
+    (begun,) = list_studies()
+    assert f"Go on: dbdyno study resume {begun.study_id}\n" in err
     code, out, err = answer(capsys, "resume")
     assert code == 0
     assert "4 of 4 runs count" in out
     code, _, err = answer(capsys, "resume")
     assert code == 1
     assert "is done: all 4 turns were made" in err
+
+
+def test_a_study_is_removed_with_its_runs_and_nothing_else(tmp_path, capsys):
+    answer(capsys, "run", str(written(tmp_path, STUDY)), "--repeats", "1")
+    other = made_up.run()
+    code, out, err = answer(capsys, "rm", "last", "nosuch")
+    assert (code, out) == (1, "")
+    assert "No study that was run is called 'nosuch'" in err
+    code, out, _ = answer(capsys, "rm", "mini")
+    assert code == 0
+    assert "and 2 runs of it" in out
+    assert [run.run_id for run in store.list_runs()] == [other]
+    assert json.loads(answer(capsys, "list", "--json")[1])["runs"] == []
+
+
+def test_a_study_that_goes_on_is_not_removed(tmp_path, capsys):
+    path = written(tmp_path, STUDY)
+    with begin_study(path, read_study(path, "tiny"), AS_WRITTEN):
+        code, _, err = answer(capsys, "rm", "last")
+    assert code == 1
+    assert "is still running" in err
+    assert answer(capsys, "rm", "last")[0] == 0
+
+
+def test_a_study_goes_on_to_more_repeats(tmp_path, capsys):
+    answer(capsys, "run", str(written(tmp_path, STUDY)), "--repeats", "1")
+    code, out, err = answer(capsys, "resume", "--repeats", "2")
+    assert code == 0
+    assert "2 points × 2 repeats, 2 of them done before" in err
+    assert "4 of 4 runs count" in out
+    assert "Looked at before, with 1 repeats" in out
+    code, _, err = answer(capsys, "resume", "--repeats", "1")
+    assert code == 1
+    assert "has 2 already" in err
+
+
+def test_the_file_of_a_study_can_be_copied_and_run(tmp_path, capsys):
+    copy = tmp_path / "copy.toml"
+    copy.write_text(answer(capsys, "show", "hot-rows", "--toml")[1])
+    assert copy.read_text() == find_study("hot-rows").read_text()
+    assert answer(capsys, "plan", str(copy), "--size", "tiny", "--json")[0] == 0
 
 
 def test_a_turn_that_does_not_count_is_told_in_the_exit_code(tmp_path, capsys, monkeypatch):
@@ -113,6 +165,7 @@ def test_what_does_not_fit_names_the_size_that_would(tmp_path, capsys):
         ("plan no/such.toml", "cannot read the study no/such.toml"),
         ("run hot-rows --repeats 0", "must be at least 1"),
         ("run hot-rows --size huge", "--size"),
+        ("run hot-rows --dry-run", "dbdyno study plan NAME"),
         ("run hot-rows --report /nowhere/x.html", "there is no folder /nowhere"),
         ("resume --report /nowhere/x.html", "there is no folder /nowhere"),
         ("resume nothing", "No study that was run is called 'nothing'"),
@@ -130,6 +183,7 @@ def test_show_tells_what_is_varied(tmp_path, capsys):
     out = answer(capsys, "show", str(written(tmp_path, MINI + CONTRAST)))[1]
     assert "varied: query mode: plain, named" in out
     assert "compared: clients, 1 with 2" in out
+    assert "answered: Peak, knee, and how many" in answer(capsys, "show", "hot-rows")[1]
     assert (
         json.loads(answer(capsys, "show", str(tmp_path / "mini.toml"), "--json")[1])["repeats"] == 2
     )

@@ -14,6 +14,7 @@ from dbdyno.model.frame import Done, Frame, Started
 from dbdyno.model.study import StudyRecord
 from dbdyno.run.tools import Tools, engine_tools
 from dbdyno.servers.data_sets import list_data_sets
+from dbdyno.servers.private import PrivateServer
 from dbdyno.store.run import read_record
 from dbdyno.store.studies import list_studies, read_rates
 from dbdyno.study import turn
@@ -23,6 +24,7 @@ from dbdyno.study.lock import machine_held
 from dbdyno.study.rates import Rates
 from dbdyno.study.spec import AS_WRITTEN, read_study
 from dbdyno.study.starting import begin_study, reopen_study
+from dbdyno.study.workshop import Workshop
 from tests.study.files import CLIENTS, HEAD, written
 from tests.study.watcher import Watcher
 from tests.support.engine import Astray, Interrupted, InterruptedTwice, tools
@@ -47,8 +49,8 @@ def begin(folder: Path, text: str, engine=None, watcher=None, **more) -> StudyRe
         return execute(writer, doors(engine), watcher or Watcher(), Rates(), **more)
 
 
-def resume(watcher=None) -> StudyRecord:
-    with reopen_study(study_folder()) as writer:
+def resume(watcher=None, repeats=None) -> StudyRecord:
+    with reopen_study(study_folder(), repeats) as writer:
         return execute(writer, engine_tools(), watcher or Watcher(), Rates())
 
 
@@ -171,6 +173,26 @@ def test_an_interrupted_turn_is_made_again(tmp_path, engine):
     assert after.stopped is None
 
 
+def test_a_turn_that_was_measured_is_kept_whatever_becomes_of_its_server(tmp_path, monkeypatch):
+    def interrupted(_workshop: Workshop) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Workshop, "end_turn", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            begin(tmp_path, ONCE)
+    (before,) = list_studies()
+    assert [result.status for result in before.results] == ["done"]
+    assert resume().results[:1] == before.results
+
+
+def test_a_turn_beside_the_remains_of_the_one_before_says_so(tmp_path, monkeypatch):
+    told = "the server before was still being removed when this one had started"
+    monkeypatch.setattr(PrivateServer, "is_gone", False)
+    record = begin(tmp_path, ONCE.replace('"once"', '"each block"'))
+    assert [told in result.notes for result in record.results] == [False, False, True, False]
+
+
 def test_a_study_whose_file_was_edited_is_not_gone_on_with(tmp_path):
     with pytest.raises(KeyboardInterrupt):
         begin(tmp_path, ONCE, Interrupted)
@@ -193,6 +215,31 @@ def test_a_study_that_is_done_or_running_is_not_gone_on_with(tmp_path):
         execute(writer, engine_tools(), Watcher(), Rates())
     with pytest.raises(DbdynoError, match="is done: all 4 turns were made"):
         resume()
+
+
+def test_a_study_goes_on_to_more_repeats_and_keeps_those_it_has(tmp_path):
+    before = begin(tmp_path, ONCE)
+    watcher = Watcher()
+    after = resume(watcher, repeats=3)
+    assert after.status == "done"
+    assert after.spec.repeats == 3
+    assert after.looks == [2]
+    assert after.results[:4] == before.results
+    assert [turn.block for turn in after.turns] == [1, 1, 2, 2, 3, 3]
+    assert watcher.began == [turn.point for turn in after.turns[4:]]
+    with pytest.raises(DbdynoError, match="has 3 already"):
+        resume(repeats=2)
+    with pytest.raises(DbdynoError, match="all 6 turns were made"):
+        resume()
+
+
+def test_an_interrupted_study_goes_on_to_more_repeats(tmp_path):
+    with pytest.raises(KeyboardInterrupt):
+        begin(tmp_path, ONCE, Interrupted)
+    after = resume(repeats=3)
+    assert len(after.results) == 6
+    assert after.status == "done"
+    assert after.looks == []
 
 
 def test_a_second_study_on_the_machine_is_refused_by_the_name_of_the_first(tmp_path):

@@ -7,6 +7,7 @@ import pytest
 
 from dbdyno.errors import DbdynoError
 from dbdyno.run.tools import engine_tools
+from dbdyno.servers.postgresql.binaries import embedded_binaries
 from dbdyno.study.fitting import size_bytes, span
 from dbdyno.study.machine import Machine, look
 from dbdyno.study.plan import StudyPlan, plan_study, unfit
@@ -44,6 +45,16 @@ def test_a_plan_has_every_point_with_its_command_and_time(tmp_path):
     )
     assert planned.refusals == []
     assert unfit(planned) is None
+
+
+def test_each_build_may_need_data_of_its_own(tmp_path):
+    build = embedded_binaries()[0].server.parent
+    (tmp_path / "link").symlink_to(build)
+    builds = '[[factor]]\nname = "server"\nlevels = ["postgres:{0}", "postgres:{1}"]\n'
+    one = plan(tmp_path, HEAD + BASE + CLIENTS).needs
+    two = plan(tmp_path, HEAD + BASE + builds.format(build, tmp_path / "link")).needs
+    assert two.load_s == pytest.approx(2 * one.load_s)
+    assert two.data_bytes > one.data_bytes
 
 
 def test_a_script_from_standard_input_is_refused_since_a_study_may_be_resumed(tmp_path):

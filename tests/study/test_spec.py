@@ -90,6 +90,7 @@ def test_script_files_are_looked_for_beside_the_study(tmp_path):
         ("repeats = 2", 'restore = "never"', ("restore", "never")),
         ("repeats = 2", 'budget = "soon"', ("budget", "is not a span of time")),
         ("repeats = 2", "repeats =", ("line 5",)),
+        ("repeats = 2", 'metrics = ["wal_bites"]', ("metrics", "did you mean wal_bytes?")),
         ("scale = 1", "scal = 1", ("[base]", "'scal'", "did you mean scale?")),
         ("scale = 1", "seed = 1", ("[base]", "'seed'")),
         ("scale = 1", 'scale = "big"', ("[base]", "--scale", "big")),
@@ -116,6 +117,10 @@ def test_a_slip_of_the_pen_is_named_with_what_was_meant(tmp_path, wrong, right, 
         ("[[exclude]]\nclients = 9\n", ("[[exclude]] clients", "'9'")),
         ('[[contrast]]\nfactor = "mode"\nbefore = "plain"\nafter = "nmed"\n', ("named?",)),
         ('[[contrast]]\nfactor = "mode"\nbefore = "plain"\nafter = "plain"\n', ("itself",)),
+        (
+            '[[contrast]]\nfactor = "mode"\nbefore = "plain"\nafter = "named"\nmetrics = ["tps"]\n',
+            ("[[contrast]] metrics", "'tps'"),
+        ),
         ('[[answers]]\nanswer = "nothing"\n', ("[[answers]]", "'nothing'")),
         ("[sizes.huge]\nrepeats = 2\n", ("sizes", "huge")),
         ("[sizes.tiny]\nrepets = 2\n", ("[sizes.tiny]", "'repets'")),
@@ -127,6 +132,24 @@ def test_names_between_the_parts_of_a_file_must_agree(tmp_path, more, words):
     told = refusal(tmp_path, MINI + more)
     for word in words:
         assert word in told
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        'target = "postgresql://me:tiger@db/app"',
+        'target = "host=db password=tiger"',
+        'target = "odbc:Driver={x};PWD=tiger"',
+        'script-option.mysql-password = "tiger"',
+    ],
+)
+def test_a_password_is_refused_since_the_file_would_be_kept(tmp_path, words):
+    told = refusal(tmp_path, f"{HEAD}{BASE}{words}\n{CLIENTS}")
+    assert "[base] holds a password" in told
+    assert "PGPASSWORD" in told
+    assert "tiger" not in told
+    level = f'[[factor]]\nname = "where"\n[factor.levels.a]\n{words}\n[factor.levels.b]\n'
+    assert "factor where, level a holds a password" in refusal(tmp_path, HEAD + BASE + level)
 
 
 def test_two_factors_may_not_give_one_option(tmp_path):

@@ -9,6 +9,7 @@ import gc
 import os
 import signal
 import sys
+import warnings
 from collections.abc import Container, Sequence
 from importlib import metadata
 from types import FrameType
@@ -18,7 +19,7 @@ from cyclopts import App, CycloptsError, Group, Parameter, UnknownOptionError
 
 from dbdyno.cli.habits import habit_of, takes_host
 from dbdyno.cli.help_panel import FlowingHelp
-from dbdyno.cli.output import Exit, flush_result, print_error
+from dbdyno.cli.output import Exit, flush_result, print_aside, print_error
 from dbdyno.errors import DbdynoError
 from dbdyno.run.interrupts import heeded
 
@@ -59,6 +60,7 @@ GROUPS = {
         "script": "Do a command of a script for sysbench.",
         "server": "Private servers that keep running between commands.",
         "data": "Prepared data that is kept for later servers.",
+        "home": "Show what is kept on the disk, and what removes it.",
         "doctor": "Look for what stands in the way of good numbers.",
     },
 }
@@ -165,6 +167,7 @@ def start() -> NoReturn:
     The interpreter is not taken apart first, module by module: that is a fifth of a short
     run's time in Python, and whatever has to be closed is closed when a command is over.
     """
+    warnings.showwarning = _tell_warning
     code = main()
     with contextlib.suppress(OSError, ValueError):  # nobody reads any more, or it was told already
         sys.stdout.flush()
@@ -181,6 +184,11 @@ def _spare_processors() -> None:
     """
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     gc.set_threshold(GARBAGE_THRESHOLD)
+
+
+def _tell_warning(message: Warning | str, *_where: object, **_more: object) -> None:
+    """In our words alone: where in the program it came from helps nobody at the terminal."""
+    print_aside(f"warning: {message}")
 
 
 def _hint(error: CycloptsError) -> str:

@@ -1,9 +1,6 @@
 """``dbdyno data``: prepared data that studies keep for their servers; shown, and removed."""
 
-from typing import Annotated
-
-from cyclopts import Parameter
-
+from dbdyno.cli.ages import Age
 from dbdyno.cli.app import command, examples
 from dbdyno.cli.output import (
     Exit,
@@ -14,9 +11,6 @@ from dbdyno.cli.output import (
     print_table,
 )
 from dbdyno.errors import DbdynoError
-from dbdyno.run.declaring import parsed
-from dbdyno.run.grammar import span_ns
-from dbdyno.run.options import SECOND_NS
 from dbdyno.servers import data_sets
 from dbdyno.servers.data_sets import DataSet
 
@@ -32,10 +26,6 @@ app.help = """Prepared data that is kept for later servers.
 
 A study loads each size of its data once and gives every server a copy.
 """
-
-Age = Annotated[
-    int | None, Parameter(converter=parsed(lambda text: span_ns(text, "d")), metavar="TIME")
-]
 
 
 @app.command(name="list", help_epilogue=examples("dbdyno data list"))
@@ -72,7 +62,7 @@ def prune(*keys: str, older: Age = None, json: Json = False) -> int:
     # All are found before the first is removed: a slip of the pen removes nothing.
     chosen = [_found(key) for key in dict.fromkeys(keys)] or data_sets.list_data_sets()
     if older is not None:
-        chosen = [data for data in chosen if data_sets.is_unused_for(data, older / SECOND_NS)]
+        chosen = [data for data in chosen if data_sets.is_unused_for(data, older.total_seconds())]
     removed, kept = _removed(chosen)
     if json:
         print_json({"removed": removed, "in_use": kept})

@@ -1,11 +1,11 @@
 """The command that would decide what a comparison could not: more pairs of the same two runs.
 
-It is made of the words that asked for the runs, so it can be pasted into a shell as it is. Runs of
-a study are told apart by more of them as that study makes them: in blocks, on the same data.
+It is made of the words that asked for the runs, so it can be pasted into a shell as it is. A study
+is gone on with: in further blocks, on the same data.
 """
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from dbdyno.cli.sides import PAIR_TAGS, Side, Sides
 from dbdyno.model.comparison import Comparison
@@ -15,8 +15,10 @@ from dbdyno.run.command_line import command_of, flags
 from dbdyno.run.work import STANDARD_INPUT
 from dbdyno.store.errors import StoreError
 from dbdyno.store.studies import find_study_folder, read_study_record
+from dbdyno.study.fitting import span
 
 _PAIR = PAIR_TAGS[-1]
+_LONG_S = 900
 _CHANGED_BY_HAND = "  # both are asked for by the same words: change between them what differs"
 
 
@@ -27,11 +29,12 @@ def deciding_command(sides: Sides, comparison: Comparison) -> str:
     if not more or not all(map(_can_be_repeated, runs)):
         return ""
     if study_id := _study_of_all(sides):
-        return _study_again(study_id, comparison.pairs_in_all)
+        return _study_further(study_id, comparison.pairs_in_all)
     tags = _tags(sides)
     first = len(sides.before.runs) + 1 if sides.paired else 1
     return "\n".join(
         [
+            *_length(runs, more),
             f"for {_PAIR} in $(seq {first} {first + more - 1}); do",
             *([_CHANGED_BY_HAND] if runs[0].command == runs[1].command else []),
             *(f"  {_run(run, own)}" for run, own in zip(runs, tags, strict=True)),
@@ -39,6 +42,14 @@ def deciding_command(sides: Sides, comparison: Comparison) -> str:
             shlex.join(["dbdyno", "compare", *map(_as_side, tags)]),
         ]
     )
+
+
+def _length(runs: Sequence[RunRecord], more: int) -> list[str]:
+    """A remark for who would paste hours without knowing."""
+    took_s = more * sum(run.duration_s or 0 for run in runs)
+    if took_s < _LONG_S:
+        return []
+    return [f"# {span(took_s)} at least; to tell one metric alone (--metric) may take fewer pairs"]
 
 
 def _can_be_repeated(run: RunRecord) -> bool:
@@ -54,10 +65,10 @@ def _study_of_all(sides: Sides) -> str | None:
     return studies.pop() if len(studies) == 1 else None
 
 
-def _study_again(study_id: str, repeats: int) -> str:
-    """The same study with so many repeats; empty when its folder is gone."""
+def _study_further(study_id: str, repeats: int) -> str:
+    """The same study until it has so many repeats; empty when its folder is gone."""
     try:
-        return read_study_record(find_study_folder(study_id)).again(repeats)
+        return read_study_record(find_study_folder(study_id)).further(repeats)
     except StoreError:
         return ""
 

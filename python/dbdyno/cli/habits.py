@@ -1,4 +1,4 @@
-"""What pgbench's and sysbench's users write out of habit, and what says the same here.
+"""What users of pgbench, sysbench and other tools write out of habit, and what says the same here.
 
 Only options that `dbdyno run` does not have: those it has mean what they mean there. Nothing is
 guessed: the person is told what to write.
@@ -34,6 +34,7 @@ _INSTEAD = {
     "--warmup-time": "Here it is --warmup TIME.",
     "--report-interval": "Here it is -P TIME.",
     "--tables --table-size --rand-type": _SCRIPT_OPTION,
+    "--dry-run": "What a study would do is told by: dbdyno study plan NAME, which starts nothing",
 }
 _HINTS = {option: hint for options, hint in _INSTEAD.items() for option in options.split()}
 OPTIONS = frozenset(_HINTS)

@@ -3,11 +3,13 @@
 import sys
 from contextlib import closing
 from secrets import randbits
+from typing import Annotated
 
 from dbdyno.cli.app import command
 from dbdyno.cli.output import Exit, Json, print_aside, print_json, print_result
 from dbdyno.cli.progress import ProgressLines, wrapped
 from dbdyno.errors import DbdynoError
+from dbdyno.run.declaring import WORK, flag
 from dbdyno.run.grammar import WeightedName
 from dbdyno.run.lua.arguments import equip
 from dbdyno.run.lua.asking import ask, check, do
@@ -26,10 +28,13 @@ from dbdyno.run.tools import engine_tools
 from dbdyno.run.work import find_work
 from dbdyno.words import plain
 
+JOBS_MAX = 1000
+
 app = command(
     "load",
     "dbdyno load tpcb -s 100 --target postgresql://db/bench",
     "dbdyno load tpcb -s 200 --replace --server bench",
+    "dbdyno load tpcb -s 5000 -j 8 --target postgresql://db/bench",
     "dbdyno load oltp_read_write -D tables=4 -D table_size=100000 --server bench",
     "dbdyno load my.lua --target mysql://u@db/bench -- --tables=4 --threads=4",
     usage="[OPTIONS] WORKLOAD [-- OPTIONS OF A SCRIPT]",
@@ -37,13 +42,14 @@ app = command(
 
 
 @app.default
-def load(
+def load(  # noqa: PLR0913 - one for each group of options
     workload: str,
     /,
     *,
     target: TargetOptions = TargetOptions(),
     data: DataOptions = DataOptions(),
     script: ScriptOptions = NO_SCRIPT_OPTIONS,
+    jobs: Annotated[int | None, flag("-j", "--jobs", group=WORK)] = None,
     json: Json = False,
 ) -> int:
     """Load a workload's data and measure nothing.
@@ -56,10 +62,14 @@ def load(
     workload
         Its name: dbdyno workloads lists them and their parameters. Or a script for sysbench: its
         prepare is done, after its cleanup with --replace; its options follow after --.
+    jobs
+        Connections that load at once: as many as this machine has processors, but one where it
+        has only two, unless given.
     """
     item = WeightedName(workload, 1)
     work = find_work([item], (), data)
     options = RunOptions(**vars(target), **vars(data), **vars(script))
+    _refuse_odd_jobs(jobs, is_of_script=work.lua is not None)
     if work.lua is not None:
         return _prepare(item, options, json=json)
     equip(options, work, print_aside)  # refuses what a script alone could take
@@ -68,7 +78,13 @@ def load(
     progress = ProgressLines(SECOND_NS)
     with open_server(target, clients=0) as server, closing(enter(server)) as scene:
         prepared = prepare(
-            scene, work, data, seed=seed, bulk=engine_tools().load, watch=progress.loading
+            scene,
+            work,
+            data,
+            seed=seed,
+            bulk=engine_tools().load,
+            watch=progress.loading,
+            jobs=jobs,
         )
     progress.close()
     if json:
@@ -89,6 +105,23 @@ def _prepare(item: WeightedName, options: RunOptions, *, json: bool) -> int:
     if json:
         print_json({"workload": asked.work.name, "values": {}, "load": None})
     return Exit.OK
+
+
+def _refuse_odd_jobs(jobs: int | None, *, is_of_script: bool) -> None:
+    if jobs is None:
+        return
+    if is_of_script:
+        raise DbdynoError(
+            code="usage",
+            message="a script for sysbench says itself how many connections load",
+            hint=f"Give it to the script: -- --threads={jobs}",
+        )
+    if not 1 <= jobs <= JOBS_MAX:
+        raise DbdynoError(
+            code="usage",
+            message=f"-j {jobs}: must be from 1 to {JOBS_MAX}",
+            hint="More connections than the server has processors gain nothing.",
+        )
 
 
 def refuse_passing_server(target: TargetOptions, doing: str) -> None:

@@ -8,6 +8,7 @@ from cyclopts import Parameter
 
 from dbdyno.cli.output import print_aside
 from dbdyno.errors import DbdynoError
+from dbdyno.home import home, home_folder
 
 ReportFile: TypeAlias = Annotated[Path | None, Parameter(name="--report", metavar="FILE")]
 
@@ -16,6 +17,8 @@ def refuse_unwritable(path: Path | None) -> None:
     """Tells before anything is measured what would keep the page from being written after it."""
     if path is None:
         return
+    if path.absolute().parent == home():
+        home_folder()  # the first run would make it
     if path.is_dir():
         raise _unwritable(path, "it is a folder")
     if not path.parent.is_dir():

@@ -1,20 +1,33 @@
-"""``dbdyno runs``: what was measured so far, one line a run; ``runs rm`` removes some."""
+"""``dbdyno runs``: what was measured so far, one line a run; ``runs rm`` removes some.
+
+Runs of studies are never removed for their age: a study's report is made of them, and they go
+with it.
+"""
 
 import sys
 from collections.abc import Iterator, Sequence
 from datetime import timedelta
+from pathlib import Path
 from typing import NamedTuple
 
 from dbdyno import store
+from dbdyno.cli.ages import Age
 from dbdyno.cli.app import command, examples
 from dbdyno.cli.output import Exit, Json, print_aside, print_json, print_lines, print_result, screen
+from dbdyno.cli.sides import tags_of
+from dbdyno.errors import DbdynoError
 from dbdyno.layout import Line, Paragraph, aligned, shortened, visible
+from dbdyno.model.study import STUDY
 from dbdyno.words import milliseconds, plain, seconds, tps
 
 app = command(
     "runs",
     "dbdyno runs                        all runs, newest first",
+    "dbdyno runs 20261120 tpcb          those of a day and of a workload",
+    "dbdyno runs tag:index=none         those with a tag",
     "dbdyno runs rm 20261120-2142 last  remove two; a name's beginning is enough",
+    "dbdyno runs rm --older 90d         remove all that began so long ago",
+    usage="[OPTIONS] [WHICH...]",
 )
 
 HEADINGS = ("status", "valid", "TPS", "p99", "measured", "age")
@@ -29,17 +42,23 @@ class _Cells(NamedTuple):
 
 
 @app.default
-def runs(*, json: Json = False) -> int:
+def runs(*which: str, json: Json = False) -> int:
     """List the runs, newest first, with their tags.
 
-    A run is named by any part of its name that no other has, by its path, or as last, last~1
-    and so on.
+    Names begin with the time (UTC) and the workload. For other commands a run is named by any
+    part of its name that no other has, by its path, or as last, last~1 and so on.
+
+    Parameters
+    ----------
+    which
+        Only those that have all of these: a part of the name, or tag:NAME=VALUE.
     """
-    found = store.list_runs()
+    found = [run for run in store.list_runs() if all(_is_meant(run, word) for word in which)]
     if json:
         print_json({"runs": found})
     elif not found:
-        print_aside(f"No runs in {store.runs_folder()}.")
+        said = f" with {' and '.join(which)}" if which else ""
+        print_aside(f"No runs{said} in {store.runs_folder()}.")
     else:
         print_lines(_lines([_cells(run) for run in found], screen(sys.stdout)))
     return Exit.OK
@@ -49,22 +68,57 @@ def runs(*, json: Json = False) -> int:
     help_epilogue=examples(
         "dbdyno runs rm last",
         "dbdyno runs rm 20261120-2142 20261120-2150",
+        "dbdyno runs rm tag:variant=wrong",
+        "dbdyno runs rm --older 90d",
     )
 )
-def rm(run: str, /, *runs: str) -> int:
+def rm(*runs: str, older: Age = None) -> int:
     """Remove runs.
 
     Parameters
     ----------
-    run
-        A run's name, a part of it that no other has, a path, or last.
     runs
-        Further ones.
+        A run's name, a part of it that no other has, a path, or last; tag:NAME=VALUE for all
+        that have this tag. With --older alone all runs are meant but those of studies, which
+        dbdyno study rm removes.
+    older
+        Only those that began so long ago: 90d, 12h; a bare number is in days.
     """
+    if not runs and older is None:
+        raise DbdynoError("usage", "which runs?", "See dbdyno runs rm --help.")
     # All are found before the first is removed: a slip of the pen removes nothing.
-    for folder in [store.find_run(name) for name in dict.fromkeys((run, *runs))]:
+    chosen = [folder for word in runs for folder in _meant(word)] if runs else _of_no_study()
+    if older is not None:
+        old = {run.run_id for run in store.list_runs() if run.age() >= older}
+        chosen = [folder for folder in chosen if folder.name in old]
+    for folder in dict.fromkeys(chosen):
         print_result(f"removed {store.remove_run(folder)}")
+    if not chosen:
+        print_aside("No run is so old.")
     return Exit.OK
+
+
+def _is_meant(run: store.RunSummary, word: str) -> bool:
+    tags = tags_of(word)
+    return word in run.run_id if tags is None else tags.items() <= run.tags.items()
+
+
+def _meant(word: str) -> list[Path]:
+    """The folders that one word means; of a name exactly one."""
+    if tags_of(word) is None:
+        return [store.find_run(word)]
+    found = [_folder(run) for run in store.list_runs() if _is_meant(run, word)]
+    if not found:
+        raise DbdynoError("no_run", f"no run has {word}", "dbdyno runs lists them with their tags.")
+    return found
+
+
+def _of_no_study() -> list[Path]:
+    return [_folder(run) for run in store.list_runs() if STUDY not in run.tags]
+
+
+def _folder(run: store.RunSummary) -> Path:
+    return store.runs_folder() / run.run_id
 
 
 def _lines(found: Sequence[_Cells], columns: int | None) -> Iterator[Line]:

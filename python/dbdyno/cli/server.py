@@ -19,6 +19,7 @@ from dbdyno.run.grammar import assignment
 from dbdyno.servers import kept
 from dbdyno.servers.base import Server
 from dbdyno.servers.durability import told_side_by_side
+from dbdyno.servers.record import FILE as RECORD
 from dbdyno.servers.spec import parse_spec
 from dbdyno.targets.durability import Promise
 
@@ -79,7 +80,8 @@ def start(  # noqa: PLR0913 - one an option
     connections
         Clients it must admit.
     tcp
-        Listen on loopback TCP too, not only on a Unix socket.
+        Listen on loopback TCP too, not only on a Unix socket. It then asks for a password, which
+        is drawn and told where it stands.
     """
     spec = parse_spec(server).with_settings(dict(settings)).with_durability(durability)
     started = kept.start_kept(name, spec, connections, tcp=tcp)
@@ -89,6 +91,8 @@ def start(  # noqa: PLR0913 - one an option
     for line in told_side_by_side(durability) if durability else ():
         print_aside(line)
     print_aside(settings_told(started))
+    if tcp and started.log_path is not None:
+        print_aside(f"its password stands in {started.log_path.with_name(RECORD)}")
     print_result(started.url)
     return Exit.OK
 

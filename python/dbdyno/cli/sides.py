@@ -53,10 +53,11 @@ def sides_of(before: str, after: str) -> Sides:
 def side_of(text: str) -> Side:
     """The runs that one side's words mean."""
     kind, colon, rest = text.partition(":")
+    tags = tags_of(text)
     if not colon:
         label, runs = _named(text)
-    elif kind == BY_TAG:
-        label, runs = rest, _tagged(dict(_assignments(rest, "tag:variant=a")))
+    elif tags is not None:
+        label, runs = rest, _tagged(tags)
     else:
         label, runs = rest, _of_study(kind, dict(_assignments(rest, f"{kind}:clients=8")))
     reasons = {run.run_id: why_not(run.record) for run in runs}
@@ -69,6 +70,12 @@ def side_of(text: str) -> Side:
             "dbdyno runs lists what there is, with its tags.",
         )
     return Side(label=label, runs=usable, left_out=left_out)
+
+
+def tags_of(text: str) -> dict[str, str] | None:
+    """The tags of ``tag:name=value,…``; nothing for words that mean runs otherwise."""
+    kind, colon, rest = text.partition(":")
+    return dict(_assignments(rest, "tag:variant=a")) if colon and kind == BY_TAG else None
 
 
 def why_not(run: RunRecord) -> str:

@@ -17,12 +17,20 @@ from dbdyno.cli.output import (
     print_table,
 )
 from dbdyno.cli.pages import refuse_unwritable
+from dbdyno.cli.study_asked import overrides_of, planned_study, refuse_without_effect, smaller_size
+from dbdyno.cli.study_options import (
+    MADE,
+    Made,
+    Name,
+    Repeats,
+    ReportOption,
+    ServerOption,
+    SizeOption,
+)
 from dbdyno.cli.study_plan import plan_object, show_plan
 from dbdyno.cli.study_progress import StudyLines
 from dbdyno.cli.study_showing import show_study, show_verdict, write_study_html
 from dbdyno.cli.study_words import made_row, spec_lines, time_told
-from dbdyno.errors import DbdynoError
-from dbdyno.model.study import Size
 from dbdyno.run.tools import engine_tools
 from dbdyno.store.studies import (
     StudyWriter,
@@ -32,13 +40,14 @@ from dbdyno.store.studies import (
     read_study_record,
 )
 from dbdyno.study.execute import execute
-from dbdyno.study.file import SIZES, read_file
+from dbdyno.study.file import read_file, text_of
 from dbdyno.study.finding import catalogue, find_study
-from dbdyno.study.machine import look
-from dbdyno.study.plan import StudyPlan, plan_study, unfit
+from dbdyno.study.plan import unfit
 from dbdyno.study.rates import rates_from
-from dbdyno.study.spec import Overrides, read_study
+from dbdyno.study.removing import remove_study
+from dbdyno.study.spec import read_study
 from dbdyno.study.starting import begin_study, reopen_study
+from dbdyno.words import counted
 
 app = command(
     "study",
@@ -47,7 +56,9 @@ app = command(
     "dbdyno study run hot-rows --size small",
     "dbdyno study run mine.toml --repeats 10 --json > study.json",
     "dbdyno study resume last                 go on after an interruption",
+    "dbdyno study resume last --repeats 12    or until each point has twelve runs",
     "dbdyno study verdict last",
+    "dbdyno study show hot-rows --toml > mine.toml   a copy to change",
 )
 app.help = """Factors, repeats, order: many runs and a verdict.
 
@@ -55,27 +66,6 @@ A study varies what its file says, runs every point once in each block, in an or
 chance, and says what can be told from that and what cannot. Five come with dbdyno; a TOML file
 of your own works as well. Begin with plan: it tells the time and the disk that a study takes.
 """
-
-Name = Annotated[str, Parameter(help="A study that comes with dbdyno, or a TOML file of your own.")]
-SizeOption = Annotated[
-    Size,
-    Parameter(
-        name="--size",
-        show_default=True,
-        help="tiny ends in minutes on any machine, full is as published.",
-    ),
-]
-Repeats = Annotated[int | None, Parameter(help="Blocks to run, instead of the study's own number.")]
-ServerOption = Annotated[
-    str | None, Parameter(metavar="SPEC", help="The server, instead of the study's own; as in run.")
-]
-
-Made = Annotated[
-    str, Parameter(show_default=True, help="A study that was run: its name, a part of it, or last.")
-]
-ReportOption = Annotated[
-    Path | None, Parameter(name="--report", metavar="FILE", help="Write the HTML report there.")
-]
 
 
 @app.command(name="list", help_epilogue=examples("dbdyno study list"))
@@ -99,14 +89,26 @@ def list_(*, json: Json = False) -> int:
 @app.command(
     help_epilogue=examples(
         "dbdyno study show hot-rows --size full",
+        "dbdyno study show hot-rows --toml > mine.toml   to change it",
         "dbdyno study show mine.toml",
     )
 )
-def show(name: Name, /, *, size: SizeOption = "small", json: Json = False) -> int:
+def show(
+    name: Name,
+    /,
+    *,
+    size: SizeOption = "small",
+    toml: Annotated[
+        bool, Parameter(negative=(), help="Its file as it is, with all sizes: a copy to change.")
+    ] = False,
+    json: Json = False,
+) -> int:
     """Say what a study asks, varies, compares and answers."""
     path = find_study(name)
     spec = read_study(path, size)
-    if json:
+    if toml:
+        print_result(text_of(path).rstrip())
+    elif json:
         print_json(spec)
     else:
         print_lines(spec_lines(spec, path))
@@ -135,7 +137,7 @@ def plan(
     """
     overrides = overrides_of(repeats, server)
     planned = planned_study(name, size, overrides)
-    smaller = _smaller_size(planned, name, overrides)
+    smaller = smaller_size(planned, name, overrides)
     error = unfit(planned, smaller=smaller)
     if json:
         print_json(plan_object(planned, error))
@@ -174,9 +176,9 @@ def run(  # noqa: PLR0913 - one an option
     refuse_unwritable(report)
     overrides = overrides_of(repeats, server)
     planned = planned_study(name, size, overrides)
-    if error := unfit(planned, smaller=_smaller_size(planned, name, overrides)):
+    if error := unfit(planned, smaller=smaller_size(planned, name, overrides)):
         raise error
-    _refuse_without_effect(planned, anyway=anyway)
+    refuse_without_effect(planned, anyway=anyway)
     with begin_study(find_study(name), planned.spec, overrides) as writer:
         return _made(writer, report, as_json=json)
 
@@ -185,15 +187,27 @@ def run(  # noqa: PLR0913 - one an option
     help_epilogue=examples(
         "dbdyno study resume",
         "dbdyno study resume 20261120-2142-hot-rows --report hot-rows.html",
+        "dbdyno study resume last --repeats 12   nine more after three",
     )
 )
-def resume(study: Made = "last", /, *, report: ReportOption = None, json: Json = False) -> int:
-    """Go on with a study that was interrupted; finished turns are not repeated.
+def resume(
+    study: Made = "last",
+    /,
+    *,
+    repeats: Annotated[
+        int | None,
+        Parameter(help="Go on until every point has so many runs, those of before included."),
+    ] = None,
+    report: ReportOption = None,
+    json: Json = False,
+) -> int:
+    """Go on with a study: one that was interrupted, or one that needs more repeats.
 
-    A study whose file was changed since it began is not gone on with.
+    Finished turns are not repeated. A study whose file was changed since it began is not gone
+    on with.
     """
     refuse_unwritable(report)
-    with reopen_study(find_study_folder(study)) as writer:
+    with reopen_study(find_study_folder(study), repeats) as writer:
         return _made(writer, report, as_json=json)
 
 
@@ -245,11 +259,41 @@ def verdict(study: Made = "last", /, *, json: Json = False) -> int:
     return Exit.OK
 
 
+@app.command(
+    help_epilogue=examples(
+        "dbdyno study rm last",
+        "dbdyno study rm 20261120-2142-hot-rows 20261121-0900-mine",
+    )
+)
+def rm(study: Annotated[str, Parameter(help=MADE)], /, *studies: str) -> int:
+    """Remove studies that were run, with all their runs.
+
+    Those that come with dbdyno and files of your own stay; so does the data that was prepared:
+    dbdyno data prune removes that.
+
+    Parameters
+    ----------
+    studies
+        Further ones.
+    """
+    # All are found before the first is removed: a slip of the pen removes nothing.
+    for folder in [find_study_folder(name) for name in dict.fromkeys((study, *studies))]:
+        runs = remove_study(folder)
+        print_result(f"removed {folder.name} and {counted(runs, 'run')} of it")
+    return Exit.OK
+
+
 def _made(writer: StudyWriter, report: Path | None, *, as_json: bool) -> int:
     """Runs what is left, and shows what the whole came to."""
     lines = StudyLines()
     try:
         record = execute(writer, engine_tools(), lines, rates_from(read_rates()))
+    except KeyboardInterrupt:
+        lines.close()
+        print_aside(
+            f"What was measured is kept. Go on: dbdyno study resume {writer.record.study_id}"
+        )
+        raise
     finally:
         lines.close()
     print_aside(time_told(record))
@@ -258,32 +302,3 @@ def _made(writer: StudyWriter, report: Path | None, *, as_json: bool) -> int:
         print_aside(f"report: {report}")
     show_study(record, as_json=as_json)
     return Exit.OK if all(r.status == "done" for r in record.results) else Exit.NOT_VALID
-
-
-def _refuse_without_effect(planned: StudyPlan, *, anyway: bool) -> None:
-    if planned.without_effect and not anyway:
-        raise DbdynoError(
-            "no_effect", planned.without_effect, "--anyway runs it all the same, as a rehearsal."
-        )
-
-
-def planned_study(name: str, size: Size, overrides: Overrides) -> StudyPlan:
-    """The plan of a study on this machine."""
-    spec = read_study(find_study(name), size, overrides)
-    return plan_study(spec, engine_tools(), look(), rates_from(read_rates()))
-
-
-def overrides_of(repeats: int | None, server: str | None) -> Overrides:
-    """What the command line says instead of the file."""
-    if repeats is not None and repeats < 1:
-        raise DbdynoError("usage", f"--repeats {repeats}: must be at least 1", "")
-    return Overrides(repeats=repeats, server=server)
-
-
-def _smaller_size(planned: StudyPlan, name: str, overrides: Overrides) -> str:
-    """The largest size that would fit, where this one does not."""
-    sizes = SIZES[: SIZES.index(planned.spec.size)] if planned.refusals else ()
-    for smaller in reversed(sizes):
-        if not planned_study(name, smaller, overrides).refusals:
-            return f"--size {smaller} would fit."
-    return ""

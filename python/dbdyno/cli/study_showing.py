@@ -6,9 +6,10 @@ from pathlib import Path
 
 from dbdyno.answers.answer import Trials
 from dbdyno.answers.answering import Answers, answered, verdict
+from dbdyno.answers.contrasting import comparisons
 from dbdyno.cli.output import print_aside, print_json, print_lines, print_result, screen
 from dbdyno.errors import DbdynoError
-from dbdyno.layout import Paragraph
+from dbdyno.layout import Command, Paragraph
 from dbdyno.model.study import StudyRecord
 from dbdyno.report.study import render_study_html
 from dbdyno.report.study_object import study_object
@@ -25,11 +26,13 @@ def show_study(record: StudyRecord, *, as_json: bool) -> None:
         print_json(study_object(trials, answers))
     else:
         print_result(render_study_text(trials, answers, screen(sys.stdout)).rstrip())
+        _tell_how_to_go_on(trials)
 
 
 def show_verdict(record: StudyRecord, *, as_json: bool) -> None:
     """The sentence that answers the question, and what speaks against relying on it."""
-    claim = verdict(_answered(record)[1])
+    trials, answers = _answered(record)
+    claim = verdict(answers)
     if as_json:
         told = {"study": record.study_id, "verdict": claim.sentence, "told": claim.told}
         print_json({**told, "doubt": claim.doubt})
@@ -37,6 +40,8 @@ def show_verdict(record: StudyRecord, *, as_json: bool) -> None:
     print_lines([Paragraph(capitalized(claim.sentence))])
     if claim.doubt:
         print_lines([Paragraph(f"Doubt: {capitalized(claim.doubt)}")])
+    if not claim.told:
+        _tell_how_to_go_on(trials)
 
 
 def write_study_html(record: StudyRecord, path: Path) -> None:
@@ -50,6 +55,13 @@ def write_study_html(record: StudyRecord, path: Path) -> None:
             f"cannot write {path}: {error.strerror or error}",
             f"The study is kept: dbdyno study report {record.study_id} -o FILE",
         ) from error
+
+
+def _tell_how_to_go_on(trials: Trials) -> None:
+    """The command for the first comparison that is not told: the one that was asked about first."""
+    commands = [one.decide_with for one in comparisons(trials) if one.decide_with]
+    if commands:
+        print_lines(["", "To decide the first that is not told:", Command(f"  {commands[0]}")])
 
 
 def _answered(record: StudyRecord) -> tuple[Trials, Answers]:

@@ -2,10 +2,12 @@
 
 from pathlib import Path
 
+from dbdyno.answers.registry import all_answers
 from dbdyno.layout import Line, Paragraph
-from dbdyno.model.study import Factor, StudyRecord, StudySpec
+from dbdyno.model.study import Factor, Question, StudyRecord, StudySpec
 from dbdyno.study.file import SIZES
 from dbdyno.study.fitting import span
+from dbdyno.study.spec import TITLE
 
 
 def made_row(record: StudyRecord) -> tuple[str, ...]:
@@ -26,7 +28,7 @@ def spec_lines(spec: StudySpec, path: Path) -> list[Line]:
         *(f"left out: {_excluded_text(excluded)}" for excluded in spec.excluded),
         *(f"compared: {c.factor}, {c.before} with {c.after}" for c in spec.contrasts),
         f"measured: {', '.join(spec.metrics)}",
-        *(f"answered: {question.answer}" for question in spec.answers),
+        *(f"answered: {_answer_text(question)}" for question in spec.answers),
         *(f"published: {one.title} ({one.source})" for one in spec.published),
     ]
     return [Paragraph(line, "  ") for line in lines]
@@ -49,6 +51,12 @@ def time_told(record: StudyRecord) -> str:
 def _factor_text(factor: Factor) -> str:
     unit = f" {factor.unit}" if factor.unit else ""
     return f"varied: {factor.title}: {', '.join(level.name for level in factor.levels)}{unit}"
+
+
+def _answer_text(question: Question) -> str:
+    """In the words of the report; the file's own word for it stands behind."""
+    title = question.options.get(TITLE) or all_answers()[question.answer].title
+    return f"{title}  ({question.answer})"
 
 
 def _excluded_text(excluded: dict[str, tuple[str, ...]]) -> str:

@@ -19,7 +19,7 @@ from dbdyno.study.observer import StudyObserver
 from dbdyno.study.plan import DRAIN_S, connections_of
 from dbdyno.study.rates import Rates, measured_load, measured_turn, prepare_s
 from dbdyno.study.shelf import Shelf
-from dbdyno.study.turn import Bench, make_turn
+from dbdyno.study.turn import Bench, end_turn, make_turn
 from dbdyno.study.workshop import Workshop
 
 
@@ -92,12 +92,17 @@ class _Session:
         observer = self._bench.observer
         observer.turn_begins(turn, self._left_s(left))
         loaded_s = self._shelf.loading_s
+        before = self._record.results
         result = make_turn(self._bench, turn, self._asked[turn.point])
-        results = [*self._record.results, result]
-        loads = {**self._record.loads, **self._shelf.loads}
-        self._save(replace(self._record, results=results, loads=loads))
+        self._keep([*before, result])
+        result = end_turn(self._bench, result)
+        self._keep([*before, result])
         self._learn(result, self._shelf.loading_s - loaded_s)
         observer.turn_ends(result, self._left_s(left[1:]))
+
+    def _keep(self, results: list[TurnResult]) -> None:
+        loads = {**self._record.loads, **self._shelf.loads}
+        self._save(replace(self._record, results=results, loads=loads))
 
     def _save(self, record: StudyRecord) -> None:
         self._writer.save(record)

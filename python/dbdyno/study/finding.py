@@ -14,13 +14,6 @@ def catalogue() -> dict[str, Path]:
     return {path.stem: path for path in sorted(CATALOGUE.glob(f"*{ENDING}"))}
 
 
-def name_of(path: Path) -> str:
-    """How this file is asked for from any folder: by its name in the catalogue, or its path."""
-    if catalogue().get(path.stem) == path:
-        return path.stem
-    return str(path.absolute())
-
-
 def find_study(name: str) -> Path:
     """The file that a person means: a name of the catalogue, or a path."""
     known = catalogue()

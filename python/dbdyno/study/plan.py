@@ -97,7 +97,7 @@ def ask_all(points: Sequence[Point], folder: Path, say: Callable[[str], None]) -
 def needs_of(asked: Sequence[Asked], repeats: int, rates: Rates) -> Needs:
     """Time and disk for all turns, and for the data that they share."""
     private = [one for one in asked if one.is_private]
-    data = {(one.server.kind, one.server.major, one.shapes): one for one in private if one.tables}
+    data = {_data_key(one): one for one in private if one.tables}
     data_bytes = sum(one.data_bytes for one in data.values())
     working = max((one.data_bytes for one in data.values()), default=0)
     run_s = sum((one.run_s or 0) + DRAIN_S for one in asked) * repeats
@@ -111,6 +111,11 @@ def needs_of(asked: Sequence[Asked], repeats: int, rates: Rates) -> Needs:
         disk_bytes=round(data_bytes + working + wal + servers + RUN_BYTES * len(asked) * repeats),
         data_bytes=data_bytes + working,
     )
+
+
+def _data_key(one: Asked) -> tuple[object, ...]:
+    """The same for points that share prepared data, as far as can be told before servers are."""
+    return (one.server.kind, one.server.major, one.server.path, one.shapes)
 
 
 def connections_of(asked: Sequence[Asked]) -> int:

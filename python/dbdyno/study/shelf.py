@@ -23,6 +23,7 @@ from dbdyno.servers.private import start_private
 from dbdyno.servers.product import Blueprint
 from dbdyno.servers.spec import ServerSpec
 from dbdyno.study.asking import Asked
+from dbdyno.study.builds import catalog_of
 from dbdyno.study.observer import StudyObserver
 from dbdyno.workloads.loading import LoadReport
 
@@ -96,7 +97,8 @@ def _key(asked: Asked, blueprint: Blueprint) -> str:
     assert asked.work.workload is not None
     version = blueprint.binaries.version
     shape = blueprint.product.shape_of(blueprint.settings)
-    digest = hashlib.sha256(msgspec.json.encode((shape, asked.shapes))).hexdigest()[:12]
+    catalog = catalog_of(blueprint.binaries.server)
+    digest = hashlib.sha256(msgspec.json.encode((shape, catalog, asked.shapes))).hexdigest()[:12]
     return f"{asked.server.kind}-{version}-{asked.work.workload.data}-{asked.rows}-{digest}"
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
+from dbdyno.analysis.metrics import KNOWN
 from dbdyno.answers.registry import all_answers
 from dbdyno.errors import DbdynoError
 from dbdyno.model.study import Contrast, Factor, Question, Size, StudySpec, Words
@@ -27,6 +28,7 @@ from dbdyno.study.file import (
     read_file,
     size_table,
 )
+from dbdyno.study.secrecy import ELSEWHERE, holds_password
 from dbdyno.study.sizes import factor_of, merged
 
 SECOND_NS = 1_000_000_000
@@ -83,7 +85,7 @@ class _Reader:
             repeats=self._overrides.repeats or size.repeats or file.repeats,
             cache=size.cache or file.cache,
             restore=size.restore or file.restore,
-            metrics=size.metrics or file.metrics,
+            metrics=self._metrics(size.metrics or file.metrics, "metrics"),
             contrasts=self._contrasts(factors),
             answers=tuple(self._answer(question) for question in file.answers),
             published=file.published,
@@ -140,6 +142,8 @@ class _Reader:
         """Each name is an option, and each value one that the option takes."""
         for name in words:
             known_or_refused(self._path, where, name, known_words())
+        if holds_password(words):
+            raise bad_study(self._path, f"{where} holds a password, which would be kept", ELSEWHERE)
         for name, script in dict(words.get(SCRIPTS, {})).items():
             converted(self._path, f"{where} {SCRIPTS}.{name}", script, InlineScript)
         try:
@@ -191,8 +195,14 @@ class _Reader:
         """Those whose levels this size has."""
         return tuple(c for c in self._file.contrast if self._is_at_this_size(c, factors))
 
+    def _metrics(self, names: tuple[str, ...], where: str) -> tuple[str, ...]:
+        for name in names:
+            known_or_refused(self._path, where, name, KNOWN)
+        return names
+
     def _is_at_this_size(self, contrast: Contrast, factors: Sequence[Factor]) -> bool:
         where = "[[contrast]]"
+        self._metrics(contrast.metrics, f"{where} metrics")
         sides = [contrast.before, contrast.after]
         self._levels_named(where, contrast.factor, [*sides], factors)
         if contrast.before == contrast.after:

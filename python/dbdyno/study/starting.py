@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from dbdyno.errors import DbdynoError
 from dbdyno.model.study import StudyRecord, StudySpec
@@ -18,7 +19,6 @@ from dbdyno.store.studies import (
 from dbdyno.study.asking import script_texts
 from dbdyno.study.clocks import now
 from dbdyno.study.file import text_of
-from dbdyno.study.finding import name_of
 from dbdyno.study.lock import machine_held
 from dbdyno.study.matrix import points_of
 from dbdyno.study.order import turns_of
@@ -36,7 +36,6 @@ def begin_study(path: Path, spec: StudySpec, overrides: Overrides) -> Iterator[S
         turns=turns_of(points, spec.repeats, spec.seed),
         started_at=now().text,
         source=str(path.absolute()),
-        asked_as=name_of(path),
         overrides=msgspec.to_builtins(overrides),
     )
     scripts = script_texts([point.words for point in points])
@@ -47,18 +46,43 @@ def begin_study(path: Path, spec: StudySpec, overrides: Overrides) -> Iterator[S
 
 
 @contextmanager
-def reopen_study(folder: Path) -> Iterator[StudyWriter]:
-    """A study to go on with; refused when its file says something else by now."""
+def reopen_study(folder: Path, repeats: int | None = None) -> Iterator[StudyWriter]:
+    """A study to go on with, if asked for to more repeats than it was begun with.
+
+    Refused when its file says something else by now.
+    """
     record = read_study_record(folder)
-    if record.status == "done":
+    if repeats is not None:
+        record = _extended(record, repeats)
+    if len(record.results) == len(record.turns):
         raise DbdynoError(
             "study_done",
             f"{record.study_id} is done: all {len(record.turns)} turns were made",
-            f"dbdyno study report {record.study_id}, or dbdyno study run for another.",
+            f"--repeats {2 * record.spec.repeats} adds as many; "
+            f"dbdyno study report {record.study_id} tells what they came to.",
         )
     _refuse_edited(record)
     with machine_held(record.study_id), StudyWriter(folder, record) as writer:
         yield writer
+
+
+def _extended(record: StudyRecord, repeats: int) -> StudyRecord:
+    """The same with further blocks; those that there are stay as they are, done or to be done."""
+    spec = record.spec
+    if repeats < spec.repeats:
+        raise DbdynoError(
+            "usage",
+            f"--repeats {repeats}: {record.study_id} has {spec.repeats} already",
+            "The number is that of all repeats, those that were made included.",
+        )
+    is_done = len(record.results) == len(record.turns)
+    return replace(
+        record,
+        spec=replace(spec, repeats=repeats),
+        looks=[*record.looks, spec.repeats] if is_done and repeats > spec.repeats else record.looks,
+        turns=turns_of(record.points, repeats, spec.seed),
+        overrides={**record.overrides, "repeats": repeats},
+    )
 
 
 def differences(before: Any, after: Any, where: str = "") -> Iterator[str]:

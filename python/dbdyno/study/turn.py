@@ -10,6 +10,8 @@ import traceback
 from dataclasses import dataclass, replace
 from typing import Any
 
+from msgspec import structs
+
 from dbdyno.errors import DbdynoError
 from dbdyno.model.record import RunRecord
 from dbdyno.model.study import BLOCK, POINT, STUDY, Turn, TurnResult
@@ -44,7 +46,7 @@ class Bench:
 
 
 def make_turn(bench: Bench, turn: Turn, asked: Asked) -> TurnResult:
-    """Makes the turn; raises what stops the study."""
+    """Makes the turn; raises what stops the study. The server is left to :func:`end_turn`."""
     _refuse_full_disk(asked.data_bytes)
     watch = TurnWatch(bench.observer, bench.clock)
     try:
@@ -52,15 +54,29 @@ def make_turn(bench: Bench, turn: Turn, asked: Asked) -> TurnResult:
     except Exception as error:  # a defect of ours, too, must not end a study of many hours
         outcome = {"status": "failed", "error": _error(error)}
     _refuse_no_space(outcome)
-    ending_s = _end(bench, failed=outcome["status"] == "failed")
     end = bench.clock()
     return TurnResult(
         turn=turn,
         began_at=watch.begin.text,
-        spent=watch.spent(end, ending_s),
+        spent=watch.spent(end),
         notes=[*bench.workshop.notes, *watch.verified, *told_jumps(watch.begin, end)],
         **outcome,
     )
+
+
+def end_turn(bench: Bench, result: TurnResult) -> TurnResult:
+    """Ends the server, if the next turn is not to go on with it; the result with that time in it.
+
+    After the result was kept: what stops the study here must not cost what was measured.
+    """
+    begin = bench.clock()
+    if result.status == "failed":
+        bench.workshop.release()
+    else:
+        bench.workshop.end_turn()
+    ending_s = bench.clock().steady - begin.steady
+    spent = structs.replace(result.spent, prepare_s=result.spent.prepare_s + ending_s)
+    return structs.replace(result, spent=spent)
 
 
 def tagged(options: RunOptions, study_id: str, turn: Turn) -> RunOptions:
@@ -101,16 +117,6 @@ def _error(error: Exception) -> dict[str, str]:
     message = f"{type(error).__name__}: {error}"
     hint = f"This is a defect of dbdyno, in {place.name} ({place.filename}:{place.lineno})."
     return {"code": "unexpected", "message": message, "hint": hint}
-
-
-def _end(bench: Bench, *, failed: bool) -> float:
-    """Seconds that the server's end took; one that failed is not gone on with."""
-    begin = bench.clock()
-    if failed:
-        bench.workshop.release()
-    else:
-        bench.workshop.end_turn()
-    return bench.clock().steady - begin.steady
 
 
 def _refuse_full_disk(data_bytes: int) -> None:

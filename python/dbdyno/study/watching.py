@@ -38,11 +38,11 @@ class TurnWatch:
         self._load_end = self._clock()
         self._observer.interval(interval)
 
-    def spent(self, end: Instant, ending_s: float) -> Spent:
-        """Where the time went; ``ending_s`` of it ended the server."""
+    def spent(self, end: Instant) -> Spent:
+        """Where the time went, until the server could be ended."""
         whole_s = end.steady - self.begin.steady
         if self._load_begin is None or self._load_end is None:
             return Spent(prepare_s=whole_s)
-        prepare_s = self._load_begin.steady - self.begin.steady + ending_s
+        prepare_s = self._load_begin.steady - self.begin.steady
         run_s = self._load_end.steady - self._load_begin.steady
         return Spent(prepare_s=prepare_s, run_s=run_s, other_s=whole_s - prepare_s - run_s)

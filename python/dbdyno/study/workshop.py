@@ -32,6 +32,7 @@ class Workshop:
         self._shelf = shelf
         self._held: PrivateServer | None = None
         self._key: Key = ()
+        self._ended: PrivateServer | None = None
         self.notes: list[str] = []
         """How the server of this turn was made ready, each a sentence."""
 
@@ -44,6 +45,7 @@ class Workshop:
         if self._held is None or key != self._key:
             self.release()
             self._held, self._key = self._started(asked), key
+            self._note_remains()
         self._held = self._with_cache(asked, self._held)
         return self._held
 
@@ -63,6 +65,7 @@ class Workshop:
         held, self._held = self._held, None
         if held is not None:
             held.stop()
+            self._ended = held
 
     def _started(self, asked: Asked) -> PrivateServer:
         data = self._shelf.data_for(asked) if asked.tables else None
@@ -71,6 +74,11 @@ class Workshop:
         if data is not None:
             self.notes.append(f"data restored from {data.key} ({data.bytes / 1e6:.0f} MB)")
         return server
+
+    def _note_remains(self) -> None:
+        """What is removed beside a load takes the disk's time from it."""
+        if self._ended is not None and not self._ended.is_gone:
+            self.notes.append("the server before was still being removed when this one had started")
 
     def _with_cache(self, asked: Asked, server: PrivateServer) -> PrivateServer:
         tables = [table.name for table in asked.tables]

@@ -1,0 +1,74 @@
+"""``dbdyno home``: what dbdyno keeps on the disk, and what removes it. Removes nothing."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from msgspec import Struct
+
+from dbdyno import store
+from dbdyno.cli.app import command
+from dbdyno.cli.output import Exit, Json, print_aside, print_json, print_table
+from dbdyno.home import home as folder_of_all
+from dbdyno.servers.copying import tree_bytes
+from dbdyno.servers.places import place_of
+from dbdyno.servers.privileges import server_identity
+from dbdyno.store.studies import studies_folder
+from dbdyno.study.fitting import gigabytes
+
+app = command(
+    "home",
+    "dbdyno home                what there is, how much of it, and what removes it",
+    "dbdyno runs rm --older 90d",
+    "dbdyno data prune --older 30d",
+)
+
+
+class Kept(Struct, frozen=True, kw_only=True):
+    """One kind of thing that outlives a command."""
+
+    what: str
+    folder: Path
+    number: int
+    bytes: int
+    removed_by: str
+
+
+@app.default
+def home(*, json: Json = False) -> int:
+    """Show what dbdyno keeps on the disk, and what removes it.
+
+    All of it lies in one folder, DBDYNO_HOME (~/.local/share/dbdyno unless set). Where root runs
+    servers under another account that cannot pass into it, those lie in /var/tmp.
+
+    Nothing is kept anywhere else but what a command was told to write, and nothing is removed
+    unless somebody says so.
+    """
+    kept = list(_kept())
+    if json:
+        print_json({"home": folder_of_all(), "kept": kept})
+        return Exit.OK
+    print_table(("what", "number", "size", "removed by", "folder"), map(_row, kept))
+    print_aside(f"{gigabytes(sum(one.bytes for one in kept))} in all")
+    return Exit.OK
+
+
+def _kept() -> Iterator[Kept]:
+    identity = server_identity()
+    yield _found("runs", store.runs_folder(), "dbdyno runs rm --older 90d")
+    yield _found("studies, their runs apart", studies_folder(), "dbdyno study rm STUDY")
+    yield _found("prepared data", folder_of_all() / "data", "dbdyno data prune --older 30d")
+    yield _found("servers that stay", place_of("servers", identity), "dbdyno server stop NAME")
+    yield _found("servers of runs", place_of("private", identity), "the end of their run")
+    yield _found("downloaded servers", folder_of_all() / "binaries", "removing their folder")
+
+
+def _found(what: str, folder: Path, removed_by: str) -> Kept:
+    """What is being made or removed has a name that begins with a dot."""
+    folders = [path for path in folder.glob("[!.]*") if path.is_dir()]
+    size = sum(map(tree_bytes, folders))
+    return Kept(what=what, folder=folder, number=len(folders), bytes=size, removed_by=removed_by)
+
+
+def _row(kept: Kept) -> tuple[str, ...]:
+    folder = str(kept.folder)
+    return (kept.what, str(kept.number), gigabytes(kept.bytes), kept.removed_by, folder)

@@ -1,0 +1,45 @@
+"""What was asked for on the command line of ``dbdyno study``, planned on this machine.
+
+Starts nothing: what does not fit, or can find nothing, is told or refused here.
+"""
+
+from dbdyno.errors import DbdynoError
+from dbdyno.model.study import Size
+from dbdyno.run.tools import engine_tools
+from dbdyno.store.studies import read_rates
+from dbdyno.study.file import SIZES
+from dbdyno.study.finding import find_study
+from dbdyno.study.machine import look
+from dbdyno.study.plan import StudyPlan, plan_study
+from dbdyno.study.rates import rates_from
+from dbdyno.study.spec import Overrides, read_study
+
+
+def refuse_without_effect(planned: StudyPlan, *, anyway: bool) -> None:
+    """Refuses what can find nothing on this machine, unless it is insisted upon."""
+    if planned.without_effect and not anyway:
+        raise DbdynoError(
+            "no_effect", planned.without_effect, "--anyway runs it all the same, as a rehearsal."
+        )
+
+
+def planned_study(name: str, size: Size, overrides: Overrides) -> StudyPlan:
+    """The plan of a study on this machine."""
+    spec = read_study(find_study(name), size, overrides)
+    return plan_study(spec, engine_tools(), look(), rates_from(read_rates()))
+
+
+def overrides_of(repeats: int | None, server: str | None) -> Overrides:
+    """What the command line says instead of the file."""
+    if repeats is not None and repeats < 1:
+        raise DbdynoError("usage", f"--repeats {repeats}: must be at least 1", "")
+    return Overrides(repeats=repeats, server=server)
+
+
+def smaller_size(planned: StudyPlan, name: str, overrides: Overrides) -> str:
+    """The largest size that would fit, where this one does not."""
+    sizes = SIZES[: SIZES.index(planned.spec.size)] if planned.refusals else ()
+    for smaller in reversed(sizes):
+        if not planned_study(name, smaller, overrides).refusals:
+            return f"--size {smaller} would fit."
+    return ""

@@ -1,0 +1,28 @@
+"""What the commands of ``dbdyno study`` take, each declared once. Reads nothing, checks nothing."""
+
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from dbdyno.model.study import Size
+
+Name = Annotated[str, Parameter(help="A study that comes with dbdyno, or a TOML file of your own.")]
+SizeOption = Annotated[
+    Size,
+    Parameter(
+        name="--size",
+        show_default=True,
+        help="tiny ends in minutes on any machine, full is as published.",
+    ),
+]
+Repeats = Annotated[int | None, Parameter(help="Blocks to run, instead of the study's own number.")]
+ServerOption = Annotated[
+    str | None, Parameter(metavar="SPEC", help="The server, instead of the study's own; as in run.")
+]
+
+MADE = "A study that was run: its name, a part of it, or last."
+Made = Annotated[str, Parameter(show_default=True, help=MADE)]
+ReportOption = Annotated[
+    Path | None, Parameter(name="--report", metavar="FILE", help="Write the HTML report there.")
+]

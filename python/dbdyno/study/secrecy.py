@@ -1,0 +1,18 @@
+"""No password stands in a study: its file is kept with it, and its words are in every report."""
+
+from dbdyno.model.study import Words
+from dbdyno.run.options import SCRIPT_OPTION
+from dbdyno.store.secrets import without_password
+
+ELSEWHERE = (
+    "Leave it out. It is found in PGPASSWORD or ~/.pgpass, in MYSQL_PWD or ~/.my.cnf, or with an "
+    "ODBC data source in odbc.ini."
+)
+_OPTIONS = SCRIPT_OPTION.removeprefix("--")
+
+
+def holds_password(words: Words) -> bool:
+    """Whether a target's address or an option of a script for sysbench has one."""
+    options = dict(words.get(_OPTIONS, {}))
+    said = [str(words.get("target", "")), *(f"--{name}={value}" for name, value in options.items())]
+    return any(without_password(one) != one for one in said)

@@ -1,0 +1,43 @@
+"""What ``dbdyno home`` says of a disk is what lies on it."""
+
+import json
+
+import pytest
+
+from dbdyno import store
+from dbdyno.cli import app as cli_app, main
+from tests.cli import made_up_runs as made_up
+
+
+@pytest.fixture(autouse=True)
+def _own_home(home, monkeypatch):
+    # main() takes SIGTERM for the process; a test process keeps its own.
+    monkeypatch.setattr(cli_app.signal, "signal", lambda *_: None)
+
+
+def told(capsys) -> dict[str, dict[str, object]]:
+    assert main(["home", "--json"]) == 0
+    kept = json.loads(capsys.readouterr().out)["kept"]
+    return {one["what"]: one for one in kept}
+
+
+def test_everything_has_its_number_its_size_and_what_removes_it(capsys, home):
+    assert {one["number"] for one in told(capsys).values()} == {0}
+    made_up.run()
+    download = home / "binaries" / "postgres-17.1"
+    download.mkdir(parents=True)
+    (download / "postgres").write_bytes(b"x" * 100_000)
+    found = told(capsys)
+    assert found["runs"]["number"] == 1
+    assert found["runs"]["bytes"] > 0
+    assert found["runs"]["folder"] == str(store.runs_folder())
+    assert 100_000 <= found["downloaded servers"]["bytes"] < 200_000
+    assert all(one["removed_by"] for one in found.values())
+
+
+def test_for_people_it_is_a_table_with_a_sum(capsys):
+    made_up.run()
+    assert main(["home"]) == 0
+    captured = capsys.readouterr()
+    assert "dbdyno runs rm --older 90d" in captured.out
+    assert captured.err.endswith("MB in all\n")

@@ -1,0 +1,90 @@
+"""Runs listed, narrowed and removed, by name, tag and age. Nothing here was measured."""
+
+import json
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from dbdyno import store
+from dbdyno.cli import app as cli_app, main
+from tests.cli import made_up_runs as made_up
+from tests.run.test_end_to_end import dbdyno
+
+
+@pytest.fixture(autouse=True)
+def _own_home(home, monkeypatch):
+    # main() takes SIGTERM for the process; a test process keeps its own.
+    monkeypatch.setattr(cli_app.signal, "signal", lambda *_: None)
+
+
+def answer(capsys, *arguments: str) -> tuple[int, str, str]:
+    code = main(["runs", *arguments])
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+def listed(capsys, *words: str) -> set[str]:
+    return {run["run_id"] for run in json.loads(answer(capsys, *words, "--json")[1])["runs"]}
+
+
+def began(days_ago: float) -> str:
+    return (datetime.now(UTC) - timedelta(days=days_ago)).isoformat()
+
+
+def test_words_narrow_the_list_by_name_and_by_tag(capsys):
+    tpcb = made_up.run(workload="tpcb", tags={"index": "none"})
+    app = made_up.run(workload="app", tags={"index": "none"})
+    other = made_up.run(workload="app", tags={"index": "extra", "pair": "1"})
+    assert listed(capsys) == {tpcb, app, other}
+    assert listed(capsys, "app") == {app, other}
+    assert listed(capsys, "app", "tag:index=none") == {app}
+    assert listed(capsys, "tag:index=extra,pair=1") == {other}
+    code, out, err = answer(capsys, "nothing-like-it")
+    assert (code, out) == (0, "")
+    assert "No runs with nothing-like-it in " in err
+
+
+def test_runs_are_removed_by_name_and_by_tag(capsys):
+    named, wrong, too, kept = (
+        made_up.run(tags=tags) for tags in ({}, {"v": "wrong"}, {"v": "wrong"}, {"v": "right"})
+    )
+    assert answer(capsys, "rm", named, "tag:v=wrong")[1].count("removed ") == 3
+    assert listed(capsys) == {kept}
+    assert {named, wrong, too}.isdisjoint(listed(capsys))
+
+
+def test_age_removes_old_runs_but_not_those_of_studies(capsys):
+    old = made_up.run(started_at=began(100))
+    young = made_up.run(started_at=began(1))
+    of_study = made_up.run(started_at=began(100), tags={"study": "s", "point": "p", "block": "1"})
+    assert old in answer(capsys, "rm", "--older", "90d")[1]
+    assert listed(capsys) == {young, of_study}
+    assert "No run is so old" in answer(capsys, "rm", "--older", "90")[2]
+    assert of_study in answer(capsys, "rm", "tag:study=s", "--older", "90")[1]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ([], "which runs?"),
+        (["last", "nosuch"], "No run is called 'nosuch'"),
+        (["last", "tag:v=nosuch"], "no run has tag:v=nosuch"),
+        (["tag:v"], '"v" names no value'),
+    ],
+)
+def test_a_slip_of_the_pen_removes_nothing(capsys, words, said):
+    made_up.run()
+    code, out, err = answer(capsys, "rm", *words)
+    assert (code, out) == (1, "")
+    assert said in err
+    assert len(store.list_runs()) == 1
+
+
+def test_a_run_that_cannot_be_read_is_told_in_a_line_of_words():
+    kept, damaged = made_up.run(), made_up.run()
+    path = store.find_run(damaged) / "run.json"
+    path.write_text("{")
+    ended = dbdyno("runs")
+    assert kept in ended.stdout
+    (line,) = ended.stderr.splitlines()
+    assert line.startswith(f"warning: {damaged} is left out: ")
