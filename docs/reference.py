@@ -5,11 +5,14 @@ manual and not kept in the repository. Nothing is described here that the code d
 of itself; ``tests/docs`` fails for anything that says nothing.
 """
 
+import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from cyclopts import App
 
+from dbdyno.answers.answer import Answer
+from dbdyno.answers.registry import all_answers
 from dbdyno.cli.app import COMMANDS, make_app
 from dbdyno.cli.output import Exit
 from dbdyno.explain.registry import all_rules, page_of
@@ -22,6 +25,12 @@ from dbdyno.targets.registry import all_targets
 from dbdyno.workloads.base import Workload
 from dbdyno.workloads.registry import all_workloads
 
+# A list of what stands below, which the command's own list of commands says as well.
+OWN_CONTENTS = re.compile(r"## Table of Contents\n\n(?:- .*\n)+\n")
+
+# The program's name, as it is while the manual is made, in the line that says how it is called.
+CALLED = re.compile(r"```console\n.*?(?=$| [A-Z\[])", re.MULTILINE)
+
 FOLDER = Path(__file__).parent / "reference"
 
 
@@ -31,9 +40,20 @@ def commands() -> str:
     parts = ["# Commands", _exit_codes()]
     for name in COMMANDS:
         command = app[name]
-        parts.append(command.generate_docs(heading_level=2, usage_name=f"dbdyno {name}"))
-        parts.append(_code_block(_examples_below(command)))
+        parts += _command(command, name)
+        for below in (word for word in command if not word.startswith("-")):
+            parts += _command(command[below], f"{name} {below}")
     return _page(parts)
+
+
+def _command(command: App, words: str) -> list[str]:
+    """One chapter: what is generated of the command alone, under its full name."""
+    depth = 2 + words.count(" ")
+    told = command.generate_docs(heading_level=depth, recursive=False)
+    alone = told.split("\n### ")[0] if depth == 2 else told
+    _, _, body = OWN_CONTENTS.sub("", alone).partition("\n")
+    body = CALLED.sub(f"```console\ndbdyno {words}", body, count=1)
+    return [f"{'#' * depth} {words}", body, _code_block(_examples(command))]
 
 
 def _exit_codes() -> str:
@@ -41,12 +61,8 @@ def _exit_codes() -> str:
     return _table(("exit code", "meaning"), rows)
 
 
-def _examples_below(command: App) -> list[str]:
-    """Those of the command, and after them those of the commands below it."""
-    below = [command[name] for name in command if not name.startswith("-")]
-    epilogues = [str(one.help_epilogue) for one in (command, *below)]
-    examples = (epilogue.removeprefix("Examples:").strip("\n") for epilogue in epilogues)
-    return list(dict.fromkeys(line for lines in examples for line in lines.split("\n")))
+def _examples(command: App) -> list[str]:
+    return str(command.help_epilogue).removeprefix("Examples:").strip("\n").split("\n")
 
 
 def _code_block(examples: Iterable[str]) -> str:
@@ -149,7 +165,24 @@ def _rule(rule: Rule) -> str:
     return "\n\n".join([f"## {rule.id}", f"*{page.title}*", *told])
 
 
+def answers() -> str:
+    """What a study's file may ask for under ``[[answers]]``."""
+    parts = [
+        "# What a study can answer",
+        'Each stands in a study\'s file as `[[answers]]` with `answer = "ID"` and its options in '
+        "`[answers.options]`. `title` gives any of them another heading.",
+    ]
+    return _page([*parts, *map(_answer, all_answers().values())])
+
+
+def _answer(answer: Answer) -> str:
+    rows = [(f"`{name}`", meaning) for name, meaning in answer.options.items()]
+    options = [_table(("option", "meaning"), rows)] if rows else []
+    return "\n\n".join([f"## {answer.id}", f"{answer.title}.", *options])
+
+
 PAGES: dict[str, Callable[[], str]] = {
+    "answers": answers,
     "commands": commands,
     "databases": targets,
     "doctor": doctor,

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Sees to the programs that the tests use and that no package registry carries: PostgreSQL and
 # MariaDB of the distribution (the tests run on real servers), their ODBC drivers, sysbench (it runs
-# on our tables, and we on its), Maven (it fetches other versions of PostgreSQL), and a browser
-# (reports are looked at).
+# on our tables, and we on its), PgBouncer (we run behind it), Maven (it fetches other versions of
+# PostgreSQL), and a browser (reports are looked at).
 # As root it installs what is missing; as an ordinary user it says which command would.
 set -euo pipefail
 # Where ldconfig and Debian's mariadbd are; not every user looks there.
@@ -20,6 +20,7 @@ need postgresql 'compgen -G "/usr/lib/postgresql/*/bin/postgres" || command -v p
 need postgresql-contrib 'compgen -G "/usr/lib/postgresql/*/bin/pgbench" || command -v pgbench'
 need mariadb-server 'command -v mariadbd && command -v mariadb-install-db'
 need sysbench 'command -v sysbench'
+need pgbouncer 'command -v pgbouncer'
 need unixodbc 'ldconfig -p | grep -F libodbc.so.2'
 need odbc-postgresql 'grep -F "[PostgreSQL Unicode]" /etc/odbcinst.ini'
 need libsqliteodbc 'grep -F "[SQLite3]" /etc/odbcinst.ini'

@@ -156,15 +156,17 @@ function dress(series: SeriesData, stacked: boolean, solid: string): uPlot.Serie
 function drawMarks(plot: uPlot, marks: MarkData[]): void {
   const { ctx, bbox } = plot;
   ctx.save();
-  for (const mark of marks) {
+  for (const [index, mark] of marks.entries()) {
     const left = Math.max(plot.valToPos(mark.begin_s, "x", true), bbox.left);
     const right = Math.min(plot.valToPos(mark.end_s, "x", true), bbox.left + bbox.width);
     if (right <= left) continue;
+    const next = marks[index + 1]; // its ground lies on what reaches into it
+    const room = next ? Math.min(right, plot.valToPos(next.begin_s, "x", true)) - left : right - left;
     ctx.fillStyle = colour("--ground");
     ctx.fillRect(left, bbox.top, right - left, bbox.height);
     ctx.fillStyle = colour("--muted");
     ctx.font = scaledFont();
-    if (ctx.measureText(mark.label).width < right - left) {
+    if (ctx.measureText(mark.label).width + 4 < room) {
       ctx.fillText(mark.label, left + 4, bbox.top + bbox.height - 8 * devicePixelRatio);
     }
   }

@@ -132,9 +132,8 @@ def log_records(at):
     return {"wal_records": 5.0 if is_index else 3.0, "buffers_hit": 11.0 if is_index else 5.0}
 
 
-def test_the_loss_of_hot_is_told_by_log_records():
-    trials = costed(of_engines(run_of=counted), log_records)
-    found = answered(
+def index_update_cost(trials):
+    return answered(
         "index-update-cost",
         trials,
         factor="workload",
@@ -142,6 +141,17 @@ def test_the_loss_of_hot_is_told_by_log_records():
         indexed="oltp_update_index",
         within="engine",
     )
+
+
+def test_where_neither_records_nor_buffers_are_counted_the_rate_is_told_as_a_rate():
+    postgres, mariadb = index_update_cost(costed(of_engines(), lambda _: {})).claims
+    for claim in (postgres, mariadb):
+        assert "the load that updates an indexed column runs at" in claim.sentence
+        assert "takes" not in claim.sentence
+
+
+def test_the_loss_of_hot_is_told_by_log_records():
+    found = index_update_cost(costed(of_engines(run_of=counted), log_records))
     postgres, mariadb = found.claims
     assert postgres.told
     assert postgres.effect == pytest.approx(5 / 3)

@@ -99,26 +99,34 @@ def test_what_cannot_be_told_says_how_many_more_repeats_would():
     assert not claim.told
     assert "cannot be told apart at this sample size" in claim.sentence
     assert "more pairs" in claim.sentence
-    assert comparisons(trials)[0].decide_with.startswith(
-        "dbdyno study run made-up --size tiny --repeats "
-    )
-
-
-def test_the_command_that_decides_names_the_file_of_a_study_of_ones_own():
-    spec = made.spec(ORDER, repeats=3, contrasts=(made.contrast("order", "as-written", "other"),))
-    trials = made.study(spec, lambda _levels: 1000.0, noise=0.1)
-    own = replace(trials.study, asked_as="/srv/my studies/mine.toml")
-    (found,) = comparisons(replace(trials, study=own))
-    assert found.decide_with.startswith(
-        "dbdyno study run '/srv/my studies/mine.toml' --size tiny --repeats "
-    )
 
 
 def test_the_command_that_decides_asks_for_all_repeats_not_for_the_further_ones():
     spec = made.spec(ORDER, repeats=3, contrasts=(made.contrast("order", "as-written", "other"),))
-    (found,) = comparisons(made.study(spec, lambda _levels: 1000.0, noise=0.1))
-    repeats = found.metrics[0].repeats
-    assert found.decide_with.endswith(f"--repeats {3 + repeats.more}")
+    trials = made.study(spec, lambda _levels: 1000.0, noise=0.1)
+    (found,) = comparisons(trials)
+    repeats = 3 + found.metrics[0].repeats.more
+    goes_on = f"dbdyno study resume {trials.study.study_id} --repeats {repeats}"
+    assert found.decide_with == goes_on
+
+
+def test_what_weakens_all_metrics_of_a_contrast_is_said_once():
+    metrics = ("throughput_tps", "response_p95_ms")
+    contrast = replace(made.contrast("order", "as-written", "other"), metrics=metrics)
+    spec = made.spec(ORDER, repeats=3, contrasts=(contrast,))
+    trials = made.study(spec, lambda _levels: 1000.0, noise=0.1)
+    for trial in trials.trials:
+        trial.record = replace(trial.record, doubts=["Too short: 3.0 s measured."])
+    first, second = contrasts.answer(trials, {}).claims
+    assert "Too short" in first.doubt
+    assert "Too short" not in second.doubt
+    assert second.doubt.startswith("3 pairs find a change of ")
+
+
+def test_noise_in_which_nothing_would_be_found_is_said_in_words():
+    spec = made.spec(ORDER, repeats=2, contrasts=(made.contrast("order", "as-written", "other"),))
+    (claim,) = contrasts.answer(made.study(spec, lambda _levels: 1000.0, noise=0.3), {}).claims
+    assert claim.doubt == "2 pairs as noisy as these find not even 10 times as much"
 
 
 def test_a_contrast_of_runs_that_are_not_there_is_missing():

@@ -119,6 +119,17 @@ def test_without_looks_the_statements_are_timed_and_not_split():
     assert len(found.claims) == 1
 
 
+def test_levels_whose_statements_were_not_timed_are_left_out_and_named():
+    def timed_but_the_crowd(levels):
+        return MadeRun(1000, seconds=5) if levels["clients"] == "100" else crowd(levels)
+
+    found = statement_split.answer(study(100, 4, 20, run_of=timed_but_the_crowd), OPTIONS)
+    verdict = found.claims[0]
+    assert "with 20 clients" in verdict.sentence
+    assert "runs with 100 clients are left out: no run timed both statements" in verdict.doubt
+    assert [row[0] for row in found.shown[0].rows] == ["4", "20"]
+
+
 def test_the_queue_is_drawn_for_the_fewest_that_can_queue_and_the_most():
     found = queue.answer(study(1, 4, 20, 100), {"over": "clients"})
     assert [one.title for one in found.shown] == [

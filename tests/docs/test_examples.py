@@ -1,4 +1,5 @@
-"""Every command that help or manual tells is one that dbdyno takes, down to its values.
+"""Every command that help or manual tells is one that dbdyno takes, down to its values, and every
+study that the manual shows is one whose file can be read.
 
 Nothing is run: the words are read as the command line reads them.
 """
@@ -10,6 +11,10 @@ from pathlib import Path
 import pytest
 
 from dbdyno.cli.app import COMMANDS, EXAMPLES, make_app, with_script_options
+from dbdyno.study.asking import ask
+from dbdyno.study.file import SIZES
+from dbdyno.study.matrix import points_of
+from dbdyno.study.spec import read_study
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -26,9 +31,14 @@ def told_by_help() -> list[str]:
 
 
 def told_by_the_manual() -> list[str]:
+    return [line for block in blocks_of(r"\w*") for line in commands_in(block)]
+
+
+def blocks_of(kind: str) -> list[str]:
     texts = (page.read_text(encoding="utf-8") for page in PAGES)
-    blocks = (block for text in texts for block in re.findall(r"```\w*\n(.*?)```", text, re.DOTALL))
-    return [line for block in blocks for line in commands_in(block)]
+    return [
+        block for text in texts for block in re.findall(rf"```{kind}\n(.*?)```", text, re.DOTALL)
+    ]
 
 
 def commands_in(text: str) -> list[str]:
@@ -53,3 +63,15 @@ def test_the_command_line_takes_it(command):
     words = words_of(command)
     parse = make_app(words).parse_args
     parse(with_script_options(words), exit_on_error=False, print_error=False)
+
+
+@pytest.mark.parametrize("text", blocks_of("toml"), ids=lambda text: text.splitlines()[0])
+def test_a_study_that_the_manual_shows_can_be_read(tmp_path, text):
+    path = tmp_path / "shown.toml"
+    path.write_text(text)
+    (tmp_path / "report.sql").write_text("select 1;\n")
+    for size in SIZES:
+        points = points_of(read_study(path, size))
+        assert len(points) > 1
+        for point in points:
+            ask(point, tmp_path, say=print)

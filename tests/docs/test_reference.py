@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from dbdyno.answers.registry import all_answers
 from dbdyno.cli.app import COMMANDS
 from dbdyno.cli.output import Exit
 from dbdyno.explain.registry import all_rules
@@ -40,6 +41,14 @@ def test_every_command_says_what_it_does(commands):
     assert silent == []
 
 
+def test_every_chapter_begins_with_how_its_command_is_called(commands):
+    titles = re.findall(r"^###? (.*)\n\n```console\n(dbdyno .*)$", commands, re.MULTILINE)
+    assert len(titles) == commands.count("\n## ") + commands.count("\n### ")
+    assert {"runs rm", "study resume", "server start"} <= {title for title, _ in titles}
+    for title, usage in titles:
+        assert re.match(rf"dbdyno {title}( [A-Z[]|$)", usage), usage
+
+
 def test_every_exit_code_has_its_meaning(commands):
     for code in Exit:
         assert f"| {code.value} | {code.meaning} |" in commands
@@ -54,6 +63,15 @@ def test_every_workload_and_parameter_is_described(name):
     for parameter in workload.parameters:
         assert parameter.description, parameter.name
         assert f"| `{parameter.name}` |" in page
+
+
+@pytest.mark.parametrize("answer", all_answers().values(), ids=lambda answer: answer.id)
+def test_every_answer_of_a_study_and_its_options_are_described(answer):
+    page = reference.answers()
+    assert f"## {answer.id}\n\n{answer.title}." in page
+    for option, meaning in answer.options.items():
+        assert len(meaning) > 10, option
+        assert f"| `{option}` | {meaning} |" in page
 
 
 def test_every_probe_says_why_it_looks():

@@ -43,6 +43,36 @@ def test_events_are_listed_with_what_their_source_told(ordinary):
     assert "buffers written 1\u202f803" in text
 
 
+def test_what_is_shaded_comes_in_the_order_of_time():
+    """A name has room to where the next begins."""
+    made = MadeRun(seconds=10).outage(-1.0, 2.0).outage(8.0, 1.0)
+    found = [mark["begin_s"] for mark in chart(made.recording(), "throughput-chart")["marks"]]
+    assert found == [-3.0, -1.0, 8.0]
+
+
+def test_what_two_readings_have_between_them_has_no_length():
+    """A WAL switch takes no second: it came in one."""
+    made = MadeRun(seconds=60).counters("wal_position", {"segments": [0] * 40 + [2] + [0] * 22})
+    text = section_of(made.recording(), "events")
+    assert "2 WAL switches." in text
+    assert "within 1\u202fs" in text
+
+
+@pytest.mark.parametrize(("done", "missing"), [(1500, "none"), (500, "50\u202f%")])
+def test_an_event_with_which_more_was_done_lacks_nothing(done, missing):
+    made = MadeRun(np.where(np.arange(-3, 60) == 30, done, 1000))
+    made.log(31.0, "autovacuum", "automatic vacuum of t", elapsed_s=1.0, table="t")
+    assert re.search(rf"<td[^>]*>{missing}</td>", section_of(made.recording(), "events"))
+
+
+def test_looks_that_saw_nobody_at_work_are_told_as_such(ordinary):
+    """Of an outage, whose clients have nobody to ask."""
+    waits = ordinary.tables["waits"]
+    nobody = waits | {"count": np.zeros_like(waits["count"])}
+    empty = msgspec.structs.replace(ordinary, tables={**ordinary.tables, "waits": nobody})
+    assert "No client was seen at work or waiting." in section_of(empty, "waits")
+
+
 def test_many_events_are_folded_and_their_rows_bounded(ordinary):
     made = MadeRun(seconds=60)
     for index in range(300):

@@ -1,9 +1,11 @@
 import errno
+import fcntl
 import os
 import re
 import signal
 import subprocess
 import sys
+import threading
 from datetime import UTC, datetime
 from pathlib import Path
 from types import SimpleNamespace
@@ -22,6 +24,7 @@ from dbdyno.store import (
     open_run,
     remove_run,
 )
+from dbdyno.store.files import LOCK, hold_lock, is_locked
 from dbdyno.store.tables import SCHEMAS
 from tests.store import synthetic
 from tests.support.program import Program
@@ -305,3 +308,13 @@ def test_a_newer_format_is_refused_and_does_not_hide_other_runs(tmp_path, frames
         open_run(new, tmp_path)
     with pytest.warns(LeftOut, match=f"{new} is left out"):
         assert [run.run_id for run in list_runs(tmp_path)] == [old]
+
+
+def test_a_reader_that_looks_for_an_instant_is_not_who_runs(tmp_path):
+    with hold_lock(tmp_path), pytest.raises(BlockingIOError):
+        hold_lock(tmp_path)
+    reader = (tmp_path / LOCK).open("rb")
+    fcntl.flock(reader, fcntl.LOCK_SH)
+    threading.Timer(0.1, reader.close).start()
+    with hold_lock(tmp_path):
+        assert is_locked(tmp_path)

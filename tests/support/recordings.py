@@ -30,7 +30,7 @@ class MadeRun:
 
     ``ok`` are the committed transactions of each interval: one number for all, one an interval
     (the warm-up's first), or a column for each of ``scripts``. Each of an interval's took
-    ``response_ms``.
+    ``response_ms``. ``stages`` are seconds and clients of each.
     """
 
     def __init__(
@@ -47,6 +47,7 @@ class MadeRun:
         done: bool = True,
         waiting: Values = 0,
         is_open: bool = False,
+        stages: Sequence[tuple[float, int]] = (),
         response_ms: Values = np.nan,
     ) -> None:
         self._builders = {name: TableBuilder(schema) for name, schema in SCHEMAS.items()}
@@ -63,7 +64,7 @@ class MadeRun:
         self.ok = self._by_script.sum(axis=1)
         self.failed = self._over(failed)
         self._engine = {name: self._over(value) for name, value in (engine or {}).items()}
-        self._done, self._is_open = done, is_open
+        self._done, self._is_open, self._stages = done, is_open, stages
         self.engine_processors = 2
         self._waiting, self._response_ms = self._over(waiting), self._over(response_ms)
         self._add_intervals()
@@ -257,6 +258,10 @@ class MadeRun:
             "threads": 2,
             "seed": 42,
             "arrivals": self._arrivals(),
+            "stages": [
+                {"duration_ns": int(seconds * 1e9), "clients": clients, "rate_tps": None}
+                for seconds, clients in self._stages
+            ],
         }
 
     def _arrivals(self) -> dict[str, Any]:

@@ -4,3 +4,4 @@ import pytest
 
 another_account = pytest.mark.roots_own("a server is run under another account")
 control_groups = pytest.mark.roots_own("control groups are made")
+network_namespaces = pytest.mark.roots_own("a network is made")

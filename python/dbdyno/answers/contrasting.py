@@ -78,7 +78,7 @@ def _compared(
         unequal=unequal_durability(before, after, (contrast.before, contrast.after)),
     )
     repeats = found.pairs_in_all
-    return replace(found, decide_with=trials.study.again(repeats) if repeats else "")
+    return replace(found, decide_with=trials.study.further(repeats) if repeats else "")
 
 
 def _label(level: str, others: Levels) -> str:

@@ -88,7 +88,7 @@ def orders_of(trial: Trial) -> Orders | None:
 def _parsed(case: Case) -> Transaction | None:
     facts = case.before or case.after
     rows = {table.name: table.rows for table in facts.tables if table.rows > 0} if facts else {}
-    scripts = [one for one in timed_scripts(case) if one.share > 0]
+    scripts = timed_scripts(case)
     if len(scripts) != 1:
         return None
     try:

@@ -6,7 +6,6 @@ point once, in an order of its own. The words of a point are those of ``dbdyno r
 so whatever a run can be asked for can be a factor.
 """
 
-import shlex
 from collections.abc import Mapping
 from typing import Any, Literal, TypeAlias
 
@@ -181,17 +180,15 @@ class StudyRecord(Struct, frozen=True, kw_only=True):
     results: list[TurnResult] = []
     source: str = ""
     """The file that it was read from."""
-    asked_as: str = ""
-    """What stands after ``dbdyno study run`` to ask for it from any folder."""
     overrides: dict[str, Any] = {}
     """What the command line said instead of the file: ``repeats``, ``server``."""
+    looks: list[int] = []
+    """How many repeats there were each time that all turns were made, and it was gone on with."""
     loads: dict[str, DataLoad] = {}
     """By the key of the point; nothing for points whose data the study did not prepare."""
     stopped: dict[str, str] | None = None
     """Why it ended before its last turn: ``code``, ``message`` and ``hint``."""
 
-    def again(self, repeats: int) -> str:
-        """The command that asks for all of it anew with so many repeats."""
-        what = self.asked_as or self.spec.name
-        words = ["dbdyno", "study", "run", what, "--size", self.spec.size]
-        return shlex.join([*words, "--repeats", str(repeats)])
+    def further(self, repeats: int) -> str:
+        """The command that goes on with it until there are so many repeats."""
+        return f"dbdyno study resume {self.study_id} --repeats {repeats}"

@@ -173,6 +173,8 @@ class TableFacts(Struct, frozen=True, kw_only=True):
     """Mean width of a row, from the server's statistics."""
     columns: tuple[str, ...]
     indexes: tuple[IndexFacts, ...]
+    autovacuum: dict[str, str] = {}
+    """What is set for autovacuum of this table alone, by the names of its storage parameters."""
 
 
 class PlanFacts(Struct, frozen=True, kw_only=True):

@@ -17,8 +17,9 @@ def times(line: Timeline, size: int) -> list[float]:
 
 
 def marks(subject: Subject) -> list[Mark]:
-    """The warm-up, the drain and the outages, where there were any."""
-    return [*_phase_marks(subject.whole_intervals), *_outage_marks(subject)]
+    """The warm-up, the drain and the outages, where there were any, in the order of time."""
+    found = [*_phase_marks(subject.whole_intervals), *_outage_marks(subject)]
+    return sorted(found, key=lambda mark: mark.begin_s)
 
 
 def _outage_marks(subject: Subject) -> list[Mark]:

@@ -58,6 +58,9 @@ def doubts(trials: Trials, claim: Claim) -> Iterator[str]:
     """The verdict's own doubt, then what weakens the study as a whole."""
     if claim.doubt:
         yield capitalized(claim.doubt)
+    if trials.study.looks:
+        at = " and ".join(map(count, trials.study.looks))
+        yield f"Looked at before, with {at} repeats: each look is a chance of a false alarm."
     lost = sum(result.status != "done" for result in trials.study.results)
     if lost:
         runs = "turn does" if lost == 1 else "turns do"

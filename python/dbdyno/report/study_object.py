@@ -44,6 +44,7 @@ def _study(trials: Trials) -> dict[str, Any]:
         "status": study.status,
         "started_at": study.started_at,
         "repeats": spec.repeats,
+        "looks": study.looks,
         "seed": spec.seed,
         "turns": len(study.turns),
         "turns_done": sum(result.status == "done" for result in results),

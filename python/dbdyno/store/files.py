@@ -6,12 +6,14 @@ process dies, so a run whose record still says ``running`` without the lock was 
 
 import fcntl
 import os
+import time
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import msgspec
 
 LOCK = "lock"
+LOOK_MAX_S = 0.4  # however busy the machine, that of one reader does not last longer
 
 
 def replace_json(path: Path, value: object) -> None:
@@ -50,11 +52,25 @@ def hold_lock(folder: Path) -> BinaryIO:
     """
     file = (folder / LOCK).open("wb")
     try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        _take(file)
     except BlockingIOError:
         file.close()
         raise
     return file
+
+
+def _take(lock: BinaryIO) -> None:
+    """Who looks whether we run holds the lock, too, for an instant: that is waited out."""
+    deadline = time.monotonic() + LOOK_MAX_S
+    while True:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(LOOK_MAX_S / 20)
+        else:
+            return
 
 
 def is_locked(folder: Path) -> bool:

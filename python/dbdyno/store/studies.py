@@ -5,6 +5,7 @@ gone on with; beside it the file that was asked and the texts of its scripts. A 
 that the study is running, as in a run's folder. The runs themselves lie with all others.
 """
 
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
@@ -85,6 +86,12 @@ def make_study(record: StudyRecord, asked: str, scripts: Mapping[str, str]) -> P
             (folder / SCRIPTS / name).write_text(text, encoding="utf-8")
         replace_json(folder / RECORD, record)
     return folder
+
+
+def remove_study_folder(folder: Path) -> None:
+    """Removes what is kept of the study itself; its runs lie elsewhere."""
+    with explained("removing", folder):
+        shutil.rmtree(folder)
 
 
 def list_studies(home: Path | None = None) -> list[StudyRecord]:

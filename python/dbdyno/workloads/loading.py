@@ -2,8 +2,9 @@
 
 The rows themselves go through ``bulk``, the engine's loader; here is what surrounds it. A table
 of one piece comes in frozen, in the transaction that emptied it. One of several pieces comes in
-over several connections at once and is frozen afterwards: on two cores twice as fast, since the
-server's side of COPY is what takes the time. Both leave every page all-visible and all-frozen.
+over several connections at once, which is faster, since the server's side of COPY is what takes
+the time, and is frozen afterwards, for which all of it is read again: it pays with more than two
+processors. Both leave every page all-visible and all-frozen.
 """
 
 import time
@@ -45,12 +46,14 @@ class Phase(Struct, frozen=True):
 class LoadReport(Struct, frozen=True):
     """What was loaded. ``rows_per_s`` counts every phase, as a person who waits does.
 
-    ``detour`` says why rows did not come by the usual way, where they did not, and ``unwritten``
-    what was not on the disk at the end, where anything was left.
+    ``jobs`` is over how many connections at most, ``detour`` says why rows did not come by the
+    usual way, where they did not, and ``unwritten`` what was not on the disk at the end, where
+    anything was left.
     """
 
     rows: int
     rows_per_s: float
+    jobs: int
     phases: tuple[Phase, ...]
     detour: str = ""
     unwritten: str = ""
@@ -105,7 +108,14 @@ class Loader:
         elapsed_s = time.monotonic() - began
         rows_per_s = self.rows_total / elapsed_s
         reason = self._detour.reason if self._detour else ""
-        return LoadReport(self.rows_total, rows_per_s, tuple(self.phases), reason, unwritten)
+        return LoadReport(
+            rows=self.rows_total,
+            rows_per_s=rows_per_s,
+            jobs=self.order.jobs,
+            phases=tuple(self.phases),
+            detour=reason,
+            unwritten=unwritten,
+        )
 
     @property
     def _dialect(self) -> Dialect:

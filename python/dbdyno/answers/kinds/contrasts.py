@@ -17,6 +17,9 @@ from dbdyno.words import NOTHING, percent, significant
 
 _ORDER: tuple[Verdict, ...] = ("worse", "better", "same", "cannot tell")
 
+_HOPELESS = 10.0
+"""A change so large needs no statistics; that not even it would be found says enough."""
+
 Found: TypeAlias = tuple[Contrasted, MetricComparison]
 
 
@@ -42,13 +45,16 @@ def _claims(trials: Trials, rows: Sequence[Found]) -> Iterator[Claim]:
 
 
 def _single(trials: Trials, of: Contrasted, metric: MetricComparison) -> Claim:
+    """Doubts of all metrics of a comparison are said with its first."""
+    is_first = metric is of.comparison.metrics[0]
+    shared = [*of.comparison.unequal, *of.comparison.doubts] if is_first else []
     return Claim(
         sentence=f"{_heading(trials, of)}{_at(of)}: {_lowered(metric.words)}",
         told=metric.verdict != "cannot tell",
         effect=metric.ratio,
         low=metric.low,
         high=metric.high,
-        doubt=_doubt(metric, of),
+        doubt="; ".join([*shared, *_missed(metric)]),
         evidence={"metric": metric.id, "verdict": metric.verdict, "pairs": metric.pairs},
     )
 
@@ -117,13 +123,15 @@ def _lowered(sentence: str) -> str:
     return sentence if sentence[:2].isupper() else sentence[:1].lower() + sentence[1:]
 
 
-def _doubt(metric: MetricComparison, of: Contrasted) -> str:
-    """What weakens a verdict, and how small a change it would have missed."""
-    said = [*of.comparison.unequal, *of.comparison.doubts]
-    if metric.verdict == "cannot tell" and metric.detectable is not None:
+def _missed(metric: MetricComparison) -> Iterator[str]:
+    """How small a change would not have been found."""
+    if metric.verdict != "cannot tell" or metric.detectable is None:
+        return
+    if metric.detectable > _HOPELESS:
+        yield f"{metric.pairs} pairs as noisy as these find not even {_HOPELESS:.0f} times as much"
+    else:
         found = f"a change of {percent(metric.detectable - 1)} four times in five"
-        said.append(f"{metric.pairs} pairs find {found}")
-    return "; ".join(said)
+        yield f"{metric.pairs} pairs find {found}"
 
 
 def _table(trials: Trials, rows: Sequence[Found]) -> TableOf:
@@ -147,7 +155,7 @@ def _table(trials: Trials, rows: Sequence[Found]) -> TableOf:
         numeric=frozenset({3, 4, 5, 6}),
         note="Ratios are after over before, in the mean over pairs of runs of one block; verdicts "
         "are adjusted over the metrics of each row's comparison (Holm). To decide: further "
-        "repeats, with the 95 % interval of that number.",
+        "repeats, with the 95 % interval of that number; dbdyno study resume makes them.",
     )
 
 

@@ -6,55 +6,72 @@ of HOT updates says why. The two loads may write columns of different widths, so
 mislead: the number of log records counts index entries.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from dbdyno.answers.answer import Answer, Answered, Claim, TableOf, Trials
 from dbdyno.answers.grouping import by_level, chosen, compared, pairs, times_of
 from dbdyno.answers.hot import hot_share
 from dbdyno.model.comparison import MetricComparison
-from dbdyno.words import NOTHING, percent, significant
+from dbdyno.words import NOTHING, percent, significant, tps
 
-TELLING = ("wal_records", "buffers_hit", "throughput_tps")
-METRICS = ("wal_records", "buffers_hit", "wal_bytes", "server_cpu_us", "throughput_tps")
+TELLING = ("wal_records", "buffers_hit")
+METRICS = (*TELLING, "wal_bytes", "server_cpu_us", "throughput_tps")
 MOST = 0.5
 
 
 def answer(trials: Trials, options: Mapping[str, Any]) -> Answered:
     """A claim and a table for each engine that ran both loads."""
     among = chosen(trials, options.get("at"))
-    claims, tables = [], []
+    claims: list[Claim] = []
+    tables = []
     for engine, of in by_level(trials, among, str(options["within"])).items():
         both = pairs(of, str(options["factor"]), str(options["plain"]), str(options["indexed"]))
         found = compared(both, METRICS) if both else {}
         if found:
             plain, indexed = ([pair[side] for pair in both] for side in (0, 1))
-            claims.append(_claim(engine, found, hot_share(plain), hot_share(indexed)))
+            claims += _claims(engine, found, hot_share(plain), hot_share(indexed))
             tables.append(_table(engine, found, options))
     if not claims:
         return Answered(claims=[], missing="no engine ran both loads in one block")
     return Answered(claims=claims, shown=tables)
 
 
-def _claim(
+def _claims(
     engine: str,
     found: Mapping[str, MetricComparison],
     plain_hot: float | None,
     indexed_hot: float | None,
-) -> Claim:
-    """What log records tell, or buffers of a server that does not count them."""
-    telling = next(found[name] for name in METRICS if name in TELLING and name in found)
+) -> Iterator[Claim]:
+    """What log records tell, buffers of a server that does not count them, or the rate alone."""
     throughput = found.get("throughput_tps")
-    return Claim(
-        sentence=f"{engine}: {_hot_words(plain_hot, indexed_hot)}an update of an indexed column "
-        f"takes {significant(telling.after)} {_small(telling.title)} where "
-        f"one of a plain column takes {significant(telling.before)}, {times_of(telling)}.",
+    telling = next((found[name] for name in TELLING if name in found), throughput)
+    if telling is None:
+        return
+    words = _rate_words(telling) if telling is throughput else _cost_words(telling)
+    yield Claim(
+        sentence=f"{engine}: {_hot_words(plain_hot, indexed_hot)}{words}.",
         told=telling.verdict in ("better", "worse") or _lost(plain_hot, indexed_hot),
         effect=telling.ratio,
         low=telling.low,
         high=telling.high,
         doubt=throughput.words if throughput else "",
         evidence={"hot_share_plain": plain_hot, "hot_share_indexed": indexed_hot},
+    )
+
+
+def _cost_words(of: MetricComparison) -> str:
+    return (
+        f"an update of an indexed column takes {significant(of.after)} {_small(of.title)} where "
+        f"one of a plain column takes {significant(of.before)}, {times_of(of)}"
+    )
+
+
+def _rate_words(of: MetricComparison) -> str:
+    """Of a server that counts neither records nor buffers."""
+    return (
+        f"the load that updates an indexed column runs at {tps(of.after)} TPS where that of a "
+        f"plain column runs at {tps(of.before)}, {times_of(of)}"
     )
 
 

@@ -27,15 +27,17 @@ def answer(trials: Trials, options: Mapping[str, Any]) -> Answered:
     over = str(options.get("over", "clients"))
     among = chosen(trials, options.get("at"))
     pair = _pair(among, options["statements"])
-    levels = [Level(float(level), runs) for level, runs in by_level(trials, among, over).items()]
-    if pair is None or not levels:
+    runs_of = {float(level): runs for level, runs in by_level(trials, among, over).items()}
+    if pair is None or not runs_of:
         return Answered(claims=[], missing="no run has updates of both tables")
     tables = [pair.table(label) for label in (pair.first, pair.second)]
     found = crossing(among, over, *map(mean_ms_of, tables))
     if found is None:
         return Answered(claims=[], missing="the statements were not timed")
+    levels = [Level(clients, runs_of[clients]) for clients in found.ratios]
+    untimed = sorted(runs_of.keys() - found.ratios.keys())
     return Answered(
-        claims=[_verdict(pair, levels, found), *_behind(pair, levels[-1])],
+        claims=[_verdict(pair, levels, found, untimed), *_behind(pair, levels[-1])],
         shown=[
             split_table(pair, levels, over),
             split_curve(trials, among, pair, over),
@@ -45,17 +47,22 @@ def answer(trials: Trials, options: Mapping[str, Any]) -> Answered:
 
 
 def _pair(among: Sequence[Trial], statements: Mapping[str, str]) -> Pair | None:
-    """In the order of the first run's script."""
-    if not among:
-        return None
-    places = {label: update_of(among[0].case, table) for label, table in statements.items()}
+    """In the order of the script of the first run that timed both."""
+    pairs = (_pair_of(trial, statements) for trial in among)
+    return next((pair for pair in pairs if pair is not None), None)
+
+
+def _pair_of(trial: Trial, statements: Mapping[str, str]) -> Pair | None:
+    places = {label: update_of(trial.case, table) for label, table in statements.items()}
     order = sorted((place, label) for label, place in places.items() if place is not None)
     if len(order) != 2:
         return None
     return Pair(order[0][1], order[1][1], statements)
 
 
-def _verdict(pair: Pair, levels: Sequence[Level], found: Crossing) -> Claim:
+def _verdict(
+    pair: Pair, levels: Sequence[Level], found: Crossing, untimed: Sequence[float]
+) -> Claim:
     most = levels[-1]
     ratio = found.ratios[most.clients]
     slower = pair.first if ratio.value > 1 else pair.second
@@ -66,7 +73,7 @@ def _verdict(pair: Pair, levels: Sequence[Level], found: Crossing) -> Claim:
         effect=found.at.value if found.at else ratio.value,
         low=found.at.low if found.at else ratio.low,
         high=found.at.high if found.at else ratio.high,
-        doubt=_verdict_doubt(found, most),
+        doubt=_verdict_doubt(found, most, untimed),
         evidence={
             "ratios": {significant(level): of.value for level, of in found.ratios.items()},
             "crossing_clients": found.at.value if found.at else None,
@@ -118,7 +125,7 @@ def _interval_words(at: Ratio) -> str:
     return f" (95 % over blocks: {significant(at.low)} to {significant(at.high)})"
 
 
-def _verdict_doubt(found: Crossing, most: Level) -> str:
+def _verdict_doubt(found: Crossing, most: Level, untimed: Sequence[float]) -> str:
     said = []
     if found.at is None:
         said.append("The runs of these levels do not show in every block where the two cross")
@@ -126,6 +133,9 @@ def _verdict_doubt(found: Crossing, most: Level) -> str:
         said.append("Where they cross is not told: no level on one of its sides is beyond doubt")
     if not found.ratios[most.clients].is_told_apart:
         said.append(f"with {clients_words(most.clients)} the two are not told apart")
+    if untimed:
+        clients = ", ".join(map(significant, untimed))
+        said.append(f"runs with {clients} clients are left out: no run timed both statements")
     return "; ".join(said)
 
 

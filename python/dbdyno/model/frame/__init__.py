@@ -24,6 +24,7 @@ from dbdyno.model.frame.measured import (
 from dbdyno.model.frame.running import (
     Activity,
     Connected,
+    Connecting,
     Done,
     Failed,
     Hello,
@@ -42,6 +43,7 @@ from dbdyno.model.frame.running import (
 __all__ = [
     "Activity",
     "Connected",
+    "Connecting",
     "Counters",
     "Distribution",
     "Done",
@@ -70,6 +72,7 @@ __all__ = [
 
 Frame: TypeAlias = (
     Hello
+    | Connecting
     | Connected
     | Started
     | Interval

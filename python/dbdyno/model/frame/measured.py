@@ -100,8 +100,8 @@ class EngineInterval(Struct, frozen=True):
     cpu_us: int
     """User + system time of the engine process."""
     lateness: Distribution
-    """How much later than due a transaction was sent though a client stood idle (open loop)
-    or a timer fired (closed loop)."""
+    """How much later than due a transaction was sent though a client stood idle. Of an open
+    loop: in a closed one a transaction is due when it is sent."""
     backlog: int
     """Transactions due and not yet started, at the interval's end."""
     bytes_sent: int

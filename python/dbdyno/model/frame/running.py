@@ -40,6 +40,10 @@ class Hello(Struct, frozen=True, tag="hello", tag_field="kind"):
     warnings: list[str]
 
 
+class Connecting(Struct, frozen=True, tag="connecting", tag_field="kind"):
+    """All threads of the engine live: told every second until all clients are connected."""
+
+
 class Connected(Struct, frozen=True, tag="connected", tag_field="kind"):
     """All clients are connected and their statements prepared."""
 

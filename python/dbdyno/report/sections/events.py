@@ -2,12 +2,14 @@
 
 from collections.abc import Sequence
 
-from dbdyno.analysis.events import RunEvent
+from dbdyno.analysis.events import EventKind, RunEvent
 from dbdyno.report.content import Block, Folded, Section, Subject, Table, Text
 from dbdyno.report.events import NAMES, shown_events
 from dbdyno.report.words import NOTHING, percent, seconds, significant, size
 from dbdyno.words import counted
 
+_BETWEEN: frozenset[EventKind] = frozenset({"wal_switch"})
+"""What two readings have between them, and nobody knows when, or how long it took."""
 _ROWS_OPEN = 12
 _ROWS_MAX = 200
 
@@ -34,9 +36,21 @@ def _summary(events: Sequence[RunEvent]) -> str:
 
 
 def _kind_words(name: str, events: Sequence[RunEvent]) -> str:
-    lasted = sum(event.end_s - event.begin_s for event in events)
-    words = counted(len(events), name)
+    lasted = sum(event.end_s - event.begin_s for event in events if event.kind not in _BETWEEN)
+    words = counted(sum(max(int(event.values.get("count", 1)), 1) for event in events), name)
     return f"{words}, {seconds(lasted)} in all" if lasted else words
+
+
+def _lasted(event: RunEvent) -> str:
+    length = seconds(event.end_s - event.begin_s)
+    return f"within {length}" if event.kind in _BETWEEN else length
+
+
+def _missing(event: RunEvent) -> str:
+    """How much less was done than without the event; chance makes it more, now and then."""
+    if event.depth is None:
+        return NOTHING
+    return percent(event.depth) if event.depth > 0 else "none"
 
 
 def _table(events: Sequence[RunEvent]) -> Table:
@@ -46,8 +60,8 @@ def _table(events: Sequence[RunEvent]) -> Table:
         rows=[
             (
                 seconds(event.begin_s),
-                seconds(event.end_s - event.begin_s),
-                NOTHING if event.depth is None else percent(event.depth),
+                _lasted(event),
+                _missing(event),
                 event.label,
                 _told(event),
             )

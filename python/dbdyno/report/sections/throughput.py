@@ -75,7 +75,7 @@ def _point_words(subject: Subject) -> str:
 
 
 def _throughput_summary(subject: Subject) -> str:
-    measured = subject.timeline.measured_tps
+    measured = subject.timeline.measured().tps
     if not len(measured) or not measured.any():
         return "No measured interval has a finished transaction."
     return (

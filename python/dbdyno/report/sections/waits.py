@@ -83,6 +83,8 @@ def _summary(subject: Subject, shown: Bands) -> str:
     if not means:
         return "The server was asked before the measured part only."
     whole = sum(means.values())
+    if not whole:
+        return "No client was seen at work or waiting."
     first = sorted(means, key=lambda kind: -means[kind])[:3]
     told = ", ".join(
         f"{_KINDS[kind][0]} {percent(means[kind] / whole)}" for kind in first if means[kind]

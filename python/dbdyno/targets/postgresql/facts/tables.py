@@ -1,4 +1,4 @@
-"""Tables that statements use: their size, room and width of rows, and indexes on what columns."""
+"""Tables that statements use: size, room, width of rows, own autovacuum, and indexes on what."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -17,6 +17,10 @@ TABLES = f"""
         pg_relation_size(c.oid) / current_setting('block_size')::int as pages,
         (select option_value::int from pg_options_to_table(c.reloptions)
             where option_name = 'fillfactor') as fillfactor,
+        (select json_object_agg(option_name, case option_name
+                when 'autovacuum_enabled' then option_value::bool::text else option_value end)
+            from pg_options_to_table(c.reloptions)
+            where starts_with(option_name, 'autovacuum')) as autovacuum,
         (select sum(avg_width * (1 - null_frac))::float8 from pg_stats s
             where s.schemaname = n.nspname and s.tablename = c.relname
                 and not s.inherited) as width,
@@ -67,6 +71,7 @@ def _table(row: dict[str, Any], indexes: Sequence[dict[str, Any]]) -> TableFacts
         row_bytes=row["width"],
         columns=tuple(row["columns"]),
         indexes=tuple(_index(index) for index in indexes),
+        autovacuum=row["autovacuum"] or {},
     )
 
 

@@ -1,7 +1,8 @@
 """The connection that telemetry has to itself: made quiet, and told apart from the load.
 
 It reads, and gives up early rather than stand in anybody's way. Of what it sets, only what
-the server knows and the role may set is set, so that one statement serves all versions.
+the server knows and the role may set is set, so that one statement serves all versions; and
+behind a pooler nothing is.
 """
 
 from pathlib import Path
@@ -37,12 +38,12 @@ KEEP_MEMORY = f"select length(repeat(' ', {4 * 1024 * 1024}))"
 def begin(connection: Connection) -> None:
     """Readies a connection of telemetry's own.
 
-    What is asked again and again is prepared by ``asking``. The driver prepares nothing: after a
-    rollback it removes every statement, also those that it did not prepare.
+    A pooler lends a session for one transaction, and the next to have it may be a client of the
+    load: what was set would hold for it, too, and it could write no more.
     """
-    connection.prepare_threshold = None
-    connection.execute(SET, [list(SETTINGS), list(SETTINGS.values())])
-    connection.execute(KEEP_MEMORY)
+    if connection.info.backend_pid == pid(connection):
+        connection.execute(SET, [list(SETTINGS), list(SETTINGS.values())])
+        connection.execute(KEEP_MEMORY)
 
 
 def pid(connection: Connection) -> int:
