@@ -22,13 +22,19 @@ SECOND_NS = 1_000_000_000
 
 
 @pytest.fixture(scope="module")
-def target() -> Iterator[str]:
+def server() -> Iterator[Postgres]:
     server = Postgres(local_binaries()[0].folder)
     try:
-        with pooler(server.folder, server.port, sessions=2) as target:
-            yield target
+        yield server
     finally:
         server.remove()
+
+
+@pytest.fixture
+def target(server) -> Iterator[str]:
+    """A pooler for each test: what one prepares stays in the sessions for who comes next."""
+    with pooler(server.folder, server.port, sessions=2) as target:
+        yield target
 
 
 def measured(target, item="tpcb", clients=8, **options):
