@@ -14,6 +14,7 @@ export VIRTUAL_ENV := $(CURDIR)/$(VENV)
 export MATURIN_PEP517_ARGS := --locked
 
 RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -name target -prune -o \( -name '*.rs' -o -name Cargo.toml \) -print)
+PYTHON_SOURCES := $(shell find python -name '*.py')
 FRONTEND_SOURCES := $(shell find frontend -name node_modules -prune -o -type f -print)
 FRONTEND_BUNDLE := python/dbdyno/report/static/report.js
 
@@ -23,7 +24,7 @@ FRONTEND_BUNDLE := python/dbdyno/report/static/report.js
 help: ## Lists the targets.
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
 
-build: $(STAMPS)/engine $(FRONTEND_BUNDLE) ## Builds everything; leaves .venv/bin/dbdyno.
+build: $(STAMPS)/engine $(STAMPS)/bytecode $(FRONTEND_BUNDLE) ## Builds everything; leaves .venv/bin/dbdyno.
 
 demo: build ## Measures a private PostgreSQL for a few seconds; writes demo/report.html.
 	@mkdir -p demo
@@ -83,6 +84,12 @@ $(STAMPS)/docs: requirements/docs.lock $(STAMPS)/dependencies
 
 $(STAMPS)/engine: $(RUST_SOURCES) pyproject.toml $(STAMPS)/dependencies
 	$(UV) pip install --quiet --no-deps --no-build-isolation --editable .
+	@touch $@
+
+# Where bytecode is not written as it is needed (PYTHONDONTWRITEBYTECODE, folders of somebody else),
+# each command would compile all of dbdyno anew: a fifth of a second.
+$(STAMPS)/bytecode: $(PYTHON_SOURCES) $(STAMPS)/engine
+	$(BIN)/python -m compileall -q python
 	@touch $@
 
 $(FRONTEND_BUNDLE): $(FRONTEND_SOURCES) $(STAMPS)/node
