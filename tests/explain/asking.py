@@ -2,6 +2,8 @@
 
 import textwrap
 
+from msgspec.structs import replace
+
 from dbdyno.explain.case import Case
 from dbdyno.explain.explain import outcome
 from dbdyno.explain.registry import all_rules
@@ -14,6 +16,12 @@ def said(rule, run):
     """The rule's outcome, as the report gets it; of a made-up run or its recording."""
     recording = run.recording() if isinstance(run, MadeRun) else run
     return outcome(all_rules()[rule], Case(recording, HISTOGRAMS))
+
+
+def reached(run, **address):
+    """The made-up run's recording, with the way to its server: ``unix``, or the ``tcp`` host."""
+    recording = run.recording()
+    return replace(recording, plan=recording.plan | {"endpoint": {"address": address}})
 
 
 def words(finding):

@@ -4,7 +4,7 @@ import pytest
 from inline_snapshot import snapshot
 
 from dbdyno.explain.rule import CouldNotLook, NotFound
-from tests.explain.asking import said, words
+from tests.explain.asking import reached, said, words
 from tests.explain.made import with_looks, with_processors
 from tests.support.recordings import MadeRun
 
@@ -37,7 +37,7 @@ def test_a_queue_that_stands_before_the_generator_counts():
     run = MadeRun(20_000, clients=200, seconds=20, engine={"round_trips": 20_000})
     with_looks(run, (0, "Client", "ClientRead", 200))
     with_processors(run, server=1.8, engine=0.15)
-    finding = said("too_many_connections", run)
+    finding = said("too_many_connections", reached(run, tcp={"host": "::1"}))
     assert finding.evidence["queued_share"] == pytest.approx(0.98, rel=0.01)
 
 

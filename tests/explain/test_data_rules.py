@@ -2,7 +2,7 @@
 
 import pytest
 
-from dbdyno.explain.rule import NotFound
+from dbdyno.explain.rule import CouldNotLook, NotFound
 from dbdyno.model.telemetry import PlanFacts, ServerFacts
 from tests.explain.asking import said
 from tests.explain.made import facts, index, made_run, table, with_looks
@@ -174,6 +174,12 @@ def test_reads_that_both_accounts_see_are_sure():
 
 def test_reads_that_take_no_time_are_no_bound():
     assert isinstance(said("data_read", reading(seen=0, read_ms=1.0)), NotFound)
+
+
+def test_reads_that_the_server_counts_and_no_look_sees():
+    outcome = said("data_read", reading(seen=0))
+    assert isinstance(outcome, CouldNotLook)
+    assert f"counted 40{THIN}%" in outcome.reason
 
 
 def test_reads_that_nobody_timed_or_saw():

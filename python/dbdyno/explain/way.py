@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from dbdyno.explain.case import Case
 from dbdyno.explain.needs import client_time, committed, needed
+from dbdyno.model.plan import is_loopback
 
 WITHIN_A_MACHINE_S = 100e-6
 """Two wake-ups and two copies take tens of microseconds; what takes longer is farther away."""
@@ -29,6 +30,22 @@ class Way(Struct, frozen=True, kw_only=True):
     def beyond_machine(self) -> float:
         """The share of the clients' time on the way that a machine by itself does not take."""
         return self.own * max(1 - WITHIN_A_MACHINE_S / self.trip_s, 0.0) if self.trip_s else 0.0
+
+
+def is_over_socket(case: Case) -> bool:
+    """A Unix socket: nothing at all is between client and server."""
+    return "unix" in _address(case)
+
+
+def stays_within_machine(case: Case) -> bool:
+    """Whether no network is between: then who is on the way long waits for a processor."""
+    tcp = _address(case).get("tcp", {})
+    return is_over_socket(case) or is_loopback(tcp.get("numeric") or tcp.get("host", ""))
+
+
+def _address(case: Case) -> dict[str, dict[str, str]]:
+    address: dict[str, dict[str, str]] = case.recording.plan.get("endpoint", {}).get("address", {})
+    return address
 
 
 def way_of(case: Case) -> Way:

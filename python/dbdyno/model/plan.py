@@ -5,6 +5,7 @@ a field it does not know, so the two cannot drift apart in silence. Instants and
 nanoseconds.
 """
 
+import ipaddress
 from typing import Literal, TypeAlias
 
 from msgspec import UNSET, Struct, UnsetType
@@ -32,6 +33,14 @@ class TcpAddress(Struct, frozen=True, kw_only=True):
     host: str
     port: int
     numeric: str | None = None
+
+
+def is_loopback(host: str) -> bool:
+    """Whether what is sent to that host or address stays within this machine."""
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
 
 
 class OdbcAddress(Struct, frozen=True, kw_only=True):

@@ -5,11 +5,11 @@ ours take a part of them; the busiest are named.
 
 Arithmetic: with the processors full, taking the share w away from others gives the work a
 factor of up to 1 / (1 − w), as far as the clients' time went into processors, the line for
-them, or the way to the server (the load generator waits for processors, too). Others are what
-the kernel counts for the machine and for none of the server's, the load generator's or
-dbdyno's own processes. Where less than half of that can be named, the rest are programs too
-short-lived to be seen, or the kernel's own work, which the load itself may have caused: the
-finding is then a hint and minor at most.
+them, or the way to the server (the load generator waits for processors, too; over a network,
+only what a way takes within a machine is counted). Others are what the kernel counts for the
+machine and for none of the server's, the load generator's or dbdyno's own processes. Where less
+than half of that can be named, the rest are programs too short-lived to be seen, or the kernel's
+own work, which the load itself may have caused: the finding is then a hint and minor at most.
 
 Source: utilization law, U = X · S (Denning and Buzen, Computing Surveys 10, 1978).
 
@@ -17,14 +17,15 @@ Wrong when: the others work for the server without being its processes (a pooler
 kernel's threads for storage and network): then they are part of what a transaction costs.
 """
 
-from dbdyno.analysis.budget import PartKind
+from dbdyno.analysis.budget import Budget, PartKind
 from dbdyno.explain.case import Case
 from dbdyno.explain.processors import SATURATED, ProcessorTime, busiest_others, processor_time
 from dbdyno.explain.rule import NOTICED, NotFound, Outcome, Rule, at_most, found, severity_of
+from dbdyno.explain.way import stays_within_machine, way_of
 from dbdyno.explain.words import gain_words
 from dbdyno.words import percent, seconds
 
-_OF_PROCESSORS: frozenset[PartKind] = frozenset({"cpu", "cpu_queue", "client_or_network"})
+_AT_PROCESSORS: tuple[PartKind, ...] = ("cpu", "cpu_queue")
 _KNOWN_MIN = 0.5
 _UNKNOWN_TOLD = (
     "Most of it has no name: programs too short-lived to be seen, or the kernel's own work for "
@@ -78,7 +79,16 @@ def _waiting_or_working(case: Case) -> float:
     """The share of the clients' time that more of the processors could shorten."""
     if case.budget is None:
         return 1.0
-    return sum(case.budget.share(kind) for kind in _OF_PROCESSORS)
+    at_processors = sum(case.budget.share(kind) for kind in _AT_PROCESSORS)
+    return at_processors + _on_the_way(case, case.budget)
+
+
+def _on_the_way(case: Case, spent: Budget) -> float:
+    """Over a network, nobody knows how much of a long way is waiting for a processor."""
+    if stays_within_machine(case):
+        return spent.share("client_or_network")
+    way = way_of(case)
+    return way.own - way.beyond_machine
 
 
 def _who(names: list[tuple[str, float]]) -> str:
@@ -90,5 +100,5 @@ RULE = Rule(
     title="CPU bound: other programs on the same processors",
     look=look,
     covers=frozenset({"cpu_server", "cpu_generator", "too_many_connections", "round_trips"}),
-    accounts_for=_OF_PROCESSORS,
+    accounts_for=frozenset({*_AT_PROCESSORS, "client_or_network"}),
 )

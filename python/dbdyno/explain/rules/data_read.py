@@ -6,7 +6,8 @@ Arithmetic: two accounts of the same time. The looks at the sessions saw so much
 for data files; and the server counted so many buffers read, times the mean time of a read
 (track_io_timing, performance_schema), over the clients' time. The working set is at most the
 tables and indexes of the statements; the cache over it bounds the share of hits for keys that
-are all alike.
+are all alike. Where the server counted reads that no look saw, the two contradict each other, and
+nothing is said.
 
 Source: PostgreSQL manual, pg_stat_database (blks_read, blk_read_time); MySQL manual, InnoDB
 buffer pool; for the bound King, Proc. IFIP 1971.
@@ -62,6 +63,13 @@ class _Reads(Struct, frozen=True):
     seen_share: float | None
 
     @property
+    def is_contradictory(self) -> bool:
+        """Counted reads that nobody was seen to wait for: they were others', or cannot be seen."""
+        if self.seen_share is None or self.counted_share is None:
+            return False
+        return self.seen_share < NOTICED <= self.counted_share - self.seen_share
+
+    @property
     def share(self) -> float:
         """Of the clients' time; what was seen outweighs what was counted."""
         return self.counted_share or 0.0 if self.seen_share is None else self.seen_share
@@ -73,6 +81,12 @@ def look(case: Case) -> Outcome:
     if reads.seen_share is None and reads.counted_share is None:
         timing = database_of(case).read_timing
         raise LackingError(f"neither waits nor read times were recorded ({timing} is off)")
+    if reads.is_contradictory:
+        raise LackingError(
+            f"the server counted {percent(reads.counted_share or 0.0)} of the clients' time in "
+            f"reads, the looks at the sessions saw {percent(reads.seen_share or 0.0)}: others may "
+            "have read, or no wait tells of reads"
+        )
     if reads.share < NOTICED:
         return NotFound(
             f"{percent(reads.hit_share)} of buffers were in the cache, and reading the others "

@@ -18,7 +18,13 @@ from dbdyno.explain.case import Case
 from dbdyno.explain.needs import LackingError
 from dbdyno.explain.processors import SATURATED, processor_time
 from dbdyno.explain.rule import NOTICED, NotFound, Outcome, Rule, found
-from dbdyno.explain.way import WITHIN_A_MACHINE_S, Way, way_of
+from dbdyno.explain.way import (
+    WITHIN_A_MACHINE_S,
+    Way,
+    is_over_socket,
+    stays_within_machine,
+    way_of,
+)
 from dbdyno.explain.words import gain_of_waits
 from dbdyno.words import milliseconds, percent, significant
 
@@ -31,10 +37,10 @@ def look(case: Case) -> Outcome:
     each = milliseconds(way.trip_s * 1e3)
     if way.trip_s < WITHIN_A_MACHINE_S:
         return NotFound(f"a round trip took {each}, as within a machine")
-    if _is_local(case):
+    if is_over_socket(case):
         return NotFound(f"a round trip took {each}, over a Unix socket: there is no network")
     if _has_full_processors(case):
-        return NotFound(f"a round trip took {each} on a machine whose processors are full")
+        return _beside_full_processors(case, each)
     floor_s = round_trip_floor_s(way.trips, way.trip_s)
     saved_s = pipelining_saves_s(way.trips, way.trip_s)
     return found(
@@ -61,16 +67,22 @@ def look(case: Case) -> Outcome:
     )
 
 
-def _is_local(case: Case) -> bool:
-    return "unix" in case.recording.plan.get("endpoint", {}).get("address", {})
-
-
 def _has_full_processors(case: Case) -> bool:
     """Of the machine that runs the server; one elsewhere cannot be seen, and is not it."""
     try:
         return processor_time(case).in_use >= SATURATED
     except LackingError:
         return False
+
+
+def _beside_full_processors(case: Case, each: str) -> NotFound:
+    """Who waits for a processor to go on is on the way, too."""
+    if stays_within_machine(case):
+        return NotFound(f"a round trip took {each} on a machine whose processors are full")
+    raise LackingError(
+        f"a round trip took {each}: of the network, or because the processors of the server's "
+        "machine, which is this one, were full"
+    )
 
 
 def _behind_locks(way: Way) -> list[str]:

@@ -30,7 +30,7 @@ from dbdyno.explain.case import Case
 from dbdyno.explain.needs import LackingError, client_time, committed, grown, needed
 from dbdyno.explain.processors import SATURATED, ProcessorTime, processor_time
 from dbdyno.explain.rule import NOTICED, NotFound, Outcome, Rule, found
-from dbdyno.explain.way import way_of
+from dbdyno.explain.way import stays_within_machine, way_of
 from dbdyno.explain.words import in_throughput
 from dbdyno.model.record import Finding
 from dbdyno.words import count, milliseconds, percent, significant, tps
@@ -79,7 +79,7 @@ def _crowd(case: Case, spent: Budget, used: ProcessorTime) -> _Crowd:
     server_us = sum(grown(case, "processes", name, "server") for name in ("user_us", "system_us"))
     demand_s = server_us / 1e6 / transactions / used.cores
     seen = 1 - spent.not_seen / spent.total
-    queued = (spent.share("cpu_queue") + way_of(case).beyond_machine) / seen
+    queued = (spent.share("cpu_queue") + _queued_on_the_way(case)) / seen
     not_asking = sum(spent.share(kind) for kind in ("idle", "pause", "unconnected")) / seen
     response_s = spent.total * (1 - not_asking) / transactions
     for_others = spent.share("lwlock") / seen
@@ -93,6 +93,11 @@ def _crowd(case: Case, spent: Budget, used: ProcessorTime) -> _Crowd:
         tps=throughput.value if throughput else 0.0,
         switches=grown(case, "processes", "involuntary_switches", "server") / transactions,
     )
+
+
+def _queued_on_the_way(case: Case) -> float:
+    """Who is woken, or wakes, on full processors queues there; over a network nobody can tell."""
+    return way_of(case).beyond_machine if stays_within_machine(case) else 0.0
 
 
 def _finding(case: Case, crowd: _Crowd) -> Finding:

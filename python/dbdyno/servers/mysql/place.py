@@ -1,8 +1,8 @@
 """Where a MySQL or MariaDB server runs, as far as a connection and this machine can tell."""
 
-import ipaddress
 from pathlib import Path
 
+from dbdyno.model.plan import is_loopback
 from dbdyno.servers.mysql.connection import MysqlConnection
 
 PROGRAMS = ("mariadbd", "mysqld")
@@ -25,20 +25,13 @@ def data_directory(connection: MysqlConnection) -> Path | None:
 def _noted_pid(connection: MysqlConnection) -> int | None:
     """What its own file says, for a server that is reached over loopback."""
     tcp = connection.login.address.tcp
-    if not tcp or not _is_loopback(tcp.host):
+    if not tcp or not is_loopback(tcp.host):
         return None
     try:
         word = Path(_variable(connection, "datadir"), _variable(connection, "pid_file")).read_text()
     except OSError:
         return None
     return int(word) if word.strip().isdecimal() else None
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return host == "localhost" or ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def _is_server(pid: int) -> bool:
