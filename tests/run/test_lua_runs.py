@@ -64,10 +64,12 @@ def test_what_scripts_print_goes_to_the_log(script, url, home, capfd):
 
 
 def test_a_run_whose_scripts_stop_is_measured_as_long_as_it_lasted(script, url, capfd):
+    """Each client's last event, by which it ends, does not count: sysbench tells 18, too."""
     text = HEAD + "function event() n = (n or 0) + 1 con:query('do sleep(0.02)') return n == 10 end"
     assert run(script, text, url, "--json") == Exit.NOT_VALID
     record = json.loads(capfd.readouterr().out)
-    assert record["transactions"]["ok"] == 20
+    counts = record["transactions"]
+    assert (counts["ok"], counts["unfinished"]) == (18, 2)
     assert record["throughput_tps"]["value"] > 20
     [reason] = record["invalid_reasons"]
     assert "of 1.0 s asked for: the scripts of all clients had ended" in reason

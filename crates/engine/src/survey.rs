@@ -45,7 +45,7 @@ fn help(program: &lua::Program, script: &str) -> Result<(), ScriptProblem> {
     for mut session in sessions {
         session.begin(0, Stream::keyed(0, Purpose::Script, 0, 0));
         match session.resume(Resume::Continue) {
-            Ok(Step::Done | Step::Stop) => {}
+            Ok(Step::Done | Step::Stop { .. }) => {}
             Ok(_) => return Err(talks()),
             Err(fault) => return Err(problem_of(&fault, script)),
         }

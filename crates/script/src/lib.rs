@@ -81,8 +81,11 @@ pub enum Step<'a> {
     Reconnect,
     /// The transaction's script is at its end.
     Done,
-    /// The same, and the client wants no further transaction.
-    Stop,
+    /// The client wants no further transaction.
+    Stop {
+        /// Whether the script told that the present one is over; else it does not count.
+        is_over: bool,
+    },
 }
 
 /// The script itself went wrong while running: the client cannot go on.

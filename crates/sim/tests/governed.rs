@@ -17,7 +17,7 @@ use std::sync::{Arc, Mutex};
 enum Act {
     Ask,
     Reconnect,
-    Stop,
+    Stop { is_over: bool },
     Fail,
 }
 use Act::{Ask, Fail, Reconnect, Stop};
@@ -87,7 +87,7 @@ impl Session for Governed {
                 keep: Keep::None,
             })),
             Reconnect => Ok(Step::Reconnect),
-            Stop => Ok(Step::Stop),
+            Stop { is_over } => Ok(Step::Stop { is_over: *is_over }),
             Fail => Err(Fault { script: 0, command: 0, line: 1, message: "it failed".into() }),
         }
     }
@@ -202,14 +202,27 @@ fn after_a_failure_too_the_next_transaction_has_a_connection_of_its_own() {
 
 #[test]
 fn a_client_that_stops_takes_its_leave() {
-    let server = Server { service: ms(10), ..Server::default() };
-    let session = Governed { transaction: vec![Ask, Stop], ..Governed::default() };
-    let outcome = session.run(&short(), &server);
-    assert_eq!(session.told(), ["enter", "begin", "leave"]);
-    assert!(outcome.over < Nanos::from_secs(2));
-    let unasked = Governed { transaction: vec![Stop], ..Governed::default() };
-    unasked.run(&short(), &server);
-    assert_eq!(unasked.told(), ["enter", "begin", "leave"]);
+    for transaction in [vec![Ask, Stop { is_over: true }], vec![Stop { is_over: false }]] {
+        let server = Server { service: ms(10), ..Server::default() };
+        let session = Governed { transaction, ..Governed::default() };
+        let outcome = session.run(&short(), &server);
+        assert_eq!(session.told(), ["enter", "begin", "leave"]);
+        assert!(outcome.over < Nanos::from_secs(2));
+    }
+}
+
+#[test]
+fn the_transaction_in_which_a_client_stops_counts_only_if_it_is_over() {
+    let ended = |is_over| {
+        let plan = Plan { warmup_ns: ms(0), ..short() };
+        let transaction = vec![Ask, Stop { is_over }];
+        let session = Governed { transaction, ..Governed::default() };
+        let outcome = session.run(&plan, &Server { service: ms(10), ..Server::default() });
+        assert_eq!((outcome.counters.started, outcome.counters.in_flight), (1, 0));
+        (outcome.counters.ok, outcome.counters.unfinished, outcome.unfinished_ages)
+    };
+    assert_eq!(ended(true), (1, 0, vec![]));
+    assert_eq!(ended(false), (0, 1, vec![ms(10)]));
 }
 
 #[test]

@@ -76,7 +76,7 @@ impl Worker {
     }
 
     /// A transaction that is still under way stays unfinished, with the age it has.
-    fn cut_off(&mut self, now: Nanos, client: usize) {
+    pub(super) fn cut_off(&mut self, now: Nanos, client: usize) {
         let Some(transaction) = self.clients[client].transaction.take() else { return };
         if transaction.measured {
             self.count_tries(&transaction);

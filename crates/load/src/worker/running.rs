@@ -201,7 +201,10 @@ impl Worker {
                     return false;
                 }
                 Ok(Step::Done) => return self.script_ended(now, client, port),
-                Ok(Step::Stop) => {
+                Ok(Step::Stop { is_over }) => {
+                    if !is_over {
+                        self.cut_off(now, client);
+                    }
                     self.script_ended(now, client, port);
                     self.leave(now, client, port);
                     return false;

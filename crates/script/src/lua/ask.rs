@@ -16,6 +16,7 @@ macro_rules! words {
 
 words! {
     Next "NEXT",
+    Over "OVER",
     Query "QUERY",
     Prepare "PREPARE",
     Bind "BIND",
@@ -34,6 +35,8 @@ words! {
 pub(super) enum Ask {
     /// The next transaction: the one before is over.
     Next,
+    /// The transaction is over; whether there is another is asked later, if at all.
+    Over,
     /// An exchange with a text.
     Query(mlua::LuaString),
     /// A prepared statement; answered by its number.
@@ -79,6 +82,7 @@ impl Ask {
         let (word, _) = WORDS.get((pointer as usize).checked_sub(1)?)?;
         Some(match word {
             Word::Next => Self::Next,
+            Word::Over => Self::Over,
             Word::Query => Self::Query(text(&mut yielded)?),
             Word::Prepare => Self::Prepare(text(&mut yielded)?),
             Word::Bind => Self::Bind(number(&mut yielded)?, text(&mut yielded)?),

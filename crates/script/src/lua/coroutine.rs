@@ -45,6 +45,8 @@ pub(super) enum Place {
     Between,
     /// In an event, or in whatever else it was made for.
     Inside,
+    /// Past an event that it said is over, and not yet asking for the next.
+    Past,
 }
 
 /// The coroutine of one client.
@@ -80,7 +82,7 @@ impl Coroutine {
         self.event_is_due = true;
         // An event that was given up leaves a coroutine that nobody will answer any more.
         match self.place {
-            Place::Inside => self.place = Place::Outside(Entry::Again),
+            Place::Inside | Place::Past => self.place = Place::Outside(Entry::Again),
             Place::Entering => self.place = Place::Outside(Entry::Enter),
             Place::Outside(_) | Place::Between => {}
         }
@@ -128,10 +130,17 @@ impl Coroutine {
 
     /// It is ready for an event. Whether there is one, which begins at once.
     pub(super) fn comes_to_event(&mut self) -> bool {
-        let has_ended_one = self.place == Place::Inside;
+        let has_ended_one = matches!(self.place, Place::Inside | Place::Past);
         let begins = self.event_is_due && !has_ended_one;
         self.place = if begins { Place::Inside } else { Place::Between };
         begins
+    }
+
+    /// It says that its event is over.
+    pub(super) fn pass_event(&mut self) {
+        if self.place == Place::Inside {
+            self.place = Place::Past;
+        }
     }
 
     /// The script went wrong: there is nothing to resume any more.

@@ -120,7 +120,11 @@ impl LuaSession {
                 lane.counters.add(Counter::Reconnect);
                 Step::Reconnect.into()
             }
-            Ask::Stop => Step::Stop.into(),
+            Ask::Over => {
+                self.coroutine.pass_event();
+                Turn::Script(None)
+            }
+            Ask::Stop => Step::Stop { is_over: self.coroutine.place() == Place::Past }.into(),
             Ask::Fault(message) => return Err(message),
         })
     }

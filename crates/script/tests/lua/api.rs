@@ -43,10 +43,32 @@ fn what_is_done_once_around_a_run_is_a_command() {
 }
 
 #[test]
-fn a_true_return_value_ends_the_client() {
+fn a_true_return_value_ends_the_client_and_its_event_does_not_count() {
     let text = "local n = 0 function event() n = n + 1 return n == 2 end";
     let program = program(text);
-    assert_eq!(Client::new(&program, nothing).live(2).expect("no fault"), ["stop"]);
+    let told = Client::new(&program, nothing).live(2).expect("no fault");
+    assert_eq!(told, ["stop { is_over: false }"]);
+}
+
+#[test]
+fn a_loop_that_ends_of_itself_says_whether_its_last_event_counts() {
+    for (end, is_over) in [("", true), ("do return end", false)] {
+        let text = format!(
+            "local C = require('ffi').C function event() end function thread_run(tid) \
+             C.sb_more_events(tid) C.sb_event_start(tid) {end} C.sb_event_stop(tid) end"
+        );
+        let told = Client::new(&program(&text), nothing).live(1).expect("no fault");
+        assert_eq!(told, [format!("stop {{ is_over: {is_over} }}")]);
+    }
+}
+
+#[test]
+fn a_loop_may_talk_to_the_server_between_two_events() {
+    let text = "local C = require('ffi').C function event() end function thread_run(tid) \
+                con = sysbench.sql.driver():connect() \
+                while C.sb_more_events(tid) do C.sb_event_stop(tid) con:query('between') end end";
+    let asked = Client::new(&program(text), nothing).live(2).expect("no fault");
+    assert_eq!(asked, ["between", "between"]);
 }
 
 #[test]

@@ -150,7 +150,7 @@ impl<'a> Client<'a> {
     fn step(&mut self, answer: Option<(Answer, Keep)>) -> Result<After, Fault> {
         let step = resume(&mut *self.session, answer)?;
         let Step::Ask(request) = step else {
-            let ends = matches!(step, Step::Done | Step::Stop);
+            let ends = matches!(step, Step::Done | Step::Stop { .. });
             match step {
                 Step::Done => {}
                 Step::Sleep(Nanos(pause)) => self.asked.push(format!("sleep {pause} ns")),

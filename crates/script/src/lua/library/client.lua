@@ -61,6 +61,7 @@ local function attempt(client)
    end
 end
 
+-- An event that returns true ends its client, and does not count: nobody has said that it is over.
 local function loop(client)
    repeat
       client.connected_between = client.connected

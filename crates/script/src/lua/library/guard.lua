@@ -112,7 +112,7 @@ local symbols = {
       return true
    end,
    sb_event_start = function() end,
-   sb_event_stop = function() end,
+   sb_event_stop = function() coroutine.yield(ask.OVER) end,
 }
 for name, number in pairs(counters) do
    symbols[name] = number
