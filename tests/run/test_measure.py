@@ -191,7 +191,7 @@ def test_a_process_that_was_stopped_has_not_listened():
 
 
 def test_while_a_frame_is_dealt_with_no_other_is_listened_for(monkeypatch):
-    monkeypatch.setattr(measuring, "_patience_s", lambda _plan: 0.2)
+    monkeypatch.setattr(measuring, "_patience_s", lambda _plan, **_: 0.2)
     engine = Engine(started(), done())
     measured = measure(engine, plan_of(), Observer(), lambda *_: time.sleep(0.5), lambda _: None)
     assert not measured.was_silent

@@ -27,6 +27,8 @@ from dbdyno.run.watchdog import Watchdog
 
 # A busy machine may delay a frame by seconds; an engine that spins is late for ever.
 SILENCE_MIN_S = 10.0
+# What clients compute before the load begins disturbs nothing: sysbench, too, gives them so long.
+BEGINNING_MIN_S = 30.0
 SILENCE_INTERVALS = 5
 IDENTITY_HINT = "this is a defect of dbdyno: no number of this run can be believed"
 
@@ -91,7 +93,7 @@ def measure(
             for raw, frame in engine:
                 with watchdog.heard():
                     if isinstance(frame, Connecting | Started):
-                        watchdog.allow(_patience_s(plan))
+                        watchdog.allow(_patience_s(plan, has_begun=isinstance(frame, Started)))
                     keep(raw, frame)
                     reader.take(frame)
         except BaseException:
@@ -107,8 +109,9 @@ def _patience_before_start_s(plan: Plan) -> float:
     return (plan.stall_limit_ns + plan.endpoint.connect_timeout_ns) / 1e9 + SILENCE_MIN_S
 
 
-def _patience_s(plan: Plan) -> float:
-    return max(SILENCE_MIN_S, SILENCE_INTERVALS * plan.interval_ns / 1e9)
+def _patience_s(plan: Plan, *, has_begun: bool) -> float:
+    least_s = SILENCE_MIN_S if has_begun else BEGINNING_MIN_S
+    return max(least_s, SILENCE_INTERVALS * plan.interval_ns / 1e9)
 
 
 class _Reader:
