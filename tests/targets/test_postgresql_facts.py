@@ -114,6 +114,18 @@ def test_tables_behind_views_and_in_other_schemas(watcher: Connection, worker: C
     assert found.plans[0].nodes[0][:2] == ("Seq Scan", "other.o")
 
 
+def test_a_function_in_a_from_is_no_relation(watcher: Connection, table) -> None:
+    found = facts(watcher, "insert into t (id) select i from generate_series(1, 9) i")
+    assert only_table(found).name == "t"
+    assert {relation for plan in found.plans for _, relation, _ in plan.nodes} == {"", "t"}
+
+
+def test_names_with_spaces_and_capitals_behind_a_view(watcher: Connection, worker: Connection):
+    worker.execute('create table "My Orders" (id int)')
+    worker.execute('create view orders as select * from "My Orders"')
+    assert only_table(facts(watcher, "select * from orders")).name == "My Orders"
+
+
 @pytest.mark.parametrize(
     "statement",
     [

@@ -11,7 +11,7 @@ from dbdyno.model.telemetry import ServerFacts
 from dbdyno.targets.postgresql.facts.plans import plan_facts
 from dbdyno.targets.postgresql.facts.settings import settings
 from dbdyno.targets.postgresql.facts.tables import table_facts
-from dbdyno.targets.postgresql.facts.used import tables_named, used_tables
+from dbdyno.targets.postgresql.facts.used import tables_recorded, used_tables
 from dbdyno.targets.telemetry import ScriptStatement
 
 EXTENSIONS = "select extname::text from pg_extension order by extname"
@@ -22,7 +22,7 @@ def facts(connection: Connection, statements: Sequence[ScriptStatement]) -> Serv
     values, units = settings(connection)
     plans = plan_facts(connection, statements)
     planned = {relation for plan in plans for _, relation, _ in plan.nodes if relation}
-    used = {*used_tables(connection, statements), *tables_named(connection, planned)}
+    used = {*used_tables(connection, statements), *tables_recorded(connection, planned)}
     debug = values.get("debug_assertions")
     return ServerFacts(
         settings=values,

@@ -98,6 +98,10 @@ def _nodes(plan: Mapping[str, Any]) -> Iterator[tuple[str, str, float]]:
 
 
 def _relation(node: Mapping[str, Any]) -> str:
-    """As all that dbdyno records calls it; empty for a step that reads none."""
+    """As all that dbdyno records calls it; empty for a step that reads none.
+
+    A function in a FROM has a schema, too, and is no relation.
+    """
     name: str = node.get("Relation Name", "")
-    return name if node.get("Schema", "public") == "public" else f"{node['Schema']}.{name}"
+    is_plain = not name or node.get("Schema", "public") == "public"
+    return name if is_plain else f"{node['Schema']}.{name}"

@@ -20,10 +20,20 @@ NAMED = """
 def used_tables(connection: Connection, statements: Iterable[ScriptStatement]) -> list[int]:
     """The oids of the tables that statements name."""
     words = {name for statement in statements for name in names(statement.sql)}
-    return tables_named(connection, words)
+    return _tables_named(connection, words)
 
 
-def tables_named(connection: Connection, words: Iterable[str]) -> list[int]:
+def tables_recorded(connection: Connection, names: Iterable[str]) -> list[int]:
+    """The oids of the tables that records call so: without quotes, in their own letters."""
+    quoted = (".".join(map(_quoted, name.split("."))) for name in names)
+    return _tables_named(connection, quoted)
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _tables_named(connection: Connection, words: Iterable[str]) -> list[int]:
     """The oids of the tables of these names, as the search path finds them."""
     sound = [word for word in words if word.count(".") < 2]  # or the server would complain
     return [oid for (oid,) in connection.execute(NAMED, [sound])]
