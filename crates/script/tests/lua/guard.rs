@@ -37,10 +37,10 @@ fn harmless_parts_are_there() {
 fn the_states_own_globals_cannot_be_had() {
     let body = "for _, f in ipairs{print, math.random, sysbench.rand.uniform, 1, 0, string.rep} do \
                 local env = getfenv(f) print(env.ffi ~= nil and env.io == io, env.debug ~= nil and env.debug.getregistry) end \
-                print(debug.getregistry, package.loadlib, loadfile)";
+                print(debug.getregistry, package.loadlib, loadfile('/etc/passwd'))";
     let lines = told(body, settings());
     assert!(lines[..6].iter().all(|line| !line.contains("function")), "{lines:?}");
-    assert_eq!(lines[6], "nil\tnil\tnil");
+    assert_eq!(lines[6], "nil\tnil\tnil\tcannot open /etc/passwd");
 }
 
 #[test]
@@ -65,18 +65,73 @@ fn trusted_scripts_have_everything() {
     assert_eq!(told(body, trusted), ["true", "0\tstring\tfunction", "true\t4"]);
 }
 
+fn with_modules<const N: usize>(modules: [(&str, &str); N]) -> Settings {
+    let modules = modules.map(|(name, text)| (name.to_owned(), text.to_owned())).into();
+    Settings { modules, ..settings() }
+}
+
+#[test]
+fn trusted_scripts_load_any_file_into_their_own_globals() {
+    let trusted = Settings { allow_unsafe: true, ..settings() };
+    let body = "local path = os.tmpname() local file = io.open(path, 'w') \
+                file:write('return x') file:close() x = 7 \
+                print(dofile(path), loadfile(path)()) os.remove(path)";
+    assert_eq!(told(body, trusted), ["7\t7"]);
+}
+
 #[test]
 fn modules_come_from_the_settings_alone() {
     let module = "function helper() return 'helped' end return {answer = 42}";
-    let modules = [("lib.util", module), ("common", "common = true")];
-    let modules = modules.map(|(name, text)| (name.to_owned(), text.to_owned())).into();
+    let modules = with_modules([("lib.util", module), ("common", "common = true")]);
     let text = "local m = require('lib.util') local again = require('lib.util') dofile('some/where/common.lua') \
                 function event() print(m.answer, m == again, helper(), common, package.loaded['lib.util'] == m) end";
-    let program = program_with(text, Settings { modules, ..settings() }).expect("no problem");
+    let program = program_with(text, modules).expect("no problem");
     Client::new(&program, nothing).live(1).expect("no fault");
     assert_eq!(printed(), ["42\ttrue\thelped\ttrue\ttrue"]);
     let missing = crate::driver::problem_of("require('nowhere')", settings());
     assert!(missing.contains("module 'nowhere' not found: no file 'nowhere.lua'"), "{missing}");
+}
+
+#[test]
+fn libraries_may_be_required() {
+    let body = "for name in ('string table math os io coroutine debug bit jit package ffi'):gmatch('%a+') do \
+                assert(require(name) == _G[name], name) end print(require('_G') == _G)";
+    assert_eq!(told(body, settings()), ["true"]);
+}
+
+#[test]
+fn a_file_is_loaded_to_be_called_later_and_in_a_place_of_its_own() {
+    let modules = with_modules([("lib.conf", "size = (size or 0) + (... or 1)"), ("bad", "x =")]);
+    let body = "local chunk, place = loadfile('my/lib/conf.lua'), {} chunk() chunk(5) \
+                setfenv(loadfile('lib/conf.lua'), place)(3) dofile('lib/conf.lua') print(size, place.size) \
+                print(loadfile('no/such.lua')) print((select(2, loadfile('bad.lua'))))";
+    let lines = told(body, modules);
+    assert_eq!(lines[..2], ["7\t3", "nil\tcannot open no/such.lua"]);
+    assert!(lines[2].contains("bad.lua:1: unexpected symbol near '<eof>'"), "{lines:?}");
+}
+
+#[test]
+fn a_loaded_file_is_each_clients_own() {
+    let modules = with_modules([("own", "count = (count or 0) + 1")]);
+    let text = "local chunk = loadfile('own.lua') function event() chunk() print(count) end";
+    let program = program_with(text, Settings { clients: 2, ..modules }).expect("no problem");
+    for session in program.sessions(0..2).expect("a lane") {
+        Client::of(session, nothing).live(2).expect("no fault");
+    }
+    assert_eq!(printed(), ["1", "2", "1", "2"]);
+}
+
+#[test]
+fn a_module_may_have_globals_of_its_own() {
+    let seeing = "module('lib.util', package.seeall) size = 3 function told() print(_NAME, _PACKAGE, size) end";
+    let blind = "local p = print module(...) function told() p(print, _M == blind) end";
+    let modules = with_modules([("lib.util", seeing), ("blind", blind)]);
+    let body = "local util, blind = require('lib.util'), require('blind') util.told() blind.told() \
+                print(size, util == lib.util, blind == _G.blind, pcall(module, 'event'))";
+    let lines = told(body, modules);
+    assert_eq!(lines[..2], ["lib.util\tlib.\t3", "nil\tfalse"]);
+    assert!(lines[2].starts_with("nil\ttrue\ttrue\tfalse\t"), "{lines:?}");
+    assert!(lines[2].ends_with("name conflict for module 'event'"), "{lines:?}");
 }
 
 #[test]

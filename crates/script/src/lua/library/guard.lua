@@ -175,10 +175,37 @@ local base = {
 library.base = {__index = base}
 library.ffi = over(restricted_ffi, real_ffi, "ffi")
 
+-- What `require` need not look for: Lua's own libraries, as far as they may be reached.
+local function libraries(environment)
+   local loaded = {_G = environment, ffi = library.ffi}
+   for name, value in pairs(base) do
+      if type(value) == "table" then
+         loaded[name] = value
+      end
+   end
+   return loaded
+end
+
+-- The table that a module's name stands for among the globals.
+local function table_named(environment, name)
+   local found = environment
+   for part in name:gmatch("[^.]+") do
+      if rawget(found, part) == nil then
+         rawset(found, part, {})
+      end
+      found = rawget(found, part)
+      if type(found) ~= "table" then
+         error("name conflict for module '" .. name .. "'", 3)
+      end
+   end
+   return found
+end
+
 -- What depends on whose environment it is called in.
 function library.loaders(environment)
-   local loaded = {ffi = library.ffi, bit = bit, jit = base.jit}
+   local loaded = libraries(environment)
    local package = {path = host.path, cpath = "", loaded = loaded, preload = {}}
+   loaded.package = package
 
    function environment.getfenv(what)
       local found = getfenv(type(what) == "number" and what > 0 and what + 1 or what or 2)
@@ -205,12 +232,34 @@ function library.loaders(environment)
       return chunk and setfenv(chunk, environment)
    end
 
+   -- Which folder a path begins in is not known here: its end names the file.
+   local function chunk_at(path)
+      local chunk = host.unsafe and loadfile(path)
+      if chunk then
+         return setfenv(chunk, environment)
+      end
+      local folder, name = ("/" .. path):gsub("%.lua$", ""):match("([^/]*)/([^/]+)$")
+      return chunk_of(folder .. "." .. name) or chunk_of(name)
+   end
+
    function environment.dofile(path)
-      local chunk = chunk_of((path:match("([^/]+)%.lua$") or path))
+      local chunk = chunk_at(path)
       if not chunk then
          error("cannot open " .. path, 2)
       end
       return chunk()
+   end
+
+   -- All clients share a chunk, and who loads one may call it later, in a place of its own.
+   function environment.loadfile(path)
+      local loads, chunk = pcall(chunk_at, path)
+      if not (loads and chunk) then
+         return nil, loads and "cannot open " .. path or tostring(chunk)
+      end
+      local setfenv, getfenv = setfenv, getfenv
+      return setfenv(function(...)
+         return setfenv(chunk, getfenv(1))(...)
+      end, environment)
    end
 
    function environment.require(name)
@@ -228,6 +277,25 @@ function library.loaders(environment)
          loaded[name] = result
       end
       return loaded[name]
+   end
+
+   function environment.module(name, ...)
+      local own = loaded[name]
+      if type(own) ~= "table" then
+         own = table_named(environment, name)
+      end
+      if own._NAME == nil then
+         own._M, own._NAME, own._PACKAGE = own, name, name:match("^.*%.") or ""
+      end
+      loaded[name] = own
+      setfenv(2, own)
+      for place = 1, select("#", ...) do
+         select(place, ...)(own)
+      end
+   end
+
+   function package.seeall(own)
+      setmetatable(own, {__index = environment})
    end
 
    environment.package = package
