@@ -10,6 +10,7 @@ import math
 import numpy as np
 from msgspec import Struct
 
+from dbdyno.analysis.asked_load import is_open_loop
 from dbdyno.analysis.estimate import Series
 from dbdyno.analysis.stretches import Mask, runs
 from dbdyno.model.recording import Recording
@@ -119,8 +120,9 @@ def _still(recording: Recording, measured: Mask) -> Mask:
 def _demand(recording: Recording, measured: Mask) -> Series:
     """What became due in each interval, whoever is at work; without bound in a closed loop."""
     due = recording.tables["intervals"]["due"][measured].astype(float)
-    is_open = "open" in recording.plan.get("arrivals", {})
-    return np.diff(due, prepend=0) if is_open else np.full(len(due), np.inf)
+    if is_open_loop(recording.plan):
+        return np.diff(due, prepend=0)
+    return np.full(len(due), np.inf)
 
 
 def _round_s(recording: Recording, measured: Mask) -> float:

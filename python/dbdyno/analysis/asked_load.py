@@ -1,4 +1,4 @@
-"""What load a run was asked for over time: whether it was meant to stay one, and its stages.
+"""What load a run was asked for: in which loop, whether it was meant to stay one, its stages.
 
 Who judges how throughput went asks here first: what was asked for is no event, no loss and no
 symptom. Of what then came nothing is said.
@@ -16,6 +16,11 @@ from dbdyno.model.recording import Column
 Plan = Mapping[str, Any]
 
 
+def is_open_loop(plan: Plan) -> bool:
+    """Whether arrivals followed a schedule, whoever was at work."""
+    return "open" in plan.get("arrivals", {})
+
+
 def has_stages(plan: Plan) -> bool:
     """Whether the load was meant to change while the run lasts."""
     return len(plan.get("stages", ())) > 1
@@ -26,7 +31,7 @@ def is_of_one_level(plan: Plan) -> bool:
 
     In an open loop it is that of the schedule, and clients are idle at will.
     """
-    return not has_stages(plan) and "open" not in plan.get("arrivals", {})
+    return not has_stages(plan) and not is_open_loop(plan)
 
 
 def stage_at(plan: Plan, time_s: Series) -> Column:

@@ -14,6 +14,7 @@ from typing import Any, Protocol, TypeAlias
 from msgspec import Struct
 
 from dbdyno.analysis.asked import NO_DEFAULTS, Defaults, data_asked
+from dbdyno.analysis.asked_load import is_open_loop
 from dbdyno.model.record import RunRecord
 from dbdyno.words import size
 
@@ -219,7 +220,7 @@ def _seconds(nanoseconds: int | None) -> float | None:
 def loop_of(plan: Mapping[str, Any]) -> str | None:
     """``closed``, ``closed, thinking for 0.01 s (constant)`` or ``open, poisson``."""
     arrivals = plan.get("arrivals", {})
-    if "open" in arrivals:
+    if is_open_loop(plan):
         return f"open, {arrivals['open']['law']}"
     if "closed" not in arrivals:
         return None

@@ -5,6 +5,7 @@ from functools import cached_property
 import msgspec
 
 from dbdyno.analysis.arrivals import arrivals
+from dbdyno.analysis.asked_load import is_open_loop
 from dbdyno.analysis.budget import Budget, budget
 from dbdyno.analysis.costs import costs
 from dbdyno.analysis.events import RunEvent, events
@@ -33,7 +34,7 @@ class Case:
     @property
     def has_its_rate(self) -> bool:
         """Whether transactions came at a given rate, and the server carried it."""
-        if "open" not in self.recording.plan.get("arrivals", {}) or not self.record.duration_s:
+        if not is_open_loop(self.recording.plan) or not self.record.duration_s:
             return False
         return not arrivals(self.recording, self.record.duration_s).overran
 

@@ -17,6 +17,7 @@ average, and the lag is that of the bursts.
 """
 
 from dbdyno.analysis.arrivals import Arrivals, arrivals
+from dbdyno.analysis.asked_load import is_open_loop
 from dbdyno.analysis.timeline import completed
 from dbdyno.explain.case import Case
 from dbdyno.explain.needs import needed
@@ -41,7 +42,7 @@ _ADVICE = [
 
 def look(case: Case) -> Outcome:
     """A queue that grows first: then nothing else about response times means anything."""
-    if "open" not in case.recording.plan.get("arrivals", {}):
+    if not is_open_loop(case.recording.plan):
         return NotFound("a closed loop: what is due is sent at once")
     came = arrivals(case.recording, needed(case.record.duration_s or None, "nothing was measured"))
     if came.overran:
