@@ -44,7 +44,6 @@ impl Bench {
             query_mode: QueryMode::Prepared,
             attributes: vec![],
             local_infile: false,
-            server_public_key: None,
             session_commands: vec![],
         };
         let sql = "SELECT abalance FROM pgbench_accounts WHERE aid = $1".to_owned();

@@ -96,7 +96,6 @@ fn mysql_config(
         query_mode,
         attributes: vec![("program_name".into(), "dbdyno".into())],
         local_infile: loads,
-        server_public_key: None,
         session_commands: variables.chain(loads.then(|| LOADING_MODE.into())).collect(),
     })
 }

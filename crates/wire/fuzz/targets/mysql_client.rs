@@ -40,7 +40,6 @@ impl Client {
             query_mode: MODES[choice % MODES.len()],
             attributes: vec![],
             local_infile: true,
-            server_public_key: None,
             session_commands: vec!["set @a = 1".into()],
         };
         let statements = ["select $1", "update t set a = $1", "select 1"].map(statement);

@@ -21,9 +21,6 @@ pub struct Config {
     pub attributes: Vec<(String, String)>,
     /// Whether rows may be loaded by `LOAD DATA LOCAL INFILE`.
     pub local_infile: bool,
-    /// The server's public RSA key (PEM), if it is known; else it is asked for where a
-    /// password must travel over a channel that others can read.
-    pub server_public_key: Option<Vec<u8>>,
     /// Statements that each session begins with.
     pub session_commands: Vec<String>,
 }

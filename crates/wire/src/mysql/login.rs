@@ -108,7 +108,7 @@ impl Login {
             (OTHER_METHOD, Stage::Proving(_)) => self.on_other_method(&body[1..], config, out),
             (MORE, &Stage::Proving(method)) => {
                 let circumstances = self.circumstances(config);
-                let answer = method.go_on(&body[1..], &self.challenge, circumstances)?;
+                let answer = method.go_on(&body[1..], circumstances)?;
                 Ok(self.say(method, answer, out))
             }
             (MORE, &Stage::AwaitingKey(method)) => {

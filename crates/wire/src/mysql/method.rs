@@ -84,7 +84,7 @@ impl Method {
             Self::CachingSha2 => Answer::Proof(password::caching_sha2(password, challenge)),
             // Its server takes the password itself over TLS alone, not over a Unix socket.
             Self::Sha256 if circumstances.is_encrypted => in_the_clear(circumstances),
-            Self::Sha256 => for_key(SHA256_KEY_REQUEST, challenge, circumstances),
+            Self::Sha256 => Answer::KeyRequest(SHA256_KEY_REQUEST),
         })
     }
 
@@ -92,7 +92,6 @@ impl Method {
     pub(super) fn go_on(
         self,
         said: &[u8],
-        challenge: &[u8],
         circumstances: Circumstances<'_>,
     ) -> Result<Answer, ProtocolError> {
         match (self, said) {
@@ -100,9 +99,7 @@ impl Method {
             (Self::CachingSha2, NOT_CACHED) if circumstances.is_secret => {
                 Ok(in_the_clear(circumstances))
             }
-            (Self::CachingSha2, NOT_CACHED) => {
-                Ok(for_key(CACHING_KEY_REQUEST, challenge, circumstances))
-            }
+            (Self::CachingSha2, NOT_CACHED) => Ok(Answer::KeyRequest(CACHING_KEY_REQUEST)),
             _ => Err(ProtocolError::Malformed("the server goes on where the proof was the end")),
         }
     }
@@ -111,17 +108,6 @@ impl Method {
 /// The password itself.
 fn in_the_clear(circumstances: Circumstances<'_>) -> Answer {
     Answer::Proof(password::in_the_clear(circumstances.config.password_bytes()))
-}
-
-/// The password, encrypted for the server, once its key is known.
-fn for_key(key_request: u8, challenge: &[u8], circumstances: Circumstances<'_>) -> Answer {
-    match &circumstances.config.server_public_key {
-        None => Answer::KeyRequest(key_request),
-        Some(pem) => match PublicKey::from_pem(pem) {
-            Some(key) => encrypted(&key, challenge, circumstances),
-            None => Answer::Refusal("the server's public key that was given is none".into()),
-        },
-    }
 }
 
 /// The password, encrypted for the server.

@@ -8,8 +8,6 @@ pub struct Session {
     /// The server's version, as it words it, without the `5.5.5-` that MariaDB sets before it
     /// to please old replicas.
     pub server_version: String,
-    /// Whether the server is MariaDB.
-    pub is_mariadb: bool,
     /// Whether the server can encrypt.
     pub tls_offered: bool,
 }
@@ -20,12 +18,7 @@ const REPLICATION_PREFIX: &str = "5.5.5-";
 impl Session {
     pub(super) fn new(connection_id: u32, version: &str, tls_offered: bool) -> Self {
         let server_version = version.strip_prefix(REPLICATION_PREFIX).unwrap_or(version);
-        Self {
-            connection_id,
-            server_version: server_version.to_owned(),
-            is_mariadb: version.starts_with(REPLICATION_PREFIX) || version.contains("MariaDB"),
-            tls_offered,
-        }
+        Self { connection_id, server_version: server_version.to_owned(), tls_offered }
     }
 }
 
@@ -34,16 +27,14 @@ mod tests {
     use super::Session;
 
     #[test]
-    fn a_version_tells_the_family() {
-        for (told, version, is_mariadb) in [
-            ("5.5.5-10.11.19-MariaDB-0+deb12u1", "10.11.19-MariaDB-0+deb12u1", true),
-            ("11.4.5-MariaDB-log", "11.4.5-MariaDB-log", true),
-            ("8.0.33", "8.0.33", false),
-            ("5.5.62-log", "5.5.62-log", false),
+    fn a_version_is_freed_of_what_is_for_replicas() {
+        for (told, version) in [
+            ("5.5.5-10.11.19-MariaDB-0+deb12u1", "10.11.19-MariaDB-0+deb12u1"),
+            ("11.4.5-MariaDB-log", "11.4.5-MariaDB-log"),
+            ("8.0.33", "8.0.33"),
+            ("5.5.62-log", "5.5.62-log"),
         ] {
-            let session = Session::new(7, told, false);
-            assert_eq!(session.server_version, version);
-            assert_eq!(session.is_mariadb, is_mariadb, "{told}");
+            assert_eq!(Session::new(7, told, false).server_version, version);
         }
     }
 }

@@ -165,11 +165,6 @@ impl Connection {
         encode::copy_done(out);
     }
 
-    /// The rows shall be dropped.
-    pub fn copy_fail(&mut self, reason: &str, out: &mut Vec<u8>) {
-        encode::copy_fail(reason, out);
-    }
-
     /// What the server has told about the session.
     pub fn session(&self) -> &Session {
         &self.session

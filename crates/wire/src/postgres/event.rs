@@ -33,7 +33,7 @@ pub enum Event<'a> {
         /// synchronisation point.
         reply: Reply<'a>,
     },
-    /// Rows may be sent now, until `copy_done` or `copy_fail`; then a `Reply` follows.
+    /// Rows may be sent now, until `copy_done`; then a `Reply` follows.
     CopyInReady,
     /// The server has something to say.
     Notice(Diagnostic),

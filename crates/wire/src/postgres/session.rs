@@ -28,11 +28,6 @@ impl Session {
         self.parameters.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 
-    /// All reported parameters, in the order of their first report.
-    pub fn parameters(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.parameters.iter().map(|(name, value)| (name.as_str(), value.as_str()))
-    }
-
     /// The server's version, as it words it.
     pub fn server_version(&self) -> &str {
         self.parameter("server_version").unwrap_or_default()

@@ -15,7 +15,6 @@ pub(crate) struct Scenario {
     pub(crate) database: &'static str,
     pub(crate) query_mode: QueryMode,
     pub(crate) channel: Channel,
-    pub(crate) server_public_key: Option<&'static str>,
     pub(crate) local_infile: bool,
     pub(crate) session_commands: Vec<&'static str>,
     pub(crate) statements: Vec<&'static str>,
@@ -50,7 +49,6 @@ pub(crate) fn connection(scenario: &Scenario) -> Connection {
         query_mode: scenario.query_mode,
         attributes: vec![("program_name".into(), "dbdyno".into())],
         local_infile: scenario.local_infile,
-        server_public_key: scenario.server_public_key.map(Into::into),
         session_commands: scenario.session_commands.iter().map(|&sql| sql.into()).collect(),
     };
     let statements: Vec<Statement> = scenario.statements.iter().map(|sql| statement(sql)).collect();
@@ -225,7 +223,9 @@ fn turn(event: &Event<'_>) -> Turn {
 
 fn describe(event: &Event<'_>) -> String {
     match event {
-        Event::Ready(session) => format!("Ready, MariaDB: {}", session.is_mariadb),
+        Event::Ready(session) => {
+            format!("Ready, MariaDB: {}", session.server_version.contains("MariaDB"))
+        }
         Event::Reply { statement, flow, reply } => {
             format!("Reply {} {flow:?} {reply:?}", statement.0)
         }

@@ -34,7 +34,6 @@ fn base(name: &'static str) -> Scenario {
         database: "test",
         query_mode: QueryMode::Prepared,
         channel: Channel::Unix,
-        server_public_key: None,
         local_infile: false,
         session_commands: vec![],
         statements: vec![],

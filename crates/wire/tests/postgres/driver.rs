@@ -31,7 +31,6 @@ pub(crate) enum Step {
     CopyBegin(&'static str),
     CopyRows,
     CopyDone,
-    CopyFail,
 }
 
 /// The statement that texts and synchronisation points are counted under.
@@ -130,7 +129,6 @@ impl Player<'_> {
                 return false;
             }
             Step::CopyDone => connection.copy_done(out),
-            Step::CopyFail => connection.copy_fail("changed our mind", out),
         }
         true
     }

@@ -96,7 +96,8 @@ fn parameters_beyond_the_bound_are_not_kept() {
     let scenario = Scenario { steps: vec![], ..login };
     let mut connection = driver::connection(&scenario);
     driver::play_with(&mut connection, &scenario, &mut Monologue(said));
-    assert_eq!(connection.session().parameters().count(), 8);
+    let is_kept = |number: &i32| connection.session().parameter(&format!("name{number}")).is_some();
+    assert_eq!((0..1000).filter(is_kept).count(), 8);
 }
 
 /// The recorded SCRAM login, with the server's last words replaced.

@@ -2,7 +2,7 @@
 
 use crate::driver::{Scenario, Step};
 use Keep::{AllRows, LastRow, None as Nothing};
-use Step::{CopyBegin, CopyDone, CopyFail, CopyRows, PrepareAll, Queue, Run, Sync, Text};
+use Step::{CopyBegin, CopyDone, CopyRows, PrepareAll, Queue, Run, Sync, Text};
 use dbdyno_model::{Flow, Keep, QueryMode, Value};
 use dbdyno_wire::postgres::{Channel, Version};
 
@@ -195,7 +195,6 @@ fn copies() -> Vec<Scenario> {
     let refused = vec!["copy (select 1) to stdout", "copy pg_temp.loaded from stdin"];
     vec![
         copy("copy_in", vec![table(), CopyBegin(COPY), CopyRows, CopyDone, contents()]),
-        copy("copy_in_failed", vec![table(), CopyBegin(COPY), CopyRows, CopyFail, contents()]),
         copy("copy_in_nowhere", vec![CopyBegin(COPY), Text("select 1", Nothing)]),
         copy(
             "copy_in_wrong_columns",
