@@ -176,7 +176,38 @@ def test_commits_that_wait_for_the_redo_log():
     found = said("wal_write", innodb(run))
     assert found.title == "Redo log write and flush bound"
     assert found.severity == "critical"
-    assert "innodb_flush_log_at_trx_commit=2 instead of 1" in found.advice[-1]
+    relaxed = "innodb_flush_log_at_trx_commit=2 instead of 1"
+    assert found.advice[-1].endswith(f"{relaxed}, for the whole server.")
+
+
+@pytest.mark.parametrize(
+    ("level", "synced", "title", "relaxed"),
+    [
+        (
+            *("1", "1", "Redo log and binary log write and flush bound"),
+            "innodb_flush_log_at_trx_commit=2 instead of 1 and sync_binlog=0 instead of 1",
+        ),
+        ("2", "1", "Binary log write and flush bound", "sync_binlog=0 instead of 1"),
+        (
+            *("1", "0", "Redo log write and flush bound"),
+            "innodb_flush_log_at_trx_commit=2 instead of 1",
+        ),
+    ],
+)
+def test_a_binary_log_has_a_flush_of_its_own(level, synced, title, relaxed):
+    run = with_looks(made_run(UPDATE), (0, "Commit", "commit", 6))
+    settings = {"log_bin": "ON", "sync_binlog": synced, "innodb_flush_log_at_trx_commit": level}
+    found = said("wal_write", innodb(run.facts(facts(**settings))))
+    assert found.title == title
+    assert "to be on storage" in found.summary
+    assert found.refute == f"On a test server, run again with {relaxed}: this share must vanish."
+
+
+def test_where_neither_log_is_flushed_no_commit_waits_for_storage():
+    run = with_looks(made_run(UPDATE), (0, "Commit", "commit", 6))
+    settings = {"log_bin": "ON", "sync_binlog": "0", "innodb_flush_log_at_trx_commit": "2"}
+    found = said("wal_write", innodb(run.facts(facts(**settings))))
+    assert found.why.startswith("No commit waits for storage here")
 
 
 def test_tables_on_disk_without_those_of_telemetry():

@@ -18,6 +18,8 @@ class Database(Struct, frozen=True, kw_only=True):
     commit_setting: str
     commit_relaxed: str
     """The value at which a commit does not wait for its log, as it is advised."""
+    commit_setting_reach: str
+    """For what the setting can be set."""
     commit_unflushed: frozenset[str]
     """All such values."""
     cache_setting: str
@@ -43,6 +45,7 @@ DATABASES = {
         log="WAL",
         commit_setting="synchronous_commit",
         commit_relaxed="off",
+        commit_setting_reach="per transaction where you can",
         commit_unflushed=frozenset({"off"}),
         cache_setting="shared_buffers",
         read_timing="track_io_timing",
@@ -61,6 +64,7 @@ DATABASES = {
         log="redo log",
         commit_setting="innodb_flush_log_at_trx_commit",
         commit_relaxed="2",
+        commit_setting_reach="for the whole server",
         commit_unflushed=frozenset({"0", "2"}),
         cache_setting="innodb_buffer_pool_size",
         read_timing="performance_schema",

@@ -12,7 +12,8 @@ cause of anything: that wait is the price of durable commits, how a closed loop 
 transactions ends, and never more than a note. Where commits are set not to wait for storage none
 of that is said, and only waits are counted.
 
-MariaDB and MySQL write a redo log; there the stage of a commit counts as such a wait, too.
+MariaDB and MySQL write a redo log; there the stage of a commit counts as such a wait, too. A binary
+log that sync_binlog flushes is waited for in the same stage, and has to be relaxed with it.
 
 Source: the PostgreSQL manual on WAL configuration and asynchronous commit; the MySQL manual on
 innodb_flush_log_at_trx_commit; bounds as in the time budget of a closed loop.
@@ -29,12 +30,14 @@ from dbdyno.analysis.looks import measured_s
 from dbdyno.analysis.protocol import MYSQL
 from dbdyno.analysis.readings import objects, was_read
 from dbdyno.explain.case import Case
-from dbdyno.explain.databases import Database, database_of
+from dbdyno.explain.databases import database_of
 from dbdyno.explain.needs import client_time, committed, grown_if_told
 from dbdyno.explain.rule import NOTICED, NotFound, Outcome, Rule, found, severity_of
+from dbdyno.explain.settings import is_on
 from dbdyno.explain.sql import written_table
 from dbdyno.explain.words import gain_of_waits
 from dbdyno.model.recording import rows
+from dbdyno.model.telemetry import ServerFacts
 from dbdyno.words import milliseconds, percent, significant, tps
 
 # Flash with a cache that survives a power cut answers in 0.05 to 0.5 ms, without one in 1 to 5, a
@@ -57,21 +60,32 @@ class _Flushes(Struct, frozen=True, kw_only=True):
         return min(self.each_s or self.each_at_most_s, self.each_at_most_s) <= PROMPT_S
 
 
+class _Promise(Struct, frozen=True, kw_only=True):
+    """What a commit waits for: the log or logs, and the settings at which it would not.
+
+    ``relaxed`` is empty where it waits for none already; ``reach`` is for what it can be set.
+    """
+
+    log: str
+    is_of_redo: bool
+    relaxed: str
+    reach: str
+
+
 def look(case: Case) -> Outcome:
     """What is charged to the WAL."""
     spent = client_time(case)
     share, own = spent.charged("wal"), spent.share("wal")
     if share < NOTICED:
         return NotFound(f"clients waited for the log for {percent(share)} of their time")
-    database = database_of(case)
-    is_durable = _commit_level(case) not in database.commit_unflushed
-    flushes = _flushes(case, own * spent.total) if is_durable else None
+    promise = _promise(case)
+    flushes = _flushes(case, own * spent.total) if promise.is_of_redo else None
     worst = _worst_event(spent)
     is_normal = flushes is not None and flushes.are_prompt
     return found(
-        f"Transactions wait for the {database.log}{' to be on storage' if is_durable else ''}: "
+        f"Transactions wait for the {promise.log}{' to be on storage' if promise.relaxed else ''}: "
         f"{percent(share)} of the clients' time{', most of it in ' + worst if worst else ''}.",
-        title=f"{database.log[0].upper()}{database.log[1:]} write and flush bound",
+        title=f"{promise.log[0].upper()}{promise.log[1:]} write and flush bound",
         share=share,
         severity="note" if is_normal else severity_of(share),
         share_of="client time",
@@ -89,10 +103,10 @@ def look(case: Case) -> Outcome:
             "whose holders do.",
             *(_flushes_told(flushes) if flushes else []),
         ],
-        why=_why(database, is_durable),
-        advice=_advice(database, _commit_level(case), is_durable),
+        why=_why(promise),
+        advice=_advice(promise),
         gain=gain_of_waits(case, share),
-        refute=_refute(database, is_durable),
+        refute=_refute(promise),
     )
 
 
@@ -178,46 +192,60 @@ def _flushes_told(flushes: _Flushes) -> list[str]:
     return said
 
 
-def _commit_level(case: Case) -> str:
-    """What a commit waits for, as the setting says; empty where it was not recorded."""
-    facts = case.before or case.after
-    return facts.settings.get(database_of(case).commit_setting, "") if facts else ""
+def _promise(case: Case) -> _Promise:
+    """As the settings say; where they were not recorded, the server's usual one."""
+    database = database_of(case)
+    facts = case.before or case.after or ServerFacts()
+    level = facts.settings.get(database.commit_setting, "")
+    logs, relaxed = [], []
+    if is_of_redo := level not in database.commit_unflushed:
+        logs.append(database.log)
+        relaxed.append(_changed(database.commit_setting, database.commit_relaxed, level))
+    if is_on(facts, "log_bin") and (synced := facts.settings.get("sync_binlog", "0")) != "0":
+        logs.append("binary log")
+        relaxed.append(_changed("sync_binlog", "0", synced))
+    return _Promise(
+        log=" and ".join(logs) or database.log,
+        is_of_redo=is_of_redo,
+        relaxed=" and ".join(relaxed),
+        reach=database.commit_setting_reach,
+    )
 
 
-def _why(database: Database, is_durable: bool) -> str:
-    if is_durable:
+def _changed(setting: str, to: str, level: str) -> str:
+    return f"{setting}={to}{f' instead of {level}' if level else ''}"
+
+
+def _why(promise: _Promise) -> str:
+    if promise.relaxed:
         return (
-            f"A commit is answered when its {database.log} is on storage, and its locks are held "
+            f"A commit is answered when its {promise.log} is on storage, and its locks are held "
             "until then."
         )
     return (
-        f"No commit waits for storage here, but all put what they change into one {database.log}, "
+        f"No commit waits for storage here, but all put what they change into one {promise.log}, "
         "and wait while that is full or somebody else writes it."
     )
 
 
-def _refute(database: Database, is_durable: bool) -> str:
-    if is_durable:
-        return (
-            f"Run again with {database.commit_setting}={database.commit_relaxed} on a test "
-            "server: this share must vanish."
-        )
-    return f"Run again with the {database.log} on faster storage: this share must fall."
+def _refute(promise: _Promise) -> str:
+    if promise.relaxed:
+        return f"On a test server, run again with {promise.relaxed}: this share must vanish."
+    return f"Run again with the {promise.log} on faster storage: this share must fall."
 
 
-def _advice(database: Database, level: str, is_durable: bool) -> list[str]:
-    if not is_durable:
+def _advice(promise: _Promise) -> list[str]:
+    if not promise.relaxed:
         return [
-            f"Write less {database.log}: fewer indexes, larger transactions.",
-            f"Put the {database.log} on faster storage.",
+            f"Write less {promise.log}: fewer indexes, larger transactions.",
+            f"Put the {promise.log} on faster storage.",
         ]
     return [
-        f"Put the {database.log} on faster storage, one whose flushes are short (power-loss "
+        f"Put the {promise.log} on faster storage, one whose flushes are short (power-loss "
         "protected cache).",
         "Commit less often: more work in a transaction, or more clients that share a flush.",
         "Where losing the last moments in a crash is allowed (never consistency): "
-        f"{database.commit_setting}={database.commit_relaxed}"
-        f"{f' instead of {level}' if level else ''}, per transaction where you can.",
+        f"{promise.relaxed}, {promise.reach}.",
     ]
 
 
