@@ -7,18 +7,19 @@ from inline_snapshot import snapshot
 from dbdyno.explain.rule import CouldNotLook, NotFound
 from dbdyno.model.record import Finding
 from dbdyno.model.telemetry import ServerFacts, WaitCount
+from dbdyno.words import percent
 from tests.explain.asking import reached, said, words
 from tests.explain.made import with_looks, with_processors
 from tests.explain.tpcb import BRANCHES, END, SECONDS, behind, tpcb, waiting
 from tests.support.recordings import MadeRun
 
 
-@pytest.mark.parametrize("rule", ["wal_write", "lwlock", "round_trips"])
+@pytest.mark.parametrize("rule", ["wal_write", "lwlock", "round_trips", "other_waits"])
 def test_could_not_look_without_looks(rule):
     assert isinstance(said(rule, MadeRun()), CouldNotLook)
 
 
-@pytest.mark.parametrize("rule", ["wal_write", "lwlock", "round_trips"])
+@pytest.mark.parametrize("rule", ["wal_write", "lwlock", "round_trips", "other_waits"])
 def test_behind_a_pooler_nobody_knows_what_clients_wait_for(rule):
     """Its sessions at the server have other numbers than those it told the engine."""
     asking = WaitCount("client", 0, "asking", "", "", "", 8)
@@ -28,7 +29,7 @@ def test_behind_a_pooler_nobody_knows_what_clients_wait_for(rule):
     assert "pooler" in outcome.reason
 
 
-@pytest.mark.parametrize("rule", ["wal_write", "lwlock", "round_trips"])
+@pytest.mark.parametrize("rule", ["wal_write", "lwlock", "round_trips", "other_waits"])
 def test_quiet_where_sessions_only_work(rule):
     run = with_looks(MadeRun(engine={"round_trips": 7000}), (0, "", "", 8))
     assert isinstance(said(rule, run), NotFound)
@@ -209,3 +210,47 @@ def test_a_unix_socket_is_no_network():
     outcome = said("round_trips", reached(far_away(), unix={"path": "/tmp/.s.PGSQL.5432"}))
     assert isinstance(outcome, NotFound)
     assert "there is no network" in outcome.reason
+
+
+def test_a_lock_by_name_is_told_with_where_it_is_waited_for():
+    waits = [waiting(BRANCHES, 6, "Lock", "advisory"), waiting(END, 2, "IO", "WALSync")]
+    finding = said("other_waits", tpcb(8, waits))
+    assert finding.share == pytest.approx(6 / 8)
+    assert words(finding) == snapshot("""\
+critical: Waits for locks of the application's own: advisory
+Clients wait for locks of the application's own 75 % of their time.
+advisory at “UPDATE pgbench_branches SET bbalance = bbalance + :delta WHERE bid
+= :bid;”: 75 % of the clients' time.
+""")
+
+
+@pytest.mark.parametrize(
+    ("wait_type", "event", "name"),
+    [
+        ("Lock", "object", "locks of objects that are no tables"),
+        ("Lock", "table metadata", "locks of whole tables"),
+        ("IPC", "SyncRep", "the answer of a synchronous standby"),
+        ("Timeout", "PgSleep", "a pause within a statement"),
+        ("BufferPin", "BufferPin", "what the server calls BufferPin"),
+    ],
+)
+def test_waits_are_told_by_what_they_are_for(wait_type, event, name):
+    finding = said("other_waits", with_looks(MadeRun(), (0, wait_type, event, 8)))
+    assert finding.summary == f"Clients wait for {name} {percent(1.0)} of their time."
+    assert finding.title == f"Waits for {name}: {event}"
+
+
+def test_waits_of_several_kinds_are_told_together():
+    run = with_looks(MadeRun(), (0, "IPC", "SyncRep", 4), (0, "Timeout", "PgSleep", 2))
+    finding = said("other_waits", run)
+    assert finding.share == pytest.approx(6 / 8)
+    told = f"{percent(0.5)} of their time, {percent(0.75)} with other such waits."
+    assert finding.summary.endswith(told)
+
+
+@pytest.mark.parametrize(
+    "seen", [("Lock", "transactionid"), ("Lock", "record"), ("Kernel", "nanosleep")]
+)
+def test_waits_for_rows_and_those_of_which_only_the_kernel_tells_are_others_business(seen):
+    outcome = said("other_waits", with_looks(MadeRun(), (0, *seen, 8)))
+    assert isinstance(outcome, NotFound)

@@ -54,6 +54,8 @@ class Ground:
     """The settings with which a commit waits for no disk."""
     deadlocks_seen_soon: Mapping[str, str]
     idle_transaction: Disturbance
+    lock_by_name: str
+    """The script of transactions that take turns by a lock that the application names."""
 
     def cause(self, name: str, title: str, *run: str, finding: str = "", **more: Any) -> Cause:
         """A cause in this ground, which the name says where it is not the usual one."""
@@ -109,6 +111,14 @@ def _locking(ground: Ground) -> list[Cause]:
             sql=ground.filled(10, 50),
             settings=ground.relaxed,
             disturb=ground.idle_transaction,
+        ),
+        ground.cause(
+            "lock-by-name",
+            "a lock by name around each transaction",
+            *(script(ground.lock_by_name), "-c", "8"),
+            finding="other_waits",
+            sql=ground.filled(10, 20_000),
+            settings=ground.relaxed,
         ),
     ]
 

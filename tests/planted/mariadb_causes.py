@@ -37,6 +37,7 @@ MARIADB = Ground(
     relaxed={"innodb_flush_log_at_trx_commit": "2"},
     deadlocks_seen_soon={},
     idle_transaction=idle_transaction,
+    lock_by_name="get_lock",
 )
 
 

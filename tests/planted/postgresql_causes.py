@@ -22,6 +22,7 @@ POSTGRESQL = Ground(
     relaxed={"synchronous_commit": "off"},
     deadlocks_seen_soon={"deadlock_timeout": "100ms"},
     idle_transaction=disturbances.idle_transaction,
+    lock_by_name="advisory_lock",
 )
 
 

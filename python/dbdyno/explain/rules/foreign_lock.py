@@ -146,6 +146,6 @@ RULE = Rule(
     id="foreign_lock",
     title="A foreign session holds locks",
     look=look,
-    covers=frozenset({"row_lock_convoy", "long_transaction"}),
+    covers=frozenset({"row_lock_convoy", "long_transaction", "other_waits"}),
     accounts_for=frozenset({"lock"}),
 )
