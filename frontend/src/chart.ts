@@ -41,7 +41,7 @@ function options(place: HTMLElement, data: ChartData): uPlot.Options {
     padding: [12 + laneRoom(data.lanes), LABEL_ROOM, 0, 0],
     legend: { show: true, live: true },
     cursor: { points: { size: 7 }, drag: { x: true, y: false }, y: false },
-    scales: { x: { time: false }, y: yScale(data) },
+    scales: { x: xScale(data), y: yScale(data) },
     axes: [xAxis(), yAxis(data)],
     series: [timeSeries(), ...data.series.map((series) => lineSeries(series, data))],
     hooks: {
@@ -51,6 +51,16 @@ function options(place: HTMLElement, data: ChartData): uPlot.Options {
       ],
       draw: [(plot) => drawLabels(plot, solid, data.stacked, scaledFont())],
     },
+  };
+}
+
+// The whole run, from end to end, unless somebody has dragged out a part of it.
+function xScale(data: ChartData): uPlot.Scale {
+  const [first, last] = [data.x[0], data.x[data.x.length - 1]];
+  return {
+    time: false,
+    range: (_plot, low, high) =>
+      low === first && high === last ? [data.begin_s, data.end_s] : [low, high],
   };
 }
 

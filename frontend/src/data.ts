@@ -22,7 +22,9 @@ export interface LaneData {
 }
 
 export interface ChartData {
-  x: number[];
+  x: number[]; // the middle of what each point tells of
+  begin_s: number;
+  end_s: number;
   series: SeriesData[];
   height: number; // CSS pixels on a wide page
   scale: "linear" | "log";

@@ -17,8 +17,8 @@ export function drawLabels(
   const ratio = devicePixelRatio;
   const ends = endLabels(plot, colours);
   const labels = stacked ? bandLabels(ends, plot.valToPos(0, "y", true)) : ends;
-  spreadApart(labels, LINE_HEIGHT * ratio);
   const { ctx, bbox } = plot;
+  spreadApart(labels, LINE_HEIGHT * ratio, bbox.top);
   ctx.save();
   ctx.font = font;
   ctx.textBaseline = "middle";
@@ -50,10 +50,12 @@ function bandLabels(tops: Label[], ground: number): Label[] {
     .map(({ label, below }) => ({ ...label, y: (label.y + below) / 2 }));
 }
 
-function spreadApart(labels: Label[], gap: number): void {
+// Each goes up to where the one below leaves it room, and none above the plot: there it is cut.
+function spreadApart(labels: Label[], gap: number, top: number): void {
   for (let index = labels.length - 2; index >= 0; index--) {
     const label = labels[index];
     const below = labels[index + 1];
     if (label && below) label.y = Math.min(label.y, below.y - gap);
   }
+  for (const [index, label] of labels.entries()) label.y = Math.max(label.y, top + index * gap);
 }

@@ -87,10 +87,12 @@ class Lane(Struct, frozen=True):
 class LineChart(Struct, frozen=True, kw_only=True):
     """A chart over time, drawn in the browser.
 
-    Series that are stacked stand on each other, the first on top.
+    Series that are stacked stand on each other, the first on top. ``x`` is between the ends.
     """
 
     x: Sequence[float]
+    begin_s: float
+    end_s: float
     series: Sequence[Series]
     scale: Literal["linear", "log"]
     unit: Literal["tps", "ms", "sessions"]

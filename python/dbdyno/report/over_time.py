@@ -1,19 +1,40 @@
-"""What the charts over time share: their times, their marks, and their tables."""
+"""What the charts over time share: their time axis, what is marked on it, and their tables."""
 
 import math
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from dbdyno.analysis.timeline import Timeline
 from dbdyno.report import resample
-from dbdyno.report.content import Mark, Subject
+from dbdyno.report.content import LineChart, Mark, Series, Subject
+from dbdyno.report.events import lanes
 from dbdyno.report.words import seconds
 
 _ROWS_MAX = 60
 
 
-def times(line: Timeline, size: int) -> list[float]:
-    """The time of each point."""
-    return [round(time, 3) for time in resample.first_of(line.time_s, size).tolist()]
+def chart(subject: Subject, series: Sequence[Series], **dress: Any) -> LineChart:
+    """Series over the run's time, one point an interval or a group of them.
+
+    A point stands in the middle of what it tells of, and the axis has the ends of the run: what
+    happened in its last second has a place there, too.
+    """
+    line = subject.whole_intervals
+    return LineChart(
+        x=_middles(line),
+        begin_s=float(line.time_s[0]),
+        end_s=float(line.time_s[-1] + line.seconds[-1]),
+        series=series,
+        marks=marks(subject),
+        lanes=lanes(subject),
+        **dress,
+    )
+
+
+def _middles(line: Timeline) -> list[float]:
+    size = resample.group_size(len(line.time_s))
+    middles_s = resample.mean_of(line.time_s + line.seconds / 2, size)
+    return [round(time_s, 3) for time_s in middles_s.tolist()]
 
 
 def marks(subject: Subject) -> list[Mark]:

@@ -18,11 +18,6 @@ def _groups(values: Values, size: int) -> Values:
     return np.append(values.astype(float), [np.nan] * padding).reshape(-1, size)
 
 
-def first_of(values: Values, size: int) -> Values:
-    """The first of each group: its time."""
-    return _groups(values, size)[:, 0]
-
-
 def mean_of(values: Values, size: int) -> Values:
     """The mean of each group."""
     groups = _groups(values, size)

@@ -9,14 +9,13 @@ from dbdyno.report.content import (
     Block,
     Emphasis,
     Figure,
-    LineChart,
     Section,
     Series,
     Subject,
     Table,
 )
-from dbdyno.report.events import lane_words, lanes
-from dbdyno.report.over_time import marks, sampled_rows, shading_words, times
+from dbdyno.report.events import lane_words
+from dbdyno.report.over_time import chart, sampled_rows, shading_words
 from dbdyno.report.words import milliseconds, seconds
 
 _LINES: tuple[tuple[str, str, str, Emphasis], ...] = (
@@ -37,21 +36,13 @@ def build(subject: Subject) -> Sequence[Block]:
         Series(label, colour, _values(line.latencies_ms[name], size), emphasis)
         for name, label, colour, emphasis in _LINES
     ]
-    chart = LineChart(
-        x=times(line, size),
-        series=series,
-        scale="log",
-        unit="ms",
-        marks=marks(subject),
-        lanes=lanes(subject),
-    )
     return [
         Figure(
             id="latency-chart",
             caption=_caption(subject, size),
             summary=_summary(subject),
             table=_table(subject),
-            chart=chart,
+            chart=chart(subject, series, scale="log", unit="ms"),
         )
     ]
 

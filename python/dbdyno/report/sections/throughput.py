@@ -6,8 +6,8 @@ import numpy as np
 
 from dbdyno.report import resample
 from dbdyno.report.content import Block, Figure, LineChart, Section, Series, Subject, Table
-from dbdyno.report.events import lane_words, lanes
-from dbdyno.report.over_time import marks, sampled_rows, shading_words, times
+from dbdyno.report.events import lane_words
+from dbdyno.report.over_time import chart, sampled_rows, shading_words
 from dbdyno.report.words import count, percent, seconds, significant, tps
 
 
@@ -55,16 +55,7 @@ def _points(values: resample.Values) -> list[float | None]:
 
 
 def _chart(subject: Subject, series: Series, height: int) -> LineChart:
-    line = subject.whole_intervals
-    return LineChart(
-        x=times(line, resample.group_size(len(line.tps))),
-        series=[series],
-        scale="linear",
-        unit="tps",
-        height=height,
-        marks=marks(subject),
-        lanes=lanes(subject),
-    )
+    return chart(subject, [series], scale="linear", unit="tps", height=height)
 
 
 def _point_words(subject: Subject) -> str:

@@ -7,8 +7,8 @@ import numpy as np
 from dbdyno.analysis.wait_kinds import PartKind
 from dbdyno.report import resample
 from dbdyno.report.content import Block, Figure, LineChart, Section, Series, Subject, Table
-from dbdyno.report.events import lane_words, lanes
-from dbdyno.report.over_time import marks, sampled_rows, shading_words, times
+from dbdyno.report.events import lane_words
+from dbdyno.report.over_time import chart, sampled_rows, shading_words
 from dbdyno.report.waits import Bands, bands
 from dbdyno.report.words import percent, significant
 
@@ -50,26 +50,17 @@ def _colour(kind: PartKind) -> str:
 
 
 def _chart(subject: Subject, shown: Bands) -> LineChart:
-    line = subject.whole_intervals
-    size = resample.group_size(len(line.tps))
+    size = resample.group_size(len(subject.whole_intervals.tps))
     from_the_top = reversed(list(shown.items()))
-    return LineChart(
-        x=times(line, size),
-        series=[
-            Series(
-                _KINDS[kind][0],
-                _colour(kind),
-                resample.json_numbers(resample.mean_of(values, size)),
-            )
-            for kind, values in from_the_top
-        ],
-        scale="linear",
-        unit="sessions",
-        stacked=True,
-        height=200,
-        marks=marks(subject),
-        lanes=lanes(subject),
-    )
+    series = [
+        Series(
+            _KINDS[kind][0],
+            _colour(kind),
+            resample.json_numbers(resample.mean_of(values, size)),
+        )
+        for kind, values in from_the_top
+    ]
+    return chart(subject, series, scale="linear", unit="sessions", stacked=True, height=200)
 
 
 def _summary(subject: Subject, shown: Bands) -> str:
