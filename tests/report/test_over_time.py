@@ -37,6 +37,30 @@ def test_every_chart_over_time_shows_the_events(ordinary, figure):
     assert [span["end_s"] - span["begin_s"] for span in syncs] == pytest.approx([1.2, 1.2])
 
 
+@pytest.mark.parametrize("seconds", [10, 4000])
+def test_points_stand_in_the_middle_of_what_they_tell_of_between_the_ends_of_the_run(seconds):
+    found = chart(MadeRun(seconds=seconds).recording(), "throughput-chart")
+    length_s = (seconds + 3) / len(found["x"])
+    assert (found["begin_s"], found["end_s"]) == (-3.0, seconds)
+    assert found["x"][0] == pytest.approx(-3 + length_s / 2, rel=0.01)
+    assert found["end_s"] - found["x"][-1] == pytest.approx(length_s / 2, abs=1)
+
+
+def test_each_stage_is_told_alone():
+    """And one that the run did not reach as what it is."""
+    ok = [100] * 3 + [1000] * 6 + [3000] * 4
+    stages = [(6, 2), (4, 8), (10, 32)]
+    made = MadeRun(ok, seconds=10, stages=stages, failed=np.where(np.array(ok) == 3000, 5, 0))
+    cells = re.findall(r"<td[^>]*>(.*?)</td>", section_of(made.recording(), "stages"))
+    assert cells[:6] == ["1", "6\u202fs", "2", "–", "1\u202f000", "0"]
+    assert cells[8:14] == ["2", "4\u202fs", "8", "–", "3\u202f000", "5"]
+    assert cells[20:] == ["–"] * 4
+
+
+def test_a_load_that_was_to_stay_one_has_no_stages(ordinary):
+    assert section_of(ordinary, "stages") == ""
+
+
 def test_events_are_listed_with_what_their_source_told(ordinary):
     text = section_of(ordinary, "events")
     assert "2 checkpoints, 18\u202fs in all" in text

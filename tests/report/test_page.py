@@ -1,6 +1,9 @@
 """The page in a real browser."""
 
+import numpy as np
 import pytest
+
+from tests.support.recordings import MadeRun
 
 WIDTHS = (1280, 400)
 SCHEMES = ("light", "dark")
@@ -53,6 +56,27 @@ def test_the_legend_tells_the_values_under_the_pointer(open_page, ordinary):
     legend = page.locator("#latency-chart .u-legend").inner_text()
     assert "p99" in legend
     assert "ms" in legend
+
+
+def test_names_of_lines_that_end_at_the_top_are_not_cut(open_page):
+    """Where a rate is beyond what the server does, all percentiles end close to the longest."""
+    page = open_page(MadeRun(seconds=20, response_ms=4990).recording())
+    page.evaluate(
+        """() => {
+            window.written = [];
+            const write = CanvasRenderingContext2D.prototype.fillText;
+            CanvasRenderingContext2D.prototype.fillText = function (text, x, y) {
+                window.written.push([text, y]);
+                return write.apply(this, arguments);
+            };
+        }"""
+    )
+    page.emulate_media(color_scheme="dark")
+    page.wait_for_function("window.written.some(([text]) => text === 'p50')")
+    written = dict(page.evaluate("window.written"))
+    heights = sorted(written[name] for name in ("p50", "p95", "p99", "max"))
+    assert heights[0] >= 6
+    assert np.diff(heights).min() >= 12
 
 
 @pytest.mark.parametrize("width", WIDTHS)

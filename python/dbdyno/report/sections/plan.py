@@ -1,10 +1,14 @@
 """What was asked for: load, scripts, and all that is needed to do the same again."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias
 
 from dbdyno.report.content import Block, Facts, Section, Subject, Table, Text
 from dbdyno.report.facts import readable_pairs
 from dbdyno.report.words import NOTHING, seconds, significant
+
+STAGE_COLUMNS = ("Stage", "Lasts", "Clients", "Rate, TPS")
+Stage: TypeAlias = Mapping[str, float | None]
 
 
 def build(subject: Subject) -> Sequence[Block]:
@@ -21,20 +25,22 @@ def build(subject: Subject) -> Sequence[Block]:
     return blocks
 
 
-def _stages(stages: Sequence[dict[str, float | None]]) -> Table:
+def _stages(stages: Sequence[Stage]) -> Table:
     return Table(
         caption="Stages",
-        columns=("Stage", "Lasts", "Clients", "Rate, TPS"),
-        rows=[
-            (
-                str(number),
-                NOTHING if (length := stage["duration_ns"]) is None else seconds(length / 1e9),
-                "all" if (clients := stage["clients"]) is None else str(clients),
-                NOTHING if (rate := stage["rate_tps"]) is None else significant(rate),
-            )
-            for number, stage in enumerate(stages, 1)
-        ],
-        numeric=frozenset({0, 1, 2, 3}),
+        columns=STAGE_COLUMNS,
+        rows=[stage_cells(number, stage) for number, stage in enumerate(stages, 1)],
+        numeric=frozenset(range(len(STAGE_COLUMNS))),
+    )
+
+
+def stage_cells(number: int, stage: Stage) -> tuple[str, ...]:
+    """A stage as it was asked for."""
+    return (
+        str(number),
+        NOTHING if (length := stage["duration_ns"]) is None else seconds(length / 1e9),
+        "all" if (clients := stage["clients"]) is None else str(clients),
+        NOTHING if (rate := stage["rate_tps"]) is None else significant(rate),
     )
 
 
