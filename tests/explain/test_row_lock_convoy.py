@@ -166,18 +166,43 @@ def test_a_waiter_seen_at_another_statement_counts_where_its_row_is_changed():
     ]
 
 
-def test_the_bound_of_a_row_is_not_known_where_a_statement_has_its_table_from_several():
-    run = MadeRun(1000, clients=8, seconds=20).facts(
-        before=ServerFacts(tables=(table("counter3", 1),))
-    )
-    for number, sql in enumerate(("BEGIN", "UPDATE counter# SET n=n+? WHERE id=?", "COMMIT")):
+def queue_at(*statements, rows, relation):
+    """Six of eight wait at the last but one for a row that who commits holds."""
+    run = MadeRun(1000, clients=8, seconds=20)
+    run.facts(before=ServerFacts(tables=(table(relation, rows),)))
+    for number, sql in enumerate(statements):
         run.statement(sql).latency(number, 1.0)
-    queued = replace(behind(TELLERS, 6, blocker=2, root=2), waiter=1, relation="counter3")
+    at, last = max(len(statements) - 2, 0), len(statements) - 1
+    queued = replace(behind(TELLERS, 6, blocker=last, root=last), waiter=at, relation=relation)
     for number in range(1, 41):
-        run.look(number * 0.5, [waiting(1, 6)], [queued])
+        run.look(number * 0.5, [waiting(at, 6)], [queued])
+    return run
+
+
+@pytest.mark.parametrize(
+    ("sql", "relation"),
+    [
+        ("UPDATE counter# SET n=n+? WHERE id=?", "counter3"),
+        ("UPDATE counter SET n = n + :d WHERE id = 1", "counter"),
+        ("UPDATE counter SET n = n + :d", "counter"),
+    ],
+)
+def test_no_bound_is_told_where_it_is_not_known_among_how_many_rows_one_chooses(sql, relation):
+    run = queue_at("BEGIN", sql, "COMMIT", rows=10, relation=relation)
     (hold,) = row_holds(Case(run.recording(), HISTOGRAMS))
-    assert (hold.statement, hold.relation, hold.rows) == (1, "counter3", None)
-    assert said(RULE, run).summary == (
-        "Clients queue for rows of counter3: they wait for each other's rows for "
+    assert (hold.statement, hold.relation, hold.rows) == (1, relation, None)
+    finding = said(RULE, run)
+    assert finding.summary == (
+        f"Clients queue for rows of {relation}: they wait for each other's rows for "
         f"{percent(6 / 8)} of their time."
     )
+    assert "times the rows" not in finding.refute
+
+
+def test_a_row_that_a_trigger_locks_is_told_as_such():
+    run = queue_at("UPDATE orders SET v = 1 WHERE id = :id", rows=1, relation="audit")
+    finding = said(RULE, run)
+    assert finding.seen[0].endswith(
+        "It does not name audit: a trigger, a foreign key, a view or a function locks there for it."
+    )
+    assert not any("move the statement" in one for one in finding.advice)

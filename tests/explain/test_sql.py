@@ -4,6 +4,7 @@ import pytest
 
 from dbdyno.explain.sql import (
     assigned_columns,
+    chooses_rows,
     equal_columns,
     fits,
     is_update,
@@ -91,3 +92,19 @@ def test_the_one_name_that_a_form_stands_for():
     assert the_one("s_dist_#", ["s_id", "s_dist_01"]) == "s_dist_01"
     assert the_one("s_dist_#", ["s_dist_01", "s_dist_02"]) is None
     assert the_one("k", ["id", "k"]) == "k"
+
+
+@pytest.mark.parametrize(
+    ("sql", "expected"),
+    [
+        ("update a set n = n + :d where id = :id", True),
+        ("update a set n = n + 1 where id = $1", True),
+        ("update a set n = n + ? where id = ?", True),
+        ("update a set n = n + :d where id = 1", False),
+        ("update a set n = :d where at < '2026-01-01 :x'::date", False),
+        ("insert into a values (:id)", False),
+        ("update a set n = :d", False),
+    ],
+)
+def test_a_value_chooses_the_rows_or_they_are_always_the_same(sql, expected):
+    assert chooses_rows(sql) == expected

@@ -19,7 +19,14 @@ from dbdyno.analysis.bounds import row_hold_bound_tps
 from dbdyno.analysis.lock_queue import Edge, LockQueue, statement_means_ms
 from dbdyno.explain.case import Case
 from dbdyno.explain.needs import needed
-from dbdyno.explain.sql import fits, is_update, stands_for_many, written_table
+from dbdyno.explain.sql import (
+    chooses_rows,
+    fits,
+    is_update,
+    stands_for_many,
+    tables_of,
+    written_table,
+)
 from dbdyno.explain.statements import table_of
 from dbdyno.model.recording import rows
 from dbdyno.model.telemetry import NO_STATEMENT
@@ -38,7 +45,8 @@ class RowHold(Struct, frozen=True, kw_only=True):
     Or could: behind a queue, statements on fewer rows than there are clients are told of with
     no waiting, because the queue before them may be the reason that nobody is seen there.
     ``script_share`` is the share of the transactions that run it. ``rows`` and ``hold_s``
-    are None where they are not known.
+    are None where they are not known. ``is_alone`` tells that it is all of its transaction, and
+    ``is_named`` that its text has the table: else a trigger or the like locks for it.
     """
 
     statement: int
@@ -49,6 +57,8 @@ class RowHold(Struct, frozen=True, kw_only=True):
     waiting_mean: float
     rows: float | None
     hold_s: float | None
+    is_alone: bool = False
+    is_named: bool = True
 
 
 def row_holds(case: Case) -> list[RowHold]:
@@ -97,14 +107,13 @@ def _is_of(script: int, relation: str, hold: RowHold) -> bool:
 
 def _locked_table(case: Case, statement: int) -> str | None:
     """The table whose rows a statement changes, and so locks."""
-    sql = next(text for number, _, text in _texts(case) if number == statement)
+    sql = _sql_of(case, statement)
     return written_table(sql) if is_update(sql) else None
 
 
 def _relation(case: Case, edge: Edge) -> str:
     """The table. A server does not always say whose row it is: then what the statement writes."""
-    sql = next(text for number, _, text in _texts(case) if number == edge.waiter)
-    return edge.relation or written_table(sql) or UNKNOWN
+    return edge.relation or written_table(_sql_of(case, edge.waiter)) or UNKNOWN
 
 
 def _row_hold(case: Case, queue: LockQueue, of: _Queue) -> RowHold:
@@ -118,12 +127,23 @@ def _row_hold(case: Case, queue: LockQueue, of: _Queue) -> RowHold:
         waiting_mean=sum(edge.waiters_mean for edge in of.edges),
         rows=_rows_to_lock(case, statement, of.relation),
         hold_s=hold_s(case, queue, statement),
+        is_alone=while_held(case, statement) == [statement],
+        is_named=_names(_sql_of(case, statement), of.relation),
     )
 
 
+def _names(sql: str, relation: str) -> bool:
+    return relation == UNKNOWN or any(fits(told, relation) for told in tables_of(sql))
+
+
 def _rows_to_lock(case: Case, statement: int, relation: str) -> float | None:
-    """Not known where the statement has its table from several: nobody counts how often which."""
-    if stands_for_many(_locked_table(case, statement) or ""):
+    """Among how many rows of the table a transaction chooses.
+
+    Not known where the statement has its table from several: nobody counts how often which; nor
+    where it does not choose: the row stands in its text, or a trigger or foreign key names it.
+    """
+    sql = _sql_of(case, statement)
+    if stands_for_many(_locked_table(case, statement) or "") or not chooses_rows(sql):
         return None
     return _rows_of(case, relation)
 
@@ -186,6 +206,10 @@ def while_held(case: Case, statement: int) -> list[int]:
 
 def _texts(case: Case) -> list[tuple[int, int, str]]:
     return rows(case.recording.tables["statement_texts"], ("statement", "script", "sql"))
+
+
+def _sql_of(case: Case, statement: int) -> str:
+    return next(text for number, _, text in _texts(case) if number == statement)
 
 
 def _script_of(case: Case) -> dict[int, int]:

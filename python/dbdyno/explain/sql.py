@@ -27,6 +27,8 @@ _WHERE = re.compile(
 _ASSIGNED = re.compile(rf"(?:^|,)\s*({_NAME})\s*=")
 _ASSIGNED_TOGETHER = re.compile(r"\(([^()]*)\)\s*=")
 _EQUAL = re.compile(rf"({_QUALIFIED})\s*(?:=|\bin\s*\()", re.I)
+_DRAWN = re.compile(r"(?<!:):\w|\$\d|\?")
+"""A variable, a parameter, or the mark that stands for a value."""
 _NESTED = re.compile(r"\([^()]*\)")
 _DIGITS = "#"
 """What stands for the digits at the end of a name."""
@@ -92,6 +94,12 @@ def equal_columns(sql: str) -> list[str]:
     clause = _WHERE.search(_bare(sql))
     named = _EQUAL.findall(clause[1]) if clause else []
     return list(dict.fromkeys(_unquoted(name.rpartition(".")[2]) for name in named))
+
+
+def chooses_rows(sql: str) -> bool:
+    """Whether a value in its WHERE decides which of the rows that are there it meets."""
+    clause = _WHERE.search(_bare(sql))
+    return clause is not None and _DRAWN.search(clause[1]) is not None
 
 
 def _bare(sql: str) -> str:

@@ -14,6 +14,9 @@ latencies of the statements after it, without their waits for locks.
 Source: utilization law (Denning and Buzen, Computing Surveys 10, 1978). The queue of pgbench's
 TPC-B at scale 1, at tellers with many clients and at branches with few, is its best known case.
 
+Where no value in the statement decides which row it locks, as in a trigger or with the key in its
+text, the table's rows say nothing of p, and no bound is told.
+
 Where clients pause in their transaction while others wait for them, h is longer by an unknown time:
 then no bound is told, but how much of the waiting is behind pauses.
 
@@ -57,8 +60,7 @@ def look(case: Case) -> Outcome:
         "longer: each waits for all before it.",
         advice=_advice(convoy),
         gain=gain_of_waits(case, convoy.share),
-        refute=f"Run the same load on data with {convoy.clients} times the rows in "
-        f"{convoy.hot.relation} (a larger --scale): the waits must vanish.",
+        refute=_refute(convoy),
     )
 
 
@@ -129,22 +131,41 @@ def _bound_told(convoy: Convoy) -> list[str]:
 def _waiting_told(convoy: Convoy, hold: RowHold, text: str) -> str:
     if not hold.waiting_s:
         return f"Nobody was seen waiting for {_rows(hold)} at “{text}”, behind the queue."
+    hidden = (
+        f" It does not name {hold.relation}: a trigger, a foreign key, a view or a function locks "
+        "there for it."
+    )
     return (
         f"On average {significant(hold.waiting_mean)} wait for {_rows(hold)} at “{text}”: "
         f"{percent(hold.waiting_s / convoy.total_s)} of all their time."
+        f"{'' if hold.is_named else hidden}"
     )
 
 
 def _advice(convoy: Convoy) -> list[str]:
     hot = convoy.hot.relation
     pauses = "End the transaction before the script pauses, or pause before the row is locked."
+    sooner = (
+        f"Hold rows of {hot} for less time: move the statement that locks them as late in the "
+        "transaction as it can go, and send what follows in one round trip."
+    )
     return [
         *([pauses] if convoy.behind_pauses else []),
-        f"Hold rows of {hot} for less time: move the statement that locks them as late in the "
-        "transaction as it can go, and send what follows in one round trip.",
+        *([] if convoy.hot.is_alone else [sooner]),
         f"Spread {hot} over more rows, and add them up when read.",
         "Use fewer connections: beyond the knee they only wait.",
     ]
+
+
+def _refute(convoy: Convoy) -> str:
+    """More rows spread only those who choose among them."""
+    hot = convoy.hot
+    if hot.rows is None:
+        return f"Let each client use a row of {hot.relation} of its own: the waits must vanish."
+    return (
+        f"Run the same load on data with {convoy.clients} times the rows in {hot.relation} (a "
+        "larger --scale): the waits must vanish."
+    )
 
 
 def _evidence(convoy: Convoy) -> dict[str, Any]:
