@@ -206,3 +206,14 @@ def test_a_row_that_a_trigger_locks_is_told_as_such():
         "It does not name audit: a trigger, a foreign key, a view or a function locks there for it."
     )
     assert not any("move the statement" in one for one in finding.advice)
+
+
+def test_how_many_wait_and_their_share_of_the_time_are_one_number_where_looks_are_lacking():
+    """Looks that a busy machine held up stand for half of the time only."""
+    run = tpcb(8, [])
+    for number in range(1, 21):
+        run.look(number * 0.25, [waiting(BRANCHES, 6)], [behind(BRANCHES, 6)], seconds=0.25)
+    finding = said(RULE, run)
+    (wait,) = finding.evidence["waits"]
+    assert 0 < wait["share"] < 6 / 8
+    assert wait["waiting_mean"] == pytest.approx(wait["share"] * 8)

@@ -30,6 +30,10 @@ class Convoy(Struct, frozen=True, kw_only=True):
     behind_pauses: float
     """The share of the clients' time in waits for clients that pause in their transaction."""
 
+    def waiting_mean(self, hold: RowHold) -> float:
+        """How many clients wait there; in time that no look saw, as its share has it, none."""
+        return hold.waiting_s / self.total_s * self.clients
+
     @property
     def past_shield(self) -> float:
         """How many clients get past the shielding statement at most."""

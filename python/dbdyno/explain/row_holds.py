@@ -54,7 +54,6 @@ class RowHold(Struct, frozen=True, kw_only=True):
     script_share: float
     relation: str
     waiting_s: float
-    waiting_mean: float
     rows: float | None
     hold_s: float | None
     is_alone: bool = False
@@ -124,7 +123,6 @@ def _row_hold(case: Case, queue: LockQueue, of: _Queue) -> RowHold:
         script_share=_script_share(case, of.script),
         relation=of.relation,
         waiting_s=sum(edge.client_seconds for edge in of.edges),
-        waiting_mean=sum(edge.waiters_mean for edge in of.edges),
         rows=_rows_to_lock(case, statement, of.relation),
         hold_s=hold_s(case, queue, statement),
         is_alone=while_held(case, statement) == [statement],

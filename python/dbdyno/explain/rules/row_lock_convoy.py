@@ -136,7 +136,7 @@ def _waiting_told(convoy: Convoy, hold: RowHold, text: str) -> str:
         "there for it."
     )
     return (
-        f"On average {significant(hold.waiting_mean)} wait for {_rows(hold)} at “{text}”: "
+        f"On average {significant(convoy.waiting_mean(hold))} wait for {_rows(hold)} at “{text}”: "
         f"{percent(hold.waiting_s / convoy.total_s)} of all their time."
         f"{'' if hold.is_named else hidden}"
     )
@@ -181,7 +181,7 @@ def _evidence(convoy: Convoy) -> dict[str, Any]:
                 "statement": hold.statement,
                 "relation": hold.relation,
                 "rows": hold.rows,
-                "waiting_mean": hold.waiting_mean,
+                "waiting_mean": convoy.waiting_mean(hold),
                 "share": hold.waiting_s / convoy.total_s,
                 "hold_ms": hold.hold_s * 1e3 if hold.hold_s is not None else None,
             }
