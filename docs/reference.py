@@ -14,6 +14,7 @@ from cyclopts import App
 from dbdyno.answers.answer import Answer
 from dbdyno.answers.registry import all_answers
 from dbdyno.cli.app import COMMANDS, make_app
+from dbdyno.cli.calling import usage_of
 from dbdyno.cli.output import Exit
 from dbdyno.explain.registry import all_rules, page_of
 from dbdyno.explain.rule import Rule
@@ -27,9 +28,6 @@ from dbdyno.workloads.registry import all_workloads
 
 # A list of what stands below, which the command's own list of commands says as well.
 OWN_CONTENTS = re.compile(r"## Table of Contents\n\n(?:- .*\n)+\n")
-
-# The program's name, as it is while the manual is made, in the line that says how it is called.
-CALLED = re.compile(r"```console\n.*?(?=$| [A-Z\[])", re.MULTILINE)
 
 FOLDER = Path(__file__).parent / "reference"
 
@@ -49,10 +47,10 @@ def commands() -> str:
 def _command(command: App, words: str) -> list[str]:
     """One chapter: what is generated of the command alone, under its full name."""
     depth = 2 + words.count(" ")
+    command.usage = usage_of(words.split(), command)
     told = command.generate_docs(heading_level=depth, recursive=False)
     alone = told.split("\n### ")[0] if depth == 2 else told
     _, _, body = OWN_CONTENTS.sub("", alone).partition("\n")
-    body = CALLED.sub(f"```console\ndbdyno {words}", body, count=1)
     return [f"{'#' * depth} {words}", body, _code_block(_examples(command))]
 
 

@@ -8,7 +8,8 @@ import pytest
 
 import dbdyno
 from dbdyno.cli import app as cli_app, habits, main
-from dbdyno.cli.app import COMMANDS, make_app, with_script_options
+from dbdyno.cli.app import COMMANDS, make_app
+from dbdyno.cli.calling import with_script_options
 from dbdyno.errors import DbdynoError
 
 
@@ -101,6 +102,23 @@ def test_every_command_has_help_with_examples(capsys, command):
     assert f"  dbdyno {' '.join(command)}".rstrip() in out
     examples = out[out.index("Examples:") :].splitlines()
     assert all(line.startswith("  ") for line in examples[1:] if line), "one wraps at 80 columns"
+
+
+@pytest.mark.parametrize(
+    "usage",
+    [
+        "dbdyno COMMAND",
+        "dbdyno data COMMAND",
+        "dbdyno run [OPTIONS] [WHAT...] [-- OPTIONS OF A SCRIPT]",
+        "dbdyno runs [OPTIONS] [WHICH...]",
+        "dbdyno server logs [NAME]",
+        "dbdyno study rm STUDY [STUDIES...]",
+    ],
+)
+def test_help_names_what_a_command_takes(capsys, usage):
+    words = [word for word in usage.split()[1:] if word.islower()]
+    _, out, _ = answer(capsys, *words, "--help")
+    assert out.startswith(f"Usage: {usage}\n")
 
 
 @pytest.mark.parametrize(

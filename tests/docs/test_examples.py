@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from dbdyno.cli.app import COMMANDS, EXAMPLES, make_app, with_script_options
+from dbdyno.cli.app import COMMANDS, EXAMPLES, make_app
+from dbdyno.cli.calling import with_script_options
 from dbdyno.study.asking import ask
 from dbdyno.study.file import SIZES
 from dbdyno.study.matrix import points_of

@@ -17,6 +17,7 @@ from typing import NoReturn
 
 from cyclopts import App, CycloptsError, Group, Parameter, UnknownOptionError
 
+from dbdyno.cli.calling import name_arguments, with_script_options
 from dbdyno.cli.habits import habit_of, takes_host
 from dbdyno.cli.help_panel import FlowingHelp
 from dbdyno.cli.output import Exit, flush_result, print_aside, print_error
@@ -34,9 +35,6 @@ EXAMPLES = (
 
 # Objects made and not yet gone, before the collector looks at them; the interpreter's own is 700.
 GARBAGE_THRESHOLD = 100_000
-
-# Commands that take a script's own options after ``--``.
-SCRIPTED = ("run", "search", "load", "script")
 
 # In the order in which they are needed.
 GROUPS = {
@@ -73,11 +71,10 @@ def examples(*lines: str) -> str:
     return "\n".join(["Examples:", "", *(f"  {line}" for line in lines), ""])
 
 
-def command(name: str, *lines: str, usage: str | None = None) -> App:
+def command(name: str, *lines: str) -> App:
     """The application of one command, with examples below its options."""
     return App(
         name=name,
-        usage=usage and f"Usage: dbdyno {name} {usage}",
         help_format="plaintext",
         help_formatter=FlowingHelp(),
         help_epilogue=examples(*lines),
@@ -132,9 +129,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for number in heeded():
         signal.signal(number, _interrupt)
     try:
-        result = make_app(tokens)(
-            tokens, exit_on_error=False, print_error=False, result_action="return_value"
-        )
+        app = make_app(tokens)
+        if not set(tokens).isdisjoint(app.help_flags):
+            name_arguments(app, tokens)
+        result = app(tokens, exit_on_error=False, print_error=False, result_action="return_value")
         flush_result()
     except CycloptsError as error:
         print_error("usage", _one_line(error), _hint(error), as_json=as_json)
@@ -150,15 +148,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stderr.close()
         return Exit.OK
     return result if isinstance(result, int) else Exit.OK
-
-
-def with_script_options(words: Sequence[str]) -> list[str]:
-    """What stands after ``--`` is a script's own, where a command runs one."""
-    if "--" not in words or words[0] not in SCRIPTED:
-        return list(words)
-    end = words.index("--")
-    own = [f"--script-option={word}" for word in words[end + 1 :]]
-    return [*words[:end], *own]
 
 
 def start() -> NoReturn:

@@ -37,7 +37,6 @@ app = command(
     "dbdyno load tpcb -s 5000 -j 8 --target postgresql://db/bench",
     "dbdyno load oltp_read_write -D tables=4 -D table_size=100000 --server bench",
     "dbdyno load my.lua --target mysql://u@db/bench -- --tables=4 --threads=4",
-    usage="[OPTIONS] WORKLOAD [-- OPTIONS OF A SCRIPT]",
 )
 
 

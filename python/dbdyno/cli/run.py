@@ -27,7 +27,6 @@ app = command(
     "dbdyno run tpcb --server postgres:17,fsync=off --set work_mem=64MB",
     "dbdyno run select-only --stages 30s:8c,30s:64c --json > run.json",
     "dbdyno run oltp_read_write.lua --server mariadb -- --tables=4 --threads=8",
-    usage="[OPTIONS] WHAT... [-- OPTIONS OF A SCRIPT]",
 )
 
 What = Annotated[

@@ -27,7 +27,6 @@ app = command(
     "dbdyno runs tag:index=none         those with a tag",
     "dbdyno runs rm 20261120-2142 last  remove two; a name's beginning is enough",
     "dbdyno runs rm --older 90d         remove all that began so long ago",
-    usage="[OPTIONS] [WHICH...]",
 )
 
 HEADINGS = ("status", "valid", "TPS", "p99", "measured", "age")

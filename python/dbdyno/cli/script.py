@@ -17,7 +17,6 @@ app = command(
     "dbdyno script oltp_read_write.lua help",
     "dbdyno script my.lua cleanup --target mysql://u@db/bench -- --tables=4",
     "dbdyno script tpcc.lua check --server bench -- --scale=10 --threads=8",
-    usage="[OPTIONS] NAME COMMAND [-- OPTIONS OF THE SCRIPT]",
 )
 
 

@@ -28,7 +28,6 @@ app = command(
     "dbdyno search app.sql --target postgresql://db/app \\\n"
     '      --slo "p95<5ms" --slo "failures<0.1%"',
     'dbdyno search select-only -T 30s --slo "p99.9<20ms" --report search.html',
-    usage="[OPTIONS] WHAT... [-- OPTIONS OF A SCRIPT]",
 )
 
 WANTED = Wanted(objectives=())
