@@ -5,7 +5,10 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
+from dbdyno.model.plan import Stage
+from dbdyno.model.record import ClientCost, Latency, Throughput, TransactionCounts
 from dbdyno.store import LeftOut, RunWriter, StoreError, find_run, list_runs, open_run
 from dbdyno.store.query import sql
 from dbdyno.store.studies import find_study_folder
@@ -189,6 +192,62 @@ def test_a_table_that_is_not_there_names_those_that_are(home):
 def test_a_table_can_be_described(home):
     columns = [row[0] for row in sql("describe intervals", home).fetchall()]
     assert columns[:3] == ["run_id", "interval", "phase"]
+
+
+def measured_record():
+    """A record whose numbers are all different."""
+    names = ("mean", "p50", "p90", "p95", "p99", "p999", "p9999", "max")
+    return synthetic.record(
+        status="done",
+        valid=True,
+        server={"product": "postgres", "promise": "full", "cpu_us_per_transaction": 31.0},
+        transactions=TransactionCounts(ok=900, failed=7, skipped=0, unfinished=0, retried=5),
+        throughput_tps=Throughput(
+            value=90.0,
+            low=80.0,
+            high=99.0,
+            min=None,
+            max=None,
+            samples=10,
+            samples_effective=None,
+            coefficient_of_variation=None,
+        ),
+        response_ms=Latency(**{name: float(place) for place, name in enumerate(names, start=1)}),
+        client=ClientCost(cpu_us_per_transaction=8.5),
+    )
+
+
+def finished(home, plan):
+    with RunWriter(synthetic.record(), plan, home) as writer:
+        writer.finish(measured_record())
+    return writer.folder
+
+
+def test_sql_chooses_runs_by_their_conditions_and_main_numbers(tmp_path):
+    one_rate = [Stage(duration_ns=1, rate_tps=500.0)]
+    finished(tmp_path, replace(synthetic.plan(), stages=one_rate))
+    query = (
+        "SELECT promise, clients, rate_tps, query_mode, ok, failed, retried, tps, tps_low,"
+        " tps_high, mean_ms, p50_ms, p95_ms, p99_ms, p999_ms, max_ms, server_cpu_us,"
+        " engine_cpu_us FROM runs WHERE valid AND clients = 8 AND failed < ok"
+    )
+    [row] = sql(query, tmp_path).fetchall()
+    assert row[:10] == ("full", 8, 500.0, "prepared", 900, 7, 5, 90.0, 80.0, 99.0)
+    assert row[10:] == (1.0, 2.0, 4.0, 5.0, 6.0, 8.0, 31.0, 8.5)
+
+
+def test_what_is_not_known_of_a_run_is_null_in_sql(tmp_path):
+    rising = [Stage(duration_ns=1, rate_tps=500.0), Stage(duration_ns=1, rate_tps=900.0)]
+    finished(tmp_path, replace(synthetic.plan(), stages=rising))
+    damaged = finished(tmp_path, synthetic.plan())
+    (damaged / "plan.json").write_text("{", encoding="utf-8")
+    RunWriter(synthetic.record(), synthetic.plan(), tmp_path).close()
+    query = "SELECT clients, rate_tps, ok, p95_ms FROM runs ORDER BY ALL"
+    assert sql(query, tmp_path).fetchall() == [
+        (8, None, 900, 4.0),
+        (8, None, None, None),
+        (None, None, 900, 4.0),
+    ]
 
 
 def test_a_damaged_run_does_not_hide_the_others_from_sql(home):

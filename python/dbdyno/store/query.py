@@ -14,7 +14,7 @@ import msgspec
 import numpy as np
 
 from dbdyno.model.recording import Columns
-from dbdyno.store.columns import F64, TEXT, Schema
+from dbdyno.store.columns import F64, TEXT, ColumnType, Schema
 from dbdyno.store.errors import StoreError, leave_out
 from dbdyno.store.frames_file import FRAMES
 from dbdyno.store.listing import run_folders
@@ -28,6 +28,8 @@ _BUCKET_TABLES = {
     "service": "service_buckets",
     "statement": "statement_buckets",
 }
+# A whole number that may be unknown, which no array of numbers can say.
+_COUNT = ColumnType("O", "BIGINT")
 RUNS: Schema = {
     "run_id": TEXT,
     "status": TEXT,
@@ -36,10 +38,26 @@ RUNS: Schema = {
     "target": TEXT,
     "product": TEXT,
     "version": TEXT,
+    "promise": TEXT,
+    "clients": _COUNT,
+    "rate_tps": F64,
+    "query_mode": TEXT,
     "valid": TEXT,
     "duration_s": F64,
+    "ok": _COUNT,
+    "failed": _COUNT,
+    "retried": _COUNT,
     "tps": F64,
+    "tps_low": F64,
+    "tps_high": F64,
+    "mean_ms": F64,
+    "p50_ms": F64,
+    "p95_ms": F64,
     "p99_ms": F64,
+    "p999_ms": F64,
+    "max_ms": F64,
+    "server_cpu_us": F64,
+    "engine_cpu_us": F64,
     "tags": TEXT,
 }
 _READING = frozenset({duckdb.StatementType.SELECT, duckdb.StatementType.MULTI})

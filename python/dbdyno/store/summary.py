@@ -1,18 +1,24 @@
-"""The list of runs: one line each, from the records alone."""
+"""The list of runs: one line each, from what was asked for and what came of it, no table read."""
 
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
-from msgspec import Struct
+from msgspec import MsgspecError, Struct
 
 from dbdyno.model.record import RunRecord, Status
 from dbdyno.store.errors import StoreError, leave_out
 from dbdyno.store.listing import run_folders
-from dbdyno.store.run import read_record
+from dbdyno.store.run import Run
+
+_OF_RESPONSES = ("mean", "p50", "p95", "p99", "p999", "max")
 
 
 class RunSummary(Struct, frozen=True, kw_only=True):
-    """What ``dbdyno runs`` shows of a run."""
+    """What people choose runs by: their conditions and their main numbers.
+
+    ``rate_tps`` is that of a run with one rate; ``p999_ms`` and its like are of response times.
+    """
 
     run_id: str
     status: Status
@@ -21,10 +27,26 @@ class RunSummary(Struct, frozen=True, kw_only=True):
     target: str
     product: str | None
     version: str | None
+    promise: str | None
+    clients: int | None
+    rate_tps: float | None
+    query_mode: str | None
     valid: bool | None
     duration_s: float | None
+    ok: int | None
+    failed: int | None
+    retried: int | None
     tps: float | None
+    tps_low: float | None
+    tps_high: float | None
+    mean_ms: float | None
+    p50_ms: float | None
+    p95_ms: float | None
     p99_ms: float | None
+    p999_ms: float | None
+    max_ms: float | None
+    server_cpu_us: float | None
+    engine_cpu_us: float | None
     tags: dict[str, str]
 
     def age(self, now: datetime | None = None) -> timedelta:
@@ -34,24 +56,30 @@ class RunSummary(Struct, frozen=True, kw_only=True):
 
 def list_runs(home: Path | None = None) -> list[RunSummary]:
     """All runs that can be read, newest first."""
-    return [_summary(record) for record in reversed(read_records(home))]
+    return [_summary(run) for run in reversed(_readable_runs(home))]
 
 
 def read_records(home: Path | None = None) -> list[RunRecord]:
     """The records of all runs that can be read, oldest first."""
-    records = [_readable(folder) for folder in run_folders(home)]
-    return [record for record in records if record]
+    return [run.record for run in _readable_runs(home)]
 
 
-def _readable(folder: Path) -> RunRecord | None:
+def _readable_runs(home: Path | None) -> list[Run]:
+    runs = [_readable(folder) for folder in run_folders(home)]
+    return [run for run in runs if run]
+
+
+def _readable(folder: Path) -> Run | None:
     try:
-        return read_record(folder)
+        return Run(folder)
     except StoreError as error:
         leave_out(folder, error)
         return None
 
 
-def _summary(record: RunRecord) -> RunSummary:
+def _summary(run: Run) -> RunSummary:
+    record, plan = run.record, _plan(run)
+    counts, throughput, response = record.transactions, record.throughput_tps, record.response_ms
     return RunSummary(
         run_id=record.run_id,
         status=record.status,
@@ -60,9 +88,33 @@ def _summary(record: RunRecord) -> RunSummary:
         target=record.target,
         product=record.server.get("product"),
         version=record.server.get("version"),
+        promise=record.server.get("promise"),
+        clients=plan.get("clients"),
+        rate_tps=_rate_tps(plan),
+        query_mode=plan.get("query_mode"),
         valid=record.valid,
         duration_s=record.duration_s,
-        tps=record.throughput_tps.value if record.throughput_tps else None,
-        p99_ms=record.response_ms.p99 if record.response_ms else None,
+        ok=getattr(counts, "ok", None),
+        failed=getattr(counts, "failed", None),
+        retried=getattr(counts, "retried", None),
+        tps=getattr(throughput, "value", None),
+        tps_low=getattr(throughput, "low", None),
+        tps_high=getattr(throughput, "high", None),
+        **{f"{name}_ms": getattr(response, name, None) for name in _OF_RESPONSES},
+        server_cpu_us=record.server.get("cpu_us_per_transaction"),
+        engine_cpu_us=getattr(record.client, "cpu_us_per_transaction", None),
         tags=record.tags,
     )
+
+
+def _plan(run: Run) -> dict[str, Any]:
+    """What was asked for; a damaged file tells nothing, and hides no run."""
+    try:
+        return run.plan
+    except (OSError, MsgspecError):
+        return {}
+
+
+def _rate_tps(plan: dict[str, Any]) -> float | None:
+    rates = {stage["rate_tps"] for stage in plan.get("stages", ())}
+    return rates.pop() if len(rates) == 1 else None
