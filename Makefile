@@ -13,7 +13,7 @@ export UV_PYTHON_DOWNLOADS := never
 export VIRTUAL_ENV := $(CURDIR)/$(VENV)
 export MATURIN_PEP517_ARGS := --locked
 
-RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -name target -prune -o \( -name '*.rs' -o -name Cargo.toml \) -print)
+RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -name target -prune -o \( -name '*.rs' -o -name '*.lua' -o -name Cargo.toml \) -print)
 PYTHON_SOURCES := $(shell find python -name '*.py')
 FRONTEND_SOURCES := $(shell find frontend -name node_modules -prune -o -type f -print)
 FRONTEND_BUNDLE := python/dbdyno/report/static/report.js
