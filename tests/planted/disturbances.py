@@ -65,6 +65,17 @@ def idle_transaction(server: Server) -> Iterator[None]:
 
 
 @contextmanager
+def prepared_transaction(server: Server) -> Iterator[None]:
+    """A coordinator has prepared a transaction and never came back."""
+    with server.connect() as connection:
+        connection.execute("begin")
+        connection.execute("select txid_current()")
+        connection.execute("prepare transaction 'forgotten'")
+        yield
+        connection.execute("rollback prepared 'forgotten'")
+
+
+@contextmanager
 def foreign_row_lock(server: Server) -> Iterator[None]:
     """Another program holds the one branch's row for most of the time."""
     with server.connect() as connection:

@@ -57,6 +57,15 @@ def _writing() -> list[Cause]:
             finding="hot_updates",
             sql=filled(1800, 100_000),
         ),
+        POSTGRESQL.cause(
+            "forgotten-transaction",
+            "a prepared transaction that nobody ends",
+            *(script("update_hot"), "-c", "4"),
+            finding="long_transaction",
+            sql=filled(10, 50),
+            settings={**POSTGRESQL.relaxed, "max_prepared_transactions": "1"},
+            disturb=disturbances.prepared_transaction,
+        ),
     ]
 
 

@@ -9,6 +9,7 @@ the load, and the horizon is behind. What it does to this run is seen in the dea
 remain, against the rows there are, and in the throughput of the last third of the run against
 the first: what is lost by then says how grave it is, and more dead rows than rows make it major in
 any case. Where the load was meant to change, in stages or by a schedule, throughput says nothing.
+A prepared transaction has no session, and is as old as its PREPARE.
 InnoDB keeps old versions in the undo log: there the growth of the history list counts, which is
 major when it is of more than one transaction in twenty.
 
@@ -145,8 +146,9 @@ def _finding(case: Case, oldest_s: float, horizon: float, dead: _Dead) -> Findin
         why="Every statement walks over the dead versions of its rows, pages fill up with them, "
         "HOT pruning finds nothing to prune, and vacuum nothing to remove.",
         advice=[
-            "End it: find it in pg_stat_activity by xact_start (or in pg_prepared_xacts, "
-            "pg_replication_slots), then commit or pg_terminate_backend.",
+            "End it: find it in pg_stat_activity by xact_start, then commit or "
+            "pg_terminate_backend; one in pg_prepared_xacts has no session, and ends by COMMIT "
+            "PREPARED or ROLLBACK PREPARED.",
             "Let idle ones end by themselves: idle_in_transaction_session_timeout.",
         ],
         gain="What was lost since it began comes back once it has ended and vacuum has run.",

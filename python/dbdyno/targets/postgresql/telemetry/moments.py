@@ -55,8 +55,9 @@ SESSIONS = f"""
         count(*) filter (where is_client and state = 'active') as active,
         count(*) filter (where is_client and is_idle) as idle_in_transaction,
         count(*) filter (where is_client and application_name <> 'dbdyno') as foreign_clients,
-        coalesce(extract(epoch from max(age) filter (where is_client)), 0)::float8
-            as oldest_transaction_s,
+        greatest(extract(epoch from max(age) filter (where is_client)),
+            (select extract(epoch from clock_timestamp() - min(prepared)) from pg_prepared_xacts
+            where database = current_database()), 0)::float8 as oldest_transaction_s,
         coalesce(extract(epoch from max(age) filter (where is_client and is_idle)), 0)::float8
             as oldest_idle_in_transaction_s,
         greatest(max(held) filter (where is_holder), (select max(age(xmin)) from
