@@ -217,3 +217,16 @@ def test_how_many_wait_and_their_share_of_the_time_are_one_number_where_looks_ar
     (wait,) = finding.evidence["waits"]
     assert 0 < wait["share"] < 6 / 8
     assert wait["waiting_mean"] == pytest.approx(wait["share"] * 8)
+
+
+def test_no_bound_is_told_of_rows_that_are_not_equally_likely():
+    """Six of eight stand at one of ten thousand rows, each in use for a ten-thousandth."""
+    sql = "UPDATE counter SET n = n + 1 WHERE id = :id"
+    finding = said(RULE, queue_at("BEGIN", sql, "COMMIT", rows=10_000, relation="counter"))
+    assert finding.evidence["bound_tps"] is None
+    assert finding.seen[-1] == (
+        "Few rows of counter are hot: were all of them wanted as often, fewer would wait."
+    )
+    even = said(RULE, queue_at("BEGIN", sql, "COMMIT", rows=1, relation="counter"))
+    assert even.evidence["bound_tps"] == pytest.approx(1000)
+    assert not any("are hot" in one for one in even.seen)

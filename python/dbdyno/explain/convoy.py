@@ -5,6 +5,7 @@ it is then waited for by these alone. Works out who is who; the words are the ru
 """
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from dbdyno.analysis.bounds import EXCEEDED, let_past
 from dbdyno.analysis.budget import Budget
@@ -13,6 +14,9 @@ from dbdyno.explain.deadlock_time import pending_share
 from dbdyno.explain.needs import client_time
 from dbdyno.explain.row_holds import RowHold, bound_tps, row_holds
 from dbdyno.explain.rule import NOTICED
+
+BURSTS = 3.0
+"""Where holds are longer at times, as on a machine that stalls, so many times the waiting."""
 
 
 class Convoy(Struct, frozen=True, kw_only=True):
@@ -29,6 +33,8 @@ class Convoy(Struct, frozen=True, kw_only=True):
     measured_tps: float
     behind_pauses: float
     """The share of the clients' time in waits for clients that pause in their transaction."""
+    is_uneven: bool
+    """Whether so many wait for the hot table that its rows cannot be equally likely."""
 
     def waiting_mean(self, hold: RowHold) -> float:
         """How many clients wait there; in time that no look saw, as its share has it, none."""
@@ -89,9 +95,32 @@ def convoy_of(case: Case) -> Convoy | None:
     return _convoy(case, spent, holds) if holds else None
 
 
+def _is_uneven(holds: list[RowHold], relation: str, measured_tps: float, total_s: float) -> bool:
+    """Whether more wait than would if each row of the table were as likely.
+
+    A row is then in use for ρ = X·p·h of the time, h with the waits in it, and who comes to it
+    waits for h·ρ/(1 − ρ) or less: no client does so for more than ρ/(1 − ρ) of its time.
+    """
+    of_it = [hold for hold in holds if hold.relation == relation]
+    known = [(hold.script_share / hold.rows, hold.taken_s) for hold in of_it if hold.rows]
+    if len(known) < len(of_it) or any(taken_s is None for _, taken_s in known):
+        return False
+    in_use = sum(measured_tps * chance * (taken_s or 0.0) for chance, taken_s in known)
+    waited = sum(hold.waiting_s for hold in of_it) / total_s
+    return in_use < 1.0 and waited >= NOTICED and waited > BURSTS * in_use / (1.0 - in_use)
+
+
 def _convoy(case: Case, spent: Budget, holds: list[RowHold]) -> Convoy:
-    bounds = {hold.relation: bound_tps(holds, hold.relation) for hold in holds}
+    throughput = case.record.throughput_tps
+    measured_tps = throughput.value if throughput else 0.0
     behind_pauses = _behind_pauses(spent)
+    uneven = {
+        hold.relation
+        for hold in holds
+        if not behind_pauses and _is_uneven(holds, hold.relation, measured_tps, spent.total)
+    }
+    holds = [replace(hold, rows=None) if hold.relation in uneven else hold for hold in holds]
+    bounds = {hold.relation: bound_tps(holds, hold.relation) for hold in holds}
     is_known = not behind_pauses
     known = {of: bound for of, bound in bounds.items() if is_known and bound is not None}
     if known:
@@ -100,7 +129,6 @@ def _convoy(case: Case, spent: Budget, holds: list[RowHold]) -> Convoy:
     else:
         hot = max(holds, key=_waiting)
     clients: int = case.recording.plan["clients"]
-    throughput = case.record.throughput_tps
     return Convoy(
         clients=clients,
         share=_waited_share(case, spent, holds),
@@ -109,8 +137,9 @@ def _convoy(case: Case, spent: Budget, holds: list[RowHold]) -> Convoy:
         hot=hot,
         shield=_shield(holds, hot, clients),
         bound_tps=known.get(hot.relation),
-        measured_tps=throughput.value if throughput else 0.0,
+        measured_tps=measured_tps,
         behind_pauses=behind_pauses,
+        is_uneven=hot.relation in uneven,
     )
 
 

@@ -44,9 +44,10 @@ class RowHold(Struct, frozen=True, kw_only=True):
 
     Or could: behind a queue, statements on fewer rows than there are clients are told of with
     no waiting, because the queue before them may be the reason that nobody is seen there.
-    ``script_share`` is the share of the transactions that run it. ``rows`` and ``hold_s``
-    are None where they are not known. ``is_alone`` tells that it is all of its transaction, and
-    ``is_named`` that its text has the table: else a trigger or the like locks for it.
+    ``script_share`` is the share of the transactions that run it. ``rows``, ``hold_s`` and
+    ``taken_s`` are None where they are not known; the last is the hold with its waits for other
+    locks. ``is_alone`` tells that it is all of its transaction, and ``is_named`` that its text
+    has the table: else a trigger or the like locks for it.
     """
 
     statement: int
@@ -56,6 +57,7 @@ class RowHold(Struct, frozen=True, kw_only=True):
     waiting_s: float
     rows: float | None
     hold_s: float | None
+    taken_s: float | None = None
     is_alone: bool = False
     is_named: bool = True
 
@@ -125,6 +127,7 @@ def _row_hold(case: Case, queue: LockQueue, of: _Queue) -> RowHold:
         waiting_s=sum(edge.client_seconds for edge in of.edges),
         rows=_rows_to_lock(case, statement, of.relation),
         hold_s=hold_s(case, queue, statement),
+        taken_s=_taken_s(case, statement),
         is_alone=while_held(case, statement) == [statement],
         is_named=_names(_sql_of(case, statement), of.relation),
     )
@@ -181,6 +184,12 @@ def hold_s(case: Case, queue: LockQueue, statement: int) -> float | None:
     if any(later not in means_ms for later in held):
         return None
     return sum(means_ms[later] - lock_ms.get(later, 0.0) for later in held) / 1e3
+
+
+def _taken_s(case: Case, statement: int) -> float | None:
+    means_ms = statement_means_ms(case.recording)
+    held = while_held(case, statement)
+    return sum(means_ms[later] for later in held) / 1e3 if means_ms.keys() >= {*held} else None
 
 
 def while_held(case: Case, statement: int) -> list[int]:

@@ -14,6 +14,10 @@ latencies of the statements after it, without their waits for locks.
 Source: utilization law (Denning and Buzen, Computing Surveys 10, 1978). The queue of pgbench's
 TPC-B at scale 1, at tellers with many clients and at branches with few, is its best known case.
 
+Where far more wait than could if all rows were equally likely, some are hotter than others, p is
+not known, and no bound is told: with ρ the part of the time that a row would then be in use,
+nobody waits more than ρ/(1 − ρ) of his time, and three times that where holds come in bursts.
+
 Where no value in the statement decides which row it locks, as in a trigger or with the key in its
 text, the table's rows say nothing of p, and no bound is told.
 
@@ -112,6 +116,11 @@ def _seen(case: Case, convoy: Convoy) -> list[str]:
             for hold in convoy.before
             if hold.rows
         ]
+    if convoy.is_uneven:
+        said.append(
+            f"Few rows of {convoy.hot.relation} are hot: were all of them wanted as often, fewer "
+            "would wait."
+        )
     if convoy.behind_pauses:
         said.append(
             f"{percent(convoy.behind_pauses)} of the clients' time are waits behind clients that "
