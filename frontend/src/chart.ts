@@ -144,12 +144,22 @@ function lineSeries(series: SeriesData, data: ChartData): uPlot.Series {
     label: series.label,
     ...dress(series, data.stacked, solid),
     paths: series.emphasis === "bars" ? uPlot.paths.bars?.({ size: [0.8, 6] }) : undefined,
-    points: { show: false },
+    points: { size: 6, stroke: solid, fill: solid, show: false, filter: () => lonely(series) },
     spanGaps: false,
     // What is stacked is told without what it stands on.
     value: (_plot, _drawn, _series, index) =>
       formatValue(index === null ? null : series.values[index], data.unit),
   };
+}
+
+// A point between gaps has no line to show it: the only one of a short run, or a look at the
+// server in a second of many intervals.
+function lonely({ values, emphasis }: SeriesData): number[] {
+  const isGap = (index: number): boolean => (values[index] ?? null) === null;
+  if (emphasis === "bars") return [];
+  return [...values.keys()].filter(
+    (index) => !isGap(index) && isGap(index - 1) && isGap(index + 1),
+  );
 }
 
 // Areas that lie on each other are parted by a line in the colour of the page.

@@ -58,6 +58,24 @@ def test_the_legend_tells_the_values_under_the_pointer(open_page, ordinary):
     assert "ms" in legend
 
 
+def test_a_point_without_neighbours_is_drawn(open_page):
+    """Of a run of one interval there is no line."""
+    page = open_page(MadeRun(seconds=1, warmup=0).recording())
+    blues = page.evaluate(
+        """() => {
+            const canvas = document.querySelector("#throughput-chart canvas");
+            const { data } = canvas.getContext("2d").getImageData(
+                canvas.width * 0.3, 0, canvas.width * 0.4, canvas.height);
+            let found = 0;
+            for (let at = 0; at < data.length; at += 4) {
+                found += data[at + 2] - data[at] > 100;
+            }
+            return found;
+        }"""
+    )
+    assert blues > 9
+
+
 def test_names_of_lines_that_end_at_the_top_are_not_cut(open_page):
     """Where a rate is beyond what the server does, all percentiles end close to the longest."""
     page = open_page(MadeRun(seconds=20, response_ms=4990).recording())
