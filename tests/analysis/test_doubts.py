@@ -43,11 +43,15 @@ def test_a_sound_run_has_no_doubts():
         (changed(duration_s=4), "too short: 4.0 s measured, at least 10 s are needed"),
         (
             changed(shift=Shift(40, 994, 797)),
-            "not steady: throughput went from 994 to 797 TPS (-20%) at about 40 s",
+            "not steady: throughput went from 994 to 797 TPS (−20\u202f%) at about 40 s",
         ),
         (
             changed(throughput=msgspec.structs.replace(THROUGHPUT, high=1080)),
-            "coarse: throughput is known to ±8% within this run only; run longer",
+            "coarse: throughput is known to ±8\u202f% within this run only; run longer",
+        ),
+        (
+            changed(throughput=msgspec.structs.replace(THROUGHPUT, low=None, high=None, samples=1)),
+            "coarse: 1 sample of throughput gives no interval",
         ),
         (
             changed(throughput=msgspec.structs.replace(THROUGHPUT, low=None, high=None, samples=3)),
@@ -70,7 +74,7 @@ def test_a_sound_run_has_no_doubts():
         ),
         (
             changed(transactions=msgspec.structs.replace(COUNTS, skipped=10_000, unfinished=101)),
-            "censored: 10000 skipped and 101 unfinished transactions (1.00%) "
+            "censored: 10\u202f000 skipped and 101 unfinished transactions (1\u202f%) "
             "stand outside the percentiles",
         ),
         (
@@ -82,23 +86,23 @@ def test_a_sound_run_has_no_doubts():
                 transactions=msgspec.structs.replace(COUNTS, ok=999_997, unfinished=3),
                 unfinished_ages_s=[4.5, 1.25, 30.0],
             ),
-            "censored: 3 unfinished transactions (0.00%) stand outside the percentiles; "
+            "censored: 3 unfinished transactions (0.0003\u202f%) stand outside the percentiles; "
             f"what was unfinished had taken 1.25{THIN_SPACE}s to 30{THIN_SPACE}s so far",
         ),
         (
             changed(transactions=msgspec.structs.replace(COUNTS, ok=3_000_000, waiting=9)),
-            "censored: 9 waiting transactions (0.00%) stand outside the percentiles",
+            "censored: 9 waiting transactions (0.0003\u202f%) stand outside the percentiles",
         ),
         (
             changed(transactions=msgspec.structs.replace(COUNTS, ok=999_999, unfinished=1)),
-            "censored: 1 unfinished transaction (0.00%) stands outside the percentiles",
+            "censored: 1 unfinished transaction (0.0001\u202f%) stands outside the percentiles",
         ),
         (
             changed(
                 arrivals=Arrivals(due=120_000, waiting=60_000, waiting_usual=45_000, duration_s=60)
             ),
-            "overrun: 2000 transactions a second became due and 1000 were done; 60000 had not "
-            "begun when the run ended, and response times grow with its length",
+            "overrun: 2\u202f000 transactions a second became due and 1\u202f000 were done; "
+            "60\u202f000 had not begun when the run ended, and response times grow with its length",
         ),
         (
             changed(arrivals=Arrivals(due=1, waiting=0, still_s=7, duration_s=60)),
@@ -113,8 +117,8 @@ def test_a_sound_run_has_no_doubts():
         ),
         (
             changed(throughput=msgspec.structs.replace(THROUGHPUT, value=0.0)),
-            "none ended while measuring: all 1000000 did in the time after it; measure for longer "
-            "than one takes",
+            "none ended while measuring: all 1\u202f000\u202f000 did in the time after it; "
+            "measure for longer than one takes",
         ),
     ],
 )

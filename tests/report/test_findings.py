@@ -50,6 +50,13 @@ def test_a_clean_run_says_so(ordinary):
     assert "Unexplained: 3\u202f% of the clients' time; no finding accounts for it" in shown
 
 
+def test_a_run_at_which_little_could_be_looked_is_not_called_clean(ordinary):
+    """Notes are of how it was run: they come without telemetry, too."""
+    shown = section_of(ordinary, "findings", findings=explained.FINDINGS[2:], unexplained=None)
+    assert "Nothing above a note was found, but little could be looked at." in shown
+    assert "holds this run back" not in shown
+
+
 def test_a_remainder_that_rounds_to_nothing_is_said_in_words(ordinary):
     shown = section_of(ordinary, "findings", unexplained=0.004)
     assert "Unexplained: nothing; the findings' shares of the clients' time may overlap" in shown

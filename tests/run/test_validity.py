@@ -50,7 +50,7 @@ def test_a_run_of_a_count_has_no_time_to_miss():
 def test_failures_up_to_the_bound():
     assert reasons(done(counted=counters(99, 1))) == []
     assert reasons(done(counted=counters(98, 2))) == [
-        "2.00% of the transactions failed, more than the 1.00% allowed"
+        "2\u202f% of the transactions failed, more than the 1\u202f% allowed"
     ]
     assert reasons(done(counted=counters(98, 2)), failures_max=0.05) == []
 

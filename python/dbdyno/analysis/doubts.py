@@ -11,8 +11,9 @@ from msgspec import Struct
 from dbdyno.analysis.arrivals import Arrivals
 from dbdyno.analysis.checkpoint_cycle import MissingCycle
 from dbdyno.analysis.steadiness import Shift
+from dbdyno.analysis.verdicts import change
 from dbdyno.model.record import Throughput, TransactionCounts
-from dbdyno.words import count, seconds
+from dbdyno.words import count, counted, percent, seconds, tps
 
 DURATION_MIN_S = 10
 TAIL_SAMPLES_MIN = 10
@@ -87,8 +88,8 @@ def not_steady(facts: Facts) -> str | None:
         return None
     at_s = shift.place * facts.interval_s
     return (
-        f"not steady: throughput went from {shift.before:.0f} to {shift.after:.0f} TPS "
-        f"({shift.relative:+.0%}) at about {at_s:.0f} s"
+        f"not steady: throughput went from {tps(shift.before)} to {tps(shift.after)} TPS "
+        f"({change(1 + shift.relative)}) at about {at_s:.0f} s"
     )
 
 
@@ -101,11 +102,12 @@ def coarse(facts: Facts) -> str | None:
     if mean.value <= 0:
         return None  # nothing ended, which is said elsewhere
     if mean.high is None:
-        return f"coarse: {mean.samples} samples of throughput give no interval"
+        give = "gives" if mean.samples == 1 else "give"
+        return f"coarse: {counted(mean.samples, 'sample')} of throughput {give} no interval"
     reach = (mean.high - mean.value) / mean.value
     if reach <= HALF_WIDTH_MAX:
         return None
-    return f"coarse: throughput is known to ±{reach:.0%} within this run only; run longer"
+    return f"coarse: throughput is known to ±{percent(reach)} within this run only; run longer"
 
 
 def no_checkpoint_cycle(facts: Facts) -> str | None:
@@ -139,10 +141,10 @@ def censored(facts: Facts) -> str | None:
     if not missing:
         return None
     total = sum(missing.values())
-    each = " and ".join(f"{number} {name}" for name, number in missing.items())
+    each = " and ".join(f"{count(number)} {name}" for name, number in missing.items())
     noun, stand = ("transaction", "stands") if total == 1 else ("transactions", "stand")
     return (
-        f"censored: {each} {noun} ({total / (counts.ok + total):.2%}) {stand} outside the "
+        f"censored: {each} {noun} ({percent(total / (counts.ok + total))}) {stand} outside the "
         f"percentiles{_so_far(facts.unfinished_ages_s)}"
     )
 
@@ -161,8 +163,8 @@ def ended_after(facts: Facts) -> str | None:
     if not done or facts.throughput.value:
         return None
     return (
-        f"none ended while measuring: all {done} did in the time after it; measure for longer than "
-        "one takes"
+        f"none ended while measuring: all {count(done)} did in the time after it; measure for "
+        "longer than one takes"
     )
 
 
@@ -176,9 +178,9 @@ def overrun(facts: Facts) -> str | None:
     if not came.overran:
         return None
     return (
-        f"overrun: {came.due_per_s:.0f} transactions a second became due and "
-        f"{facts.throughput.value:.0f} were done; {came.waiting} had not begun when the run ended, "
-        "and response times grow with its length"
+        f"overrun: {tps(came.due_per_s)} transactions a second became due and "
+        f"{tps(facts.throughput.value)} were done; {count(came.waiting)} had not begun when the "
+        "run ended, and response times grow with its length"
     )
 
 

@@ -33,7 +33,7 @@ def _pairs(described: Mapping[str, Any], path: tuple[str, ...]) -> Iterator[tupl
     for name, value in described.items():
         if isinstance(value, Mapping):
             yield from _pairs(value, (*path, name))
-        elif value is not None:
+        elif value is not None and value != []:
             yield _title((*path, name)), _written((*path, name), value)
 
 
@@ -55,7 +55,7 @@ def _written(path: tuple[str, ...], value: Any) -> str:
     if isinstance(value, int | float):
         return _number(path, value)
     if isinstance(value, list | tuple):
-        return ", ".join(str(one) for one in value) or NOTHING
+        return ", ".join(str(one) for one in value)
     return str(value) or NOTHING
 
 

@@ -24,6 +24,6 @@ def bearing(finding: Finding) -> str:
 
 def clean_words(record: RunRecord) -> str:
     """What a run without a grave finding is told."""
-    if len(record.not_looked) and not record.findings and record.unexplained is None:
-        return "Nothing was found, but little could be looked at."
+    if record.not_looked and record.unexplained is None:
+        return "Nothing above a note was found, but little could be looked at."
     return "Nothing above a note was found: no rule sees a cause that holds this run back."

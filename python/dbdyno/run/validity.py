@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dbdyno.model.frame import Done
 from dbdyno.model.plan import Plan
 from dbdyno.run.plan import asked_ns
+from dbdyno.words import percent
 
 # The end of a run is decided once an interval or so; a whole per cent short is another thing.
 SHORTFALL_MAX = 0.01
@@ -44,7 +45,8 @@ def _failed_too_often(done: Done, failures_max: float) -> list[str]:
     share = done.counters.failed / ended
     if share <= failures_max:
         return []
-    return [f"{share:.2%} of the transactions failed, more than the {failures_max:.2%} allowed"]
+    allowed = percent(failures_max)
+    return [f"{percent(share)} of the transactions failed, more than the {allowed} allowed"]
 
 
 def _nothing_done(done: Done) -> str:

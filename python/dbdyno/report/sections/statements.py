@@ -45,7 +45,7 @@ class Row(Struct, frozen=True):
 _STYLES = ("bar", "bar waiting", "bar locked")
 _KEY = (
     ("--blue", "at work, or on the way"),
-    ("--wait-lwlock", "waiting for something else"),
+    ("--wait-lwlock", "waiting for something else, as a processor"),
     ("--wait-lock", "waiting for a lock"),
 )
 _UNSEEN_KEY = ("--grey", "too short for a look to see")

@@ -16,11 +16,14 @@ from dbdyno.report.words import percent, significant
 _KINDS: Mapping[PartKind, tuple[str, str]] = {
     "cpu": ("CPU", "on a CPU or waiting for one"),
     "io": ("I/O", "reading or writing data"),
-    "wal": ("WAL", "writing or flushing WAL"),
+    "wal": ("WAL", "writing or flushing WAL, redo log or binary log"),
     "lwlock": ("LWLock", "light locks of the server's own structures"),
     "lock": ("lock", "locks of rows, tables, transactions"),
     "other_wait": ("other", "other waits"),
-    "client_or_network": ("client", "asked, but not yet with the server: client or network"),
+    "client_or_network": (
+        "client",
+        "asked, the server not at it: client, network, no processor",
+    ),
 }
 
 
