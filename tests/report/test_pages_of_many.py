@@ -37,6 +37,13 @@ def history_page():
     return render_history_html(series_of([Run(find_run(run_id)) for run_id in runs]))
 
 
+def test_a_history_of_too_few_runs_claims_nothing():
+    page = render_history_html([])
+    assert "Too few runs for a history: it takes 4 of one kind." in page
+    assert "Not told by the runs" in page
+    assert "No changes" not in page
+
+
 PAGES = {"study": study_page, "search": search_page, "history": history_page}
 
 pytestmark = pytest.mark.usefixtures("home")

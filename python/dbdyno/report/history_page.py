@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from dbdyno.analysis.history import MetricHistory
-from dbdyno.analysis.run_series import RunSeries
+from dbdyno.analysis.run_series import RUNS_MIN, RunSeries
 from dbdyno.analysis.verdicts import change
 from dbdyno.answers.answer import CurveOf, CurveSeries
 from dbdyno.report.content import Block, Sentence
@@ -20,7 +20,6 @@ FOOTER = (
 
 def render_history_html(series: Sequence[RunSeries]) -> str:
     """The whole page."""
-    changes = sum(len(found.changes) for one in series for found in one.metrics)
     runs = sum(len(one.runs) for one in series)
     return render_page(
         Page(
@@ -28,9 +27,9 @@ def render_history_html(series: Sequence[RunSeries]) -> str:
             title="Runs over time",
             question="When did runs of the same kind begin to differ, and what changed with them?",
             when=f"{runs} runs of {len(series)} {'kind' if len(series) == 1 else 'kinds'}",
-            verdict=f"{changes or 'No'} {'change' if changes == 1 else 'changes'}.",
-            status="Told by the runs",
-            is_told=True,
+            verdict=_verdict(series),
+            status="Told by the runs" if series else "Not told by the runs",
+            is_told=bool(series),
             doubts=["A single run makes no level: what the latest alone brought is not told yet."],
             sections=[
                 PageSection(
@@ -41,6 +40,14 @@ def render_history_html(series: Sequence[RunSeries]) -> str:
             footer=FOOTER,
         )
     )
+
+
+def _verdict(series: Sequence[RunSeries]) -> str:
+    """That nothing changed is claimed of nothing: it takes runs of one kind."""
+    if not series:
+        return f"Too few runs for a history: it takes {RUNS_MIN} of one kind."
+    changes = sum(len(found.changes) for one in series for found in one.metrics)
+    return f"{changes or 'No'} {'change' if changes == 1 else 'changes'}."
 
 
 def _blocks(series: RunSeries, number: int) -> list[Block]:
