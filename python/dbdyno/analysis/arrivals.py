@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from dbdyno.analysis.asked_load import is_open_loop
 from dbdyno.analysis.estimate import Series
+from dbdyno.analysis.medians import median
 from dbdyno.analysis.stretches import Mask, runs
 from dbdyno.model.recording import Recording
 
@@ -89,8 +90,8 @@ def arrivals(recording: Recording, duration_s: float) -> Arrivals:
         due=int(due[-1]),
         waiting=int(waiting[-1]),
         waiting_mean=float(waiting.mean()),
-        waiting_usual=float(np.median(waiting[len(waiting) // 2 :])),
-        waiting_at_work=float(np.median(at_work)) if len(at_work) else 0.0,
+        waiting_usual=median(waiting[len(waiting) // 2 :]),
+        waiting_at_work=median(at_work) if len(at_work) else 0.0,
         due_while_still=int(np.diff(due, prepend=0)[is_still | ended].sum()),
         still_s=float(seconds[is_still & ~ended].sum()),
         duration_s=duration_s,
@@ -108,7 +109,7 @@ def _still(recording: Recording, measured: Mask) -> Mask:
     still = np.zeros(len(done), dtype=bool)
     if not done.any():
         return still
-    pace = float(np.median((done / np.maximum(seconds, 1e-9))[done > 0]))
+    pace = median((done / np.maximum(seconds, 1e-9))[done > 0])
     demand, round_s = _demand(recording, measured), _round_s(recording, measured)
     for begin, end in runs(done == 0):
         lasted_s = seconds[begin:end].sum()
@@ -136,7 +137,7 @@ def _round_s(recording: Recording, measured: Mask) -> float:
     longest_ms = np.full(len(measured), np.nan)
     np.fmax.at(longest_ms, timed["interval"], timed["p99_ms"])
     known_ms = longest_ms[measured & ~np.isnan(longest_ms)]
-    return float(np.median(known_ms)) / 1e3 + _pause_s(recording) if len(known_ms) else math.nan
+    return median(known_ms) / 1e3 + _pause_s(recording) if len(known_ms) else math.nan
 
 
 def _pause_s(recording: Recording) -> float:

@@ -15,6 +15,7 @@ from msgspec import Struct
 from dbdyno.analysis.asked_load import Plan, stage_at
 from dbdyno.analysis.change_points import change_points
 from dbdyno.analysis.estimate import Series
+from dbdyno.analysis.medians import median
 from dbdyno.analysis.run_event import RunEvent
 from dbdyno.analysis.stretches import Mask, runs
 from dbdyno.analysis.timeline import Timeline
@@ -77,11 +78,11 @@ def curve_events(of: Curve) -> list[RunEvent]:
 def _of_stage(tps: Series, seconds: Series) -> tuple[Mask, Series, Series]:
     """What stands still, levels and deviations; where nothing ended at all, nothing is told."""
     moving = tps[tps > 0]
-    is_stalled = tps < STALLED_SHARE * (float(np.median(moving)) if len(moving) else 0.0)
+    is_stalled = tps < STALLED_SHARE * (median(moving) if len(moving) else 0.0)
     level = _levels(tps, seconds, is_stalled)
     # A count of n has at least the deviation √n, also where the usual interval has none.
-    counted = np.sqrt(np.median(level) / np.median(seconds))
-    spread = float(np.median(np.abs(tps - level)[~is_stalled])) * _MAD_TO_DEVIATION
+    counted = np.sqrt(median(level) / median(seconds))
+    spread = median(np.abs(tps - level)[~is_stalled]) * _MAD_TO_DEVIATION
     return is_stalled, level, np.full(len(tps), max(spread, float(counted)))
 
 
@@ -90,10 +91,10 @@ def _levels(tps: Series, seconds: Series, is_stalled: Mask) -> Series:
 
     A standstill is no level, however long.
     """
-    shortest = max(LEVEL_MIN_S / float(np.median(seconds)), len(tps) / 10)
+    shortest = max(LEVEL_MIN_S / median(seconds), len(tps) / 10)
     moving = tps[~is_stalled]
     bounds = [0, *change_points(moving, int(np.ceil(shortest))), len(moving)]
-    medians = [np.median(moving[begin:end]) for begin, end in pairwise(bounds)]
+    medians = [median(moving[begin:end]) for begin, end in pairwise(bounds)]
     place = np.maximum(np.cumsum(~is_stalled) - 1, 0)
     level: Series = np.repeat(medians, np.diff(bounds))[place]
     return level

@@ -9,6 +9,7 @@ import numpy as np
 
 from dbdyno.analysis.checkpoint_events import checkpoints
 from dbdyno.analysis.curve_events import Curve, curve, curve_events
+from dbdyno.analysis.medians import median
 from dbdyno.analysis.run_event import EventKind, RunEvent, end_of_run_s
 from dbdyno.analysis.server_events import autovacuums, deadlocks, outages, wal_switches
 from dbdyno.analysis.timeline import timeline
@@ -52,7 +53,7 @@ def _with_depth(event: RunEvent, of: Curve) -> RunEvent:
     near = (of.end_s > event.begin_s - reach_s) & (of.begin_s < event.end_s + reach_s) & ~inside
     stages = np.unique(of.stage[inside])
     near &= np.isin(of.stage, stages)
-    usual = float(np.median(of.tps[near])) if near.sum() >= _NEIGHBOURS_MIN else 0.0
+    usual = median(of.tps[near]) if near.sum() >= _NEIGHBOURS_MIN else 0.0
     if not usual or len(stages) != 1:
         return event
     return msgspec.structs.replace(event, depth=1 - float(of.tps[inside].mean()) / usual)

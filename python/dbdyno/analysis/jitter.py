@@ -4,9 +4,8 @@ Shorter intervals are brought together to a second first, for noise of counting 
 samples of a quarter of a second vary twice as much. What made it unsteady is not asked.
 """
 
-import numpy as np
-
 from dbdyno.analysis.estimate import Series
+from dbdyno.analysis.medians import median
 from dbdyno.analysis.timeline import Timeline
 
 SAMPLES_MIN = 3
@@ -26,9 +25,9 @@ def seconds_of(over_time: Timeline) -> Series | None:
     whole = over_time.whole_intervals()
     measured = whole.phase == "measure"
     lengths_s, tps = whole.seconds[measured], whole.tps[measured]
-    if not len(tps) or float(np.median(lengths_s)) > _LONGEST_S:
+    if not len(tps) or median(lengths_s) > _LONGEST_S:
         return None
-    together = max(round(1 / float(np.median(lengths_s))), 1)
+    together = max(round(1 / median(lengths_s)), 1)
     kept = len(tps) // together * together
     seconds: Series = tps[:kept].reshape(-1, together).mean(axis=1)
     return seconds

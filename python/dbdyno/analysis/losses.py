@@ -19,6 +19,7 @@ from dbdyno.analysis.asked_load import has_stages
 from dbdyno.analysis.curve_events import Curve, curve
 from dbdyno.analysis.estimate import SAMPLES_MIN, Series, estimate_mean, student_quantile
 from dbdyno.analysis.events import RunEvent, events
+from dbdyno.analysis.medians import median
 from dbdyno.analysis.misplaced import chance
 from dbdyno.analysis.stretches import Mask, Span, prolonged, runs
 from dbdyno.analysis.timeline import timeline
@@ -74,7 +75,7 @@ def losses(recording: Recording) -> Losses | None:
     mean = estimate_mean(of.tps[usual])
     if mean is None:
         return None
-    baseline = float(np.median(of.tps[usual]))
+    baseline = median(of.tps[usual])
     reach = (mean.high - mean.value) * _MEDIAN_ERROR
     missing = (baseline - of.tps) * (of.end_s - of.begin_s)
     possible = baseline * float((of.end_s - of.begin_s).sum())

@@ -7,7 +7,6 @@ percentiles those of the windows that were complete.
 from typing import Any
 
 import msgspec
-import numpy as np
 
 from dbdyno.analysis.arrivals import arrivals
 from dbdyno.analysis.asked_load import within_stages
@@ -20,6 +19,7 @@ from dbdyno.analysis.distributions import (
 )
 from dbdyno.analysis.doubts import Facts, find_doubts
 from dbdyno.analysis.estimate import Series, estimate_mean
+from dbdyno.analysis.medians import median
 from dbdyno.analysis.steadiness import unasked_shift
 from dbdyno.analysis.timeline import Timeline, completed, timeline
 from dbdyno.model.record import (
@@ -44,7 +44,7 @@ def summarize(recording: Recording, histograms: Histograms) -> RunRecord:
     response_ms = latency(recording, histograms, "script_response")
     facts = Facts(
         duration_s=duration_s,
-        interval_s=float(np.median(over_time.seconds)) if len(over_time.seconds) else 1.0,
+        interval_s=median(over_time.seconds) if len(over_time.seconds) else 1.0,
         shift=unasked_shift(recording.plan, measured.tps),
         throughput=throughput,
         transactions=counts,

@@ -5,6 +5,7 @@ from msgspec import Struct
 
 from dbdyno.analysis.distributions import bucket_matrix, coarse_quantile_ms
 from dbdyno.analysis.estimate import Series
+from dbdyno.analysis.medians import median
 from dbdyno.analysis.stretches import Mask
 from dbdyno.model.recording import Column, Recording
 
@@ -48,7 +49,7 @@ class Timeline(Struct, frozen=True):
 
 def are_whole(seconds: Series) -> Mask:
     """Which intervals have half the usual length at least."""
-    typical_s = float(np.median(seconds)) if len(seconds) else 0.0
+    typical_s = median(seconds) if len(seconds) else 0.0
     whole: Mask = seconds >= typical_s * _WHOLE_SHARE
     return whole
 

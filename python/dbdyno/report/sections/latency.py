@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from dbdyno.analysis.medians import median
 from dbdyno.report import resample
 from dbdyno.report.content import (
     Block,
@@ -52,7 +53,7 @@ def _values(values: resample.Values, size: int) -> list[float | None]:
 
 
 def _caption(subject: Subject, size: int) -> str:
-    length = seconds(float(np.median(subject.whole_intervals.seconds)))
+    length = seconds(median(subject.whole_intervals.seconds))
     grouped = f"; each point is the worst of {size} such intervals" if size > 1 else ""
     several = len(subject.recording.plan.get("scripts", [])) > 1
     coarse = " Of several scripts together: up to 1/8 too long." if several else ""

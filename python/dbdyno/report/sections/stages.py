@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from dbdyno.analysis.asked_load import has_stages, stage_at
+from dbdyno.analysis.medians import median
 from dbdyno.analysis.stretches import Mask
 from dbdyno.analysis.timeline import Timeline
 from dbdyno.report.content import Block, Section, Subject, Table, Text
@@ -52,7 +53,7 @@ def _measured_cells(line: Timeline, within: Mask) -> tuple[str, ...]:
 
 def _median(latencies_ms: np.ndarray) -> str:
     known_ms = latencies_ms[~np.isnan(latencies_ms)]
-    return milliseconds(float(np.median(known_ms))) if len(known_ms) else NOTHING
+    return milliseconds(median(known_ms)) if len(known_ms) else NOTHING
 
 
 SECTION = Section(id="stages", title="Stages", order=7, build=build)

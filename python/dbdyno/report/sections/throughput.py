@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from dbdyno.analysis.medians import median
 from dbdyno.report import resample
 from dbdyno.report.content import Block, Figure, LineChart, Section, Series, Subject, Table
 from dbdyno.report.events import lane_words
@@ -60,7 +61,7 @@ def _chart(subject: Subject, series: Series, height: int) -> LineChart:
 
 def _point_words(subject: Subject) -> str:
     line = subject.whole_intervals
-    length_s = resample.group_size(len(line.tps)) * float(np.median(line.seconds))
+    length_s = resample.group_size(len(line.tps)) * median(line.seconds)
     around = shading_words(subject) + lane_words(subject)
     return f"each point is the mean of {seconds(length_s)}{around}"
 
@@ -71,7 +72,7 @@ def _throughput_summary(subject: Subject) -> str:
         return "No measured interval has a finished transaction."
     return (
         f"Between {tps(float(measured.min()))} and {tps(float(measured.max()))} transactions "
-        f"a second, median {tps(float(np.median(measured)))}. The intervals vary by "
+        f"a second, median {tps(median(measured))}. The intervals vary by "
         f"{percent(float(measured.std() / measured.mean()))} around their mean."
     )
 
