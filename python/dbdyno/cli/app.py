@@ -11,7 +11,6 @@ import signal
 import sys
 import warnings
 from collections.abc import Container, Sequence
-from importlib import metadata
 from types import FrameType
 from typing import NoReturn
 
@@ -113,6 +112,8 @@ def make_app(called: Container[str] = ()) -> App:
 
 def version() -> str:
     """The version of the installed package."""
+    from importlib import metadata  # noqa: PLC0415 - an eighth of what --help takes
+
     return metadata.version("dbdyno")
 
 
