@@ -36,8 +36,8 @@ from dbdyno.run.watching import Follower, watching
 from dbdyno.run.work import find_work
 from dbdyno.servers.base import Server
 from dbdyno.servers.connecting import url_of
-from dbdyno.store import RunWriter
 from dbdyno.store.frames_file import FRAMES, read_frames
+from dbdyno.store.writer import RunWriter
 
 TPS_AT_LEAST: Mapping[Level, float] = {"basic": 0.99, "full": 0.97}
 SEED = 1

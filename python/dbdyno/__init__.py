@@ -10,7 +10,7 @@ TYPE_CHECKING = False  # that of typing takes longer to import than the engine t
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from dbdyno.store import Run
+    from dbdyno.store.run import Run
 
 
 def open_run(id_or_path: str | Path = "last") -> Run:
@@ -19,6 +19,6 @@ def open_run(id_or_path: str | Path = "last") -> Run:
     Its ``record`` holds the results, ``frame(name)`` a table as a data frame, ``columns(name)``
     the same as numpy columns; ``tables`` lists the names.
     """
-    from dbdyno import store  # noqa: PLC0415
+    from dbdyno.store import run  # noqa: PLC0415
 
-    return store.open_run(id_or_path)
+    return run.open_run(id_or_path)

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from dbdyno.analysis import summarize
 from dbdyno.analysis.checkpoint_cycle import missing_cycle
+from dbdyno.analysis.summarize import summarize
 from dbdyno.model.telemetry import ServerFacts
 from tests.store.hdr import HISTOGRAMS
 from tests.support.recordings import MadeRun

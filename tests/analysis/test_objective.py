@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 
-from dbdyno.analysis.objective import Objective, Windows, judged, together, windows
-from dbdyno.store import RunWriter, open_run
+from dbdyno.analysis.keeping import Windows, judged, together, windows
+from dbdyno.analysis.objective import Objective
+from dbdyno.store.run import open_run
+from dbdyno.store.writer import RunWriter
 from tests.store import hdr, synthetic
 
 UNDONE = ("skipped", "waiting", "in_flight", "unfinished")

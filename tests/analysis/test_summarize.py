@@ -2,11 +2,12 @@ import msgspec
 import numpy as np
 import pytest
 
-from dbdyno.analysis import summarize
 from dbdyno.analysis.distributions import bucket_low_ms, bucket_matrix, coarse_quantile_ms
+from dbdyno.analysis.summarize import summarize
 from dbdyno.analysis.timeline import timeline
 from dbdyno.model import frame as frames
-from dbdyno.store import RunWriter, open_run
+from dbdyno.store.run import open_run
+from dbdyno.store.writer import RunWriter
 from tests.store import hdr, synthetic
 
 SHAPE = {"seconds": 24, "warmup": 2, "tps": 300}

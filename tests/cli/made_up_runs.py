@@ -8,7 +8,7 @@ import msgspec
 import numpy as np
 
 from dbdyno.model.record import RunRecord
-from dbdyno.store import RunWriter
+from dbdyno.store.writer import RunWriter
 from tests.store import synthetic
 from tests.support.numbers import latency, throughput, wal
 

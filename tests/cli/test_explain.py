@@ -6,7 +6,7 @@ import re
 import pytest
 
 from dbdyno.cli import app as cli_app, main
-from dbdyno.store import RunWriter
+from dbdyno.store.writer import RunWriter
 from tests.explain.make_golden import GOLDEN, WORDS
 from tests.store import synthetic
 

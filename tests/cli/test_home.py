@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from dbdyno import store
 from dbdyno.cli import app as cli_app, main
+from dbdyno.store.places import runs_folder
 from tests.cli import made_up_runs as made_up
 
 
@@ -30,7 +30,7 @@ def test_everything_has_its_number_its_size_and_what_removes_it(capsys, home):
     found = told(capsys)
     assert found["runs"]["number"] == 1
     assert found["runs"]["bytes"] > 0
-    assert found["runs"]["folder"] == str(store.runs_folder())
+    assert found["runs"]["folder"] == str(runs_folder())
     assert 100_000 <= found["downloaded servers"]["bytes"] < 200_000
     assert all(one["removed_by"] for one in found.values())
 

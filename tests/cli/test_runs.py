@@ -5,8 +5,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from dbdyno import store
 from dbdyno.cli import app as cli_app, main
+from dbdyno.store.listing import find_run
+from dbdyno.store.summary import list_runs
 from tests.cli import made_up_runs as made_up
 from tests.run.test_end_to_end import dbdyno
 
@@ -77,12 +78,12 @@ def test_a_slip_of_the_pen_removes_nothing(capsys, words, said):
     code, out, err = answer(capsys, "rm", *words)
     assert (code, out) == (1, "")
     assert said in err
-    assert len(store.list_runs()) == 1
+    assert len(list_runs()) == 1
 
 
 def test_a_run_that_cannot_be_read_is_told_in_a_line_of_words():
     kept, damaged = made_up.run(), made_up.run()
-    path = store.find_run(damaged) / "run.json"
+    path = find_run(damaged) / "run.json"
     path.write_text("{")
     ended = dbdyno("runs")
     assert kept in ended.stdout

@@ -15,7 +15,9 @@ SLOW = {"numpy", "duckdb", "psycopg", "scipy", "jinja2", "rich", "asyncio"}
 MUST_NOT = {
     "import dbdyno": SLOW | {"typing", "msgspec"},
     "import dbdyno.cli": SLOW | {"cyclopts"},  # only then is Ctrl-C answered
-    "from dbdyno.cli import main; main(['--help'])": SLOW - {"rich", "asyncio"},
+    "from dbdyno.cli import main; main(['--help'])": SLOW - {"rich"} | {"importlib.metadata"},
+    "import dbdyno.cli.runs, dbdyno.cli.server, dbdyno.cli.data": SLOW,
+    "import dbdyno.cli.home, dbdyno.cli.load, dbdyno.cli.check": SLOW - {"numpy"},
     "import dbdyno.cli.run": {"scipy", "rich", "pandas"},
 }
 

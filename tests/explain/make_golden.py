@@ -19,7 +19,7 @@ from dbdyno.explain.explain import explain
 from dbdyno.explain.told import told_in_full
 from dbdyno.layout import laid_out
 from dbdyno.servers.spec import Kind
-from dbdyno.store import Run
+from dbdyno.store.run import Run
 from tests.planted.causes import SCRIPTS, Cause
 from tests.planted.network import SERVER_END
 from tests.planted.planting import NAME, planted_run

@@ -8,7 +8,7 @@ from dbdyno.explain.explain import outcome
 from dbdyno.explain.registry import all_rules, page_of
 from dbdyno.explain.rule import CouldNotLook, NotFound
 from dbdyno.model.record import Finding
-from dbdyno.store import Run
+from dbdyno.store.run import Run
 from tests.explain.made import made_run
 from tests.explain.make_golden import GOLDEN, WORDS, words_of
 from tests.store.hdr import HISTOGRAMS

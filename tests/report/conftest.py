@@ -5,10 +5,11 @@ import msgspec
 import pytest
 from playwright.sync_api import sync_playwright
 
-from dbdyno.analysis import summarize
+from dbdyno.analysis.summarize import summarize
 from dbdyno.model.record import Finding, NotLooked
 from dbdyno.report.html import render_html
-from dbdyno.store import RunWriter, open_run
+from dbdyno.store.run import open_run
+from dbdyno.store.writer import RunWriter
 from tests.report import explained
 from tests.store import hdr, synthetic
 from tests.support.patience import PATIENCE_S

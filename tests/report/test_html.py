@@ -11,7 +11,8 @@ from dbdyno.errors import DbdynoError
 from dbdyno.report import html
 from dbdyno.report.html import render_html, safe_json
 from dbdyno.report.registry import all_sections
-from dbdyno.store import RunWriter, open_run
+from dbdyno.store.run import open_run
+from dbdyno.store.writer import RunWriter
 from dbdyno.words import THIN_SPACE
 from tests.report.conftest import HOSTILE
 from tests.store import hdr, synthetic

@@ -13,7 +13,7 @@ from dbdyno.report.content import Subject
 from dbdyno.report.events import lanes
 from dbdyno.report.html import render_html
 from dbdyno.report.waits import bands
-from dbdyno.store import open_run
+from dbdyno.store.run import open_run
 from tests.report.pages import section_of
 from tests.store import hdr
 from tests.support.recordings import MadeRun

@@ -8,7 +8,8 @@ from dbdyno.answers.answering import answered
 from dbdyno.report.history_page import render_history_html
 from dbdyno.report.search_page import render_search_html
 from dbdyno.report.study import render_study_html
-from dbdyno.store import Run, find_run
+from dbdyno.store.listing import find_run
+from dbdyno.store.run import Run
 from tests.cli import made_up_runs
 from tests.report import made_up_search
 from tests.report.test_study import study, with_failed_turn

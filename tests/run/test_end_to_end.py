@@ -11,8 +11,8 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from dbdyno import store
 from dbdyno.servers.base import Server
+from dbdyno.store.run import open_run
 from tests.run.test_interrupts import servers_left, wait_for, words_of
 from tests.support.ended import record_of
 from tests.support.patience import PATIENCE_S, eventually
@@ -74,7 +74,7 @@ def test_the_same_seed_is_recorded_and_the_options_are_in_the_plan(home, postgre
     )
     record = record_of(ended)
     assert (record["seed"], record["tags"]) == (42, {"purpose": "test"})
-    plan = store.open_run("last").plan
+    plan = open_run("last").plan
     assert (plan["seed"], plan["clients"], plan["query_mode"]) == (42, 3, "simple")
     assert plan["arrivals"]["open"]["law"] == "constant"
     assert plan["latency_limit_ns"] == 500_000_000
@@ -110,7 +110,7 @@ def test_what_is_slower_than_the_limit_is_told(home, script: Path, postgres_serv
     words = ("run", script, "-c", "1", "-t", "20", "--warmup", "0", "-L", "0.001ms")
     ended = dbdyno(*words, "--target", postgres_server.conninfo)
     assert "20 ok (20 of them late)" in ended.stdout
-    assert store.open_run("last").record.transactions.late == 20
+    assert open_run("last").record.transactions.late == 20
 
 
 def test_a_check_tells_what_is_broken_and_who_may_have_done_it(home, postgres_server: Server):
@@ -148,6 +148,6 @@ def test_killed_it_leaves_a_readable_run_and_no_process(home, script):
         wait_for("measure", process)
         process.kill()
     eventually(lambda: servers_left(home), lambda left: left == [])
-    run = store.open_run("last")
+    run = open_run("last")
     assert run.status == "interrupted"
     assert run.columns("intervals")["completed_ok"].sum() > 0

@@ -3,7 +3,6 @@
 import psycopg
 import pytest
 
-from dbdyno import store
 from dbdyno.errors import DbdynoError
 from dbdyno.run.grammar import WeightedName
 from dbdyno.run.options import RunOptions
@@ -11,6 +10,9 @@ from dbdyno.run.runner import run
 from dbdyno.run.scene import Scene, enter
 from dbdyno.run.tools import Tools, engine_tools
 from dbdyno.servers.base import Server
+from dbdyno.store.run import open_run
+from dbdyno.store.summary import list_runs
+from dbdyno.store.writer import RunWriter
 from tests.support.engine import (
     Crashing,
     Forgetful,
@@ -64,7 +66,7 @@ def run_tpcb(
 
 
 def transactions_kept() -> int:
-    return store.open_run("last").columns("intervals")["completed_ok"].sum()
+    return open_run("last").columns("intervals")["completed_ok"].sum()
 
 
 def test_a_first_run_loads_measures_checks_and_records(database, home):
@@ -83,7 +85,7 @@ def test_a_first_run_loads_measures_checks_and_records(database, home):
     assert record.server["durability"]["fsync"] == "on"
     assert any("share" in doubt for doubt in record.doubts)
 
-    kept = store.open_run("last")
+    kept = open_run("last")
     assert kept.record == record
     assert kept.host["cpu"]["cores_online"] >= 1
     assert kept.server["settings"]
@@ -130,7 +132,7 @@ def test_a_script_that_can_never_work_ends_the_run(database, home, tmp_path):
     place = f'{script}:3 can never work: 42P01 relation "nowhere" does not exist'
     assert why.startswith(f"the run was aborted: {place}, in: select * from nowhere")
     assert 10 <= record.transactions.failed <= 12
-    kept = store.open_run("last")
+    kept = open_run("last")
     assert kept.record == record
     assert kept.columns("failures")["code"].tolist() == ["42P01"]
 
@@ -172,7 +174,7 @@ def test_interrupted_again_it_is_still_an_interrupted_run(database, home):
 def test_interrupted_twice_before_it_began_it_leaves_nothing(database, home):
     with pytest.raises(KeyboardInterrupt):
         run_tpcb(database, tools(InterruptedEarly), length=ENDLESS)
-    assert store.list_runs() == []
+    assert list_runs() == []
 
 
 def test_who_does_not_wait_for_the_verdict_still_has_the_numbers(database, home, monkeypatch):
@@ -184,7 +186,7 @@ def test_who_does_not_wait_for_the_verdict_still_has_the_numbers(database, home,
     with pytest.raises(KeyboardInterrupt):
         run_tpcb(database, observer=observer)
     assert observer.said[-1] == "what was measured is kept: dbdyno report last --text"
-    assert store.open_run("last").status == "interrupted"
+    assert open_run("last").status == "interrupted"
     assert transactions_kept() == TRANSACTIONS
 
 
@@ -192,11 +194,11 @@ def test_a_full_disk_is_the_failure_of_a_run_that_had_begun(database, home, monk
     def refuse(_writer, _record) -> None:
         raise DbdynoError("disk_full", "no space left", "free some")
 
-    monkeypatch.setattr(store.RunWriter, "finish", refuse)
+    monkeypatch.setattr(RunWriter, "finish", refuse)
     with pytest.raises(DbdynoError) as refused:
         run_tpcb(database)
     assert (refused.value.code, refused.value.exit_code) == ("disk_full", 2)
-    assert store.open_run("last").status == "interrupted"
+    assert open_run("last").status == "interrupted"
     assert transactions_kept() == TRANSACTIONS
 
 
@@ -205,7 +207,7 @@ def test_nothing_is_kept_of_a_run_that_did_not_begin(database, home):
         run_tpcb(database, tools(Refused))
     assert (refused.value.code, refused.value.exit_code) == ("cannot_connect", 1)
     assert 'role "nobody_at_all" does not exist' in refused.value.message
-    assert store.list_runs() == []
+    assert list_runs() == []
 
 
 def test_a_server_that_goes_before_the_first_transaction(database, home, monkeypatch):
@@ -219,7 +221,7 @@ def test_a_server_that_goes_before_the_first_transaction(database, home, monkeyp
     with pytest.raises(DbdynoError) as refused:
         run_tpcb(database)
     assert (refused.value.code, refused.value.exit_code) == ("server_lost", 1)
-    assert store.list_runs() == []
+    assert list_runs() == []
 
 
 def test_more_clients_than_the_server_admits(database, home):

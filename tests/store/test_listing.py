@@ -9,9 +9,13 @@ from msgspec.structs import replace
 
 from dbdyno.model.plan import Stage
 from dbdyno.model.record import ClientCost, Latency, Throughput, TransactionCounts
-from dbdyno.store import LeftOut, RunWriter, StoreError, find_run, list_runs, open_run
+from dbdyno.store.errors import LeftOut, StoreError
+from dbdyno.store.listing import find_run
 from dbdyno.store.query import sql
+from dbdyno.store.run import open_run
 from dbdyno.store.studies import find_study_folder
+from dbdyno.store.summary import list_runs
+from dbdyno.store.writer import RunWriter
 from tests.store import synthetic
 from tests.store.test_run_folder import write_run
 

@@ -14,18 +14,14 @@ import msgspec
 import numpy as np
 import pytest
 
-from dbdyno.store import (
-    LeftOut,
-    RunWriter,
-    StoreError,
-    find_run,
-    ids,
-    list_runs,
-    open_run,
-    remove_run,
-)
+from dbdyno.store import ids
+from dbdyno.store.errors import LeftOut, StoreError
 from dbdyno.store.files import LOCK, hold_lock, is_locked
+from dbdyno.store.listing import find_run, remove_run
+from dbdyno.store.run import open_run
+from dbdyno.store.summary import list_runs
 from dbdyno.store.tables import SCHEMAS
+from dbdyno.store.writer import RunWriter
 from tests.store import synthetic
 from tests.support.program import Program
 
@@ -171,7 +167,8 @@ def test_running_until_the_writer_is_gone(tmp_path, frames):
 WRITE_FOR_EVER = """
 import sys, time
 from pathlib import Path
-from dbdyno.store import LeftOut, RunWriter
+from dbdyno.store.errors import LeftOut
+from dbdyno.store.writer import RunWriter
 from tests.store import synthetic
 writer = RunWriter(synthetic.record(), synthetic.plan(), Path(sys.argv[1]))
 for frame in synthetic.packed(synthetic.Shape(seconds=5, tps=50, done=False)):
@@ -223,7 +220,8 @@ def test_a_frame_that_is_none_is_an_error(tmp_path):
 FILL_THE_DISK = """
 import resource, signal, sys
 from pathlib import Path
-from dbdyno.store import LeftOut, RunWriter, StoreError
+from dbdyno.store.errors import LeftOut, StoreError
+from dbdyno.store.writer import RunWriter
 from tests.store import synthetic
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 frames = synthetic.packed(synthetic.Shape(seconds=20, tps=200))

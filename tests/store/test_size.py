@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from dbdyno.store import RunWriter
+from dbdyno.store.writer import RunWriter
 from tests.store import synthetic, watched
 
 SECONDS = 80

@@ -8,9 +8,10 @@ import pytest
 
 from dbdyno.model.recording import rows
 from dbdyno.model.telemetry import BlockCount, Counts, WaitCount, Waits
-from dbdyno.store import RunWriter, open_run
 from dbdyno.store.frames_file import FrameAppender, read_frames
 from dbdyno.store.query import sql
+from dbdyno.store.run import open_run
+from dbdyno.store.writer import RunWriter
 from tests.store import synthetic, watched
 
 TABLES = ("samples", "counters", "levels", "waits", "blocking", "log_entries", "lacks")

@@ -4,10 +4,10 @@ import json
 
 import pytest
 
-from dbdyno import store
 from dbdyno.cli import app as cli_app, main, study as cli_study
 from dbdyno.report.verdict import capitalized
 from dbdyno.store.studies import list_studies
+from dbdyno.store.summary import list_runs
 from dbdyno.study.finding import find_study
 from dbdyno.study.spec import AS_WRITTEN, read_study
 from dbdyno.study.starting import begin_study
@@ -90,7 +90,7 @@ def test_a_study_is_removed_with_its_runs_and_nothing_else(tmp_path, capsys):
     code, out, _ = answer(capsys, "rm", "mini")
     assert code == 0
     assert "and 2 runs of it" in out
-    assert [run.run_id for run in store.list_runs()] == [other]
+    assert [run.run_id for run in list_runs()] == [other]
     assert json.loads(answer(capsys, "list", "--json")[1])["runs"] == []
 
 

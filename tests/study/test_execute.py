@@ -8,15 +8,17 @@ from pathlib import Path
 
 import pytest
 
-from dbdyno import store
 from dbdyno.errors import DbdynoError
 from dbdyno.model.frame import Done, Frame, Started
 from dbdyno.model.study import StudyRecord
 from dbdyno.run.tools import Tools, engine_tools
 from dbdyno.servers.data_sets import list_data_sets
 from dbdyno.servers.private import PrivateServer
-from dbdyno.store.run import read_record
+from dbdyno.store.listing import find_run
+from dbdyno.store.places import runs_folder
+from dbdyno.store.record import read_record
 from dbdyno.store.studies import list_studies, read_rates
+from dbdyno.store.summary import list_runs
 from dbdyno.study import turn
 from dbdyno.study.clocks import Instant, now
 from dbdyno.study.execute import execute
@@ -68,7 +70,7 @@ def doors(engine: type[Astray] | None) -> Tools:
 
 def study_folder() -> Path:
     (record,) = list_studies()
-    return store.runs_folder().parent / "studies" / record.study_id
+    return runs_folder().parent / "studies" / record.study_id
 
 
 def test_every_turn_is_a_run_with_the_tags_of_its_study(tmp_path):
@@ -78,7 +80,7 @@ def test_every_turn_is_a_run_with_the_tags_of_its_study(tmp_path):
     assert watcher.began == [one.point for one in record.turns]
     assert [result.turn for result in record.results] == record.turns
     for result in record.results:
-        run = read_record(store.find_run(result.run_id))
+        run = read_record(find_run(result.run_id))
         assert result.status == "done"
         assert run.seed == result.turn.seed
         assert run.tags == {
@@ -156,8 +158,8 @@ def test_a_study_that_was_killed_is_gone_on_with_and_no_turn_is_made_twice(tmp_p
     assert after.status == "done"
     assert after.results[:2] == before.results
     assert watcher.began == [one.point for one in before.turns[2:]]
-    assert {run.status for run in store.list_runs()} == {"done", "interrupted"}
-    assert len(store.list_runs()) == len(after.turns) + 1
+    assert {run.status for run in list_runs()} == {"done", "interrupted"}
+    assert len(list_runs()) == len(after.turns) + 1
 
 
 @pytest.mark.parametrize("engine", [Interrupted, InterruptedTwice])

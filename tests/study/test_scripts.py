@@ -8,8 +8,8 @@ import pytest
 from dbdyno.errors import DbdynoError
 from dbdyno.model.study import StudyRecord
 from dbdyno.run.tools import engine_tools
-from dbdyno.store import find_run
-from dbdyno.store.run import read_record
+from dbdyno.store.listing import find_run
+from dbdyno.store.record import read_record
 from dbdyno.study.execute import execute
 from dbdyno.study.machine import look
 from dbdyno.study.plan import StudyPlan, plan_study

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from dbdyno.store import StoreError
+from dbdyno.store.errors import StoreError
 from dbdyno.telemetry.teller import Teller
 
 

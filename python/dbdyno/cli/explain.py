@@ -6,7 +6,6 @@ from typing import Annotated
 import msgspec
 from cyclopts import Parameter
 
-from dbdyno import store
 from dbdyno.cli.app import command
 from dbdyno.cli.output import Exit, Json, print_aside, print_json, print_result, screen
 from dbdyno.cli.verifying import verification_words
@@ -18,6 +17,7 @@ from dbdyno.run.declaring import parsed
 from dbdyno.run.grammar import span_ns
 from dbdyno.run.tools import engine_tools
 from dbdyno.run.verify import Trial, verify as verify_advice
+from dbdyno.store.run import open_run
 
 app = command(
     "explain",
@@ -61,7 +61,7 @@ def explain(
         flag = "--time" if pairs > 0 else "--pairs"
         raise DbdynoError("usage", f"{flag} must be above 0", "See dbdyno explain --help.")
     trial = Trial(pairs=pairs, duration_ns=time)
-    recording = store.open_run(run).recording()
+    recording = open_run(run).recording()
     tools = engine_tools()
     explanation = explained(recording, tools.histograms)
     verified = (

@@ -3,7 +3,6 @@
 import sys
 from collections.abc import Sequence
 
-from dbdyno import store
 from dbdyno.analysis.metrics import metrics_of
 from dbdyno.analysis.run_series import RUNS_MIN, RunSeries, is_of_a_history, series_of
 from dbdyno.cli.app import command
@@ -13,8 +12,10 @@ from dbdyno.cli.pages import ReportFile, write_page
 from dbdyno.errors import DbdynoError
 from dbdyno.report.history import history_object, render_history_text
 from dbdyno.report.history_page import render_history_html
-from dbdyno.store import Run
+from dbdyno.store.places import runs_folder
+from dbdyno.store.run import Run
 from dbdyno.store.secrets import without_password
+from dbdyno.store.summary import read_records
 from dbdyno.workloads.registry import default_words
 
 app = command(
@@ -70,7 +71,7 @@ def history(
 
 def _runs(workload: str | None, target: str | None) -> list[Run]:
     """The runs that are meant; none at all is an error that says what there is."""
-    every = [Run(store.runs_folder() / record.run_id) for record in store.read_records()]
+    every = [Run(runs_folder() / record.run_id) for record in read_records()]
     usable = [run for run in every if is_of_a_history(run)]
     place = None if target is None else without_password(target)
     meant = [

@@ -5,13 +5,13 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from dbdyno import store
 from dbdyno.cli.app import command
 from dbdyno.cli.output import Exit, Json, print_aside, print_json, print_table
 from dbdyno.home import home as folder_of_all
 from dbdyno.servers.copying import tree_bytes
 from dbdyno.servers.places import place_of
 from dbdyno.servers.privileges import server_identity
+from dbdyno.store.places import runs_folder
 from dbdyno.store.studies import studies_folder
 from dbdyno.study.fitting import gigabytes
 
@@ -54,7 +54,7 @@ def home(*, json: Json = False) -> int:
 
 def _kept() -> Iterator[Kept]:
     identity = server_identity()
-    yield _found("runs", store.runs_folder(), "dbdyno runs rm --older 90d")
+    yield _found("runs", runs_folder(), "dbdyno runs rm --older 90d")
     yield _found("studies, their runs apart", studies_folder(), "dbdyno study rm STUDY")
     yield _found("prepared data", folder_of_all() / "data", "dbdyno data prune --older 30d")
     yield _found("servers that stay", place_of("servers", identity), "dbdyno server stop NAME")

@@ -2,7 +2,6 @@
 
 import sys
 from contextlib import closing
-from secrets import randbits
 from typing import Annotated
 
 from dbdyno.cli.app import command
@@ -21,8 +20,8 @@ from dbdyno.run.options import (
     ScriptOptions,
     TargetOptions,
 )
-from dbdyno.run.runner import SEED_BITS
 from dbdyno.run.scene import enter, load_told, prepare
+from dbdyno.run.seeds import seed_of
 from dbdyno.run.target import is_passing, open_server
 from dbdyno.run.tools import engine_tools
 from dbdyno.run.work import find_work
@@ -73,14 +72,13 @@ def load(  # noqa: PLR0913 - one for each group of options
         return _prepare(item, options, json=json)
     equip(options, work, print_aside)  # refuses what a script alone could take
     refuse_passing_server(target, "load")
-    seed = randbits(SEED_BITS) if data.seed is None else data.seed
     progress = ProgressLines(SECOND_NS)
     with open_server(target, clients=0) as server, closing(enter(server)) as scene:
         prepared = prepare(
             scene,
             work,
             data,
-            seed=seed,
+            seed=seed_of(data),
             bulk=engine_tools().load,
             watch=progress.loading,
             jobs=jobs,

@@ -6,8 +6,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from dbdyno import store
-from dbdyno.analysis import full_record
+from dbdyno.analysis.summarize import full_record
 from dbdyno.cli.app import command
 from dbdyno.cli.output import Exit, Json, print_json, print_result, screen
 from dbdyno.cli.reporting import write_html
@@ -15,6 +14,7 @@ from dbdyno.model.record import RunRecord
 from dbdyno.model.recording import Recording
 from dbdyno.report import render_text
 from dbdyno.run.tools import engine_tools
+from dbdyno.store.run import open_run
 
 app = command(
     "report",
@@ -47,7 +47,7 @@ def report(
     text
         Print the table that ends a run instead.
     """
-    found = store.open_run(run)
+    found = open_run(run)
     recording = found.recording()
     if json:
         print_json(_record(recording))

@@ -10,14 +10,16 @@ from datetime import timedelta
 from pathlib import Path
 from typing import NamedTuple
 
-from dbdyno import store
 from dbdyno.cli.ages import Age
 from dbdyno.cli.app import command, examples
 from dbdyno.cli.output import Exit, Json, print_aside, print_json, print_lines, print_result, screen
-from dbdyno.cli.sides import tags_of
+from dbdyno.cli.tags import tags_of
 from dbdyno.errors import DbdynoError
 from dbdyno.layout import Line, Paragraph, aligned, shortened, visible
 from dbdyno.model.study import STUDY
+from dbdyno.store.listing import find_run, remove_run
+from dbdyno.store.places import runs_folder
+from dbdyno.store.summary import RunSummary, list_runs
 from dbdyno.words import milliseconds, plain, seconds, tps
 
 app = command(
@@ -52,12 +54,12 @@ def runs(*which: str, json: Json = False) -> int:
     which
         Only those that have all of these: a part of the name, or tag:NAME=VALUE.
     """
-    found = [run for run in store.list_runs() if all(_is_meant(run, word) for word in which)]
+    found = [run for run in list_runs() if all(_is_meant(run, word) for word in which)]
     if json:
         print_json({"runs": found})
     elif not found:
         said = f" with {' and '.join(which)}" if which else ""
-        print_aside(f"No runs{said} in {store.runs_folder()}.")
+        print_aside(f"No runs{said} in {runs_folder()}.")
     else:
         print_lines(_lines([_cells(run) for run in found], screen(sys.stdout)))
     return Exit.OK
@@ -88,16 +90,16 @@ def rm(*runs: str, older: Age = None) -> int:
     # All are found before the first is removed: a slip of the pen removes nothing.
     chosen = [folder for word in runs for folder in _meant(word)] if runs else _of_no_study()
     if older is not None:
-        old = {run.run_id for run in store.list_runs() if run.age() >= older}
+        old = {run.run_id for run in list_runs() if run.age() >= older}
         chosen = [folder for folder in chosen if folder.name in old]
     for folder in dict.fromkeys(chosen):
-        print_result(f"removed {store.remove_run(folder)}")
+        print_result(f"removed {remove_run(folder)}")
     if not chosen:
         print_aside("No run is so old.")
     return Exit.OK
 
 
-def _is_meant(run: store.RunSummary, word: str) -> bool:
+def _is_meant(run: RunSummary, word: str) -> bool:
     tags = tags_of(word)
     return word in run.run_id if tags is None else tags.items() <= run.tags.items()
 
@@ -105,19 +107,19 @@ def _is_meant(run: store.RunSummary, word: str) -> bool:
 def _meant(word: str) -> list[Path]:
     """The folders that one word means; of a name exactly one."""
     if tags_of(word) is None:
-        return [store.find_run(word)]
-    found = [_folder(run) for run in store.list_runs() if _is_meant(run, word)]
+        return [find_run(word)]
+    found = [_folder(run) for run in list_runs() if _is_meant(run, word)]
     if not found:
         raise DbdynoError("no_run", f"no run has {word}", "dbdyno runs lists them with their tags.")
     return found
 
 
 def _of_no_study() -> list[Path]:
-    return [_folder(run) for run in store.list_runs() if STUDY not in run.tags]
+    return [_folder(run) for run in list_runs() if STUDY not in run.tags]
 
 
-def _folder(run: store.RunSummary) -> Path:
-    return store.runs_folder() / run.run_id
+def _folder(run: RunSummary) -> Path:
+    return runs_folder() / run.run_id
 
 
 def _lines(found: Sequence[_Cells], columns: int | None) -> Iterator[Line]:
@@ -138,7 +140,7 @@ def _lines(found: Sequence[_Cells], columns: int | None) -> Iterator[Line]:
         yield from [Paragraph(f"  {own}", "    ")] if own else []
 
 
-def _cells(run: store.RunSummary) -> _Cells:
+def _cells(run: RunSummary) -> _Cells:
     valid = {True: "yes", False: "no", None: ""}[run.valid]
     tags = " ".join(f"{key}={value}" for key, value in run.tags.items())
     length = "" if run.duration_s is None else seconds(run.duration_s)

@@ -5,18 +5,19 @@ the levels of its factors, ``STUDY:factor=level``. Nothing is judged here but wh
 be compared at all: one that did not end, or is not valid, is left out and said.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
-from dbdyno import store
+from dbdyno.cli.tags import assignments, tags_of
 from dbdyno.errors import DbdynoError
 from dbdyno.model.record import RunRecord
 from dbdyno.model.study import BLOCK, POINT, STUDY, levels_of
-from dbdyno.run.grammar import assignment
-from dbdyno.store import Run
+from dbdyno.store.listing import find_run
+from dbdyno.store.places import runs_folder
+from dbdyno.store.run import Run
+from dbdyno.store.summary import read_records
 
-BY_TAG = "tag"
 PAIR_TAGS = (BLOCK, "pair")
 
 
@@ -59,7 +60,7 @@ def side_of(text: str) -> Side:
     elif tags is not None:
         label, runs = rest, _tagged(tags)
     else:
-        label, runs = rest, _of_study(kind, dict(_assignments(rest, f"{kind}:clients=8")))
+        label, runs = rest, _of_study(kind, dict(assignments(rest, f"{kind}:clients=8")))
     reasons = {run.run_id: why_not(run.record) for run in runs}
     usable = [run for run in runs if not reasons[run.run_id]]
     left_out = [f"{name} is left out: {reason}" for name, reason in reasons.items() if reason]
@@ -70,12 +71,6 @@ def side_of(text: str) -> Side:
             "dbdyno runs lists what there is, with its tags.",
         )
     return Side(label=label, runs=usable, left_out=left_out)
-
-
-def tags_of(text: str) -> dict[str, str] | None:
-    """The tags of ``tag:name=value,…``; nothing for words that mean runs otherwise."""
-    kind, colon, rest = text.partition(":")
-    return dict(_assignments(rest, "tag:variant=a")) if colon and kind == BY_TAG else None
 
 
 def why_not(run: RunRecord) -> str:
@@ -89,31 +84,20 @@ def why_not(run: RunRecord) -> str:
     return ""
 
 
-def _assignments(text: str, example: str) -> Iterator[tuple[str, str]]:
-    for part in text.split(","):
-        try:
-            yield assignment(part)
-        except ValueError as error:
-            message = f'"{part}" names no value: write {example}'
-            raise DbdynoError("usage", message, "See dbdyno compare --help.") from error
-
-
 def _named(text: str) -> tuple[str, list[Run]]:
     """The runs of ids, paths and ``last``, with commas between them."""
-    folders = [store.find_run(name.strip()) for name in text.split(",")]
+    folders = [find_run(name.strip()) for name in text.split(",")]
     runs = [Run(folder) for folder in dict.fromkeys(folders)]
     return (runs[0].run_id if len(runs) == 1 else text), runs
 
 
 def _tagged(wanted: Mapping[str, str]) -> list[Run]:
     """Those that carry all of these tags."""
-    return [
-        _run(record) for record in store.read_records() if wanted.items() <= record.tags.items()
-    ]
+    return [_run(record) for record in read_records() if wanted.items() <= record.tags.items()]
 
 
 def _run(record: RunRecord) -> Run:
-    return Run(store.runs_folder() / record.run_id)
+    return Run(runs_folder() / record.run_id)
 
 
 def _of_study(name: str, wanted: Mapping[str, str]) -> list[Run]:
@@ -134,7 +118,7 @@ def _of_study(name: str, wanted: Mapping[str, str]) -> list[Run]:
 
 def _study(name: str) -> tuple[str, list[RunRecord]]:
     """The runs of the newest study of this name, or of the one with this id."""
-    of_studies = [run for run in store.read_records() if {STUDY, POINT} <= run.tags.keys()]
+    of_studies = [run for run in read_records() if {STUDY, POINT} <= run.tags.keys()]
     ids = [run.tags[STUDY] for run in of_studies if name in run.tags[STUDY]]
     exact = [study_id for study_id in ids if study_id == name]
     if not ids:

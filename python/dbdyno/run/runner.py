@@ -4,7 +4,6 @@ Says in which order things happen; how each is done stands elsewhere. Everything
 be refused is refused before a server is started or a table touched.
 """
 
-import secrets
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, nullcontext
@@ -14,7 +13,7 @@ from pathlib import Path
 import msgspec
 from msgspec.structs import replace
 
-from dbdyno.analysis import summarize
+from dbdyno.analysis.summarize import summarize
 from dbdyno.errors import DbdynoError
 from dbdyno.host.describe import describe_host
 from dbdyno.model.frame import Activity, Frame, Interval, Started, Survey
@@ -41,19 +40,20 @@ from dbdyno.run.placing import (
 from dbdyno.run.plan import client_count, refuse_contradictions
 from dbdyno.run.refusals import refuse_bad_scripts, refuse_too_many, refuse_unknown_mode
 from dbdyno.run.scene import Scene, enter, load_told, prepare, settle
+from dbdyno.run.seeds import seed_of
 from dbdyno.run.target import is_passing, open_server, protocol_of
 from dbdyno.run.tools import Tools
 from dbdyno.run.watching import Follower, watching
 from dbdyno.run.work import Work, find_work
 from dbdyno.servers.base import Server
 from dbdyno.servers.durability import told_side_by_side
-from dbdyno.store import Run, RunWriter, remove_run
-from dbdyno.store.writer import LOG
+from dbdyno.store.listing import remove_run
+from dbdyno.store.run import Run
+from dbdyno.store.writer import LOG, RunWriter
 from dbdyno.targets.base import ServerDescription
 from dbdyno.workloads.parameters import Values
 from dbdyno.workloads.preparing import Prepared
 
-SEED_BITS = 32
 LAST_WORDS = 20
 """So many lines of a script that failed are told: a screen holds them, and the error."""
 
@@ -74,7 +74,7 @@ def run(
     options, work = equip(options, work, observer.say)
     refuse_contradictions(options)
     refuse_missing_engine_cpus(options)
-    seed = secrets.randbits(SEED_BITS) if options.seed is None else options.seed
+    seed = seed_of(options)
     protocol = server.endpoint().protocol if server else protocol_of(options)
     refuse_unknown_mode(options.query_mode, protocol)
     drafted = draft(options, work, protocol, seed=seed)

@@ -13,7 +13,8 @@ from datetime import UTC, datetime
 from msgspec import Struct
 from msgspec.structs import replace as replaced
 
-from dbdyno.analysis.objective import Objective, judged, together, windows
+from dbdyno.analysis.keeping import judged, together, windows
+from dbdyno.analysis.objective import Objective
 from dbdyno.analysis.rate_search import Search, Trial, error_each, next_rate
 from dbdyno.analysis.sequential import LOOKS_MAX
 from dbdyno.errors import DbdynoError

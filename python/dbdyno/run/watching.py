@@ -13,7 +13,7 @@ from dbdyno.model.frame import Frame
 from dbdyno.run.options import RunOptions
 from dbdyno.run.plan import client_count, cores_available
 from dbdyno.run.scene import Scene
-from dbdyno.store import RunWriter
+from dbdyno.store.writer import RunWriter
 from dbdyno.targets.base import FreeConnections
 from dbdyno.targets.connection import Connection
 from dbdyno.telemetry.recorder import Recorder, Watched

@@ -10,19 +10,18 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
-from dbdyno.model.record import FORMAT_VERSION, RunRecord, Status
+from dbdyno.model.record import Status
 from dbdyno.model.recording import Columns, Recording
 from dbdyno.store.errors import StoreError
-from dbdyno.store.files import is_locked, read_json
+from dbdyno.store.files import read_json
 from dbdyno.store.frames_file import FRAMES, read_frames
 from dbdyno.store.listing import find_run
 from dbdyno.store.parquet import read_table, table_path
-from dbdyno.store.places import RECORD
+from dbdyno.store.places import PLAN
+from dbdyno.store.record import read_record
 from dbdyno.store.tables import SCHEMAS, no_rows
 from dbdyno.store.tabulator import Tabulator
-from dbdyno.store.writer import ENGINE, FACTS, HOST, LOG, PLAN, SERVER
+from dbdyno.store.writer import ENGINE, FACTS, HOST, LOG, SERVER
 
 
 class Run:
@@ -121,32 +120,6 @@ class Run:
 def open_run(id_or_path: str | Path, home: Path | None = None) -> Run:
     """Open a run by its folder, its id, what only its id has in it, or ``last``."""
     return Run(find_run(id_or_path, home))
-
-
-def read_record(folder: Path) -> RunRecord:
-    """The record, with the status that is true now."""
-    path = folder / RECORD
-    try:
-        found = read_json(path)
-        _check_format(path, found)
-        record = msgspec.convert(found, RunRecord)
-        if record.status == "running" and not is_locked(folder):
-            record = msgspec.structs.replace(record, status="interrupted")
-    except msgspec.MsgspecError as error:
-        raise StoreError("damaged", f"{path} is not a run's record: {error}") from error
-    except OSError as error:
-        raise StoreError("unreadable", f"{path} cannot be read: {error.strerror}") from error
-    return record
-
-
-def _check_format(path: Path, found: dict[str, Any]) -> None:
-    version = found.get("format_version")
-    if isinstance(version, int) and version > FORMAT_VERSION:
-        raise StoreError(
-            "newer_format",
-            f"{path} has format {version}; this dbdyno reads up to {FORMAT_VERSION}.",
-            "Open it with the version that wrote it, or a later one.",
-        )
 
 
 def _as_data_frame(columns: Columns) -> Any:

@@ -8,8 +8,10 @@ from msgspec import MsgspecError, Struct
 
 from dbdyno.model.record import RunRecord, Status
 from dbdyno.store.errors import StoreError, leave_out
+from dbdyno.store.files import read_json
 from dbdyno.store.listing import run_folders
-from dbdyno.store.run import Run
+from dbdyno.store.places import PLAN
+from dbdyno.store.record import read_record
 
 _OF_RESPONSES = ("mean", "p50", "p95", "p99", "p999", "max")
 
@@ -56,29 +58,25 @@ class RunSummary(Struct, frozen=True, kw_only=True):
 
 def list_runs(home: Path | None = None) -> list[RunSummary]:
     """All runs that can be read, newest first."""
-    return [_summary(run) for run in reversed(_readable_runs(home))]
+    return [_summary(record, _plan(folder)) for folder, record in reversed(_readable(home))]
 
 
 def read_records(home: Path | None = None) -> list[RunRecord]:
     """The records of all runs that can be read, oldest first."""
-    return [run.record for run in _readable_runs(home)]
+    return [record for _, record in _readable(home)]
 
 
-def _readable_runs(home: Path | None) -> list[Run]:
-    runs = [_readable(folder) for folder in run_folders(home)]
-    return [run for run in runs if run]
+def _readable(home: Path | None) -> list[tuple[Path, RunRecord]]:
+    found = []
+    for folder in run_folders(home):
+        try:
+            found.append((folder, read_record(folder)))
+        except StoreError as error:
+            leave_out(folder, error)
+    return found
 
 
-def _readable(folder: Path) -> Run | None:
-    try:
-        return Run(folder)
-    except StoreError as error:
-        leave_out(folder, error)
-        return None
-
-
-def _summary(run: Run) -> RunSummary:
-    record, plan = run.record, _plan(run)
+def _summary(record: RunRecord, plan: dict[str, Any]) -> RunSummary:
     counts, throughput, response = record.transactions, record.throughput_tps, record.response_ms
     return RunSummary(
         run_id=record.run_id,
@@ -107,10 +105,10 @@ def _summary(run: Run) -> RunSummary:
     )
 
 
-def _plan(run: Run) -> dict[str, Any]:
+def _plan(folder: Path) -> dict[str, Any]:
     """What was asked for; a damaged file tells nothing, and hides no run."""
     try:
-        return run.plan
+        return read_json(folder / PLAN)
     except (OSError, MsgspecError):
         return {}
 

@@ -24,11 +24,10 @@ from dbdyno.store.frames_file import FRAMES, FrameAppender, read_frames
 from dbdyno.store.ids import new_id
 from dbdyno.store.listing import RUN
 from dbdyno.store.parquet import write_tables
-from dbdyno.store.places import RECORD, runs_folder
+from dbdyno.store.places import PLAN, RECORD, runs_folder
 from dbdyno.store.secrets import Masker, plan_to_keep, record_to_keep
 from dbdyno.store.tabulator import Tabulator
 
-PLAN = "plan.json"
 HOST = "host.json"
 SERVER = "server.json"
 ENGINE = "engine.json"

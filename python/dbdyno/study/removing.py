@@ -2,9 +2,10 @@
 
 from pathlib import Path
 
-from dbdyno import store
 from dbdyno.model.study import STUDY
+from dbdyno.store.listing import remove_run
 from dbdyno.store.studies import StudyWriter, read_study_record, remove_study_folder
+from dbdyno.store.summary import list_runs
 
 
 def remove_study(folder: Path) -> int:
@@ -14,8 +15,8 @@ def remove_study(folder: Path) -> int:
     """
     record = read_study_record(folder)
     with StudyWriter(folder, record):
-        runs = [run for run in store.list_runs() if run.tags.get(STUDY) == record.study_id]
+        runs = [run for run in list_runs() if run.tags.get(STUDY) == record.study_id]
         for run in runs:
-            store.remove_run(run.run_id)
+            remove_run(run.run_id)
         remove_study_folder(folder)
     return len(runs)

@@ -8,7 +8,9 @@ from dbdyno.answers.answer import Trial, Trials
 from dbdyno.explain.case import Case
 from dbdyno.model.recording import Histograms
 from dbdyno.model.study import StudyRecord
-from dbdyno.store import Run, StoreError, runs_folder
+from dbdyno.store.errors import StoreError
+from dbdyno.store.places import runs_folder
+from dbdyno.store.run import Run
 
 
 def trials_of(study: StudyRecord, histograms: Histograms) -> Trials:

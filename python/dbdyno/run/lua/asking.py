@@ -1,6 +1,5 @@
 """A script for sysbench asked for its commands on a server, with nothing measured."""
 
-import secrets
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -15,11 +14,10 @@ from dbdyno.run.lua.arguments import equip, read_arguments
 from dbdyno.run.lua.commands import look_at, perform
 from dbdyno.run.options import RunOptions
 from dbdyno.run.scene import enter
+from dbdyno.run.seeds import seed_of
 from dbdyno.run.target import open_server, protocol_of
 from dbdyno.run.tools import Tools
 from dbdyno.run.work import Work, find_work
-
-_SEED_BITS = 32
 
 
 @dataclass(frozen=True)
@@ -46,8 +44,7 @@ def ask(item: WeightedName, options: RunOptions, say: Callable[[str], None]) -> 
         )
     threads = None if "threads" in read_arguments(options.script_options) else 1
     adopted, equipped = equip(replace(options, clients=threads), work, say)
-    seed = secrets.randbits(_SEED_BITS) if adopted.seed is None else adopted.seed
-    return Asked(adopted, equipped, seed)
+    return Asked(adopted, equipped, seed_of(adopted))
 
 
 def check(asked: Asked, commands: Sequence[str], tools: Tools) -> dict[str, Survey]:
