@@ -165,6 +165,22 @@ def test_without_the_rows_of_a_table_nothing_is_said():
         advise([timed()], {**ROWS, "pgbench_tellers": 0})
 
 
+@pytest.mark.parametrize(
+    ("read", "locks"),
+    [
+        ("for update", "pgbench_branches"),
+        ("for no key update", "pgbench_branches"),
+        ("for share", ""),
+        ("for key share", ""),
+        ("limit 1 for update skip locked", ""),
+    ],
+)
+def test_a_read_locks_a_row_against_others_of_its_kind_or_does_not(read, locks):
+    text = f"begin;\nselect 1 from pgbench_branches where bid = :b {read};\ncommit;"
+    (step,) = transaction(timed(text), ROWS).steps
+    assert step.locks == locks
+
+
 def test_scripts_that_would_lock_crosswise_are_told():
     """The second must read what it wrote first, so it cannot follow the heat."""
     first = (

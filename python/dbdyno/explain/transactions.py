@@ -16,7 +16,10 @@ from dbdyno.explain.sql import equal_columns, tables_of, written_table
 _BEGINS = ("begin", "start")
 _ENDS = ("end", "commit")
 _READABLE = frozenset({"select", "insert", "update", "delete"})
-_LOCKING_READ = re.compile(r"\bfor\s+(?:no\s+key\s+update|update|key\s+share|share)\b", re.I)
+# Those that lock to share wait for none of their kind, and who skips what is locked for nobody.
+_LOCKING_READ = re.compile(
+    r"\bfor\s+(?:no\s+key\s+)?update\b(?!.*\bskip\s+locked\b)", re.I | re.DOTALL
+)
 _SEQUENCES = re.compile(r"\b(?:nextval|currval|setval|lastval)\s*\(", re.I)
 
 
