@@ -259,6 +259,13 @@ def test_a_row_that_is_let_go_before_clients_hear_of_it_bounds_nothing():
     assert "factor" not in finding.gain
 
 
+def test_no_order_is_advised_where_few_of_many_rows_are_hot():
+    tables = [structs.replace(one, rows=100_000.0) for one in FACTS.tables]
+    outcome = said(RULE, queued(TPCB, facts=structs.replace(FACTS, tables=tuple(tables))))
+    reason = "few rows of pgbench_branches are hot; how few is not known"
+    assert outcome == CouldNotLook(reason)
+
+
 def test_an_order_does_not_help_behind_a_foreign_session():
     foreign = behind(BRANCHES, 12, who="foreign", blocker=-1, root=-1, state="idle in transaction")
     assert isinstance(said(RULE, queued(TPCB, at_the_head=foreign)), NotFound)

@@ -100,12 +100,13 @@ def _is_uneven(holds: list[RowHold], relation: str, measured_tps: float, total_s
 
     A row is then in use for ρ = X·p·h of the time, h with the waits in it, and who comes to it
     waits for h·ρ/(1 − ρ) or less: no client does so for more than ρ/(1 − ρ) of its time.
+    One row alone is not likelier than itself.
     """
     of_it = [hold for hold in holds if hold.relation == relation]
-    known = [(hold.script_share / hold.rows, hold.taken_s) for hold in of_it if hold.rows]
-    if len(known) < len(of_it) or any(taken_s is None for _, taken_s in known):
+    if any((hold.rows or 1.0) <= 1.0 or hold.taken_s is None for hold in of_it):
         return False
-    in_use = sum(measured_tps * chance * (taken_s or 0.0) for chance, taken_s in known)
+    chances = [hold.script_share / (hold.rows or 1.0) * (hold.taken_s or 0.0) for hold in of_it]
+    in_use = measured_tps * sum(chances)
     waited = sum(hold.waiting_s for hold in of_it) / total_s
     return in_use < 1.0 and waited >= NOTICED and waited > BURSTS * in_use / (1.0 - in_use)
 

@@ -24,7 +24,7 @@ from typing import Any
 from dbdyno.analysis.bounds import EXCEEDED, gain_factor
 from dbdyno.analysis.lock_queue import statement_means_ms
 from dbdyno.explain.case import Case
-from dbdyno.explain.convoy import waited_among_clients
+from dbdyno.explain.convoy import convoy_of, waited_among_clients
 from dbdyno.explain.needs import client_time, committed, server_facts, throughput_tps
 from dbdyno.explain.order import Advice, Bound, advise
 from dbdyno.explain.processors import own_utilisation
@@ -54,6 +54,9 @@ def look(case: Case) -> Outcome:
         part = percent(waiting)
         return NotFound(f"clients waited for each other's locks for {part} of their time")
     committed(case)  # of a run in which nothing succeeded no order is known to be better
+    convoy = convoy_of(case)
+    if convoy and convoy.is_uneven:
+        return CouldNotLook(f"few rows of {convoy.hot.relation} are hot; how few is not known")
     known_rows = {table.name: table.rows for table in server_facts(case).tables if table.rows > 0}
     try:
         advice = advise(timed_scripts(case), known_rows)
