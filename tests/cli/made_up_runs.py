@@ -35,7 +35,7 @@ def run(tps=1000.0, wal_bytes=2000.0, plan=None, **changes) -> str:
         writer.write_host({"name": "vm"})
         writer.write_server({"settings": []})
         if record.status != "running":
-            writer.finish(msgspec.structs.replace(record, run_id=writer.run_id))
+            synthetic.finish(writer, msgspec.structs.replace(record, run_id=writer.run_id))
         return writer.run_id
 
 

@@ -223,7 +223,7 @@ def measured_record():
 
 def finished(home, plan):
     with RunWriter(synthetic.record(), plan, home) as writer:
-        writer.finish(measured_record())
+        synthetic.finish(writer, measured_record())
     return writer.folder
 
 

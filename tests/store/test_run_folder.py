@@ -30,7 +30,7 @@ def write_run(home, frames, **changes):
     with RunWriter(synthetic.record(**changes), synthetic.plan(), home) as writer:
         for frame in frames:
             writer.append_frame(frame)
-        writer.finish(synthetic.record(status="done", valid=True, **changes))
+        synthetic.finish(writer, synthetic.record(status="done", valid=True, **changes))
         return writer.run_id
 
 
@@ -47,7 +47,7 @@ def test_tables_are_the_same_before_and_after_conversion(tmp_path, frames):
         for frame in frames:
             writer.append_frame(frame)
         raw = open_run("last", tmp_path).recording()
-        writer.finish(synthetic.record(status="done"))
+        synthetic.finish(writer, synthetic.record(status="done"))
     final = open_run("last", tmp_path).recording()
     for name, columns in raw.tables.items():
         assert list(columns) == list(final.tables[name])
@@ -112,7 +112,7 @@ def test_no_password_anywhere(tmp_path, frames):
         for frame in frames:
             writer.append_frame(frame)
         writer.log(f"connecting with {synthetic.PASSWORD}")
-        writer.finish(msgspec.structs.replace(record, status="done"))
+        synthetic.finish(writer, msgspec.structs.replace(record, status="done"))
     for path in writer.folder.iterdir():
         assert synthetic.PASSWORD.encode() not in path.read_bytes(), path
     assert "***" in open_run("last", tmp_path).log
@@ -232,7 +232,7 @@ try:
         writer.append_frame(frame)
 except StoreError as error:
     print(error.code)
-    writer.finish(synthetic.record(status="failed"))
+    synthetic.finish(writer, synthetic.record(status="failed"))
 """
 
 

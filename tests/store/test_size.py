@@ -41,7 +41,7 @@ def test_eight_hours_with_ten_statements_stay_below_150_mib(tmp_path, spread):
             writer.append_frame(frame)
         raw_bytes = (writer.folder / "frames.bin").stat().st_size
         writer.append_frame(done)
-        writer.finish(synthetic.record(status="done"))
+        synthetic.finish(writer, synthetic.record(status="done"))
     final_bytes = sum(
         path.stat().st_size for path in writer.folder.iterdir() if path.name not in FIXED
     )

@@ -29,7 +29,7 @@ def written(tmp_path):
 
 def test_tables_are_the_same_before_and_after_conversion(tmp_path, written):
     raw = open_run("last", tmp_path).recording()
-    written.finish(synthetic.record(status="done"))
+    synthetic.finish(written, synthetic.record(status="done"))
     final = open_run("last", tmp_path).recording()
     for name in TABLES:
         assert len(raw.tables[name]["time_s"]) > 0
@@ -78,7 +78,7 @@ def test_facts_are_kept(tmp_path, written):
 
 
 def test_a_folder_from_before_there_was_telemetry_still_opens(tmp_path, written):
-    written.finish(synthetic.record(status="done"))
+    synthetic.finish(written, synthetic.record(status="done"))
     for name in TABLES:
         (written.folder / f"{name}.parquet").unlink()
     recording = open_run("last", tmp_path).recording()
@@ -91,7 +91,7 @@ def test_a_folder_from_before_there_was_telemetry_still_opens(tmp_path, written)
 def test_sql_sees_running_and_finished_runs(tmp_path, written):
     query = "select who, sum(count) from waits where wait_type = 'Lock' group by who"
     running = sql(query, tmp_path).fetchall()
-    written.finish(synthetic.record(status="done"))
+    synthetic.finish(written, synthetic.record(status="done"))
     assert sql(query, tmp_path).fetchall() == running
     assert running[0][0] == "client"
 

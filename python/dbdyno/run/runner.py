@@ -251,7 +251,8 @@ class _Run:
         )
         verdict = replace(verdict, invariants_read=watch.read if watch else [])
         complete = replace(recording, record=verdict)
-        writer.finish(explained(complete, self.tools.histograms, writer.log))
+        told = explained(complete, self.tools.histograms, writer.log)
+        writer.finish(replace(complete, record=told))
         return replace(recording, record=writer.record)  # the same tables, now judged
 
 

@@ -2,7 +2,8 @@
 
 At any instant the folder can be read: the record is there from the beginning, frames are
 appended as they come, and tables take the frames' place only once all of them are whole.
-The writer does no arithmetic: whoever measures gives it the final record.
+The writer does no arithmetic: whoever measures gives it the final record, and the tables that
+it was made of.
 """
 
 import shutil
@@ -18,15 +19,15 @@ import msgspec
 
 from dbdyno.model.plan import Plan
 from dbdyno.model.record import RunRecord
+from dbdyno.model.recording import Recording
 from dbdyno.store.errors import explained
 from dbdyno.store.files import hold_lock, replace_json
-from dbdyno.store.frames_file import FRAMES, FrameAppender, read_frames
+from dbdyno.store.frames_file import FRAMES, FrameAppender
 from dbdyno.store.ids import new_id
 from dbdyno.store.listing import RUN
 from dbdyno.store.parquet import write_tables
 from dbdyno.store.places import PLAN, RECORD, runs_folder
 from dbdyno.store.secrets import Masker, plan_to_keep, record_to_keep
-from dbdyno.store.tabulator import Tabulator
 
 HOST = "host.json"
 SERVER = "server.json"
@@ -111,21 +112,20 @@ class RunWriter:
         with explained("writing", path), self._log_lock:
             self._log.write(f"{now} {self._masker.mask(line)}\n")
 
-    def finish(self, record: RunRecord) -> None:
-        """Write the final record, then turn the frames into tables.
+    def finish(self, whole: Recording) -> None:
+        """Write the final record, then the tables that were made of the frames.
 
         The record first: when the disk is full the verdict is safe, and the frames stay
         until the tables are whole.
         """
-        same_run = record_to_keep(msgspec.structs.replace(record, run_id=self.run_id))
+        same_run = record_to_keep(msgspec.structs.replace(whole.record, run_id=self.run_id))
         self._write_json(RECORD, same_run)
         self.record = same_run
         frames = self.folder / FRAMES
         with explained("writing", frames):
             self._frames.close()
-        tabulator = Tabulator().take(read_frames(frames))
-        self._write_json(ENGINE, tabulator.engine)
-        write_tables(self.folder, tabulator.tables())
+        self._write_json(ENGINE, whole.engine)
+        write_tables(self.folder, whole.tables)
         frames.unlink()
         self.close()
 
