@@ -1,5 +1,8 @@
 """When transactions run: loops, stages, warm-up and limits, seen in the rows of the server."""
 
+import os
+from pathlib import Path
+
 import pytest
 
 from dbdyno.model.frame import Interval
@@ -121,3 +124,21 @@ def test_a_schedule_waits_for_nobody(local, checked):
     counts = checked(plan).counters
     assert counts.due == 29
     assert counts.waiting > 20
+
+
+def test_only_who_has_no_time_to_keep_lets_the_server_go_first(local, checked):
+    """The threads of a closed loop interrupt nobody; those of an open loop have to be punctual."""
+    policies: dict[str, set[int]] = {"closed": set(), "open": set()}
+
+    def look(loop):
+        return lambda engine: policies[loop].update(policies_of_lanes(engine.pid))
+
+    checked(plan_for(local.endpoint(), "select 1;"), look("closed"))
+    checked(plan_for(local.endpoint(), "select 1;", rate_tps=100), look("open"))
+    assert policies == {"closed": {os.SCHED_BATCH}, "open": {os.SCHED_OTHER}}
+
+
+def policies_of_lanes(pid: int) -> set[int]:
+    tasks = Path(f"/proc/{pid}/task").iterdir()
+    lanes = [int(task.name) for task in tasks if (task / "comm").read_text().startswith("load-")]
+    return {os.sched_getscheduler(lane) for lane in lanes}

@@ -7,6 +7,7 @@
 mod address;
 mod bulk;
 mod clock;
+mod courtesy;
 mod error;
 mod io;
 mod lane;

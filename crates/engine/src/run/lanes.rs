@@ -4,7 +4,7 @@ use crate::address::choose;
 use crate::io::{Alarm, Epoll, Uring, probe_uring};
 use crate::lane::{self, Channels, Message, Report};
 use crate::link::{Blueprint, Route};
-use crate::{EngineError, odbc};
+use crate::{EngineError, courtesy, odbc};
 use dbdyno_load::Settings;
 use dbdyno_model::{self as model, Address, Plan, Statement};
 use std::sync::Arc;
@@ -95,9 +95,10 @@ fn spawn(
     let thread = settings.thread;
     let channels =
         Channels { thread, inbox, sender: sender.clone(), reports, alarm: alarm.clone() };
-    let thread = std::thread::Builder::new()
-        .name(format!("load-{thread}"))
-        .spawn(move || run(settings, channels))?;
+    let thread = std::thread::Builder::new().name(format!("load-{thread}")).spawn(move || {
+        courtesy::keep_for(&settings.plan.arrivals);
+        run(settings, channels);
+    })?;
     Ok(LaneHandle { sender, alarm, thread })
 }
 
