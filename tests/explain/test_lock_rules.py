@@ -9,7 +9,7 @@ from inline_snapshot import snapshot
 
 from dbdyno.explain.rule import CouldNotLook, NotFound
 from dbdyno.model.telemetry import ServerFacts
-from dbdyno.words import THIN_SPACE
+from dbdyno.words import THIN_SPACE, percent
 from tests.explain.asking import said, words
 from tests.explain.made import with_looks
 from tests.explain.tpcb import BRANCHES, END, TELLERS, behind, tpcb, waiting
@@ -65,6 +65,21 @@ def test_who_waits_behind_a_client_that_waits_for_a_foreign_session_is_named_too
     ]
     assert finding.evidence["relations"] == ["pgbench_branches"]
     assert "On average 2 clients waited at “UPDATE pgbench_tellers SET" in finding.seen[1]
+
+
+def test_a_change_of_a_table_that_waits_itself_is_told_as_what_stops_the_others():
+    """It stands behind a reader, with whom the clients alone would have got on."""
+    behind_it = behind(BRANCHES, 3, who="foreign", blocker=-1, root=-1, state="idle in transaction")
+    behind_it = msgspec.structs.replace(behind_it, lock="relation", depth=2)
+    waits = [waiting(BRANCHES, 3, "Lock", "relation"), waiting(TELLERS, 1, "", "")]
+    finding = said("foreign_lock", tpcb(4, waits, [behind_it]))
+    assert finding.seen[-1].startswith(
+        f"{percent(3 / 4)} of the clients' time behind a session that"
+    )
+    assert "short lock timeout" in finding.advice[-1]
+    direct = said("foreign_lock", held_by("foreign", "idle in transaction"))
+    assert direct.evidence["between_share"] == 0
+    assert not any("lock timeout" in one for one in direct.advice)
 
 
 def test_waits_behind_clients_are_not_foreign():

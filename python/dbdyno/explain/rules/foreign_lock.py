@@ -8,7 +8,9 @@ Arithmetic: each wait for a lock is charged to the session at the end of its cha
 same instant; the finding's share is the client-seconds charged to sessions that are not the
 load's, whether a client waits for such a one itself or behind another client that does. While
 clients connect anew, a session that a single look saw may be one of theirs and is not charged.
-Removing them gains a factor of up to 1/(1 − w).
+Where a foreign session stands between that waits for the table itself, as ALTER TABLE does behind
+a reader, that is told: it is what stops the others. Removing them gains a factor of up to
+1/(1 − w).
 
 Source: wait chains of the server's own lock table.
 
@@ -23,6 +25,7 @@ from dbdyno.analysis.budget import Charge
 from dbdyno.explain.case import Case
 from dbdyno.explain.databases import database_of
 from dbdyno.explain.needs import client_time, needed
+from dbdyno.explain.row_holds import ROW_LOCKS
 from dbdyno.explain.rule import NOTICED, CouldNotLook, NotFound, Outcome, Rule, found
 from dbdyno.explain.statements import statements_of
 from dbdyno.explain.words import amount, and_so_on, gain_of_waits
@@ -40,6 +43,12 @@ _DOING = {
     "client_or_network": "talking to its client",
 }
 
+_BETWEEN = (
+    "{} of the clients' time behind a session that waits for the table, too, as a change of it "
+    "does: nobody gets past that."
+)
+_GIVE_UP = "Give changes of tables a short lock timeout, and try again until one gets through."
+
 
 def look(case: Case) -> Outcome:
     """What is charged to sessions that are not the load's."""
@@ -56,6 +65,7 @@ def look(case: Case) -> Outcome:
     roots = _roots(charges)
     relations = _relations(case)
     waiting = _waiting(charges, spent.total)
+    between = _between(case) / spent.total
     return found(
         f"{_who(roots[0][0])} held locks for which the clients waited "
         f"{percent(share)} of their time{_on(relations)}.",
@@ -69,6 +79,7 @@ def look(case: Case) -> Outcome:
                 for (who, doing, wait), seconds in roots
             ],
             "relations": relations,
+            "between_share": between,
             "waits": [{"statement": number, "share": part} for number, part in waiting],
         },
         seen=[
@@ -77,12 +88,14 @@ def look(case: Case) -> Outcome:
                 for root, seconds in roots
             ),
             *_waiting_told(case, waiting),
+            *([_BETWEEN.format(percent(between))] if between >= NOTICED else []),
         ],
         why="A lock is held until its transaction ends, whatever its session does meanwhile; "
         "everyone who needs the row or the table stands still.",
         advice=[
             database_of(case).end_session,
             f"Let such transactions end by themselves: {database_of(case).end_by_itself}.",
+            *([_GIVE_UP] if between >= NOTICED else []),
         ],
         gain=gain_of_waits(case, share),
         refute="Run again without the other program: the waits must vanish.",
@@ -115,6 +128,19 @@ def _waiting_told(case: Case, waiting: list[Waiting]) -> list[str]:
         for number, share in waiting
         if number in texts and share >= NOTICED
     ]
+
+
+def _between(case: Case) -> float:
+    """Client-seconds right behind a session of others that waits for a table itself."""
+    queue = needed(case.lock_queue, "locks were not looked at")
+    return sum(
+        edge.client_seconds
+        for edge in queue.edges
+        if edge.waiter_who == "client"
+        and edge.blocker_who not in ("client", "unknown")
+        and not edge.is_direct_to_root
+        and edge.lock not in ROW_LOCKS
+    )
 
 
 def _name(who: str) -> str:
