@@ -7,6 +7,7 @@ import pytest
 from msgspec.structs import replace
 
 from dbdyno.analysis.compare import compare, compare_levels
+from dbdyno.analysis.verdicts import ratio_words
 from dbdyno.model.comparison import Comparison
 from tests.analysis.records import record, records
 
@@ -246,3 +247,17 @@ def test_unequal_conditions_are_kept_and_pairs_must_be_pairs():
 def test_a_comparison_can_be_written_and_read():
     found = compare(records([100, 101, 99]), records([110, 105, 112]), [TPS], paired=True)
     assert msgspec.json.decode(msgspec.json.encode(found), type=Comparison) == found
+
+
+@pytest.mark.parametrize(
+    ("ratio", "words"),
+    [
+        (0.994, "0.994"),
+        (1.0004, "1.000"),
+        (0.0000291, "0.0000291"),
+        (21.515, "21.5"),
+        (343_319.6, "343\u202f320"),
+    ],
+)
+def test_a_ratio_of_a_table_is_never_nothing_and_has_no_idle_decimals(ratio, words):
+    assert ratio_words(ratio) == words

@@ -99,6 +99,11 @@ def _change_words(found: MetricComparison) -> str:
     return change(found.ratio)
 
 
+def ratio_words(ratio: float) -> str:
+    """A ratio for a table: decimals that tell a thousandth, and where they do not, three digits."""
+    return f"{ratio:.3f}" if 0.001 <= ratio < 10 else significant(ratio)
+
+
 def change(ratio: float) -> str:
     """A ratio as people say it: +4 %, −2 %, 3.1 times."""
     if ratio >= _TIMES_FROM:

@@ -7,7 +7,7 @@ is, ``analysis/compare.py`` decides; here it is only written.
 from collections.abc import Iterator, Sequence
 from math import isinf
 
-from dbdyno.analysis.verdicts import change
+from dbdyno.analysis.verdicts import change, ratio_words
 from dbdyno.layout import Columns, Command, Line, Paragraph, laid_out
 from dbdyno.model.comparison import Comparison, MetricComparison, Verdict
 from dbdyno.report.comparison_gates import Judged
@@ -98,7 +98,7 @@ def _row(metric: MetricComparison) -> tuple[str, ...]:
         metric.title,
         amount_words(metric.before, unit),
         amount_words(metric.after, unit),
-        NOTHING if isinf(metric.ratio) else f"{metric.ratio:.3f}",
+        NOTHING if isinf(metric.ratio) else ratio_words(metric.ratio),
         _interval(metric),
     )
 
@@ -106,7 +106,7 @@ def _row(metric: MetricComparison) -> tuple[str, ...]:
 def _interval(metric: MetricComparison) -> str:
     if metric.low is None or metric.high is None:
         return NOTHING
-    return f"{metric.low:.3f} to {metric.high:.3f}"
+    return f"{ratio_words(metric.low)} to {ratio_words(metric.high)}"
 
 
 def _unequal(comparison: Comparison) -> list[str]:

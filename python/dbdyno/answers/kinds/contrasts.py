@@ -8,7 +8,7 @@ many more repeats would.
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from dbdyno.analysis.verdicts import change
+from dbdyno.analysis.verdicts import change, ratio_words
 from dbdyno.answers.answer import Answer, Answered, Claim, TableOf, Trials
 from dbdyno.answers.contrasting import Contrasted, Levels, contrasted, levels_words
 from dbdyno.answers.grouping import title_of
@@ -162,12 +162,12 @@ def _table(trials: Trials, rows: Sequence[Found]) -> TableOf:
 def _cells(metric: MetricComparison) -> tuple[str, ...]:
     interval = NOTHING
     if metric.low is not None and metric.high is not None:
-        interval = f"{metric.low:.3f} to {metric.high:.3f}"
+        interval = f"{ratio_words(metric.low)} to {ratio_words(metric.high)}"
     return (
         f"{metric.title}, {metric.unit}",
         significant(metric.before),
         significant(metric.after),
-        f"{metric.ratio:.3f}",
+        ratio_words(metric.ratio),
         interval,
         metric.verdict,
         _repeats_words(metric.repeats),
