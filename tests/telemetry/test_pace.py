@@ -42,9 +42,9 @@ def test_looks_are_as_quick_as_they_are_cheap(cost_ms, wanted):
 @pytest.mark.parametrize(
     ("cost_ms", "wanted"),
     [
-        (0.4, 1),  # 25 times a second: 10 ms of the 11 that half of 1.1 % of two cores are
-        (0.5, 2),
-        (6.0, 14),
+        (0.36, 1),  # 25 times a second: the 9 ms that half of 0.9 % of two cores are
+        (0.4, 2),
+        (6.0, 17),
         (400, 125),
     ],
 )
