@@ -2,6 +2,7 @@
 
 Looks for: clients that have asked and are not being worked on, for longer at each round trip
 than a machine needs by itself, over a network, while the server's processors are not full.
+Where they are full, and are this machine's, nobody can tell a slow network from a long turn.
 
 Arithmetic: the clients' time on the way, with the lock waits behind clients on the way, over
 the round trips is the time R of one. A transaction of k statements sent one after the other

@@ -9,6 +9,7 @@ that another session holds, as alone on the machine, would take R₀ seconds. Th
 N* = R₀/D clients: fewer leave processors idle, more only queue (N = X·R).
 Waits for a processor are those of the server's processes, as the kernel counts them, and of the
 load generator: all of a round trip beyond 0.1 ms, which is more than a machine takes by itself.
+That is counted over a socket or loopback alone: elsewhere a network may be what takes it.
 Shares are of the time that looks saw: where processors are short some looks come too late to
 count, and what they would have seen was no more work than the rest. That the kernel's counts fall
 evenly on both is taken for granted up to 30 % not seen; beyond, the rule does not look.
