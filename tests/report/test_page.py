@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from tests.support.patience import eventually
 from tests.support.recordings import MadeRun
 
 WIDTHS = (1280, 400)
@@ -90,8 +91,7 @@ def test_names_of_lines_that_end_at_the_top_are_not_cut(open_page):
         }"""
     )
     page.emulate_media(color_scheme="dark")
-    page.wait_for_function("window.written.some(([text]) => text === 'p50')")
-    written = dict(page.evaluate("window.written"))
+    written = eventually(lambda: dict(page.evaluate("window.written")), lambda seen: "p50" in seen)
     heights = sorted(written[name] for name in ("p50", "p95", "p99", "max"))
     assert heights[0] >= 6
     assert np.diff(heights).min() >= 12

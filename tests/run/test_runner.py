@@ -131,7 +131,8 @@ def test_a_script_that_can_never_work_ends_the_run(database, home, tmp_path):
     why = record.invalid_reasons[0]
     place = f'{script}:3 can never work: 42P01 relation "nowhere" does not exist'
     assert why.startswith(f"the run was aborted: {place}, in: select * from nowhere")
-    assert 10 <= record.transactions.failed <= 12
+    # How many more fail depends on when the other client has seen its first one end.
+    assert record.transactions.failed >= 10
     kept = open_run("last")
     assert kept.record == record
     assert kept.columns("failures")["code"].tolist() == ["42P01"]
