@@ -87,6 +87,9 @@ class Postgres:
                 os.kill(process, number)
 
     def freeze(self) -> None:
+        """The postmaster first: while its children come and go, their list may lack any."""
+        os.kill(self.process.pid, signal.SIGSTOP)
+        os.waitpid(self.process.pid, os.WUNTRACED)
         self.signal_all(signal.SIGSTOP)
 
     def thaw(self) -> None:

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from dbdyno.model.plan import Retry
 from tests.engine.failing import CONFLICT, DEADLOCK, MARIADB, POSTGRESQL, Words
 from tests.engine.postgres import Postgres
-from tests.engine.running import MS, SECOND, plan_for, times
+from tests.engine.running import SECOND, plan_for, times
 
 SERVERS = {"local": POSTGRESQL, "mariadb": MARIADB}
 HOLD = ("begin", "select * from one where id = 4 for update")
@@ -104,8 +104,8 @@ def test_a_retry_draws_what_the_first_try_drew(server, checked):
 
 
 def test_the_time_for_retries_is_bounded(server, checked):
-    script = f"\\sleep 40 ms\n{words_of(server).conflict}"
-    retry = Retry(tries_max=0, time_max_ns=100 * MS)
+    script = f"\\sleep 400 ms\n{words_of(server).conflict}"
+    retry = Retry(tries_max=0, time_max_ns=SECOND)
     plan = plan_for(server.endpoint(), script, clients=1, threads=1, retry=retry, **times(1))
     counts = checked(plan).counters
     assert (counts.failed, counts.retried) == (1, 1)

@@ -11,7 +11,7 @@ from tests.engine.happenings import dies_and_comes_back
 from tests.engine.mariadb import MariaDB
 from tests.engine.postgres import Postgres
 from tests.engine.running import MS, SECOND, plan_for, times
-from tests.support.patience import wait_until
+from tests.support.patience import eventually, wait_until
 
 MAKE = {
     "postgresql": lambda: Postgres(local_binaries()[0].folder, max_connections="700"),
@@ -162,12 +162,8 @@ def test_silent_in_the_middle(mortal, checked, io):
 
 def test_silent_at_the_end(mortal, checked):
     """The drain waits, cancels, waits, and gives up: the cancellation is not heard either."""
-
-    def freeze(_) -> None:
-        time.sleep(0.3)
-        mortal.freeze()
-
-    told = checked(plan_for(mortal.endpoint(), "select 1;", seconds=1.5), freeze)
+    plan = plan_for(mortal.endpoint(), "select 1;", seconds=1.5)
+    told = checked(plan, lambda _: mortal.freeze())
     assert (told.done.end, told.done.reason) == (
         "stalled",
         "the server did not answer a cancellation",
@@ -177,21 +173,22 @@ def test_silent_at_the_end(mortal, checked):
 
 
 def test_one_backend_is_terminated(local, checked, io):
-    def terminate(_) -> None:
-        time.sleep(0.3)
-        with local.connect() as connection:
-            (victim, *_others) = local.backends()
-            connection.execute("select pg_terminate_backend(%s)", [victim])
+    asleep = """select pid from pg_stat_activity
+        where application_name = 'load' and wait_event = 'PgSleep'"""
 
-    plan = plan_for(local.endpoint(), "select pg_sleep(0.02);", seconds=2, io=io)
+    def terminate(_) -> None:
+        (victim,), _other = eventually(lambda: local.execute(asleep), lambda pids: len(pids) == 2)
+        local.execute(f"select pg_terminate_backend({victim})")
+
+    plan = plan_for(local.endpoint(), "select pg_sleep(1);", io=io, **times(2))
     told = checked(plan, terminate)
     (failure,) = told.done.failures
     assert (failure.failure_class, failure.code, failure.count) == ("connection", "57P01", 1)
     assert failure.message == "terminating connection due to administrator command"
     (outage,) = told.all(Outage)
     assert outage.connections_lost == 1
-    assert outage.end_ns - outage.begin_ns < SECOND
-    assert told.done.end == "complete"
+    assert outage.end_ns is not None
+    assert told.counters.ok == 3
 
 
 def test_last_words_are_heard(local, checked, io):
@@ -212,17 +209,18 @@ def test_last_words_are_heard(local, checked, io):
 
 
 def test_an_idle_backend_is_terminated(local, checked, io):
-    def terminate(_) -> None:
-        time.sleep(0.2)
-        with local.connect() as connection:
-            for backend in local.backends():
-                connection.execute("select pg_terminate_backend(%s)", [backend])
+    def terminate(engine: EngineProcess) -> None:
+        lost = local.backends()
+        for backend in lost:
+            local.execute(f"select pg_terminate_backend({backend})")
+        wait_until(lambda: len({*local.backends()} - {*lost}) == 2, "the clients are back")
+        engine.stop()
 
-    plan = plan_for(local.endpoint(), "select 1;", rate_tps=5, seconds=1, io=io)
+    plan = plan_for(local.endpoint(), "select 1;", rate_tps=1, seconds=60, io=io)
     told = checked(plan, terminate)
-    assert told.counters.due == 4
     assert sum(outage.connections_lost for outage in told.all(Outage)) == 2
-    assert told.counters.ok + told.counters.failed == 4
+    assert all(outage.end_ns is not None for outage in told.all(Outage))
+    assert {each.failure_class for each in told.done.failures} <= {"connection"}
 
 
 def test_a_long_answer_is_no_stall(local, checked, io):

@@ -52,7 +52,8 @@ def test_a_log_whose_clock_differs(server: Server, quiet: str) -> None:
     )
     assert lacks(recording)["log"] == "the clocks differ: entries have the time they were read at"
     told = dict(rows(recording.tables["log_entries"], ("topic", "time_s")))
-    assert 0.5 < told["checkpoint_start"] <= told["checkpoint_end"] < 4
+    # Within the run, however long this machine takes to read it: not hours away from it.
+    assert 0.5 < told["checkpoint_start"] <= told["checkpoint_end"] < 60
     assert claims(recording) == []
 
 
