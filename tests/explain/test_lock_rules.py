@@ -195,6 +195,12 @@ def test_the_counter_experiment_is_one_that_can_be_made():
     assert "deadlock" not in finding.why
 
 
+def test_one_row_alone_deadlocks_whom_no_order_of_rows_helps():
+    finding = said("deadlocks", deadlocked(found=40))
+    assert "at once as strongly" in finding.advice[2]
+    assert "at once as strongly" in finding.refute
+
+
 def test_a_short_timeout_makes_deadlocks_cheap():
     finding = said("deadlocks", deadlocked(found=4, timeout_ms=10))
     assert finding.severity == "note"

@@ -211,7 +211,10 @@ def _refute(case: Case, thrown: _Thrown) -> str:
         return "Run again at READ COMMITTED on a test server: those that remain are deadlocks."
     if len(case.recording.plan["scripts"]) > 1:
         return "Run each script alone (-f one of them): without an opposite order there is none."
-    return "Sort the keys that a transaction locks and run again: there must be none."
+    return (
+        "Sort the keys that a transaction locks, lock each at once as strongly as it needs in the "
+        "end, and run again: there must be none."
+    )
 
 
 def _advice(case: Case, thrown: _Thrown) -> list[str]:
@@ -235,10 +238,15 @@ def _advice(case: Case, thrown: _Thrown) -> list[str]:
     if case.protocol == MYSQL:
         return [
             *said,
+            "Lock a row at once as strongly as the transaction needs it in the end: two that share "
+            "one (LOCK IN SHARE MODE, an INSERT with a foreign key to it) and then both change it "
+            "wait for each other. Change the parent first, then insert the child.",
             "READ COMMITTED locks no gaps: where gaps are in the way, it has fewer deadlocks.",
         ]
     return [
         *said,
+        "Lock a row at once as strongly as the transaction needs it in the end: two that share one "
+        "(FOR SHARE) and then both change it wait for each other.",
         "A lower deadlock_timeout shortens the standstill, at the price of more looking.",
     ]
 
