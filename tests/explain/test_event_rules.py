@@ -247,6 +247,12 @@ def test_dead_rows_within_what_is_tolerated_or_before_autovacuum_came():
     assert isinstance(said("autovacuum_behind", with_dead_rows(120_000, seconds=60)), NotFound)
 
 
+@pytest.mark.parametrize(("vacuums", "is_judged"), [(1, False), (2, True)])
+def test_between_two_visits_dead_rows_rise_always(vacuums, is_judged):
+    said_of = said("autovacuum_behind", with_dead_rows(120_000, seconds=60, vacuums=vacuums * 4))
+    assert isinstance(said_of, NotFound) != is_judged
+
+
 def test_autovacuum_that_is_off_is_named():
     found = said("autovacuum_behind", with_dead_rows(30_000, seconds=60, autovacuum="off"))
     assert "autovacuum is off" in found.summary

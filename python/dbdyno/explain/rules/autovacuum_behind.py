@@ -10,8 +10,8 @@ over the rise.
 
 Source: PostgreSQL manual, the autovacuum daemon (vacuum threshold).
 
-Wrong when: the run is short against autovacuum_naptime. It is not judged then unless
-autovacuum has been at the table, or is off.
+Wrong when: the run is short against autovacuum_naptime, between two visits of which dead rows rise
+always. It is not judged then unless autovacuum has been at the table twice, or is off.
 """
 
 from msgspec import Struct
@@ -29,6 +29,7 @@ from dbdyno.words import count, percent, seconds, significant
 
 _SOURCE = "pg_stat_user_tables"
 _NAPS_MIN = 2
+_VISITS_MIN = 2
 _GRAVE: tuple[tuple[float, Severity], ...] = ((1.0, "major"), (0.2, "minor"))
 """Dead rows for each live one, and how grave that is."""
 _CAUSES: dict[Off, str] = {
@@ -72,7 +73,7 @@ def look(case: Case) -> Outcome:
         for one in judged
         if one.dead.last > one.tolerated
         and one.dead.per_s > 0
-        and (one.vacuums or one.off or has_waited)
+        and (one.vacuums >= _VISITS_MIN or one.off or has_waited)
     ]
     if not behind:
         return NotFound("no table has more dead rows than autovacuum tolerates, and rising")
