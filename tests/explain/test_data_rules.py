@@ -1,5 +1,6 @@
 """HOT, indexes, plans, reads, files and growth: each rule firing, quiet, and in the dark."""
 
+import msgspec
 import pytest
 
 from dbdyno.explain.rule import CouldNotLook, NotFound
@@ -54,6 +55,42 @@ def test_a_table_that_has_room_is_not_told_to_make_more(fillfactor, is_low):
     assert ("SET (fillfactor = 70)" in " ".join(found.advice)) != is_low
 
 
+def test_an_index_is_made_anew_without_the_column_only_where_it_has_others():
+    found = said("hot_updates", updating(index("accounts.by_balance", "balance")))
+    assert found.advice[0] == "Drop by_balance if no query needs it."
+    found = said("hot_updates", updating(index("accounts.by_both", "id", "balance")))
+    assert found.advice[0].endswith("needs it, or make it anew without balance.")
+
+
+def test_every_index_that_prevents_hot_is_named():
+    both = (index("accounts.by_balance", "balance"), index("accounts.by_both", "id", "balance"))
+    found = said("hot_updates", updating(*both))
+    assert found.summary.endswith(
+        "the updated column balance is in the indexes by_balance, by_both."
+    )
+    assert found.advice[0] == "Drop by_balance, by_both if no query needs them."
+    assert "DROP INDEX by_balance, by_both;" in found.refute
+
+
+def test_an_index_that_has_few_of_the_rows_is_written_for_few():
+    whole, partial = index("accounts.by_owner", "owner"), index("accounts.open", "balance")
+    few = msgspec.structs.replace(partial, rows_share=0.25)
+    found = said("hot_updates", updating(whole, few))
+    assert found.evidence["index_writes_per_transaction"] == pytest.approx(2.25)
+
+
+def test_a_column_that_the_table_assigns_itself_is_told_where_room_does_not_lack():
+    by_time, trigger = index("accounts.by_time", "changed"), ("trigger touch",)
+    found = said("hot_updates", updating(by_time, fillfactor=50, assigned_by=trigger))
+    assert found.title.endswith("an index on a column that the table assigns itself")
+    assert "(trigger touch)" in found.summary
+    full = updating(by_time, row_bytes=1800, assigned_by=trigger)
+    assert "fillfactor" in said("hot_updates", full).title
+    moving = updating(by_time, fillfactor=50, assigned_by=trigger)
+    moving.counters("pg_stat_user_tables", {"n_tup_newpage_upd": 990}, of="accounts")
+    assert "not pruned" in said("hot_updates", moving).title
+
+
 def test_counted_moves_to_new_pages_make_it_sure():
     run = updating(row_bytes=1800)
     run.counters("pg_stat_user_tables", {"n_tup_newpage_upd": 990}, of="accounts")
@@ -104,7 +141,7 @@ def test_a_numbered_table_has_its_hot_updates_prevented_by_the_form_of_its_state
     run.facts(facts(known)).counters("pg_stat_wal", {"wal_records": 4000})
     counted = {"n_tup_upd": 1000, "n_tup_hot_upd": 0}
     found = said("hot_updates", run.counters("pg_stat_user_tables", counted, of="sbtest2"))
-    assert found.evidence["column"] == "k"
+    assert found.evidence["columns"] == "k"
 
 
 def test_scans_that_an_index_would_not_help_are_left_alone():

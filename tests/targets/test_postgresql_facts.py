@@ -75,6 +75,31 @@ def test_what_is_set_for_autovacuum_of_a_table_alone_is_told(
     assert told == {"autovacuum_enabled": "false", "autovacuum_vacuum_threshold": "7"}
 
 
+def test_what_assigns_columns_unseen_is_told(
+    watcher: Connection, worker: Connection, table
+) -> None:
+    assert only_table(facts(watcher, "select * from t")).assigned_by == ()
+    worker.execute(
+        "create function touch() returns trigger language plpgsql as 'begin return new; end';"
+        "create trigger before_each before update on t for each row execute function touch();"
+        "create trigger before_all before update on t execute function touch();"
+        "create trigger afterwards after update on t for each row execute function touch();"
+        "alter table t add twice int generated always as (v * 2) stored,"
+        "    add thrice int generated always as (v * 3) stored;"
+        "create index on t (twice)"
+    )
+    told = only_table(facts(watcher, "select * from t")).assigned_by
+    assert told == ("generated column twice", "trigger before_each")
+
+
+def test_a_partial_index_tells_how_many_of_the_rows_it_has(
+    watcher: Connection, worker: Connection, table
+) -> None:
+    worker.execute("create index few on t (v) where id <= 2500; analyze t")
+    shares = {one.name: one.rows_share for one in only_table(facts(watcher, "table t")).indexes}
+    assert (shares["t.few"], shares["t.t_pkey"]) == (pytest.approx(0.25), 1.0)
+
+
 def test_indexes_tell_every_column_they_depend_on(watcher: Connection, table) -> None:
     indexes = {index.name: index for index in only_table(facts(watcher, "select * from t")).indexes}
     assert indexes["t.t_lower_idx"].columns == ("v", "note")

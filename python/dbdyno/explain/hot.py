@@ -33,15 +33,15 @@ class Misses(Struct, frozen=True):
     @property
     def index_writes(self) -> float:
         """New index entries per transaction that HOT would have saved."""
-        return self.misses * len(self.table.indexes)
+        return self.misses * sum(index.rows_share for index in self.table.indexes)
 
 
 class Culprit(Struct, frozen=True):
-    """A statement that assigns a column of an index."""
+    """A statement that assigns columns of indexes: these, and all indexes that have one."""
 
     sql: str
-    column: str
-    index: IndexFacts
+    columns: list[str]
+    indexes: list[IndexFacts]
 
 
 def misses_of(case: Case, table: TableFacts) -> Misses:
@@ -60,13 +60,21 @@ def culprit_of(case: Case, table: TableFacts) -> Culprit | None:
     """The first statement that assigns an indexed column of the table."""
     return next(
         (
-            Culprit(statement.words, column, index)
+            Culprit(statement.words, columns, _with_one_of(columns, table))
             for statement in statements_of(case)
             if is_update(statement.sql) and fits(written_table(statement.sql), table.name)
-            for told in assigned_columns(statement.sql)
-            if (column := the_one(told, table.columns))
-            for index in table.indexes
-            if column in index.columns
+            if (columns := _indexed_columns(statement.sql, table))
         ),
         None,
     )
+
+
+def _with_one_of(columns: list[str], table: TableFacts) -> list[IndexFacts]:
+    return [index for index in table.indexes if not set(columns).isdisjoint(index.columns)]
+
+
+def _indexed_columns(sql: str, table: TableFacts) -> list[str]:
+    """Of the columns that the statement assigns, those that an index has."""
+    indexed = {column for index in table.indexes for column in index.columns}
+    assigned = {the_one(told, table.columns) for told in assigned_columns(sql)}
+    return sorted(column for column in assigned if column and column in indexed)

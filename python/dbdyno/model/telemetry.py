@@ -159,6 +159,8 @@ class IndexFacts(Struct, frozen=True, kw_only=True):
     is_unique: bool
     is_primary: bool
     bytes: int
+    rows_share: float = 1.0
+    """Of the table's rows, those that it has: a partial index has not all."""
 
 
 class TableFacts(Struct, frozen=True, kw_only=True):
@@ -175,6 +177,8 @@ class TableFacts(Struct, frozen=True, kw_only=True):
     indexes: tuple[IndexFacts, ...]
     autovacuum: dict[str, str] = {}
     """What is set for autovacuum of this table alone, by the names of its storage parameters."""
+    assigned_by: tuple[str, ...] = ()
+    """What assigns columns in an update without a statement's word: ``trigger touch``."""
 
 
 class PlanFacts(Struct, frozen=True, kw_only=True):

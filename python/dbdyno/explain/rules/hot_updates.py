@@ -5,16 +5,18 @@ index, or the page has no room for the new version of the row.
 
 Arithmetic: an update can be HOT only if no indexed column changes and the new version fits on
 the page. A statement that assigns an indexed column never is. Else the room counts: what the
-fillfactor leaves free of a page over the row's width; where that is enough, old versions that are
-not pruned stand in it. Each miss writes one entry, and one WAL record, for each index. Their part
-of all WAL records, times the clients' time in which the server worked (on processors, WAL, files,
-internal locks), is what they take at most. Below 3 % of the records they are not spoken of.
+fillfactor leaves free of a page over the row's width; where that is enough, a trigger before the
+update or a generated column in an index may assign what no statement does, else old versions that
+are not pruned stand in it. Each miss writes one entry, and one WAL record, for each index that has
+the row. Their part of all WAL records, times the clients' time in which the server worked (on
+processors, WAL, files, internal locks), is what they take at most. Below 3 % of the records they
+are not spoken of.
 
 Source: PostgreSQL, src/backend/access/heap/README.HOT and the manual's page on HOT.
 
 Wrong when: the statement assigns an indexed column the value it had (then it is HOT all the
-same), the columns come from a trigger, or the index is of a summarizing kind (BRIN), which
-does not stand in the way from version 16 on.
+same), or the index is of a summarizing kind (BRIN), which does not stand in the way from
+version 16 on.
 """
 
 from typing import Any
@@ -48,32 +50,70 @@ def look(case: Case) -> Outcome:
     if of_records is not None and of_records < NOTICED:
         return NotFound(f"{_miss_words(worst)}, which made {percent(of_records)} of WAL records")
     culprit = culprit_of(case, worst.table)
-    parts = _of_column(worst, culprit) if culprit else _of_room(worst)
+    if culprit:
+        parts = _of_column(worst, culprit)
+    else:
+        parts = _of_the_table(worst) if _may_assign_itself(worst) else _of_room(worst)
     return _finding(case, worst, parts)
 
 
 def _of_column(worst: Misses, culprit: Culprit) -> dict[str, Any]:
-    index, column = index_words(worst.table, culprit.index), culprit.column
+    names = ", ".join(index_words(worst.table, index) for index in culprit.indexes)
+    columns = ", ".join(culprit.columns)
+    which, them = ("index", "it") if len(culprit.indexes) == 1 else ("indexes", "them")
+    is_in = "column {} is" if len(culprit.columns) == 1 else "columns {} are"
     return {
         "title": "HOT updates prevented by an index on an updated column",
-        "summary": f"{_miss_words(worst)}: the updated column {column} is in the index {index}.",
+        "summary": f"{_miss_words(worst)}: the updated {is_in.format(columns)} in the {which} "
+        f"{names}.",
         "certainty": "sure" if worst.share > 0.9 else "likely",
-        "evidence": {"column": column, "index": index, "statement": culprit.sql},
-        "seen": [f"{index} has the column {column}, and a statement assigns it: {culprit.sql}"],
+        "evidence": {"columns": columns, "indexes": names, "statement": culprit.sql},
+        "seen": [f"A statement assigns {columns}: {culprit.sql}"],
         "advice": [
-            f"Drop {index} if no query needs it, or take {column} out of it.",
+            f"Drop {names} if no query needs {them}{_or_shorten(culprit, them)}.",
+            f"Else keep what is updated often in a table of its own, without {them}.",
+        ],
+        "refute": f"On a test server, DROP INDEX {names}; and run again: the misses must go.",
+    }
+
+
+def _or_shorten(culprit: Culprit, them: str) -> str:
+    """What else could be done with indexes that have other columns, too."""
+    have_others = all(set(index.columns) - set(culprit.columns) for index in culprit.indexes)
+    return f", or make {them} anew without {', '.join(culprit.columns)}" if have_others else ""
+
+
+def _may_assign_itself(worst: Misses) -> bool:
+    """Whether room is not what lacks, and something could assign an index's column unseen."""
+    has_room = _free_versions(worst) >= 1 and not _is_moving(worst)
+    has_others = any(not index.is_primary for index in worst.table.indexes)
+    return has_room and has_others and bool(worst.table.assigned_by)
+
+
+def _of_the_table(worst: Misses) -> dict[str, Any]:
+    unseen = " and ".join(worst.table.assigned_by)
+    return {
+        "title": "HOT updates prevented by an index on a column that the table assigns itself",
+        "summary": f"{_miss_words(worst)}: its pages have room, and no statement assigns a column "
+        f"of an index, but the table may do so itself ({unseen}).",
+        "certainty": "likely",
+        "evidence": {"assigned_by": list(worst.table.assigned_by)},
+        "seen": [_room_words(worst)],
+        "advice": [
+            f"See which columns are assigned there ({unseen}), and drop the index on them if no "
+            "query needs it.",
             "Else keep what is updated often in a table of its own, without that index.",
         ],
-        "refute": f"DROP INDEX {index}; and run again: the misses must go.",
+        "refute": "On a test server, drop that index and run again: the misses must go.",
     }
 
 
 def _of_room(worst: Misses) -> dict[str, Any]:
     table = worst.table
-    width = (table.row_bytes or 0.0) + _HEADER_BYTES
-    free = free_row_versions(PAGE_BYTES[POSTGRESQL], table.fillfactor / 100, width)
+    width = _row_bytes(worst)
+    free = _free_versions(worst)
     enough = _fillfactor_for(width)
-    is_counted = worst.to_new_page > worst.misses / 2
+    is_counted = _is_moving(worst)
     remedy = (
         _more_room(table.name, enough) if enough < table.fillfactor else _prune(table.fillfactor)
     )
@@ -83,7 +123,7 @@ def _of_room(worst: Misses) -> dict[str, Any]:
         "certainty": "sure" if is_counted else "likely" if free < 1 else "hint",
         "evidence": {"fillfactor": table.fillfactor, "row_bytes": width, "free_versions": free},
         "seen": [
-            f"The fillfactor leaves room for {free} new versions of a row on a page.",
+            _room_words(worst),
             *([_moved_words(worst)] * is_counted),
         ],
         **remedy,
@@ -167,6 +207,25 @@ def _seen(worst: Misses, of_records: float | None) -> list[str]:
 
 def _miss_words(worst: Misses) -> str:
     return f"{percent(worst.share)} of the updates of {worst.table.name} were not HOT"
+
+
+def _row_bytes(worst: Misses) -> float:
+    return (worst.table.row_bytes or 0.0) + _HEADER_BYTES
+
+
+def _free_versions(worst: Misses) -> int:
+    page_bytes = PAGE_BYTES[POSTGRESQL]
+    return free_row_versions(page_bytes, worst.table.fillfactor / 100, _row_bytes(worst))
+
+
+def _is_moving(worst: Misses) -> bool:
+    """Whether the server counted that most new versions went to another page."""
+    return worst.to_new_page > worst.misses / 2
+
+
+def _room_words(worst: Misses) -> str:
+    free = _free_versions(worst)
+    return f"The fillfactor leaves room for {free} new versions of a row on a page."
 
 
 def _moved_words(worst: Misses) -> str:

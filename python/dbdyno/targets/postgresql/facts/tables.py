@@ -10,6 +10,7 @@ from dbdyno.model.telemetry import IndexFacts, TableFacts
 from dbdyno.targets.postgresql.names import index_name, table_name
 
 FILLFACTOR = 100
+_BEFORE_EACH_UPDATED_ROW = 1 | 2 | 16  # as the bits of pg_trigger.tgtype
 
 TABLES = f"""
     select c.oid::int8 as id, {table_name("n.nspname", "c.relname")} as name,
@@ -25,7 +26,16 @@ TABLES = f"""
             where s.schemaname = n.nspname and s.tablename = c.relname
                 and not s.inherited) as width,
         array(select attname::text from pg_attribute
-            where attrelid = c.oid and attnum > 0 and not attisdropped order by attnum) as columns
+            where attrelid = c.oid and attnum > 0 and not attisdropped order by attnum) as columns,
+        array(
+            select 'trigger ' || tgname from pg_trigger where tgrelid = c.oid
+                and tgenabled in ('O', 'A') and (tgtype & {_BEFORE_EACH_UPDATED_ROW})
+                    = {_BEFORE_EACH_UPDATED_ROW}
+            union all
+            select 'generated column ' || attname from pg_attribute a where attrelid = c.oid
+                and attgenerated = 's' and exists (select from pg_index
+                    where indrelid = c.oid and attnum = any(indkey))
+            order by 1) as assigned_by
     from pg_class c join pg_namespace n on n.oid = c.relnamespace
     where c.oid = any(%s::oid[]) order by name"""
 
@@ -35,6 +45,8 @@ INDEXES = f"""
         {index_name("n.nspname", "t.relname", "c.relname")} as name,
         i.indisunique as is_unique, i.indisprimary as is_primary,
         pg_relation_size(c.oid) as bytes,
+        case when i.indpred is not null and c.reltuples >= 0 and t.reltuples > 0
+            then least(c.reltuples / t.reltuples, 1) else 1 end::float8 as rows_share,
         array(select attname::text from pg_attribute a
             where a.attrelid = i.indrelid and (a.attnum = any(i.indkey) or exists (
                 select from pg_depend d
@@ -72,6 +84,7 @@ def _table(row: dict[str, Any], indexes: Sequence[dict[str, Any]]) -> TableFacts
         columns=tuple(row["columns"]),
         indexes=tuple(_index(index) for index in indexes),
         autovacuum=row["autovacuum"] or {},
+        assigned_by=tuple(row["assigned_by"]),
     )
 
 
@@ -81,5 +94,6 @@ def _index(row: dict[str, Any]) -> IndexFacts:
         columns=tuple(row["columns"]),
         is_unique=row["is_unique"],
         is_primary=row["is_primary"],
+        rows_share=row["rows_share"],
         bytes=row["bytes"],
     )
