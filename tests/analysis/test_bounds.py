@@ -22,19 +22,6 @@ def test_a_row_that_nobody_holds_bounds_nothing():
     assert bounds.row_hold_bound_tps([]) == math.inf
 
 
-@pytest.mark.parametrize(
-    ("clients", "waiting"),
-    [(4, [0, 0, 3]), (10, [0, 0, 9]), (20, [0, 10, 9]), (500, [0, 490, 9])],
-)
-def test_the_queue_of_tpcb_moves_from_branches_to_tellers(clients, waiting):
-    accounts, tellers, branches = 100_000, 10, 1
-    assert bounds.waiting_at([accounts, tellers, branches], clients) == waiting
-
-
-def test_branches_first_shield_all_that_follows():
-    assert bounds.waiting_at([1, 100_000, 10], 500) == [499, 0, 0]
-
-
 def test_two_clients_on_two_rows_hold_one_and_a_half_on_average():
     assert bounds.expected_distinct(2, 2) == pytest.approx(1.5)
 
@@ -58,26 +45,6 @@ def test_flushes_of_two_milliseconds():
 def test_a_fifth_of_a_page_free_for_rows_of_a_hundred_bytes():
     assert bounds.free_row_versions(8168, 0.8, 100) == 16
     assert bounds.free_row_versions(8168, 1.0, 100) == 0
-
-
-def test_hot_needs_room():
-    assert bounds.hot_share_expected(0, 3.0) == 0.0
-
-
-def test_one_free_version_serves_the_first_update_only():
-    # E[min(U, 1)] = P(U > 0) = 1 − e⁻²; E[U] = 2.
-    assert bounds.hot_share_expected(1, 2.0) == pytest.approx((1 - math.exp(-2)) / 2)
-
-
-def test_two_free_versions():
-    # P(U > 0) + P(U > 1) with P(U = 1) = 2·e⁻².
-    expected = (1 - math.exp(-2)) + (1 - 3 * math.exp(-2))
-    assert bounds.hot_share_expected(2, 2.0) == pytest.approx(expected / 2)
-
-
-def test_rare_updates_always_find_room():
-    assert bounds.hot_share_expected(4, 0.001) == pytest.approx(1.0, abs=1e-6)
-    assert bounds.hot_share_expected(4, 0.0) == 1.0
 
 
 def test_a_cache_of_a_quarter_serves_a_quarter():

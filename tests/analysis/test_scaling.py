@@ -102,7 +102,6 @@ def test_a_law_that_does_not_fit_is_said_to_miss_and_the_knee_is_measured():
     flat = runs(lambda clients: 1000 * min(clients, 4), chance=np.random.default_rng(5), noise=0.01)
     found = scaling(flat)
     assert found.is_structured
-    assert not found.knee_by_law
     assert found.peak is None
     assert (found.knee.low, found.knee.value, found.knee.high) == (4, 4, 4)
     advice = advise_connections(found)
@@ -116,7 +115,6 @@ def test_a_law_that_fits_is_rarely_said_to_miss(fitting):
 
 def test_the_knee_of_the_law_lies_below_its_peak():
     found = scaling(law_runs(PEAKED, chance=np.random.default_rng(7)))
-    assert found.knee_by_law
     assert PEAKED.tps_at(found.knee.value) == pytest.approx(
         0.95 * PEAKED.tps_at(PEAKED.peak_clients), rel=0.02
     )

@@ -5,7 +5,7 @@ it comes from. Times are seconds, rates are per second. Nothing here knows of ru
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 UNBOUNDED = math.inf
 
@@ -31,21 +31,6 @@ def let_past(rows: float, clients: float) -> float:
     Each row has one holder, so a statement in front of the hottest row shields it.
     """
     return min(rows, clients)
-
-
-def waiting_at(rows_in_order: Sequence[float], clients: float) -> list[float]:
-    """How many clients wait at each of the locking statements of a transaction, at most.
-
-    Nᵢ − min(Nᵢ, Kᵢ) with Nᵢ₊₁ = min(Nᵢ, Kᵢ): every statement sees only those whom the ones
-    before it let past. The queue stands where this is largest, which need not be at the row
-    that bounds the rate.
-    """
-    waiting = []
-    for rows in rows_in_order:
-        past = let_past(rows, clients)
-        waiting.append(clients - past)
-        clients = past
-    return waiting
 
 
 def expected_distinct(rows: float, clients: float) -> float:
@@ -77,23 +62,6 @@ def commit_bound_tps(flush_s: float, commits_per_flush: float = 1.0) -> float:
 def free_row_versions(page_bytes: float, fillfactor: float, row_bytes: float) -> int:
     """Row versions that fit into what the fillfactor (0 to 1) leaves free on a page."""
     return int(page_bytes * (1 - fillfactor) // row_bytes)
-
-
-def hot_share_expected(free_versions: int, updates_between_prunes: float) -> float:
-    """The share of updates that find room on their page: E[min(U, r)] / E[U].
-
-    U, the updates of a page from one pruning to the next, is Poisson; the first r of them
-    find room, and E[min(U, r)] = Σₖ₌₀..r₋₁ P(U > k). Columns in an index are another matter:
-    a statement that changes one is never HOT.
-    """
-    if updates_between_prunes <= 0:
-        return 1.0
-    probability, beyond, found_room = math.exp(-updates_between_prunes), 1.0, 0.0
-    for versions in range(free_versions):
-        beyond -= probability
-        found_room += beyond
-        probability *= updates_between_prunes / (versions + 1)
-    return min(found_room / updates_between_prunes, 1.0)
 
 
 def cached_share(cache_bytes: float, touched_bytes: float) -> float:

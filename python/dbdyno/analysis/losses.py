@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from dbdyno.analysis.asked_load import has_stages
 from dbdyno.analysis.curve_events import Curve, curve
-from dbdyno.analysis.estimate import SAMPLES_MIN, Series, estimate_mean, student_quantile
+from dbdyno.analysis.estimate import SAMPLES_MIN, Series, student_quantile
 from dbdyno.analysis.events import RunEvent, events
 from dbdyno.analysis.medians import median
 from dbdyno.analysis.misplaced import chance
@@ -27,8 +27,6 @@ from dbdyno.model.recording import Recording
 
 CHANCE_MAX = 0.05
 _SYMPTOMS = frozenset({"stall", "dip", "level"})
-# The standard error of a median over that of a mean, for normal noise: √(π/2).
-_MEDIAN_ERROR = 1.2533
 
 _ROUNDS = 100
 _RARE = 0.5
@@ -56,9 +54,6 @@ class Loss(Struct, frozen=True, kw_only=True):
 class Losses(Struct, frozen=True, kw_only=True):
     """Sum and parts; ``unexplained`` is the share that no event covers."""
 
-    baseline_tps: float
-    baseline_low: float
-    baseline_high: float
     transactions: float
     of_run: float
     by_kind: list[Loss]
@@ -72,20 +67,15 @@ def losses(recording: Recording) -> Losses | None:
         return None
     found = _standing_out(events(recording), of)
     usual = _usual(of, found)
-    mean = estimate_mean(of.tps[usual])
-    if mean is None:
+    if usual.sum() < SAMPLES_MIN:
         return None
     baseline = median(of.tps[usual])
-    reach = (mean.high - mean.value) * _MEDIAN_ERROR
     missing = (baseline - of.tps) * (of.end_s - of.begin_s)
     possible = baseline * float((of.end_s - of.begin_s).sum())
     claims = _claims(of, missing, found)
     total = max(float(missing.sum()), sum(claim.transactions for claim in claims))
     by_kind = [_loss(claim, total, possible) for claim in claims]
     return Losses(
-        baseline_tps=baseline,
-        baseline_low=baseline - reach,
-        baseline_high=baseline + reach,
         transactions=total,
         of_run=total / possible,
         by_kind=sorted(by_kind, key=lambda loss: -loss.transactions),

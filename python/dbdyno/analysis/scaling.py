@@ -45,9 +45,10 @@ class Scaling(Struct, frozen=True, kw_only=True):
     peak: Ranged | None
     """Clients at the peak; None where the runs show none."""
     knee: Ranged
-    """The fewest clients with which throughput is within 5 % of its best."""
-    knee_by_law: bool
-    """Else it is one of the numbers of clients that were measured."""
+    """The fewest clients with which throughput is within 5 % of its best.
+
+    By the law if that fits, else one of the numbers of clients that were measured.
+    """
     best: Measurement
     """The best number of clients measured, with the mean of its runs."""
     misfit: float
@@ -76,15 +77,15 @@ def scaling(runs: Sequence[Measurement]) -> Scaling | None:
     laws = fit(grid.at, drawn_series(grid, np.log(law.tps(grid.at)), chance))
     misfit = float(np.sqrt(np.mean((grid.means - np.log(law.tps(grid.levels))) ** 2)))
     is_structured = _is_structured(grid, law, misfit)
-    by_law = is_structured is False
     return Scaling(
         law=law,
         one_client_tps=_ranged(law.one_client_tps, [one.one_client_tps for one in laws]),
         contention=_ranged(law.contention, [one.contention for one in laws]),
         crosstalk=_ranged(law.crosstalk, [one.crosstalk for one in laws]),
         peak=None if is_structured else _peak(law, laws, float(grid.levels[-1])),
-        knee=_knee_of_law(law, laws, grid) if by_law else _knee_of_means(grid, chance),
-        knee_by_law=by_law,
+        knee=_knee_of_law(law, laws, grid)
+        if is_structured is False
+        else _knee_of_means(grid, chance),
         best=_mean_at(grid, int(grid.means.argmax())),
         misfit=misfit,
         is_structured=is_structured,
