@@ -277,6 +277,28 @@ Throughput of the last third of the run is 44.9 % below the first's.
 """)
 
 
+def of_standby(horizon):
+    return {"standby_age_transactions": horizon}
+
+
+def test_a_slot_that_holds_the_horizon_has_no_transaction():
+    run = aged(0.1, GROWING * 1000, GROWING * 1000, idle_s=0.0)
+    finding = said("long_transaction", run.levels("sessions", of_standby(GROWING * 1000)))
+    assert words(finding) == snapshot("""\
+major: Replication slot or standby holds the horizon: dead rows stay
+A replication slot or a standby keeps 30 000 dead rows of planted from being
+removed; it has 100 live ones.
+The horizon is 30 000 transactions behind.
+Throughput of the last third of the run is 0 % below the first's.
+""")
+    assert "pg_replication_slots" in finding.advice[0]
+
+
+def test_a_transaction_that_is_farther_behind_than_a_standby_is_the_holder():
+    run = aged(GROWING, GROWING * 1000, GROWING * 1000).levels("sessions", of_standby(500.0))
+    assert said("long_transaction", run).title.startswith("Idle transaction")
+
+
 @pytest.mark.parametrize("load", [{"stages": [(15, 32), (15, 8)]}, {"is_open": True}])
 def test_a_fall_that_was_asked_for_is_not_put_down_to_it(load):
     tps = np.repeat([1000, 300], 15)

@@ -1,10 +1,12 @@
 """What servers count, read on real ones: of two versions, with and without rights."""
 
+import struct
 import threading
 from collections.abc import Iterator, Mapping
+from contextlib import closing
 
 import pytest
-from psycopg import Connection, errors
+from psycopg import Connection, connect, errors
 
 from dbdyno.model.source import Numbers, Source
 from dbdyno.servers.base import Server
@@ -36,7 +38,7 @@ COLUMNS = {
     "progress": "",
     "replication": "",
     "sessions": "clients active idle_in_transaction foreign_clients oldest_transaction_s "
-    "oldest_idle_in_transaction_s horizon_age_transactions",
+    "oldest_idle_in_transaction_s horizon_age_transactions standby_age_transactions",
 }
 
 
@@ -185,6 +187,35 @@ def test_sessions_in_sum(any_database: Server, watcher: Connection, worker: Conn
     worker.execute("rollback")
     sums = read(watcher, "sessions")[""]
     assert sums["idle_in_transaction"] == sums["oldest_idle_in_transaction_s"] == 0
+
+
+def feed_back(database: Server, slot: str, begin: str, xmin: int) -> None:
+    """What a standby says of its oldest query (the protocol's hot standby feedback)."""
+    feedback = struct.pack("!cqIIII", b"h", 0, xmin, 0, 0, 0)
+    with closing(connect(database.conninfo, replication="true", autocommit=True)) as standby:
+        standby.pgconn.exec_(f"START_REPLICATION SLOT {slot} PHYSICAL {begin}".encode())
+        standby.pgconn.put_copy_data(feedback)
+        standby.pgconn.flush()
+    with database.connect() as connection:
+        held = "select xmin is not null and not active from pg_replication_slots"
+        eventually(lambda: connection.execute(held).fetchone(), lambda row: row == (True,))
+
+
+def test_what_a_standby_reads_is_held_for_it(
+    any_database: Server, watcher: Connection, worker: Connection
+) -> None:
+    """Its slot remembers that when it has gone."""
+    read_by_it, begin = worker.execute(
+        "select txid_current(), lsn from pg_create_physical_replication_slot('gone', true)"
+    ).fetchone()
+    try:
+        feed_back(any_database, "gone", begin, read_by_it)
+        work(any_database, *["select txid_current()"] * 5)
+        sums = read(watcher, "sessions")[""]
+        assert sums["horizon_age_transactions"] == sums["standby_age_transactions"] >= 5
+        assert sums["oldest_transaction_s"] == 0
+    finally:
+        worker.execute("select pg_drop_replication_slot('gone')")
 
 
 def test_without_rights_the_reason_says_what_would_help(plain_watcher: Connection) -> None:

@@ -9,7 +9,9 @@ the load, and the horizon is behind. What it does to this run is seen in the dea
 remain, against the rows there are, and in the throughput of the last third of the run against
 the first: what is lost by then says how grave it is, and more dead rows than rows make it major in
 any case. Where the load was meant to change, in stages or by a schedule, throughput says nothing.
-A prepared transaction has no session, and is as old as its PREPARE.
+A prepared transaction has no session, and is as old as its PREPARE. A replication slot, or a
+standby with hot_standby_feedback, has no transaction at all: it counts when no other holder is
+farther behind.
 InnoDB keeps old versions in the undo log: there the growth of the history list counts, which is
 major when it is of more than one transaction in twenty.
 
@@ -26,7 +28,7 @@ from dbdyno.analysis.asked_load import is_of_one_level
 from dbdyno.analysis.protocol import MYSQL
 from dbdyno.analysis.readings import lack_of, level, objects
 from dbdyno.explain.case import Case
-from dbdyno.explain.needs import committed, measured_peak
+from dbdyno.explain.needs import committed, measured, measured_peak
 from dbdyno.explain.purge import history_of
 from dbdyno.explain.rule import (
     MAJOR,
@@ -57,6 +59,26 @@ class _Dead(Struct, frozen=True):
     def ratio(self) -> float:
         """Dead rows for each live one."""
         return self.dead / max(self.live, 1.0)
+
+
+class _Holder(Struct, frozen=True):
+    """Who holds the horizon: in a title, in a sentence, and what to do about it."""
+
+    name: str
+    words: str
+    advice: list[str]
+
+
+_STANDBY = _Holder(
+    name="replication slot or standby",
+    words="a replication slot or a standby",
+    advice=[
+        "Find it in pg_replication_slots by xmin, or in pg_stat_replication by backend_xmin; drop "
+        "a slot that nobody comes back for (pg_drop_replication_slot).",
+        "End long queries on a standby that is in use: it tells what they still read "
+        "(hot_standby_feedback).",
+    ],
+)
 
 
 def look(case: Case) -> Outcome:
@@ -111,24 +133,42 @@ def _of_dead_rows(case: Case) -> Outcome:
     oldest_s = measured_peak(case, "sessions", "oldest_transaction_s")
     horizon = measured_peak(case, "sessions", "horizon_age_transactions")
     slowest_s = case.record.response_ms.max / 1e3 if case.record.response_ms else 0.0
-    if oldest_s < max(OLD_S, 2 * slowest_s):
+    is_standby = 0 < horizon <= _held_for_standbys(case)
+    if oldest_s < max(OLD_S, 2 * slowest_s) and not is_standby:
         return NotFound(f"the oldest transaction was {seconds(oldest_s)} old")
+    holder = _STANDBY if is_standby else _transaction(case, oldest_s)
     dead = max(_dead_rows(case), key=lambda one: one.dead, default=None)
     if dead is None or dead.ratio < MINOR or horizon < dead.dead * MINOR:
-        return NotFound(
-            f"a transaction was {seconds(oldest_s)} old, but few dead rows were kept for it"
-        )
-    return _finding(case, oldest_s, horizon, dead)
+        return NotFound(f"few dead rows were kept for {holder.words}")
+    return _finding(case, holder, oldest_s, horizon, dead)
 
 
-def _finding(case: Case, oldest_s: float, horizon: float, dead: _Dead) -> Finding:
-    lost = _lost_since_the_first_third(case)
+def _held_for_standbys(case: Case) -> float:
+    """How far behind what standbys read is; 0 where nobody told, as in runs of older versions."""
+    told = level(case.recording, "sessions", "standby_age_transactions")
+    return float(measured(case, told).max(initial=0.0)) if told else 0.0
+
+
+def _transaction(case: Case, oldest_s: float) -> _Holder:
     is_idle = measured_peak(case, "sessions", "oldest_idle_in_transaction_s") > oldest_s / 2
+    return _Holder(
+        name=f"{'idle' if is_idle else 'long'} transaction",
+        words=f"a transaction {seconds(oldest_s)} old{' that stands idle' if is_idle else ''}",
+        advice=[
+            "End it: find it in pg_stat_activity by xact_start, then commit or "
+            "pg_terminate_backend; one in pg_prepared_xacts has no session, and ends by COMMIT "
+            "PREPARED or ROLLBACK PREPARED.",
+            "Let idle ones end by themselves: idle_in_transaction_session_timeout.",
+        ],
+    )
+
+
+def _finding(case: Case, holder: _Holder, oldest_s: float, horizon: float, dead: _Dead) -> Finding:
+    lost = _lost_since_the_first_third(case)
     return found(
-        f"A transaction {seconds(oldest_s)} old{' that stands idle' if is_idle else ''} keeps "
-        f"{count(dead.dead)} dead rows of {dead.table} from being removed; it has "
-        f"{count(dead.live)} live ones.",
-        title=f"{'Idle' if is_idle else 'Long'} transaction holds the horizon: dead rows stay",
+        f"{_capital(holder.words)} keeps {count(dead.dead)} dead rows of {dead.table} from being "
+        f"removed; it has {count(dead.live)} live ones.",
+        title=f"{_capital(holder.name)} holds the horizon: dead rows stay",
         severity=severity_of(max(lost or 0.0, MAJOR if dead.ratio >= 1 else MINOR)),
         certainty="sure" if dead.ratio >= 1 and _is_felt(lost) else "likely",
         evidence={
@@ -145,15 +185,14 @@ def _finding(case: Case, oldest_s: float, horizon: float, dead: _Dead) -> Findin
         ],
         why="Every statement walks over the dead versions of its rows, pages fill up with them, "
         "HOT pruning finds nothing to prune, and vacuum nothing to remove.",
-        advice=[
-            "End it: find it in pg_stat_activity by xact_start, then commit or "
-            "pg_terminate_backend; one in pg_prepared_xacts has no session, and ends by COMMIT "
-            "PREPARED or ROLLBACK PREPARED.",
-            "Let idle ones end by themselves: idle_in_transaction_session_timeout.",
-        ],
+        advice=holder.advice,
         gain="What was lost since it began comes back once it has ended and vacuum has run.",
         refute="Run again without it: throughput must stay level and dead rows few.",
     )
+
+
+def _capital(words: str) -> str:
+    return words[0].upper() + words[1:]
 
 
 def _dead_rows(case: Case) -> list[_Dead]:

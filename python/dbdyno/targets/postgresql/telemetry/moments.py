@@ -49,7 +49,8 @@ REPLICATION = """
     group by application_name"""
 
 # Of all sessions but ours in one pass. One whose kind is hidden from our role is a client if it
-# has a database. Whatever keeps dead rows of this database from being cleaned away is a holder.
+# has a database. Whatever keeps dead rows of this database from being cleaned away is a holder;
+# a standby tells what its queries still read, and a slot remembers it when the standby is gone.
 SESSIONS = f"""
     select '', count(*) filter (where is_client) as clients,
         count(*) filter (where is_client and state = 'active') as active,
@@ -60,17 +61,18 @@ SESSIONS = f"""
             where database = current_database()), 0)::float8 as oldest_transaction_s,
         coalesce(extract(epoch from max(age) filter (where is_client and is_idle)), 0)::float8
             as oldest_idle_in_transaction_s,
-        greatest(max(held) filter (where is_holder), (select max(age(xmin)) from
-            pg_replication_slots), (select max(age(transaction)) from pg_prepared_xacts
-            where database = current_database()), 0) as horizon_age_transactions
-    from (
+        greatest(max(held) filter (where is_standby or is_here), max(slots.kept), (select
+            max(age(transaction)) from pg_prepared_xacts where database = current_database()), 0)
+            as horizon_age_transactions,
+        greatest(max(held) filter (where is_standby), max(slots.kept), 0)
+            as standby_age_transactions
+    from (select max(age(xmin)) as kept from pg_replication_slots) as slots, (
         select state, application_name, state like 'idle in transaction%' as is_idle,
             clock_timestamp() - xact_start as age,
             greatest(age(backend_xmin), age(backend_xid)) as held,
             coalesce(backend_type = 'client backend', datid is not null) as is_client,
-            backend_type = 'walsender'
-                or datid = (select oid from pg_database where datname = current_database())
-                as is_holder
+            backend_type = 'walsender' as is_standby,
+            datid = (select oid from pg_database where datname = current_database()) as is_here
         from pg_stat_get_activity(null)
         where application_name <> '{APPLICATION_NAME}') as session"""
 
@@ -124,7 +126,7 @@ def sessions_in_sum(_connection: Connection, _here: Here, together: Together) ->
     """How many sessions there are, and what the oldest holds back."""
     names = (
         "clients active idle_in_transaction foreign_clients oldest_transaction_s "
-        "oldest_idle_in_transaction_s horizon_age_transactions"
+        "oldest_idle_in_transaction_s horizon_age_transactions standby_age_transactions"
     )
     return Source(
         name="sessions",
