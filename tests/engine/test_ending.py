@@ -152,7 +152,7 @@ def plan_in_words(local) -> bytes:
 def test_its_parents_death_ends_it(local):
     with program(RUN.format(plan=plan_in_words(local))) as parent:
         engine = int(parent.stdout.readline())
-        assert len(local.backends()) == 2
+        wait_until(lambda: len(local.backends()) == 2, "the backends of this load alone")
         parent.kill()
     wait_until(lambda: is_gone(engine), "the engine's end")
     wait_until(lambda: local.backends() == [], "the backends' end")

@@ -16,7 +16,7 @@ from dbdyno.servers.postgresql.binaries import local_binaries
 from tests.engine.certificates import make_certificates
 from tests.engine.postgres import Postgres
 from tests.engine.proxies import forward_to, listening
-from tests.support.patience import wait_until
+from tests.support.patience import eventually, wait_until
 from tests.support.program import Program
 
 ROOT = Path(__file__).parent.parent.parent
@@ -159,7 +159,7 @@ def test_a_server_that_dies(tmp_path):
 def test_a_backend_that_is_terminated(local, one):
     frames = load(plan_of(local, table_of(ID, FILLER, rows=100_000_000), jobs=1))
     next(frames)
-    (backend,) = local.backends()
+    (backend,) = eventually(local.backends, lambda found: len(found) == 1)
     one.execute("select pg_terminate_backend(%s)", [backend])
     with pytest.raises(DbdynoError, match=r"administrator command \(57P01\)"):
         list(frames)

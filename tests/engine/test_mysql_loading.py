@@ -10,7 +10,7 @@ from dbdyno.model.plan import LoadColumn, LoadPlan, LoadTable, Tls
 from tests.engine.certificates import make_certificates
 from tests.engine.mariadb import MariaDB
 from tests.engine.running import plan_for, times
-from tests.support.patience import wait_until
+from tests.support.patience import eventually, wait_until
 
 INFILE = "load data local infile 'dbdyno' into table target character set utf8mb4"
 INSERT = "insert into target values"
@@ -177,7 +177,7 @@ def test_a_run_sends_no_file(mariadb, target, checked):
 def test_a_connection_that_is_killed(mariadb, target, way):
     frames = load(plan_of(mariadb, table_of(ID, FILLER, rows=100_000_000, copy=way), jobs=1))
     next(frames)
-    (backend,) = mariadb.backends()
+    (backend,) = eventually(mariadb.backends, lambda found: len(found) == 1)
     mariadb.execute(f"kill {backend}")
     with pytest.raises(DbdynoError, match="loading target failed"):
         list(frames)

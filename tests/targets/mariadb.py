@@ -19,7 +19,6 @@ TABLE = """
     create table t (id int primary key, v int, filler varchar(100), key t_v (v));
     insert into t (id, v) values (1, 0), (2, 0), (5, 0)"""
 UPDATE = "update t set v = v + 1 where id = 1"
-PAUSE_S = REFRESHED_AFTER_S * 1.5  # or the server shows what it showed the last time
 
 
 class Queue(NamedTuple):
@@ -48,8 +47,13 @@ def seen_waiting(look: tuple[list[Sessions], list[Locks]]) -> list[int]:
     return [pid for its in look[0] if its.wait_type == "Lock" for pid in its.pids]
 
 
+def let_it_look_anew() -> None:
+    """Or the server shows of transactions what it showed the last time."""
+    time.sleep(REFRESHED_AFTER_S * 1.5)
+
+
 def later_look(watcher: Connection) -> tuple[list[Sessions], list[Locks]]:
-    time.sleep(PAUSE_S)
+    let_it_look_anew()
     return TELEMETRY.look(watcher)()
 
 

@@ -22,7 +22,8 @@ from dbdyno.targets.mysql.telemetry.transactions import transaction_ages_s
 from dbdyno.targets.telemetry import ScriptStatement
 from dbdyno.telemetry.blocking import find_waits
 from tests.conftest import SMALL_INNODB
-from tests.targets.mariadb import TABLE, UPDATE, later_look, queue_for
+from tests.support.patience import eventually
+from tests.targets.mariadb import TABLE, UPDATE, later_look, let_it_look_anew, queue_for
 
 LOOKUP = ScriptStatement(0, "select v from `t` where id = :id")
 SCAN = ScriptStatement(1, "update t set v = 1 where filler = :text")
@@ -141,12 +142,17 @@ def test_sizes_are_of_the_tables_that_statements_name(watcher: Connection):
     assert source.read(watcher)["t"]["bytes"] >= 4 * 16_384
 
 
+def sums_now(watcher: Connection) -> dict[str, float]:
+    let_it_look_anew()
+    return read(watcher, "sessions")
+
+
 def test_the_age_of_transactions(watcher: Connection, watched: Server):
     with watched.connect() as idle:
         idle.execute("start transaction with consistent snapshot")
-        sums = read(watcher, "sessions")
+        # A session has its answer a moment before it is told to be idle.
+        sums = eventually(lambda: sums_now(watcher), lambda now: now["idle_in_transaction"] == 1)
         idle.execute("rollback")
-    assert sums["idle_in_transaction"] == 1
     assert 0 <= sums["oldest_idle_in_transaction_s"] <= sums["oldest_transaction_s"] < 60
 
 
@@ -187,14 +193,20 @@ def test_mysqls_redo_log_is_full_before_its_files_are():
     assert numbers["age_bytes"] / numbers["age_max_bytes"] == pytest.approx(0.84, abs=0.005)
 
 
+def states_now(watcher: Connection) -> dict[int, str]:
+    return {pid: its.state for its in later_look(watcher)[0] for pid in its.pids}
+
+
 def test_sessions_and_their_states(watcher: Connection, watched: Server):
     with watched.connect() as idle, watched.connect() as holder:
         holder.execute("begin")
         holder.execute(UPDATE)
-        states = {pid: its.state for its in later_look(watcher)[0] for pid in its.pids}
-        assert states[TELEMETRY.pid(idle)] == "idle"
-        assert states[TELEMETRY.pid(holder)] == "idle in transaction"
-        assert TELEMETRY.pid(watcher) not in states
+        numbers = [TELEMETRY.pid(session) for session in (idle, holder, watcher)]
+        # A session has its answer a moment before it is told to be idle.
+        eventually(
+            lambda: [states_now(watcher).get(number) for number in numbers],
+            lambda states: states == ["idle", "idle in transaction", None],
+        )
         holder.execute("rollback")
 
 

@@ -82,6 +82,7 @@ def test_a_server_that_was_too_busy_is_asked_for_all_again_later(
         for read in (counted, doubled):
             with pytest.raises(TOO_BUSY):
                 read(watcher)
+    watcher.execute("reset statement_timeout")
     assert len(counted(watcher)) == 2
     table.execute("update t set n = 10")
     assert doubled(watcher) == {"": {"doubled": 40}}
