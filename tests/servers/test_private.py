@@ -144,6 +144,19 @@ def test_a_failed_start_gives_the_servers_own_reason(home: Path) -> None:
     assert [path.name for path in (home / "private").iterdir()] == ["lock"]
 
 
+def test_an_installer_whose_child_dies_is_quoted_with_what_it_said_before(
+    home: Path, tmp_path: Path
+) -> None:
+    for program in local_binaries()[0].folder.iterdir():
+        (tmp_path / program.name).symlink_to(program)
+    installer = tmp_path / "initdb"
+    installer.unlink()
+    installer.write_text("#!/bin/sh\necho cannot create a file\necho removing data\nexit 1\n")
+    installer.chmod(0o755)
+    with pytest.raises(DbdynoError, match="did not start: cannot create a file; removing data"):
+        start_private(ServerSpec(path=tmp_path, settings=SMALL), connections=8)
+
+
 def test_nothing_is_made_for_an_unknown_setting(home: Path) -> None:
     with pytest.raises(DbdynoError, match="no setting 'fsink'"):
         start_private(spec(fsink="off"), connections=8)

@@ -25,7 +25,7 @@ from dbdyno.servers.spec import ServerSpec
 SOCKET_PATH_MAX = 107  # bytes of sockaddr_un.sun_path, less the closing zero
 LOOPBACK = "127.0.0.1"
 PORT_MAX = 65_535
-
+LAST_WORDS = 3  # lines of a log in which nothing complains
 
 PREFIX = "dbdyno-"  # of folders in places that others use, too
 FOLDERS = "folders"  # of those that lie elsewhere: one a line
@@ -107,7 +107,8 @@ def not_started(cluster: Cluster) -> DbdynoError:
     blueprint = cluster.blueprint
     log = cluster.log.read_text(errors="replace") if cluster.log.exists() else ""
     lines = log.splitlines() or ["it left no word in its log"]
-    reason = blueprint.product.failure_reason(lines) or lines[-1]
+    # The very last line often tells of clearing up alone.
+    reason = blueprint.product.failure_reason(lines) or "; ".join(lines[-LAST_WORDS:])
     return DbdynoError(
         "server_failed",
         f"{blueprint.product.title} {blueprint.binaries.version} did not start: {reason}",
