@@ -317,10 +317,11 @@ def test_a_server_that_does_not_answer_is_hung_up_on(monkeypatch):
         ours.recv(1)
         raise OSError("hung up")
 
-    with ours, theirs, recorder(server, folder, facts=ask) as watching:
-        play(watching, server)
-    assert type(folder.frames[-1]).__name__ == "TelemetryCost"
-    assert nobody_watches()
+    with ours, theirs:
+        with recorder(server, folder, facts=ask) as watching:
+            play(watching, server)
+        assert type(folder.frames[-1]).__name__ == "TelemetryCost"
+        wait_until(nobody_watches, "the end of telemetry's threads")
 
 
 def test_a_server_that_lets_us_in_too_late_is_asked_nothing(monkeypatch):
