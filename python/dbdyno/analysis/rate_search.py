@@ -17,7 +17,7 @@ from dbdyno.model.record import RunRecord
 
 RESOLUTION = 0.05
 RATES_MAX = 12
-_STEPS = (0.25, 0.5, 0.75, 1.0)
+_STEPS = (0.25, 0.5, 0.75)
 # Where nothing is met down to a hundredth of the capacity, no rate will do.
 _LEAST = 0.01
 
@@ -109,8 +109,8 @@ def _steps(search: Search) -> list[float]:
     """
     asked, capacity = search.rate_max_tps, search.capacity_tps
     if asked is not None and asked < capacity:
-        return [*(rounded(asked * step) for step in _STEPS[:-1]), asked]
-    return [rounded(capacity * step) for step in _STEPS[:-1]]
+        return [*(rounded(asked * step) for step in _STEPS), asked]
+    return [rounded(capacity * step) for step in _STEPS]
 
 
 def rounded(rate_tps: float) -> float:
