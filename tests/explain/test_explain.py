@@ -203,8 +203,12 @@ def test_in_full_a_finding_says_all_it_has():
     ]
 
 
+def measured_record(**parts):
+    return replace(made_run().recording().record, duration_s=60.0, **parts)
+
+
 def test_in_short_only_what_is_above_a_note():
-    record = made_run().recording().record
+    record = measured_record()
     findings = [a_finding("a", advice=["Do that.", "Or this."]), a_finding("b", "note")]
     assert lines(told(replace(record, findings=findings))) == [
         "major: Title of a. It is so.",
@@ -212,12 +216,14 @@ def test_in_short_only_what_is_above_a_note():
         f"1 more: dbdyno explain {record.run_id}",
     ]
     assert told(record) == ["nothing found above a note"]
+    dark = [NotLooked(id="x", title="X", reason="nothing was measured")]
+    assert told(replace(record, duration_s=0.0, not_looked=dark)) == ["nothing was measured"]
 
 
 def test_in_short_much_that_remains_is_told_beside_what_was_found():
     def told_of(unexplained, *findings):
-        record = made_run().recording().record
-        return lines(told(replace(record, findings=list(findings), unexplained=unexplained)))
+        record = measured_record(findings=list(findings), unexplained=unexplained)
+        return lines(told(record))
 
     remainder = "Unexplained: 30 % of the clients' time; no finding accounts for it."
     assert told_of(0.3, a_finding("a"))[1:] == [remainder]

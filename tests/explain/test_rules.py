@@ -60,8 +60,9 @@ def test_what_it_covers_exists(rule):
 
 
 @rules
-def test_it_survives_a_run_in_which_nothing_was_recorded(rule):
-    asked(rule, MadeRun(ok=0, seconds=0, warmup=0, done=False).recording())
+def test_of_a_run_in_which_nothing_was_measured_all_say_the_same(rule):
+    said = asked(rule, MadeRun(ok=0, seconds=0, warmup=0, done=False).recording())
+    assert said == CouldNotLook("nothing was measured")
 
 
 @rules

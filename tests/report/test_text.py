@@ -81,7 +81,7 @@ client CPU    129 µs a transaction
 latency      mean      p50      p90      p95      p99    p99.9   p99.99     max
 response  1.48 ms  1.31 ms  1.95 ms  2.45 ms  4.83 ms  10.4 ms  26.8 ms  1.07 s
 
- count    mean     p50     p95     p99  statement
+    ok    mean     p50     p95     p99  statement
 83 912  100 µs   90 µs  300 µs  400 µs  BEGIN;
 83 912  200 µs  180 µs  600 µs  800 µs  UPDATE pgbench_accounts SET abalance = abalance + :delta WH…
 83 912  300 µs  270 µs  900 µs  1.2 ms  SELECT abalance FROM pgbench_accounts WHERE aid = :aid;

@@ -21,6 +21,7 @@ _CERTAINTIES: tuple[Certainty, ...] = ("hint", "likely", "sure")
 # Clients that had nothing to do, or were told to wait, need no explanation.
 _ASKED_FOR: tuple[TimeKind, ...] = ("idle", "pause")
 _MOST = 0.5
+NOTHING_MEASURED = "nothing was measured"
 
 
 class Explanation(Struct, frozen=True):
@@ -53,7 +54,13 @@ def explain(recording: Recording, histograms: Histograms) -> Explanation:
 
 
 def outcome(rule: Rule, case: Case) -> Outcome:
-    """What the rule says of the run, complete; what it lacks is *could not look*."""
+    """What the rule says of the run, complete; what it lacks is *could not look*.
+
+    Of a run that ended before anything was measured no rule is asked: each would have a reason of
+    its own for the same.
+    """
+    if not case.record.duration_s:
+        return CouldNotLook(NOTHING_MEASURED)
     try:
         said = rule.look(case)
     except LackingError as lacking:

@@ -5,7 +5,7 @@ Where their lines end is ``layout.py``'s business; control characters are left o
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from dbdyno.explain.explain import Explanation
+from dbdyno.explain.explain import NOTHING_MEASURED, Explanation
 from dbdyno.explain.shares import remainder_words, share_words
 from dbdyno.layout import Line, Paragraph, visible
 from dbdyno.model.record import Finding, NotLooked, RunRecord
@@ -20,6 +20,8 @@ def told(record: RunRecord) -> list[Line]:
 
     What remains is told where there is a cause to be weighed against, and it is much.
     """
+    if not record.duration_s:
+        return [NOTHING_MEASURED]
     above = [finding for finding in record.findings if finding.severity != "note"]
     lines = [line for finding in above[:_TOP] for line in _in_short(finding)]
     rest = len(record.findings) - len(above[:_TOP])
