@@ -51,7 +51,7 @@ def _measured(cause: Cause, way: Way) -> dict[str, Any]:
     ended = subprocess.run(
         command + options, capture_output=True, text=True, check=False, timeout=PATIENCE_S
     )
-    assert ended.returncode in (0, 3), ended.stderr
+    assert ended.returncode in (0, 3), ended.stderr + ended.stdout
     record: dict[str, Any] = json.loads(ended.stdout)
     return record
 
