@@ -97,6 +97,17 @@ def test_counted_moves_to_new_pages_make_it_sure():
     assert said("hot_updates", run).certainty == "sure"
 
 
+def test_reads_beside_the_updates_are_none_of_their_misses():
+    run = made_run(UPDATE, "SELECT 1;", "COMMIT;", clients=10)
+    by_balance = index("accounts.by_balance", "balance")
+    run.facts(facts(table(columns=("id", "balance"), indexes=(by_balance,))))
+    run.counters("pg_stat_wal", {"wal_records": 1000})
+    run.counters("pg_stat_user_tables", {"n_tup_upd": 1000, "n_tup_hot_upd": 0}, of="accounts")
+    seen = [(0, "", "", 2), (1, "", "", 7), (2, "IO", "WALSync", 1)]
+    found = said("hot_updates", with_looks(run, *seen))
+    assert found.share == pytest.approx(0.3)
+
+
 def test_hot_updates_are_not_blamed():
     assert isinstance(said("hot_updates", updating(hot=980)), NotFound)
     assert isinstance(said("hot_updates", updating(updates=0)), NotFound)

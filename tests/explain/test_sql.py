@@ -5,6 +5,7 @@ import pytest
 from dbdyno.explain.sql import (
     assigned_columns,
     chooses_rows,
+    ends_transaction,
     equal_columns,
     fits,
     is_update,
@@ -62,6 +63,16 @@ def test_tables_and_kind():
     assert tables_of(sql) == ["a", "c", "d"]
     assert is_update(sql)
     assert not is_update("select 1 -- update")
+
+
+@pytest.mark.parametrize("sql", ["COMMIT", "-- so be it\nend;", "commit and chain;"])
+def test_what_ends_a_transaction(sql):
+    assert ends_transaction(sql)
+
+
+@pytest.mark.parametrize("sql", ["\\endif", "ended", "select 'commit'", "rollback;"])
+def test_what_ends_none(sql):
+    assert not ends_transaction(sql)
 
 
 def test_names_of_a_form_for_several_statements():

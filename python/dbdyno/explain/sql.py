@@ -24,6 +24,7 @@ _SET = re.compile(r"\bset\b(.*?)(?:\bwhere\b|\bfrom\b|\breturning\b|$)", re.I | 
 _WHERE = re.compile(
     r"\bwhere\b(.*?)(?:\bgroup\b|\border\b|\blimit\b|\breturning\b|\bfor\b|$)", re.I | re.DOTALL
 )
+_COMMIT = re.compile(r"\s*(?:commit|end)\b", re.I)
 _ASSIGNED = re.compile(rf"(?:^|,)\s*({_NAME})\s*=")
 _ASSIGNED_TOGETHER = re.compile(r"\(([^()]*)\)\s*=")
 _EQUAL = re.compile(rf"({_QUALIFIED})\s*(?:=|\bin\s*\()", re.I)
@@ -56,6 +57,11 @@ def the_one(told: str, names: Iterable[str]) -> str | None:
 def is_update(sql: str) -> bool:
     """Whether it is a plain UPDATE."""
     return _bare(sql).lstrip().lower().startswith("update")
+
+
+def ends_transaction(sql: str) -> bool:
+    """Whether it commits."""
+    return _COMMIT.match(_bare(sql)) is not None
 
 
 def written_table(sql: str) -> str | None:

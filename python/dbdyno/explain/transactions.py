@@ -11,10 +11,9 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct
 
 from dbdyno.explain.script_text import Command, commands
-from dbdyno.explain.sql import equal_columns, tables_of, written_table
+from dbdyno.explain.sql import ends_transaction, equal_columns, tables_of, written_table
 
 _BEGINS = ("begin", "start")
-_ENDS = ("end", "commit")
 _READABLE = frozenset({"select", "insert", "update", "delete"})
 # Those that lock to share wait for none of their kind, and who skips what is locked for nobody.
 _LOCKING_READ = re.compile(
@@ -85,7 +84,7 @@ def transaction(script: TimedScript, rows: Mapping[str, float]) -> Transaction:
 def _block(name: str, found: Sequence[Command]) -> tuple[int, int]:
     """The places of the begin and the end of its only transaction."""
     begins = [place for place, command in enumerate(found) if command.verb in _BEGINS]
-    ends = [place for place, command in enumerate(found) if command.verb in _ENDS]
+    ends = [place for place, command in enumerate(found) if ends_transaction(command.text)]
     if len(begins) != 1 or len(ends) != 1 or begins[0] > ends[0]:
         raise UnorderableError(f"{name} is not one transaction from BEGIN to END")
     inside = found[begins[0] + 1 : ends[0]]

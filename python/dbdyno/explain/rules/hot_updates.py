@@ -9,8 +9,9 @@ fillfactor leaves free of a page over the row's width; where that is enough, a t
 update or a generated column in an index may assign what no statement does, else old versions that
 are not pruned stand in it. Each miss writes one entry, and one WAL record, for each index that has
 the row. Their part of all WAL records, times the clients' time in which the server worked (on
-processors, WAL, files, internal locks), is what they take at most. Below 3 % of the records they
-are not spoken of.
+processors, WAL, files, internal locks), is what they take at most; nor can they take more than the
+server worked for statements that write the table or end a transaction, where some do. Below 3 % of
+the records they are not spoken of.
 
 Source: PostgreSQL, src/backend/access/heap/README.HOT and the manual's page on HOT.
 
@@ -28,9 +29,11 @@ from dbdyno.explain.case import Case
 from dbdyno.explain.hot import Culprit, Misses, culprit_of, misses_of
 from dbdyno.explain.needs import server_facts
 from dbdyno.explain.rule import NOTICED, NotFound, Outcome, Rule, found
-from dbdyno.explain.statements import WORKING, index_words, working_share
+from dbdyno.explain.sql import ends_transaction, fits, written_table
+from dbdyno.explain.statements import WORKING, index_words, statements_of, working_share
 from dbdyno.explain.words import amount, gain_words
 from dbdyno.model.record import Finding
+from dbdyno.model.telemetry import TableFacts
 from dbdyno.words import percent, significant, size
 
 MISSES_MIN = 0.05
@@ -160,7 +163,7 @@ def _prune(fillfactor: int) -> dict[str, Any]:
 
 def _finding(case: Case, worst: Misses, parts: dict[str, Any]) -> Finding:
     of_records = _of_records(case, worst)
-    share = _share(case, of_records)
+    share = _share(case, worst.table, of_records)
     numbers = {
         "table": worst.table.name,
         "updates_per_transaction": worst.updates,
@@ -186,9 +189,23 @@ def _of_records(case: Case, worst: Misses) -> float | None:
     return min(worst.index_writes / records, 1.0) if records else None
 
 
-def _share(case: Case, of_records: float | None) -> float | None:
+def _share(case: Case, table: TableFacts, of_records: float | None) -> float | None:
     working = working_share(case)
-    return None if working is None or of_records is None else of_records * working
+    if working is None or of_records is None:
+        return None
+    return min(of_records * working, _working_for_writers(case, table))
+
+
+def _working_for_writers(case: Case, table: TableFacts) -> float:
+    """The share for statements that write the table or end a transaction; all where none names it.
+
+    Reads beside them write no WAL, however much time they take.
+    """
+    writers = [one for one in statements_of(case) if fits(written_table(one.sql), table.name)]
+    if not writers:
+        return 1.0
+    ends = [one for one in statements_of(case) if ends_transaction(one.sql)]
+    return sum(working_share(case, one.number) or 0.0 for one in [*writers, *ends])
 
 
 def _seen(worst: Misses, of_records: float | None) -> list[str]:
