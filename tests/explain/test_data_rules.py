@@ -256,8 +256,8 @@ def test_few_temporary_files_are_a_note_and_none_are_nothing():
     assert isinstance(said("temporary_files", sorting(0)), NotFound)
 
 
-def growing(*, to=40, inserted=0):
-    run = made_run(UPDATE).facts(facts(table(rows=80_000, row_bytes=100)))
+def growing(*, to=40, inserted=0, rows=80_000):
+    run = made_run(UPDATE).facts(facts(table(rows=rows, row_bytes=100)))
     sizes = [(20 + (to - 20) * place / 62) * 2**20 for place in range(63)]
     run.levels("sizes", {"bytes": sizes}, of="accounts")
     return run.counters("pg_stat_user_tables", {"n_tup_ins": inserted / 60}, of="accounts")
@@ -274,6 +274,11 @@ def test_growth_by_new_rows_and_no_growth_are_nothing():
     # 160 000 rows of 128 bytes are the 20 MiB that were added.
     assert isinstance(said("table_growth", growing(inserted=165_000)), NotFound)
     assert isinstance(said("table_growth", growing(to=20.5)), NotFound)
+
+
+def test_rows_of_a_width_that_nobody_knows_are_not_called_bloat():
+    assert isinstance(said("table_growth", growing(inserted=1000, rows=0)), NotFound)
+    assert said("table_growth", growing(rows=0)).evidence["bytes_of_new_rows"] == 0
 
 
 @pytest.mark.parametrize(

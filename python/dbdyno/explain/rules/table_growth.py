@@ -5,7 +5,8 @@ that were inserted explain it.
 
 Arithmetic: growth per second, what the net of inserted and deleted rows would take at the mean
 row's width, and the rest, which is bloat: room taken by dead versions and by index entries that
-nobody freed. Time to double is the size over the growth.
+nobody freed. Time to double is the size over the growth. Where rows came to a table that was known
+to have none, how wide they are is not known, and it is not judged.
 
 Source: PostgreSQL manual, routine vacuuming (recovering disk space).
 
@@ -46,7 +47,8 @@ class _Grown(Struct, frozen=True):
 def look(case: Case) -> Outcome:
     """The relation with most bytes that rows do not explain."""
     relations = [name for name in known_objects(case, "sizes") if name]
-    grown_ones = [one for name in relations if _is_growth((one := _grown(case, name)).course)]
+    judged = [one for name in relations if (one := _grown(case, name))]
+    grown_ones = [one for one in judged if _is_growth(one.course)]
     worst = max(grown_ones, key=lambda one: one.bloat, default=None)
     if worst is None or worst.bloat < BYTES_MIN:
         return NotFound("no relation grew by more than its new rows")
@@ -57,18 +59,26 @@ def _is_growth(of: Course) -> bool:
     return of.last - of.first >= BYTES_MIN and of.relative >= GROWN
 
 
-def _grown(case: Case, name: str) -> _Grown:
-    return _Grown(name, course(levels(case, "sizes", "bytes", name)), _of_rows(case, name))
+def _grown(case: Case, name: str) -> _Grown | None:
+    of_rows = _of_rows(case, name)
+    if of_rows is None:
+        return None
+    return _Grown(name, course(levels(case, "sizes", "bytes", name)), of_rows)
 
 
-def _of_rows(case: Case, name: str) -> float:
-    """Bytes that the table's new rows take; an index gets as much as its share of the table."""
+def _of_rows(case: Case, name: str) -> float | None:
+    """Bytes that the table's new rows take; an index gets as much as its share of the table.
+
+    None where rows came and nobody knows how wide they are.
+    """
     table_name = name.rpartition(".")[0] or name
     facts = table_of(server_facts(case), name) or table_of(server_facts(case), table_name)
-    if facts is None or not facts.rows:
+    if facts is None:
         return 0.0
     inserted = grown(case, _TABLES, "n_tup_ins", facts.name)
     added = max(inserted - grown(case, _TABLES, "n_tup_del", facts.name), 0.0)
+    if not facts.rows:
+        return None if added else 0.0
     size_now = {facts.name: facts.bytes} | {index.name: index.bytes for index in facts.indexes}
     return added * size_now.get(name, 0) / facts.rows
 
