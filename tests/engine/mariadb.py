@@ -44,7 +44,6 @@ class MariaDB:
         assert self.program, "install MariaDB: apt-get install mariadb-server"
         self.folder = Path(tempfile.mkdtemp(prefix="dbdyno-test-", dir="/tmp"))
         self.data = self.folder / "data"
-        self.port = free_port()
         self.settings = {**SETTINGS, **settings}
         server_identity().take_over(self.folder)
         install = ("mariadb-install-db", "--no-defaults", f"--datadir={self.data}")
@@ -56,6 +55,7 @@ class MariaDB:
             cwd=self.folder,
             **server_identity().credentials(),
         )
+        self.port = free_port()
         try:
             self.start()
             self._admit_the_load()

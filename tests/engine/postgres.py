@@ -31,6 +31,7 @@ SETTINGS = {
 
 
 def free_port() -> int:
+    """Free for the moment: it is asked for as late as it can be."""
     with socket.create_server(("127.0.0.1", 0)) as probe:
         return probe.getsockname()[1]
 
@@ -42,9 +43,9 @@ class Postgres:
         self.binaries = binaries
         self.folder = Path(tempfile.mkdtemp(prefix="dbdyno-test-", dir="/tmp"))
         self.data = self.folder / "data"
-        self.port = free_port()
         server_identity().take_over(self.folder)
         self._run("initdb", "-D", self.data, "-U", "postgres", "-A", "trust", "--no-sync")
+        self.port = free_port()
         self._configure({**SETTINGS, "port": str(self.port), **settings})
         if access:
             (self.data / "pg_hba.conf").write_text(access)
