@@ -196,6 +196,12 @@ def test_a_dear_generic_plan_is_a_note_unless_it_is_forced():
     assert said("plan_choice", made_run(SELECT).facts(forced)).severity == "minor"
 
 
+def test_an_example_that_fits_no_partition_tells_nothing_of_the_plan():
+    plans = (planned("generic", 900, SCAN), planned("custom", 0.01, ("Result", "", 1.0)))
+    said_of = said("plan_choice", made_run(SELECT).facts(ServerFacts(plans=plans)))
+    assert isinstance(said_of, NotFound)
+
+
 def test_plans_that_agree_are_not_spoken_of():
     plans = (planned("generic", 9, LOOKUP), planned("custom", 8, LOOKUP))
     same = ServerFacts(plans=plans)

@@ -77,13 +77,22 @@ def _in_words(plan: PlanFacts) -> str:
     return ", ".join(f"{kind} {relation}".strip() for kind, relation in _steps(plan)[:3])
 
 
+def _reads(plan: PlanFacts) -> bool:
+    """Not so where the example's values fit no partition, of which no other value tells."""
+    return any(kind.endswith("Scan") for kind, _ in _steps(plan))
+
+
 def _dearer(case: Case, statement: Statement) -> Finding | None:
     """A generic plan that costs a multiple of the custom one."""
     plans = plans_of(server_facts(case), statement.number)
     generic, custom = plans.get("generic"), plans.get("custom")
     if generic is None or custom is None or generic.cost < COST_MIN:
         return None
-    if generic.cost < DEARER * custom.cost or _steps(generic) == _steps(custom):
+    if (
+        not _reads(custom)
+        or generic.cost < DEARER * custom.cost
+        or _steps(generic) == _steps(custom)
+    ):
         return None
     ratio = generic.cost / max(custom.cost, 0.01)
     mode = server_facts(case).settings.get("plan_cache_mode", "auto")
