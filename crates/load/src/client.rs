@@ -1,8 +1,7 @@
 //! One client: its place in the life of a connection, and its transaction.
 
-use dbdyno_model::{Nanos, ServerError, StatementId};
+use dbdyno_model::{Nanos, Queue, ServerError, StatementId};
 use dbdyno_script::Session;
-use std::collections::VecDeque;
 
 /// Where a client is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,7 +82,7 @@ pub(crate) struct Client {
     pub(crate) generation: u32,
     pub(crate) transaction: Option<Transaction>,
     /// What has been asked and not been answered, oldest first.
-    pub(crate) outstanding: VecDeque<(StatementId, Nanos)>,
+    pub(crate) outstanding: Queue<(StatementId, Nanos)>,
     /// Statements of this try and their latencies.
     pub(crate) timings: Vec<(StatementId, Nanos)>,
     /// The error of the try under way.
@@ -117,7 +116,7 @@ impl Client {
             backend: 0,
             generation: 0,
             transaction: None,
-            outstanding: VecDeque::new(),
+            outstanding: Queue::default(),
             timings: Vec::new(),
             error: None,
             failing: StatementId::UNCOUNTED,

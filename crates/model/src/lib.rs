@@ -9,6 +9,7 @@ mod nanos;
 mod number;
 mod pattern;
 mod plan;
+mod queue;
 mod request;
 mod seed;
 mod value;
@@ -22,6 +23,7 @@ pub use plan::{
     LoadTable, Plan, Protocol, QueryMode, Retry, Scalar, Script, Stage, Think, ThinkLaw, Tls,
     TlsMode,
 };
+pub use queue::Queue;
 pub use request::{Flow, Keep, PreparedId, Reply, Request, ResultSet, Statement, StatementId};
 pub use seed::{Purpose, Stream};
 pub use value::Value;

@@ -1,7 +1,7 @@
 //! What a ring knows of a slot: the orders under way, what has arrived, what is being sent.
 
 use super::Ready;
-use std::collections::VecDeque;
+use dbdyno_model::Queue;
 
 /// Bytes that have arrived for a link.
 #[derive(Clone, Copy, Debug)]
@@ -28,7 +28,7 @@ pub(super) struct Slot {
     /// Orders that will be completed once more.
     pub(super) under_way: u32,
     pub(super) receiving: bool,
-    pub(super) chunks: VecDeque<Chunk>,
+    pub(super) chunks: Queue<Chunk>,
     pub(super) outbox: Outbox,
     /// How the connection ended: 0, or an error.
     pub(super) ended: Option<i32>,

@@ -299,7 +299,7 @@ impl Io for Uring {
         let _ = shutdown(&link.socket, Shutdown::Both);
         let _ = self.ring.submitter().register_files_update(slot as u32, &[-1]);
         let state = &mut self.slots[slot];
-        for chunk in state.chunks.drain(..) {
+        while let Some(chunk) = state.chunks.pop_front() {
             self.buffers.give(chunk.buffer);
         }
         state.retired = state.under_way > 0;

@@ -15,8 +15,7 @@ use super::rows::Format;
 use super::statements::{Preparation, Preparations};
 use crate::answer::Answer;
 use crate::{ProtocolError, ReceiveBuffer};
-use dbdyno_model::{Flow, Keep, Reply, ServerError, StatementId};
-use std::collections::VecDeque;
+use dbdyno_model::{Flow, Keep, Queue, Reply, ServerError, StatementId};
 
 /// The first bytes of what may come: in an answer, a command without rows that is done.
 const DONE: u8 = 0;
@@ -34,7 +33,7 @@ const UNKNOWN_PREPARED: &str = "1243";
 /// All that is outstanding on one connection.
 #[derive(Debug)]
 pub(super) struct Exchange {
-    pub(super) queue: VecDeque<Pending>,
+    pub(super) queue: Queue<Pending>,
     pub(super) stage: Stage,
     /// The number of the next packet.
     pub(super) sequence: u8,
@@ -58,7 +57,7 @@ pub(super) struct Exchange {
 impl Exchange {
     pub(super) fn new(statements: usize) -> Self {
         Self {
-            queue: VecDeque::new(),
+            queue: Queue::default(),
             stage: Stage::Idle,
             sequence: 0,
             deprecates_eof: false,
@@ -284,6 +283,6 @@ impl Exchange {
 
 /// What to keep of the answer that is coming.
 #[inline]
-fn oldest_keep(queue: &VecDeque<Pending>) -> Keep {
+fn oldest_keep(queue: &Queue<Pending>) -> Keep {
     queue.front().map_or(Keep::None, |oldest| oldest.keep)
 }

@@ -16,13 +16,12 @@ use super::session::Session;
 use super::stage::Stage;
 use super::{encode, event};
 use crate::{ProtocolError, ReceiveBuffer};
-use dbdyno_model::{FailureClass, Flow, Reply, ServerError, StatementId};
-use std::collections::VecDeque;
+use dbdyno_model::{FailureClass, Flow, Queue, Reply, ServerError, StatementId};
 
 /// All that is outstanding on one connection.
 #[derive(Debug)]
 pub(super) struct Exchange {
-    queue: VecDeque<Pending>,
+    queue: Queue<Pending>,
     stage: Stage,
     /// An error came in a pipeline; the server skips up to the next synchronisation point.
     skipping: bool,
@@ -40,7 +39,7 @@ pub(super) struct Exchange {
 impl Exchange {
     pub(super) fn new(statements: usize) -> Self {
         Self {
-            queue: VecDeque::new(),
+            queue: Queue::default(),
             stage: Stage::Idle,
             skipping: false,
             delivered: false,

@@ -1,0 +1,97 @@
+//! A queue that mostly holds one element.
+
+use std::collections::VecDeque;
+
+/// First in, first out. The oldest element stands in the queue itself, and only those behind it
+/// in memory of their own: what a client awaits is nearly always one thing, and each place that
+/// it is looked up in is one more to wait for when hundreds of clients take turns.
+#[derive(Clone, Debug)]
+pub struct Queue<T> {
+    oldest: Option<T>,
+    /// Empty while there is no oldest.
+    others: VecDeque<T>,
+}
+
+impl<T> Default for Queue<T> {
+    fn default() -> Self {
+        Self { oldest: None, others: VecDeque::new() }
+    }
+}
+
+impl<T> Queue<T> {
+    /// One more, behind all others.
+    #[inline]
+    pub fn push_back(&mut self, element: T) {
+        if self.oldest.is_none() {
+            self.oldest = Some(element);
+        } else {
+            self.others.push_back(element);
+        }
+    }
+
+    /// Takes the oldest out.
+    #[inline]
+    pub fn pop_front(&mut self) -> Option<T> {
+        std::mem::replace(&mut self.oldest, self.others.pop_front())
+    }
+
+    /// The oldest.
+    #[inline]
+    pub fn front(&self) -> Option<&T> {
+        self.oldest.as_ref()
+    }
+
+    /// The oldest, to be changed.
+    #[inline]
+    pub fn front_mut(&mut self) -> Option<&mut T> {
+        self.oldest.as_mut()
+    }
+
+    /// All, oldest first.
+    pub fn iter(&self) -> impl Iterator<Item = &T> {
+        self.oldest.iter().chain(&self.others)
+    }
+
+    /// How many.
+    #[inline]
+    pub fn len(&self) -> usize {
+        usize::from(self.oldest.is_some()) + self.others.len()
+    }
+
+    /// Whether there is none.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.oldest.is_none()
+    }
+
+    /// Forgets all.
+    pub fn clear(&mut self) {
+        self.oldest = None;
+        self.others.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Queue;
+    use proptest::prelude::{any, prop_assert_eq, proptest};
+    use std::collections::VecDeque;
+
+    proptest! {
+        #[test]
+        fn it_does_what_the_standard_one_does(steps in proptest::collection::vec(any::<u8>(), 0..100)) {
+            let (mut mine, mut theirs) = (Queue::default(), VecDeque::new());
+            for step in steps {
+                match step % 8 {
+                    0 => (mine.clear(), theirs.clear()).0,
+                    1..=3 => prop_assert_eq!(mine.pop_front(), theirs.pop_front()),
+                    _ => (mine.push_back(step), theirs.push_back(step)).0,
+                }
+                prop_assert_eq!(mine.front(), theirs.front());
+                prop_assert_eq!(mine.front_mut(), theirs.front_mut());
+                prop_assert_eq!((mine.len(), mine.is_empty()), (theirs.len(), theirs.is_empty()));
+                prop_assert_eq!(mine.iter().collect::<Vec<_>>(), theirs.iter().collect::<Vec<_>>());
+            }
+        }
+    }
+}
