@@ -1,5 +1,6 @@
 //! One thread of the engine: a worker, the links of its clients, and the kernel between them.
 
+mod ahead;
 pub(crate) mod blocking;
 mod cancelling;
 mod dialing;
@@ -126,9 +127,11 @@ impl<I: Io> Lane<I> {
         while !self.worker.is_over() && self.worker.fatal().is_none() {
             let timeout = self.worker.next_wake() - clock::now();
             self.io.wait(timeout.min(SLEEP_LONGEST), &mut ready)?;
-            for event in ready.drain(..) {
-                self.handle(event)?;
+            for place in 0..ready.len() {
+                self.look_ahead(&ready[place..]);
+                self.handle(ready[place])?;
             }
+            ready.clear();
             self.links.release_freed();
             self.tell(Event::Wake)?;
             self.report();

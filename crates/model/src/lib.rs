@@ -9,6 +9,7 @@ mod nanos;
 mod number;
 mod pattern;
 mod plan;
+mod prefetch;
 mod queue;
 mod request;
 mod seed;
@@ -23,6 +24,7 @@ pub use plan::{
     LoadTable, Plan, Protocol, QueryMode, Retry, Scalar, Script, Stage, Think, ThinkLaw, Tls,
     TlsMode,
 };
+pub use prefetch::prefetch;
 pub use queue::Queue;
 pub use request::{Flow, Keep, PreparedId, Reply, Request, ResultSet, Statement, StatementId};
 pub use seed::{Purpose, Stream};

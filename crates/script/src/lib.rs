@@ -41,6 +41,9 @@ pub trait Session: Send {
         false
     }
 
+    /// Its turn comes next: fetches ahead what it points to and is sure to need.
+    fn prefetch(&self) {}
+
     /// Goes on until the script needs something again.
     ///
     /// After `Begin` the first step; after `Ask` with [`dbdyno_model::Flow::Wait`] the reply;

@@ -66,6 +66,11 @@ impl Links {
         self.slots[slot].as_deref_mut()
     }
 
+    #[inline]
+    pub(crate) fn look_at(&self, slot: usize) -> Option<&Link> {
+        self.slots[slot].as_deref()
+    }
+
     pub(crate) fn next_action(&mut self) -> Option<Action> {
         self.actions.pop_front()
     }

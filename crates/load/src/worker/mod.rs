@@ -6,9 +6,10 @@
 //! transactions through their scripts, `around` what scripts do before and after all of them,
 //! `outcome` ends and counts them, `hopeless` judges their scripts, `ending` stops the run,
 //! `intervals` closes the books,
-//! `activity` looks at the clients now and then.
+//! `activity` looks at the clients now and then, `ahead` fetches what their turns will need.
 
 mod activity;
+mod ahead;
 mod around;
 mod arrivals;
 mod connecting;

@@ -5,7 +5,7 @@
 //! transaction pays for what it sets and not for how many variables there are.
 
 use super::names::Slot;
-use dbdyno_model::Value;
+use dbdyno_model::{Value, prefetch};
 
 /// Values by slot; none where a variable was never set.
 #[derive(Debug)]
@@ -32,6 +32,12 @@ impl Memory {
     pub(super) fn set(&mut self, slot: Slot, value: Value) {
         let replaced = self.values[slot.0 as usize].replace(value);
         self.replaced.push((slot, replaced));
+    }
+
+    /// What the next transaction reads, and what it forgets.
+    pub(super) fn prefetch(&self) {
+        prefetch(&self.values[..]);
+        prefetch(&self.replaced[..]);
     }
 
     /// From here on assignments can be undone; earlier ones no longer.

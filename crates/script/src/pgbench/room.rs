@@ -7,7 +7,7 @@ use super::memory::Memory;
 use super::meta::{Amount, ShellWord, Sleep};
 use super::names::Slot;
 use super::program::{Body, Chunk, Query};
-use dbdyno_model::{Keep, Nanos, Request, Value};
+use dbdyno_model::{Keep, Nanos, Request, Value, prefetch};
 
 /// Values and text of the step that is being made.
 #[derive(Debug, Default)]
@@ -17,6 +17,11 @@ pub(super) struct Room {
 }
 
 impl Room {
+    /// What the next step makes room in.
+    pub(super) fn prefetch(&self) {
+        prefetch(&self.parameters[..]);
+    }
+
     /// The request that a query makes.
     pub(super) fn request<'a>(
         &'a mut self,

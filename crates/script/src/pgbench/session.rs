@@ -74,6 +74,11 @@ impl Session for PgbenchSession {
         client.in_transaction = false;
     }
 
+    fn prefetch(&self) {
+        self.client.memory.prefetch();
+        self.client.room.prefetch();
+    }
+
     fn resume(&mut self, input: Resume<'_>) -> Result<Step<'_>, Fault> {
         let Self { program, client } = self;
         client.take(program, &input)?;

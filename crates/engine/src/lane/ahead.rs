@@ -1,0 +1,32 @@
+//! Fetching ahead what the next clients' turns need, while others have theirs.
+//!
+//! With hundreds of clients, and the server's processes between, hardly anything of a client is
+//! in a cache when its turn comes, and a turn would wait for one place after the other. Each place
+//! tells where the next one is, so there are steps to it: one a turn.
+
+use super::Lane;
+use crate::io::{Io, Ready};
+use dbdyno_model::prefetch;
+
+impl<I: Io> Lane<I> {
+    /// Takes one step for each of the clients that are served soon.
+    #[inline]
+    pub(super) fn look_ahead(&self, ready: &[Ready]) {
+        let link = |turns: usize| match ready.get(turns)? {
+            Ready::Readable(slot) => self.links.look_at(*slot),
+            Ready::Writable(_) | Ready::Freed(_) | Ready::Woken => None,
+        };
+        if let Some(link) = link(4) {
+            prefetch(link);
+        }
+        if let Some(link) = link(3) {
+            self.worker.prefetch_client(link.client);
+        }
+        if let Some(link) = link(2) {
+            self.worker.prefetch_session(link.client);
+        }
+        if let Some(link) = link(1) {
+            self.worker.prefetch_variables(link.client);
+        }
+    }
+}
