@@ -66,7 +66,7 @@ def test_killed_and_restarted(mortal, checked, io):
 
 
 def test_killed_and_restarted_where_each_transaction_connects(mortal, checked, io):
-    """With or without one to lose at the moment, each client misses its connection."""
+    """With or without one to lose at the moment, who wants a connection then misses it."""
 
     plan = plan_for(
         mortal.endpoint(),
@@ -81,7 +81,7 @@ def test_killed_and_restarted_where_each_transaction_connects(mortal, checked, i
     assert told.done.end == "interrupted"
     outages = [each for each in told.all(Outage) if each.end_ns - each.begin_ns > 0.3 * SECOND]
     assert len(outages) == 2  # one a thread
-    assert sum(outage.connections_lost for outage in outages) == 4
+    assert all(1 <= outage.connections_lost <= 2 for outage in outages)
     # The end of it is seen, and work goes on: how fast is the machine's affair.
     over_ns = max(outage.end_ns for outage in outages)
     assert sum(each.completed_ok for each in told.all(Interval) if each.begin_ns > over_ns) > 0
