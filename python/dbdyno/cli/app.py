@@ -54,7 +54,7 @@ GROUPS = {
     "Databases, their data, and the machine": {
         "load": "Load a workload's data and measure nothing.",
         "check": "Check a workload's invariants on data that is there.",
-        "script": "Do a command of a script for sysbench.",
+        "script": "Run a command of a script for sysbench, such as cleanup.",
         "server": "Private servers that keep running between commands.",
         "data": "Prepared data that is kept for later servers.",
         "home": "Show what is kept on the disk, and what removes it.",

@@ -36,7 +36,7 @@ class Exit(IntEnum):
     VERDICT_FAILED = (
         4,
         "finished, and a verdict failed: a broken check, a --fail-if that came true, "
-        "objectives that no rate meets",
+        "objectives that no rate meets, a problem that the doctor found",
     )
     INTERRUPTED = 130, "interrupted"
 

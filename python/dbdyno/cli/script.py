@@ -29,7 +29,7 @@ def script(
     target: TargetOptions = TargetOptions(),
     script: ScriptOptions = NO_SCRIPT_OPTIONS,
 ) -> int:
-    """Do a command of a script for sysbench.
+    """Run a command of a script for sysbench, such as cleanup.
 
     Its own options follow after --, as sysbench takes them. What it prints goes to standard
     output. All but help take a database that stays: --target, or --server with the name of a

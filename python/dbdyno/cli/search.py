@@ -50,7 +50,8 @@ def search(
 
     A closed loop tells the capacity; below it rates are tried in an open loop, each until it
     can be judged. Every trial is a run of its own, of 10s unless -T says otherwise, and longer
-    where that tells too little. Exits with 4 when no rate meets the objectives.
+    where that tells too little. The load is the search's to choose: --rate, --stages, -t, --think
+    and -L are refused. Exits with 4 when no rate meets the objectives.
 
     Parameters
     ----------

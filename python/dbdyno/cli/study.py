@@ -196,7 +196,7 @@ def resume(
     *,
     repeats: Annotated[
         int | None,
-        Parameter(help="Go on until every point has so many runs, those of before included."),
+        Parameter(help="Go on until every point has this many runs, earlier ones included."),
     ] = None,
     report: ReportOption = None,
     json: Json = False,

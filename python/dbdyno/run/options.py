@@ -158,7 +158,8 @@ class RunOptions(PlacementOptions, TargetOptions, ScriptOptions, DataOptions):
         QueryMode | None,
         flag("-M", "--protocol", group=WORK, show_default=lambda _: QUERY_MODE_DEFAULT),
     ] = None
-    """How statements travel."""
+    """How statements travel: as text (simple), with parameters beside it (extended), or prepared
+    once."""
 
     check: Annotated[bool, flag("--check", group=WORK)] = False
     """Check the invariants also on data that dbdyno did not load."""
@@ -184,10 +185,10 @@ class RunOptions(PlacementOptions, TargetOptions, ScriptOptions, DataOptions):
     """How long to measure: 90, 90s, 2m; 30s when neither -t nor --stages says."""
 
     transactions: Annotated[int | None, flag("-t", "--transactions", group=LOAD)] = None
-    """Stop after so many transactions per client instead."""
+    """Stop when each client has made so many transactions; in place of -T."""
 
     warmup_ns: Annotated[int | None, span("--warmup", group=LOAD)] = None
-    """Run so long before anything is counted; 3s unless given."""
+    """How long to run before anything is counted; 3s unless given."""
 
     rate_tps: Annotated[float | None, flag("-R", "--rate", group=LOAD)] = None
     """Arrivals per second, by a schedule that the server cannot slow down (open loop)."""
@@ -196,7 +197,7 @@ class RunOptions(PlacementOptions, TargetOptions, ScriptOptions, DataOptions):
         Literal["poisson", "constant"] | None,
         flag("--arrivals", group=LOAD, show_default=lambda _: "poisson"),
     ] = None
-    """The law of the gaps between arrivals."""
+    """How arrivals are spaced: at random, as of users who know nothing of each other, or evenly."""
 
     stages: Annotated[
         tuple[Stage, ...] | None,
@@ -223,7 +224,8 @@ class RunOptions(PlacementOptions, TargetOptions, ScriptOptions, DataOptions):
     latency_limit_ns: Annotated[
         int | None, span("-L", "--latency-limit", group=LIMITS, bare_unit="ms")
     ] = None
-    """Count slower ones as late, and with --rate skip those that would start later; bare in ms."""
+    """A transaction that takes longer is late; with --rate, one that would start later than this is
+    skipped. A bare number is in ms."""
 
     tries_max: Annotated[
         int | None, flag("--max-tries", group=LIMITS, show_default=lambda _: "1")
@@ -253,7 +255,7 @@ class RunOptions(PlacementOptions, TargetOptions, ScriptOptions, DataOptions):
     stall_limit_ns: Annotated[
         int, span("--stall-limit", group=LIMITS, show_default=grammar.span_text)
     ] = 60 * SECOND_NS
-    """Give up when the server sends nothing for so long."""
+    """Give up when the server has sent nothing for this long."""
 
     io: Annotated[Io, flag("--io", group=LIMITS, show_default=True)] = "auto"
     """The kernel interface that drives the sockets."""
@@ -267,10 +269,10 @@ class RunOptions(PlacementOptions, TargetOptions, ScriptOptions, DataOptions):
     interval_ns: Annotated[
         int, span("--interval", group=OUTPUT, show_default=grammar.span_text)
     ] = SECOND_NS
-    """Record so often; from 100ms."""
+    """How often numbers are recorded; at least 100ms."""
 
     progress_ns: Annotated[int | None, span("-P", "--progress", group=OUTPUT)] = None
-    """A line of progress so often; 1s unless given, 0 for none."""
+    """How often a line of progress is shown; 1s unless given, 0 for none."""
 
     tags: Annotated[tuple[tuple[str, str], ...], pairs("--tag", group=OUTPUT)] = ()
     """A label of the run, by which compare finds it; repeatable."""
