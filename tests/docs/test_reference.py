@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from dbdyno.analysis.doubts import DOUBTS
 from dbdyno.answers.registry import all_answers
 from dbdyno.cli.app import COMMANDS
 from dbdyno.cli.output import Exit
@@ -52,6 +53,10 @@ def test_every_chapter_begins_with_how_its_command_is_called(commands):
 def test_every_exit_code_has_its_meaning(commands):
     for code in Exit:
         assert f"| {code.value} | {code.meaning} |" in commands
+
+
+def page_of_the_manual(name: str) -> str:
+    return (Path(reference.__file__).parent / f"{name}.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("name", all_workloads())
@@ -104,6 +109,14 @@ def test_every_source_of_the_machine_says_what_it_tells():
         assert all(f"`{column}`" in page for column in source.counters | source.levels)
 
 
+def test_the_manual_says_what_helps_against_each_doubt():
+    told = page_of_the_manual("results").split("\n### Doubts\n")[1].split("\n## ")[0]
+    beginnings = [set(cell.split()) for cell in re.findall(r"^\| ([^|]+) \|", told, re.MULTILINE)]
+    names = [doubt.__name__ for doubt in DOUBTS]
+    told_of = [any(words >= set(name.split("_")) for words in beginnings) for name in names]
+    assert [name for name, is_told in zip(names, told_of, strict=True) if not is_told] == []
+
+
 def test_the_manual_names_every_view_that_is_read():
-    page = (Path(reference.__file__).parent / "telemetry.md").read_text()
+    page = page_of_the_manual("telemetry")
     assert [view.name for view in VIEWS if f"`{view.name}`" not in page] == []

@@ -157,7 +157,7 @@ def _so_far(ages_s: Sequence[float]) -> str:
     return f"; what was unfinished had taken {span} so far"
 
 
-def ended_after(facts: Facts) -> str | None:
+def none_ended(facts: Facts) -> str | None:
     """All that was counted ended in the grace: no rate follows from that."""
     done = facts.transactions.ok
     if not done or facts.throughput.value:
@@ -203,7 +203,7 @@ def stood_still(facts: Facts) -> str | None:
 DOUBTS: tuple[Callable[[Facts], str | None], ...] = (
     overrun,
     stood_still,
-    ended_after,
+    none_ended,
     too_short,
     not_steady,
     coarse,
