@@ -128,7 +128,8 @@ def recorded() -> str:
         "`runs` is made for `dbdyno sql` of all records; the other tables are in the folder of "
         "each run, and `dbdyno sql` adds the column `run_id`. Counts marked *so far* go on from "
         "interval to interval in the files and in `open_run`; `dbdyno sql` has each interval "
-        "alone, to be summed, and as `NAME_so_far`.",
+        "alone, to be summed, and as `NAME_so_far`. Its `buckets` are `script_buckets`, "
+        "`service_buckets` and `statement_buckets` together.",
     ]
     for name, schema in {"runs": RUNS, **SCHEMAS}.items():
         rising = RISING[name].names if name in RISING else ()
