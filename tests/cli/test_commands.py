@@ -190,6 +190,7 @@ def test_no_runs_yet(capsys):
     code, out, err = answer(capsys, "runs")
     assert (code, out) == (0, "")
     assert err.startswith("No runs in ")
+    assert err.endswith("Make one: dbdyno run tpcb\n")
     assert json.loads(answer(capsys, "runs", "--json")[1]) == {"runs": []}
 
 

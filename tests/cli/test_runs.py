@@ -43,6 +43,7 @@ def test_words_narrow_the_list_by_name_and_by_tag(capsys):
     code, out, err = answer(capsys, "nothing-like-it")
     assert (code, out) == (0, "")
     assert "No runs with nothing-like-it in " in err
+    assert "dbdyno runs lists all." in err
 
 
 def test_runs_are_removed_by_name_and_by_tag(capsys):

@@ -99,7 +99,7 @@ def test_an_id_that_is_taken_is_not_given_again(tmp_path, monkeypatch):
     drawn = iter(["3f2a", "3f2a", "9c04"])
     monkeypatch.setattr(ids, "datetime", noon)
     monkeypatch.setattr(ids.secrets, "token_hex", lambda _: next(drawn))
-    kept = ids.Kept(noun="run", plural="runs", called="run", hint="")
+    kept = ids.Kept(noun="run", plural="runs", called="run", hint="", first="")
     first = ids.new_id("tpcb", kept, beside=tmp_path)
     (tmp_path / first).mkdir()
     assert first == "20261120-120000-tpcb-3f2a"

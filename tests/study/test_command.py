@@ -168,8 +168,9 @@ def test_what_does_not_fit_names_the_size_that_would(tmp_path, capsys):
         ("run hot-rows --dry-run", "dbdyno study plan NAME"),
         ("run hot-rows --report /nowhere/x.html", "there is no folder /nowhere"),
         ("resume --report /nowhere/x.html", "there is no folder /nowhere"),
-        ("resume nothing", "No study that was run is called 'nothing'"),
-        ("verdict", "No study that was run is called 'last'"),
+        ("resume nothing", "There are no studies in "),
+        ("resume last", "Make one: dbdyno study run NAME; dbdyno study list names"),
+        ("verdict", "There are no studies in "),
     ],
 )
 def test_bad_input_is_explained_with_exit_code_1(capsys, arguments, words):

@@ -17,7 +17,7 @@ from dbdyno.cli.tags import tags_of
 from dbdyno.errors import DbdynoError
 from dbdyno.layout import Line, Paragraph, aligned, shortened, visible
 from dbdyno.model.study import STUDY
-from dbdyno.store.listing import find_run, remove_run
+from dbdyno.store.listing import RUN, find_run, remove_run
 from dbdyno.store.places import runs_folder
 from dbdyno.store.summary import RunSummary, list_runs
 from dbdyno.words import milliseconds, plain, seconds, tps
@@ -58,8 +58,7 @@ def runs(*which: str, json: Json = False) -> int:
     if json:
         print_json({"runs": found})
     elif not found:
-        said = f" with {' and '.join(which)}" if which else ""
-        print_aside(f"No runs{said} in {runs_folder()}.")
+        print_aside(_none_found(which))
     else:
         print_lines(_lines([_cells(run) for run in found], screen(sys.stdout)))
     return Exit.OK
@@ -100,6 +99,12 @@ def rm(*runs: str, older: Age = None) -> int:
 
 
 def _is_meant(run: RunSummary, word: str) -> bool:
+def _none_found(which: Sequence[str]) -> str:
+    if which:
+        return f"No runs with {' and '.join(which)} in {runs_folder()}. dbdyno runs lists all."
+    return f"No runs in {runs_folder()}. {RUN.first}"
+
+
     tags = tags_of(word)
     return word in run.run_id if tags is None else tags.items() <= run.tags.items()
 

@@ -19,12 +19,16 @@ _NAMES_SHOWN = 5
 
 
 class Kept(Struct, frozen=True):
-    """What is looked for, in the words of an error: ``noun`` stands in its code, too."""
+    """What is looked for, in the words of an error: ``noun`` stands in its code, too.
+
+    ``hint`` helps who named one that is not there, ``first`` who has none at all.
+    """
 
     noun: str
     plural: str
     called: str
     hint: str
+    first: str
 
 
 def new_id(name: str, kept: Kept, beside: Path) -> str:
@@ -37,13 +41,15 @@ def new_id(name: str, kept: Kept, beside: Path) -> str:
             return new
 
 
-def folder_meant(named: str, folders: Sequence[Path], kept: Kept) -> Path:
+def folder_meant(named: str, folders: Sequence[Path], kept: Kept, inside: Path) -> Path:
     """The folder of this name, or the only one with this in its name, or ``last``.
 
-    ``folders`` come oldest first; ``last~1`` is the one before the last.
+    ``folders``, all that are ``inside``, come oldest first; ``last~1`` is the one before the last.
     """
+    if not folders:
+        raise StoreError(f"no_{kept.noun}", f"There are no {kept.plural} in {inside}.", kept.first)
     recent = _LAST.fullmatch(named)
-    if recent and folders:
+    if recent:
         return _from_the_end(folders, int(recent["back"] or 0), kept)
     matches = [folder for folder in folders if named and named in folder.name]
     exact = [folder for folder in matches if folder.name == named]

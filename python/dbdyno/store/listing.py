@@ -8,7 +8,13 @@ from dbdyno.store.files import is_locked
 from dbdyno.store.ids import Kept, folder_meant
 from dbdyno.store.places import RECORD, runs_folder
 
-RUN = Kept(noun="run", plural="runs", called="run", hint="dbdyno runs lists them.")
+RUN = Kept(
+    noun="run",
+    plural="runs",
+    called="run",
+    hint="dbdyno runs lists them.",
+    first="Make one: dbdyno run tpcb",
+)
 
 
 def run_folders(home: Path | None = None) -> list[Path]:
@@ -35,12 +41,7 @@ def find_run(id_or_path: str | Path, home: Path | None = None) -> Path:
     as_path = Path(id_or_path)
     if (as_path / RECORD).is_file():
         return as_path.resolve()
-    folders = run_folders(home)
-    if not folders:
-        raise StoreError(
-            "no_run", f"There are no runs in {runs_folder(home)}.", "Make one: dbdyno run tpcb"
-        )
-    return folder_meant(str(id_or_path), folders, RUN)
+    return folder_meant(str(id_or_path), run_folders(home), RUN, runs_folder(home))
 
 
 def remove_run(id_or_path: str | Path, home: Path | None = None) -> Path:

@@ -29,6 +29,7 @@ STUDY = Kept(
     plural="studies",
     called="study that was run",
     hint="dbdyno study list names them; dbdyno study run NAME makes one.",
+    first="Make one: dbdyno study run NAME; dbdyno study list names those that come with dbdyno.",
 )
 
 
@@ -109,7 +110,7 @@ def find_study_folder(id_or_path: str, home: Path | None = None) -> Path:
     """The folder that a person means: a path, an id, what only one id has in it, ``last``."""
     if (Path(id_or_path) / RECORD).is_file():
         return Path(id_or_path).resolve()
-    return folder_meant(id_or_path, _folders(home), STUDY)
+    return folder_meant(id_or_path, _folders(home), STUDY, studies_folder(home))
 
 
 def read_study_record(folder: Path) -> StudyRecord:
