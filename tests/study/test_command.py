@@ -87,8 +87,9 @@ def test_a_study_is_removed_with_its_runs_and_nothing_else(tmp_path, capsys):
     code, out, err = answer(capsys, "rm", "last", "nosuch")
     assert (code, out) == (1, "")
     assert "No study that was run is called 'nosuch'" in err
-    code, out, _ = answer(capsys, "rm", "mini")
+    code, out, _ = answer(capsys, "rm", "mini", "last")
     assert code == 0
+    assert out.count("removed ") == 1
     assert "and 2 runs of it" in out
     assert [run.run_id for run in list_runs()] == [other]
     assert json.loads(answer(capsys, "list", "--json")[1])["runs"] == []

@@ -10,6 +10,7 @@ from dbdyno.cli.output import (
     print_result,
     print_table,
 )
+from dbdyno.cli.removing import all_found
 from dbdyno.errors import DbdynoError
 from dbdyno.servers import data_sets
 from dbdyno.servers.data_sets import DataSet
@@ -59,8 +60,7 @@ def prune(*keys: str, older: Age = None, json: Json = False) -> int:
     older
         Only those that no server has used for so long: 30d, 12h; a bare number is in days.
     """
-    # All are found before the first is removed: a slip of the pen removes nothing.
-    chosen = [_found(key) for key in dict.fromkeys(keys)] or data_sets.list_data_sets()
+    chosen = all_found(keys, _found) or data_sets.list_data_sets()
     if older is not None:
         chosen = [data for data in chosen if data_sets.is_unused_for(data, older.total_seconds())]
     removed, kept = _removed(chosen)

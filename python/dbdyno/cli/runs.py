@@ -7,12 +7,14 @@ with it.
 import sys
 from collections.abc import Iterator, Sequence
 from datetime import timedelta
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
 from dbdyno.cli.ages import Age
 from dbdyno.cli.app import command, examples
 from dbdyno.cli.output import Exit, Json, print_aside, print_json, print_lines, print_result, screen
+from dbdyno.cli.removing import all_found
 from dbdyno.cli.tags import tags_of
 from dbdyno.errors import DbdynoError
 from dbdyno.layout import Line, Paragraph, aligned, shortened, visible
@@ -86,8 +88,7 @@ def rm(*runs: str, older: Age = None) -> int:
     """
     if not runs and older is None:
         raise DbdynoError("usage", "which runs?", "See dbdyno runs rm --help.")
-    # All are found before the first is removed: a slip of the pen removes nothing.
-    chosen = [folder for word in runs for folder in _meant(word)] if runs else _of_no_study()
+    chosen = [*chain.from_iterable(all_found(runs, _meant))] if runs else _of_no_study()
     if older is not None:
         old = {run.run_id for run in list_runs() if run.age() >= older}
         chosen = [folder for folder in chosen if folder.name in old]
@@ -98,13 +99,13 @@ def rm(*runs: str, older: Age = None) -> int:
     return Exit.OK
 
 
-def _is_meant(run: RunSummary, word: str) -> bool:
 def _none_found(which: Sequence[str]) -> str:
     if which:
         return f"No runs with {' and '.join(which)} in {runs_folder()}. dbdyno runs lists all."
     return f"No runs in {runs_folder()}. {RUN.first}"
 
 
+def _is_meant(run: RunSummary, word: str) -> bool:
     tags = tags_of(word)
     return word in run.run_id if tags is None else tags.items() <= run.tags.items()
 

@@ -16,7 +16,8 @@ from dbdyno.cli.output import (
     print_result,
     print_table,
 )
-from dbdyno.cli.pages import refuse_unwritable
+from dbdyno.cli.pages import refuse_unwritable, tell_page
+from dbdyno.cli.removing import all_found
 from dbdyno.cli.study_asked import overrides_of, planned_study, refuse_without_effect, smaller_size
 from dbdyno.cli.study_options import (
     MADE,
@@ -276,8 +277,7 @@ def rm(study: Annotated[str, Parameter(help=MADE)], /, *studies: str) -> int:
     studies
         Further ones.
     """
-    # All are found before the first is removed: a slip of the pen removes nothing.
-    for folder in [find_study_folder(name) for name in dict.fromkeys((study, *studies))]:
+    for folder in dict.fromkeys(all_found((study, *studies), find_study_folder)):
         runs = remove_study(folder)
         print_result(f"removed {folder.name} and {counted(runs, 'run')} of it")
     return Exit.OK
