@@ -54,10 +54,6 @@ impl Cells for Row<'_> {
         batch.null(column);
     }
 
-    fn int4(&mut self, number: i32) {
-        self.int8(number.into());
-    }
-
     fn int8(&mut self, number: i64) {
         let (batch, column) = self.next();
         batch.number(column, number);

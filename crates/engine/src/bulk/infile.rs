@@ -5,11 +5,11 @@
 //! here a warning is an error, and so is a row that did not arrive.
 
 use super::rows::{Cells, RowMaker};
+use super::separated::Separated;
 use super::timestamp::write_timestamp;
 use super::way::Way;
 use crate::link::PatientLink;
 use dbdyno_model::{FailureClass, Keep, ServerError};
-use std::io::Write;
 use std::ops::Range;
 
 /// A `LOAD DATA LOCAL INFILE 'dbdyno' INTO TABLE …`; the text is UTF-8.
@@ -37,7 +37,7 @@ impl Way for Infile<'_> {
     ) -> Result<(), ServerError> {
         self.text.clear();
         for row in rows {
-            maker.write(row, &mut Line { text: &mut self.text, begun: false });
+            maker.write(row, &mut Line::new(&mut self.text));
             self.text.push(b'\n');
         }
         link.rows(&self.text)
@@ -62,35 +62,25 @@ fn refused(code: &str, message: String) -> ServerError {
 }
 
 /// A line that is being written.
-struct Line<'a> {
-    text: &'a mut Vec<u8>,
-    begun: bool,
-}
+struct Line<'a>(Separated<'a>);
 
-impl Line<'_> {
-    fn next(&mut self) -> &mut Vec<u8> {
-        if std::mem::replace(&mut self.begun, true) {
-            self.text.push(b'\t');
-        }
-        self.text
+impl<'a> Line<'a> {
+    fn new(text: &'a mut Vec<u8>) -> Self {
+        Self(Separated::new(text, b'\t'))
     }
 }
 
 impl Cells for Line<'_> {
     fn null(&mut self) {
-        self.next().extend_from_slice(b"\\N");
-    }
-
-    fn int4(&mut self, number: i32) {
-        self.int8(number.into());
+        self.0.value().extend_from_slice(b"\\N");
     }
 
     fn int8(&mut self, number: i64) {
-        let _ = write!(self.next(), "{number}");
+        self.0.number(number);
     }
 
     fn text(&mut self, text: &str) {
-        let out = self.next();
+        let out = self.0.value();
         for byte in text.bytes() {
             match byte {
                 b'\t' => out.extend_from_slice(b"\\t"),
@@ -102,7 +92,7 @@ impl Cells for Line<'_> {
     }
 
     fn timestamp(&mut self, micros: i64) {
-        write_timestamp(self.next(), micros);
+        write_timestamp(self.0.value(), micros);
     }
 }
 
@@ -113,7 +103,7 @@ mod tests {
     #[test]
     fn what_would_end_a_value_or_a_row_is_escaped() {
         let mut text = Vec::new();
-        let mut line = Line { text: &mut text, begun: false };
+        let mut line = Line::new(&mut text);
         line.null();
         line.int4(-7);
         line.text("a\tb\nc\\d é");

@@ -2,11 +2,11 @@
 //! server forbids that.
 
 use super::rows::{Cells, RowMaker};
+use super::separated::Separated;
 use super::timestamp::write_timestamp;
 use super::way::Way;
 use crate::link::PatientLink;
 use dbdyno_model::{Keep, ServerError};
-use std::io::Write;
 use std::ops::Range;
 
 /// An `INSERT INTO … VALUES`, to which the rows are appended.
@@ -36,7 +36,7 @@ impl Way for Literals<'_> {
         self.text.extend_from_slice(self.sql.as_bytes());
         for row in rows.clone() {
             self.text.extend_from_slice(if row == rows.start { b" (" } else { b",(" });
-            maker.write(row, &mut Tuple { text: &mut self.text, begun: false });
+            maker.write(row, &mut Tuple::new(&mut self.text));
             self.text.push(b')');
         }
         let sql = str::from_utf8(&self.text).expect("it was made of text");
@@ -49,35 +49,25 @@ impl Way for Literals<'_> {
 }
 
 /// A row that is being written.
-struct Tuple<'a> {
-    text: &'a mut Vec<u8>,
-    begun: bool,
-}
+struct Tuple<'a>(Separated<'a>);
 
-impl Tuple<'_> {
-    fn next(&mut self) -> &mut Vec<u8> {
-        if std::mem::replace(&mut self.begun, true) {
-            self.text.push(b',');
-        }
-        self.text
+impl<'a> Tuple<'a> {
+    fn new(text: &'a mut Vec<u8>) -> Self {
+        Self(Separated::new(text, b','))
     }
 }
 
 impl Cells for Tuple<'_> {
     fn null(&mut self) {
-        self.next().extend_from_slice(b"NULL");
-    }
-
-    fn int4(&mut self, number: i32) {
-        self.int8(number.into());
+        self.0.value().extend_from_slice(b"NULL");
     }
 
     fn int8(&mut self, number: i64) {
-        let _ = write!(self.next(), "{number}");
+        self.0.number(number);
     }
 
     fn text(&mut self, text: &str) {
-        let out = self.next();
+        let out = self.0.value();
         out.push(b'\'');
         for byte in text.bytes() {
             if matches!(byte, b'\'' | b'\\') {
@@ -89,7 +79,7 @@ impl Cells for Tuple<'_> {
     }
 
     fn timestamp(&mut self, micros: i64) {
-        let out = self.next();
+        let out = self.0.value();
         out.push(b'\'');
         write_timestamp(out, micros);
         out.push(b'\'');
@@ -103,7 +93,7 @@ mod tests {
     #[test]
     fn what_would_end_a_text_is_doubled() {
         let mut text = Vec::new();
-        let mut tuple = Tuple { text: &mut text, begun: false };
+        let mut tuple = Tuple::new(&mut text);
         tuple.text("l'été \\ ");
         tuple.null();
         tuple.int8(i64::MIN);

@@ -7,6 +7,7 @@ mod copy;
 mod infile;
 mod literals;
 mod rows;
+mod separated;
 mod timestamp;
 mod way;
 

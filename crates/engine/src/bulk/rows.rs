@@ -8,7 +8,10 @@ use std::fmt::Write;
 /// Takes the values of one row, in the order of its columns.
 pub(super) trait Cells {
     fn null(&mut self);
-    fn int4(&mut self, number: i32);
+    /// Where the width of a number makes no difference, as in text.
+    fn int4(&mut self, number: i32) {
+        self.int8(number.into());
+    }
     fn int8(&mut self, number: i64);
     fn text(&mut self, text: &str);
     /// Microseconds since the start of the year 2000.
