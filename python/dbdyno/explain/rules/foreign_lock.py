@@ -19,9 +19,11 @@ job does that talks to the same application.
 """
 
 from collections import defaultdict
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
-from dbdyno.analysis.budget import Charge
+from msgspec import Struct
+
+from dbdyno.analysis.budget import Budget, Charge
 from dbdyno.explain.case import Case
 from dbdyno.explain.databases import database_of
 from dbdyno.explain.needs import client_time, needed
@@ -29,6 +31,7 @@ from dbdyno.explain.row_holds import ROW_LOCKS
 from dbdyno.explain.rule import NOTICED, CouldNotLook, NotFound, Outcome, Rule, found
 from dbdyno.explain.statements import statements_of
 from dbdyno.explain.words import amount, and_so_on, gain_of_waits
+from dbdyno.model.record import Finding
 from dbdyno.words import percent
 
 Root: TypeAlias = tuple[str, str, str]
@@ -50,64 +53,94 @@ _BETWEEN = (
 _GIVE_UP = "Give changes of tables a short lock timeout, and try again until one gets through."
 
 
+class _Held(Struct, frozen=True, kw_only=True):
+    """What foreign sessions held back; shares are of the clients' time."""
+
+    share: float
+    roots: list[tuple[Root, float]]
+    """The one that held back the most first."""
+    relations: list[str]
+    waiting: list[Waiting]
+    between: float
+    """The share behind foreign sessions that wait for a table themselves."""
+
+
 def look(case: Case) -> Outcome:
     """What is charged to sessions that are not the load's."""
     spent = client_time(case)
-    charges = [one for one in spent.charges if one.root_who not in ("client", "unknown")]
     share, unknown = spent.behind_others, spent.behind("unknown")
-    if share < NOTICED and unknown >= NOTICED:
+    if share >= NOTICED:
+        return _found(case, _held(case, spent))
+    if unknown >= NOTICED:
         return CouldNotLook(
             f"clients waited for {percent(unknown)} of the time behind sessions that a single look "
             "saw while clients connected: theirs, or those of others"
         )
-    if share < NOTICED:
-        return NotFound(f"clients waited behind foreign sessions for {percent(share)} of the time")
-    roots = _roots(charges)
-    relations = _relations(case)
-    waiting = _waiting(charges, spent.total)
-    between = _between(case) / spent.total
+    return NotFound(f"clients waited behind foreign sessions for {percent(share)} of the time")
+
+
+def _held(case: Case, spent: Budget) -> _Held:
+    charges = [one for one in spent.charges if one.root_who not in ("client", "unknown")]
+    return _Held(
+        share=spent.behind_others,
+        roots=_roots(charges, spent.total),
+        relations=_relations(case),
+        waiting=_waiting(charges, spent.total),
+        between=_between(case) / spent.total,
+    )
+
+
+def _found(case: Case, held: _Held) -> Finding:
+    first, _ = held.roots[0]
     return found(
-        f"{_who(roots[0][0])} held locks for which the clients waited "
-        f"{percent(share)} of their time{_on(relations)}.",
-        title=f"{_name(roots[0][0][0])} holds locks",
-        share=share,
+        f"{_who(first)} held locks for which the clients waited "
+        f"{percent(held.share)} of their time{_on(held.relations)}.",
+        title=f"{_name(first[0])} holds locks",
+        share=held.share,
         share_of="client time",
         certainty="sure",
-        evidence={
-            "roots": [
-                {"who": who, "doing": doing, "wait": wait, "share": seconds / spent.total}
-                for (who, doing, wait), seconds in roots
-            ],
-            "relations": relations,
-            "between_share": between,
-            "waits": [{"statement": number, "share": part} for number, part in waiting],
-        },
-        seen=[
-            *(
-                f"{_who(root)}: {percent(seconds / spent.total)} of the clients' time."
-                for root, seconds in roots
-            ),
-            *_waiting_told(case, waiting),
-            *([_BETWEEN.format(percent(between))] if between >= NOTICED else []),
-        ],
+        evidence=_evidence(held),
+        seen=_seen(case, held),
         why="A lock is held until its transaction ends, whatever its session does meanwhile; "
         "everyone who needs the row or the table stands still.",
-        advice=[
-            database_of(case).end_session,
-            f"Let such transactions end by themselves: {database_of(case).end_by_itself}.",
-            *([_GIVE_UP] if between >= NOTICED else []),
-        ],
-        gain=gain_of_waits(case, share),
+        advice=_advice(case, held),
+        gain=gain_of_waits(case, held.share),
         refute="Run again without the other program: the waits must vanish.",
     )
 
 
-def _roots(charges: list[Charge]) -> list[tuple[Root, float]]:
-    """The one that held back the most first."""
-    seconds: dict[Root, float] = defaultdict(float)
+def _evidence(held: _Held) -> dict[str, Any]:
+    return {
+        "roots": [
+            {"who": who, "doing": doing, "wait": wait, "share": share}
+            for (who, doing, wait), share in held.roots
+        ],
+        "relations": held.relations,
+        "between_share": held.between,
+        "waits": [{"statement": number, "share": share} for number, share in held.waiting],
+    }
+
+
+def _seen(case: Case, held: _Held) -> list[str]:
+    told = [f"{_who(root)}: {percent(share)} of the clients' time." for root, share in held.roots]
+    between = [_BETWEEN.format(percent(held.between))] if held.between >= NOTICED else []
+    return [*told, *_waiting_told(case, held.waiting), *between]
+
+
+def _advice(case: Case, held: _Held) -> list[str]:
+    database = database_of(case)
+    return [
+        database.end_session,
+        f"Let such transactions end by themselves: {database.end_by_itself}.",
+        *([_GIVE_UP] if held.between >= NOTICED else []),
+    ]
+
+
+def _roots(charges: list[Charge], total_s: float) -> list[tuple[Root, float]]:
+    shares: dict[Root, float] = defaultdict(float)
     for charge in charges:
-        seconds[charge.root_who, charge.root_kind, charge.root_wait] += charge.seconds
-    return sorted(seconds.items(), key=lambda root: -root[1])
+        shares[charge.root_who, charge.root_kind, charge.root_wait] += charge.seconds / total_s
+    return sorted(shares.items(), key=lambda root: -root[1])
 
 
 def _waiting(charges: list[Charge], total_s: float) -> list[Waiting]:
