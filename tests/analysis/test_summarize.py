@@ -51,7 +51,7 @@ def test_that_stages_differ_leaves_no_doubt_about_the_mean(tmp_path):
     intervals = recording.tables["intervals"]
     time_s = intervals["time_s"]
     tripled = (300 + time_s % 3).astype(np.uint64) * np.where(time_s < 12, 1, 3).astype(np.uint64)
-    stages = [{"duration_ns": 12_000_000_000}, {"duration_ns": 12_000_000_000}]
+    stages = [{"duration_ns": 12_000_000_000, "clients": 8 * n, "rate_tps": None} for n in (1, 3)]
     asked, unasked = (
         summarize(
             msgspec.structs.replace(
@@ -63,6 +63,11 @@ def test_that_stages_differ_leaves_no_doubt_about_the_mean(tmp_path):
         )
         for told in (stages, stages[:1])
     )
+    (first, second) = asked.stages
+    assert (first.clients, second.clients) == (8, 24)
+    assert second.tps == pytest.approx(3 * first.tps, rel=0.01)
+    assert first.p50_ms < first.p99_ms
+    assert unasked.stages == []
     assert asked.throughput_tps.value == unasked.throughput_tps.value
     assert asked.throughput_tps.high < 1.05 * asked.throughput_tps.value
     assert unasked.throughput_tps.high > 1.2 * unasked.throughput_tps.value

@@ -7,6 +7,7 @@ from dbdyno.model.record import (
     ClientCost,
     FailureRecord,
     Latency,
+    StageRecord,
     StatementRecord,
     Throughput,
     TransactionCounts,
@@ -63,6 +64,9 @@ RECORD = synthetic.record(
     client=ClientCost(cpu_us_per_transaction=128.7),
     doubts=["coarse: throughput is known to ±8% within this run only; run longer"],
 )
+
+
+RESPONSE_ROW = "response  1.48 ms  1.31 ms  1.95 ms  2.45 ms  4.83 ms  10.4 ms  26.8 ms  1.07 s"
 
 
 def changed(**changes):
@@ -184,6 +188,37 @@ def test_a_finding_cannot_steer_the_terminal():
 def test_no_line_is_wider_than_100():
     record = changed(findings=explained.FINDINGS, costs=explained.COSTS)
     assert max(len(line) for line in render_text(record).splitlines()) <= 100
+
+
+def stage(clients=None, rate_tps=None, *measured):
+    tps, failed_per_s, p50_ms, p99_ms = measured or (None,) * 4
+    return StageRecord(
+        duration_s=30,
+        clients=clients,
+        rate_tps=rate_tps,
+        tps=tps,
+        failed_per_s=failed_per_s,
+        p50_ms=p50_ms,
+        p99_ms=p99_ms,
+    )
+
+
+def test_each_stage_of_a_changing_load_stands_for_itself():
+    """Also one that the run did not reach."""
+    clients = [stage(1, None, 1000.0, 0.0, 0.9, 1.25), stage(64, None, 21000.0, 0.5, 3.0, 40.0)]
+    assert f"""{RESPONSE_ROW}
+
+stage  lasts  load           TPS     p50      p99
+1      30 s   1 client     1 000  900 µs  1.25 ms
+2      30 s   64 clients  21 000    3 ms    40 ms
+p50 and p99 of a stage: the median of what they were in its intervals
+
+""" in render_text(changed(stages=clients))
+    rates = [stage(None, 500.0, 500.2, 0.0, 0.9, 1.25), stage(None, 1000.0)]
+    assert """
+1      30 s   500 TPS    500  900 µs  1.25 ms
+2      30 s   1 000 TPS    –       –        –
+""" in render_text(changed(stages=rates))
 
 
 def test_with_several_scripts_each_statement_names_its_own():

@@ -20,6 +20,7 @@ from dbdyno.analysis.distributions import (
 from dbdyno.analysis.doubts import Facts, find_doubts
 from dbdyno.analysis.estimate import Series, estimate_mean
 from dbdyno.analysis.medians import median
+from dbdyno.analysis.stages import stages_of
 from dbdyno.analysis.steadiness import unasked_shift
 from dbdyno.analysis.timeline import Timeline, completed, timeline
 from dbdyno.model.record import (
@@ -56,6 +57,7 @@ def summarize(recording: Recording, histograms: Histograms) -> RunRecord:
     return msgspec.structs.replace(
         recording.record,
         duration_s=duration_s,
+        stages=stages_of(recording.plan, measured),
         scripts=_scripts(recording, histograms),
         transactions=counts,
         failures=_failures(recording),

@@ -69,6 +69,22 @@ class Latency(Struct, frozen=True, kw_only=True):
     max: float
 
 
+class StageRecord(Struct, frozen=True, kw_only=True):
+    """One stage of a load that was meant to change: what was asked for, and how it went.
+
+    Of ``clients`` and ``rate_tps`` one is None. So is each number of a stage that the run did not
+    reach. ``p50_ms`` and ``p99_ms`` are the medians of what they were in its intervals.
+    """
+
+    duration_s: float
+    clients: int | None
+    rate_tps: float | None
+    tps: float | None
+    failed_per_s: float | None
+    p50_ms: float | None
+    p99_ms: float | None
+
+
 class ScriptRecord(Struct, frozen=True, kw_only=True):
     """One script's share of the run."""
 
@@ -180,6 +196,8 @@ class RunRecord(Struct, frozen=True, kw_only=True):
     invariants_read: list[str] = []
     """The numbers that the workload's invariants were held against; none where nobody looked."""
     duration_s: float | None = None
+    stages: list[StageRecord] = []
+    """None of a load that was to stay one: its numbers are the run's."""
     scripts: list[ScriptRecord] = []
     transactions: TransactionCounts | None = None
     failures: list[FailureRecord] = []

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from dbdyno.explain.told import told
 from dbdyno.layout import FLOW, Columns, Line, Paragraph, aligned, laid_out, printable, shortened
-from dbdyno.model.record import FailureRecord, Latency, RunRecord, StatementRecord
+from dbdyno.model.record import FailureRecord, Latency, RunRecord, StageRecord, StatementRecord
 from dbdyno.report.costs import cost_words, first_costs
 from dbdyno.report.verdict import (
     doubts,
@@ -19,6 +19,7 @@ from dbdyno.report.verdict import (
     verdict,
 )
 from dbdyno.report.words import count, milliseconds, seconds, significant, tps, where
+from dbdyno.words import counted
 
 _SET_IN = " " * 14
 
@@ -29,6 +30,7 @@ def render_text(record: RunRecord, screen: int | None = None) -> str:
     blocks: list[list[Line]] = [
         list(_head(record)),
         list(_latencies(record)),
+        list(_stages(record.stages)),
         list(_statements(record.statements, width)),
         list(_failures(record.failures, width)),
         list(_judgement(record)),
@@ -74,6 +76,21 @@ def _latencies(record: RunRecord) -> Iterator[Line]:
 
 def _latency_row(name: str, latency: Latency) -> tuple[str, ...]:
     return (name, milliseconds(latency.mean), *(milliseconds(ms) for _, ms in percentiles(latency)))
+
+
+def _stages(stages: Sequence[StageRecord]) -> Iterator[Line]:
+    """Each alone: what stands above is of all together."""
+    if stages:
+        rows = [_stage_row(number, stage) for number, stage in enumerate(stages, 1)]
+        yield Columns([("stage", "lasts", "load", "TPS", "p50", "p99"), *rows], left=3)
+        yield "p50 and p99 of a stage: the median of what they were in its intervals"
+
+
+def _stage_row(number: int, stage: StageRecord) -> tuple[str, ...]:
+    clients, rate = stage.clients, f"{tps(stage.rate_tps)} TPS"
+    load = rate if clients is None else counted(clients, "client")
+    times = (milliseconds(stage.p50_ms), milliseconds(stage.p99_ms))
+    return (str(number), seconds(stage.duration_s), load, tps(stage.tps), *times)
 
 
 def _statements(statements: Sequence[StatementRecord], width: int) -> Iterator[str]:

@@ -1,0 +1,46 @@
+"""What each stage of a load that was meant to change came to.
+
+The numbers of the whole run are of all stages together, which is no load that anybody asked for.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from dbdyno.analysis.asked_load import Plan, has_stages, stage_at
+from dbdyno.analysis.estimate import Series
+from dbdyno.analysis.medians import median
+from dbdyno.analysis.stretches import Mask
+from dbdyno.analysis.timeline import Timeline
+from dbdyno.model.record import StageRecord
+
+
+def stages_of(plan: Plan, measured: Timeline) -> list[StageRecord]:
+    """Each stage in its order; none of a load that was to stay one."""
+    if not has_stages(plan) or not len(measured.tps):
+        return []
+    number = stage_at(plan, measured.time_s)
+    return [_stage(asked, measured, number == at) for at, asked in enumerate(plan["stages"])]
+
+
+def _stage(asked: dict[str, Any], measured: Timeline, within: Mask) -> StageRecord:
+    length_s = measured.seconds[within]
+    return StageRecord(
+        duration_s=asked["duration_ns"] / 1e9,
+        clients=asked["clients"],
+        rate_tps=asked["rate_tps"],
+        tps=_mean(measured.tps[within], length_s),
+        failed_per_s=_mean(measured.failed_per_s[within], length_s),
+        p50_ms=_median(measured.latencies_ms["p50_ms"][within]),
+        p99_ms=_median(measured.latencies_ms["p99_ms"][within]),
+    )
+
+
+def _mean(per_s: Series, length_s: Series) -> float | None:
+    return float(np.average(per_s, weights=length_s)) if len(per_s) else None
+
+
+def _median(times_ms: Series) -> float | None:
+    """Of the intervals in which anything ended."""
+    known_ms = times_ms[~np.isnan(times_ms)]
+    return median(known_ms) if len(known_ms) else None
