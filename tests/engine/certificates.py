@@ -6,6 +6,7 @@ from pathlib import Path
 from dbdyno.model.plan import Tls, TlsMode
 
 NAMES = "subjectAltName=DNS:localhost,IP:127.0.0.1"
+PASSPHRASE = "hush"
 
 
 def _openssl(*words: object) -> None:
@@ -43,6 +44,14 @@ def make_certificates(folder: Path) -> Path:
     _signed(folder, "elsewhere", "elsewhere.example", "subjectAltName=DNS:elsewhere.example")
     _signed(folder, "client", "certified", "subjectAltName=DNS:certified")
     return folder
+
+
+def locked(key: Path, folder: Path, form: str = "pkey") -> Path:
+    """The key behind a passphrase, in one of OpenSSL's two forms."""
+    path = folder / "locked.key"
+    _openssl(form, "-in", key, "-aes256", "-passout", f"pass:{PASSPHRASE}", "-out", path)
+    path.chmod(0o600)
+    return path
 
 
 def tls(

@@ -1,12 +1,10 @@
 """Encryption as ``sslmode`` means it, against servers with certificates of every kind."""
 
-import subprocess
-
 import pytest
 from msgspec import structs
 
 from dbdyno.servers.postgresql.binaries import local_binaries
-from tests.engine.certificates import tls
+from tests.engine.certificates import locked, tls
 from tests.engine.postgres import Postgres
 from tests.engine.proxies import intercept, listening_tcp
 from tests.engine.running import plan_for, times
@@ -133,14 +131,12 @@ def test_files_that_are_not_there(server, certificates, refused):
     assert "nowhere.crt" in failed.message
 
 
-@pytest.mark.parametrize("form", [["pkey"], ["ec"]], ids=["newer", "older"])
+@pytest.mark.parametrize("form", ["pkey", "ec"], ids=["newer", "older"])
 def test_a_key_behind_a_passphrase(server, certificates, refused, tmp_path, form):
-    locked = tmp_path / "locked.key"
-    words = [*form, "-in", certificates / "client.key", "-aes256", "-passout", "pass:hush"]
-    subprocess.run(["openssl", *words, "-out", locked], check=True, capture_output=True)
-    wanted = structs.replace(tls(certificates, "require", client="client"), key=str(locked))
+    key = locked(certificates / "client.key", tmp_path, form)
+    wanted = structs.replace(tls(certificates, "require", client="client"), key=str(key))
     failed = refused(plan_for(server.endpoint("localhost", tls=wanted), "select 1;"))
-    assert f"openssl pkey -in {locked}" in failed.message
+    assert f"openssl pkey -in {key}" in failed.message
 
 
 @pytest.mark.parametrize("size", [10, 20_000, 3_000_000])

@@ -15,6 +15,7 @@ from dbdyno.servers.mysql.refusals import refusal
 from dbdyno.servers.private import start_private
 from dbdyno.servers.spec import ServerSpec
 from tests.conftest import SMALL_INNODB
+from tests.engine.certificates import locked
 
 SECRET = "s3cret wörd"
 
@@ -126,6 +127,17 @@ def test_a_refusal_says_what_and_what_next(
     assert (caught.value.code, words in caught.value.message) == (code, True), caught.value
     assert caught.value.hint
     assert SECRET not in str(caught.value)
+
+
+def test_nobody_is_asked_for_the_passphrase_of_a_key(
+    url: str, certificate: Path, tmp_path: Path
+) -> None:
+    key = locked(certificate / "server.key", tmp_path)
+    given = f"ssl-mode=REQUIRED&ssl-cert={certificate / 'server.crt'}&ssl-key={key}"
+    with pytest.raises(DbdynoError) as caught:
+        use_existing(f"mysql://clerk@{url}/dbdyno?{given}")
+    assert (caught.value.code, str(key) in caught.value.message) == ("tls_failed", True)
+    assert f"openssl pkey -in {key} -out FILE" in caught.value.hint
 
 
 def test_what_requires_tls_gets_it(url: str) -> None:

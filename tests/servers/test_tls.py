@@ -5,13 +5,16 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from psycopg.conninfo import make_conninfo
 
+from dbdyno.errors import DbdynoError
 from dbdyno.servers.base import Server
 from dbdyno.servers.existing import use_existing
 from dbdyno.servers.postgresql.binaries import local_binaries
 from dbdyno.servers.private import start_private
 from dbdyno.servers.spec import ServerSpec
 from tests.conftest import SMALL
+from tests.engine.certificates import PASSPHRASE, locked
 
 
 @pytest.fixture(scope="module")
@@ -73,6 +76,19 @@ def test_with_roots_at_hand_require_verifies(
     monkeypatch.setenv("PGSSLMODE", "require")
     monkeypatch.setenv("PGSSLROOTCERT", str(certificate / "server.crt"))
     assert use_existing(tls_server.conninfo).endpoint().tls.mode == "verify-ca"
+
+
+def test_a_key_behind_a_passphrase_is_refused_with_what_to_do(
+    tls_server: Server, certificate: Path, tmp_path: Path
+) -> None:
+    key = locked(certificate / "server.key", tmp_path)
+    given = {"sslcert": str(certificate / "server.crt"), "sslkey": str(key)}
+    target = make_conninfo(tls_server.conninfo, sslmode="require", **given, sslpassword=PASSPHRASE)
+    with pytest.raises(DbdynoError) as caught:
+        use_existing(target)
+    assert (caught.value.code, str(key) in caught.value.message) == ("tls_failed", True)
+    assert f"openssl pkey -in {key} -out FILE" in caught.value.hint
+    assert PASSPHRASE not in f"{caught.value.message} {caught.value.hint}"
 
 
 def test_a_unix_socket_needs_none(postgres_server: Server, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,13 +4,15 @@ Nothing here prints a password.
 """
 
 import ssl
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pymysql
 
 from dbdyno.errors import DbdynoError
 from dbdyno.model.plan import Endpoint, Tls, TlsMode
+from dbdyno.servers.locked_keys import locked_key
 from dbdyno.servers.mysql import sha256
 from dbdyno.servers.mysql.connection import MysqlConnection
 from dbdyno.servers.mysql.login import Login, TlsWord, login_of
@@ -91,12 +93,17 @@ def _tls_context(login: Login) -> ssl.SSLContext | None:
         if login.tls != "REQUIRED":
             context.load_verify_locations(login.ca) if login.ca else context.load_default_certs()
         if login.certificate:
-            context.load_cert_chain(login.certificate, login.key)
+            context.load_cert_chain(login.certificate, login.key, partial(_refuse_locked, login))
     except OSError as error:
         files = ", ".join(filter(None, (login.ca, login.certificate, login.key)))
         message = f"cannot use the certificates {files}: {error.strerror or error}"
         raise DbdynoError("tls_failed", message, "check ssl-ca, ssl-cert and ssl-key") from None
     return context
+
+
+def _refuse_locked(login: Login) -> NoReturn:
+    """Asked for a passphrase: if nobody answers, whoever sits at the terminal is asked."""
+    raise locked_key(str(login.key or login.certificate), "name that as ssl-key")
 
 
 def endpoint_of(connection: MysqlConnection) -> Endpoint:

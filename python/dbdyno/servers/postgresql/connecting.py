@@ -15,6 +15,7 @@ from psycopg import Connection, conninfo
 from psycopg.pq import Conninfo
 
 from dbdyno.model.plan import Address, Endpoint, TcpAddress, Tls, TlsMode, UnixSocket
+from dbdyno.servers.locked_keys import locked_key
 from dbdyno.servers.postgresql.refusals import malformed, refusal
 
 APPLICATION_NAME = "dbdyno"
@@ -119,11 +120,14 @@ def _tls(connection: Connection, options: dict[str, str]) -> Tls:
     if not connection.pgconn.ssl_in_use:
         return Tls(mode="disable")
     roots = options.get("sslrootcert") or _default_file("root.crt")
+    key = options.get("sslkey") or _default_file("postgresql.key")
+    if key and options.get("sslpassword"):  # libpq asks nobody: where there is none, none is needed
+        raise locked_key(key, "name that as sslkey, and leave sslpassword out")
     return Tls(
         mode=_tls_mode(options.get("sslmode", "prefer"), verifiable=roots is not None),
         root_certificates=None if roots == "system" else roots,
         certificate=options.get("sslcert") or _default_file("postgresql.crt"),
-        key=options.get("sslkey") or _default_file("postgresql.key"),
+        key=key,
     )
 
 
