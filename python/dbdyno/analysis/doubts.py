@@ -32,7 +32,7 @@ class Facts(Struct, frozen=True, kw_only=True):
     throughput: Throughput
     transactions: TransactionCounts
     unfinished_ages_s: Sequence[float] = ()
-    """Of each that was still running at the end, from when it was due."""
+    """Of each that was begun and saw no end, from when it was due."""
     arrivals: Arrivals
     has_percentiles: bool = True
     missing_cycle: MissingCycle | None = None
@@ -133,7 +133,8 @@ def censored(facts: Facts) -> str | None:
 
     Those skipped (over the latency limit), unfinished (still running at the end) and waiting
     (due, and not begun by then) waited at least that long; percentiles of the others alone are
-    too good by up to their share.
+    too good by up to their share. What a script left by ending its client may have been fast: it
+    stands there with its age, since nobody can say what it would have become.
     """
     counts = facts.transactions
     names = ("skipped", "unfinished") if facts.arrivals.overran else _CENSORED
