@@ -8,7 +8,7 @@ from dbdyno.analysis.run_series import RUNS_MIN, RunSeries, is_of_a_history, ser
 from dbdyno.cli.app import command
 from dbdyno.cli.metric_names import metric_named
 from dbdyno.cli.output import Exit, Json, print_aside, print_json, print_result, screen
-from dbdyno.cli.pages import ReportFile, write_page
+from dbdyno.cli.pages import ReportFile, tell_page, write_page
 from dbdyno.errors import DbdynoError
 from dbdyno.report.history import history_object, render_history_text
 from dbdyno.report.history_page import render_history_html
@@ -63,6 +63,7 @@ def history(
     if report is not None:
         write_page(render_history_html(shown), report)
     if json:
+        tell_page(report)
         print_json(history_object(shown))
     elif shown:
         print_result(render_history_text(shown, screen(sys.stdout)).rstrip())

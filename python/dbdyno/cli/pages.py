@@ -1,4 +1,4 @@
-"""A page that was made, written where it was asked for."""
+"""Pages that were made, written where they were asked for, and what keeps one from being."""
 
 import os
 from pathlib import Path
@@ -11,6 +11,7 @@ from dbdyno.errors import DbdynoError
 from dbdyno.home import home, home_folder
 
 ReportFile: TypeAlias = Annotated[Path | None, Parameter(name="--report", metavar="FILE")]
+ANOTHER_FILE = "Name a file in a folder that is there: --report FILE. All runs are kept."
 
 
 def refuse_unwritable(path: Path | None) -> None:
@@ -27,18 +28,18 @@ def refuse_unwritable(path: Path | None) -> None:
         raise _unwritable(path, "no right to write there")
 
 
-def write_page(page: str, path: Path) -> None:
-    """Writes it and says where; its folder must be there."""
+def write_page(page: str, path: Path, otherwise: str = ANOTHER_FILE) -> None:
+    """Writes it; its folder must be there. ``otherwise`` says how to have it all the same."""
     try:
         path.write_text(page, encoding="utf-8")
     except OSError as error:
-        raise _unwritable(path, error.strerror or str(error)) from error
+        raise _unwritable(path, error.strerror or str(error), otherwise) from error
+
+
+def tell_page(path: Path) -> None:
+    """Where it is, beside a result that is shown."""
     print_aside(f"report: {path}")
 
 
-def _unwritable(path: Path, why: str) -> DbdynoError:
-    return DbdynoError(
-        "report_unwritable",
-        f"cannot write {path}: {why}",
-        "Name a file in a folder that is there: --report FILE. All runs are kept.",
-    )
+def _unwritable(path: Path, why: str, otherwise: str = ANOTHER_FILE) -> DbdynoError:
+    return DbdynoError("report_unwritable", f"cannot write {path}: {why}", otherwise)

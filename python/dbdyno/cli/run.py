@@ -6,8 +6,8 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from dbdyno.cli.app import command
-from dbdyno.cli.output import Exit, print_aside, print_json, print_result, screen
-from dbdyno.cli.pages import refuse_unwritable
+from dbdyno.cli.output import Exit, print_json, print_result, screen
+from dbdyno.cli.pages import refuse_unwritable, tell_page
 from dbdyno.cli.progress import ProgressLines
 from dbdyno.cli.reporting import write_html
 from dbdyno.model.record import RunRecord
@@ -60,7 +60,7 @@ def run(*what: What, options: RunOptions = RunOptions()) -> int:
         progress.close()
     if options.report is not None:
         write_html(recording, options.report)
-        print_aside(f"report: {options.report}")
+        tell_page(options.report)
     if options.json:
         print_json(recording.record)
     else:

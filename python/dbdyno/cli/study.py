@@ -299,6 +299,6 @@ def _made(writer: StudyWriter, report: Path | None, *, as_json: bool) -> int:
     print_aside(time_told(record))
     if report is not None:
         write_study_html(record, report)
-        print_aside(f"report: {report}")
+        tell_page(report)
     show_study(record, as_json=as_json)
     return Exit.OK if all(r.status == "done" for r in record.results) else Exit.NOT_VALID

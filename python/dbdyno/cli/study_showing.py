@@ -8,7 +8,7 @@ from dbdyno.answers.answer import Trials
 from dbdyno.answers.answering import Answers, answered, verdict
 from dbdyno.answers.contrasting import comparisons
 from dbdyno.cli.output import print_aside, print_json, print_lines, print_result, screen
-from dbdyno.errors import DbdynoError
+from dbdyno.cli.pages import write_page
 from dbdyno.layout import Command, Paragraph
 from dbdyno.model.study import StudyRecord
 from dbdyno.report.study import render_study_html
@@ -46,15 +46,8 @@ def show_verdict(record: StudyRecord, *, as_json: bool) -> None:
 
 def write_study_html(record: StudyRecord, path: Path) -> None:
     """Writes the page; its folder must be there."""
-    page = render_study_html(*_answered(record))
-    try:
-        path.write_text(page, encoding="utf-8")
-    except OSError as error:
-        raise DbdynoError(
-            "report_unwritable",
-            f"cannot write {path}: {error.strerror or error}",
-            f"The study is kept: dbdyno study report {record.study_id} -o FILE",
-        ) from error
+    otherwise = f"The study is kept: dbdyno study report {record.study_id} -o FILE"
+    write_page(render_study_html(*_answered(record)), path, otherwise)
 
 
 def _tell_how_to_go_on(trials: Trials) -> None:
