@@ -1,10 +1,14 @@
 """The lines that a person sees, in a terminal and in a pipe."""
 
+import errno
 import io
+import os
 from collections import Counter
 
 from dbdyno.cli.progress import ProgressLines, quantile_ns
+from dbdyno.cli.study_progress import StudyLines
 from dbdyno.model.frame import bucket_low_ns
+from dbdyno.model.study import Turn, TurnResult
 from dbdyno.workloads.loading import LoadProgress
 from tests.support.frames import SECOND_NS, interval, started
 from tests.support.plans import plan_of
@@ -48,6 +52,29 @@ def test_a_terminals_line_renews_itself_and_is_left_standing():
     assert text.count("\r") == 2
     assert text.count("\n") == 1
     assert text.endswith("\n")
+
+
+def test_a_terminal_that_was_closed_ends_nothing():
+    class Closed(Terminal):
+        def write(self, _text: str) -> int:
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    lines(Closed(), SECOND_NS, interval(0))
+    study = StudyLines(Closed())
+    study.started(plan_of(), started())
+    study.close()
+
+
+def test_a_turn_that_failed_stands_in_the_place_of_its_line():
+    stream = Terminal()
+    study = StudyLines(stream)
+    turn = Turn(number=1, block=1, point="clients=2", seed=1)
+    study.turn_begins(turn, left_s=60)
+    study.turn_ends(TurnResult(turn=turn, status="failed", error={"message": "a slip"}), left_s=50)
+    study.close()
+    line, _, rest = stream.getvalue().partition("\r\x1b[K")
+    assert line == "\r1/0  block 1  clients=2  prepare  1:00 left\x1b[K"
+    assert rest == "1/0  block 1  clients=2  failed: a slip\n"
 
 
 def test_a_remark_does_not_overwrite_the_line():

@@ -7,16 +7,14 @@ All of it goes to standard error. Percentiles of the line come from the coarse b
 that scripts and intervals can be put together; those of the result do not.
 """
 
-import contextlib
 import struct
-import sys
 import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import IO
 
-from dbdyno.cli.output import screen
+from dbdyno.cli.renewing import WIDTH, RenewingLine
 from dbdyno.layout import folded, shortened
 from dbdyno.model.frame import Interval, Started, bucket_low_ns
 from dbdyno.model.plan import Plan
@@ -24,7 +22,6 @@ from dbdyno.run.plan import asked_ns
 from dbdyno.words import count, milliseconds, plain, tps
 from dbdyno.workloads.loading import LoadProgress
 
-WIDTH = 80
 LOADING_S = 10.0
 
 _PACKED = struct.Struct("<HI")
@@ -56,19 +53,15 @@ class ProgressLines:
     ) -> None:
         self._now_s = now_s
         self._told: _Told | None = None
-        self._stream = stream or sys.stderr
-        columns = screen(self._stream)
-        self._renews = columns is not None
-        self._room = (columns or WIDTH) - 1
+        self._line = RenewingLine(stream)
         self._every_ns = every_ns
-        self._is_renewing = False
         self._ends_at_ns: int | None = None
         self._total: int | None = None
         self._begin()
 
     def say(self, text: str) -> None:
         """Writes a remark that stays, in as many lines as it takes."""
-        self._stay("\n".join(map(wrapped, text.splitlines())))
+        self._line.stay(plain("\n".join(map(wrapped, text.splitlines()))))
 
     def loading(self, progress: LoadProgress) -> None:
         """Shows the phase, and of the rows how many, how fast, and the time left."""
@@ -81,10 +74,8 @@ class ProgressLines:
                 f", {count(progress.rows)} of {count(progress.rows_total)} rows, "
                 f"{count(progress.rows_per_s)} rows/s, {clock(progress.left_s)} left"
             )
-        if self._renews:
-            self._renew(line)
-        elif self._told.is_due(progress.phase, self._now_s()):
-            self._stay(line)
+        if self._line.is_in_terminal or self._told.is_due(progress.phase, self._now_s()):
+            self._tell(line)
 
     def started(self, plan: Plan, started: Started) -> None:
         """Notes when the run is to end."""
@@ -108,15 +99,11 @@ class ProgressLines:
         self._buckets: Counter[int] = Counter()
 
     def _show(self, interval: Interval) -> None:
-        line = (
+        self._tell(
             f"{interval.phase:7} {tps(self._ok * 1e9 / self._ns):>10} TPS   "
             f"p50 {_time(self._buckets, 0.5)}   p99 {_time(self._buckets, 0.99)}   "
             f"{count(self._failed)} failed   {self._left(interval)}"
         )
-        if self._renews:
-            self._renew(line)
-        else:
-            self._stay(line)
 
     def _left(self, interval: Interval) -> str:
         if interval.phase == "drain":
@@ -126,26 +113,15 @@ class ProgressLines:
         done = count(interval.counters.ok)
         return f"{done} of {count(self._total)} done" if self._total else ""
 
-    def _stay(self, text: str) -> None:
-        self.close()
-        self._write(f"{plain(text)}\n")
-
-    def _renew(self, line: str) -> None:
-        # A line that reaches into the next cannot be taken back.
-        self._write(f"\r{plain(shortened(line, self._room))}\x1b[K")
-        self._is_renewing = True
+    def _tell(self, line: str) -> None:
+        if self._line.is_in_terminal:
+            self._line.renew(plain(shortened(line, self._line.room)))
+        else:
+            self._line.stay(plain(line))
 
     def close(self) -> None:
         """Leaves the last line standing."""
-        if self._is_renewing:
-            self._write("\n")
-            self._is_renewing = False
-
-    def _write(self, text: str) -> None:
-        # A terminal may be closed under a run, which goes on to its end all the same.
-        with contextlib.suppress(OSError):
-            self._stream.write(text)
-            self._stream.flush()
+        self._line.close()
 
 
 def quantile_ns(buckets: Counter[int], quantile: float) -> float | None:

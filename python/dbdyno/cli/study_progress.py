@@ -3,11 +3,10 @@
 In a terminal the line renews itself; piped, each turn has one line when it is over.
 """
 
-import sys
 from typing import IO
 
-from dbdyno.cli.output import screen
-from dbdyno.cli.progress import WIDTH, clock, wrapped
+from dbdyno.cli.progress import clock, wrapped
+from dbdyno.cli.renewing import RenewingLine
 from dbdyno.layout import shortened
 from dbdyno.model.frame import Interval, Started
 from dbdyno.model.plan import Plan
@@ -20,11 +19,7 @@ class StudyLines:
     """An observer of a study that writes to standard error."""
 
     def __init__(self, stream: IO[str] | None = None) -> None:
-        self._stream = stream or sys.stderr
-        columns = screen(self._stream)
-        self._renews = columns is not None
-        self._room = (columns or WIDTH) - 1
-        self._is_renewing = False
+        self._line = RenewingLine(stream)
         self._turns = 0
         self._head = ""
         self._left_s = 0.0
@@ -34,7 +29,7 @@ class StudyLines:
         self._turns = len(record.turns)
         done = len(record.results)
         gone_on = f", {done} of them done before" if done else ""
-        self._line(
+        self._stay(
             f"study {record.study_id}: {counted(len(record.points), 'point')} × "
             f"{counted(record.spec.repeats, 'repeat')}{gone_on}, about {clock(left_s)}"
         )
@@ -49,9 +44,9 @@ class StudyLines:
         """Leaves a line for what went wrong; piped, one for each turn."""
         if result.status != "done":
             reason = result.error["message"] if result.error else ""
-            self._line(f"{self._head}  {result.status}: {reason}")
-        elif not self._renews:
-            self._line(f"{self._head}  done, {clock(left_s)} left")
+            self._stay(f"{self._head}  {result.status}: {reason}")
+        elif not self._line.is_in_terminal:
+            self._stay(f"{self._head}  done, {clock(left_s)} left")
 
     def say(self, text: str) -> None:
         """What a single run would tell is in its record: of many runs it would be noise."""
@@ -75,22 +70,16 @@ class StudyLines:
 
     def close(self) -> None:
         """Leaves the last line standing."""
-        if self._is_renewing:
-            self._stream.write("\n")
-            self._is_renewing = False
+        self._line.close()
 
     def _renew(self, what: str) -> None:
-        if not self._renews:
+        if not self._line.is_in_terminal:
             return
         left = f"{clock(max(self._left_s, 0))} left"
-        line = shortened(f"{self._head}  {what}", self._room - len(left) - 2)
-        self._stream.write(f"\r{line}  {left}\x1b[K")
-        self._stream.flush()
-        self._is_renewing = True
+        line = shortened(f"{self._head}  {what}", self._line.room - len(left) - 2)
+        self._line.renew(f"{line}  {left}")
 
-    def _line(self, text: str) -> None:
-        if self._is_renewing:
-            self._stream.write("\r\x1b[K")
-            self._is_renewing = False
-        self._stream.write(f"{wrapped(text) if self._renews else text}\n")
-        self._stream.flush()
+    def _stay(self, text: str) -> None:
+        """In the place of what the line said of the same turn."""
+        self._line.take_back()
+        self._line.stay(wrapped(text) if self._line.is_in_terminal else text)
