@@ -17,9 +17,9 @@ from dbdyno.cli.progress import wrapped
 from dbdyno.run.declaring import each
 from dbdyno.run.grammar import assignment
 from dbdyno.servers import kept
-from dbdyno.servers.base import Server
 from dbdyno.servers.durability import told_side_by_side
 from dbdyno.servers.record import FILE as RECORD
+from dbdyno.servers.settings import settings_told
 from dbdyno.servers.spec import parse_spec
 from dbdyno.targets.durability import Promise
 
@@ -90,7 +90,7 @@ def start(  # noqa: PLR0913 - one an option
         return Exit.OK
     for line in told_side_by_side(durability) if durability else ():
         print_aside(line)
-    print_aside(settings_told(started))
+    print_aside(wrapped(settings_told(started.settings)))
     if tcp and started.log_path is not None:
         print_aside(f"its password stands in {started.log_path.with_name(RECORD)}")
     print_result(started.url)
@@ -158,9 +158,3 @@ def logs(name: Name = "default", /) -> int:
     """
     print_result(kept.log_of_kept(name).read_text(errors="replace").rstrip())
     return Exit.OK
-
-
-def settings_told(server: Server) -> str:
-    """The settings that were chosen for a server, for the person who waits."""
-    told = ", ".join(f"{setting.name}={setting.value}" for setting in server.settings)
-    return wrapped(f"server settings: {told}")

@@ -47,6 +47,7 @@ from dbdyno.run.watching import Follower, watching
 from dbdyno.run.work import Work, find_work
 from dbdyno.servers.base import Server
 from dbdyno.servers.durability import told_side_by_side
+from dbdyno.servers.settings import settings_told
 from dbdyno.store.listing import remove_run
 from dbdyno.store.run import Run
 from dbdyno.store.writer import LOG, RunWriter
@@ -161,8 +162,7 @@ class _Run:
                 self.observer.say(line)
         settings = self.scene.server.settings
         if settings:
-            told = ", ".join(f"{setting.name}={setting.value}" for setting in settings)
-            self.observer.say(f"server settings: {told}")
+            self.observer.say(settings_told(settings))
 
     def _tell_of_log(self) -> None:
         """Who named it would else learn only afterwards that nothing is known of it."""

@@ -60,6 +60,11 @@ def choose_settings(
         chosen[setting.name] = setting
     return tuple(chosen.values())
 
+def settings_told(settings: Iterable[Setting]) -> str:
+    """What was chosen for a server, for the person who waits."""
+    return f"server settings: {', '.join(f'{one.name}={one.value}' for one in settings)}"
+
+
 
 def connections_max(connections: int, least: int) -> Setting:
     """Room for all clients, and not less than the server's own default."""
