@@ -5,7 +5,6 @@ whatever ``dbdyno run`` can be asked for can be written in a study, and every po
 can be run alone. Knows no study: errors name the word, and whoever has the file adds where.
 """
 
-import difflib
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -85,12 +84,6 @@ def known_words() -> frozenset[str]:
     names = [name for argument in arguments for name in argument.names]
     long = {name.removeprefix("--") for name in names if name.startswith("--")}
     return frozenset((long | {WORKLOAD, SCRIPTS}) - NOT_TO_BE_CHOSEN)
-
-
-def nearest(name: str, known: Sequence[str] | frozenset[str]) -> str:
-    """A hint at what may have been meant by a name that is not known."""
-    near = difflib.get_close_matches(name, sorted(known), n=1, cutoff=0.5)
-    return f"did you mean {near[0]}?" if near else f"there are: {', '.join(sorted(known))}"
 
 
 @cache

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from dbdyno.errors import DbdynoError
+from dbdyno.errors import DbdynoError, why_unreadable
 from dbdyno.model.plan import Lua, Scalar, Script
 from dbdyno.run.grammar import WeightedName, scalar
 from dbdyno.run.lua.finding import ENDING, find_script, modules_for, read_script
@@ -170,7 +170,7 @@ def _read(script: WeightedName) -> Script:
     except (OSError, UnicodeDecodeError) as error:
         raise DbdynoError(
             code="script_unreadable",
-            message=f"cannot read the script {script.name}: {_why(error)}",
+            message=f"cannot read the script {script.name}: {why_unreadable(error)}",
             hint="A script is a file of UTF-8 text in pgbench's language or, named FILE.lua, one "
             "for sysbench: then also the name of one that comes with it.",
         ) from error
@@ -187,7 +187,3 @@ def _text(name: str) -> str:
 def _standard_input() -> str:
     """It can be read but once, and a search asks for it in each of its runs."""
     return sys.stdin.buffer.read().decode("utf-8-sig")
-
-
-def _why(error: OSError | UnicodeDecodeError) -> str:
-    return error.strerror or str(error) if isinstance(error, OSError) else "it is not UTF-8 text"

@@ -5,7 +5,6 @@ what dbdyno measures with them is a server that keeps its promises. Nothing that
 benchmark is touched unless ``--durability`` or the user says so.
 """
 
-import difflib
 import os
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,7 +12,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from dbdyno.errors import DbdynoError
+from dbdyno.errors import DbdynoError, nearest
 from dbdyno.servers.memory_limit import memory_limit_bytes
 
 MIB = 1 << 20
@@ -60,10 +59,10 @@ def choose_settings(
         chosen[setting.name] = setting
     return tuple(chosen.values())
 
+
 def settings_told(settings: Iterable[Setting]) -> str:
     """What was chosen for a server, for the person who waits."""
     return f"server settings: {', '.join(f'{one.name}={one.value}' for one in settings)}"
-
 
 
 def connections_max(connections: int, least: int) -> Setting:
@@ -74,8 +73,7 @@ def connections_max(connections: int, least: int) -> Setting:
 
 def unknown_setting(title: str, name: str, known: Sequence[str], listing: str) -> DbdynoError:
     """The error for a name that the server does not know; ``listing`` shows all it knows."""
-    near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
-    hint = f"did you mean {near[0]}?" if near else f"{listing} lists them all"
+    hint = nearest(name, known, f"{listing} lists them all")
     return DbdynoError("unknown_setting", f"{title} has no setting {name!r}", hint)
 
 

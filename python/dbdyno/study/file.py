@@ -13,9 +13,8 @@ from typing import Annotated, Any, TypeVar, get_args
 import msgspec
 from msgspec import Meta, Struct
 
-from dbdyno.errors import DbdynoError
+from dbdyno.errors import DbdynoError, nearest, why_unreadable
 from dbdyno.model.study import Cache, Contrast, Published, Question, Restore, Size, Words
-from dbdyno.run.words import nearest
 
 _Kind = TypeVar("_Kind")
 
@@ -77,10 +76,9 @@ def text_of(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        why = (error.strerror if isinstance(error, OSError) else None) or "it is not UTF-8 text"
         raise DbdynoError(
             "study_unreadable",
-            f"cannot read the study {path}: {why}",
+            f"cannot read the study {path}: {why_unreadable(error)}",
             "dbdyno study list names those that come with dbdyno.",
         ) from error
 

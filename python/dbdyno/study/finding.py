@@ -2,8 +2,7 @@
 
 from pathlib import Path
 
-from dbdyno.errors import DbdynoError
-from dbdyno.run.words import nearest
+from dbdyno.errors import DbdynoError, nearest
 
 CATALOGUE = Path(__file__).parent / "catalog"
 ENDING = ".toml"
@@ -25,5 +24,5 @@ def find_study(name: str) -> Path:
     raise DbdynoError(
         "unknown_study",
         f"there is no study {name!r}",
-        f"{nearest(name, frozenset(known))}. A file of your own ends in {ENDING}.",
+        f"{nearest(name, known)}. A file of your own ends in {ENDING}.",
     )

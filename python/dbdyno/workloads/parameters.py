@@ -1,12 +1,11 @@
 """Parameters of a workload: declared once, for the command line, the checks and the docs."""
 
-import difflib
 from collections.abc import Mapping, Sequence
 from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
-from dbdyno.errors import DbdynoError
+from dbdyno.errors import DbdynoError, nearest
 
 Value: TypeAlias = int | bool | str
 Values: TypeAlias = Mapping[str, Value]
@@ -75,9 +74,8 @@ def read_all(parameters: Sequence[Parameter], given: Mapping[str, Value]) -> dic
     known = {parameter.name: parameter for parameter in parameters}
     for name in given:
         if name not in known:
-            near = difflib.get_close_matches(name, known, n=1)
-            hint = f"did you mean {near[0]}?" if near else f"it has: {', '.join(known)}"
-            raise DbdynoError("unknown_parameter", f"the workload has no parameter {name}", hint)
+            message = f"the workload has no parameter {name}"
+            raise DbdynoError("unknown_parameter", message, nearest(name, known))
     return {name: known[name].read(value) for name, value in given.items()}
 
 

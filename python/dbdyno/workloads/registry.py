@@ -3,14 +3,13 @@
 One is called ``WORKLOAD``; a family that differs in its scripts alone ends in ``WORKLOADS``.
 """
 
-import difflib
 import importlib
 import pkgutil
 from functools import cache
 from types import ModuleType
 
 from dbdyno import workloads
-from dbdyno.errors import DbdynoError
+from dbdyno.errors import DbdynoError, nearest
 from dbdyno.workloads.base import Workload
 
 
@@ -41,6 +40,5 @@ def find_workload(name: str) -> Workload:
     known = all_workloads()
     if name in known:
         return known[name]
-    near = difflib.get_close_matches(name, known, n=1)
-    hint = f"did you mean {near[0]}?" if near else f"there are: {', '.join(sorted(known))}"
-    raise DbdynoError("unknown_workload", f"there is no workload {name!r}", hint)
+    message = f"there is no workload {name!r}"
+    raise DbdynoError("unknown_workload", message, nearest(name, sorted(known)))

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from glob import glob
 from pathlib import Path
 
-from dbdyno.errors import DbdynoError
+from dbdyno.errors import DbdynoError, why_unreadable
 
 ENDING = ".lua"
 _FOLDERS = ("/usr/local/share/sysbench", "/usr/share/sysbench")
@@ -41,10 +41,9 @@ def read_script(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        why = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
         raise DbdynoError(
             code="script_unreadable",
-            message=f"cannot read the script {path}: {why}",
+            message=f"cannot read the script {path}: {why_unreadable(error)}",
             hint="A script for sysbench is a file of Lua.",
         ) from error
 

@@ -4,7 +4,6 @@ The order is that of the mysql client. Nothing is connected here; no error quote
 in which a password may stand anywhere.
 """
 
-import difflib
 import getpass
 import os
 from collections.abc import Mapping
@@ -14,7 +13,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 from msgspec import Struct
 
-from dbdyno.errors import DbdynoError
+from dbdyno.errors import DbdynoError, nearest
 from dbdyno.model.plan import Address, TcpAddress, UnixSocket
 from dbdyno.servers.mysql.option_files import Option, read_option_files
 
@@ -112,9 +111,8 @@ def _given(target: str) -> dict[str, str]:
 def _refuse_unknown(query: Mapping[str, str]) -> None:
     for name in query:
         if name not in QUERY_NAMES:
-            near = difflib.get_close_matches(name, QUERY_NAMES, n=1)
-            hint = f"did you mean {near[0]}?" if near else f"there are: {', '.join(QUERY_NAMES)}"
-            raise DbdynoError("bad_target", f"a target has no parameter {name!r}", hint)
+            message = f"a target has no parameter {name!r}"
+            raise DbdynoError("bad_target", message, nearest(name, QUERY_NAMES))
 
 
 def _address(
