@@ -61,6 +61,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "servers",
         "store",
         "targets",
+        "words",
         "workloads",
     },
     "cli": {

@@ -72,6 +72,11 @@ def size(value: float) -> str:
     return f"{significant(value)}{THIN_SPACE}TiB"
 
 
+def gigabytes(count: float) -> str:
+    """Bytes for people who look at a disk, in decimal units as its maker has them."""
+    return f"{count / 1e9:.1f} GB" if count >= 1e8 else f"{count / 1e6:.0f} MB"
+
+
 def seconds(value: float) -> str:
     """A length of time or a place in the run."""
     sign, total = ("−" if value < 0 else ""), abs(value)

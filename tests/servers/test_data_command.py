@@ -38,13 +38,13 @@ def test_the_list_tells_workload_server_and_size(
     out, aside = capsys.readouterr()
     assert "data set  workload  server" in out.splitlines()[0]
     assert out.splitlines()[1].startswith("new       tpcb      postgres 15.1")
-    assert out.splitlines()[1].endswith("2.50 GB")
-    assert aside == "5.00 GB in all\n"
+    assert out.splitlines()[1].endswith("2.5 GB")
+    assert aside == "5.0 GB in all\n"
 
 
 def test_what_is_old_goes(two_sets: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["data", "prune", "--older", "9"]) == Exit.OK
-    assert capsys.readouterr().out == "removed 1 data set, 2.50 GB\n"
+    assert capsys.readouterr().out == "removed 1 data set, 2.5 GB\n"
     assert keys() == ["new"]
 
 
@@ -53,7 +53,7 @@ def test_what_is_in_use_stays(two_sets: Path, capsys: pytest.CaptureFixture[str]
     assert data is not None
     with in_use(data):
         assert main(["data", "prune"]) == Exit.OK
-    assert capsys.readouterr() == ("removed 1 data set, 2.50 GB\n", "kept new: it is being used\n")
+    assert capsys.readouterr() == ("removed 1 data set, 2.5 GB\n", "kept new: it is being used\n")
     assert keys() == ["new"]
 
 

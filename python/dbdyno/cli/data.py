@@ -14,6 +14,7 @@ from dbdyno.cli.removing import all_found
 from dbdyno.errors import DbdynoError
 from dbdyno.servers import data_sets
 from dbdyno.servers.data_sets import DataSet
+from dbdyno.words import counted, gigabytes
 
 app = command(
     "data",
@@ -39,7 +40,7 @@ def list_(*, json: Json = False) -> int:
         print_aside("No data sets. A study keeps those that it prepares.")
     else:
         print_table(HEADINGS, map(_row, found), left=len(HEADINGS) - 1)
-        print_aside(f"{_size(sum(data.bytes for data in found))} in all")
+        print_aside(f"{gigabytes(sum(data.bytes for data in found))} in all")
     return Exit.OK
 
 
@@ -69,9 +70,8 @@ def prune(*keys: str, older: Age = None, json: Json = False) -> int:
         return Exit.OK
     for data in kept:
         print_aside(f"kept {data.key}: it is being used")
-    freed = _size(sum(data.bytes for data in removed))
-    what = "1 data set" if len(removed) == 1 else f"{len(removed)} data sets"
-    print_result(f"removed {what}, {freed}")
+    freed = gigabytes(sum(data.bytes for data in removed))
+    print_result(f"removed {counted(len(removed), 'data set')}, {freed}")
     return Exit.OK
 
 
@@ -98,9 +98,5 @@ def _found(key: str) -> DataSet:
 
 def _row(data: DataSet) -> tuple[str, ...]:
     server = f"{data.product} {data.version}"
-    size = _size(data.bytes)
+    size = gigabytes(data.bytes)
     return (data.key, data.about.workload, server, data.made_at, data.used_at, size)
-
-
-def _size(count: int) -> str:
-    return f"{count / 1e9:.2f} GB" if count >= 1e9 else f"{count / 1e6:.1f} MB"

@@ -16,6 +16,7 @@ from dbdyno.store.places import runs_folder
 from dbdyno.store.run import Run
 from dbdyno.store.secrets import without_password
 from dbdyno.store.summary import read_records
+from dbdyno.words import counted
 from dbdyno.workloads.registry import default_words
 
 app = command(
@@ -62,8 +63,8 @@ def history(
     _tell_left_out([one for one in found if len(one.runs) < RUNS_MIN])
     if report is not None:
         write_page(render_history_html(shown), report)
-    if json:
         tell_page(report)
+    if json:
         print_json(history_object(shown))
     elif shown:
         print_result(render_history_text(shown, screen(sys.stdout)).rstrip())
@@ -101,6 +102,5 @@ def _metrics(names: Sequence[str], runs: Sequence[Run]) -> list[str] | None:
 
 def _tell_left_out(few: Sequence[RunSeries]) -> None:
     for one in few:
-        number = len(one.runs)
-        runs = f"{number} {'run' if number == 1 else 'runs'}"
+        runs = counted(len(one.runs), "run")
         print_aside(f"too few for a history ({runs}; it takes {RUNS_MIN}): {one.kind.words}")

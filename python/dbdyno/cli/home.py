@@ -13,7 +13,7 @@ from dbdyno.servers.places import place_of
 from dbdyno.servers.privileges import server_identity
 from dbdyno.store.places import runs_folder
 from dbdyno.store.studies import studies_folder
-from dbdyno.study.fitting import gigabytes
+from dbdyno.words import gigabytes
 
 app = command(
     "home",

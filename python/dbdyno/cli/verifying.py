@@ -2,6 +2,7 @@
 
 from dbdyno.report.words import THIN_SPACE, seconds, tps
 from dbdyno.run.verify import Trial, Verification
+from dbdyno.words import counted
 
 
 def verification_words(found: Verification, trial: Trial) -> list[str]:
@@ -17,8 +18,8 @@ def verification_words(found: Verification, trial: Trial) -> list[str]:
 
 
 def _ratio_words(found: Verification, trial: Trial) -> str:
-    ratio, number = found.measured, len(found.pairs)
-    runs = f"{number} {'pair' if number == 1 else 'pairs'} of {seconds(trial.duration_ns / 1e9)}"
+    ratio = found.measured
+    runs = f"{counted(len(found.pairs), 'pair')} of {seconds(trial.duration_ns / 1e9)}"
     if ratio.low is None or ratio.high is None:
         return f"{ratio.value:.3g} times ({runs}; one pair has no interval)"
     return f"{ratio.value:.3g} times, {ratio.low:.3g} to {ratio.high:.3g} at 95 % ({runs})"

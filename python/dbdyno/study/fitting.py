@@ -14,6 +14,7 @@ from dbdyno.run.target import CONNECTIONS_SPARE
 from dbdyno.servers.settings import Setting
 from dbdyno.study.asking import Asked
 from dbdyno.study.machine import Machine
+from dbdyno.words import gigabytes
 
 # Private memory of a session, measured with prepared statements on small tables.
 SESSION_BYTES = {"postgresql": 4 << 20, "mysql": 1 << 20}
@@ -123,11 +124,6 @@ def size_bytes(text: str) -> int:
     """A setting's size; 0 for one whose unit is not known."""
     match = _SIZE.fullmatch(text.strip())
     return int(match[1]) * _UNITS[match[2].lower()] if match else 0
-
-
-def gigabytes(count: float) -> str:
-    """Bytes for people who look at a disk."""
-    return f"{count / 1e9:.1f} GB" if count >= 1e8 else f"{count / 1e6:.0f} MB"
 
 
 def span(seconds: float) -> str:

@@ -20,11 +20,11 @@ from dbdyno.run.runner import run
 from dbdyno.run.tools import Tools
 from dbdyno.study.asking import Asked
 from dbdyno.study.clocks import Clock, told_jumps
-from dbdyno.study.fitting import gigabytes
 from dbdyno.study.machine import disk_free_bytes
 from dbdyno.study.observer import StudyObserver
 from dbdyno.study.watching import TurnWatch
 from dbdyno.study.workshop import Workshop
+from dbdyno.words import gigabytes
 
 DISK_SPARE_BYTES = 100_000_000
 DISK_LEFT_MIN_BYTES = 1_000_000
