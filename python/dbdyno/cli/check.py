@@ -3,13 +3,12 @@
 from contextlib import closing
 
 from dbdyno.cli.app import command
-from dbdyno.cli.load import refuse_passing_server
 from dbdyno.cli.output import Exit, Json, print_aside, print_json, print_result
 from dbdyno.errors import DbdynoError
 from dbdyno.run.grammar import WeightedName
 from dbdyno.run.options import ANY_SIZE, SizeOptions, TargetOptions
 from dbdyno.run.scene import enter
-from dbdyno.run.target import open_server
+from dbdyno.run.target import open_server, refuse_passing_server
 from dbdyno.run.work import find_work
 from dbdyno.workloads.invariants import Violation
 from dbdyno.workloads.status import data_status

@@ -22,10 +22,11 @@ from dbdyno.run.options import (
 )
 from dbdyno.run.scene import enter, load_told, prepare
 from dbdyno.run.seeds import seed_of
-from dbdyno.run.target import is_passing, open_server
+from dbdyno.run.target import open_server, refuse_passing_server
 from dbdyno.run.tools import engine_tools
-from dbdyno.run.work import find_work
+from dbdyno.run.work import Work, find_work
 from dbdyno.words import plain
+from dbdyno.workloads.preparing import Prepared
 
 JOBS_MAX = 1000
 
@@ -72,9 +73,17 @@ def load(  # noqa: PLR0913 - one for each group of options
         return _prepare(item, options, json=json)
     equip(options, work, print_aside)  # refuses what a script alone could take
     refuse_passing_server(target, "load")
-    progress = ProgressLines(SECOND_NS)
-    with open_server(target, clients=0) as server, closing(enter(server)) as scene:
-        prepared = prepare(
+    _tell(work, _loaded(work, target, data, jobs), json=json)
+    return Exit.OK
+
+
+def _loaded(work: Work, target: TargetOptions, data: DataOptions, jobs: int | None) -> Prepared:
+    with (
+        closing(ProgressLines(SECOND_NS)) as progress,
+        open_server(target, clients=0) as server,
+        closing(enter(server)) as scene,
+    ):
+        return prepare(
             scene,
             work,
             data,
@@ -83,14 +92,15 @@ def load(  # noqa: PLR0913 - one for each group of options
             watch=progress.loading,
             jobs=jobs,
         )
-    progress.close()
+
+
+def _tell(work: Work, prepared: Prepared, *, json: bool) -> None:
     if json:
         print_json({"workload": work.name, "values": prepared.values, "load": prepared.report})
     elif prepared.report is None:
         print_result(f"the data is there already, made by {prepared.made_by}")
     else:
         print_result(wrapped(plain(load_told(prepared.report))))
-    return Exit.OK
 
 
 def _prepare(item: WeightedName, options: RunOptions, *, json: bool) -> int:
@@ -118,14 +128,4 @@ def _refuse_odd_jobs(jobs: int | None, *, is_of_script: bool) -> None:
             code="usage",
             message=f"-j {jobs}: must be from 1 to {JOBS_MAX}",
             hint="More connections than the server has processors gain nothing.",
-        )
-
-
-def refuse_passing_server(target: TargetOptions, doing: str) -> None:
-    """A private server would be gone with its data when the command ends."""
-    if is_passing(target):
-        raise DbdynoError(
-            code="usage",
-            message=f"{doing} needs a database that stays",
-            hint="Give --target URL, or --server NAME of one that dbdyno server start keeps.",
         )

@@ -47,6 +47,16 @@ def is_passing(options: TargetOptions) -> bool:
     return options.target is None and not _is_kept(options)
 
 
+def refuse_passing_server(options: TargetOptions, doing: str) -> None:
+    """A private server would be gone with its data when the command ends."""
+    if is_passing(options):
+        raise DbdynoError(
+            code="usage",
+            message=f"{doing} needs a database that stays",
+            hint="Give --target URL, or --server NAME of one that dbdyno server start keeps.",
+        )
+
+
 def _is_kept(options: TargetOptions) -> bool:
     """Whether ``--server`` is the name of one that is kept, and not a kind of server."""
     return options.server is not None and kind_of(options.server) is None
