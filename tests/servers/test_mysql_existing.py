@@ -36,13 +36,17 @@ def tcp_server(certificate: Path) -> Iterator[Server]:
         **SMALL_INNODB,
         "ssl_cert": str(certificate / "server.crt"),
         "ssl_key": str(certificate / "server.key"),
+        "ssl_ca": str(certificate / "server.crt"),
         "extra_max_connections": "1",
     }
     spec = ServerSpec("mariadb", settings=settings)
     with start_private(spec, connections=8, tcp=True) as server:
         with server.connect() as connection:
-            for account, needs in (("clerk", "require none"), ("guarded", "require ssl")):
-                connection.execute(f"create user {account}@'%' identified by '{SECRET}' {needs}")
+            accounts = {"clerk": "none", "guarded": "ssl", "certified": "x509"}
+            for account, needs in accounts.items():
+                connection.execute(
+                    f"create user {account}@'%' identified by '{SECRET}' require {needs}"
+                )
                 connection.execute(f"grant all on dbdyno.* to {account}@'%'")
             connection.execute("create user busy@'%' with max_user_connections 1")
             connection.execute("create user closed@'%' account lock")
@@ -127,6 +131,16 @@ def test_a_refusal_says_what_and_what_next(
     assert (caught.value.code, words in caught.value.message) == (code, True), caught.value
     assert caught.value.hint
     assert SECRET not in str(caught.value)
+
+
+@pytest.mark.parametrize("mode", ["PREFERRED", "REQUIRED"])
+def test_a_certificate_is_presented_however_strict_the_encryption(
+    url: str, certificate: Path, mode: str
+) -> None:
+    files = [str(certificate / name) for name in ("server.crt", "server.key")]
+    given = f"ssl-mode={mode}&ssl-cert={files[0]}&ssl-key={files[1]}"
+    tls = use_existing(f"mysql://certified@{url}/dbdyno?{given}").endpoint().tls
+    assert [tls.mode, tls.certificate, tls.key] == ["require", *files]
 
 
 def test_nobody_is_asked_for_the_passphrase_of_a_key(

@@ -4,11 +4,14 @@ Nothing here prints a password.
 """
 
 import ssl
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
 import pymysql
+from pymysql.cursors import Cursor
 
 from dbdyno.errors import DbdynoError
 from dbdyno.model.plan import Endpoint, Tls, TlsMode
@@ -48,6 +51,8 @@ def open_connection(target: str) -> MysqlConnection:
         auth_plugin_map={sha256.METHOD: sha256.Sha256Password},
         defer_connect=True,
     )
+    if login.certificate and not _is_open(login):
+        _present_certificate(driver, login)
     connection = MysqlConnection(driver, login)
     try:
         driver.connect()
@@ -89,16 +94,27 @@ def _tls_context(login: Login) -> ssl.SSLContext | None:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = login.tls == "VERIFY_IDENTITY"
     context.verify_mode = ssl.CERT_NONE if login.tls == "REQUIRED" else ssl.CERT_REQUIRED
-    try:
-        if login.tls != "REQUIRED":
+    if login.tls != "REQUIRED":
+        with _files_of(login):
             context.load_verify_locations(login.ca) if login.ca else context.load_default_certs()
-        if login.certificate:
-            context.load_cert_chain(login.certificate, login.key, partial(_refuse_locked, login))
+    return context
+
+
+def _present_certificate(driver: "pymysql.Connection[Cursor]", login: Login) -> None:
+    """Also where encryption is only preferred: for that the driver has made a context itself."""
+    context: ssl.SSLContext = driver.ctx  # type: ignore[attr-defined]
+    with _files_of(login):
+        context.load_cert_chain(str(login.certificate), login.key, partial(_refuse_locked, login))
+
+
+@contextmanager
+def _files_of(login: Login) -> Iterator[None]:
+    try:
+        yield
     except OSError as error:
         files = ", ".join(filter(None, (login.ca, login.certificate, login.key)))
         message = f"cannot use the certificates {files}: {error.strerror or error}"
         raise DbdynoError("tls_failed", message, "check ssl-ca, ssl-cert and ssl-key") from None
-    return context
 
 
 def _refuse_locked(login: Login) -> NoReturn:
