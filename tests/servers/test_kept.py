@@ -138,9 +138,14 @@ def test_who_lists_servers_makes_no_folder(monkeypatch: pytest.MonkeyPatch, tmp_
     """A home that cannot be written to holds no servers, and that is no error."""
     monkeypatch.setenv("DBDYNO_HOME", str(tmp_path / "home"))
     assert kept.list_kept() == []
-    for act in (kept.find_kept, kept.stop_kept, kept.log_of_kept):
-        with pytest.raises(DbdynoError, match="there are: none"):
+    for act, hint in (
+        (kept.find_kept, kept.WHAT_ELSE),
+        (kept.stop_kept, kept.FIRST),
+        (kept.log_of_kept, kept.FIRST),
+    ):
+        with pytest.raises(DbdynoError, match="there are: none") as caught:
             act("bench")
+        assert caught.value.hint == hint
     assert not (tmp_path / "home").exists()
 
 

@@ -129,7 +129,7 @@ def list_(*, json: Json = False) -> int:
     if json:
         print_json({"servers": servers})
     elif not servers:
-        print_aside("No servers. Start one: dbdyno server start")
+        print_aside(f"No servers. {kept.FIRST}")
     else:
         print_table(
             ("name", "state", "server", "version", "started"),

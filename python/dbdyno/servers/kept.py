@@ -27,6 +27,7 @@ from dbdyno.servers.record import FILE, ServerRecord, read_record, server_of, wr
 from dbdyno.servers.spec import EXAMPLE, KINDS, ServerSpec
 from dbdyno.servers.starting import wait_until_ready
 
+FIRST = "Start one: dbdyno server start"
 WHAT_ELSE = f"A new one is asked for by its kind: {EXAMPLE}."
 USE = "servers"
 STOP_PATIENCE_S = 30
@@ -170,15 +171,13 @@ def _refuse_taken(name: str, folder: Path) -> None:
     )
 
 
-def _record(name: str, hint: str = "dbdyno server list tells more of them.") -> ServerRecord:
+def _record(name: str, hint: str = "") -> ServerRecord:
     record = read_record(_where() / name)
     if record is None:
-        names = ", ".join(line.name for line in list_kept()) or "none"
-        raise DbdynoError(
-            "unknown_server",
-            f"no server is named {name!r}; there are: {names}",
-            hint,
-        )
+        names = [line.name for line in list_kept()]
+        message = f"no server is named {name!r}; there are: {', '.join(names) or 'none'}"
+        next_step = "dbdyno server list tells more of them." if names else FIRST
+        raise DbdynoError("unknown_server", message, hint or next_step)
     return record
 
 
