@@ -66,6 +66,7 @@ def test_after_a_failure_the_open_block_is_left(server, table, checked, io, mode
     told = checked(plan)
     assert told.counters.ok + told.counters.failed == 40
     assert set(told.codes) == {code}
+    assert told.done.failures[0].statement == 2
     assert table() == [0] * 4
 
 

@@ -185,6 +185,7 @@ def test_one_backend_is_terminated(local, checked, io):
     (failure,) = told.done.failures
     assert (failure.failure_class, failure.code, failure.count) == ("connection", "57P01", 1)
     assert failure.message == "terminating connection due to administrator command"
+    assert failure.statement == 0
     (outage,) = told.all(Outage)
     assert outage.connections_lost == 1
     assert outage.end_ns is not None

@@ -28,7 +28,13 @@ RECORD = synthetic.record(
     duration_s=60.0,
     transactions=TransactionCounts(ok=83912, failed=18, skipped=0, unfinished=2, retried=36),
     failures=[
-        FailureRecord(failure_class="deadlock", code="40P01", count=3, message="deadlock detected"),
+        FailureRecord(
+            failure_class="deadlock",
+            code="40P01",
+            count=3,
+            message="deadlock detected",
+            statement=synthetic.SQL[4],
+        ),
         FailureRecord(
             failure_class="lock_timeout",
             code="55P03",
@@ -96,7 +102,7 @@ response  1.48 ms  1.31 ms  1.95 ms  2.45 ms  4.83 ms  10.4 ms  26.8 ms  1.07 s
 
 failures      code   count  first message
 lock timeout  55P03     15  canceling statement due to lock [31mtimeout!!!!!!!!!!!!!!!!!!!!!!!!!!!!…
-deadlock      40P01      3  deadlock detected
+deadlock      40P01      3  UPDATE pgbench_branches: deadlock detected
 
 Valid.
 Doubts:

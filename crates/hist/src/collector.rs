@@ -4,9 +4,9 @@ use crate::frame::{
     Done, EngineInterval, FailureCount, Interval, ScriptInterval, SlowTransaction, Window,
     WindowScript,
 };
-use crate::tally::merge_statements;
-use crate::{Counters, FailureKey, Latencies, Shape, Tally};
-use dbdyno_model::Nanos;
+use crate::tally::{merge_failures, merge_statements};
+use crate::{Counters, FailureKey, FailureTally, Latencies, Shape, Tally};
+use dbdyno_model::{Nanos, StatementId};
 use serde_bytes::ByteBuf;
 use std::collections::BTreeMap;
 
@@ -99,7 +99,7 @@ pub struct Collector {
     window: Stretch,
     window_begin: Option<Nanos>,
     window_length: Nanos,
-    failures: BTreeMap<FailureKey, (u64, String)>,
+    failures: BTreeMap<FailureKey, FailureTally>,
     failed_response: Latencies,
     lateness: Latencies,
     counters: Counters,
@@ -168,13 +168,11 @@ impl Collector {
         self.window.add(tally);
         self.failed_response.merge(&tally.failed_response);
         self.lateness.merge(&tally.lateness);
-        for (key, (count, message)) in &tally.failures {
-            self.failures.entry(key.clone()).or_insert_with(|| (0, message.clone())).0 += count;
-        }
+        merge_failures(&mut self.failures, &tally.failures);
     }
 
     fn check(&self) -> Result<(), String> {
-        let failed = self.failures.values().map(|(count, _)| count).sum();
+        let failed = self.failures.values().map(|tally| tally.count).sum();
         let responses = self.run.scripts.iter().map(|pair| pair.response.count()).sum();
         self.counters.check(failed, responses)
     }
@@ -248,11 +246,12 @@ impl Collector {
     fn failures(&self) -> Vec<FailureCount> {
         self.failures
             .iter()
-            .map(|((class, code), (count, message))| FailureCount {
+            .map(|((class, code), tally)| FailureCount {
                 failure_class: *class,
                 code: code.clone(),
-                count: *count,
-                message: message.clone(),
+                count: tally.count,
+                message: tally.message.clone(),
+                statement: (tally.statement != StatementId::UNCOUNTED).then_some(tally.statement.0),
             })
             .collect()
     }

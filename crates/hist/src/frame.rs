@@ -76,6 +76,7 @@ pub struct FailureCount {
     pub code: String,
     pub count: u64,
     pub message: String,
+    pub statement: Option<u32>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

@@ -16,4 +16,4 @@ pub use bars::{bars, merge, quantiles};
 pub use collector::{Collector, EngineUse};
 pub use counters::Counters;
 pub use latencies::Latencies;
-pub use tally::{FailureKey, ScriptTally, Shape, Slow, Tally};
+pub use tally::{FailureKey, FailureTally, ScriptTally, Shape, Slow, Tally};

@@ -10,6 +10,17 @@ const SLOWEST_KEPT: usize = 3;
 /// A failure's class and the server's own code.
 pub type FailureKey = (FailureClass, String);
 
+/// Failures of one class and code.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FailureTally {
+    /// How many.
+    pub count: u64,
+    /// The first one's message.
+    pub message: String,
+    /// What that message was the answer to; `UNCOUNTED` where it was to no statement.
+    pub statement: StatementId,
+}
+
 /// What there is to count: the same for all workers of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Shape {
@@ -58,6 +69,18 @@ pub struct Slow {
     pub statements: Vec<(StatementId, Nanos)>,
 }
 
+/// Adds all of `theirs`; of a kind that is known already, its first message stays.
+pub(crate) fn merge_failures(
+    mine: &mut BTreeMap<FailureKey, FailureTally>,
+    theirs: &BTreeMap<FailureKey, FailureTally>,
+) {
+    for (key, more) in theirs {
+        mine.entry(key.clone())
+            .and_modify(|known| known.count += more.count)
+            .or_insert_with(|| more.clone());
+    }
+}
+
 /// Adds all of `theirs`, also of statements that have come up on one side only.
 pub(crate) fn merge_statements(mine: &mut Vec<Latencies>, theirs: &[Latencies]) {
     if mine.len() < theirs.len() {
@@ -77,8 +100,8 @@ pub struct Tally {
     pub completed_failed: u64,
     /// Cumulative counts of the measured transactions.
     pub counters: Counters,
-    /// Measured failures in this interval, with a sample message.
-    pub failures: BTreeMap<FailureKey, (u64, String)>,
+    /// Measured failures in this interval.
+    pub failures: BTreeMap<FailureKey, FailureTally>,
     /// By script.
     pub scripts: Vec<ScriptTally>,
     /// By statement.
@@ -143,9 +166,7 @@ impl Tally {
         self.completed_ok += other.completed_ok;
         self.completed_failed += other.completed_failed;
         self.counters += other.counters;
-        for (key, (count, message)) in &other.failures {
-            self.add_failures(key.clone(), *count, message);
-        }
+        merge_failures(&mut self.failures, &other.failures);
         for (mine, theirs) in self.scripts.iter_mut().zip(&other.scripts) {
             mine.ok += theirs.ok;
             mine.failed += theirs.failed;
@@ -180,13 +201,10 @@ impl Tally {
         self.statements[place].record(latency);
     }
 
-    /// One more failure.
-    pub fn add_failure(&mut self, error: &ServerError) {
-        self.add_failures((error.class, error.code.clone()), 1, &error.message);
-    }
-
-    fn add_failures(&mut self, key: FailureKey, count: u64, message: &str) {
-        self.failures.entry(key).or_insert_with(|| (0, message.to_owned())).0 += count;
+    /// One more failure, at this statement.
+    pub fn add_failure(&mut self, error: &ServerError, statement: StatementId) {
+        let first = || FailureTally { count: 0, message: error.message.clone(), statement };
+        self.failures.entry((error.class, error.code.clone())).or_insert_with(first).count += 1;
     }
 
     /// Keeps the transaction if it is among the slowest; `describe` is called only then.

@@ -145,7 +145,7 @@ fn deadlocks_are_retried_and_remain_one_transaction() {
 }
 
 #[test]
-fn failures_are_told_by_class_and_code() {
+fn failures_are_told_by_class_and_code_with_the_statement_of_the_first() {
     let error = ServerError::from_sqlstate("23505", "duplicate key value");
     let server = Server { service: ms(1), error: Some((4, error)), ..Server::default() };
     let outcome = run(&plan(2, 1, closed(), vec![stage(2, None)]), &server);
@@ -155,6 +155,7 @@ fn failures_are_told_by_class_and_code() {
         (FailureClass::DuplicateKey, "23505")
     );
     assert_eq!(failure.count, outcome.counters.failed);
+    assert_eq!(failure.statement, Some(0));
 }
 
 #[test]
@@ -167,6 +168,8 @@ fn an_outage_is_measured_and_the_load_goes_on() {
         assert!(lasted >= ms(1500) && lasted < ms(2600), "{lasted:?}");
     }
     assert_eq!(outcome.counters.failed, 6);
+    // The connections broke under a statement that was awaited.
+    assert_eq!(outcome.intervals[8].failures[0].statement, Some(0));
     assert!(outcome.intervals[8].completed_ok == 6000);
 }
 

@@ -4,6 +4,7 @@ Also of a run that was interrupted: its counters are those of the last interval,
 percentiles those of the windows that were complete.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -128,21 +129,26 @@ def _variation(series: Series) -> float | None:
 
 
 def _failures(recording: Recording) -> list[FailureRecord]:
-    """Counts are cumulative, so the last interval that names a class and code has them all."""
+    """Counts are cumulative, so the last interval that names a class and code has them all.
+
+    Its table tells of no statements: they are known once the run is done.
+    """
     done = recording.engine.get("done")
     if done:
-        return [_failure(**failure) for failure in done["failures"]]
+        texts = dict(rows(recording.tables["statement_texts"], ("statement", "sql")))
+        return [_failure(texts, **failure) for failure in done["failures"]]
+    columns = ("class", "code", "count", "message")
     last = {
-        (kind, code): _failure(kind, code, count, message)
-        for kind, code, count, message in rows(
-            recording.tables["failures"], ("class", "code", "count", "message")
-        )
+        (kind, code): FailureRecord(failure_class=kind, code=code, count=count, message=message)
+        for kind, code, count, message in rows(recording.tables["failures"], columns)
     }
     return list(last.values())
 
 
-def _failure(failure_class: str, code: str, count: int, message: str) -> FailureRecord:
-    return FailureRecord(failure_class=failure_class, code=code, count=count, message=message)
+def _failure(texts: Mapping[int, str], statement: int | None = None, **told: Any) -> FailureRecord:
+    return FailureRecord(
+        statement=texts.get(statement, "") if statement is not None else "", **told
+    )
 
 
 def script_names(recording: Recording) -> list[str]:

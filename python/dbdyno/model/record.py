@@ -35,6 +35,8 @@ class FailureRecord(Struct, frozen=True, kw_only=True):
     code: str
     count: int
     message: str
+    statement: str = ""
+    """The text of the statement that this message was the answer to, where that is known."""
 
 
 class Throughput(Struct, frozen=True, kw_only=True):

@@ -6,6 +6,7 @@ are cut where the line ends; all of them stand in the HTML report.
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from dbdyno.explain.sql import in_short
 from dbdyno.explain.told import told
 from dbdyno.layout import FLOW, Columns, Line, Paragraph, aligned, laid_out, printable, shortened
 from dbdyno.model.record import FailureRecord, Latency, RunRecord, StageRecord, StatementRecord
@@ -119,13 +120,18 @@ def _failures(failures: Sequence[FailureRecord], width: int) -> Iterator[str]:
     if not failures:
         return
     rows = [
-        (one.failure_class.replace("_", " "), one.code, count(one.count), printable(one.message))
+        (one.failure_class.replace("_", " "), one.code, count(one.count), _first_message(one))
         for one in sorted(failures, key=lambda one: -one.count)
     ]
     numbers = list(aligned([("failures", "code", "count"), *(row[:3] for row in rows)], left=2))
     messages = ["first message", *(row[3] for row in rows)]
     for line, message in zip(numbers, messages, strict=True):
         yield f"{line}  {shortened(message, width - len(line) - 2)}"
+
+
+def _first_message(failure: FailureRecord) -> str:
+    place = f"{in_short(failure.statement)}: " if failure.statement else ""
+    return printable(place + failure.message)
 
 
 def _judgement(record: RunRecord) -> Iterator[Line]:

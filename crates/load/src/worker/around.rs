@@ -4,7 +4,7 @@
 
 use super::{Port, Worker};
 use crate::client::{Course, State};
-use dbdyno_model::{FailureClass, Nanos, Purpose, ServerError, Stream};
+use dbdyno_model::{FailureClass, Nanos, Purpose, ServerError, StatementId, Stream};
 use dbdyno_script::Resume;
 
 /// Numbers that no transaction has.
@@ -58,7 +58,10 @@ impl Worker {
     pub(super) fn begins_anew<P: Port>(&mut self, now: Nanos, client: usize, port: &mut P) -> bool {
         let may = self.has_tries_left(now, client);
         let own = &mut self.clients[client];
-        let error = own.error.take().unwrap_or_else(given_up);
+        let (error, statement) = match own.error.take() {
+            Some(error) => (error, own.failing),
+            None => (given_up(), StatementId::UNCOUNTED),
+        };
         match &mut own.transaction {
             Some(transaction) if may => {
                 transaction.tries += 1;
@@ -66,7 +69,7 @@ impl Worker {
                 own.session.restart();
             }
             Some(_) => {
-                self.fail_transaction(now, client, &error);
+                self.fail_transaction(now, client, &error, statement);
                 self.leave_connection(client, port);
             }
             None => {}

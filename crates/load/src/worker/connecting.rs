@@ -5,7 +5,7 @@
 
 use super::{Outage, OutageNews, Port, Worker};
 use crate::client::{Course, State};
-use dbdyno_model::{FailureClass, Nanos, Purpose, ServerError, Stream};
+use dbdyno_model::{FailureClass, Nanos, Purpose, ServerError, StatementId, Stream};
 use dbdyno_script::Resume;
 use std::sync::atomic::Ordering;
 
@@ -91,7 +91,7 @@ impl Worker {
             self.look_for_outage(client, since, error);
         }
         if !patient && self.clients[client].transaction.is_some() {
-            self.fail_transaction(now, client, error);
+            self.fail_transaction(now, client, error, StatementId::UNCOUNTED);
         }
         self.reconnect_later(now, client, port);
         // A server without room is left alone until this client's pause is over.
@@ -122,7 +122,9 @@ impl Worker {
             self.clients[client].course = Course::Outside;
         }
         if self.clients[client].transaction.is_some() {
-            self.fail_transaction(now, client, error);
+            let awaited = self.clients[client].outstanding.front();
+            let statement = awaited.map_or(StatementId::UNCOUNTED, |(statement, _)| *statement);
+            self.fail_transaction(now, client, error, statement);
         }
         self.reconnect_later(now, client, port);
     }

@@ -5,7 +5,7 @@
 //! for whoever leads the workers.
 
 use super::{Hopeless, Worker};
-use dbdyno_model::ServerError;
+use dbdyno_model::{ServerError, StatementId};
 
 impl Worker {
     /// The client begins the script, of which it may be the first to see that it works.
@@ -16,8 +16,14 @@ impl Worker {
         }
     }
 
-    /// What a failure of a client's transaction says of its script.
-    pub(super) fn judge_script(&mut self, client: usize, script: usize, error: &ServerError) {
+    /// What a failure of a client's transaction, at this statement, says of its script.
+    pub(super) fn judge_script(
+        &mut self,
+        client: usize,
+        script: usize,
+        error: &ServerError,
+        statement: StatementId,
+    ) {
         // The end of a run that took its whole time needs no other reason.
         if !self.plan.ends_on_hopeless_script || self.ending.is_some() {
             return;
@@ -26,7 +32,6 @@ impl Worker {
             return self.prospects.brighten(script);
         }
         if self.prospects.is_open(script) && self.darkens(client, script) {
-            let statement = self.clients[client].failing;
             let error = error.clone();
             self.hopeless.get_or_insert(Hopeless { script, statement, error });
         }

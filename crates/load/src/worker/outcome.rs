@@ -64,7 +64,8 @@ impl Worker {
             return self.run(now, client, Resume::Continue, port);
         }
         if let Some(error) = error {
-            self.fail_transaction(now, client, &error);
+            let statement = self.clients[client].failing;
+            self.fail_transaction(now, client, &error, statement);
         }
         self.leave_connection(client, port);
         self.ready(now, client, port);
@@ -124,13 +125,20 @@ impl Worker {
         }
     }
 
-    /// Ends a transaction in an error. Connection and further course are the caller's.
-    pub(super) fn fail_transaction(&mut self, now: Nanos, client: usize, error: &ServerError) {
+    /// Ends a transaction in an error, the answer to this statement. Connection and further course
+    /// are the caller's.
+    pub(super) fn fail_transaction(
+        &mut self,
+        now: Nanos,
+        client: usize,
+        error: &ServerError,
+        statement: StatementId,
+    ) {
         let own = &mut self.clients[client];
         own.outstanding.clear();
         own.error = None;
         let Some(transaction) = own.transaction.take() else { return };
-        self.judge_script(client, transaction.script, error);
+        self.judge_script(client, transaction.script, error, statement);
         let warmup = self.timeline.as_ref().is_some_and(|line| line.phase(now) == Phase::Warmup);
         self.tally.completed_failed += 1;
         if !transaction.measured && !warmup {
@@ -138,7 +146,7 @@ impl Worker {
         }
         self.tally.scripts[transaction.script].failed += 1;
         self.tally.failed_response.record(now - transaction.due);
-        self.tally.add_failure(error);
+        self.tally.add_failure(error, statement);
         if transaction.measured {
             self.end_measured(now, &transaction);
             self.tally.counters.failed += 1;
@@ -194,7 +202,7 @@ impl Worker {
             code: "script".into(),
             message: fault.message.clone(),
         };
-        self.fail_transaction(now, client, &error);
+        self.fail_transaction(now, client, &error, StatementId::UNCOUNTED);
         self.faults.push((self.global_id(client), fault));
         if self.timeline.is_none() {
             self.fatal.get_or_insert(error); // the others would wait for it for ever

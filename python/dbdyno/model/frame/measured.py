@@ -75,12 +75,17 @@ class Counters(Struct, frozen=True):
 
 
 class FailureCount(Struct, frozen=True):
-    """Failures of one class and code so far, and the first message seen."""
+    """Failures of one class and code so far, and the first message seen.
+
+    ``statement`` is what that message was the answer to, or what was awaited when the connection
+    broke; None where it was none.
+    """
 
     failure_class: str
     code: str
     count: int
     message: str
+    statement: int | None = None
 
 
 class ScriptInterval(Struct, frozen=True):

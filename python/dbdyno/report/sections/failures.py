@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from dbdyno.report.content import Block, Section, Subject, Table, Text
-from dbdyno.report.words import count, percent, seconds
+from dbdyno.report.words import NOTHING, count, percent, seconds
 
 
 def build(subject: Subject) -> Sequence[Block]:
@@ -23,7 +23,7 @@ def _failures(subject: Subject) -> list[Block]:
     return [
         Table(
             caption="Failed transactions by class",
-            columns=("Class", "Code", "Count", "Share", "First message"),
+            columns=("Class", "Code", "Count", "Share", "First message", "The answer to"),
             rows=[
                 (
                     failure.failure_class.replace("_", " "),
@@ -31,10 +31,12 @@ def _failures(subject: Subject) -> list[Block]:
                     count(failure.count),
                     percent(failure.count / ended),
                     failure.message,
+                    failure.statement or NOTHING,
                 )
                 for failure in failures
             ],
             numeric=frozenset({2, 3}),
+            code=frozenset({5}),
         )
     ]
 
