@@ -120,7 +120,12 @@ def busy():
     return MadeRun(100, seconds=60, response_ms=TOOK_MS)
 
 
-CLASSES = {"40P01": "deadlock", "40001": "serialization", "23505": "duplicate_key"}
+CLASSES = {
+    "40P01": "deadlock",
+    "40001": "serialization",
+    "1020": "serialization",
+    "23505": "duplicate_key",
+}
 
 
 def failure(code, count, message):
@@ -135,6 +140,7 @@ def test_few_deadlocks_are_a_note():
 note: Deadlocks between transactions
 10 deadlocks: about 0.166 % of the clients' time went with them.
 40P01: deadlock detected.
+0.166 % of the clients' time went into tries that failed.
 """)
 
 
@@ -180,6 +186,7 @@ critical: Deadlocks between transactions
 40 deadlocks: about 64.8 % of the clients' time went with them.
 40P01: deadlock detected.
 The server's log tells of 1, and who waited for whom in each.
+1.96 % of the clients' time went into tries that failed.
 64.8 % of the clients' time stood still behind them.
 """)
     convoy = said("row_lock_convoy", recording)
@@ -193,6 +200,63 @@ def test_the_counter_experiment_is_one_that_can_be_made():
     finding = said("deadlocks", failing(MadeRun(), refused, failed=5))
     assert "READ COMMITTED" in finding.refute
     assert "deadlock" not in finding.why
+
+
+def of_two_scripts(failures, *, lost):
+    """A run of two scripts, so many of each lost."""
+    run = MadeRun([[50, 50]] * 63, seconds=60, scripts={"up.sql": "", "down.sql": ""})
+    recording = failing(run, failures, failed=sum(lost))
+    scripts = recording.tables["scripts"]
+    last = scripts["interval"] == scripts["interval"].max()
+    scripts["failed"][last] = lost
+    return recording
+
+
+def test_scripts_that_deadlock_are_named():
+    lost = (60, 90)
+    deadlocks = [failure("40P01", 150, "deadlock detected") | {"statement": None}]
+    finding = said("deadlocks", of_two_scripts(deadlocks, lost=lost))
+    assert f"up.sql 60 of 3{THIN_SPACE}060, down.sql 90 of 3{THIN_SPACE}090." in finding.seen[1]
+    assert "in up.sql, down.sql: sort the keys" in finding.advice[0]
+    assert finding.refute.startswith("Run up.sql, down.sql each alone")
+
+
+def test_whose_failures_they_are_is_not_told_where_others_failed_too():
+    few = [failure("40P01", 100, "deadlock detected"), failure("23505", 50, "duplicate key")]
+    finding = said("deadlocks", of_two_scripts(few, lost=(60, 90)))
+    assert not any("by script" in one for one in finding.seen)
+
+
+def test_what_was_tried_again_until_it_succeeded_has_been_seen_too():
+    """InnoDB finds a deadlock at once: nobody stood still, and no transaction failed."""
+    run = busy().counters("pg_stat_database", {"deadlocks": 20})
+    finding = said("deadlocks", failing(run, [], failed=0, retried=1200, retries=1200))
+    assert finding.seen[0].startswith(f"The server counted 1{THIN_SPACE}")
+    assert finding.seen[1].endswith("of the clients' time went into tries that failed.")
+
+
+BY_READS = "could not serialize access due to read/write dependencies among transactions"
+BY_UPDATE = "could not serialize access due to concurrent update"
+
+
+@pytest.mark.parametrize(
+    ("message", "helps", "helps_not"),
+    [
+        (BY_READS, "by an index", "by one UPDATE"),
+        (BY_UPDATE, "by one UPDATE", "by an index"),
+    ],
+)
+def test_what_helps_against_a_conflict_is_of_its_kind(message, helps, helps_not):
+    finding = said("deadlocks", failing(busy(), [failure("40001", 50, message)], failed=50))
+    advice = " ".join(finding.advice)
+    assert helps in advice
+    assert helps_not not in advice
+
+
+def test_against_conflicts_of_snapshots_innodb_is_locked_first():
+    recording = failing(busy(), [failure("1020", 50, "Record has changed")], failed=50)
+    recording.plan["endpoint"] = {"protocol": "mysql"}
+    assert "SELECT … FOR UPDATE" in said("deadlocks", recording).advice[1]
 
 
 def test_one_row_alone_deadlocks_whom_no_order_of_rows_helps():
@@ -289,7 +353,7 @@ major: Replication slot or standby holds the horizon: dead rows stay
 A replication slot or a standby keeps 30 000 dead rows of planted from being
 removed; it has 100 live ones.
 The horizon is 30 000 transactions behind.
-Throughput of the last third of the run is 0 % below the first's.
+Throughput did not fall noticeably meanwhile.
 """)
     assert "pg_replication_slots" in finding.advice[0]
 

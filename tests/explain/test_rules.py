@@ -17,6 +17,7 @@ from tests.support.recordings import MadeRun
 ENGINE_ONLY = {"schedule_lag", "connection_churn", "deadlocks", "unsteady", "cpu_generator"} | {
     "outage",
     "statements_lost",
+    "failed_transactions",
 }
 """Rules that need only what the engine saw itself."""
 

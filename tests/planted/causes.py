@@ -76,7 +76,13 @@ def script(name: str) -> str:
 
 def shared_causes(ground: Ground) -> list[Cause]:
     """What every kind of server suffers from, and clean runs last."""
-    return [*_locking(ground), *_storage(ground), *_processing(ground), *_clean(ground)]
+    return [
+        *_locking(ground),
+        *_storage(ground),
+        *_processing(ground),
+        _failing(ground),
+        *_clean(ground),
+    ]
 
 
 def _locking(ground: Ground) -> list[Cause]:
@@ -178,6 +184,17 @@ def _processing(ground: Ground) -> list[Cause]:
             finding="schedule_lag",
         ),
     ]
+
+
+def _failing(ground: Ground) -> Cause:
+    return ground.cause(
+        "failing",
+        "inserts of a key that is there already",
+        *(script("insert_again"), "-c", "4", "--max-failures", "100%"),
+        finding="failed_transactions",
+        sql=ground.filled(10, 10),
+        settings=ground.relaxed,
+    )
 
 
 def _clean(ground: Ground) -> list[Cause]:

@@ -11,11 +11,9 @@ from dbdyno.analysis.looks import measured_s
 from dbdyno.analysis.readings import total
 from dbdyno.analysis.server_events import DEADLOCKS
 from dbdyno.explain.case import Case
+from dbdyno.explain.failing import DEADLOCK
 from dbdyno.explain.needs import LackingError, server_facts
 from dbdyno.explain.settings import span_s
-
-DEADLOCK = "deadlock"
-"""The engine's class of a failure, whichever code a server has for it."""
 
 
 def deadlocks_seen(case: Case) -> float:

@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from dbdyno.analysis.budget import Budget
 from dbdyno.explain.case import Case
+from dbdyno.explain.failing import did_nothing
 from dbdyno.explain.needs import LackingError
 from dbdyno.explain.registry import all_rules, page_of
 from dbdyno.explain.rule import SEVERITIES, CouldNotLook, Outcome, Rule, TimeKind
@@ -22,6 +23,7 @@ _CERTAINTIES: tuple[Certainty, ...] = ("hint", "likely", "sure")
 _ASKED_FOR: tuple[TimeKind, ...] = ("idle", "pause")
 _MOST = 0.5
 NOTHING_MEASURED = "nothing was measured"
+NOTHING_DONE = "nearly every transaction failed: what bounds such a load bounds none that succeeds"
 
 
 class Explanation(Struct, frozen=True):
@@ -57,10 +59,12 @@ def outcome(rule: Rule, case: Case) -> Outcome:
     """What the rule says of the run, complete; what it lacks is *could not look*.
 
     Of a run that ended before anything was measured no rule is asked: each would have a reason of
-    its own for the same.
+    its own for the same. Of one whose load did nothing none is asked what held it back.
     """
     if not case.record.duration_s:
         return CouldNotLook(NOTHING_MEASURED)
+    if did_nothing(case) and not rule.tells_of_failures:
+        return CouldNotLook(NOTHING_DONE)
     try:
         said = rule.look(case)
     except LackingError as lacking:

@@ -40,7 +40,8 @@ class Rule(Struct, frozen=True, kw_only=True):
     ``covers`` are ids of rules that see the same cause from farther away: when this rule finds
     most of it, and as gravely, their findings are not shown. ``accounts_for`` are the kinds of
     the clients' time that a finding with a share of it explains. A rule about what only some
-    databases have names their ``protocols``: of others it is not asked.
+    databases have names their ``protocols``: of others it is not asked. Of a load whose
+    transactions failed only those are asked that may tell why.
     """
 
     id: str
@@ -49,6 +50,7 @@ class Rule(Struct, frozen=True, kw_only=True):
     covers: frozenset[str] = frozenset()
     accounts_for: frozenset[TimeKind] = frozenset()
     protocols: frozenset[str] | None = None
+    tells_of_failures: bool = False
 
     def is_for(self, protocol: str) -> bool:
         """Whether it has something to say of databases that speak this protocol."""

@@ -22,8 +22,13 @@ class Statement(Struct, frozen=True):
     @property
     def words(self) -> str:
         """On one line, shortened."""
-        text = " ".join(self.sql.split())
-        return text if len(text) <= _WORDS_MAX else text[: _WORDS_MAX - 1] + "…"
+        return in_one_line(self.sql)
+
+
+def in_one_line(sql: str) -> str:
+    """Its text, shortened."""
+    text = " ".join(sql.split())
+    return text if len(text) <= _WORDS_MAX else text[: _WORDS_MAX - 1] + "…"
 
 
 def statements_of(case: Case) -> list[Statement]:

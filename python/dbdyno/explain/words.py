@@ -2,6 +2,7 @@
 
 from dbdyno.analysis.bounds import gain_factor
 from dbdyno.explain.case import Case
+from dbdyno.explain.failing import did_nothing
 from dbdyno.explain.processors import own_utilisation
 from dbdyno.explain.rule import NOTICED
 from dbdyno.words import significant, tps
@@ -32,7 +33,12 @@ def rise_words(case: Case, factor: float, limit: str = "") -> str:
 
 
 def in_throughput(case: Case, gain: str) -> str:
-    """A gain in throughput, or what it is where no finding changes the rate of transactions."""
+    """A gain in throughput, or what it is where no finding changes the rate of transactions.
+
+    Of a load that did nothing none is known: there is no throughput to begin with.
+    """
+    if did_nothing(case):
+        return ""
     if case.has_its_rate:
         return "Response times fall; the rate is what was asked for."
     return gain
@@ -47,8 +53,9 @@ def bound_exceeded_words(bound_tps: float, measured_tps: float) -> str:
 
 
 def amount(of: float, one: str, many: str) -> str:
-    """So many of something."""
-    return f"{significant(of)} {one if of == 1 else many}"
+    """So many of something; one is what is told as one."""
+    number = significant(of)
+    return f"{number} {one if number == '1' else many}"
 
 
 def and_so_on(names: list[str], limit: int = 3) -> str:

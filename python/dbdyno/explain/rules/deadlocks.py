@@ -19,6 +19,7 @@ Wrong when: another program's transactions are a part of the deadlocks: the orde
 then to be agreed with it.
 """
 
+from collections.abc import Iterator
 from typing import get_args
 
 from msgspec import Struct
@@ -27,22 +28,27 @@ from dbdyno.analysis.budget import PartKind
 from dbdyno.analysis.protocol import MYSQL
 from dbdyno.analysis.spent import spent
 from dbdyno.explain.case import Case
-from dbdyno.explain.deadlock_time import DEADLOCK, deadlocks_counted_in, pending_share
-from dbdyno.explain.needs import needed
+from dbdyno.explain.deadlock_time import deadlocks_counted_in, pending_share
+from dbdyno.explain.failing import (
+    DEADLOCK,
+    OUTSIDE,
+    SERIALIZATION,
+    first_message,
+    time_in_transactions,
+    transactions_of,
+)
 from dbdyno.explain.rule import NotFound, Outcome, Rule, found, severity_of
-from dbdyno.explain.words import amount, gain_words
+from dbdyno.explain.serialization import against_conflicts
+from dbdyno.explain.words import amount, and_so_on, gain_words
 from dbdyno.model.record import FailureRecord
 from dbdyno.model.recording import rows
 from dbdyno.words import count, percent
 
-SERIALIZATION = "serialization"
 KINDS = {
     DEADLOCK: ("deadlock", "deadlocks"),
     SERIALIZATION: ("serialization failure", "serialization failures"),
 }
 """The engine's classes of failures, and what people call one and several."""
-_OUTSIDE: tuple[PartKind, ...] = ("idle", "pause", "unconnected")
-"""What clients do that have no transaction under way."""
 
 
 class _Thrown(Struct, frozen=True, kw_only=True):
@@ -82,7 +88,7 @@ def look(case: Case) -> Outcome:
     if not thrown.failures and not thrown.retried and not thrown.server_deadlocks:
         return NotFound("no transaction failed by a deadlock or a serialization failure")
     return found(
-        f"{_counted(thrown)}: about {percent(thrown.share)} of the clients' time went with them.",
+        f"{_counted(thrown)}{_cost(thrown)}.",
         title=f"{_kinds(thrown).capitalize()} between transactions",
         share=thrown.share,
         share_of="client time",
@@ -96,7 +102,7 @@ def look(case: Case) -> Outcome:
             "thrown_away": thrown.thrown_away,
             "standing_still": thrown.standing_still,
         },
-        seen=_seen(case, thrown),
+        seen=[*_seen(case, thrown)],
         why=_why(case.protocol, thrown),
         advice=_advice(case, thrown),
         # What further tries took is an estimate from below, and bounds nothing.
@@ -106,10 +112,9 @@ def look(case: Case) -> Outcome:
 
 
 def _thrown(case: Case) -> _Thrown:
-    counts = needed(case.record.transactions, "no transaction was counted")
     return _Thrown(
         failures=[failure for failure in case.record.failures if failure.failure_class in KINDS],
-        retried=counts.retried,
+        retried=transactions_of(case).retried,
         retries=_retries(case),
         server_deadlocks=deadlocks_counted_in(case),
         thrown_away=_thrown_away(case),
@@ -130,7 +135,7 @@ def _thrown_away(case: Case) -> float:
     if not tries or not whole_s:
         return 0.0
     thrown_s = failed.seconds * _ours(case) + ok.seconds * _retries(case) / tries
-    return thrown_s / whole_s * _in_transactions(case)
+    return thrown_s / whole_s * time_in_transactions(case)
 
 
 def _ours(case: Case) -> float:
@@ -139,13 +144,6 @@ def _ours(case: Case) -> float:
     return sum(of_them for is_ours, of_them in counts if is_ours) / max(
         sum(of_them for _, of_them in counts), 1
     )
-
-
-def _in_transactions(case: Case) -> float:
-    """The share of the clients' time with a transaction under way; all, where nobody looked."""
-    if case.budget is None:
-        return 1.0
-    return 1.0 - sum(case.budget.share(kind) for kind in _OUTSIDE)
 
 
 def _standing_still(case: Case) -> float | None:
@@ -168,21 +166,35 @@ def _counted(thrown: _Thrown) -> str:
     return " and ".join(parts)
 
 
-def _seen(case: Case, thrown: _Thrown) -> list[str]:
-    logged = _logged(case)
-    return [
-        *(f"{failure.code}: {failure.message}." for failure in thrown.failures),
-        *(
-            [f"The server's log tells of {count(logged)}, and who waited for whom in each."]
-            if logged
-            else []
-        ),
-        *(
-            [f"{percent(thrown.standing_still)} of the clients' time stood still behind them."]
-            if thrown.standing_still
-            else []
-        ),
-    ]
+def _cost(thrown: _Thrown) -> str:
+    """Nothing where the server alone knows of them."""
+    if not thrown.share:
+        return ""
+    return f": about {percent(thrown.share)} of the clients' time went with them"
+
+
+def _seen(case: Case, thrown: _Thrown) -> Iterator[str]:
+    yield from map(first_message, thrown.failures)
+    yield from _lost_by_script(case, thrown)
+    if thrown.server_deadlocks:
+        yield f"The server counted {amount(round(thrown.server_deadlocks), *KINDS[DEADLOCK])}."
+    if logged := _logged(case):
+        yield f"The server's log tells of {count(logged)}, and who waited for whom in each."
+    if thrown.thrown_away:
+        yield f"{percent(thrown.thrown_away)} of the clients' time went into tries that failed."
+    if thrown.standing_still:
+        yield f"{percent(thrown.standing_still)} of the clients' time stood still behind them."
+
+
+def _lost_by_script(case: Case, thrown: _Thrown) -> Iterator[str]:
+    """Of several scripts, how often each was the loser; where nothing else failed."""
+    scripts = case.record.scripts
+    is_all = len(thrown.failures) == len(case.record.failures)
+    if is_all and len(scripts) > 1 and any(one.failed for one in scripts):
+        told = [
+            f"{one.name} {count(one.failed)} of {count(one.ok + one.failed)}" for one in scripts
+        ]
+        yield f"Transactions lost by script: {', '.join(told)}."
 
 
 def _logged(case: Case) -> int:
@@ -209,8 +221,11 @@ def _refute(case: Case, thrown: _Thrown) -> str:
         return "Run again at READ COMMITTED on a test server: there must be none."
     if not thrown.kinds:
         return "Run again at READ COMMITTED on a test server: those that remain are deadlocks."
-    if len(case.recording.plan["scripts"]) > 1:
-        return "Run each script alone (-f one of them): without an opposite order there is none."
+    if len(names := _scripts(case)) > 1:
+        return (
+            f"Run {and_so_on(names)} each alone: deadlocks between them must go; those that remain "
+            "are within one script, and its keys are in no order."
+        )
     return (
         "Sort the keys that a transaction locks, lock each at once as strongly as it needs in the "
         "end, and run again: there must be none."
@@ -221,18 +236,18 @@ def _advice(case: Case, thrown: _Thrown) -> list[str]:
     tries_again = case.recording.plan.get("retry", {}).get("tries_max", 1) != 1
     if thrown.are_serialization_only:
         again = "Try again: --max-tries; a serialization failure is part of the bargain."
-        return [
-            *([] if tries_again else [again]),
-            "Make the transactions shorter, or touch fewer of the same rows in each.",
-        ]
+        messages = [failure.message for failure in thrown.failures]
+        return [*([] if tries_again else [again]), *against_conflicts(case.protocol, messages)]
     if not thrown.kinds:
         return [
             "Find out which they are: the server counts deadlocks (--telemetry basic), and its log "
             "tells of each.",
             "Make the transactions shorter, or touch fewer of the same rows in each.",
         ]
+    names = _scripts(case)
+    where = f"in {and_so_on(names)}" if len(names) > 1 else "everywhere"
     said = [
-        "Lock the same rows in the same order everywhere: sort the keys, or agree on tables.",
+        f"Lock the same rows in the same order {where}: sort the keys, or agree on tables.",
         *([] if tries_again else ["Let the loser try again (--max-tries); it will succeed."]),
     ]
     if case.protocol == MYSQL:
@@ -251,10 +266,15 @@ def _advice(case: Case, thrown: _Thrown) -> list[str]:
     ]
 
 
+def _scripts(case: Case) -> list[str]:
+    return [script["name"] for script in case.recording.plan["scripts"]]
+
+
 RULE = Rule(
     id="deadlocks",
     title="Deadlocks and serialization failures",
     look=look,
     covers=frozenset({"row_lock_convoy"}),
-    accounts_for=frozenset(get_args(PartKind)) - {*_OUTSIDE},
+    accounts_for=frozenset(get_args(PartKind)) - {*OUTSIDE},
+    tells_of_failures=True,
 )

@@ -154,4 +154,5 @@ RULE = Rule(
     title="Other waits that the server names",
     look=look,
     accounts_for=frozenset({"lock", "other_wait"}),
+    tells_of_failures=True,
 )

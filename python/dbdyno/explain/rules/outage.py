@@ -235,6 +235,8 @@ RULE = Rule(
     covers=frozenset(
         {"cpu_others", "cpu_server", "cpu_generator", "cpu_steal", "cpu_throttled"}
         | {"connection_churn", "round_trips", "schedule_lag", "too_many_connections", "unsteady"}
+        | {"failed_transactions"}
     ),
     accounts_for=frozenset({"unconnected", "not_seen"}),
+    tells_of_failures=True,
 )

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 
 from dbdyno.analysis.protocol import POSTGRESQL
 from dbdyno.explain.case import Case
-from dbdyno.explain.needs import needed
+from dbdyno.explain.failing import first_message, transactions_of
 from dbdyno.explain.rule import SEVERITIES, NotFound, Outcome, Rule, found, severity_of
 from dbdyno.model.record import FailureRecord
 from dbdyno.words import count, percent
@@ -29,7 +29,7 @@ def look(case: Case) -> Outcome:
     lost = [failure for failure in case.record.failures if failure.code in CODES]
     if not lost:
         return NotFound("no transaction failed for want of a prepared statement")
-    counts = needed(case.record.transactions, "no transaction was counted")
+    counts = transactions_of(case)
     failed = sum(failure.count for failure in lost)
     share = failed / max(counts.ok + counts.failed, 1)
     emptying = _emptying(case)
@@ -55,7 +55,7 @@ def _emptying(case: Case) -> list[str]:
 
 def _seen(lost: Sequence[FailureRecord], emptying: Sequence[str]) -> list[str]:
     return [
-        *(f"{failure.code}: {failure.message}." for failure in lost),
+        *map(first_message, lost),
         *(f"{name} has DISCARD or DEALLOCATE in its text." for name in emptying),
     ]
 
@@ -78,5 +78,7 @@ RULE = Rule(
     id="statements_lost",
     title="Prepared statements were lost",
     look=look,
+    covers=frozenset({"failed_transactions"}),
+    tells_of_failures=True,
     protocols=frozenset({POSTGRESQL}),
 )

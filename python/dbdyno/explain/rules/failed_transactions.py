@@ -1,0 +1,104 @@
+"""Failed transactions: what was asked for was not done.
+
+Looks for: transactions that ended in an error, and the statement whose answer the first of each
+kind was. Deadlocks and serialization failures have a rule of their own.
+
+Arithmetic: those that failed over all that ended, from 3 % on. Where as few succeeded, the load did
+no work: its throughput, its waits and the processors it took are those of failing, and no rule is
+asked what bounds it.
+
+Source: the PostgreSQL manual, appendix on error codes; the MariaDB manual on its error codes.
+
+Wrong when: failing is what is to be measured, as of inserts whose key may be there already.
+"""
+
+from typing import get_args
+
+from dbdyno.analysis.budget import PartKind
+from dbdyno.explain.case import Case
+from dbdyno.explain.failing import (
+    DEADLOCK,
+    OUTSIDE,
+    SERIALIZATION,
+    first_message,
+    time_in_transactions,
+    transactions_of,
+)
+from dbdyno.explain.rule import NOTICED, NotFound, Outcome, Rule, found, severity_of
+from dbdyno.explain.words import and_so_on
+from dbdyno.model.record import FailureRecord
+from dbdyno.words import count, percent
+
+_TOLD_ELSEWHERE = frozenset({DEADLOCK, SERIALIZATION})
+_READ_ON = "Read the message and the server's log: they say more than the class does."
+# By the engine's class of a failure.
+_ADVICE = {
+    "duplicate_key": "Draw keys that are not there yet, have the server number the rows, or say "
+    "what is to become of a row that is there (ON CONFLICT, ON DUPLICATE KEY).",
+    "constraint": "Draw values that the constraint allows: load the data of the size that the "
+    "script draws from.",
+    "lock_timeout": "Find who held the lock meanwhile, as other findings may tell, or wait longer "
+    "for it.",
+    "cancelled": "Find out who cancelled them: a timeout of the server or of the role, or somebody "
+    "by hand.",
+    "connection": "Read the server's log for why it ended these connections or let nobody in.",
+    "resource": "Give the server what it lacks, as its message says: connections, memory, disk.",
+    "permission": "Grant the role what the statement needs.",
+    "statement": "Mend the statement, or load the tables that it names.",
+    "data": "Draw values that fit the column's type and length.",
+    "script": "Mend the script where it went wrong.",
+}
+
+
+def look(case: Case) -> Outcome:
+    """By how many they are; what each kind is, is told with them."""
+    counts = transactions_of(case)
+    failures = sorted(_untold(case), key=lambda one: -one.count)
+    failed = sum(one.count for one in failures)
+    ended = counts.ok + counts.failed
+    if failed < NOTICED * ended or not failed:
+        return NotFound(f"{count(failed)} of {count(ended)} transactions failed otherwise")
+    share = failed / ended
+    is_all = share > 1 - NOTICED
+    return found(
+        f"{count(failed)} of {count(ended)} transactions failed, {percent(share)}: "
+        f"{and_so_on([_kind(one) for one in failures])}.",
+        title="Nearly every transaction failed" if is_all else "",
+        share=share * time_in_transactions(case) if is_all else None,
+        share_of="client time" if is_all else "",
+        severity=severity_of(share),
+        certainty="sure",
+        evidence={
+            "failed": failed,
+            "ended": ended,
+            "failures": [
+                {"class": one.failure_class, "code": one.code, "count": one.count}
+                for one in failures
+            ],
+        },
+        seen=[f"{count(one.count)} times {first_message(one)}" for one in failures],
+        why="The load did none of its work: its throughput, its waits and its costs are those of "
+        "failing, and say nothing of a load that succeeds."
+        if is_all
+        else "What failed did not do its work, but took time and processors from what did.",
+        advice=list(dict.fromkeys(_ADVICE.get(one.failure_class, _READ_ON) for one in failures)),
+        refute="Run one client for a few transactions (-c 1 -t 10): where these succeed, clients "
+        "are in each other's way; where they fail, too, the script or its data is wrong.",
+    )
+
+
+def _untold(case: Case) -> list[FailureRecord]:
+    return [one for one in case.record.failures if one.failure_class not in _TOLD_ELSEWHERE]
+
+
+def _kind(failure: FailureRecord) -> str:
+    return f"{failure.failure_class.replace('_', ' ')} ({failure.code})"
+
+
+RULE = Rule(
+    id="failed_transactions",
+    title="Transactions failed",
+    look=look,
+    accounts_for=frozenset(get_args(PartKind)) - {*OUTSIDE} | {"not_seen"},
+    tells_of_failures=True,
+)

@@ -1,0 +1,1 @@
+insert into planted values (1, 0, 'again');
