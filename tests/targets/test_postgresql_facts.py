@@ -66,6 +66,24 @@ def test_a_table_is_described(watcher: Connection, table) -> None:
     assert 4 + 4 + 4 <= found.row_bytes <= 4 + 4 + 8  # the columns alone
 
 
+def test_partitions_are_described_beside_the_whole(watcher: Connection, worker: Connection) -> None:
+    worker.execute(
+        "create table whole (id int primary key, v int) partition by hash (id);"
+        "create table even partition of whole for values with (modulus 2, remainder 0);"
+        "create table odd partition of whole for values with (modulus 2, remainder 1)"
+        "    with (fillfactor = 50);"
+        "insert into whole select i, i from generate_series(1, 10000) i;"
+        "analyze even, odd"
+    )
+    found = {one.name: one for one in facts(watcher, "update whole set v = 1").tables}
+    assert found.keys() == {"whole", "even", "odd"}
+    assert {one.partition_of for one in found.values()} == {"", "whole"}
+    assert found["whole"].rows == found["even"].rows + found["odd"].rows == 10_000
+    assert (found["whole"].bytes, found["odd"].fillfactor) == (0, 50)
+    assert found["odd"].bytes > found["even"].bytes > 0
+    assert [index.name for index in found["even"].indexes] == ["even.even_pkey"]
+
+
 def test_what_is_set_for_autovacuum_of_a_table_alone_is_told(
     watcher: Connection, worker: Connection, table
 ) -> None:

@@ -3,10 +3,12 @@
 Counts and names only; what they cost, and what to say of it, is the rule's.
 """
 
+from collections import defaultdict
+
 from msgspec import Struct
 
 from dbdyno.explain.case import Case
-from dbdyno.explain.needs import committed, grown, grown_if_told, known_objects
+from dbdyno.explain.needs import committed, grown, grown_if_told, known_objects, server_facts
 from dbdyno.explain.sql import assigned_columns, fits, is_update, the_one, written_table
 from dbdyno.explain.statements import statements_of
 from dbdyno.model.telemetry import IndexFacts, TableFacts
@@ -14,26 +16,26 @@ from dbdyno.model.telemetry import IndexFacts, TableFacts
 _SOURCE = "pg_stat_user_tables"
 
 
-class Misses(Struct, frozen=True):
+class Misses(Struct, frozen=True, kw_only=True):
     """A table's updates per transaction, those that were not HOT, and those for want of room.
 
-    The server counts the last only from version 16 on: before, they are 0.
+    Of a partitioned one all its partitions together; ``pages`` is the partition that had most of
+    them, else the table. The server counts those for want of room only from version 16 on: before,
+    they are 0.
     """
 
     table: TableFacts
-    updates: float = 0.0
-    misses: float = 0.0
-    to_new_page: float = 0.0
+    pages: TableFacts
+    updates: float
+    misses: float
+    index_writes: float
+    """New index entries that HOT would have saved."""
+    to_new_page: float
 
     @property
     def share(self) -> float:
         """Of the updates; there must be one."""
         return self.misses / self.updates
-
-    @property
-    def index_writes(self) -> float:
-        """New index entries per transaction that HOT would have saved."""
-        return self.misses * sum(index.rows_share for index in self.table.indexes)
 
 
 class Culprit(Struct, frozen=True):
@@ -44,16 +46,43 @@ class Culprit(Struct, frozen=True):
     indexes: list[IndexFacts]
 
 
-def misses_of(case: Case, table: TableFacts) -> Misses:
-    """What the server counted of the table's updates."""
-    if table.name not in known_objects(case, _SOURCE):
-        return Misses(table)
+def misses_of(case: Case) -> list[Misses]:
+    """What the server counted of the updates of each table that had some."""
+    known = set(known_objects(case, _SOURCE))
+    tables = {table.name: table for table in server_facts(case).tables}
+    parts: dict[str, list[Misses]] = defaultdict(list)
+    for table in tables.values():
+        if table.name in known and (counted := _counted(case, table)).updates:
+            whole = tables.get(table.partition_of, table)
+            parts[whole.name].append(counted)
+    return [_together(tables[name], of_it) for name, of_it in parts.items()]
+
+
+def _counted(case: Case, table: TableFacts) -> Misses:
     updates, hot = (
         grown(case, _SOURCE, name, table.name) for name in ("n_tup_upd", "n_tup_hot_upd")
     )
     to_new_page = grown_if_told(case, _SOURCE, "n_tup_newpage_upd", table.name) or 0.0
-    done = committed(case)
-    return Misses(table, updates / done, max(updates - hot, 0.0) / done, to_new_page / done)
+    misses, done = max(updates - hot, 0.0), committed(case)
+    return Misses(
+        table=table,
+        pages=table,
+        updates=updates / done,
+        misses=misses / done,
+        index_writes=misses / done * sum(index.rows_share for index in table.indexes),
+        to_new_page=to_new_page / done,
+    )
+
+
+def _together(table: TableFacts, parts: list[Misses]) -> Misses:
+    return Misses(
+        table=table,
+        pages=max(parts, key=lambda part: part.misses).table,
+        updates=sum(part.updates for part in parts),
+        misses=sum(part.misses for part in parts),
+        index_writes=sum(part.index_writes for part in parts),
+        to_new_page=sum(part.to_new_page for part in parts),
+    )
 
 
 def culprit_of(case: Case, table: TableFacts) -> Culprit | None:

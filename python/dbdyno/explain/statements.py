@@ -4,6 +4,8 @@ from msgspec import Struct
 
 from dbdyno.analysis.budget import PartKind
 from dbdyno.explain.case import Case
+from dbdyno.explain.databases import database_of
+from dbdyno.explain.needs import server_facts
 from dbdyno.explain.sql import fits, tables_of
 from dbdyno.model.recording import rows
 from dbdyno.model.telemetry import IndexFacts, PlanFacts, ServerFacts, TableFacts
@@ -37,12 +39,13 @@ def statements_of(case: Case) -> list[Statement]:
     return [Statement(number, sql) for number, sql in texts]
 
 
-def statements_on(case: Case, table: str) -> list[Statement]:
-    """Those that name the table."""
+def statements_on(case: Case, table: TableFacts) -> list[Statement]:
+    """Those that name the table, or the one whose partition it is."""
+    names = {table.name, whole_name(table)}
     return [
         one
         for one in statements_of(case)
-        if any(fits(named, table) for named in tables_of(one.sql))
+        if any(fits(told, name) for told in tables_of(one.sql) for name in names)
     ]
 
 
@@ -56,6 +59,21 @@ def working_share(case: Case, statement: int | None = None) -> float | None:
 def table_of(facts: ServerFacts, name: str) -> TableFacts | None:
     """What is known of a table."""
     return next((table for table in facts.tables if table.name == name), None)
+
+
+def whole_name(table: TableFacts) -> str:
+    """What statements call it: of a partition, the whole table."""
+    return table.partition_of or table.name
+
+
+def reads_all(case: Case, statement: int, table: str) -> bool:
+    """Whether the server plans to find the statement's rows by reading the whole table."""
+    full_reads = database_of(case).full_reads
+    return any(
+        kind in full_reads and relation == table
+        for plan in plans_of(server_facts(case), statement).values()
+        for kind, relation, _ in plan.nodes
+    )
 
 
 def index_words(table: TableFacts, index: IndexFacts) -> str:

@@ -164,7 +164,7 @@ class IndexFacts(Struct, frozen=True, kw_only=True):
 
 
 class TableFacts(Struct, frozen=True, kw_only=True):
-    """A table that statements of the run use."""
+    """A table that statements of the run use, or one of the partitions that hold its rows."""
 
     name: str
     rows: float
@@ -179,6 +179,8 @@ class TableFacts(Struct, frozen=True, kw_only=True):
     """What is set for autovacuum of this table alone, by the names of its storage parameters."""
     assigned_by: tuple[str, ...] = ()
     """What assigns columns in an update without a statement's word: ``trigger touch``."""
+    partition_of: str = ""
+    """The whole table whose partition it is. That one has all rows, and no bytes of its own."""
 
 
 class PlanFacts(Struct, frozen=True, kw_only=True):

@@ -11,7 +11,7 @@ are not pruned stand in it. Each miss writes one entry, and one WAL record, for 
 the row. Their part of all WAL records, times the clients' time in which the server worked (on
 processors, WAL, files, internal locks), is what they take at most; nor can they take more than the
 server worked for statements that write the table or end a transaction, where some do. Below 3 % of
-the records they are not spoken of.
+the records they are not spoken of. The partitions of a partitioned table count together.
 
 Source: PostgreSQL, src/backend/access/heap/README.HOT and the manual's page on HOT.
 
@@ -27,7 +27,6 @@ from dbdyno.analysis.costs import cost
 from dbdyno.analysis.protocol import PAGE_BYTES, POSTGRESQL
 from dbdyno.explain.case import Case
 from dbdyno.explain.hot import Culprit, Misses, culprit_of, misses_of
-from dbdyno.explain.needs import server_facts
 from dbdyno.explain.rule import NOTICED, NotFound, Outcome, Rule, found
 from dbdyno.explain.sql import ends_transaction, fits, written_table
 from dbdyno.explain.statements import WORKING, index_words, statements_of, working_share
@@ -42,9 +41,7 @@ _HEADER_BYTES = 24  # of a row; the statistics count its columns only
 
 def look(case: Case) -> Outcome:
     """The table whose misses write most."""
-    misses = [misses_of(case, table) for table in server_facts(case).tables]
-    updated = [one for one in misses if one.updates]
-    worst = max(updated, key=lambda one: one.index_writes, default=None)
+    worst = max(misses_of(case), key=lambda one: one.index_writes, default=None)
     if worst is None:
         return NotFound("no row of a table that is known was updated")
     if worst.share < MISSES_MIN:
@@ -112,19 +109,17 @@ def _of_the_table(worst: Misses) -> dict[str, Any]:
 
 
 def _of_room(worst: Misses) -> dict[str, Any]:
-    table = worst.table
+    fillfactor = worst.pages.fillfactor
     width = _row_bytes(worst)
     free = _free_versions(worst)
     enough = _fillfactor_for(width)
     is_counted = _is_moving(worst)
-    remedy = (
-        _more_room(table.name, enough) if enough < table.fillfactor else _prune(table.fillfactor)
-    )
+    remedy = _more_room(worst, enough) if enough < fillfactor else _prune(fillfactor)
     return {
         "summary": f"{_miss_words(worst)}: its pages have no room for a row's new version "
-        f"(fillfactor {table.fillfactor}, rows of about {size(width)}).",
+        f"(fillfactor {fillfactor}, rows of about {size(width)}).",
         "certainty": "sure" if is_counted else "likely" if free < 1 else "hint",
-        "evidence": {"fillfactor": table.fillfactor, "row_bytes": width, "free_versions": free},
+        "evidence": {"fillfactor": fillfactor, "row_bytes": width, "free_versions": free},
         "seen": [
             _room_words(worst),
             *([_moved_words(worst)] * is_counted),
@@ -133,13 +128,16 @@ def _of_room(worst: Misses) -> dict[str, Any]:
     }
 
 
-def _more_room(table: str, fillfactor: int) -> dict[str, Any]:
+def _more_room(worst: Misses, fillfactor: int) -> dict[str, Any]:
+    """A partitioned table has no pages: each of its partitions is told how full they may be."""
+    is_partition = worst.pages is not worst.table
+    alike = f" and so each partition of {worst.table.name};" if is_partition else ""
     return {
         "title": "HOT updates prevented by full pages (fillfactor)",
         "advice": [
-            f"ALTER TABLE {table} SET (fillfactor = {fillfactor}); then rewrite the table "
-            "(VACUUM FULL, pg_repack): each page has room for a new version, and the next "
-            "visit frees the old one.",
+            f"ALTER TABLE {worst.pages.name} SET (fillfactor = {fillfactor});{alike} then rewrite "
+            "the table (VACUUM FULL, pg_repack): each page has room for a new version, and the "
+            "next visit frees the old one.",
         ],
         "refute": f"Set the fillfactor to {fillfactor}, rewrite, run again: the misses must go.",
     }
@@ -227,12 +225,12 @@ def _miss_words(worst: Misses) -> str:
 
 
 def _row_bytes(worst: Misses) -> float:
-    return (worst.table.row_bytes or 0.0) + _HEADER_BYTES
+    return (worst.pages.row_bytes or 0.0) + _HEADER_BYTES
 
 
 def _free_versions(worst: Misses) -> int:
     page_bytes = PAGE_BYTES[POSTGRESQL]
-    return free_row_versions(page_bytes, worst.table.fillfactor / 100, _row_bytes(worst))
+    return free_row_versions(page_bytes, worst.pages.fillfactor / 100, _row_bytes(worst))
 
 
 def _is_moving(worst: Misses) -> bool:

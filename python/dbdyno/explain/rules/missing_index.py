@@ -25,7 +25,13 @@ from dbdyno.explain.databases import database_of
 from dbdyno.explain.needs import committed, grown, known_objects, server_facts
 from dbdyno.explain.rule import NotFound, Outcome, Rule, found
 from dbdyno.explain.sql import equal_columns, the_one
-from dbdyno.explain.statements import Statement, plans_of, statements_on, time_share, working_share
+from dbdyno.explain.statements import (
+    Statement,
+    reads_all,
+    statements_on,
+    time_share,
+    working_share,
+)
 from dbdyno.explain.words import gain_words
 from dbdyno.model.record import Finding
 from dbdyno.model.telemetry import TableFacts
@@ -95,8 +101,8 @@ def _lookups(case: Case, table: TableFacts) -> list[_Lookup]:
     """The statements that may be to blame, those first whose plan says so."""
     leading = {index.columns[0] for index in table.indexes if index.columns}
     found_ones = [
-        _Lookup(statement, column, _is_sequential(case, statement, table.name))
-        for statement in statements_on(case, table.name)
+        _Lookup(statement, column, reads_all(case, statement.number, table.name))
+        for statement in statements_on(case, table)
         for column in _columns(statement, table)
         if not leading.intersection(_columns(statement, table))
     ]
@@ -106,16 +112,6 @@ def _lookups(case: Case, table: TableFacts) -> list[_Lookup]:
 def _columns(statement: Statement, table: TableFacts) -> list[str]:
     told = equal_columns(statement.sql)
     return [column for name in told if (column := the_one(name, table.columns))]
-
-
-def _is_sequential(case: Case, statement: Statement, table: str) -> bool:
-    plans = plans_of(server_facts(case), statement.number).values()
-    full_reads = database_of(case).full_reads
-    return any(
-        kind in full_reads and relation == table
-        for plan in plans
-        for kind, relation, _ in plan.nodes
-    )
 
 
 def _finding(case: Case, scanned: _Scanned, lookup: _Lookup) -> Finding:
@@ -142,10 +138,17 @@ def _finding(case: Case, scanned: _Scanned, lookup: _Lookup) -> Finding:
         ],
         why=f"The statement takes {percent(share or 0.0)} of the clients' time, and longer with "
         "every row that is added.",
-        advice=[database_of(case).create_index.format(table=table, column=column)],
+        advice=[_create_index(case, scanned.table, column)],
         gain=gain_words(case, share) if share is not None else "",
         refute="Run again with that index: rows read in sequence must fall to none.",
     )
+
+
+def _create_index(case: Case, table: TableFacts, column: str) -> str:
+    """Of a partitioned table, on the whole: each partition then has one."""
+    if table.partition_of:
+        return f"CREATE INDEX ON {table.partition_of} ({column});"
+    return database_of(case).create_index.format(table=table.name, column=column)
 
 
 RULE = Rule(

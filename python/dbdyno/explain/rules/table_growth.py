@@ -5,8 +5,8 @@ that were inserted explain it.
 
 Arithmetic: growth per second, what the net of inserted and deleted rows would take at the mean
 row's width, and the rest, which is bloat: room taken by dead versions and by index entries that
-nobody freed. Time to double is the size over the growth. Where rows came to a table that was known
-to have none, how wide they are is not known, and it is not judged.
+nobody freed. Time to double is the size over the growth. Where rows came to a table of which none
+were known, how wide they are is not known either, and it is not judged.
 
 Source: PostgreSQL manual, routine vacuuming (recovering disk space).
 
@@ -23,7 +23,7 @@ from dbdyno.explain.needs import grown, known_objects, levels, server_facts
 from dbdyno.explain.rule import NotFound, Outcome, Rule, found
 from dbdyno.explain.statements import table_of
 from dbdyno.model.record import Finding
-from dbdyno.words import percent, seconds, size
+from dbdyno.words import seconds, size
 
 GROWN = 0.05
 BYTES_MIN = 1 << 20
@@ -71,13 +71,12 @@ def _of_rows(case: Case, name: str) -> float | None:
 
     None where rows came and nobody knows how wide they are.
     """
-    table_name = name.rpartition(".")[0] or name
-    facts = table_of(server_facts(case), name) or table_of(server_facts(case), table_name)
-    if facts is None:
-        return 0.0
-    inserted = grown(case, _TABLES, "n_tup_ins", facts.name)
-    added = max(inserted - grown(case, _TABLES, "n_tup_del", facts.name), 0.0)
-    if not facts.rows:
+    is_table = name in known_objects(case, _TABLES)
+    table = name if is_table else name.rpartition(".")[0] or name
+    inserted, deleted = (grown(case, _TABLES, of, table) for of in ("n_tup_ins", "n_tup_del"))
+    added = max(inserted - deleted, 0.0)
+    facts = table_of(server_facts(case), table)
+    if facts is None or not facts.rows:
         return None if added else 0.0
     size_now = {facts.name: facts.bytes} | {index.name: index.bytes for index in facts.indexes}
     return added * size_now.get(name, 0) / facts.rows
@@ -88,7 +87,7 @@ def _finding(worst: _Grown, others: list[_Grown]) -> Finding:
     double = time_to_double_s(of.last, of.per_s)
     is_bloat = worst.bloat >= BLOATED * of.first
     return found(
-        f"{worst.name} grew by {percent(of.relative)} in {seconds(of.seconds)}, "
+        f"{worst.name} grew from {size(of.first)} to {size(of.last)} in {seconds(of.seconds)}, "
         f"{size(worst.bloat)} of it not by new rows.",
         severity="minor" if is_bloat and worst.bloat >= 16 * BYTES_MIN else "note",
         certainty="likely",

@@ -11,7 +11,7 @@ from dbdyno.model.telemetry import ServerFacts
 from dbdyno.targets.postgresql.facts.plans import plan_facts
 from dbdyno.targets.postgresql.facts.settings import settings
 from dbdyno.targets.postgresql.facts.tables import table_facts
-from dbdyno.targets.postgresql.facts.used import tables_recorded, used_tables
+from dbdyno.targets.postgresql.facts.used import partitions, tables_recorded, used_tables
 from dbdyno.targets.telemetry import ScriptStatement
 
 EXTENSIONS = "select extname::text from pg_extension order by extname"
@@ -26,7 +26,7 @@ def facts(connection: Connection, statements: Sequence[ScriptStatement]) -> Serv
     debug = values.get("debug_assertions")
     return ServerFacts(
         settings=values,
-        tables=table_facts(connection, sorted(used)),
+        tables=table_facts(connection, sorted({*used, *partitions(connection, used)})),
         plans=plans,
         is_debug_build=None if debug is None else debug == "on",
         extensions=tuple(name for (name,) in connection.execute(EXTENSIONS)),

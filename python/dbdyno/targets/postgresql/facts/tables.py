@@ -14,7 +14,17 @@ _BEFORE_EACH_UPDATED_ROW = 1 | 2 | 16  # as the bits of pg_trigger.tgtype
 
 TABLES = f"""
     select c.oid::int8 as id, {table_name("n.nspname", "c.relname")} as name,
-        greatest(c.reltuples, 0)::float8 as rows, pg_relation_size(c.oid) as bytes,
+        case c.relkind when 'p' then (
+                select coalesce(sum(greatest(part.reltuples, 0)), 0)
+                from pg_partition_tree(c.oid) tree join pg_class part on part.oid = tree.relid
+                where tree.isleaf)
+            else greatest(c.reltuples, 0) end::float8 as rows,
+        case when c.relispartition then (
+                select {table_name("rn.nspname", "root.relname")}
+                from pg_class root join pg_namespace rn on rn.oid = root.relnamespace
+                where root.oid = pg_partition_root(c.oid))
+            else '' end as partition_of,
+        pg_relation_size(c.oid) as bytes,
         pg_relation_size(c.oid) / current_setting('block_size')::int as pages,
         (select option_value::int from pg_options_to_table(c.reloptions)
             where option_name = 'fillfactor') as fillfactor,
@@ -85,6 +95,7 @@ def _table(row: dict[str, Any], indexes: Sequence[dict[str, Any]]) -> TableFacts
         indexes=tuple(_index(index) for index in indexes),
         autovacuum=row["autovacuum"] or {},
         assigned_by=tuple(row["assigned_by"]),
+        partition_of=row["partition_of"],
     )
 
 

@@ -16,6 +16,17 @@ NAMED = """
     join pg_class c on c.oid = to_regclass(word)
     where c.relkind in ('r', 'p', 'm') and c.relnamespace <> 'pg_catalog'::regnamespace"""
 
+PARTITIONS_MAX = 100
+# Each is described at a price: of more, those with the most activity so far.
+PARTITIONS = """
+    select s.relid::int8 from unnest(%s::oid[]) whole
+    cross join lateral pg_partition_tree(whole) tree
+    join pg_stat_user_tables s on s.relid = tree.relid
+    where tree.isleaf
+    order by n_tup_ins + n_tup_upd + n_tup_del + coalesce(s.seq_scan, 0) + coalesce(s.idx_scan, 0)
+        desc
+    limit %s"""
+
 
 def used_tables(connection: Connection, statements: Iterable[ScriptStatement]) -> list[int]:
     """The oids of the tables that statements name."""
@@ -27,6 +38,11 @@ def tables_recorded(connection: Connection, names: Iterable[str]) -> list[int]:
     """The oids of the tables that records call so: without quotes, in their own letters."""
     quoted = (".".join(map(_quoted, name.split("."))) for name in names)
     return _tables_named(connection, quoted)
+
+
+def partitions(connection: Connection, tables: Iterable[int]) -> list[int]:
+    """The oids of those that hold the rows of the partitioned ones among the tables."""
+    return [oid for (oid,) in connection.execute(PARTITIONS, [list(tables), PARTITIONS_MAX])]
 
 
 def _quoted(name: str) -> str:
