@@ -5,7 +5,7 @@ from msgspec.structs import replace
 from dbdyno.explain.case import Case
 from dbdyno.explain.row_holds import bound_tps, row_holds, while_held
 from dbdyno.explain.rule import CouldNotLook, NotFound
-from dbdyno.model.telemetry import ServerFacts
+from dbdyno.model.telemetry import PlanFacts, ServerFacts
 from dbdyno.words import percent
 from tests.explain.asking import said, words
 from tests.explain.tpcb import (
@@ -166,10 +166,10 @@ def test_a_waiter_seen_at_another_statement_counts_where_its_row_is_changed():
     ]
 
 
-def queue_at(*statements, rows, relation):
+def queue_at(*statements, rows, relation, draws="", **facts):
     """Six of eight wait at the last but one for a row that who commits holds."""
-    run = MadeRun(1000, clients=8, seconds=20)
-    run.facts(before=ServerFacts(tables=(table(relation, rows),)))
+    run = MadeRun(1000, clients=8, seconds=20, scripts={"own": "\n".join([draws, *statements])})
+    run.facts(before=ServerFacts(tables=(table(relation, rows),), **facts))
     for number, sql in enumerate(statements):
         run.statement(sql).latency(number, 1.0)
     at, last = max(len(statements) - 2, 0), len(statements) - 1
@@ -197,6 +197,77 @@ def test_no_bound_is_told_where_it_is_not_known_among_how_many_rows_one_chooses(
         f"{percent(6 / 8)} of their time."
     )
     assert "times the rows" not in finding.refute
+
+
+@pytest.mark.parametrize(
+    ("draws", "refute"),
+    [
+        ("\\set id random(1, 10 * :scale)", "(a larger --scale)"),
+        ("\\set most 10 * :scale\n\\set id random(1, :most)", "(a larger --scale)"),
+        ("\\set id random(1, 10)", "Have the script draw from 8 times as many rows of counter"),
+        ("\\set d :scale\n\\set id 1", "Have the script draw from 8 times as many rows of counter"),
+    ],
+)
+def test_more_data_is_the_counter_experiment_only_where_keys_are_drawn_over_it(draws, refute):
+    sql = "UPDATE counter SET n = n + :d WHERE id = :id"
+    run = queue_at("BEGIN", sql, "COMMIT", rows=1, relation="counter", draws=draws)
+    assert refute in said(RULE, run).refute
+
+
+def scanning(protocol="mysql", *, access="ALL", level="REPEATABLE-READ"):
+    """An update whose rows the server finds by reading all of them."""
+    plan = PlanFacts(
+        statement=1, variant="custom", cost=0, nodes=((access, "counter", 10.0),), text=""
+    )
+    recording = queue_at(
+        "BEGIN",
+        "UPDATE counter SET n = n + 1 WHERE other = :other",
+        "COMMIT",
+        rows=10,
+        relation="counter",
+        draws="\\set other random(1, 10 * :scale)",
+        plans=(plan,),
+        settings={"tx_isolation": level},
+    ).recording()
+    recording.plan["endpoint"] = {"protocol": protocol}
+    return recording
+
+
+def test_who_reads_the_whole_table_locks_all_of_it():
+    finding = said(RULE, scanning())
+    assert words(finding) == snapshot("""\
+critical: Row-lock convoy on counter
+Clients queue for all rows of counter: they wait for each other's rows for 75 %
+of their time.
+On average 6 wait for all rows of counter at “UPDATE counter SET n = n + 1 WHERE
+other = :other”: 75 % of all their time. It reads the whole table to find its
+rows, and keeps all that it has read locked.
+""")
+    assert finding.evidence["bound_tps"] is None
+    assert finding.advice[0].startswith("Let the statement find its rows of counter by an index")
+    assert not any("more rows" in one for one in [*finding.advice, finding.refute])
+
+
+@pytest.mark.parametrize(
+    "recording",
+    [
+        scanning(access="range"),
+        scanning(level="READ-COMMITTED"),
+        scanning("postgresql", access="Seq Scan"),
+    ],
+    ids=["by an index", "lets go of the others", "locks what it changes"],
+)
+def test_who_locks_only_what_it_changes_is_not_told_to(recording):
+    assert "all rows" not in said(RULE, recording).summary
+
+
+def test_waits_for_rows_of_partitions_are_for_those_of_the_whole_table():
+    run = queue_at(
+        "BEGIN", "UPDATE counter SET n = 1 WHERE id = :id", "COMMIT", rows=10, relation="counter_1"
+    )
+    parts = (table("counter", 20), replace(table("counter_1", 10), partition_of="counter"))
+    (hold,) = row_holds(Case(run.facts(before=ServerFacts(tables=parts)).recording(), HISTOGRAMS))
+    assert (hold.relation, hold.rows, hold.is_named) == ("counter", 20, True)
 
 
 def test_a_row_that_a_trigger_locks_is_told_as_such():

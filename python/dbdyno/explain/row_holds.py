@@ -17,17 +17,21 @@ from msgspec import Struct
 
 from dbdyno.analysis.bounds import row_hold_bound_tps
 from dbdyno.analysis.lock_queue import Edge, LockQueue, statement_means_ms
+from dbdyno.analysis.protocol import MYSQL
 from dbdyno.explain.case import Case
 from dbdyno.explain.needs import needed
+from dbdyno.explain.script_text import depend_on
 from dbdyno.explain.sql import (
     chooses_rows,
+    choosing_variables,
+    equal_columns,
     fits,
     is_update,
     stands_for_many,
     tables_of,
     written_table,
 )
-from dbdyno.explain.statements import table_of
+from dbdyno.explain.statements import reads_all, table_of, whole_name
 from dbdyno.model.recording import rows
 from dbdyno.model.telemetry import NO_STATEMENT
 
@@ -35,6 +39,10 @@ ROW_LOCKS = frozenset({"transactionid", "tuple", "record"})
 UNKNOWN = "a table that is not known"
 _SLIP = 0.01
 """A smaller part of the waits for rows is an error of the looks, which take no single instant."""
+_ISOLATION = ("transaction_isolation", "tx_isolation")
+_LETTING_GO = frozenset({"READ-COMMITTED", "READ-UNCOMMITTED"})
+_SCALE = "scale"
+"""The variable of a script that says how large the data is."""
 _BEGIN = re.compile(r"\s*(begin|start\s+transaction)\b", re.I)
 _END = re.compile(r"\s*(end|commit|rollback|abort)\b", re.I)
 
@@ -47,7 +55,9 @@ class RowHold(Struct, frozen=True, kw_only=True):
     ``script_share`` is the share of the transactions that run it. ``rows``, ``hold_s`` and
     ``taken_s`` are None where they are not known; the last is the hold with its waits for other
     locks. ``is_alone`` tells that it is all of its transaction, and ``is_named`` that its text
-    has the table: else a trigger or the like locks for it.
+    has the table: else a trigger or the like locks for it. ``locks_all`` tells that it finds its
+    rows by reading all of the table and locks what it reads, and ``is_drawn_over_scale`` that its
+    keys are drawn from the more rows the larger the data is.
     """
 
     statement: int
@@ -60,6 +70,8 @@ class RowHold(Struct, frozen=True, kw_only=True):
     taken_s: float | None = None
     is_alone: bool = False
     is_named: bool = True
+    locks_all: bool = False
+    is_drawn_over_scale: bool = False
 
 
 def row_holds(case: Case) -> list[RowHold]:
@@ -113,24 +125,51 @@ def _locked_table(case: Case, statement: int) -> str | None:
 
 
 def _relation(case: Case, edge: Edge) -> str:
-    """The table. A server does not always say whose row it is: then what the statement writes."""
-    return edge.relation or written_table(_sql_of(case, edge.waiter)) or UNKNOWN
+    """The table, of a partition the whole one, since clients choose among all of its rows.
+
+    A server does not always say whose row it is: then what the statement writes.
+    """
+    facts = case.before or case.after
+    table = table_of(facts, edge.relation) if facts else None
+    named = whole_name(table) if table else edge.relation
+    return named or written_table(_sql_of(case, edge.waiter)) or UNKNOWN
 
 
 def _row_hold(case: Case, queue: LockQueue, of: _Queue) -> RowHold:
     statement = _locking_statement(case, of)
+    locks_all = _locks_all(case, statement, of.relation)
     return RowHold(
         statement=statement,
         script=of.script,
         script_share=_script_share(case, of.script),
         relation=of.relation,
         waiting_s=sum(edge.client_seconds for edge in of.edges),
-        rows=_rows_to_lock(case, statement, of.relation),
+        rows=None if locks_all else _rows_to_lock(case, statement, of.relation),
         hold_s=hold_s(case, queue, statement),
         taken_s=_taken_s(case, statement),
         is_alone=while_held(case, statement) == [statement],
         is_named=_names(_sql_of(case, statement), of.relation),
+        locks_all=locks_all,
+        is_drawn_over_scale=_is_drawn_over_scale(case, statement),
     )
+
+
+def _locks_all(case: Case, statement: int, relation: str) -> bool:
+    """InnoDB locks each row that it reads to change some, and keeps all from REPEATABLE READ on.
+
+    Other servers lock what they change.
+    """
+    facts = case.before or case.after
+    if case.protocol != MYSQL or facts is None:
+        return False
+    levels = {facts.settings.get(name) for name in _ISOLATION}
+    looks_for_some = bool(equal_columns(_sql_of(case, statement)))
+    return looks_for_some and not levels & _LETTING_GO and reads_all(case, statement, relation)
+
+
+def _is_drawn_over_scale(case: Case, statement: int) -> bool:
+    script = case.recording.plan["scripts"][_script_of(case)[statement]]
+    return depend_on(_SCALE, choosing_variables(_sql_of(case, statement)), script["text"])
 
 
 def _names(sql: str, relation: str) -> bool:

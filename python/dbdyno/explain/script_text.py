@@ -63,6 +63,15 @@ def script_of(found: Iterable[Command]) -> str:
     return "".join(f"{one.lead}{one.text}\n" for one in found)
 
 
+def depend_on(variable: str, names: Iterable[str], script: str) -> bool:
+    """Whether the script works out one of these from the variable, in however many steps."""
+    needed = set(names)
+    for command in reversed(commands(script)):
+        if command.assigned & needed:
+            needed |= command.used
+    return variable in needed
+
+
 def _commands(script: str) -> Iterator[Command]:
     place = 0
     while place < len(script):

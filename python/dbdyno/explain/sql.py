@@ -28,7 +28,8 @@ _COMMIT = re.compile(r"\s*(?:commit|end)\b", re.I)
 _ASSIGNED = re.compile(rf"(?:^|,)\s*({_NAME})\s*=")
 _ASSIGNED_TOGETHER = re.compile(r"\(([^()]*)\)\s*=")
 _EQUAL = re.compile(rf"({_QUALIFIED})\s*(?:=|\bin\s*\()", re.I)
-_DRAWN = re.compile(r"(?<!:):\w|\$\d|\?")
+_VARIABLE = re.compile(r"(?<!:):(\w+)")
+_DRAWN = re.compile(rf"{_VARIABLE.pattern}|\$\d|\?")
 """A variable, a parameter, or the mark that stands for a value."""
 _NESTED = re.compile(r"\([^()]*\)")
 _DIGITS = "#"
@@ -106,6 +107,12 @@ def chooses_rows(sql: str) -> bool:
     """Whether a value in its WHERE decides which of the rows that are there it meets."""
     clause = _WHERE.search(_bare(sql))
     return clause is not None and _DRAWN.search(clause[1]) is not None
+
+
+def choosing_variables(sql: str) -> set[str]:
+    """The script's variables in its WHERE."""
+    clause = _WHERE.search(_bare(sql))
+    return set(_VARIABLE.findall(clause[1])) if clause else set()
 
 
 def _bare(sql: str) -> str:

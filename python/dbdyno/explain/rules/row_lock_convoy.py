@@ -19,7 +19,8 @@ not known, and no bound is told: with ρ the part of the time that a row would t
 nobody waits more than ρ/(1 − ρ) of his time, and three times that where holds come in bursts.
 
 Where no value in the statement decides which row it locks, as in a trigger or with the key in its
-text, the table's rows say nothing of p, and no bound is told.
+text, the table's rows say nothing of p, and no bound is told. Nor is one where the server finds the
+rows by reading the whole table and locks all that it reads (InnoDB, from REPEATABLE READ on).
 
 Where clients pause in their transaction while others wait for them, h is longer by an unknown time:
 then no bound is told, but how much of the waiting is behind pauses.
@@ -40,6 +41,7 @@ from dbdyno.explain.words import bound_exceeded_words, gain_of_waits
 from dbdyno.model.record import Certainty
 from dbdyno.words import count, milliseconds, percent, significant, tps
 
+_ALL_LOCKED = " It reads the whole table to find its rows, and keeps all that it has read locked."
 _NEAR = (0.5, EXCEEDED)
 """Measured over bound: within these the bound and the budget say the same."""
 
@@ -85,6 +87,8 @@ def _summary(convoy: Convoy) -> str:
 
 
 def _rows(hold: RowHold) -> str:
+    if hold.locks_all:
+        return f"all rows of {hold.relation}"
     if hold.rows is None:
         return f"rows of {hold.relation}"
     return f"the {count(hold.rows)} {'row' if hold.rows == 1 else 'rows'} of {hold.relation}"
@@ -147,30 +151,43 @@ def _waiting_told(convoy: Convoy, hold: RowHold, text: str) -> str:
     return (
         f"On average {significant(convoy.waiting_mean(hold))} wait for {_rows(hold)} at “{text}”: "
         f"{percent(hold.waiting_s / convoy.total_s)} of all their time."
-        f"{'' if hold.is_named else hidden}"
+        f"{'' if hold.is_named else hidden}{_ALL_LOCKED if hold.locks_all else ''}"
     )
 
 
 def _advice(convoy: Convoy) -> list[str]:
     hot = convoy.hot.relation
+    index = f"Let the statement find its rows of {hot} by an index: it then locks these alone."
     pauses = "End the transaction before the script pauses, or pause before the row is locked."
     sooner = (
         f"Hold rows of {hot} for less time: move the statement that locks them as late in the "
         "transaction as it can go, and send what follows in one round trip."
     )
+    spread = f"Spread {hot} over more rows, and add them up when read."
     return [
+        *([index] if convoy.hot.locks_all else []),
         *([pauses] if convoy.behind_pauses else []),
         *([] if convoy.hot.is_alone else [sooner]),
-        f"Spread {hot} over more rows, and add them up when read.",
+        *([] if convoy.hot.locks_all else [spread]),
         "Use fewer connections: beyond the knee they only wait.",
     ]
 
 
 def _refute(convoy: Convoy) -> str:
-    """More rows spread only those who choose among them."""
+    """More rows spread only those who choose among them, and more data only whose keys grow too."""
     hot = convoy.hot
+    if hot.locks_all:
+        return (
+            f"Run again with an index on what the statement compares in {hot.relation}: the waits "
+            "must vanish."
+        )
     if hot.rows is None:
         return f"Let each client use a row of {hot.relation} of its own: the waits must vanish."
+    if not hot.is_drawn_over_scale:
+        return (
+            f"Have the script draw from {convoy.clients} times as many rows of {hot.relation}: the "
+            "waits must vanish."
+        )
     return (
         f"Run the same load on data with {convoy.clients} times the rows in {hot.relation} (a "
         "larger --scale): the waits must vanish."
