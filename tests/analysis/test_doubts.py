@@ -50,6 +50,10 @@ def test_a_sound_run_has_no_doubts():
             "coarse: throughput is known to ±8\u202f% within this run only; run longer",
         ),
         (
+            changed(throughput=msgspec.structs.replace(THROUGHPUT, low=0, high=3400)),
+            "coarse: throughput is hardly known: its interval within this run reaches down to 0",
+        ),
+        (
             changed(throughput=msgspec.structs.replace(THROUGHPUT, low=None, high=None, samples=1)),
             "coarse: 1 sample of throughput gives no interval",
         ),

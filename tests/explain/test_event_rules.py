@@ -242,6 +242,15 @@ def test_dead_rows_that_rise_above_what_is_tolerated():
     assert found.evidence["cleaned_per_s"] == pytest.approx(500, rel=0.03)
 
 
+def test_a_table_that_has_more_dead_rows_than_live_ones_is_not_told_when_it_doubles():
+    """Of one live row it would be in milliseconds, and long ago."""
+    found = said("autovacuum_behind", with_dead_rows(120_000))
+    assert found.why.endswith("the table is more than twice what its live rows need.")
+    assert "there are 1.2 dead rows for each live one" in found.seen[1]
+    found = said("autovacuum_behind", with_dead_rows(30_000))
+    assert f"the table grows: it doubles in 13{THIN}min" in found.why
+
+
 def test_dead_rows_within_what_is_tolerated_or_before_autovacuum_came():
     assert isinstance(said("autovacuum_behind", with_dead_rows(20_000)), NotFound)
     assert isinstance(said("autovacuum_behind", with_dead_rows(120_000, seconds=60)), NotFound)
@@ -342,6 +351,9 @@ def test_a_change_of_level_is_minor_and_noise_a_note():
     noisy = said("unsteady", MadeRun(ok=np.round(rng.normal(1000, 300, 63)), seconds=60))
     assert noisy.severity == "note"
     assert "±" in noisy.summary
+    wild = said("unsteady", MadeRun(ok=[0] * 3 + [0] * 59 + [1000], seconds=60))
+    assert "hardly known" in wild.summary
+    assert "No difference can be claimed." in wild.seen
 
 
 def test_a_short_run_is_a_note_and_a_steady_one_nothing():

@@ -200,7 +200,9 @@ def test_a_binary_log_has_a_flush_of_its_own(level, synced, title, relaxed):
     found = said("wal_write", innodb(run.facts(facts(**settings))))
     assert found.title == title
     assert "to be on storage" in found.summary
+    assert found.seen[0].endswith("they wait for it themselves.")
     assert found.refute == f"On a test server, run again with {relaxed}: this share must vanish."
+    assert ("replicas" in found.advice[-1]) == ("sync_binlog" in relaxed)
 
 
 def test_where_neither_log_is_flushed_no_commit_waits_for_storage():

@@ -48,7 +48,7 @@ def test_processes_never_have_more_than_was_in_use():
     run.levels("machine", {"processors": 2})
     (seen,) = said("cpu_server", run).seen
     assert "the server 83.3\u202f%, the load generator 16.7\u202f%" in seen
-    assert "other programs 0\u202f%" in seen
+    assert "other programs" not in seen
 
 
 def test_the_clients_time_that_the_server_worked_is_accounted_for():
@@ -66,6 +66,13 @@ def test_other_programs_are_named_with_what_they_took():
     assert "60\u202f%" in found.summary
     assert "backup/4711" in found.summary
     assert "factor of 2.5" in found.gain
+
+
+def test_a_share_below_the_kernels_ticks_is_not_told():
+    run = with_processors(made_run("select 1"), server=1.8, others=0.001)
+    (told,) = said("cpu_server", run).seen
+    assert "the server 9" in told
+    assert "other programs" not in told
 
 
 def test_other_programs_do_no_harm_where_processors_are_idle():

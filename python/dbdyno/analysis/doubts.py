@@ -18,6 +18,8 @@ from dbdyno.words import count, counted, percent, seconds, tps
 DURATION_MIN_S = 10
 TAIL_SAMPLES_MIN = 10
 HALF_WIDTH_MAX = 0.05
+DOWN_TO_NOTHING = 1.0
+"""An interval with a half-width of the mean and more holds 0; how much more says nothing."""
 _CENSORED = ("skipped", "unfinished", "waiting")
 _TAILS = {"p99.99": 1e-4, "p99.9": 1e-3, "p99": 1e-2}
 
@@ -107,6 +109,8 @@ def coarse(facts: Facts) -> str | None:
     reach = (mean.high - mean.value) / mean.value
     if reach <= HALF_WIDTH_MAX:
         return None
+    if reach >= DOWN_TO_NOTHING:
+        return "coarse: throughput is hardly known: its interval within this run reaches down to 0"
     return f"coarse: throughput is known to ±{percent(reach)} within this run only; run longer"
 
 

@@ -6,7 +6,7 @@ Arithmetic: rows made dead a second are updates and deletes; cleaned are those l
 the dead rows there are (pruning cleans, too). When dead rows exceed threshold + scale factor ×
 rows, as set for the table alone or for the server, and from version 18 on the largest threshold,
 and rise all the same, autovacuum does not keep up: the time to double is the number of live rows
-over the rise.
+over the rise, and is told until there are as many dead rows as live ones: then it has doubled.
 
 Source: PostgreSQL manual, the autovacuum daemon (vacuum threshold).
 
@@ -25,7 +25,7 @@ from dbdyno.explain.rule import NotFound, Outcome, Rule, found
 from dbdyno.explain.settings import span_s
 from dbdyno.model.record import Finding, Severity
 from dbdyno.model.telemetry import ServerFacts
-from dbdyno.words import count, percent, seconds, significant
+from dbdyno.words import count, seconds, significant
 
 _SOURCE = "pg_stat_user_tables"
 _NAPS_MIN = 2
@@ -98,7 +98,6 @@ def _behind(case: Case, facts: ServerFacts, table: str) -> _Behind:
 
 
 def _finding(one: _Behind) -> Finding:
-    double = time_to_double_s(one.live, one.dead.per_s)
     return found(
         f"{one.table} has {count(one.dead.last)} dead rows for {count(one.live)} live ones, and "
         f"{significant(one.dead.per_s)} more each second: {_CAUSES[one.off]}.",
@@ -111,16 +110,16 @@ def _finding(one: _Behind) -> Finding:
             "made_per_s": one.made_per_s,
             "cleaned_per_s": one.cleaned_per_s,
             "tolerated": one.tolerated,
-            "time_to_double_s": double,
+            "time_to_double_s": time_to_double_s(one.live, one.dead.per_s),
         },
         seen=[
             f"{significant(one.made_per_s)} rows a second were made dead, "
             f"{significant(one.cleaned_per_s)} cleaned.",
             f"Autovacuum tolerates {count(one.tolerated)} dead rows here and came "
-            f"{count(one.vacuums)} times; dead rows are {percent(one.dead_share)} of the live.",
+            f"{count(one.vacuums)} times; there are {significant(one.dead_share)} dead rows for "
+            "each live one.",
         ],
-        why="Lookups walk over dead versions, the cache holds them, and the table grows: "
-        + (f"it doubles in {seconds(double)}." if double else "without end."),
+        why=f"Lookups walk over dead versions, the cache holds them, and {_growth_told(one)}.",
         advice=[
             _remedy(one),
             "See that no old transaction, slot or prepared transaction holds the horizon.",
@@ -128,6 +127,13 @@ def _finding(one: _Behind) -> Finding:
         refute="Run again with autovacuum "
         f"{'on' if one.off else 'and autovacuum_vacuum_cost_delay = 0'}: dead rows must level off.",
     )
+
+
+def _growth_told(one: _Behind) -> str:
+    """When they will have doubled the table is told only until they have."""
+    if one.dead_share >= 1:
+        return "the table is more than twice what its live rows need"
+    return f"the table grows: it doubles in {seconds(one.live / one.dead.per_s)}"
 
 
 def _remedy(one: _Behind) -> str:

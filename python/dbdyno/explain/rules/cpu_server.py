@@ -20,6 +20,9 @@ from dbdyno.explain.rule import NotFound, Outcome, Rule, found
 from dbdyno.explain.words import in_throughput
 from dbdyno.words import count, milliseconds, percent
 
+_COUNTED_MIN = 0.001
+"""Of the machine's time, which is counted in ticks: in a run of seconds less is one, or none."""
+
 
 def look(case: Case) -> Outcome:
     """Never above a note."""
@@ -69,7 +72,9 @@ def _seen(used: ProcessorTime) -> list[str]:
         "stolen by the host": used.stolen,
         "idle": used.idle,
     }
-    told = ", ".join(f"{who} {percent(share)}" for who, share in shares.items())
+    told = ", ".join(
+        f"{who} {percent(share)}" for who, share in shares.items() if share >= _COUNTED_MIN
+    )
     return [f"Processor time of the machine: {told}."]
 
 

@@ -163,7 +163,8 @@ def _redo(_case: Case, facts: ServerFacts) -> Iterator[_Distortion]:
     if level != "1":
         yield _Distortion(
             f"innodb_flush_log_at_trx_commit = {level}",
-            "a commit does not wait for its redo; a crash loses the last second of them.",
+            "a commit does not wait for its redo; a crash of the "
+            f"{'server' if level == '0' else 'machine'} loses the last second of them.",
             "Compare only with servers that promise as little, or set it to 1.",
             "note",
         )

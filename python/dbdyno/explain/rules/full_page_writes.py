@@ -142,7 +142,7 @@ def _finding(case: Case, images: _Images, gravest: float) -> Finding:
         advice=[
             "Fewer checkpoints: a longer checkpoint_timeout and a max_wal_size that is not "
             "reached before; a page is then logged whole less often.",
-            "Smaller images: wal_compression = lz4 (or pglz before 15) for some processor time.",
+            "Smaller images: wal_compression = lz4 (before 15: on) for some processor time.",
             "full_page_writes = off only where the storage never tears a page of 8 KiB.",
         ],
         gain=gain_words(case, images.share),

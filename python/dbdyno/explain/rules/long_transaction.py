@@ -33,6 +33,7 @@ from dbdyno.explain.purge import history_of
 from dbdyno.explain.rule import (
     MAJOR,
     MINOR,
+    NOTICED,
     CouldNotLook,
     NotFound,
     Outcome,
@@ -121,7 +122,8 @@ def _of_history(case: Case) -> Outcome:
         advice=[
             "End it: find it in information_schema.innodb_trx by trx_started, then commit or KILL "
             "its trx_mysql_thread_id.",
-            "Read in short transactions, or by READ COMMITTED, which holds nothing back.",
+            "Read in short transactions, or at READ COMMITTED, where only a statement that runs "
+            "holds anything back.",
         ],
         gain="What was lost since it began comes back once it has ended and purge has caught up.",
         refute="Run again without it: the history list must stay short.",
@@ -224,8 +226,11 @@ def _is_felt(lost: float | None) -> bool:
 
 
 def _lost_words(lost: float | None) -> list[str]:
+    """Thirds of one run differ by a few per cent without a cause."""
     if lost is None:
         return []
+    if lost < NOTICED:
+        return ["Throughput did not fall noticeably meanwhile."]
     return [f"Throughput of the last third of the run is {percent(lost)} below the first's."]
 
 

@@ -40,8 +40,9 @@ KNOWN: dict[str, tuple[str, str]] = {
     "procarray": ("the list of running transactions, from which snapshots are made", FEWER),
     "xidgen": ("the next transaction's number", FEWER),
     "lockmanager": (
-        "the table of heavyweight locks, beyond a session's 16 fast places",
-        "Touch fewer tables, partitions and indexes in a statement, and prepare statements.",
+        "the table of heavyweight locks, beyond a session's own fast places (16 before version 18)",
+        "Touch fewer tables, partitions and indexes in a statement, and prepare statements; from "
+        "version 18 on a larger max_locks_per_transaction gives more fast places.",
     ),
     "lockfastpath": (
         "a session's own fast places for locks",

@@ -15,7 +15,7 @@ not judged by their level.
 
 from msgspec import Struct
 
-from dbdyno.analysis.doubts import DURATION_MIN_S, HALF_WIDTH_MAX
+from dbdyno.analysis.doubts import DOWN_TO_NOTHING, DURATION_MIN_S, HALF_WIDTH_MAX
 from dbdyno.analysis.steadiness import Shift, unasked_shift
 from dbdyno.explain.case import Case
 from dbdyno.explain.needs import needed
@@ -71,6 +71,9 @@ def _of_noise(case: Case) -> list[_Weakness]:
     reach = throughput.high / throughput.value - 1
     if reach <= HALF_WIDTH_MAX:
         return []
+    if reach >= DOWN_TO_NOTHING:
+        hardly = "throughput is hardly known: its interval reaches down to 0"
+        return [_Weakness(hardly, "No difference can be claimed.")]
     return [
         _Weakness(
             f"throughput is known to ±{percent(reach)} only",

@@ -43,6 +43,10 @@ from dbdyno.words import milliseconds, percent, significant, tps
 # Flash with a cache that survives a power cut answers in 0.05 to 0.5 ms, without one in 1 to 5, a
 # disk in 5 to 15.
 PROMPT_S = 1e-3
+_REPLICAS = (
+    "Where there are replicas, leave the binary log as it is: a crash would take transactions out "
+    "of it that the tables have, and replicas never get them."
+)
 
 
 class _Flushes(Struct, frozen=True, kw_only=True):
@@ -68,6 +72,7 @@ class _Promise(Struct, frozen=True, kw_only=True):
 
     log: str
     is_of_redo: bool
+    is_of_binary_log: bool
     relaxed: str
     reach: str
 
@@ -99,8 +104,7 @@ def look(case: Case) -> Outcome:
             "flush_ms": flushes.each_s * 1e3 if flushes and flushes.each_s else None,
         },
         seen=[
-            f"In {percent(own)} they wait for it themselves, in {percent(share - own)} for locks "
-            "whose holders do.",
+            f"In {percent(own)} they wait for it themselves{_behind_locks(share - own)}.",
             *(_flushes_told(flushes) if flushes else []),
         ],
         why=_why(promise),
@@ -108,6 +112,10 @@ def look(case: Case) -> Outcome:
         gain=gain_of_waits(case, share),
         refute=_refute(promise),
     )
+
+
+def _behind_locks(share: float) -> str:
+    return f", in {percent(share)} for locks whose holders do" if share >= NOTICED else ""
 
 
 def _worst_event(spent: Budget) -> str:
@@ -201,12 +209,14 @@ def _promise(case: Case) -> _Promise:
     if is_of_redo := level not in database.commit_unflushed:
         logs.append(database.log)
         relaxed.append(_changed(database.commit_setting, database.commit_relaxed, level))
-    if is_on(facts, "log_bin") and (synced := facts.settings.get("sync_binlog", "0")) != "0":
+    synced = facts.settings.get("sync_binlog", "0")
+    if is_of_binary_log := is_on(facts, "log_bin") and synced != "0":
         logs.append("binary log")
         relaxed.append(_changed("sync_binlog", "0", synced))
     return _Promise(
         log=" and ".join(logs) or database.log,
         is_of_redo=is_of_redo,
+        is_of_binary_log=is_of_binary_log,
         relaxed=" and ".join(relaxed),
         reach=database.commit_setting_reach,
     )
@@ -246,6 +256,7 @@ def _advice(promise: _Promise) -> list[str]:
         "Commit less often: more work in a transaction, or more clients that share a flush.",
         "Where losing the last moments in a crash is allowed (never consistency): "
         f"{promise.relaxed}, {promise.reach}.",
+        *([_REPLICAS] if promise.is_of_binary_log else []),
     ]
 
 
