@@ -178,8 +178,8 @@ def _refute(convoy: Convoy) -> str:
     hot = convoy.hot
     if hot.locks_all:
         return (
-            f"Run again with an index on what the statement compares in {hot.relation}: the waits "
-            "must vanish."
+            f"Run again with an index on what the statement compares in {hot.relation}: none may "
+            "wait any more but who changes the same rows."
         )
     if hot.rows is None:
         return f"Let each client use a row of {hot.relation} of its own: the waits must vanish."
