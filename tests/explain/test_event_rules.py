@@ -108,7 +108,8 @@ def test_at_a_given_rate_less_loss_is_no_more_throughput(rule, run):
 
 @LOSING
 def test_in_stages_there_is_no_loss_to_tell(rule, run):
-    in_stages = of_another_load(run, stages=[{"duration_ns": 120 * 10**9}] * 2)
+    stage = {"duration_ns": 120 * 10**9, "clients": 8, "rate_tps": None}
+    in_stages = of_another_load(run, stages=[stage] * 2)
     assert "in stages" in said(rule, in_stages).reason
 
 
