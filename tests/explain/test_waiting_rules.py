@@ -52,8 +52,8 @@ def test_flushes_are_charged_with_the_row_locks_they_prolong():
     assert finding.certainty == "sure"
     assert words(finding) == snapshot("""\
 critical: WAL write and flush bound
-Transactions wait for the WAL to be on storage: 87.5 % of the clients' time,
-most of it in WALSync.
+Transactions wait for the WAL to be on storage, or for locks of those that do:
+87.5 % of the clients' time, most of it in WALSync.
 In 50 % they wait for it themselves, in 37.5 % for locks whose holders do.
 150 flushes a second; 2 commits share one.
 A flush takes 5 ms: one after the other, with as many commits in each, they

@@ -88,8 +88,9 @@ def look(case: Case) -> Outcome:
     worst = _worst_event(spent)
     is_normal = flushes is not None and flushes.are_prompt
     return found(
-        f"Transactions wait for the {promise.log}{' to be on storage' if promise.relaxed else ''}: "
-        f"{percent(share)} of the clients' time{', most of it in ' + worst if worst else ''}.",
+        f"Transactions wait for the {promise.log}{' to be on storage' if promise.relaxed else ''}"
+        f"{_or_for_locks(share - own)}: {percent(share)} of the clients' time"
+        f"{', most of it in ' + worst if worst else ''}.",
         title=f"{promise.log[0].upper()}{promise.log[1:]} write and flush bound",
         share=share,
         severity="note" if is_normal else severity_of(share),
@@ -112,6 +113,11 @@ def look(case: Case) -> Outcome:
         gain=gain_of_waits(case, share),
         refute=_refute(promise),
     )
+
+
+def _or_for_locks(share: float) -> str:
+    """Those waits are a lock's too, and stand in its finding: the shares of both may pass 100 %."""
+    return ", or for locks of those that do" if share >= NOTICED else ""
 
 
 def _behind_locks(share: float) -> str:
