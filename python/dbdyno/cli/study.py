@@ -187,7 +187,7 @@ def run(  # noqa: PLR0913 - one an option
 @app.command(
     help_epilogue=examples(
         "dbdyno study resume",
-        "dbdyno study resume 20261120-2142-hot-rows --report hot-rows.html",
+        "dbdyno study resume 20261120-214233-hot-rows --report hot-rows.html",
         "dbdyno study resume last --repeats 12   nine more after three",
     )
 )
@@ -263,7 +263,7 @@ def verdict(study: Made = "last", /, *, json: Json = False) -> int:
 @app.command(
     help_epilogue=examples(
         "dbdyno study rm last",
-        "dbdyno study rm 20261120-2142-hot-rows 20261121-0900-mine",
+        "dbdyno study rm 20261120-214233-hot-rows 20261121-090012-mine",
     )
 )
 def rm(study: Annotated[str, Parameter(help=MADE)], /, *studies: str) -> int:
