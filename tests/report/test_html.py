@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from dbdyno.errors import DbdynoError
+from dbdyno.model.record import FailureRecord
 from dbdyno.report import html
 from dbdyno.report.html import render_html, safe_json
 from dbdyno.report.registry import all_sections
@@ -15,6 +16,7 @@ from dbdyno.store.run import open_run
 from dbdyno.store.writer import RunWriter
 from dbdyno.words import THIN_SPACE
 from tests.report.conftest import HOSTILE
+from tests.report.pages import section_of
 from tests.store import hdr, synthetic
 
 
@@ -107,6 +109,13 @@ def test_an_outage_is_marked_on_the_charts_and_listed(ordinary):
     assert marks == [(-3, 0), (20, 24), (50, 60)]
     assert "shaded: warm-up and outage;" in page
     assert "to the end" in page
+
+
+def test_failures_are_listed_with_the_statement_that_the_first_message_answered(ordinary):
+    failure = FailureRecord(
+        failure_class="deadlock", code="40P01", count=3, message="deadlock", statement="update t"
+    )
+    assert 'class="code">update t<' in section_of(ordinary, "failures", failures=[failure])
 
 
 def test_an_interrupted_run_shows_what_was_recorded(tmp_path):
