@@ -252,6 +252,23 @@ def test_an_example_that_fits_no_partition_tells_nothing_of_the_plan():
     assert isinstance(said_of, NotFound)
 
 
+def test_partitions_that_are_left_out_as_a_plan_begins_make_it_no_dearer():
+    """Of eight the estimate for any values counts eight, and one is read."""
+    generic = planned("generic", 64, ("Append", "", 8.0), LOOKUP)
+    alike = ServerFacts(plans=(generic, planned("custom", 8, LOOKUP)))
+    assert isinstance(said("plan_choice", made_run(SELECT).facts(alike)), NotFound)
+    all_read = planned("generic", 64, ("Append", "", 8.0), LOOKUP, LOOKUP)
+    dearer = ServerFacts(plans=(all_read, planned("custom", 8, LOOKUP)))
+    assert said("plan_choice", made_run(SELECT).facts(dearer)).severity == "note"
+
+
+def test_a_plan_for_a_value_in_another_partition_is_no_other_plan():
+    parts = tuple(table(f"accounts_{number}", partition_of="accounts") for number in (1, 2))
+    reads = [planned("custom", 64, ("Seq Scan", part.name, 9.0)) for part in parts]
+    before, after = (ServerFacts(tables=parts, plans=(plan,)) for plan in reads)
+    assert isinstance(said("plan_choice", made_run(SELECT).facts(before, after)), NotFound)
+
+
 def test_plans_that_agree_are_not_spoken_of():
     plans = (planned("generic", 9, LOOKUP), planned("custom", 8, LOOKUP))
     same = ServerFacts(plans=plans)

@@ -4,8 +4,10 @@ Looks for: a statement whose plan after the load is another than before it, and 
 generic plan (for any value) the server thinks much dearer than a custom one (for one value).
 
 Arithmetic: the estimated costs of both plans, generic over custom; and their steps, compared
-one by one. A prepared statement is planned anew five times; then the server takes the generic
-plan if it does not cost more than those did on average.
+one by one. Which partition a plan reads hangs on the values, and is no step of another kind; nor is
+what puts partitions together, which leaves out those that do not fit as the plan begins, though the
+estimate for any values counts them. A prepared statement is planned anew five times; then the
+server takes the generic plan if it does not cost more than those did on average.
 
 Source: PostgreSQL manual, PREPARE (notes) and plan_cache_mode.
 
@@ -17,7 +19,13 @@ from dbdyno.analysis.protocol import POSTGRESQL
 from dbdyno.explain.case import Case
 from dbdyno.explain.needs import needed, server_facts
 from dbdyno.explain.rule import NotFound, Outcome, Rule, at_most, found, severity_of
-from dbdyno.explain.statements import Statement, plans_of, statements_of, working_share
+from dbdyno.explain.statements import (
+    Statement,
+    plans_of,
+    statements_of,
+    whole_name,
+    working_share,
+)
 from dbdyno.model.record import Finding
 from dbdyno.model.telemetry import PlanFacts
 from dbdyno.words import significant
@@ -25,6 +33,7 @@ from dbdyno.words import significant
 DEARER = 2.0
 COST_MIN = 10.0
 """Below this a plan is a lookup, whichever it is."""
+_APPENDS = frozenset({"Append", "Merge Append"})
 
 
 def look(case: Case) -> Outcome:
@@ -45,13 +54,20 @@ def _changed(case: Case, statement: Statement) -> Finding | None:
     before, after = (plans_of(facts, statement.number) for facts in (case.before, case.after))
     for variant in before.keys() & after.keys():
         dearest = max(before[variant].cost, after[variant].cost)
-        if dearest >= COST_MIN and _steps(before[variant]) != _steps(after[variant]):
+        was, became = _steps(case, before[variant]), _steps(case, after[variant])
+        if dearest >= COST_MIN and was != became:
             return _change(case, statement, before[variant], after[variant])
     return None
 
 
-def _steps(plan: PlanFacts) -> list[tuple[str, str]]:
-    return [(kind, relation) for kind, relation, _ in plan.nodes]
+def _steps(case: Case, plan: PlanFacts) -> list[tuple[str, str]]:
+    """What is done with which table, whichever of its partitions that is."""
+    whole = {table.name: whole_name(table) for table in server_facts(case).tables}
+    return [
+        (kind, whole.get(relation, relation))
+        for kind, relation, _ in plan.nodes
+        if kind not in _APPENDS
+    ]
 
 
 def _change(case: Case, statement: Statement, before: PlanFacts, after: PlanFacts) -> Finding:
@@ -74,12 +90,12 @@ def _change(case: Case, statement: Statement, before: PlanFacts, after: PlanFact
 
 
 def _in_words(plan: PlanFacts) -> str:
-    return ", ".join(f"{kind} {relation}".strip() for kind, relation in _steps(plan)[:3])
+    return ", ".join(f"{kind} {relation}".strip() for kind, relation, _ in plan.nodes[:3])
 
 
 def _reads(plan: PlanFacts) -> bool:
     """Not so where the example's values fit no partition, of which no other value tells."""
-    return any(kind.endswith("Scan") for kind, _ in _steps(plan))
+    return any(kind.endswith("Scan") for kind, _, _ in plan.nodes)
 
 
 def _dearer(case: Case, statement: Statement) -> Finding | None:
@@ -91,7 +107,7 @@ def _dearer(case: Case, statement: Statement) -> Finding | None:
     if (
         not _reads(custom)
         or generic.cost < DEARER * custom.cost
-        or _steps(generic) == _steps(custom)
+        or _steps(case, generic) == _steps(case, custom)
     ):
         return None
     ratio = generic.cost / max(custom.cost, 0.01)
