@@ -43,7 +43,7 @@ MARIADB = Ground(
 
 def mariadb_causes() -> list[Cause]:
     """Its own first, the clean runs last."""
-    return [*_writing(), *_reading(), *shared_causes(MARIADB)]
+    return [*_writing(), *_reading(), _locking_all(), *shared_causes(MARIADB)]
 
 
 def _writing() -> list[Cause]:
@@ -86,3 +86,17 @@ def _reading() -> list[Cause]:
             settings={"sort_buffer_size": "32768", "tmp_table_size": "1M"},
         ),
     ]
+
+
+def _locking_all() -> Cause:
+    return MARIADB.cause(
+        "locks-all",
+        "updates that find their rows without an index",
+        *(script("update_by_group"), "-c", "8"),
+        finding="row_lock_convoy",
+        sql="""
+        create table planted (id int primary key, part int not null, value int not null);
+        insert into planted select seq, seq % 20, 0 from seq_1_to_400;
+        analyze table planted""",
+        settings=MARIADB.relaxed,
+    )

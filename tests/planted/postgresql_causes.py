@@ -13,6 +13,20 @@ def filled(width: int, rows: int, fillfactor: int = 100) -> str:
     vacuum (freeze, analyze) planted"""
 
 
+def in_partitions(rows: int, parts: int) -> str:
+    """The SQL of such a table in parts, whose pages are half empty."""
+    each = "; ".join(
+        f"create table planted_{part} partition of planted for values "
+        f"with (modulus {parts}, remainder {part}) with (fillfactor = 50)"
+        for part in range(parts)
+    )
+    return f"""
+    create table planted (id int primary key, value int not null) partition by hash (id);
+    {each};
+    insert into planted select i, 0 from generate_series(1, {rows}) i;
+    vacuum (freeze, analyze) planted"""
+
+
 POSTGRESQL = Ground(
     kind="postgres",
     filled=filled,
@@ -49,6 +63,14 @@ def _writing() -> list[Cause]:
             finding="hot_updates",
             sql=filled(10, 20_000, fillfactor=50)
             + "; create index planted_value on planted (value)",
+        ),
+        POSTGRESQL.cause(
+            "indexed-partitions",
+            "an index on the updated column of a partitioned table",
+            *(script("update_value"), "-c", "4"),
+            finding="hot_updates",
+            sql=in_partitions(20_000, 8) + "; create index planted_value on planted (value)",
+            settings=POSTGRESQL.relaxed,
         ),
         POSTGRESQL.cause(
             "no-room",
