@@ -6,7 +6,7 @@
 use super::ask::Ask;
 use super::fault::message_of;
 use super::host::Running;
-use super::lane::Lane;
+use super::lane::{Lane, resume};
 use dbdyno_model::Stream;
 use mlua::{IntoLuaMulti, Table, Thread};
 
@@ -107,7 +107,7 @@ impl Coroutine {
             Entry::Enter | Entry::Again => Place::Entering,
             Entry::Leave | Entry::Command => Place::Inside,
         };
-        self.wake(lane, (client, entry.name()))
+        self.wake((client, entry.name()))
     }
 
     fn load(&mut self, lane: &Lane) -> Result<Table, String> {
@@ -117,15 +117,15 @@ impl Coroutine {
     }
 
     /// Lets the coroutine run until it asks for something.
-    pub(super) fn wake(&mut self, lane: &Lane, values: impl IntoLuaMulti) -> Result<Ask, String> {
+    pub(super) fn wake(&mut self, values: impl IntoLuaMulti) -> Result<Ask, String> {
         let thread = self.thread.as_ref().ok_or("the script is not running")?;
-        lane.resume(thread, values, &mut self.running)
+        resume(thread, values, &mut self.running)
     }
 
     /// Lets it run into the event that it was waiting for.
-    pub(super) fn wake_for_event(&mut self, lane: &Lane) -> Result<Ask, String> {
+    pub(super) fn wake_for_event(&mut self) -> Result<Ask, String> {
         self.place = Place::Inside;
-        self.wake(lane, ())
+        self.wake(())
     }
 
     /// It is ready for an event. Whether there is one, which begins at once.

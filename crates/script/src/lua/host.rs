@@ -1,7 +1,9 @@
 //! What the library calls in Rust: chance, printing, counting, and the texts of modules.
 //!
 //! All clients of a lane share one set of these functions. They act for the client that is
-//! running, whose chance its session lends them for as long as it runs.
+//! running, whose chance its session lends them for as long as it runs. What is lent stands with
+//! the thread, where nobody else can be and nothing has to be locked: a client may run on any,
+//! and one runs on each at a time.
 
 use super::counters::{Counter, Counters};
 use super::laws::{Law, Laws};
@@ -11,8 +13,9 @@ use super::{ask, program::Source};
 use crate::dist::{Span, Unique, uniform};
 use dbdyno_model::{Purpose, Stream, text_by_pattern};
 use mlua::{Error, Function, Lua, Table};
+use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// The client that is running: what it lends.
 #[derive(Debug)]
@@ -21,33 +24,37 @@ pub(super) struct Running {
     pub(super) unique: Unique,
 }
 
-/// The running client, shared by the functions of a lane.
-#[derive(Clone, Debug)]
-pub(super) struct Seat(Arc<Mutex<Running>>);
+thread_local! {
+    /// What the client that runs on this thread has lent.
+    static LENT: RefCell<Running> = RefCell::new(Running {
+        chance: Stream::keyed(0, Purpose::Script, 0, 0),
+        unique: Unique::new(0, 1, 0),
+    });
+}
 
-impl Seat {
-    pub(super) fn new() -> Self {
-        let chance = Stream::keyed(0, Purpose::Script, 0, 0);
-        Self(Arc::new(Mutex::new(Running { chance, unique: Unique::new(0, 1, 0) })))
-    }
+/// Runs something in the name of one client, with its chance.
+pub(super) fn lend<T>(running: &mut Running, act: impl FnOnce() -> T) -> T {
+    with_lent(|lent| std::mem::swap(lent, running));
+    let result = act();
+    with_lent(|lent| std::mem::swap(lent, running));
+    result
+}
 
-    pub(super) fn running(&self) -> MutexGuard<'_, Running> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+fn with_lent<T>(act: impl FnOnce(&mut Running) -> T) -> T {
+    LENT.with_borrow_mut(act)
 }
 
 /// The table of everything that the library needs of us.
 pub(super) fn table(
     lua: &Lua,
     source: &Arc<Source>,
-    seat: &Seat,
     counters: &Arc<Counters>,
 ) -> mlua::Result<Table> {
     let host = lua.create_table()?;
     host.set("ask", ask::words(lua)?)?;
     add_facts(lua, &host, source)?;
-    add_laws(lua, &host, source, seat)?;
-    add_chance(lua, &host, seat)?;
+    add_laws(lua, &host, source)?;
+    add_chance(lua, &host)?;
     host.set("parameters", parameter_counter(lua, source)?)?;
     host.set("write", writer(lua, source)?)?;
     host.set("count", counter(lua, Arc::clone(counters))?)?;
@@ -76,7 +83,7 @@ fn argument(name: &str, text: &str) -> String {
     if text.is_empty() { format!("--{name}") } else { format!("--{name}={text}") }
 }
 
-fn add_laws(lua: &Lua, host: &Table, source: &Source, seat: &Seat) -> mlua::Result<()> {
+fn add_laws(lua: &Lua, host: &Table, source: &Source) -> mlua::Result<()> {
     let default = source.laws.default_law();
     for (name, law) in [
         ("default", default),
@@ -86,75 +93,70 @@ fn add_laws(lua: &Lua, host: &Table, source: &Source, seat: &Seat) -> mlua::Resu
         ("pareto", Law::Pareto),
         ("zipfian", Law::Zipfian),
     ] {
-        host.set(name, range_function(lua, law, source.laws.clone(), seat.clone())?)?;
+        host.set(name, range_function(lua, law, source.laws.clone())?)?;
     }
     Ok(())
 }
 
-fn range_function(lua: &Lua, law: Law, laws: Laws, seat: Seat) -> mlua::Result<Function> {
+fn range_function(lua: &Lua, law: Law, laws: Laws) -> mlua::Result<Function> {
     lua.create_function(move |_, (low, high): (f64, f64)| {
-        let drawn = laws.draw(law, &mut seat.running().chance, low, high);
+        let drawn = with_lent(|running| laws.draw(law, &mut running.chance, low, high));
         drawn.map(|number| number as f64).map_err(Error::runtime)
     })
 }
 
-fn add_chance(lua: &Lua, host: &Table, seat: &Seat) -> mlua::Result<()> {
-    let seat = || seat.clone();
-    host.set("uniform_double", draw(lua, seat(), |running| running.chance.next_f64())?)?;
-    host.set("unique", draw(lua, seat(), |running| running.unique.next())?)?;
-    host.set("uniform_halves", halves(lua, seat())?)?;
-    host.set("string", text_function(lua, seat())?)?;
-    host.set("varstring", varied_text(lua, seat())?)?;
-    host.set("random", lua_random(lua, seat())?)
+fn add_chance(lua: &Lua, host: &Table) -> mlua::Result<()> {
+    host.set("uniform_double", draw(lua, |running| running.chance.next_f64())?)?;
+    host.set("unique", draw(lua, |running| running.unique.next())?)?;
+    host.set("uniform_halves", draw(lua, |running| halves(running.chance.next_u64()))?)?;
+    host.set("string", text_function(lua)?)?;
+    host.set("varstring", varied_text(lua)?)?;
+    host.set("random", lua_random(lua)?)
 }
 
-fn draw<T: mlua::IntoLua>(
+fn draw<T: mlua::IntoLuaMulti>(
     lua: &Lua,
-    seat: Seat,
     law: impl Fn(&mut Running) -> T + Send + 'static,
 ) -> mlua::Result<Function> {
-    lua.create_function(move |_, ()| Ok(law(&mut seat.running())))
+    lua.create_function(move |_, ()| Ok(with_lent(&law)))
 }
 
 /// Lua's numbers hold 53 bits: a number of 64 goes over in two.
-fn halves(lua: &Lua, seat: Seat) -> mlua::Result<Function> {
-    lua.create_function(move |_, ()| {
-        let drawn = seat.running().chance.next_u64();
-        Ok(((drawn >> 32) as f64, f64::from(drawn as u32)))
-    })
+fn halves(drawn: u64) -> (f64, f64) {
+    ((drawn >> 32) as f64, f64::from(drawn as u32))
 }
 
-fn text_function(lua: &Lua, seat: Seat) -> mlua::Result<Function> {
-    lua.create_function(move |_, pattern: mlua::LuaString| {
+fn text_function(lua: &Lua) -> mlua::Result<Function> {
+    lua.create_function(|_, pattern: mlua::LuaString| {
         let pattern = pattern.to_string_lossy();
-        Ok(text_by_pattern(&pattern, &mut seat.running().chance))
+        Ok(with_lent(|running| text_by_pattern(&pattern, &mut running.chance)))
     })
 }
 
 /// Text of a drawn length, of the characters from `0` to `z`; without a longest length, none.
-fn varied_text(lua: &Lua, seat: Seat) -> mlua::Result<Function> {
-    lua.create_function(move |_, (least, most): (u32, u32)| {
-        let chance = &mut seat.running().chance;
+fn varied_text(lua: &Lua) -> mlua::Result<Function> {
+    lua.create_function(|_, (least, most): (u32, u32)| {
         let least = if least > most { 1 } else { least };
         let Ok(span) = Span::new(least.into(), most.into()) else { return Ok(String::new()) };
-        let length = uniform(chance, span);
-        Ok((0..length)
-            .map(|_| char::from(b'0' + chance.up_to(u64::from(b'z' - b'0')) as u8))
-            .collect())
+        Ok(with_lent(|running| text_of_drawn_length(&mut running.chance, span)))
     })
 }
 
+fn text_of_drawn_length(chance: &mut Stream, span: Span) -> String {
+    let length = uniform(chance, span);
+    (0..length).map(|_| char::from(b'0' + chance.up_to(u64::from(b'z' - b'0')) as u8)).collect()
+}
+
 /// `math.random`: a fraction, or a whole number of a range.
-fn lua_random(lua: &Lua, seat: Seat) -> mlua::Result<Function> {
-    lua.create_function(move |_, (first, second): (Option<f64>, Option<f64>)| {
-        let chance = &mut seat.running().chance;
+fn lua_random(lua: &Lua) -> mlua::Result<Function> {
+    lua.create_function(|_, (first, second): (Option<f64>, Option<f64>)| {
         let (low, high) = match (first, second) {
-            (None, _) => return Ok(chance.next_f64()),
+            (None, _) => return Ok(with_lent(|running| running.chance.next_f64())),
             (Some(high), None) => (1.0, high),
             (Some(low), Some(high)) => (low, high),
         };
         let span = Span::new(low as i64, high as i64).map_err(Error::runtime)?;
-        Ok(uniform(chance, span) as f64)
+        Ok(with_lent(|running| uniform(&mut running.chance, span)) as f64)
     })
 }
 

@@ -2,13 +2,13 @@
 //!
 //! A state of its own for each client would cost 900 times the library and the compiler's
 //! traces. Clients of one lane share both; each has its own globals, its own coroutine and its
-//! own chance. Whoever holds a session may send it anywhere: the lane lets one client run at a
+//! own chance. Whoever holds a session may send it anywhere: the state lets one thread in at a
 //! time.
 
 use super::ask::Ask;
 use super::counters::Counters;
 use super::fault::message_of;
-use super::host::{self, Running, Seat};
+use super::host::{self, Running, lend};
 use super::program::Source;
 use super::statements::Places;
 use dbdyno_model::StatementId;
@@ -35,9 +35,7 @@ pub(super) struct Lane {
     pub(super) source: Arc<Source>,
     pub(super) counters: Arc<Counters>,
     library: Table,
-    seat: Seat,
     places: Mutex<Places>,
-    turn: Mutex<()>,
 }
 
 impl Lane {
@@ -48,21 +46,20 @@ impl Lane {
         // hold neither, unless their author was trusted with everything.
         let options = LuaOptions::new().catch_rust_panics(true);
         let lua = unsafe { Lua::unsafe_new_with(StdLib::ALL, options) };
-        let seat = Seat::new();
         let library = lua.create_table()?;
-        let host = host::table(&lua, source, &seat, &counters)?;
+        let host = host::table(&lua, source, &counters)?;
         for text in LIBRARY {
             let chunk = lua.load(text).set_name(format!("={LIBRARY_NAME}"));
             chunk.call::<()>((&host, &library))?;
         }
         let (source, places) = (Arc::clone(source), Mutex::default());
-        Ok(Self { lua, source, counters, library, seat, places, turn: Mutex::default() })
+        Ok(Self { lua, source, counters, library, places })
     }
 
     /// Loads the script for a client; an error is the script's.
     pub(super) fn client(&self, number: u32, running: &mut Running) -> Result<Table, String> {
         let load = || self.function("client")?.call::<(Option<Table>, Option<String>)>(number);
-        let (client, problem) = self.lend(running, load).map_err(|error| message_of(&error))?;
+        let (client, problem) = lend(running, load).map_err(|error| message_of(&error))?;
         client.ok_or_else(|| problem.unwrap_or_default())
     }
 
@@ -76,35 +73,24 @@ impl Lane {
         self.function("survey")?.call(client)
     }
 
-    /// Lets a coroutine run until it wants something.
-    pub(super) fn resume(
-        &self,
-        thread: &Thread,
-        values: impl IntoLuaMulti,
-        running: &mut Running,
-    ) -> Result<Ask, String> {
-        let yielded = self.lend(running, || thread.resume(values));
-        let yielded = yielded.map_err(|error| message_of(&error))?;
-        Ask::read(yielded).ok_or_else(|| "the script yielded outside of its coroutines".into())
-    }
-
     /// The place of a statement's text.
     pub(super) fn statement_of(&self, sql: &str) -> StatementId {
         let mut places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
         places.of(sql, self.source.settings.driver, &self.source.statements)
     }
 
-    /// Runs something in the name of one client, with its chance.
-    fn lend<T>(&self, running: &mut Running, act: impl FnOnce() -> T) -> T {
-        let turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
-        std::mem::swap(running, &mut self.seat.running());
-        let result = act();
-        std::mem::swap(running, &mut self.seat.running());
-        drop(turn);
-        result
-    }
-
     fn function(&self, name: &str) -> mlua::Result<Function> {
         self.library.get(name)
     }
+}
+
+/// Lets a coroutine run until it wants something.
+pub(super) fn resume(
+    thread: &Thread,
+    values: impl IntoLuaMulti,
+    running: &mut Running,
+) -> Result<Ask, String> {
+    let yielded = lend(running, || thread.resume(values));
+    let yielded = yielded.map_err(|error| message_of(&error))?;
+    Ask::read(yielded).ok_or_else(|| "the script yielded outside of its coroutines".into())
 }

@@ -3,7 +3,7 @@
 use super::ask::Ask;
 use super::fault::fault;
 use super::host::Running;
-use super::lane::Lane;
+use super::lane::{Lane, resume};
 use crate::Fault;
 use dbdyno_model::Nanos;
 use mlua::{IntoLuaMulti, Table};
@@ -90,7 +90,7 @@ impl Reporter {
     fn ask(&mut self, entry: &str, values: impl IntoLuaMulti) -> Result<Ask, String> {
         let told = |error: mlua::Error| error.to_string();
         let thread = self.lane.thread(&self.client).map_err(told)?;
-        self.lane.resume(&thread, (&self.client, entry, values), &mut self.running)
+        resume(&thread, (&self.client, entry, values), &mut self.running)
     }
 
     fn fault(&self, message: &str) -> Fault {

@@ -79,7 +79,7 @@ impl LuaSession {
         loop {
             match self.turn(ask)? {
                 Turn::Others(wanted) => return Ok(wanted),
-                Turn::Script(number) => ask = self.coroutine.wake(&self.lane, number)?,
+                Turn::Script(number) => ask = self.coroutine.wake(number)?,
             }
         }
     }
@@ -89,12 +89,12 @@ impl LuaSession {
         let lane = &self.lane;
         match (self.coroutine.place(), input) {
             (Place::Outside(entry), _) => self.coroutine.start(lane, entry),
-            (Place::Between, _) => self.coroutine.wake_for_event(lane),
+            (Place::Between, _) => self.coroutine.wake_for_event(),
             (_, Resume::Reply(reply)) => {
                 let values = self.exchange.answer(lane, reply);
-                self.coroutine.wake(lane, values.map_err(|error| message_of(&error))?)
+                self.coroutine.wake(values.map_err(|error| message_of(&error))?)
             }
-            _ => self.coroutine.wake(lane, ()),
+            _ => self.coroutine.wake(()),
         }
     }
 

@@ -26,16 +26,18 @@ fn globals_of_clients_are_apart() {
 
 #[test]
 fn sessions_may_be_sent_to_any_thread() {
-    let text = "function event() con = con or sysbench.sql.driver():connect() con:query('x') end";
+    let text = "function event() \
+                    con = con or sysbench.sql.driver():connect() \
+                    con:query('x' .. sysbench.rand.uniform(1, 1e6)) \
+                end";
     let program = program_with(text, Settings { clients: 4, ..settings() }).expect("no problem");
-    let sessions = program.sessions(0..4).expect("a lane");
-    let threads: Vec<_> = sessions
-        .into_iter()
-        .map(|session| {
-            std::thread::spawn(move || Client::of(session, nothing).live(500).expect("no fault"))
-        })
-        .collect();
-    for thread in threads {
-        assert_eq!(thread.join().expect("no panic").len(), 500);
+    let sessions = || program.sessions(0..4).expect("a lane").into_iter();
+    let live = |session| Client::of(session, nothing).live(500).expect("no fault");
+    let in_turn: Vec<Vec<String>> = sessions().map(live).collect();
+    let threads: Vec<_> =
+        sessions().map(|session| std::thread::spawn(move || live(session))).collect();
+    // What others draw meanwhile is no matter.
+    for (thread, in_turn) in threads.into_iter().zip(in_turn) {
+        assert_eq!(thread.join().expect("no panic"), in_turn);
     }
 }
