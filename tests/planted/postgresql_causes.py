@@ -49,12 +49,13 @@ def _writing() -> list[Cause]:
     return [
         POSTGRESQL.cause(
             "full-page-writes",
-            "checkpoints with full-page writes every two seconds",
-            *("pk", "-s", "3", "-c", "4"),
+            "checkpoints with full-page writes every two seconds, and WAL on a disk of 17 MB/s",
+            *(script("update_many"), "-c", "4"),
             finding="full_page_writes",
-            load=("pk", "-s", "3"),
+            sql=filled(300, 100_000, fillfactor=50),
             disturb=disturbances.checkpoints,
             seconds=9,
+            slow={"SLOW_WAL_NS_A_BYTE": "60"},
         ),
         POSTGRESQL.cause(
             "indexed-column",

@@ -47,5 +47,5 @@ def _wrongly_told(cause: Cause, workplace: Path) -> str:
     ]
     if grave[0]["id"] in cause.expected if grave else not cause.expected:
         return ""
-    told = [f"{one['id']} ({one['severity']}): {one['summary']}" for one in grave]
+    told = [f"{one['id']} ({one['severity']}): {one['summary']}" for one in record["findings"]]
     return f"found: {told}; not looked: {record['not_looked']}"
