@@ -75,10 +75,11 @@ def _writing() -> list[Cause]:
         ),
         POSTGRESQL.cause(
             "no-room",
-            "fillfactor 100 with long rows",
+            "fillfactor 100 with long rows and three indexes more, on a log disk of 50 MB/s",
             *(script("update_long_rows"), "-c", "4"),
             finding="hot_updates",
-            sql=filled(1800, 100_000),
+            sql=filled(1800, 100_000) + "; create index on planted (id)" * 3,
+            slow={"SLOW_WAL_NS_A_BYTE": "20"},
         ),
         POSTGRESQL.cause(
             "forgotten-transaction",
