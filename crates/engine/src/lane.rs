@@ -6,6 +6,7 @@ mod cancelling;
 mod dialing;
 mod links;
 mod messages;
+mod moving;
 mod reporting;
 mod shelling;
 
@@ -22,7 +23,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
 
-pub(crate) use messages::{Channels, Ending, Greeting, Message, Report};
+pub(crate) use messages::{Channels, Ending, Greeting, Message, Mover, Report};
 
 /// The longest a lane sleeps, so that nothing is forgotten for long.
 const SLEEP_LONGEST: Nanos = Nanos::from_millis(500);
@@ -149,6 +150,7 @@ impl<I: Io> Lane<I> {
                 self.links.freed(slot);
                 Ok(())
             }
+            Ready::Released(slot) => self.released(slot),
             Ready::Woken => self.read_messages(),
         }
     }
@@ -258,6 +260,7 @@ impl<I: Io> Lane<I> {
                     let cancellation = self.links.get(slot).map(|link| link.cancellation());
                     self.cancellations.extend(cancellation);
                 }
+                Action::Release(slot) => self.release(slot)?,
                 Action::Shell(call) => self.shell.run(call),
             }
         }
@@ -275,6 +278,8 @@ impl<I: Io> Lane<I> {
             match message {
                 Message::Start(timeline) => self.worker.start(timeline),
                 Message::Stop(at) => self.tell(Event::Stop { at })?,
+                Message::Send { client, to } => self.worker.send_to(client, to),
+                Message::Arrival(mover) => self.take_in(*mover)?,
                 Message::GiveBack(tally) => self.worker.give_back(tally),
                 Message::Shell { client, ticket, output } => {
                     let output = output.as_deref().map_err(String::as_str);

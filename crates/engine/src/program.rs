@@ -68,15 +68,21 @@ impl Program {
         }
     }
 
-    /// Sessions of the clients of one thread.
+    /// Sessions of the clients of one thread; `apart`, each with all that it needs to go to another.
     pub(crate) fn sessions(
         &self,
         clients: impl Iterator<Item = u32>,
+        apart: bool,
     ) -> Result<Vec<Box<dyn Session>>, Problem> {
         match self {
             Self::Pgbench(program) => {
                 let session = |client| Box::new(program.session(client)) as Box<dyn Session>;
                 Ok(clients.map(session).collect())
+            }
+            Self::Lua(program) if apart => {
+                let each: Result<Vec<_>, _> =
+                    clients.map(|client| program.sessions(std::iter::once(client))).collect();
+                Ok(each?.into_iter().flatten().collect())
             }
             Self::Lua(program) => program.sessions(clients),
         }

@@ -32,7 +32,7 @@ impl Doing {
 pub struct Activity {
     /// The instant.
     pub at: Nanos,
-    /// Of each of the thread's clients in its own order: what it was doing, and the server's
-    /// process at the other end of its connection, or 0.
-    pub clients: Vec<(Doing, u32)>,
+    /// Of each of the thread's clients: its number over the whole run, what it was doing, and the
+    /// server's process at the other end of its connection, or 0.
+    pub clients: Vec<(u64, Doing, u32)>,
 }

@@ -224,6 +224,7 @@ impl Collector {
             unfinished_ages_ns: unfinished_ages.into_iter().map(|age| age.0).collect(),
             cpu_us: self.cpu_us,
             lateness: bytes(&self.lateness),
+            clients_moved: 0,
             invalid_reasons: Vec::new(),
         }
     }

@@ -236,6 +236,7 @@ pub struct Done {
     pub unfinished_ages_ns: Vec<u64>,
     pub cpu_us: u64,
     pub lateness: ByteBuf,
+    pub clients_moved: u64,
     pub invalid_reasons: Vec<String>,
 }
 

@@ -1,7 +1,7 @@
 //! One client: its place in the life of a connection, and its transaction.
 
-use dbdyno_model::{Nanos, Queue, ServerError, StatementId};
-use dbdyno_script::Session;
+use dbdyno_model::{Nanos, Queue, ServerError, StatementId, Stream};
+use dbdyno_script::{Fault, Resume, Session, Step};
 
 /// Where a client is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,6 +35,8 @@ pub(crate) enum State {
     },
     /// The run is over and the server was asked to cancel; whatever it still says is awaited.
     Cancelling,
+    /// It goes to another thread as soon as its connection can. Leaves with it, or as `Idle` does.
+    Moving,
     /// Done for good: nothing leaves it.
     Finished,
 }
@@ -70,7 +72,11 @@ pub(crate) struct Transaction {
 }
 
 /// One client.
-pub(crate) struct Client {
+pub struct Client {
+    /// Its number over the whole run.
+    pub(crate) id: u64,
+    /// The thread that it is to go to.
+    pub(crate) bound_for: Option<u32>,
     pub(crate) session: Box<dyn Session>,
     pub(crate) state: State,
     pub(crate) course: Course,
@@ -107,8 +113,10 @@ pub(crate) struct Client {
 }
 
 impl Client {
-    pub(crate) fn new(session: Box<dyn Session>) -> Self {
+    pub(crate) fn new(id: u64, session: Box<dyn Session>) -> Self {
         Self {
+            id,
+            bound_for: None,
             session,
             state: State::Unconnected,
             course: Course::Outside,
@@ -131,6 +139,13 @@ impl Client {
         }
     }
 
+    /// Keeps the place of a client that has gone, whose alarms are void.
+    pub(crate) fn nobody(gone: &Self) -> Self {
+        let generation = gone.generation.wrapping_add(1);
+        let nobody = Self::new(u64::MAX, Box::new(Nobody));
+        Self { state: State::Finished, generation, ..nobody }
+    }
+
     /// Enters a state; alarms set before are void.
     pub(crate) fn enter(&mut self, state: State) {
         self.state = state;
@@ -145,5 +160,18 @@ impl Client {
     /// Whether the server owes it an answer.
     pub(crate) fn awaits_server(&self) -> bool {
         matches!(self.state, State::Asking | State::RollingBack { .. } | State::Cancelling)
+    }
+}
+
+/// Runs nothing.
+struct Nobody;
+
+impl Session for Nobody {
+    fn begin(&mut self, _: usize, _: Stream) {}
+
+    fn restart(&mut self) {}
+
+    fn resume(&mut self, _: Resume<'_>) -> Result<Step<'_>, Fault> {
+        Ok(Step::Stop { is_over: false })
     }
 }

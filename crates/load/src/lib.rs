@@ -11,6 +11,7 @@ mod timeline;
 mod timers;
 mod worker;
 
+pub use client::Client;
 pub use prospects::{HOPELESS_AFTER, Prospects};
 pub use schedule::Schedule;
 pub use timeline::{Phase, Timeline};

@@ -41,6 +41,11 @@ pub trait Session: Send {
         false
     }
 
+    /// Whether it can go on in another thread, between two transactions.
+    fn can_move(&self) -> bool {
+        false
+    }
+
     /// Its turn comes next: fetches ahead what it points to and is sure to need.
     fn prefetch(&self) {}
 

@@ -126,6 +126,10 @@ impl Port for World<'_> {
         }
     }
 
+    fn release(&mut self, _: usize) {
+        unreachable!("nobody sends a simulated client away");
+    }
+
     fn shell(&mut self, _: ShellCall) {
         unreachable!("simulated sessions run no shell");
     }

@@ -22,6 +22,10 @@ impl Asking {
 }
 
 impl Session for Asking {
+    fn can_move(&self) -> bool {
+        true
+    }
+
     fn begin(&mut self, script: usize, mut chance: Stream) {
         self.left = self.asks;
         self.drawn.lock().expect("no test thread panicked").push((chance.next_u64(), script));

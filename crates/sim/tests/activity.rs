@@ -65,7 +65,7 @@ fn seen(activities: &[Activity], from: Nanos, until: Nanos) -> BTreeSet<u16> {
     activities
         .iter()
         .filter(|activity| from <= activity.at && activity.at < until)
-        .flat_map(|activity| activity.clients.iter().map(|(doing, _)| doing.0))
+        .flat_map(|activity| activity.clients.iter().map(|(_, doing, _)| doing.0))
         .collect()
 }
 
@@ -110,7 +110,7 @@ fn in_a_stall_all_clients_await_the_statement_that_stalled() {
 fn shares(plan: Plan, commands: &[Command], other: Doing) -> (usize, usize) {
     let server = Server { service: ms(7), ..Server::default() };
     let activities = look(plan, &server, commands);
-    let count = |doing| activities.iter().filter(|each| each.clients[0].0 == doing).count();
+    let count = |doing| activities.iter().filter(|each| each.clients[0].1 == doing).count();
     assert_eq!(activities.len(), 740);
     (count(statement(5)), count(other))
 }
@@ -166,7 +166,7 @@ fn a_connection_for_each_transaction_has_a_process_of_its_own() {
     let server = Server { service: ms(10), connect: ms(33), ..Server::default() };
     let activities = look(plan, &server, &[Ask(0)]);
     let mut processes = BTreeSet::new();
-    for (doing, backend) in activities.iter().flat_map(|activity| &activity.clients) {
+    for (_, doing, backend) in activities.iter().flat_map(|activity| &activity.clients) {
         let is_connected = *doing != Doing::UNCONNECTED;
         assert_eq!(is_connected, *backend != 0);
         assert!(!is_connected || processes.insert(*backend), "{backend} served twice");
@@ -181,7 +181,7 @@ fn in_an_outage_the_clients_are_unconnected_and_come_back_on_other_processes() {
     let activities = look(plan(3, 1, closed(), vec![stage(3, None)]), &server, &[Ask(0)]);
     assert_eq!(seen(&activities, ms(1_460), ms(1_650)), only(Doing::UNCONNECTED));
     let backends = |at: usize| -> Vec<u32> {
-        activities[at].clients.iter().map(|(_, backend)| *backend).collect()
+        activities[at].clients.iter().map(|(_, _, backend)| *backend).collect()
     };
     assert_eq!(backends(0), [1, 2, 3]);
     assert_eq!(backends(15), [0, 0, 0]);

@@ -20,6 +20,7 @@ impl Port for Nowhere {
     fn close(&mut self, _: usize) {}
     fn cancel(&mut self, _: usize) {}
     fn send(&mut self, _: usize, _: &Request<'_>) {}
+    fn release(&mut self, _: usize) {}
     fn shell(&mut self, _: ShellCall) {}
 }
 
@@ -267,4 +268,85 @@ fn who_waits_for_room_in_vain_is_cut_off_with_the_grace() {
     wake(&mut worker, ms(3100));
     let counters = last_counters(worker, ms(3100));
     assert_eq!((counters.ok, counters.in_flight, counters.unfinished), (1, 0, 1));
+}
+
+/// Two clients on two workers; the first's, numbered 0 over the run, is in its first transaction.
+fn two_apart() -> [Worker; 2] {
+    let mut workers = workers(&ten_seconds(2, 2));
+    for worker in &mut workers {
+        wake(worker, ms(0));
+    }
+    workers.try_into().unwrap_or_else(|_| panic!())
+}
+
+/// The transactions of a worker that were begun and that are over, when its interval is.
+fn begun_and_over(worker: &mut Worker) -> (u64, u64) {
+    wake(worker, ms(1_000));
+    let closed = worker.take_closed();
+    (closed[0].tally.counters.started, closed[0].tally.counters.ok)
+}
+
+#[test]
+fn a_client_goes_to_another_worker_between_two_transactions() {
+    let [here, there] = &mut two_apart();
+    here.send_to(0, 1);
+    here.send_to(1, 1); // not here
+    assert!(!here.wants_away(0));
+    answer(here, ms(1), 0, None);
+    assert!(here.wants_away(0));
+    let (client, thread) = here.take_away(0).unwrap();
+    assert_eq!((thread, there.take_in(client)), (1, 1));
+    there.keep(ms(2), 1, &mut Nowhere);
+    answer(there, ms(3), 1, None);
+    assert_eq!(begun_and_over(here), (1, 1));
+    assert_eq!(begun_and_over(there), (3, 1));
+}
+
+#[test]
+fn a_client_that_cannot_leave_goes_on_where_it_is() {
+    let [here, _] = &mut two_apart();
+    here.send_to(0, 1);
+    answer(here, ms(1), 0, None);
+    here.keep(ms(2), 0, &mut Nowhere);
+    assert!(!here.wants_away(0));
+    answer(here, ms(3), 0, None);
+    assert_eq!(begun_and_over(here), (3, 2));
+}
+
+#[test]
+fn whoever_is_bound_for_where_it_is_stays() {
+    let [here, _] = &mut two_apart();
+    here.send_to(0, 1);
+    here.send_to(0, 0);
+    answer(here, ms(1), 0, None);
+    assert!(!here.wants_away(0));
+    assert_eq!(begun_and_over(here), (2, 1));
+}
+
+#[test]
+fn a_place_is_anothers_when_one_comes() {
+    let [here, there] = &mut two_apart();
+    let carry = |from: &mut Worker, to: &mut Worker, id: u64, thread: u32, at: u64| {
+        from.send_to(id, thread);
+        answer(from, ms(at), 0, None);
+        to.take_in(from.take_away(0).unwrap().0)
+    };
+    assert_eq!(carry(here, there, 0, 1, 1), 1);
+    assert_eq!(carry(there, here, 1, 0, 2), 0);
+}
+
+#[test]
+fn a_worker_whose_last_client_went_is_over_with_the_run() {
+    let [here, there] = &mut two_apart();
+    here.send_to(0, 1);
+    answer(here, ms(1), 0, None);
+    let (client, _) = here.take_away(0).unwrap();
+    wake(here, ms(10_000));
+    assert!(here.is_over());
+    // Whoever comes after the end only leaves.
+    wake(there, ms(10_000));
+    let place = there.take_in(client);
+    there.keep(ms(10_001), place, &mut Nowhere);
+    answer(there, ms(10_002), 0, None);
+    assert!(there.is_over());
 }

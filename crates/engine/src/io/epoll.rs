@@ -71,6 +71,18 @@ impl Io for Epoll {
         }
     }
 
+    fn release(&mut self, _: usize) -> bool {
+        true
+    }
+
+    fn detach(&mut self, slot: usize, link: &Link) -> io::Result<bool> {
+        if self.blocked[slot] {
+            return Ok(false);
+        }
+        epoll::delete(&self.set, &link.socket)?;
+        Ok(true)
+    }
+
     fn retire(&mut self, _: usize, link: Box<Link>) -> bool {
         drop(link); // closing the socket takes it out of the set
         true

@@ -28,6 +28,8 @@ pub(crate) enum Ready {
     Writable(usize),
     /// The slot may be used again.
     Freed(usize),
+    /// The link that is to be let go of can be detached, if nothing has come for it meanwhile.
+    Released(usize),
     /// Somebody called [`Alarm::ring`].
     Woken,
 }
@@ -65,6 +67,13 @@ pub(crate) trait Io: Sized {
 
     /// After `Readable`: receives into the link's space.
     fn receive(&mut self, slot: usize, link: &mut Link) -> io::Result<Received>;
+
+    /// Begins to let go of a link that stays open. True when it can be detached now or not at
+    /// all; else `Released` will tell.
+    fn release(&mut self, slot: usize) -> bool;
+
+    /// Lets go of it, unless something is under way for it: false then, and it stays.
+    fn detach(&mut self, slot: usize, link: &Link) -> io::Result<bool>;
 
     /// Closes the link. True when the slot may be used again after this round of events; else
     /// `Freed` will tell.

@@ -37,6 +37,11 @@ pub(super) struct Slot {
 }
 
 impl Slot {
+    /// Whether the kernel has nothing of its link, nor is there anything for it.
+    pub(super) fn is_clear(&self) -> bool {
+        self.under_way == 0 && self.chunks.is_empty() && self.outbox.bytes.is_empty()
+    }
+
     /// Takes the completion of an order to receive.
     pub(super) fn received(
         &mut self,
@@ -53,6 +58,7 @@ impl Slot {
             }
             // All buffers were in use: the order is given anew with the next flush.
             None if result == -libc::ENOBUFS => Ready::Writable(slot),
+            None if result == -libc::ECANCELED => Ready::Released(slot),
             None => {
                 self.ended = Some(result);
                 Ready::Readable(slot)

@@ -17,7 +17,7 @@ use super::{Alarm, Io, Ready, Received};
 use crate::clock;
 use crate::link::{Link, is_peer_gone};
 use dbdyno_model::Nanos;
-use io_uring::types::{Fd, Fixed, SubmitArgs, Timespec};
+use io_uring::types::{CancelBuilder, Fd, Fixed, SubmitArgs, Timespec};
 use io_uring::{EnterFlags, IoUring, cqueue, opcode, squeue};
 use rustix::fd::AsRawFd;
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
@@ -292,6 +292,21 @@ impl Io for Uring {
             self.buffers.give(buffer);
         }
         Ok(Received::Bytes { count, more: !state.chunks.is_empty() })
+    }
+
+    fn release(&mut self, slot: usize) -> bool {
+        let order = CancelBuilder::user_data(user_data(slot, RECEIVE));
+        // It is refused where the order has ended by itself, or is yet to be submitted.
+        self.ring.submitter().register_sync_cancel(None, order).is_err()
+    }
+
+    fn detach(&mut self, slot: usize, _: &Link) -> io::Result<bool> {
+        let is_clear = self.slots[slot].is_clear();
+        if is_clear {
+            self.slots[slot] = Slot::default();
+            self.ring.submitter().register_files_update(slot as u32, &[-1])?;
+        }
+        Ok(is_clear)
     }
 
     fn retire(&mut self, slot: usize, link: Box<Link>) -> bool {

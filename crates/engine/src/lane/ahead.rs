@@ -14,7 +14,7 @@ impl<I: Io> Lane<I> {
     pub(super) fn look_ahead(&self, ready: &[Ready]) {
         let link = |turns: usize| match ready.get(turns)? {
             Ready::Readable(slot) => self.links.look_at(*slot),
-            Ready::Writable(_) | Ready::Freed(_) | Ready::Woken => None,
+            Ready::Writable(_) | Ready::Freed(_) | Ready::Released(_) | Ready::Woken => None,
         };
         if let Some(link) = link(4) {
             prefetch(link);

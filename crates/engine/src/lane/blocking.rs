@@ -134,6 +134,8 @@ impl BlockingLane {
             match message {
                 Message::Start(timeline) => self.worker.start(timeline),
                 Message::Stop(at) => self.tell(clock::now(), Event::Stop { at }),
+                // Only a link of ours can go to another thread.
+                Message::Send { .. } | Message::Arrival(_) => {}
                 Message::GiveBack(tally) => self.worker.give_back(tally),
                 Message::Shell { client, ticket, output } => {
                     let output = output.as_deref().map_err(String::as_str);
@@ -145,6 +147,8 @@ impl BlockingLane {
 
     fn report(&mut self) {
         let greeting = || Greeting {
+            thread: self.channels.thread,
+            task: 0,
             server_version: self.server_version.clone(),
             tls: String::new(), // the driver does not tell
             connects: Latencies::default(),
@@ -209,6 +213,8 @@ impl Port for Connections {
             connection.send(request);
         }
     }
+
+    fn release(&mut self, _: usize) {}
 
     fn shell(&mut self, call: ShellCall) {
         self.shell.run(call);

@@ -22,6 +22,8 @@ pub(crate) enum Action {
     Dial(usize),
     /// Cancel what the link's session is doing.
     Cancel(usize),
+    /// Let go of the link, for another lane.
+    Release(usize),
     /// Run a command of the shell.
     Shell(ShellCall),
 }
@@ -94,6 +96,24 @@ impl Links {
         Some(link)
     }
 
+    /// Takes a link out for another lane.
+    pub(crate) fn detach(&mut self, slot: usize) -> Option<Box<Link>> {
+        let link = self.slots[slot].take()?;
+        self.slot_of[link.client] = None;
+        self.freed.push(slot);
+        Some(link)
+    }
+
+    /// Takes a link of another lane in, for a client of this one; none when every slot is taken.
+    pub(crate) fn attach(&mut self, client: usize, mut link: Box<Link>) -> Option<usize> {
+        let slot = self.free.pop()?;
+        link.client = client;
+        self.slots[slot] = Some(link);
+        self.slot_of.resize(self.slot_of.len().max(client + 1), None);
+        self.slot_of[client] = Some(slot);
+        Some(slot)
+    }
+
     /// The kernel has let go of a slot.
     pub(crate) fn freed(&mut self, slot: usize) {
         self.freed.push(slot);
@@ -118,12 +138,14 @@ impl Links {
         let links = || self.slots.iter().flatten().filter(|link| link.stage == Stage::Ready);
         let global_id = |client: usize| u64::from(thread) + client as u64 * u64::from(threads);
         Greeting {
+            thread,
             connects: Latencies::default(),
             server_version: links()
                 .next()
                 .map(|link| link.server_version().to_owned())
                 .unwrap_or_default(),
             tls: links().next().map(|link| link.tls_description()).unwrap_or_default(),
+            task: rustix::thread::gettid().as_raw_nonzero().get() as u32,
             backends: links().map(|link| (global_id(link.client), link.backend())).collect(),
         }
     }
@@ -150,6 +172,12 @@ impl Port for Links {
     fn cancel(&mut self, client: usize) {
         if let Some(slot) = self.slot_of[client] {
             self.actions.push_back(Action::Cancel(slot));
+        }
+    }
+
+    fn release(&mut self, client: usize) {
+        if let Some(slot) = self.slot_of[client] {
+            self.actions.push_back(Action::Release(slot));
         }
     }
 

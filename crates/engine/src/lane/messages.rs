@@ -1,10 +1,12 @@
 //! What a lane is told, what it tells, and the two ends that it talks through: plain data.
 
 use crate::io::Alarm;
+use crate::link::Link;
 use dbdyno_hist::{Activity, Latencies};
-use dbdyno_load::{ClosedInterval, Hopeless, OutageNews, Timeline};
+use dbdyno_load::{Client, ClosedInterval, Hopeless, OutageNews, Timeline};
 use dbdyno_model::{Nanos, ServerError};
 use dbdyno_script::Fault;
+use std::fmt;
 use std::sync::mpsc::{Receiver, Sender};
 
 /// What a lane is told.
@@ -14,6 +16,10 @@ pub(crate) enum Message {
     Start(Timeline),
     /// The run shall end then.
     Stop(Nanos),
+    /// A client, by its number over the whole run, shall go to another lane.
+    Send { client: u64, to: u32 },
+    /// A client comes from another lane.
+    Arrival(Box<Mover>),
     /// A shell command of a client has ended.
     Shell { client: usize, ticket: u32, output: Result<String, String> },
     /// A tally's memory, for use again.
@@ -27,6 +33,8 @@ pub(crate) enum Report {
     Connecting(u32),
     /// All clients of the lane are connected.
     Connected(Greeting),
+    /// A client has left for another lane.
+    Departure { to: u32, mover: Box<Mover> },
     /// An interval is over.
     Closed(u32, ClosedInterval),
     /// What the lane's clients were doing at an instant.
@@ -45,15 +53,30 @@ pub(crate) enum Report {
     Stop,
 }
 
+/// A client between two lanes, with its connection.
+pub(crate) struct Mover {
+    pub(crate) client: Client,
+    pub(crate) link: Box<Link>,
+}
+
+impl fmt::Debug for Mover {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Mover").finish_non_exhaustive()
+    }
+}
+
 /// What the servers said at the beginning.
 #[derive(Debug, Default)]
 pub(crate) struct Greeting {
+    pub(crate) thread: u32,
     pub(crate) server_version: String,
     pub(crate) tls: String,
     /// Times to connect.
     pub(crate) connects: Latencies,
     /// (client over the whole run, process of the server).
     pub(crate) backends: Vec<(u64, u32)>,
+    /// The lane, as the kernel knows it.
+    pub(crate) task: u32,
 }
 
 /// How a lane ended.

@@ -48,15 +48,12 @@ impl Picture {
 
     fn take(&mut self) -> frame::Activity {
         let mut clients = vec![(Doing::UNCONNECTED, 0); self.clients];
-        let lanes = self.parts.len();
-        for (lane, part) in self.parts.iter_mut().enumerate() {
-            let told = part.take().map(|part| part.clients).unwrap_or_default();
-            clients
-                .iter_mut()
-                .skip(lane)
-                .step_by(lanes)
-                .zip(told)
-                .for_each(|(to, from)| *to = from);
+        let told = self.parts.iter_mut().filter_map(Option::take).flat_map(|part| part.clients);
+        for (client, doing, backend) in told {
+            // Nobody's number is kept by a place whose client went to another lane.
+            if let Some(place) = clients.get_mut(client as usize) {
+                *place = (doing, backend);
+            }
         }
         frame::Activity::new(self.at, &clients)
     }
@@ -68,8 +65,9 @@ mod tests {
     use dbdyno_hist::{Activity, Doing, frame};
     use dbdyno_model::Nanos;
 
-    fn part(at: u64, clients: &[(u16, u32)]) -> Activity {
-        let clients = clients.iter().map(|&(doing, backend)| (Doing(doing), backend)).collect();
+    fn part(at: u64, clients: &[(u64, u16, u32)]) -> Activity {
+        let told = |&(client, doing, backend): &_| (client, Doing(doing), backend);
+        let clients = clients.iter().map(told).collect();
         Activity { at: Nanos(at), clients }
     }
 
@@ -83,9 +81,9 @@ mod tests {
     #[test]
     fn clients_stand_in_their_order_over_all_lanes() {
         let mut picture = Picture::new(5, 2);
-        picture.add(1, part(100, &[(1, 11), (3, 13)]));
+        picture.add(1, part(100, &[(4, 4, 14), (3, 3, 13)]));
         assert_eq!(picture.take_complete(|_| false), None);
-        picture.add(0, part(100, &[(0, 10), (2, 12), (4, 14)]));
+        picture.add(0, part(100, &[(0, 0, 10), (2, 2, 12), (u64::MAX, 9, 0), (1, 1, 11)]));
         let frame = picture.take_complete(|_| false).unwrap();
         assert_eq!(read(&frame), (100, vec![0, 1, 2, 3, 4], vec![10, 11, 12, 13, 14]));
         assert_eq!(picture.take_complete(|_| false), None);
@@ -94,11 +92,11 @@ mod tests {
     #[test]
     fn an_instant_that_one_lane_passed_over_is_dropped() {
         let mut picture = Picture::new(2, 2);
-        picture.add(0, part(100, &[(0, 10)]));
-        picture.add(0, part(200, &[(1, 10)]));
-        picture.add(1, part(100, &[(9, 11)]));
+        picture.add(0, part(100, &[(0, 0, 10)]));
+        picture.add(0, part(200, &[(0, 1, 10)]));
+        picture.add(1, part(100, &[(1, 9, 11)]));
         assert_eq!(picture.take_complete(|_| false), None);
-        picture.add(1, part(200, &[(2, 11)]));
+        picture.add(1, part(200, &[(1, 2, 11)]));
         let frame = picture.take_complete(|_| false).unwrap();
         assert_eq!(read(&frame), (200, vec![1, 2], vec![10, 11]));
     }
@@ -107,7 +105,7 @@ mod tests {
     fn clients_of_a_lane_that_is_over_are_unconnected() {
         let mut picture = Picture::new(2, 2);
         assert_eq!(picture.take_complete(|_| true), None);
-        picture.add(0, part(100, &[(7, 10)]));
+        picture.add(0, part(100, &[(0, 7, 10)]));
         assert_eq!(picture.take_complete(|_| false), None);
         let frame = picture.take_complete(|lane| lane == 1).unwrap();
         assert_eq!(read(&frame), (100, vec![7, 0xFFFF], vec![10, 0]));

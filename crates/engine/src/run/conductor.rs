@@ -7,6 +7,7 @@ use super::gather::{Gather, fault_told};
 use super::hooks::Hooks;
 use super::hopeless::hopeless_told;
 use super::lanes::LaneHandle;
+use super::neighbours::{Move, Neighbours};
 use super::{Engine, tell};
 use crate::lane::{Ending, Greeting, Message, Report};
 use crate::{EngineError, Sink, clock};
@@ -15,6 +16,7 @@ use dbdyno_hist::{Activity, Latencies};
 use dbdyno_load::{Hopeless, OutageNews, Timeline};
 use dbdyno_model::Nanos;
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 /// Between the decision to begin or to stop and the instant of it: long enough that every
 /// lane has heard.
@@ -30,6 +32,7 @@ pub(super) struct Conductor<'a> {
     greetings: Vec<Greeting>,
     /// The load's, once it has begun.
     timeline: Option<Timeline>,
+    neighbours: Option<Neighbours>,
     /// Of the statements that came up while running.
     statements_told: usize,
     /// The lanes that were heard of since the last word that all of them live.
@@ -46,6 +49,7 @@ impl<'a> Conductor<'a> {
             hooks: hooks.map_err(|problem| EngineError::bad_script(&[problem]))?,
             greetings: Vec::new(),
             timeline: None,
+            neighbours: None,
             statements_told: 0,
             connecting: BTreeSet::new(),
         })
@@ -54,7 +58,10 @@ impl<'a> Conductor<'a> {
     /// Takes the run to its end, telling everything to `sink`.
     pub(super) fn conduct(mut self, sink: &mut Sink<'_>) -> Result<(), EngineError> {
         while !self.gather.all_over() {
-            let report = self.next_report();
+            let Some(report) = self.next_report() else {
+                self.send_neighbours();
+                continue;
+            };
             self.tell_new_statements(sink)?;
             self.hear(report, sink)?;
         }
@@ -67,6 +74,11 @@ impl<'a> Conductor<'a> {
             // The last lane may have connected just when the run was told to end.
             Report::Connected(_) if self.gather.interrupted => Ok(()),
             Report::Connected(greeting) => self.greeted(greeting, sink),
+            Report::Departure { to, mover } => {
+                self.gather.clients_moved += 1;
+                self.lanes[to as usize].tell(Message::Arrival(mover));
+                Ok(())
+            }
             Report::Closed(thread, closed) => {
                 self.gather.closed(thread, closed);
                 self.emit(sink)
@@ -100,7 +112,9 @@ impl<'a> Conductor<'a> {
         self.connecting.clear();
         if self.greetings.len() == self.lanes.len() {
             tell(sink, &Frame::Connected(self.connected()))?;
-            self.timeline = Some(self.begin(sink)?);
+            let timeline = self.begin(sink)?;
+            self.neighbours = Neighbours::of(&self.engine.plan, &self.greetings, timeline.start());
+            self.timeline = Some(timeline);
         }
         Ok(())
     }
@@ -130,9 +144,22 @@ impl<'a> Conductor<'a> {
         tell(sink, &Frame::Done(Box::new(done)))
     }
 
-    fn next_report(&self) -> Report {
+    /// None when it is time to look for neighbours.
+    fn next_report(&self) -> Option<Report> {
         // The engine holds a sender itself, so the channel never closes before its end.
-        self.engine.reports.1.recv().unwrap_or(Report::Stop)
+        let reports = &self.engine.reports.1;
+        let Some(neighbours) = &self.neighbours else {
+            return Some(reports.recv().unwrap_or(Report::Stop));
+        };
+        let patience = neighbours.next_look() - clock::now();
+        reports.recv_timeout(Duration::from_nanos(patience.0)).ok()
+    }
+
+    fn send_neighbours(&mut self) {
+        let Some(neighbours) = &mut self.neighbours else { return };
+        for Move { client, to } in neighbours.look(clock::now()) {
+            self.tell_lanes(|| Message::Send { client: client as u64, to: to as u32 });
+        }
     }
 
     /// Tells that all lanes live, when every one that is not connected yet has said so.

@@ -54,6 +54,7 @@ pub(super) struct Gather {
     last_end: Nanos,
     last_phase: Phase,
     pub(super) interrupted: bool,
+    pub(super) clients_moved: u64,
     /// Why no more was to be had of a script that can never work.
     pub(super) hopeless: Option<String>,
 }
@@ -71,6 +72,7 @@ impl Gather {
             last_end: Nanos::ZERO,
             last_phase: Phase::Warmup,
             interrupted: false,
+            clients_moved: 0,
             hopeless: None,
         }
     }
@@ -158,6 +160,7 @@ impl Gather {
         let measured = timeline.map_or(Nanos::ZERO, |timeline| self.measured(timeline));
         let ages = self.endings().flat_map(|ending| ending.unfinished_ages.clone()).collect();
         let mut done = self.collector.done(end, reason, measured, ages);
+        done.clients_moved = self.clients_moved;
         done.invalid_reasons = invalid_reasons(&OwnWork {
             open_loop: matches!(plan.arrivals, Arrivals::Open { .. }),
             stalled: end == "stalled",

@@ -2,7 +2,7 @@
 //!
 //! Here the lanes are started and joined again, with a greeting first. In between `conductor`
 //! leads them, `gather` puts together what they report, and `hooks` lets scripts report it in
-//! their own words.
+//! their own words. `neighbours` knows who should change lanes.
 
 mod activity;
 mod conductor;
@@ -10,6 +10,7 @@ mod gather;
 mod hooks;
 mod hopeless;
 mod lanes;
+mod neighbours;
 
 use crate::lane::{Message, Report};
 use crate::program::Program;
@@ -94,7 +95,7 @@ impl Engine {
 
     fn settings(&self, thread: u32) -> Result<Settings, EngineError> {
         let clients = (thread..self.plan.clients).step_by(self.plan.threads as usize);
-        let sessions = self.program.sessions(clients);
+        let sessions = self.program.sessions(clients, neighbours::may_move(&self.plan));
         Ok(Settings {
             plan: Arc::clone(&self.plan),
             thread,

@@ -50,11 +50,11 @@ impl Worker {
 }
 
 impl Client {
-    /// What it is doing, and the server's process that serves it.
-    fn activity(&self) -> (Doing, u32) {
+    /// Its number, what it is doing, and the server's process that serves it.
+    fn activity(&self) -> (u64, Doing, u32) {
         let doing = match self.state {
             State::Unconnected | State::Connecting(_) | State::Finished => Doing::UNCONNECTED,
-            State::Idle(_) | State::Thinking | State::Breathing => Doing::IDLE,
+            State::Idle(_) | State::Thinking | State::Breathing | State::Moving => Doing::IDLE,
             State::Sleeping | State::Shelling => Doing::PAUSING,
             State::RollingBack { .. } | State::Cancelling => Doing::UNLISTED,
             State::Asking => self
@@ -62,7 +62,7 @@ impl Client {
                 .front()
                 .map_or(Doing::UNLISTED, |(statement, _)| Doing::awaiting(*statement)),
         };
-        (doing, if self.connected { self.backend } else { 0 })
+        (self.id, doing, if self.connected { self.backend } else { 0 })
     }
 }
 

@@ -49,6 +49,9 @@ impl Worker {
                 self.leave(now, client, port);
             }
         }
+        if self.clients_left == 0 {
+            self.ending = Some(Ending::Over); // the last ones have gone to other threads
+        }
     }
 
     pub(super) fn go_on_ending<P: Port>(&mut self, now: Nanos, port: &mut P) {

@@ -6,7 +6,8 @@
 //! transactions through their scripts, `around` what scripts do before and after all of them,
 //! `outcome` ends and counts them, `hopeless` judges their scripts, `ending` stops the run,
 //! `intervals` closes the books,
-//! `activity` looks at the clients now and then, `ahead` fetches what their turns will need.
+//! `activity` looks at the clients now and then, `ahead` fetches what their turns will need,
+//! `moving` lets them go to another thread.
 
 mod activity;
 mod ahead;
@@ -16,6 +17,7 @@ mod connecting;
 mod ending;
 mod hopeless;
 mod intervals;
+mod moving;
 mod outcome;
 mod port;
 mod running;
@@ -43,6 +45,8 @@ pub struct Worker {
     shape: Shape,
     total_weight: u64,
     clients: Vec<Client>,
+    /// Places among them whose clients have gone to another thread.
+    vacant: Vec<usize>,
     timeline: Option<Timeline>,
     next_activation: Nanos,
     timers: Timers,
@@ -86,12 +90,15 @@ impl Worker {
     pub fn new(settings: Settings) -> Self {
         let Settings { plan, thread, shape, sessions, heard_by_all, met_by_all, prospects } =
             settings;
+        let ids = (u64::from(thread)..).step_by(plan.threads.max(1) as usize);
+        let clients = ids.zip(sessions).map(|(id, session)| Client::new(id, session)).collect();
         Self {
             total_weight: plan.scripts.iter().map(|script| u64::from(script.weight)).sum(),
             plan,
             thread,
             shape,
-            clients: sessions.into_iter().map(Client::new).collect(),
+            clients,
+            vacant: Vec::new(),
             timeline: None,
             next_activation: Nanos::MAX,
             timers: Timers::default(),
@@ -245,7 +252,7 @@ impl Worker {
 
     /// The number of a client over the whole run.
     fn global_id(&self, client: usize) -> u64 {
-        u64::from(self.thread) + client as u64 * u64::from(self.plan.threads)
+        self.clients[client].id
     }
 
     /// Counts bytes that went over the wire.

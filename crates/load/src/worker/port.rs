@@ -19,6 +19,9 @@ pub trait Port {
     fn cancel(&mut self, client: usize);
     /// Send a request.
     fn send(&mut self, client: usize, request: &Request<'_>);
+    /// Let go of the connection, so that another thread can have it; answered by
+    /// [`super::Worker::take_away`] or [`super::Worker::keep`].
+    fn release(&mut self, client: usize);
     /// Run a command of the shell; answered by `Shell`.
     fn shell(&mut self, call: ShellCall);
 }

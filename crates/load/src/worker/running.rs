@@ -42,6 +42,11 @@ impl Worker {
             self.leave(now, client, port);
             return false;
         }
+        if self.clients[client].bound_for.is_some() {
+            self.clients[client].enter(State::Moving);
+            port.release(client);
+            return false;
+        }
         let thought = self.clients[client].state == State::Thinking;
         self.clients[client].enter(State::Idle(now));
         if !self.is_active(now, client) {

@@ -136,6 +136,11 @@ impl LuaSession {
 }
 
 impl Session for LuaSession {
+    /// Only with its whole Lua state.
+    fn can_move(&self) -> bool {
+        Arc::strong_count(&self.lane) == 1
+    }
+
     fn begin(&mut self, _script: usize, chance: Stream) {
         self.coroutine.begin_event(chance);
     }

@@ -56,6 +56,10 @@ impl PgbenchSession {
 }
 
 impl Session for PgbenchSession {
+    fn can_move(&self) -> bool {
+        true
+    }
+
     fn begin(&mut self, script: usize, chance: Stream) {
         let client = &mut self.client;
         client.memory.keep();

@@ -204,6 +204,8 @@ class Done(Struct, frozen=True, tag="done", tag_field="kind"):
     """Engine CPU from first to last measured transaction."""
     lateness: bytes
     invalid_reasons: list[str]
+    clients_moved: int = 0
+    """How often one went to another thread, beside the server's process that serves it."""
 
 
 class Failed(Struct, frozen=True, tag="failed", tag_field="kind"):

@@ -1,0 +1,52 @@
+//! Clients that go to another lane take their links along.
+
+use super::{Lane, Mover, Report};
+use crate::clock;
+use crate::io::Io;
+use dbdyno_load::Event;
+use dbdyno_model::ServerError;
+use std::io;
+
+impl<I: Io> Lane<I> {
+    /// A client wants to leave with its link.
+    pub(super) fn release(&mut self, slot: usize) -> io::Result<()> {
+        if self.io.release(slot) { self.depart(slot) } else { Ok(()) }
+    }
+
+    /// The kernel has let go of the link of such a client.
+    pub(super) fn released(&mut self, slot: usize) -> io::Result<()> {
+        self.readable(slot)?; // what the server said at the last moment
+        self.depart(slot)
+    }
+
+    fn depart(&mut self, slot: usize) -> io::Result<()> {
+        let Some(link) = self.links.get(slot) else { return Ok(()) };
+        let client = link.client;
+        if self.worker.wants_away(client)
+            && self.io.detach(slot, link)?
+            && let Some((client, to)) = self.worker.take_away(client)
+            && let Some(link) = self.links.detach(slot)
+        {
+            let mover = Box::new(Mover { client, link });
+            let _ = self.channels.reports.send(Report::Departure { to, mover });
+            return Ok(());
+        }
+        self.worker.keep(clock::now(), client, &mut self.links);
+        self.act()?;
+        self.flush(slot) // it is to be heard again, whether or not it says something
+    }
+
+    /// A client comes with its link, and goes on here.
+    pub(super) fn take_in(&mut self, Mover { client, link }: Mover) -> io::Result<()> {
+        let client = self.worker.take_in(client);
+        let Some(slot) = self.links.attach(client, link) else {
+            let error = ServerError::connection_lost("too many connections are being closed");
+            return self.tell(Event::Lost { client, error: &error });
+        };
+        if let Some(link) = self.links.get(slot) {
+            self.io.open(slot, link)?;
+        }
+        self.worker.keep(clock::now(), client, &mut self.links);
+        self.act()
+    }
+}

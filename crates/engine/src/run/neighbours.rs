@@ -1,0 +1,190 @@
+//! Which clients should change lanes, to share a processor with the server's process that serves
+//! them.
+//!
+//! Where the load and the server have all processors busy, a request that goes to another one costs
+//! both sides a third more: the wake-up crosses over, and what was just written is in the other's
+//! cache. The kernel leaves server and lanes where the first milliseconds have put them, each
+//! process on its processor for seconds, so chance would decide how fast a run is. The server's
+//! processes are left alone; clients are cheap to move. They are exchanged, so that each lane
+//! keeps as many as it had.
+//!
+//! With many clients to a processor there is nothing to gain: wake-ups are batched, and the kernel
+//! moves the server's processes about.
+
+use crate::lane::Greeting;
+use dbdyno_model::{Arrivals, Nanos, Plan, Protocol};
+use std::fs;
+
+/// More clients to a thread are left where they are.
+const CLIENTS_MAX: u32 = 16;
+/// The first look, after the load's begin; each later one comes after twice the time.
+const FIRST_LOOK: Nanos = Nanos::from_millis(20);
+const LOOK_EVERY: Nanos = Nanos::from_secs(1);
+
+/// A client that should go to another lane.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Move {
+    pub(super) client: usize,
+    pub(super) to: usize,
+}
+
+/// The clients, their lanes and their server's processes.
+pub(super) struct Neighbours {
+    /// The lanes' threads.
+    tasks: Vec<u32>,
+    /// By client: its lane, and its server's process.
+    clients: Vec<(usize, u32)>,
+    look: Nanos,
+    pause: Nanos,
+}
+
+impl Neighbours {
+    /// None where clients do not move, or are served by processes that are not of this machine.
+    pub(super) fn of(plan: &Plan, greetings: &[Greeting], start: Nanos) -> Option<Self> {
+        if !may_move(plan) {
+            return None;
+        }
+        let mut tasks = vec![0; greetings.len()];
+        let mut clients = vec![(0, 0); plan.clients as usize];
+        for greeting in greetings {
+            tasks[greeting.thread as usize] = greeting.task;
+            for &(client, backend) in &greeting.backends {
+                clients[client as usize] = (greeting.thread as usize, backend);
+            }
+        }
+        are_siblings(clients.iter().map(|&(_, backend)| backend)).then(|| Self {
+            tasks,
+            clients,
+            look: start + FIRST_LOOK,
+            pause: FIRST_LOOK,
+        })
+    }
+
+    /// When it wants to look.
+    pub(super) fn next_look(&self) -> Nanos {
+        self.look
+    }
+
+    /// Looks who runs where, and tells who should go; it counts them as gone.
+    pub(super) fn look(&mut self, now: Nanos) -> Vec<Move> {
+        self.look = now + self.pause;
+        self.pause = (self.pause * 2).min(LOOK_EVERY);
+        let lanes: Option<Vec<u32>> = self.tasks.iter().map(|&task| processor_of(task)).collect();
+        let Some(lanes) = lanes else { return Vec::new() };
+        let seen: Vec<_> = self
+            .clients
+            .iter()
+            .map(|&(lane, backend)| processor_of(backend).map(|processor| (lane, processor)))
+            .collect();
+        let moves = exchanges(&lanes, &seen);
+        for &Move { client, to } in &moves {
+            self.clients[client].0 = to;
+        }
+        moves
+    }
+}
+
+/// Whether clients of such a run may change threads. A share of transactions for each ties it to its
+/// thread, which is over when all of its own have done theirs.
+pub(super) fn may_move(plan: &Plan) -> bool {
+    plan.threads > 1
+        && plan.clients <= plan.threads * CLIENTS_MAX
+        && plan.endpoint.protocol == Protocol::Postgresql
+        && matches!(plan.arrivals, Arrivals::Closed { .. })
+        && plan.transactions_per_client.is_none()
+        && !plan.reconnect_each_transaction
+}
+
+/// Whether these are processes of this machine, and of one parent, as a server's are. Elsewhere
+/// their numbers are strangers' here, or nobody's.
+fn are_siblings(processes: impl Iterator<Item = u32>) -> bool {
+    let parents: Option<Vec<u32>> = processes.map(|process| number_of(process, PARENT)).collect();
+    parents.is_some_and(|parents| parents.windows(2).all(|two| two[0] == two[1]))
+}
+
+/// Places in a stat file after the process's name: see proc_pid_stat(5).
+const PARENT: usize = 1;
+const PROCESSOR: usize = 36;
+
+/// Where a process or thread runs, or ran last.
+fn processor_of(task: u32) -> Option<u32> {
+    number_of(task, PROCESSOR)
+}
+
+fn number_of(task: u32, place: usize) -> Option<u32> {
+    let text = fs::read_to_string(format!("/proc/{task}/stat")).ok()?;
+    let (_, numbers) = text.rsplit_once(") ")?;
+    numbers.split(' ').nth(place)?.parse().ok()
+}
+
+/// Pairs of clients that both come to share a processor with their server's process when they
+/// change places; `seen` is each client's lane and that process's processor, where it is known.
+fn exchanges(lanes: &[u32], seen: &[Option<(usize, u32)>]) -> Vec<Move> {
+    let mut moves: Vec<Move> = Vec::new();
+    let mut apart: Vec<(usize, usize, u32)> = Vec::new();
+    for (client, place) in seen.iter().enumerate() {
+        let Some((lane, processor)) = *place else { continue };
+        if lanes[lane] == processor {
+            continue;
+        }
+        let partner = apart.iter().position(|&(_, other, others_processor)| {
+            lanes[other] == processor && lanes[lane] == others_processor
+        });
+        match partner {
+            Some(place) => {
+                let (other_client, other, _) = apart.swap_remove(place);
+                moves.push(Move { client, to: other });
+                moves.push(Move { client: other_client, to: lane });
+            }
+            None => apart.push((client, lane, processor)),
+        }
+    }
+    moves
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Move, are_siblings, exchanges, processor_of};
+
+    fn told(lanes: &[u32], seen: &[(usize, u32)]) -> Vec<(usize, usize)> {
+        let seen: Vec<_> = seen.iter().copied().map(Some).collect();
+        exchanges(lanes, &seen).iter().map(|&Move { client, to }| (client, to)).collect()
+    }
+
+    #[test]
+    fn two_that_gain_by_it_change_places() {
+        assert_eq!(told(&[0, 1], &[(0, 1), (1, 0)]), [(1, 0), (0, 1)]);
+        assert_eq!(told(&[1, 0], &[(0, 1), (1, 0)]), []);
+    }
+
+    #[test]
+    fn nobody_goes_where_nobody_comes_from() {
+        assert_eq!(told(&[0, 1], &[(0, 1), (0, 1), (1, 1)]), []);
+        assert_eq!(told(&[0, 1, 2], &[(0, 1), (1, 2), (2, 0)]), []);
+    }
+
+    #[test]
+    fn each_goes_once() {
+        let seen = [(0, 1), (0, 1), (1, 0), (1, 0), (1, 0), (0, 0)];
+        assert_eq!(told(&[0, 1], &seen), [(2, 0), (0, 1), (3, 0), (1, 1)]);
+    }
+
+    #[test]
+    fn lanes_on_one_processor_exchange_nobody() {
+        assert_eq!(told(&[0, 0], &[(0, 1), (1, 0), (1, 1)]), []);
+    }
+
+    #[test]
+    fn what_is_not_known_stays() {
+        assert_eq!(exchanges(&[0, 1], &[Some((0, 1)), None]), []);
+    }
+
+    #[test]
+    fn this_process_runs_somewhere_and_has_siblings_only_where_parents_agree() {
+        let own = std::process::id();
+        assert!(processor_of(own).is_some());
+        assert!(are_siblings([own, own].into_iter()));
+        assert!(!are_siblings([own, 1].into_iter()));
+        assert!(!are_siblings([own, u32::MAX].into_iter()));
+    }
+}
