@@ -1,9 +1,9 @@
 //! Which clients should change lanes, to share a processor with the server's process that serves
 //! them.
 //!
-//! Where the load and the server have all processors busy, a request that goes to another one costs
-//! both sides a third more: the wake-up crosses over, and what was just written is in the other's
-//! cache. The kernel leaves server and lanes where the first milliseconds have put them, each
+//! Where the load and the server have all processors busy, requests that go to the other one cost
+//! a third more processor time in all (measured on two, with half of the clients so): the wake-up
+//! crosses over, and what was just written is in the other's cache. The kernel leaves server and lanes where the first milliseconds have put them, each
 //! process on its processor for seconds, so chance would decide how fast a run is. The server's
 //! processes are left alone; clients are cheap to move. They are exchanged, so that each lane
 //! keeps as many as it had.
