@@ -57,15 +57,13 @@ class Ground:
     lock_by_name: str
     """The script of transactions that take turns by a lock that the application names."""
 
-    def cause(
-        self, name: str, title: str, *run: str, finding: str = "", or_finding: str = "", **more: Any
-    ) -> Cause:
+    def cause(self, name: str, title: str, *run: str, finding: str = "", **more: Any) -> Cause:
         """A cause in this ground, which the name says where it is not the usual one."""
         return Cause(
             name=name if self.kind == "postgres" else f"{self.kind}-{name}",
             title=title,
             run=run,
-            expected=frozenset(filter(None, (finding, or_finding))),
+            expected=frozenset({finding} if finding else ()),
             kind=self.kind,
             **more,
         )

@@ -52,7 +52,6 @@ def _writing() -> list[Cause]:
             "checkpoints with full-page writes every two seconds, and WAL on a disk of 33 MB/s",
             *(script("update_many"), "-c", "4"),
             finding="full_page_writes",
-            or_finding="wal_write",  # where a sync takes more than a millisecond besides
             sql=filled(300, 100_000, fillfactor=50),
             disturb=disturbances.checkpoints,
             seconds=9,

@@ -10,7 +10,7 @@ import pytest
 from dbdyno.host.cgroup import groups_of
 from dbdyno.host.sources import disk, process_io, processes
 from dbdyno.host.watched import watch
-from dbdyno.model.source import COST_SHARE_MAX, Source
+from dbdyno.model.source import Source
 from dbdyno.servers.base import Server
 from tests.support.patience import wait_until
 from tests.support.rights import control_groups
@@ -21,7 +21,7 @@ BUSY = "select count(*) from generate_series(1, 2000000) n where n % 7 = 3"
 def test_dear_readings_are_spaced():
     source = Source[None](name="x", read=lambda _: {}, every_s=2.0)
     assert source.next_in_s(0.001) == 2.0
-    assert source.next_in_s(0.03) == pytest.approx(0.03 / COST_SHARE_MAX)
+    assert source.next_in_s(0.03) == pytest.approx(0.03 / source.share_max)
 
 
 def test_what_backends_used_stays_when_they_have_gone(any_server: Server):

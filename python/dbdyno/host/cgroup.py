@@ -37,16 +37,21 @@ class Groups:
         return _least(map(quota, self.above("cpu")))
 
 
+# Kept, as are those below: they are wanted every second, and paths are dear to work out.
 @lru_cache(maxsize=100)
 def _above(mounts: Path, controller: str, group: str) -> tuple[Path, ...]:
-    """Kept: they are wanted every second, and paths are dear to work out."""
     return tuple(upwards(mounts / controller, group))
 
 
 def groups_of(root: Path, process: int | str = "self") -> Groups:
     """The groups of a process; of version None where there are none, or it has ended."""
+    return _groups(root, files.text(f"{root}/proc/{process}/cgroup") or "")
+
+
+@lru_cache(maxsize=100)
+def _groups(root: Path, content: str) -> Groups:
     mounts = root / "sys/fs/cgroup"
-    paths = dict(memberships(files.text(root / f"proc/{process}/cgroup") or ""))
+    paths = dict(memberships(content))
     if paths and (mounts / "cgroup.controllers").exists():
         return Groups(2, mounts, paths)
     return Groups(1 if {"cpu", "memory"} & paths.keys() else None, mounts, paths)
@@ -67,13 +72,13 @@ def describe(root: Path) -> CgroupLimits:
 
 
 def _quota_v2(folder: Path) -> float | None:
-    quota, _, period = (files.text(folder / "cpu.max") or "max").partition(" ")
+    quota, _, period = (files.text(f"{folder}/cpu.max") or "max").partition(" ")
     return None if quota == "max" else int(quota) / int(period or 100_000)
 
 
 def _quota_v1(folder: Path) -> float | None:
-    quota = files.number(folder / "cpu.cfs_quota_us")
-    period = files.number(folder / "cpu.cfs_period_us")
+    quota = files.number(f"{folder}/cpu.cfs_quota_us")
+    period = files.number(f"{folder}/cpu.cfs_period_us")
     return quota / period if quota and period and quota > 0 else None
 
 

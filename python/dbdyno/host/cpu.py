@@ -41,19 +41,18 @@ def governor(root: Path) -> str | None:
     return ", ".join(sorted({found for path in paths if (found := files.text(path))})) or None
 
 
-def times(root: Path) -> list[int]:
+def times(stat: str) -> list[int]:
     """Clock ticks since boot that all processors spent, by kind; empty where none are told.
 
+    ``stat`` is the content of ``/proc/stat``.
     user, nice, system, idle, iowait, irq, softirq, steal: time of guests is within user's.
     """
-    for line in (files.text(root / "proc/stat") or "").splitlines():
-        if line.startswith("cpu "):
-            return [int(field) for field in line.split()[1:9]]
-    return []
+    together, _, _ = stat.partition("\n")
+    return [int(field) for field in together.split()[1:9]] if together.startswith("cpu ") else []
 
 
 def steal_share(root: Path) -> float | None:
     """Share of processor time since boot that the hypervisor gave to others."""
-    ticks = times(root)
+    ticks = times(files.text(root / "proc/stat") or "")
     total = sum(ticks)
     return ticks[7] / total if len(ticks) == 8 and total else None

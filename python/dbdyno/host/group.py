@@ -65,23 +65,29 @@ class ProcessGroup:
 
     def members(self, table: ProcessTable, *, fresh: bool = False) -> list[Process]:
         """Who belongs to it, as last read; nobody once the first process has ended."""
+        tree = self._tree(table, fresh=fresh)
+        return tree if self._is_first(table.again(tree[:1])) else []
+
+    def _tree(self, table: ProcessTable, *, fresh: bool) -> list[Process]:
         tree = table.tree(self.first, fresh=fresh)
-        first = table.again(tree[:1])
-        if first and self._started is None:
-            self._started = first[0].started
-        # Its number may have been given to another.
-        if not first or first[0].started != self._started:
-            return []
         return tree[:1] if self._alone else tree
+
+    def _is_first(self, found: list[Process]) -> bool:
+        """Whether these, as they are now, begin with the first: its number may be another's."""
+        if not found or found[0].pid != self.first:
+            return False
+        if self._started is None:
+            self._started = found[0].started
+        return found[0].started == self._started
 
     def _now(self, table: ProcessTable) -> list[Process]:
         """The members as they are now, all read while none of them was buried."""
         found: list[Process] = []
         for tried in range(_TRIES):
-            found = table.again(self.members(table, fresh=tried > 0))
+            found = table.again(self._tree(table, fresh=tried > 0))
             if self._alone or not _was_one_buried(table, found):
                 break
-        return found if found and found[0].pid == self.first else []
+        return found if self._is_first(found) else []
 
     def read(self, table: ProcessTable) -> dict[str, float]:
         """Its sums and levels; nothing once it has ended."""

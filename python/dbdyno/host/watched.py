@@ -67,13 +67,15 @@ def nothing_lacks(_host: WatchedHost) -> str | None:
 class HostSource(Source[WatchedHost]):
     """A source that declares itself, for the manual too.
 
-    ``lack`` says in words why it cannot be read here, if that is so.
+    ``lack`` says in words why it cannot be read here, if that is so. The kernel's files are no
+    dearer when they are read at longer distances, and what they tell is seldom missed in between.
     """
 
     watches: str
     objects: str
     counters: frozenset[str]
     files: str
+    share_max: float = 0.0005
     lack: Callable[[WatchedHost], str | None] = nothing_lacks
 
 

@@ -16,9 +16,6 @@ Numbers = Mapping[str, float]
 
 Origin = TypeVar("Origin")
 
-COST_SHARE_MAX = 0.001
-"""Of one core, that the readings of one source may take."""
-
 
 @dataclass(frozen=True, kw_only=True)
 class Source(Generic[Origin]):
@@ -26,13 +23,14 @@ class Source(Generic[Origin]):
 
     ``read`` gives the numbers of each object (a table, a device; one empty name where there
     is one row), with ``stats_reset`` as Unix seconds where the origin tells when it last
-    set them back.
+    set them back. ``share_max`` of one core is what its readings may take.
     """
 
     name: str
     read: Callable[[Origin], Mapping[str, Numbers]]
     levels: frozenset[str] = frozenset()
     every_s: float = 1.0
+    share_max: float = 0.001
 
     def next_in_s(self, cost_s: float) -> float:
         """When to read again: later than wished where the last reading was dear.
@@ -40,7 +38,7 @@ class Source(Generic[Origin]):
         ``cost_s`` is processor time (of our thread for the machine's files); waiting for a
         processor must not count, or a busy machine would be watched least.
         """
-        return max(self.every_s, cost_s / COST_SHARE_MAX)
+        return max(self.every_s, cost_s / self.share_max)
 
 
 class Missing(Struct, frozen=True):

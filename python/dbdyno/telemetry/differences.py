@@ -6,7 +6,7 @@ source has a counter is told once, as a growth of 0, so that one that never grow
 one that this server does not have.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from dbdyno.model.source import Numbers
 from dbdyno.model.telemetry import Counts
@@ -14,6 +14,8 @@ from dbdyno.model.telemetry import Counts
 RESET = "stats_reset"
 Reading = Mapping[str, Numbers]
 Told = list[tuple[str, str, float]]
+_Counter = tuple[str, str, float, float | None]
+"""Of which object, its name, its value now and before."""
 
 
 class Differences:
@@ -35,20 +37,21 @@ class Differences:
     def take(self, at_ns: int, reading: Reading, cost_us: int) -> Counts:
         """What this reading tells beside the one before."""
         is_first = self._before is None
-        was_reset = self._is_broken or self._was_set_back(reading)
+        counters = list(self._counters(reading))
+        was_reset = self._is_broken or self._was_set_back(reading, counters)
         counts = Counts(
             at_ns=at_ns,
             source=self._source,
             seconds=0.0 if is_first else (at_ns - self._before_ns) / 1e9,
             cost_us=cost_us,
-            deltas=self._new(reading) + ([] if was_reset else self._grown(reading)),
+            deltas=self._new(counters) + ([] if was_reset else _grown(counters)),
             levels=self._changed(reading),
             was_reset=was_reset,
         )
         self._before, self._before_ns, self._is_broken = reading, at_ns, False
         return counts
 
-    def _counters(self, reading: Reading) -> Iterator[tuple[str, str, float, float | None]]:
+    def _counters(self, reading: Reading) -> Iterator[_Counter]:
         """Each counter that the reading has, with its value now and before."""
         before = self._before or {}
         for of, numbers in reading.items():
@@ -57,27 +60,20 @@ class Differences:
                 if name not in self._level_names and name != RESET:
                     yield of, name, value, past.get(name)
 
-    def _was_set_back(self, reading: Reading) -> bool:
+    def _was_set_back(self, reading: Reading, counters: Iterable[_Counter]) -> bool:
         before = self._before or {}
         moved = any(
             of in before and before[of].get(RESET) != numbers.get(RESET)
             for of, numbers in reading.items()
         )
-        shrunk = (past is not None and now < past for _, _, now, past in self._counters(reading))
+        shrunk = (past is not None and now < past for _, _, now, past in counters)
         return moved or any(shrunk)
 
-    def _new(self, reading: Reading) -> Told:
+    def _new(self, counters: Iterable[_Counter]) -> Told:
         """Counters that no reading had before, each with the first object that has it."""
-        new = {name: of for of, name, _, _ in self._counters(reading) if name not in self._names}
+        new = {name: of for of, name, _, _ in counters if name not in self._names}
         self._names |= new.keys()
         return [(of, name, 0.0) for name, of in new.items()]
-
-    def _grown(self, reading: Reading) -> Told:
-        return [
-            (of, name, now - past)
-            for of, name, now, past in self._counters(reading)
-            if past is not None and now != past
-        ]
 
     def _changed(self, reading: Reading) -> Told:
         """Levels that are not what they were; one that is not there any more is 0."""
@@ -92,3 +88,11 @@ class Differences:
         }
         self._levels = now | gone
         return [(*key, changed[key]) for key in sorted(changed)]
+
+
+def _grown(counters: Iterable[_Counter]) -> Told:
+    return [
+        (of, name, now - past)
+        for of, name, now, past in counters
+        if past is not None and now != past
+    ]

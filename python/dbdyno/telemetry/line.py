@@ -18,6 +18,7 @@ Answer = TypeVar("Answer")
 
 RETRY_FIRST_S = 0.5
 RETRY_MAX_S = 10.0
+NOTE_SERVED_EVERY_S = 0.1
 
 
 class Unavailable(Exception):  # noqa: N818 - a state, not an error
@@ -45,6 +46,7 @@ class Line:
         self._lock = threading.Lock()
         self._retry_in_s = RETRY_FIRST_S
         self._retry_at = 0.0
+        self._note_served_at = 0.0
         self._is_hung_up = False
         self._ours = ours
         self._served = served
@@ -60,8 +62,15 @@ class Line:
                 raise
             self._connection = None
             raise Unavailable(told(error)) from error
-        self.served_ns()  # else it would be lost if the session ended now
+        self._note_served()
         return answer
+
+    def _note_served(self) -> None:
+        """It would be lost if the session ended; of answers that share a question, once."""
+        now = time.monotonic()
+        if now >= self._note_served_at:
+            self._note_served_at = now + NOTE_SERVED_EVERY_S
+            self.served_ns()
 
     def served_ns(self) -> int | None:
         """The processor time of what served it, so far; None where that is not to be seen."""

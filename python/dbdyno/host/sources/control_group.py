@@ -1,7 +1,6 @@
 """Quotas on processor time, and how often they stopped the server or the engine."""
 
 from collections.abc import Mapping
-from pathlib import Path
 
 from dbdyno.host import files
 from dbdyno.host.cgroup import Groups, groups_of
@@ -33,7 +32,7 @@ def _groups(host: WatchedHost) -> Mapping[str, Groups]:
 
 def _numbers(groups: Groups) -> dict[str, float]:
     """A quota of any group above stops the process: what they stopped is added up."""
-    above = [_pairs(folder / "cpu.stat") for folder in groups.above("cpu")]
+    above = [_pairs(f"{folder}/cpu.stat") for folder in groups.above("cpu")]
     if not above:
         return {}
     told: dict[str, float] = {
@@ -57,11 +56,11 @@ def _used_us(groups: Groups, stat: Mapping[str, int]) -> int | None:
     if groups.version == 2:
         return stat.get("usage_usec")
     accounting = next(iter(groups.above("cpuacct")), None)
-    used_ns = files.number(accounting / "cpuacct.usage") if accounting else None
+    used_ns = files.number(f"{accounting}/cpuacct.usage") if accounting else None
     return None if used_ns is None else used_ns // 1000
 
 
-def _pairs(path: Path) -> dict[str, int]:
+def _pairs(path: str) -> dict[str, int]:
     lines = (line.split() for line in (files.text(path) or "").splitlines())
     return {words[0]: int(words[1]) for words in lines}
 

@@ -17,7 +17,7 @@ _IN_FLIGHT = 11
 
 def read(host: WatchedHost) -> dict[str, Numbers]:
     """``/proc/diskstats`` of the disks that matter."""
-    lines = (files.text(host.root / "proc/diskstats") or "").splitlines()
+    lines = (files.text(f"{host.root}/proc/diskstats") or "").splitlines()
     rows = (line.split() for line in lines)
     return {row[2]: _numbers(host, row) for row in rows if row[2] in host.disks}
 

@@ -26,23 +26,25 @@ _LINES = {
 
 def read(host: WatchedHost) -> dict[str, Numbers]:
     """``/proc/stat``, all processors together."""
-    return {"": _spent(host) | _counted(files.text(host.root / "proc/stat") or "")}
+    stat = files.text(f"{host.root}/proc/stat") or ""
+    return {"": _spent(host, stat) | _counted(stat)}
 
 
-def _spent(host: WatchedHost) -> dict[str, float]:
+def _spent(host: WatchedHost, stat: str) -> dict[str, float]:
     spent: dict[str, float] = {}
-    for kind, ticks in zip(_KINDS, cpu.times(host.root), strict=False):
+    for kind, ticks in zip(_KINDS, cpu.times(stat), strict=False):
         spent[kind] = spent.get(kind, 0) + ticks * TICK_US
     # The kernel corrects idle and iowait, at times downwards.
     return {kind: host.continuity.held(("machine", kind), us) for kind, us in spent.items()}
 
 
 def _counted(stat: str) -> dict[str, float]:
-    lines = [line.split() for line in stat.splitlines()]
-    counted: dict[str, float] = {
-        _LINES[words[0]]: int(words[1]) for words in lines if words and words[0] in _LINES
-    }
-    counted["processors"] = sum(words[0][3:].isdigit() for words in lines if words)
+    counted: dict[str, float] = {"processors": 0}
+    for line in stat.splitlines():
+        word, _, rest = line.partition(" ")  # that of interrupts may hold a thousand numbers
+        if word in _LINES:
+            counted[_LINES[word]] = int(rest)
+        counted["processors"] += word[3:].isdigit()
     return counted
 
 

@@ -14,7 +14,7 @@ _FIELDS = {
 
 def read(host: WatchedHost) -> dict[str, Numbers]:
     """``/proc/meminfo``."""
-    told = files.keyed(files.text(host.root / "proc/meminfo") or "")
+    told = files.keyed(files.text(f"{host.root}/proc/meminfo") or "")
     return {
         "": {
             name: int(told[field].split()[0]) * 1024

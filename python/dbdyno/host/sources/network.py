@@ -10,13 +10,13 @@ _PLACES = {"received_bytes": 0, "received_packets": 1, "sent_bytes": 8, "sent_pa
 
 def read(host: WatchedHost) -> dict[str, Numbers]:
     """Each interface; what was sent again counts for all of them together."""
-    told = files.keyed(files.text(host.root / "proc/net/dev") or "")
+    told = files.keyed(files.text(f"{host.root}/proc/net/dev") or "")
     rows = {name: row.split() for name, row in told.items() if "|" not in name}
     numbers: dict[str, Numbers] = {
         name: {column: int(row[place]) for column, place in _PLACES.items()}
         for name, row in rows.items()
     }
-    if (again := _retransmits(files.text(host.root / "proc/net/snmp") or "")) is not None:
+    if (again := _retransmits(files.text(f"{host.root}/proc/net/snmp") or "")) is not None:
         numbers[""] = {"retransmits": again}
     return numbers
 

@@ -12,9 +12,9 @@ _WANTS = ("cpu", "io", "memory")
 
 def read(host: WatchedHost) -> dict[str, Numbers]:
     """Of the machine, and of the server's own control group where it has one."""
-    paths = {want: host.root / "proc/pressure" / want for want in _WANTS}
+    paths = {want: f"{host.root}/proc/pressure/{want}" for want in _WANTS}
     if (group := _servers_group(host)) is not None:
-        paths |= {f"server/{want}": group / f"{want}.pressure" for want in _WANTS}
+        paths |= {f"server/{want}": f"{group}/{want}.pressure" for want in _WANTS}
     told = {name: _stalled(path) for name, path in paths.items()}
     return {name: numbers for name, numbers in told.items() if numbers}
 
@@ -28,7 +28,7 @@ def _servers_group(host: WatchedHost) -> Path | None:
     return next(iter(groups.above("")), None)
 
 
-def _stalled(path: Path) -> dict[str, float]:
+def _stalled(path: str) -> dict[str, float]:
     """Lines such as ``some avg10=0.00 avg60=0.00 avg300=0.00 total=1234``."""
     lines = (line.split() for line in (files.text(path) or "").splitlines())
     return {f"{words[0]}_us": int(words[-1].removeprefix("total=")) for words in lines}
@@ -36,7 +36,7 @@ def _stalled(path: Path) -> dict[str, float]:
 
 def lack(host: WatchedHost) -> str | None:
     """Why there is no pressure."""
-    if _stalled(host.root / "proc/pressure/cpu"):
+    if _stalled(f"{host.root}/proc/pressure/cpu"):
         return None
     return "this kernel keeps no pressure stall information (built without, or needs psi=1)"
 
