@@ -110,7 +110,14 @@ class EngineProcess:
 
     def stop(self) -> None:
         """Ask for an early end: nothing new is started, what is under way gets its grace."""
-        self._say(b"stop\n")
+        self._say(b'"stop"\n')
+
+    def served_by(self, tasks: Mapping[int, int]) -> None:
+        """Tell it which task of this machine serves which session, by the server's number of it.
+
+        Of a server whose sessions are processes it knows that by itself.
+        """
+        self._say(msgspec.json.encode({"served": tasks}) + b"\n")
 
     def kill(self) -> None:
         """End it at once; its frames end with it.

@@ -61,7 +61,7 @@ def test_what_drifts_falls_on_both_of_a_pair():
         (
             [100.1, 100.2, 99.9],
             "same",
-            "Throughput is the same within ±3\u202f% (+0.067\u202f%; −0.31\u202f% to "
+            "Throughput stayed the same within ±3\u202f% (+0.067\u202f%; −0.31\u202f% to "
             "+0.45\u202f% at 95\u202f%, 3 pairs).",
         ),
         (

@@ -1,13 +1,15 @@
-"""Clients come to the thread that shares a processor with the server's process that serves them."""
+"""Clients come to the thread that shares a processor with the server's task that serves them."""
 
 import os
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from dbdyno.engine import EngineProcess
+from dbdyno.model.plan import Endpoint, Plan
 from tests.engine.running import SECOND, plan_for
 
 CLIENTS = 8
@@ -30,45 +32,67 @@ def pin_lanes(engine: EngineProcess, processors: list[int]) -> None:
             os.sched_setaffinity(int(task.name), {processors[int(name.removeprefix("load-"))]})
 
 
-def pin(backends: Iterable[int], processor: int) -> None:
-    for backend in backends:
-        os.sched_setaffinity(backend, {processor})
+def pin(tasks: Iterable[int], processor: int) -> None:
+    for task in tasks:
+        os.sched_setaffinity(task, {processor})
 
 
 def test_clients_follow_their_servers_processes(local, checked, io, two_processors):
-    """Half of the processes here and half there; then the other way round: all clients move."""
-    one, other = two_processors
+    def meet(_engine: EngineProcess) -> list[int]:
+        with local.connect() as connection:
+            rows = connection.execute(
+                "select pid from pg_stat_activity where backend_type = 'client backend'"
+                " and pid <> pg_backend_pid() order by pid"
+            ).fetchall()
+        return [pid for (pid,) in rows]
 
-    def exchange(engine: EngineProcess) -> None:
-        time.sleep(0.3)
-        pin_lanes(engine, two_processors)
-        backends = backends_of(local)
-        for first in range(2):
-            pin(backends[first::2], one)
-            pin(backends[1 - first :: 2], other)
-            time.sleep(2 * LOOK_EVERY_S)
-        engine.stop()
-
-    plan = plan_for(
-        local.endpoint(),
-        "select 1;",
-        clients=CLIENTS,
-        threads=2,
-        io=io,
-        seconds=60,
-        activity_interval_ns=SECOND // 10,
-    )
-    told = checked(plan, exchange)
+    plan = crowd(local.endpoint(), io=io)
+    told = checked(plan, exchanges(two_processors, meet))
     assert told.done.clients_moved >= CLIENTS
 
 
-def backends_of(local) -> list[int]:
-    with local.connect() as connection:
-        rows = connection.execute(
-            "select pid from pg_stat_activity where backend_type = 'client backend'"
-            " and pid <> pg_backend_pid() order by pid"
-        ).fetchall()
-    return [pid for (pid,) in rows]
+def test_clients_follow_the_threads_of_which_the_engine_was_told(
+    mariadb, checked, io, two_processors
+):
+    def meet(engine: EngineProcess) -> list[int]:
+        query = "select id, tid from information_schema.processlist where user = 'loader'"
+        tasks = dict(mariadb.execute(query))
+        engine.served_by(tasks)
+        return sorted(tasks.values())
+
+    plan = crowd(mariadb.endpoint(), io=io)
+    told = checked(plan, exchanges(two_processors, meet))
+    assert told.done.clients_moved >= CLIENTS
+
+
+def test_clients_stay_where_nobody_knows_their_servers_threads(mariadb, checked):
+    plan = plan_for(mariadb.endpoint(), "select 1;", clients=CLIENTS, seconds=1)
+    assert checked(plan, lambda engine: engine.served_by({})).done.clients_moved == 0
+
+
+def crowd(endpoint: Endpoint, **changes: Any) -> Plan:
+    """A load that lasts until it is told to end."""
+    known = {"clients": CLIENTS, "seconds": 60, "activity_interval_ns": SECOND // 10}
+    return plan_for(endpoint, "select 1;", **known, **changes)
+
+
+def exchanges(
+    processors: list[int], meet: Callable[[EngineProcess], list[int]]
+) -> Callable[[EngineProcess], None]:
+    """Half of the server's tasks here and half there, then the other way round: all must move."""
+    one, other = processors
+
+    def exchange(engine: EngineProcess) -> None:
+        time.sleep(0.3)
+        tasks = meet(engine)
+        pin_lanes(engine, processors)
+        for first in range(2):
+            pin(tasks[first::2], one)
+            pin(tasks[1 - first :: 2], other)
+            time.sleep(2 * LOOK_EVERY_S)
+        engine.stop()
+
+    return exchange
 
 
 def test_many_clients_stay_where_they_are(local, checked):

@@ -3,7 +3,7 @@
 import signal
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import pytest
 from msgspec.structs import replace
@@ -36,6 +36,9 @@ class Engine:
 
     def stop(self) -> None:
         self.calls.append("stop")
+
+    def served_by(self, tasks: Mapping[int, int]) -> None:
+        self.calls.append(f"served by {tasks}")
 
     def kill(self) -> None:
         self.calls.append("kill")

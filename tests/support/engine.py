@@ -6,7 +6,7 @@ What a run makes of an engine that behaves is tested with the engine as it is.
 
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import IO
 
@@ -36,6 +36,9 @@ class Astray:
 
     def stop(self) -> None:
         self.engine.stop()
+
+    def served_by(self, tasks: Mapping[int, int]) -> None:
+        self.engine.served_by(tasks)
 
     def kill(self) -> None:
         self.engine.kill()

@@ -24,7 +24,7 @@ mod usage;
 pub use bulk::load;
 pub use error::EngineError;
 pub use limits::{files_beside_clients, make_room};
-pub use run::{Engine, StopHandle, problems};
+pub use run::{Engine, RunHandle, problems};
 pub use survey::survey;
 
 /// Where frames go: encoded, in order. An error ends the run.

@@ -1,9 +1,10 @@
 //! The engine as a process of its own: a job in, frames out.
 
-use dbdyno_engine::{Engine, EngineError, StopHandle};
+use dbdyno_engine::{Engine, EngineError, RunHandle};
 use dbdyno_hist::frame::Frame;
 use dbdyno_model::{LoadPlan, Plan};
 use serde::Deserialize;
+use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, BufRead, Write};
 use std::os::fd::FromRawFd;
@@ -70,7 +71,7 @@ fn work(sink: &mut dyn FnMut(&[u8]) -> io::Result<()>) -> Result<(), EngineError
             let listener = Listener::start()?;
             let engine =
                 Engine::new(*plan).map_err(|problems| EngineError::bad_script(&problems))?;
-            listener.run_begins(engine.stop_handle());
+            listener.run_begins(engine.handle());
             engine.run(sink)
         }
     }
@@ -82,12 +83,21 @@ fn read_job() -> Result<Job, EngineError> {
     serde_json::from_str(&line).map_err(|error| EngineError::new("bad_plan", error.to_string(), ""))
 }
 
-/// Hears what the parent says after the job: any line means stop, the end of input that the parent
-/// is gone. It listens before any script is loaded, since one may load for ever.
+/// What the parent says after the job, a line of JSON each.
+#[derive(Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Word {
+    Stop,
+    /// The tasks of this machine that serve the server's sessions, by the sessions' numbers.
+    Served(HashMap<u32, u32>),
+}
+
+/// Hears what the parent says after the job; the end of input says that the parent is gone. It
+/// listens before any script is loaded, since one may load for ever.
 #[derive(Default)]
 struct Listener {
-    /// What a word ends: of a load or a survey nothing is to be ended gently.
-    run: OnceLock<StopHandle>,
+    /// Who hears it: of a load or a survey nothing is to be ended gently.
+    run: OnceLock<RunHandle>,
     stop_was_said: AtomicBool,
 }
 
@@ -100,8 +110,15 @@ impl Listener {
     }
 
     fn listen(&self) -> ! {
-        for _ in io::stdin().lock().lines().map_while(Result::ok) {
-            self.stop();
+        for line in io::stdin().lock().lines().map_while(Result::ok) {
+            match serde_json::from_str(&line) {
+                Ok(Word::Served(tasks)) => {
+                    if let Some(run) = self.run.get() {
+                        run.served_by(tasks);
+                    }
+                }
+                Ok(Word::Stop) | Err(_) => self.stop(),
+            }
         }
         self.stop();
         if self.run.get().is_some() {
@@ -111,7 +128,7 @@ impl Listener {
         process::exit(EXIT_OF_AN_ORPHAN)
     }
 
-    fn run_begins(&self, run: StopHandle) {
+    fn run_begins(&self, run: RunHandle) {
         let run = self.run.get_or_init(|| run);
         if self.stop_was_said.load(Ordering::SeqCst) {
             run.stop();

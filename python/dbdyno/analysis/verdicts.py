@@ -56,7 +56,7 @@ def words_of(found: MetricComparison, runs: str) -> str:
 
 
 def _same_words(found: MetricComparison, runs: str) -> str:
-    told = f"{found.title} is the same within ±{percent(found.margin)}"
+    told = f"{found.title} stayed the same within ±{percent(found.margin)}"
     return f"{told} ({_change_words(found)}; {_evidence(found, runs)})."
 
 

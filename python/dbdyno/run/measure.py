@@ -3,7 +3,7 @@
 Says what happened and judges nothing: that is ``run/validity.py``'s business.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -41,6 +41,9 @@ class Engine(Protocol):
 
     def stop(self) -> None:
         """Asks it to end well."""
+
+    def served_by(self, tasks: Mapping[int, int]) -> None:
+        """Tells it which task of this machine serves which session of the server."""
 
     def kill(self) -> None:
         """Ends it without waiting for that."""

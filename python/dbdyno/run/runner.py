@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, nullcontext
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -16,7 +17,7 @@ from msgspec.structs import replace
 from dbdyno.analysis.summarize import summarize
 from dbdyno.errors import DbdynoError
 from dbdyno.host.describe import describe_host
-from dbdyno.model.frame import Activity, Frame, Interval, Started, Survey
+from dbdyno.model.frame import Activity, Connected, Frame, Interval, Started, Survey
 from dbdyno.model.plan import Plan
 from dbdyno.model.recording import Recording
 from dbdyno.run.command_line import words_of
@@ -28,6 +29,7 @@ from dbdyno.run.lua.arguments import equip
 from dbdyno.run.lua.beside import Beside
 from dbdyno.run.lua.commands import silence_told
 from dbdyno.run.measure import Measured, measure
+from dbdyno.run.neighbours import tell_tasks
 from dbdyno.run.observer import Observer
 from dbdyno.run.options import RunOptions
 from dbdyno.run.outcome import first_record, judged
@@ -219,7 +221,7 @@ class _Run:
         ):
             with on_cpus(self.options.engine_cpus):
                 engine = self.tools.start(plan, log)
-            keep = _Keeper(writer, follower).keep
+            keep = _Keeper(writer, follower, partial(tell_tasks, self.scene, engine)).keep
             measured = measure(engine, plan, witness, keep, writer.log)
             follower.finish()
         return measured
@@ -258,16 +260,22 @@ class _Run:
 
 @dataclass(frozen=True)
 class _Keeper:
-    """Where the engine's frames go: into the run folder, and to whoever follows the run."""
+    """Where the engine's frames go: into the run folder, and to whoever follows the run.
+
+    ``meet`` is called when all clients are connected.
+    """
 
     writer: RunWriter
     follower: Follower
+    meet: Callable[[], None]
 
     def keep(self, raw: bytes, frame: Frame) -> None:
         """In this order: what the follower adds rests on the frame."""
         if not isinstance(frame, Activity):
             self.writer.append_frame(raw)
         self.follower.take(frame)
+        if isinstance(frame, Connected):
+            self.meet()
 
 
 class _Witness:

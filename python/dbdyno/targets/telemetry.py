@@ -5,7 +5,7 @@ sessions and locks come as plain values. Nothing here opens a connection, keeps 
 anything up; that is the layer ``telemetry``'s business.
 """
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, TypeAlias
@@ -74,6 +74,10 @@ class ScriptStatement(Struct, frozen=True):
     sql: str
 
 
+def _no_tasks(_connection: Connection) -> Mapping[int, int]:
+    return {}
+
+
 @dataclass(frozen=True, kw_only=True)
 class Telemetry:
     """How a database is watched.
@@ -108,3 +112,6 @@ class Telemetry:
     looks_stop_locking: bool = False
     sessions_are_processes: bool = True
     """Whether each session is a process of the kernel's, too: then ``pid`` is ``task``."""
+    tasks: Callable[[Connection], Mapping[int, int]] = _no_tasks
+    """The kernel's numbers of the threads that serve sessions, by the server's numbers of these:
+    as far as it tells, of sessions that are no processes."""

@@ -6,6 +6,7 @@ use dbdyno_hist::{Activity, Latencies};
 use dbdyno_load::{Client, ClosedInterval, Hopeless, OutageNews, Timeline};
 use dbdyno_model::{Nanos, ServerError};
 use dbdyno_script::Fault;
+use std::collections::HashMap;
 use std::fmt;
 use std::sync::mpsc::{Receiver, Sender};
 
@@ -51,6 +52,8 @@ pub(crate) enum Report {
     Uncancelled(u32, ServerError),
     /// Somebody outside wants the run to end.
     Stop,
+    /// Somebody outside knows which task serves which session of the server.
+    Served(HashMap<u32, u32>),
 }
 
 /// A client between two lanes, with its connection.

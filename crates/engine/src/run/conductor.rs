@@ -14,7 +14,7 @@ use crate::{EngineError, Sink, clock};
 use dbdyno_hist::frame::{Connected, Frame, Note, Outage, OutageBegun, Started, Statement};
 use dbdyno_hist::{Activity, Latencies};
 use dbdyno_load::{Hopeless, OutageNews, Timeline};
-use dbdyno_model::Nanos;
+use dbdyno_model::{Nanos, Protocol};
 use std::collections::BTreeSet;
 use std::time::Duration;
 
@@ -74,6 +74,10 @@ impl<'a> Conductor<'a> {
             // The last lane may have connected just when the run was told to end.
             Report::Connected(_) if self.gather.interrupted => Ok(()),
             Report::Connected(greeting) => self.greeted(greeting, sink),
+            Report::Served(tasks) => {
+                self.follow_tasks(|session| tasks.get(&session).copied());
+                Ok(())
+            }
             Report::Departure { to, mover } => {
                 self.gather.clients_moved += 1;
                 self.lanes[to as usize].tell(Message::Arrival(mover));
@@ -112,11 +116,19 @@ impl<'a> Conductor<'a> {
         self.connecting.clear();
         if self.greetings.len() == self.lanes.len() {
             tell(sink, &Frame::Connected(self.connected()))?;
-            let timeline = self.begin(sink)?;
-            self.neighbours = Neighbours::of(&self.engine.plan, &self.greetings, timeline.start());
-            self.timeline = Some(timeline);
+            self.timeline = Some(self.begin(sink)?);
+            if self.engine.plan.endpoint.protocol == Protocol::Postgresql {
+                self.follow_tasks(Some);
+            }
         }
         Ok(())
+    }
+
+    /// It is known which task serves a session: clients may go where theirs is.
+    fn follow_tasks(&mut self, task_of: impl Fn(u32) -> Option<u32>) {
+        let Some(timeline) = &self.timeline else { return };
+        let (plan, start) = (&self.engine.plan, timeline.start());
+        self.neighbours = Neighbours::of(plan, &self.greetings, task_of, start);
     }
 
     fn lane_over(

@@ -22,6 +22,7 @@ use dbdyno_load::{Prospects, Settings};
 use dbdyno_model::{Arrivals, Nanos, Plan};
 use dbdyno_script::Problem;
 use lanes::Way;
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -37,15 +38,20 @@ pub struct Engine {
     prospects: Arc<Prospects>,
 }
 
-/// Ends a run from outside.
+/// Says something to a run from outside; one that is over does not hear it.
 #[derive(Clone, Debug)]
-pub struct StopHandle(Sender<Report>);
+pub struct RunHandle(Sender<Report>);
 
-impl StopHandle {
+impl RunHandle {
     /// The run shall end now: nothing new is started, and what is under way gets its grace.
     pub fn stop(&self) {
-        // A run that is over needs no stopping.
         let _ = self.0.send(Report::Stop);
+    }
+
+    /// Which task of this machine serves which of the server's sessions, by their numbers; of a
+    /// server whose sessions are processes that is known.
+    pub fn served_by(&self, tasks: HashMap<u32, u32>) {
+        let _ = self.0.send(Report::Served(tasks));
     }
 }
 
@@ -65,9 +71,9 @@ impl Engine {
         })
     }
 
-    /// A handle that stops the run.
-    pub fn stop_handle(&self) -> StopHandle {
-        StopHandle(self.reports.0.clone())
+    /// The way to say something to the run.
+    pub fn handle(&self) -> RunHandle {
+        RunHandle(self.reports.0.clone())
     }
 
     /// Runs the plan, telling everything to `sink`. An error means that the load never began.

@@ -1,12 +1,14 @@
-//! Which clients should change lanes, to share a processor with the server's process that serves
-//! them.
+//! Which clients should change lanes, to share a processor with the server's task that serves them.
 //!
 //! Where the load and the server have all processors busy, requests that go to the other one cost
 //! a third more processor time in all (measured on two, with half of the clients so): the wake-up
-//! crosses over, and what was just written is in the other's cache. The kernel leaves server and lanes where the first milliseconds have put them, each
-//! process on its processor for seconds, so chance would decide how fast a run is. The server's
-//! processes are left alone; clients are cheap to move. They are exchanged, so that each lane
-//! keeps as many as it had.
+//! crosses over, and what was just written is in the other's cache. The kernel leaves server and
+//! lanes where the first milliseconds have put them, each task on its processor for seconds, so
+//! chance would decide how fast a run is. The server's tasks are left alone; clients are cheap to
+//! move. They are exchanged, so that each lane keeps as many as it had.
+//!
+//! A session of PostgreSQL is a process, whose number it tells whoever logs in. Which thread serves
+//! a session elsewhere only the server knows, and whoever asks it.
 //!
 //! With many clients to a processor there is nothing to gain: wake-ups are batched, and the kernel
 //! moves the server's processes about.
@@ -28,19 +30,25 @@ pub(super) struct Move {
     pub(super) to: usize,
 }
 
-/// The clients, their lanes and their server's processes.
+/// The clients, their lanes and the server's tasks that serve them.
 pub(super) struct Neighbours {
     /// The lanes' threads.
     tasks: Vec<u32>,
-    /// By client: its lane, and its server's process.
+    /// By client: its lane, and the task that serves it.
     clients: Vec<(usize, u32)>,
     look: Nanos,
     pause: Nanos,
 }
 
 impl Neighbours {
-    /// None where clients do not move, or are served by processes that are not of this machine.
-    pub(super) fn of(plan: &Plan, greetings: &[Greeting], start: Nanos) -> Option<Self> {
+    /// None where clients do not move, or where not every one is served by a task of this machine;
+    /// `task_of` tells that of a session.
+    pub(super) fn of(
+        plan: &Plan,
+        greetings: &[Greeting],
+        task_of: impl Fn(u32) -> Option<u32>,
+        start: Nanos,
+    ) -> Option<Self> {
         if !may_move(plan) {
             return None;
         }
@@ -48,11 +56,11 @@ impl Neighbours {
         let mut clients = vec![(0, 0); plan.clients as usize];
         for greeting in greetings {
             tasks[greeting.thread as usize] = greeting.task;
-            for &(client, backend) in &greeting.backends {
-                clients[client as usize] = (greeting.thread as usize, backend);
+            for &(client, session) in &greeting.backends {
+                clients[client as usize] = (greeting.thread as usize, task_of(session)?);
             }
         }
-        are_siblings(clients.iter().map(|&(_, backend)| backend)).then(|| Self {
+        are_siblings(clients.iter().map(|&(_, server)| server)).then(|| Self {
             tasks,
             clients,
             look: start + FIRST_LOOK,
@@ -74,7 +82,7 @@ impl Neighbours {
         let seen: Vec<_> = self
             .clients
             .iter()
-            .map(|&(lane, backend)| processor_of(backend).map(|processor| (lane, processor)))
+            .map(|&(lane, server)| processor_of(server).map(|processor| (lane, processor)))
             .collect();
         let moves = exchanges(&lanes, &seen);
         for &Move { client, to } in &moves {
@@ -89,16 +97,16 @@ impl Neighbours {
 pub(super) fn may_move(plan: &Plan) -> bool {
     plan.threads > 1
         && plan.clients <= plan.threads * CLIENTS_MAX
-        && plan.endpoint.protocol == Protocol::Postgresql
+        && plan.endpoint.protocol != Protocol::Odbc
         && matches!(plan.arrivals, Arrivals::Closed { .. })
         && plan.transactions_per_client.is_none()
         && !plan.reconnect_each_transaction
 }
 
-/// Whether these are processes of this machine, and of one parent, as a server's are. Elsewhere
-/// their numbers are strangers' here, or nobody's.
-fn are_siblings(processes: impl Iterator<Item = u32>) -> bool {
-    let parents: Option<Vec<u32>> = processes.map(|process| number_of(process, PARENT)).collect();
+/// Whether these are tasks of this machine, and of one parent, as a server's are. Elsewhere their
+/// numbers are strangers' here, or nobody's.
+fn are_siblings(tasks: impl Iterator<Item = u32>) -> bool {
+    let parents: Option<Vec<u32>> = tasks.map(|task| number_of(task, PARENT)).collect();
     parents.is_some_and(|parents| parents.windows(2).all(|two| two[0] == two[1]))
 }
 
@@ -117,8 +125,8 @@ fn number_of(task: u32, place: usize) -> Option<u32> {
     numbers.split(' ').nth(place)?.parse().ok()
 }
 
-/// Pairs of clients that both come to share a processor with their server's process when they
-/// change places; `seen` is each client's lane and that process's processor, where it is known.
+/// Pairs of clients that both come to share a processor with the task that serves them when they
+/// change places; `seen` is each client's lane and that task's processor, where it is known.
 fn exchanges(lanes: &[u32], seen: &[Option<(usize, u32)>]) -> Vec<Move> {
     let mut moves: Vec<Move> = Vec::new();
     let mut apart: Vec<(usize, usize, u32)> = Vec::new();

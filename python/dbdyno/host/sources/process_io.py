@@ -30,6 +30,7 @@ SOURCE = HostSource(
     objects="`server`, `engine`, `dbdyno`",
     counters=frozenset({"read_bytes"}),
     every_s=5.0,
+    share_max=0.0002,  # it is wanted of the run as a whole
     files="/proc/PID/io as root or as the server's user",
     lack=lack,
 )

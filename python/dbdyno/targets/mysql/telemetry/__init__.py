@@ -9,7 +9,7 @@ from dbdyno.targets.mysql.telemetry.facts import facts
 from dbdyno.targets.mysql.telemetry.locks import conflicts
 from dbdyno.targets.mysql.telemetry.log import MysqlLog
 from dbdyno.targets.mysql.telemetry.look import look
-from dbdyno.targets.mysql.telemetry.session import begin, log_path, pid, task
+from dbdyno.targets.mysql.telemetry.session import begin, log_path, pid, task, tasks
 from dbdyno.targets.mysql.telemetry.sources import sources
 from dbdyno.targets.mysql.telemetry.transactions import REFRESHED_AFTER_S
 from dbdyno.targets.telemetry import Telemetry
@@ -24,6 +24,7 @@ TELEMETRY = Telemetry(
     log_path=log_path,
     pid=pid,
     task=task,
+    tasks=tasks,
     looks_apart_s=REFRESHED_AFTER_S,
     looks_stop_locking=True,
     sessions_are_processes=False,

@@ -15,14 +15,12 @@ QUIET = (
 PATIENCE_MARIADB = "set session max_statement_time = 1"
 PATIENCE_MYSQL = "set session max_execution_time = 1000"
 
-# A pool's thread serves the load, too: what it takes is not our session's.
-TASK_MARIADB = """
-    select tid from information_schema.processlist
-    where id = connection_id() and @@global.thread_handling = 'one-thread-per-connection'"""
-TASK_MYSQL = """
-    select thread_os_id from performance_schema.threads
-    where processlist_id = connection_id()
-      and @@global.thread_handling = 'one-thread-per-connection'"""
+# A pool's thread serves now this session, now that.
+ALONE = "@@global.thread_handling = 'one-thread-per-connection'"
+TASKS_MARIADB = f"select id, tid from information_schema.processlist where {ALONE}"
+TASKS_MYSQL = f"""
+    select processlist_id, thread_os_id from performance_schema.threads
+    where processlist_id is not null and {ALONE}"""
 
 LOG = "select @@global.log_error, @@global.datadir"
 NOT_A_FILE = ("", "stderr")
@@ -43,14 +41,17 @@ def pid(connection: Connection) -> int:
 
 def task(connection: Connection) -> int | None:
     """The kernel's number of the thread that serves it, and nothing else; only some tell."""
+    return tasks(connection).get(pid(connection))
+
+
+def tasks(connection: Connection) -> dict[int, int]:
+    """The kernel's numbers of the threads that each serve one of the sessions that we may see."""
     place = here(connection)
-    if place.is_mariadb:
-        row = connection.execute(TASK_MARIADB).fetchone()
-    elif place.has_schema:
-        row = connection.execute(TASK_MYSQL).fetchone()
-    else:
-        return None
-    return int(row[0]) if row and row[0] else None
+    if not place.is_mariadb and not place.has_schema:
+        return {}
+    question = TASKS_MARIADB if place.is_mariadb else TASKS_MYSQL
+    rows = connection.execute(question).fetchall()
+    return {int(session): int(task) for session, task in rows if task}
 
 
 def log_path(connection: Connection) -> Path | None:

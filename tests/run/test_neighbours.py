@@ -1,0 +1,48 @@
+"""The engine is told which threads of a server serve its clients, where only the server knows."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import closing
+from pathlib import Path
+
+from dbdyno.model.frame import Frame
+from dbdyno.run.neighbours import tell_tasks
+from dbdyno.run.scene import enter
+
+
+class Listener:
+    """Stands for an engine, and hears what that is told."""
+
+    def __init__(self) -> None:
+        self.heard: list[Mapping[int, int]] = []
+
+    def served_by(self, tasks: Mapping[int, int]) -> None:
+        self.heard.append(tasks)
+
+    def __iter__(self) -> Iterator[tuple[bytes, Frame]]:
+        return iter(())
+
+    def stop(self) -> None:
+        pass
+
+    kill = abandon = stop
+
+
+def test_it_is_told_the_threads_of_all_sessions(mariadb_server):
+    listener = Listener()
+    with closing(enter(mariadb_server)) as scene, mariadb_server.connect() as other:
+        ids = {
+            connection.execute("select connection_id()").fetchone()[0]
+            for connection in (scene.control, other)
+        }
+        tell_tasks(scene, listener)
+    (tasks,) = listener.heard
+    assert ids <= tasks.keys()
+    threads = Path(f"/proc/{mariadb_server.process_id}/task").iterdir()
+    assert {tasks[number] for number in ids} <= {int(thread.name) for thread in threads}
+
+
+def test_it_is_told_nothing_that_it_knows(postgres_server):
+    listener = Listener()
+    with closing(enter(postgres_server)) as scene:
+        tell_tasks(scene, listener)
+    assert not listener.heard
