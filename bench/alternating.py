@@ -5,6 +5,7 @@ so that whole runs cannot show it; from one fifth of a second to the next it cha
 is watched, and what the numbers mean, is for others to know.
 """
 
+import math
 import random
 from collections.abc import Sequence
 
@@ -19,8 +20,14 @@ BLOCK_NS = 200_000_000
 """Longer than what telemetry does at one instant, and a part of the second at which it does it."""
 LEAD = 15
 """Blocks before the first that counts: the warm-up, in which telemetry is on."""
-INSTANT_NS = 40_000_000
-"""A block has a whole number of the instants at which telemetry may look at the sessions."""
+
+
+def instant_ns(look_every_ns: int) -> int:
+    """How often the engine must say what its clients do, so that it does at every look.
+
+    Looks fall on multiples of their interval, on a clock that stood still for whole blocks.
+    """
+    return math.gcd(look_every_ns, BLOCK_NS)
 
 
 def turns_of(pairs: int, seed: int) -> list[bool]:

@@ -19,7 +19,7 @@ from typing import TypeAlias
 
 from msgspec import structs
 
-from bench.alternating import BLOCK_NS, INSTANT_NS, LEAD, Alternation, ratio_of_turns, turns_of
+from bench.alternating import BLOCK_NS, LEAD, Alternation, instant_ns, ratio_of_turns, turns_of
 from bench.ceiling import Told
 from bench.engine import engine_of, frames_of
 from bench.ratio import Ratio
@@ -144,8 +144,8 @@ def _completed(plan: Plan, turns: Sequence[bool], watch: Watch) -> list[int]:
     """In each block of a load beside which telemetry was switched on and off."""
     clock = StandingClock(turns, BLOCK_NS)
     if plan.activity_interval_ns is not None:
-        # However rarely a level looks: its clock stands still for any number of blocks.
-        plan = structs.replace(plan, activity_interval_ns=INSTANT_NS)
+        instant = instant_ns(plan.activity_interval_ns)
+        plan = structs.replace(plan, activity_interval_ns=instant)
     with put_up(clock), watch() as follower:
         alternation = Alternation(len(turns), clock, follower)
         for frame in frames_of(engine_of(plan)):

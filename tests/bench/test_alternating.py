@@ -4,10 +4,18 @@ import random
 
 import pytest
 
-from bench.alternating import BLOCK_NS, LEAD, Alternation, ratio_of_turns, turns_of
+from bench.alternating import (
+    BLOCK_NS,
+    LEAD,
+    Alternation,
+    instant_ns,
+    ratio_of_turns,
+    turns_of,
+)
 from bench.ratio import Ratio
 from bench.standing_clock import StandingClock
 from dbdyno.model.frame import Activity, Frame, Started
+from dbdyno.telemetry.pace import PACES
 from tests.support.frames import interval, started
 
 
@@ -32,6 +40,14 @@ def test_what_is_left_is_found_though_the_load_wanders_by_far_more(left: float):
     assert found.low < left < found.high
     assert found.high - found.low < 0.03
     assert max(completed) > 2 * min(completed)
+
+
+@pytest.mark.parametrize("pace", PACES.values(), ids=PACES.keys())
+def test_the_engine_speaks_at_every_look_however_long_its_clock_stood_still(pace):
+    for blocks in range(10):
+        for look in range(10):
+            at_ns = look * pace.interval_ns + blocks * BLOCK_NS
+            assert at_ns % instant_ns(pace.interval_ns) == 0
 
 
 def test_a_pair_without_a_transaction_counts_as_any_other():
