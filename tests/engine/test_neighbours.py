@@ -9,11 +9,27 @@ from typing import Any
 import pytest
 
 from dbdyno.engine import EngineProcess
-from dbdyno.model.plan import Endpoint, Plan
-from tests.engine.running import SECOND, plan_for
+from dbdyno.model.plan import Endpoint, Lua, Plan
+from tests.engine.running import SECOND, plan_for, times
 
 CLIENTS = 8
 LOOK_EVERY_S = 1.0
+STATEMENT = "select 1;"
+LUA = """
+function thread_init() connection = sysbench.sql.driver():connect() end
+function event() connection:query("select 1") end
+"""
+SCRIPTS: dict[str, dict[str, Any]] = {
+    "pgbench's": {"text": STATEMENT},
+    "sysbench's": {"text": LUA, "lua": Lua(path="mine.lua")},
+}
+
+
+@pytest.fixture(params=SCRIPTS.values(), ids=SCRIPTS.keys())
+def script(request: pytest.FixtureRequest) -> dict[str, Any]:
+    """A script of each language, as the plan has it."""
+    words: dict[str, Any] = request.param
+    return words
 
 
 @pytest.fixture
@@ -37,22 +53,14 @@ def pin(tasks: Iterable[int], processor: int) -> None:
         os.sched_setaffinity(task, {processor})
 
 
-def test_clients_follow_their_servers_processes(local, checked, io, two_processors):
-    def meet(_engine: EngineProcess) -> list[int]:
-        with local.connect() as connection:
-            rows = connection.execute(
-                "select pid from pg_stat_activity where backend_type = 'client backend'"
-                " and pid <> pg_backend_pid() order by pid"
-            ).fetchall()
-        return [pid for (pid,) in rows]
-
-    plan = crowd(local.endpoint(), io=io)
-    told = checked(plan, exchanges(two_processors, meet))
+def test_clients_follow_their_servers_processes(local, checked, io, script, two_processors):
+    plan = crowd(local.endpoint(), **script, io=io)
+    told = checked(plan, exchanges(two_processors, lambda _engine: local.backends()))
     assert told.done.clients_moved >= CLIENTS
 
 
 def test_clients_follow_the_threads_of_which_the_engine_was_told(
-    mariadb, checked, io, two_processors
+    mariadb, checked, io, script, two_processors
 ):
     def meet(engine: EngineProcess) -> list[int]:
         query = "select id, tid from information_schema.processlist where user = 'loader'"
@@ -60,20 +68,20 @@ def test_clients_follow_the_threads_of_which_the_engine_was_told(
         engine.served_by(tasks)
         return sorted(tasks.values())
 
-    plan = crowd(mariadb.endpoint(), io=io)
+    plan = crowd(mariadb.endpoint(), **script, io=io)
     told = checked(plan, exchanges(two_processors, meet))
     assert told.done.clients_moved >= CLIENTS
 
 
 def test_clients_stay_where_nobody_knows_their_servers_threads(mariadb, checked):
-    plan = plan_for(mariadb.endpoint(), "select 1;", clients=CLIENTS, seconds=1)
+    plan = plan_for(mariadb.endpoint(), STATEMENT, clients=CLIENTS, seconds=1)
     assert checked(plan, lambda engine: engine.served_by({})).done.clients_moved == 0
 
 
-def crowd(endpoint: Endpoint, **changes: Any) -> Plan:
+def crowd(endpoint: Endpoint, text: str = STATEMENT, **changes: Any) -> Plan:
     """A load that lasts until it is told to end."""
     known = {"clients": CLIENTS, "seconds": 60, "activity_interval_ns": SECOND // 10}
-    return plan_for(endpoint, "select 1;", **known, **changes)
+    return plan_for(endpoint, text, **known | changes)
 
 
 def exchanges(
@@ -96,10 +104,12 @@ def exchanges(
 
 
 def test_many_clients_stay_where_they_are(local, checked):
-    told = checked(plan_for(local.endpoint(), "select 1;", clients=40, threads=2, seconds=1))
+    told = checked(plan_for(local.endpoint(), STATEMENT, clients=40, threads=2, seconds=1))
     assert told.done.clients_moved == 0
 
 
-def test_clients_with_a_share_of_transactions_stay(local, checked):
-    plan = plan_for(local.endpoint(), "select 1;", clients=4, transactions_per_client=2000)
-    assert checked(plan).done.clients_moved == 0
+def test_clients_with_a_share_of_transactions_stay(local, checked, two_processors):
+    """However much they would gain by moving."""
+    plan = crowd(local.endpoint(), **times(10**9))
+    told = checked(plan, exchanges(two_processors, lambda _engine: local.backends()))
+    assert told.done.clients_moved == 0
