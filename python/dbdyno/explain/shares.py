@@ -6,7 +6,7 @@ The same sentences for terminals and pages.
 from dbdyno.model.record import Finding
 from dbdyno.words import percent
 
-_NOTHING = 0.005
+_NO_REMAINDER = 0.005
 _WHOLES = {
     "client time": "the clients' time",
     "lost throughput": "the lost throughput",
@@ -15,8 +15,8 @@ _WHOLES = {
 
 
 def share_words(finding: Finding) -> str:
-    """How much it accounts for; empty where that is not known, or nothing to speak of."""
-    if finding.share is None or finding.share < _NOTHING or not finding.share_of:
+    """How much it accounts for; empty where that is not known, or nothing."""
+    if not finding.share or not finding.share_of:
         return ""
     return f"{percent(finding.share)} of {_WHOLES[finding.share_of]}"
 
@@ -25,6 +25,6 @@ def remainder_words(unexplained: float | None) -> str:
     """The share of the clients' time that no finding accounts for."""
     if unexplained is None:
         return "Unexplained: not known, since the clients' sessions were not seen at the server."
-    if unexplained < _NOTHING:
+    if unexplained < _NO_REMAINDER:
         return "Unexplained: nothing; the findings' shares of the clients' time may overlap."
     return f"Unexplained: {percent(unexplained)} of the clients' time; no finding accounts for it."
