@@ -33,8 +33,8 @@ the planted one is the top finding, or where a clean run has a finding above a n
 that are right outvote one that is not, and processor time that the hypervisor took is left aside.
 The tables below are written by `python -m tests.planted`: each run was made several times, in turns
 with the others, on one machine. What other programs did there meanwhile is named as well
-(cpu others). Storage that is slow on purpose
-stands in for the machine's own: no sync reaches that, so a planted cause is the same on every disk.
+(cpu others). Storage that is slow on purpose stands in for the machine's own: no sync reaches that,
+so a planted cause is the same on every disk.
 """
 TABLE = """
 ## {title} {version}, each run {times} times

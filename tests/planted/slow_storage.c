@@ -1,9 +1,9 @@
 /* Storage that is slow on purpose: put before the C library with LD_PRELOAD.
  *
  * SLOW_SYNC_US is what every fsync and fdatasync takes; SLOW_READ_US delays every read of a block,
- * SLOW_WAL_NS_A_BYTE every write into PostgreSQL's WAL, by its length. Nothing is asked
- * of the machine's own disk: a cause that is planted must be the same on every machine, and none of
- * these servers has to outlive a power cut. */
+ * SLOW_WAL_NS_A_BYTE every write into PostgreSQL's WAL, by its length. No sync reaches the machine's
+ * own disk: a cause that is planted must be the same on every machine, and none of these servers has
+ * to outlive a power cut. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <limits.h>

@@ -67,8 +67,8 @@ def nothing_lacks(_host: WatchedHost) -> str | None:
 class HostSource(Source[WatchedHost]):
     """A source that declares itself, for the manual too.
 
-    ``lack`` says in words why it cannot be read here, if that is so. The kernel's files are no
-    dearer when they are read at longer distances, and what they tell is seldom missed in between.
+    ``lack`` says in words why it cannot be read here, if that is so. Half of what a server's source
+    may take: there are more of them, and each that lists processes is dear.
     """
 
     watches: str
