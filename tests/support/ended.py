@@ -24,7 +24,8 @@ def assert_sound(invalid_reasons: Sequence[str]) -> None:
 
 def record_of(ended: CompletedProcess[str]) -> dict[str, Any]:
     """What a run told with ``--json``, which it does once it has ended."""
-    assert ended.returncode in ENDED, ended.stderr
+    told = f"exit code {ended.returncode}\n{ended.stderr}\n{ended.stdout}"
+    assert ended.returncode in ENDED, told
     record = json.loads(ended.stdout)
     assert_sound(record["invalid_reasons"])
     return dict(record)
