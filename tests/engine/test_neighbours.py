@@ -103,8 +103,16 @@ def exchanges(
     return exchange
 
 
-def test_many_clients_stay_where_they_are(local, checked):
-    told = checked(plan_for(local.endpoint(), STATEMENT, clients=40, threads=2, seconds=1))
+def test_a_crowd_moves_too(local, checked, two_processors):
+    plan = crowd(local.endpoint(), clients=40)
+    told = checked(plan, exchanges(two_processors, lambda _engine: local.backends()))
+    assert told.done.clients_moved >= 40
+
+
+def test_a_crowd_that_runs_lua_stays(local, checked, two_processors):
+    """However much it would gain by moving."""
+    plan = crowd(local.endpoint(), **SCRIPTS["sysbench's"], clients=40)
+    told = checked(plan, exchanges(two_processors, lambda _engine: local.backends()))
     assert told.done.clients_moved == 0
 
 
