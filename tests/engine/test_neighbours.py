@@ -10,6 +10,7 @@ import pytest
 
 from dbdyno.engine import EngineProcess
 from dbdyno.model.plan import Endpoint, Lua, Plan
+from tests.engine.mariadb import MariaDB
 from tests.engine.running import SECOND, plan_for, times
 
 CLIENTS = 8
@@ -62,14 +63,8 @@ def test_clients_follow_their_servers_processes(local, checked, io, script, two_
 def test_clients_follow_the_threads_of_which_the_engine_was_told(
     mariadb, checked, io, script, two_processors
 ):
-    def meet(engine: EngineProcess) -> list[int]:
-        query = "select id, tid from information_schema.processlist where user = 'loader'"
-        tasks = dict(mariadb.execute(query))
-        engine.served_by(tasks)
-        return sorted(tasks.values())
-
     plan = crowd(mariadb.endpoint(), **script, io=io)
-    told = checked(plan, exchanges(two_processors, meet))
+    told = checked(plan, exchanges(two_processors, meeting(mariadb)))
     assert told.done.clients_moved >= CLIENTS
 
 
@@ -82,6 +77,18 @@ def crowd(endpoint: Endpoint, text: str = STATEMENT, **changes: Any) -> Plan:
     """A load that lasts until it is told to end."""
     known = {"clients": CLIENTS, "seconds": 60, "activity_interval_ns": SECOND // 10}
     return plan_for(endpoint, text, **known | changes)
+
+
+def meeting(mariadb: MariaDB) -> Callable[[EngineProcess], list[int]]:
+    """Tells the engine which threads serve its sessions; those threads."""
+
+    def meet(engine: EngineProcess) -> list[int]:
+        query = "select id, tid from information_schema.processlist where user = 'loader'"
+        tasks = dict(mariadb.execute(query))
+        engine.served_by(tasks)
+        return sorted(tasks.values())
+
+    return meet
 
 
 def exchanges(
@@ -107,6 +114,12 @@ def test_a_crowd_moves_too(local, checked, two_processors):
     plan = crowd(local.endpoint(), clients=40)
     told = checked(plan, exchanges(two_processors, lambda _engine: local.backends()))
     assert told.done.clients_moved >= 40
+
+
+def test_more_than_a_crowd_stays(mariadb, checked, two_processors):
+    plan = crowd(mariadb.endpoint(), clients=130, threads=2)
+    told = checked(plan, exchanges(two_processors, meeting(mariadb)))
+    assert told.done.clients_moved == 0
 
 
 def test_a_crowd_that_runs_lua_stays(local, checked, two_processors):
