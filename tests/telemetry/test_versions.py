@@ -23,6 +23,8 @@ OLD = {
     13: ("13.22.0", "df102cd31047d65cd10a3394240cda388e2b9804074d707937ac5b7c5d5d8de5"),
 }
 SINCE = {"pg_stat_wal": 14, "pg_stat_io": 16}
+QUEUE = 4
+"""tpcb's update of the one branch: where its clients are most of the time, so that few looks do."""
 ALWAYS_LACKING = {"pg_stat_statements", "memory_nodes", "log"}
 """An extension that is not installed, what a small machine does not have, what was not named."""
 
@@ -63,7 +65,7 @@ def test_each_version_is_watched_as_far_as_it_can_be(
     absent = {source for source, since in SINCE.items() if major < since}
     assert lacks(recording).keys() - ALWAYS_LACKING == absent
     assert all(f"since version {SINCE[source]}" in lacks(recording)[source] for source in absent)
-    assert seen(recording, "waits", who="client", statement=1) > 0
+    assert seen(recording, "waits", who="client", statement=QUEUE) > 0
     assert not [one for one in record.not_looked if "this rule failed" in one.reason]
     costs = {cost.id: cost.value for cost in record.costs}
     assert costs["wal_bytes"] > 100
