@@ -86,6 +86,7 @@ class Effect:
     share: float
     words_share: float
     looks_hz: float
+    locks_hz: float
 
     @property
     def tps(self) -> Ratio:
@@ -100,7 +101,8 @@ class Effect:
         )
         known = self.tps.is_at_least(at_least) is not None
         doubt = "" if known else f" (cannot tell whether that is {at_least} at least)"
-        return f"TPS {left} of that without{doubt}; took {took}, {self.looks_hz:.0f} looks a second"
+        looks = f"{self.looks_hz:.0f} looks a second, of which {self.locks_hz:.0f} at locks"
+        return f"TPS {left} of that without{doubt}; took {took}, {looks}"
 
 
 LOADS = (
@@ -158,6 +160,6 @@ def _effect(ratio: Ratio, words: float, kept: Iterable[Frame | TelemetryFrame]) 
     """With the cost that telemetry told at its end, if there was any."""
     cost = next((frame for frame in kept if isinstance(frame, TelemetryCost)), None)
     if cost is None:
-        return Effect(ratio, 0.0, 0.0, 0.0)
+        return Effect(ratio, 0.0, 0.0, 0.0, 0.0)
     cores = (cost.cpu_us + (cost.server_cpu_us or 0)) / 1e6 / cost.seconds
-    return Effect(ratio, cores / PROCESSORS, words / PROCESSORS, cost.waits_hz)
+    return Effect(ratio, cores / PROCESSORS, words / PROCESSORS, cost.waits_hz, cost.locks_hz)

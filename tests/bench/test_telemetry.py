@@ -7,7 +7,7 @@ from bench.telemetry import Effect
 
 
 def _effect(low: float, high: float, *, words_share: float = 0.0) -> Effect:
-    return Effect(Ratio((low + high) / 2, low, high), 0.02, words_share, 12.3)
+    return Effect(Ratio((low + high) / 2, low, high), 0.02, words_share, 12.3, 3.2)
 
 
 def test_what_the_engine_tells_counts_as_lost_too():
@@ -27,4 +27,4 @@ def test_what_the_engine_tells_counts_as_lost_too():
 def test_an_interval_on_both_sides_of_the_bound_cannot_tell(effect: Effect, doubt: str):
     told = effect.told(0.97)
     assert f"of that without{doubt}; took 2.0% of the processors" in told
-    assert told.endswith("12 looks a second")
+    assert told.endswith("12 looks a second, of which 3 at locks")

@@ -55,7 +55,7 @@ def frames(seconds: int, seed: int = 7, begin_ns: int = 5 * SECOND_NS) -> Iterat
         yield msgspec.msgpack.encode(_waits(chance, at_ns + SECOND_NS // 2))
     yield msgspec.msgpack.encode(LogEntry(at_ns, "checkpoint_end", "LOG", "done", {"sync_s": 0.2}))
     yield msgspec.msgpack.encode(Lack(at_ns, "memory_nodes", "this machine has one"))
-    yield msgspec.msgpack.encode(TelemetryCost("basic", seconds, 100, None, 2 * seconds, 2.0))
+    yield msgspec.msgpack.encode(TelemetryCost("basic", seconds, 100, None, 2 * seconds, 2.0, 2.0))
 
 
 def _counts(chance: np.random.Generator, source: str, at_ns: int) -> Counts:
@@ -92,7 +92,7 @@ def _waits(chance: np.random.Generator, at_ns: int) -> Waits:
         WaitCount(who, -1, "", "", "Activity", f"{who} main", 1)
         for who in ("checkpointer", "background writer", "walwriter", "autovacuum launcher")
     ]
-    return Waits(at_ns, 0.5, int(chance.integers(500, 5000)), waits + idle, _blocking(chance))
+    return Waits(at_ns, 0.5, int(chance.integers(500, 5000)), waits + idle, _blocking(chance), 0.5)
 
 
 def _blocking(chance: np.random.Generator) -> list[BlockCount]:

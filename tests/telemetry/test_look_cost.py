@@ -2,54 +2,85 @@
 
 import time
 
+import pytest
+
 from dbdyno.telemetry.look_cost import LookCost
+from dbdyno.telemetry.pace import Costs
 
 MS_NS = 10**6
 
 
+class Used:
+    """What our thread and what serves it took so far."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.ours_ms = self.served_ms = 100
+        monkeypatch.setattr(time, "thread_time_ns", lambda: self.ours_ms * MS_NS)
+
+    def served_ns(self) -> int:
+        return self.served_ms * MS_NS
+
+
+@pytest.fixture
+def used(monkeypatch: pytest.MonkeyPatch) -> Used:
+    return Used(monkeypatch)
+
+
+def look(cost: LookCost, used: Used, ours_ms: int, served_ms: int, *, with_locks: bool) -> None:
+    used.ours_ms += ours_ms
+    used.served_ms += served_ms
+    cost.add(400 * MS_NS, with_locks=with_locks)
+
+
+def told_ms(cost: LookCost) -> tuple[float, float]:
+    sessions_ns, locks_ns = cost.of_each
+    return sessions_ns / MS_NS, locks_ns / MS_NS
+
+
 def test_answers_of_a_server_elsewhere_cost_what_the_quickest_took():
     cost = LookCost(lambda: None)
-    assert cost.ns == 0
+    assert cost.of_each == Costs(0, 0)
     for answer_ms in (30, 2, 30):
-        cost.add(answer_ms * MS_NS)
-    assert cost.ns == 2 * MS_NS
+        cost.add(answer_ms * MS_NS, with_locks=False)
+    assert told_ms(cost) == (2, 0)
+    for answer_ms in (30, 9, 30):
+        cost.add(answer_ms * MS_NS, with_locks=True)
+    assert told_ms(cost) == (2, 7)
     for _ in range(8):
-        cost.add(5 * MS_NS)
-    assert cost.ns == 5 * MS_NS
+        cost.add(5 * MS_NS, with_locks=False)
+    assert told_ms(cost) == (5, 4)
 
 
-def test_a_session_here_costs_its_processor_time_and_ours(monkeypatch):
-    ours_ms, served_ms = iter((10, 11, 13)), iter((100, 102, 106))
-    monkeypatch.setattr(time, "thread_time_ns", lambda: next(ours_ms) * MS_NS)
-    cost = LookCost(lambda: next(served_ms) * MS_NS)
-    cost.add(400 * MS_NS)
-    assert cost.ns == 0  # of the first alone nothing is known
-    for _ in range(2):
-        cost.add(400 * MS_NS)
-    assert cost.ns == (6 + 3) / 2 * MS_NS
+def test_a_session_here_costs_its_processor_time_and_ours(used: Used):
+    cost = LookCost(used.served_ns)
+    look(cost, used, 50, 50, with_locks=False)
+    assert told_ms(cost) == (0, 0)  # of the first nothing is known
+    look(cost, used, 1, 2, with_locks=False)
+    look(cost, used, 2, 4, with_locks=False)
+    assert told_ms(cost) == (4.5, 0)
+    look(cost, used, 3, 9, with_locks=True)
+    assert told_ms(cost) == (4.5, 7.5)
 
 
-def test_what_is_made_of_looks_once_a_second_is_shared_by_all(monkeypatch):
-    now_ms, ours_ms = [0], [0]
-    monkeypatch.setattr(time, "monotonic_ns", lambda: now_ms[0] * MS_NS)
-    monkeypatch.setattr(time, "thread_time_ns", lambda: ours_ms[0] * MS_NS)
-    cost, found_ms = LookCost(lambda: 0), set()
-    for number in range(1, 100):
-        now_ms[0] += 50
-        ours_ms[0] += 1 + (20 if number % 20 == 0 else 0)
-        cost.add(5 * MS_NS)
-        if number > 45:
-            found_ms.add(round(cost.ns / MS_NS, 1))
-    assert found_ms == {2.0}
+def test_where_none_is_without_locks_all_is_one(used: Used):
+    cost = LookCost(used.served_ns)
+    for _ in range(3):
+        look(cost, used, 1, 5, with_locks=True)
+    assert told_ms(cost) == (6, 0)
 
 
-def test_looks_of_long_ago_are_forgotten(monkeypatch):
-    now_ms, ours_ms = [0], [0]
-    monkeypatch.setattr(time, "monotonic_ns", lambda: now_ms[0] * MS_NS)
-    monkeypatch.setattr(time, "thread_time_ns", lambda: ours_ms[0] * MS_NS)
-    cost = LookCost(lambda: 0)
-    for took_ms in [9] * 50 + [1] * 60:
-        now_ms[0] += 50
-        ours_ms[0] += took_ms
-        cost.add(5 * MS_NS)
-    assert cost.ns == MS_NS
+def test_what_is_made_of_looks_once_a_second_is_shared_by_all(used: Used):
+    cost = LookCost(used.served_ns)
+    for _ in range(3):
+        for _ in range(20):
+            look(cost, used, 1, 0, with_locks=False)
+        used.ours_ms += 40
+        cost.add_made(20)
+    assert told_ms(cost) == (3, 0)
+
+
+def test_looks_of_long_ago_are_forgotten(used: Used):
+    cost = LookCost(used.served_ns)
+    for took_ms in [9] * 50 + [1] * 8:
+        look(cost, used, took_ms, 0, with_locks=False)
+    assert told_ms(cost) == (1, 0)

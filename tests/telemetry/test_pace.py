@@ -2,7 +2,7 @@
 
 import pytest
 
-from dbdyno.telemetry.pace import PACES, Pace, Stride, activity_interval_ns
+from dbdyno.telemetry.pace import PACES, Costs, Pace, Stride, activity_interval_ns
 
 MS_NS = 10**6
 
@@ -19,8 +19,12 @@ def stride(pace: Pace = QUICK, cores: int = 2, rest: float = REST, apart_s: floa
     return Stride(pace, cores, lambda: rest, apart_s)
 
 
+def costs(sessions_ms: float, locks_ms: float = 0) -> Costs:
+    return Costs(int(sessions_ms * MS_NS), int(locks_ms * MS_NS))
+
+
 def steps(pace: Pace, cost_ms: float, cores: int = 2, rest: float = REST) -> int:
-    return stride(pace, cores, rest).steps(int(cost_ms * MS_NS))
+    return stride(pace, cores, rest).steps(costs(cost_ms))
 
 
 @pytest.mark.parametrize(
@@ -42,9 +46,9 @@ def test_looks_are_as_quick_as_they_are_cheap(cost_ms, wanted):
 @pytest.mark.parametrize(
     ("cost_ms", "wanted"),
     [
-        (0.36, 1),  # 25 times a second: the 9 ms that half of 0.9 % of two cores are
-        (0.4, 2),
-        (6.0, 17),
+        (0.72, 1),  # 25 times a second: the 18 ms that 0.9 % of two cores are
+        (0.8, 2),
+        (6.0, 9),
         (400, 125),
     ],
 )
@@ -73,15 +77,15 @@ def test_basic_looks_twice_a_second_unless_a_look_is_very_dear():
 
 
 def test_looks_are_as_far_apart_as_the_server_needs():
-    assert stride(apart_s=0.12).steps(0) == 6
-    assert stride(PACES["basic"], apart_s=0.12).steps(0) == 1
+    assert stride(apart_s=0.12).steps(costs(0)) == 6
+    assert stride(PACES["basic"], apart_s=0.12).steps(costs(0)) == 1
 
 
 def test_instants_that_passed_during_a_look_are_left_out():
     even = stride()
-    assert even.after(7, passed=6, cost_ns=0) == 8
-    assert even.after(8, passed=20, cost_ns=0) == 21
-    assert even.after(21, passed=21, cost_ns=30 * MS_NS) > 50
+    assert even.after(7, passed=6, costs=costs(0)) == 8
+    assert even.after(8, passed=20, costs=costs(0)) == 21
+    assert even.after(21, passed=21, costs=costs(30)) > 50
 
 
 def after_each(even: Stride, lasting: dict[int, int], cost_ms: float) -> list[int]:
@@ -90,7 +94,7 @@ def after_each(even: Stride, lasting: dict[int, int], cost_ms: float) -> list[in
     while number <= 40:
         looked.append(number)
         passed = number + lasting.get(number, 0)
-        number = even.after(number, passed, int(cost_ms * MS_NS))
+        number = even.after(number, passed, costs(cost_ms))
     return looked
 
 
@@ -107,6 +111,48 @@ def test_a_stall_ends_in_no_burst():
 def test_a_server_that_needs_time_between_looks_has_it_also_when_one_was_held_up():
     even = stride(apart_s=0.12)
     assert after_each(even, {7: 8}, 0) == [1, 7, 16, 22, 28, 34, 40]
+
+
+@pytest.mark.parametrize(
+    ("sessions_ms", "locks_ms", "wanted"),
+    [
+        (0.4, 0.1, (1, 1)),  # both fit
+        (3.5, 1.5, (7, 7)),  # as one of 5 ms: locks take three tenths of it
+        (3.5, 0.7, (6, 6)),
+        (1.4, 3.0, (3, 13)),  # 1.4 ms of seven tenths of 40, and 3 of three tenths
+        (0.1, 3.0, (1, 13)),
+        (400, 400, (250, 250)),
+    ],
+)
+def test_dear_locks_are_looked_at_more_rarely_than_sessions(sessions_ms, locks_ms, wanted):
+    even, each = stride(), costs(sessions_ms, locks_ms)
+    assert (even.steps(each), even.locks_steps(each)) == wanted
+
+
+def at_locks(even: Stride, each: Costs, held_up: dict[int, int]) -> dict[int, bool]:
+    """The instants looked at, of 60, and at which of them locks are."""
+    looked, number = {}, 1
+    while number <= 60:
+        looked[number] = even.is_at_locks(number)
+        if looked[number]:
+            even.locks_seen(number, each)
+        number = even.after(number, number + held_up.get(number, 0), each)
+    return looked
+
+
+def test_the_first_two_looks_are_at_the_sessions_alone():
+    assert list(at_locks(stride(), costs(0.4, 0.1), {}).values())[:4] == [False, False, True, True]
+
+
+def test_locks_are_looked_at_by_the_look_after_their_instant_is_due():
+    looked = at_locks(stride(), costs(1.4, 3.0), {})
+    assert list(looked) == list(range(1, 61, 3))
+    assert [number for number, is_at in looked.items() if is_at] == [4, 16, 31, 43, 55]
+
+
+def test_locks_are_not_made_up_for_after_a_stall():
+    looked = at_locks(stride(), costs(1.4, 3.0), {7: 30})
+    assert [number for number, is_at in looked.items() if is_at] == [4, 38, 51]
 
 
 def test_nobody_asks_when_it_is_off():

@@ -1,11 +1,13 @@
 """What each look stands for, when some are held up or find nobody."""
 
-from types import SimpleNamespace
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType, SimpleNamespace
 
 import pytest
 
 from dbdyno.model.frame import Started
 from dbdyno.telemetry import watching
+from dbdyno.telemetry.joining import Look
 from dbdyno.telemetry.line import Unavailable
 from dbdyno.telemetry.look_cost import LookCost
 from dbdyno.telemetry.pace import Pace, Stride
@@ -16,36 +18,44 @@ from tests.telemetry.clock import Clock, ClockTicker
 MS_NS = 10**6
 STEP_NS = 20 * MS_NS
 PACE = Pace(interval_ns=STEP_NS, share=0.028, steps_max=250)
+LOOK, GLANCE = object(), object()
 USUAL_MS = 4
 """On two processors every fifth instant is looked at, then."""
+LOCKS_MS = 8
 
 
 class Server:
     """Answers late, or not at all, at some of the instants."""
 
-    def __init__(self, clock: Clock, held_up: dict[int, int], gone: frozenset[int]) -> None:
+    def __init__(
+        self, clock: Clock, held_up: Mapping[int, int], gone: frozenset[int], locks_ms: int = 0
+    ) -> None:
         self._clock = clock
         self._begin_ns = clock.now_ns
         self._held_up = held_up
         self._gone = gone
+        self._locks_ms = locks_ms
 
-    def ask(self, _read):
+    def ask(self, question):
         instant = (self._clock.now_ns - self._begin_ns) // STEP_NS
-        self._clock.now_ns += self._held_up.get(instant, 0) * STEP_NS + USUAL_MS * MS_NS
+        took_ms = USUAL_MS + (self._locks_ms if question is LOOK else 0)
+        self._clock.now_ns += self._held_up.get(instant, 0) * STEP_NS + took_ms * MS_NS
         if instant in self._gone:
             raise Unavailable("no more")
         return [], []
 
 
-def worth(monkeypatch, held_up=None, gone=frozenset()) -> list[tuple[int, int]]:
-    """Of the looks at forty instants: which one it is, and how many it stands for."""
+def looks(
+    monkeypatch: pytest.MonkeyPatch, instants: int, glance: object = None, **how
+) -> Iterator[tuple[int, Look]]:
+    """Those at so many instants, each with which one it is."""
     clock = Clock()
     monkeypatch.setattr(watching, "time", clock)
-    looks = []
+    seen: list[Look] = []
     watcher = Watcher(
-        Server(clock, held_up or {}, gone),
-        SimpleNamespace(look=None),
-        SimpleNamespace(add_look=looks.append, pairs=list),
+        Server(clock, **how),
+        SimpleNamespace(look=LOOK, glance=glance),
+        SimpleNamespace(add_look=seen.append, pairs=list),
         None,
         frozenset(),
         Stride(PACE, 2, lambda: 0.008),
@@ -53,10 +63,24 @@ def worth(monkeypatch, held_up=None, gone=frozenset()) -> list[tuple[int, int]]:
         SimpleNamespace(gone=lambda _why: None, tell=lambda *_frames: None),
     )
     begin_ns = clock.now_ns
-    watcher.watch(Started(begin_ns, 0, begin_ns, None), ClockTicker(clock, begin_ns + 41 * STEP_NS))
-    return [
-        ((look.at_ns - begin_ns) // STEP_NS, round(look.seconds * 1e9 / STEP_NS)) for look in looks
-    ]
+    end_ns = begin_ns + (instants + 1) * STEP_NS
+    watcher.watch(Started(begin_ns, 0, begin_ns, None), ClockTicker(clock, end_ns))
+    for look in seen:
+        yield (look.at_ns - begin_ns) // STEP_NS, look
+
+
+def steps(seconds: float) -> int:
+    return round(seconds * 1e9 / STEP_NS)
+
+
+def worth(
+    monkeypatch: pytest.MonkeyPatch,
+    held_up: Mapping[int, int] = MappingProxyType({}),
+    gone: frozenset[int] = frozenset(),
+) -> list[tuple[int, int]]:
+    """Of the looks at forty instants: which one it is, and how many it stands for."""
+    how = {"held_up": held_up, "gone": gone}
+    return [(number, steps(look.seconds)) for number, look in looks(monkeypatch, 40, **how)]
 
 
 def test_looks_stand_for_all_of_the_time(monkeypatch: pytest.MonkeyPatch):
@@ -77,6 +101,19 @@ def test_what_nobody_answered_stands_for_nothing(monkeypatch: pytest.MonkeyPatch
     assert found[3:5] == [(21, 5), (26, 5)]
 
 
+def test_where_locks_are_dear_a_look_at_them_stands_for_all_since_the_last(monkeypatch):
+    """Sessions, of 4 ms, at every eighth instant; locks, of 8 more, at every 34th or soon after."""
+    how = {"glance": GLANCE, "held_up": {}, "gone": frozenset(), "locks_ms": LOCKS_MS}
+    found = dict(looks(monkeypatch, 120, **how))
+    at_locks = {
+        number: steps(look.locks_seconds)
+        for number, look in found.items()
+        if look.locks_seconds is not None
+    }
+    assert at_locks == {6: 6, 38: 32, 78: 40, 110: 32}
+    assert list(found)[2:] == list(range(14, 121, 8))
+
+
 def test_what_was_seen_is_told_once_a_second_and_at_the_end(monkeypatch: pytest.MonkeyPatch):
     clock = Clock()
     monkeypatch.setattr(watching, "time", clock)
@@ -88,7 +125,7 @@ def test_what_was_seen_is_told_once_a_second_and_at_the_end(monkeypatch: pytest.
 
     watcher = Watcher(
         Server(clock, {}, frozenset()),
-        SimpleNamespace(look=None),
+        SimpleNamespace(look=LOOK, glance=None),
         SimpleNamespace(add_look=lambda _look: None, pairs=pairs),
         None,
         frozenset(),

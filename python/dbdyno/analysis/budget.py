@@ -24,6 +24,7 @@ from dbdyno.analysis.looks import (
     Seen,
     client_seconds,
     measured_looks,
+    measured_looks_at_locks,
     measured_s,
     seen,
 )
@@ -139,9 +140,9 @@ class Budget(Struct, frozen=True, kw_only=True):
 
 def budget(recording: Recording) -> Budget | None:
     """None when the sessions were not looked at."""
-    looks = measured_looks(recording)
+    looks, looks_at_locks = measured_looks(recording), measured_looks_at_locks(recording)
     clients = recording.plan.get("clients")
-    if looks is None or not clients:
+    if looks is None or looks_at_locks is None or not clients:
         return None
     kinds = wait_kinds(recording.plan)
     sessions = seen(looks, recording.tables["waits"])
@@ -156,7 +157,9 @@ def budget(recording: Recording) -> Budget | None:
         total=whole,
         samples=len(looks.time_s),
         parts=parts,
-        charges=_charges(seen(looks, recording.tables["blocking"]), set(rows), kinds, split),
+        charges=_charges(
+            seen(looks_at_locks, recording.tables["blocking"]), set(rows), kinds, split
+        ),
         not_seen=whole - sum(part.seconds for part in parts),
         knows_cpu_queue=split.is_known,
         knows_sessions=_knows_sessions(rows),

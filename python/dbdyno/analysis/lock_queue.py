@@ -11,7 +11,14 @@ import numpy as np
 from msgspec import Struct
 
 from dbdyno.analysis.budget import Budget, budget
-from dbdyno.analysis.looks import ClientSeconds, Looks, Seen, client_seconds, measured_looks, seen
+from dbdyno.analysis.looks import (
+    ClientSeconds,
+    Looks,
+    Seen,
+    client_seconds,
+    measured_looks_at_locks,
+    seen,
+)
 from dbdyno.analysis.wait_kinds import PartKind
 from dbdyno.model.recording import Recording
 
@@ -67,7 +74,7 @@ class LockQueue(Struct, frozen=True, kw_only=True):
 
 def lock_queue(recording: Recording) -> LockQueue | None:
     """None when locks were not looked at; no edges when nobody waited."""
-    looks = measured_looks(recording)
+    looks = measured_looks_at_locks(recording)
     spent = budget(recording)
     if looks is None or spent is None:
         return None

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from dbdyno.analysis.estimate import CONFIDENCE, SAMPLES_MIN, Series
 from dbdyno.model.recording import Columns, Recording
 
-SOURCE = "waits"
+SESSIONS, LOCKS = "waits", "locks"
 _BLOCK_S = 1.0
 _BLOCKS_MAX = 600
 """Of a long run the blocks are longer, which costs no accuracy and bounds the work."""
@@ -78,10 +78,19 @@ def measured_s(recording: Recording) -> float:
 
 
 def measured_looks(recording: Recording) -> Looks | None:
-    """None when nobody looked."""
+    """Those at the sessions; None when nobody looked."""
+    return _looks(recording, SESSIONS)
+
+
+def measured_looks_at_locks(recording: Recording) -> Looks | None:
+    """Those that were at the locks, too: all where the run's record does not tell them apart."""
+    return _looks(recording, LOCKS) or measured_looks(recording)
+
+
+def _looks(recording: Recording, source: str) -> Looks | None:
     samples = recording.tables["samples"]
     end_s = measured_s(recording)
-    wanted = (samples["source"] == SOURCE) & (samples["time_s"] > 0) & (samples["time_s"] <= end_s)
+    wanted = (samples["source"] == source) & (samples["time_s"] > 0) & (samples["time_s"] <= end_s)
     if not wanted.any():
         return None
     time_s = samples["time_s"][wanted]

@@ -101,13 +101,17 @@ class BlockCount(Struct, frozen=True, array_like=True):
 
 
 class Waits(Struct, frozen=True, tag="waits", tag_field="kind"):
-    """One look at all sessions and locks; it stands for ``seconds`` of the run."""
+    """One look at all sessions; it stands for ``seconds`` of the run.
+
+    One at the locks, too, shows who is behind whom, of ``locks_seconds``: None where it was not.
+    """
 
     at_ns: int
     seconds: float
     cost_us: int
     waits: list[WaitCount]
     blocking: list[BlockCount]
+    locks_seconds: float | None = None
 
 
 class LogEntry(Struct, frozen=True, tag="log_entry", tag_field="kind"):
@@ -146,6 +150,8 @@ class TelemetryCost(Struct, frozen=True, tag="telemetry_cost", tag_field="kind")
     samples: int
     waits_hz: float
     """How often the sessions were looked at, on average."""
+    locks_hz: float
+    """How often at the locks, too."""
 
 
 TelemetryFrame: TypeAlias = Counts | Waits | LogEntry | Lack | TelemetryCost

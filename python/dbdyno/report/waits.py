@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dbdyno.analysis.estimate import Series
-from dbdyno.analysis.looks import SOURCE
+from dbdyno.analysis.looks import SESSIONS
 from dbdyno.analysis.timeline import Timeline
 from dbdyno.analysis.wait_kinds import BETWEEN, PartKind, WaitKinds, client_kind, wait_kinds
 from dbdyno.model.recording import Recording, rows
@@ -26,7 +26,7 @@ def bands(recording: Recording, line: Timeline) -> Bands:
     Empty when nobody ever looked.
     """
     samples, waits = recording.tables["samples"], recording.tables["waits"]
-    looks = samples["source"] == SOURCE
+    looks = samples["source"] == SESSIONS
     lengths_s = dict(
         zip(samples["time_s"][looks].tolist(), samples["seconds"][looks].tolist(), strict=True)
     )

@@ -39,6 +39,8 @@ def _of_counts(frame: Counts, time_of: TimeOf) -> Rows:
 def _of_waits(frame: Waits, time_of: TimeOf) -> Rows:
     time_s = time_of(frame.at_ns)
     yield "samples", (time_s, "waits", frame.seconds, frame.cost_us / 1000, False)
+    if frame.locks_seconds is not None:
+        yield "samples", (time_s, "locks", frame.locks_seconds, 0.0, False)
     for seen in frame.waits:
         yield "waits", (time_s, *msgspec.structs.astuple(seen))
     for blocked in frame.blocking:

@@ -85,7 +85,8 @@ class Telemetry:
     ``begin`` readies a connection of telemetry's own (short timeouts, nothing left behind).
     ``sources`` tries what the server has and gives the rest with reasons; what it can tell of
     single statements, it tells of these. ``look`` is one statement: all sessions but telemetry's,
-    and, when one of them waits for a lock, the locks that have to do with waiting.
+    and, when one of them waits for a lock, the locks that have to do with waiting. ``glance``
+    tells the same of the sessions and nothing of locks, where that is cheaper.
     ``conflicts`` tells whether two modes of a lock exclude each other. ``facts`` describes
     tables, indexes, plans and settings as they matter to these statements. ``log_path`` is
     where the server says its log is, if it says so. Looks at the sessions must be
@@ -108,6 +109,7 @@ class Telemetry:
     """The kernel's number of the process or thread that serves it, where the server tells.
 
     None, too, where that serves other sessions at the same time."""
+    glance: Callable[[Connection], Seen] | None = None
     looks_apart_s: float = 0.0
     looks_stop_locking: bool = False
     sessions_are_processes: bool = True

@@ -48,12 +48,16 @@ _BETWEEN: dict[int, Doing] = {
 
 
 class Look(Struct, frozen=True, kw_only=True):
-    """What the server showed at one instant; ``seconds`` of the run it stands for."""
+    """What the server showed at one instant; ``seconds`` of the run it stands for.
+
+    Of the locks for ``locks_seconds``: None where it was not at them.
+    """
 
     at_ns: int
     seconds: float
     cost_us: int
     seen: Seen
+    locks_seconds: float | None = None
 
 
 class _Seen(Struct, frozen=True, eq=False):
@@ -113,6 +117,7 @@ class Joiner:
                 find_waits(locks, self._conflicts),
                 lambda pid: seen.get(pid) or _unseen(pid, named),
             ),
+            locks_seconds=look.locks_seconds,
         )
 
     def _seen(

@@ -11,40 +11,70 @@ import time
 from collections import deque
 from collections.abc import Callable
 
+from dbdyno.telemetry.pace import Costs
+
 _REMEMBERED = 8
-_REMEMBERED_NS = 2_000_000_000
-"""Or as many as there were in so long: what is made of looks is made once a second."""
+_REMEMBERED_MADE = 3
 
 
 class LookCost:
-    """Of the last few looks of one thread; ``served_ns`` tells what serves it took so far.
+    """Of the last few looks of one thread, each of which is told when it is over.
 
-    It is asked after each look, never tells less than before, and None as long as none was seen.
+    ``served_ns`` tells what serves it took so far. It is asked after each look, never tells less
+    than before, and None as long as none was seen.
     """
 
     def __init__(self, served_ns: Callable[[], int | None]) -> None:
         self._served_ns = served_ns
-        self._answers_ns: deque[int] = deque(maxlen=_REMEMBERED)
-        self._used: deque[tuple[int, int]] = deque()
+        self._served_before_ns: int | None = None
+        self._ours_before_ns = 0
+        self._alone, self._with_locks = _Asked(), _Asked()
+        self._made: deque[tuple[int, int]] = deque(maxlen=_REMEMBERED_MADE)
 
-    def add(self, answer_ns: int) -> None:
+    def add(self, answer_ns: int, *, with_locks: bool) -> None:
         """A look was answered within this time."""
-        self._answers_ns.append(answer_ns)
-        served_ns = self._served_ns()
-        if served_ns is not None:
-            self._add_used(time.monotonic_ns(), served_ns + time.thread_time_ns())
+        asked = self._with_locks if with_locks else self._alone
+        before_ns, served_ns, ours_ns = self._served_before_ns, self._served_ns(), self._ours_ns()
+        self._served_before_ns = served_ns
+        if served_ns is None:
+            asked.answers_ns.append(answer_ns)
+        elif before_ns is not None:
+            asked.used_ns.append(served_ns - before_ns + ours_ns)
 
-    def _add_used(self, at_ns: int, used_ns: int) -> None:
-        used = self._used
-        used.append((at_ns, used_ns))
-        while len(used) > _REMEMBERED + 1 and at_ns - used[1][0] >= _REMEMBERED_NS:
-            used.popleft()
+    def add_made(self, looks: int) -> None:
+        """What was to be made of so many looks is made: all share in it."""
+        self._made.append((looks, self._ours_ns()))
+
+    def _ours_ns(self) -> int:
+        """Of our thread, since it was asked last."""
+        before_ns, self._ours_before_ns = self._ours_before_ns, time.thread_time_ns()
+        return self._ours_before_ns - before_ns
+
+    @property
+    def of_each(self) -> Costs:
+        """Of late; nothing is known of the first. All is one where none was without locks."""
+        both_ns = self._with_locks.ns
+        alone_ns = self._alone.ns or both_ns
+        return Costs(alone_ns + self._made_ns, max(both_ns - alone_ns, 0))
+
+    @property
+    def _made_ns(self) -> int:
+        """Of each look. Where another machine is spared, what ours takes does not count."""
+        looks = sum(looks for looks, _ in self._made)
+        if not looks or self._served_before_ns is None:
+            return 0
+        return sum(made_ns for _, made_ns in self._made) // looks
+
+
+class _Asked:
+    """What the last few looks of a kind took to be answered."""
+
+    def __init__(self) -> None:
+        self.answers_ns: deque[int] = deque(maxlen=_REMEMBERED)
+        self.used_ns: deque[int] = deque(maxlen=_REMEMBERED)
 
     @property
     def ns(self) -> int:
-        """Of one look, of late; nothing is known of the first."""
-        if self._used:
-            looks = max(len(self._used) - 1, 1)
-            (_, first_ns), (_, last_ns) = self._used[0], self._used[-1]
-            return (last_ns - first_ns) // looks
-        return min(self._answers_ns, default=0)
+        if self.used_ns:
+            return sum(self.used_ns) // len(self.used_ns)
+        return min(self.answers_ns, default=0)

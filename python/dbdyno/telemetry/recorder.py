@@ -229,18 +229,19 @@ class Recorder:
         self._end(PATIENCE_AT_END_S)
         if self._began_ns is not None and self._watcher is not None:
             seconds = (ended_ns - self._began_ns) / 1e9
-            self._teller.tell(self._cost(seconds, served_ns, self._watcher.samples))
+            self._teller.tell(self._cost(seconds, served_ns, self._watcher))
         self._teller.close()
 
-    def _cost(self, seconds: float, served_ns: int | None, samples: int) -> TelemetryCost:
+    def _cost(self, seconds: float, served_ns: int | None, watcher: Watcher) -> TelemetryCost:
         took_ns = None if served_ns is None else served_ns - self._served_before_ns
         return TelemetryCost(
             level=self._watched.level,
             seconds=seconds,
             cpu_us=sum(worker.cpu_us for worker in self._workers),
             server_cpu_us=None if took_ns is None else took_ns // 1000,
-            samples=samples,
-            waits_hz=samples / seconds if seconds else 0.0,
+            samples=watcher.samples,
+            waits_hz=watcher.samples / seconds if seconds else 0.0,
+            locks_hz=watcher.samples_of_locks / seconds if seconds else 0.0,
         )
 
     def _end(self, patience_s: float) -> None:

@@ -1,16 +1,20 @@
 """Looks at the server's sessions at the instants at which the engine looks at its clients.
 
 Sessions and locks come together, and locks only when somebody waits for one: looking at them
-takes the locks of the server's own lock table. What is made of them is made once a second,
-of all looks since: each alone would find the processors' caches full of the load.
+takes the locks of the server's own lock table. Where that is dear, only some looks are at the
+locks, too: each of these stands for the time since the one before. What is made of looks is made
+once a second, of all since: each alone would find the processors' caches full of the load.
 """
 
 import time
-from collections.abc import Iterator, Set
+from collections.abc import Callable, Iterator, Set
+
+from msgspec.structs import replace
 
 from dbdyno.model.frame import Started
 from dbdyno.model.telemetry import Waits
-from dbdyno.targets.telemetry import Telemetry
+from dbdyno.targets.connection import Connection
+from dbdyno.targets.telemetry import Seen, Telemetry
 from dbdyno.telemetry.joining import Joiner, Look
 from dbdyno.telemetry.line import Line, Unavailable
 from dbdyno.telemetry.look_cost import LookCost
@@ -50,7 +54,8 @@ class Watcher:
         self._stride = stride
         self._cost = cost
         self._teller = teller
-        self.samples = 0
+        self._without_locks_s = 0.0
+        self.samples = self.samples_of_locks = 0
 
     def prepare(self) -> None:
         """Connects while there still is room for one more."""
@@ -61,14 +66,14 @@ class Watcher:
         begin_ns, interval_ns = started.monotonic_ns, self._stride.interval_ns
         number, before, tell_at_ns = 1, 0, begin_ns + TOLD_EVERY_NS
         while ticker.sleep_until(begin_ns + number * interval_ns):
-            seconds = self._stride.seconds(number - before, self._cost.ns)
-            if self._look(begin_ns + number * interval_ns, seconds):
+            seconds = self._stride.seconds(number - before, self._cost.of_each)
+            if self._look(number, begin_ns + number * interval_ns, seconds):
                 before = number
             if time.monotonic_ns() >= tell_at_ns:
                 self._tell_joined()
                 tell_at_ns += TOLD_EVERY_NS
             passed = (time.monotonic_ns() - begin_ns) // interval_ns
-            number = self._stride.after(number, passed, self._cost.ns)
+            number = self._stride.after(number, passed, self._cost.of_each)
         self._tell_joined()
 
     def conclude(self) -> None:
@@ -77,27 +82,41 @@ class Watcher:
         if self._room.looks_lost and not self.samples:
             self._teller.lack(SOURCE, "the engine and the server were never seen together")
 
-    def _look(self, at_ns: int, seconds: float) -> bool:
+    def _look(self, number: int, at_ns: int, seconds: float) -> bool:
         """Whether the server answered."""
+        glance = None if self._stride.is_at_locks(number) else self._telemetry.glance
         began_ns = time.monotonic_ns()
-        try:
-            seen = self._line.ask(self._telemetry.look)
-        except Unavailable as gone:
-            self._teller.gone(str(gone))
-            return False
-        except Exception as error:  # whatever it is, the run goes on
-            self._teller.lack(SOURCE, told(error))
+        seen = self._answer(glance or self._telemetry.look)
+        if seen is None:
             return False
         answer_ns = time.monotonic_ns() - began_ns
-        self._cost.add(answer_ns)
-        cost_us = answer_ns // 1000
-        self._room.add_look(Look(at_ns=at_ns, seconds=seconds, cost_us=cost_us, seen=seen))
+        self._cost.add(answer_ns, with_locks=glance is None)
+        self._without_locks_s += seconds
+        look = Look(at_ns=at_ns, seconds=seconds, cost_us=answer_ns // 1000, seen=seen)
+        self._room.add_look(look if glance else self._with_locks(number, look))
         return True
+
+    def _answer(self, question: Callable[[Connection], Seen]) -> Seen | None:
+        try:
+            return self._line.ask(question)
+        except Unavailable as gone:
+            self._teller.gone(str(gone))
+        except Exception as error:  # whatever it is, the run goes on
+            self._teller.lack(SOURCE, told(error))
+        return None
+
+    def _with_locks(self, number: int, look: Look) -> Look:
+        """It stands for what passed since locks were looked at before."""
+        seconds, self._without_locks_s = self._without_locks_s, 0.0
+        self._stride.locks_seen(number, self._cost.of_each)
+        return replace(look, locks_seconds=seconds)
 
     def _tell_joined(self) -> None:
         joined = list(self._joined())
         self._teller.tell(*joined)
         self.samples += len(joined)
+        self.samples_of_locks += sum(look.locks_seconds is not None for look in joined)
+        self._cost.add_made(len(joined))
 
     def _joined(self) -> Iterator[Waits]:
         for look, activity in self._room.pairs():

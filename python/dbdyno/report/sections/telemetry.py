@@ -20,6 +20,8 @@ def _pairs(subject: Subject) -> list[tuple[str, str]]:
         pairs.append(("Readings", count(told["samples"])))
     if told.get("waits_hz"):
         pairs.append(("Looks at the sessions", f"{significant(told['waits_hz'])} a second"))
+    if told.get("locks_hz"):
+        pairs.append(("Looks at the locks", f"{significant(told['locks_hz'])} a second"))
     for field, title in (("cpu_us", "Its own CPU"), ("server_cpu_us", "Its sessions’ server CPU")):
         if told.get(field) is not None:
             pairs.append((title, _cpu_words(told[field], told.get("seconds"))))

@@ -7,7 +7,7 @@ With a hundred tables, the sources of each second took 3 ms of a server of versi
 from dbdyno.targets.postgresql.facts import facts
 from dbdyno.targets.postgresql.log import PostgresqlLog
 from dbdyno.targets.postgresql.telemetry.locks import conflicts
-from dbdyno.targets.postgresql.telemetry.look import look
+from dbdyno.targets.postgresql.telemetry.look import glance, look
 from dbdyno.targets.postgresql.telemetry.session import begin, log_path, pid
 from dbdyno.targets.postgresql.telemetry.sources import sources
 from dbdyno.targets.telemetry import Telemetry
@@ -16,6 +16,7 @@ TELEMETRY = Telemetry(
     begin=begin,
     sources=sources,
     look=look,
+    glance=glance,
     conflicts=conflicts,
     facts=facts,
     log_reader=PostgresqlLog,

@@ -53,6 +53,12 @@ FULL_BEFORE_14 = _with_locks("null")
 _waiting: WeakSet[Connection] = WeakSet()
 
 
+def glance(connection: Connection) -> Seen:
+    """All sessions but those of telemetry itself."""
+    answer = ask(connection, SHORT)
+    return lambda: _told(answer)
+
+
 def look(connection: Connection) -> Seen:
     """All sessions but those of telemetry itself; the locks that have to do with waiting.
 
