@@ -20,6 +20,9 @@ from dbdyno.servers.spec import ServerSpec
 
 SMALL = {"shared_buffers": "64MB", "max_wal_size": "256MB", "maintenance_work_mem": "64MB"}
 SMALL_INNODB = {"innodb_buffer_pool_size": "64M", "innodb_log_file_size": "64M"}
+# Of databases that live for seconds, one a minute would be vacuumed and analyzed in the middle of
+# the test that it belongs to: rows that are counted as dead would be gone, pages not frozen yet.
+UNVISITED = {"autovacuum_naptime": "1d"}
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -45,7 +48,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture(scope="session")
 def postgres_server() -> Iterator[Server]:
     """The default private server: the newest of this machine, else the embedded one."""
-    with start_private(ServerSpec(settings=SMALL), connections=8) as server:
+    with start_private(ServerSpec(settings=SMALL | UNVISITED), connections=8) as server:
         yield server
 
 
@@ -53,7 +56,8 @@ def postgres_server() -> Iterator[Server]:
 def embedded_server() -> Iterator[Server]:
     """The newest PostgreSQL that the tests have, with its pgbench beside it."""
     folder = embedded_binaries()[0].folder
-    with start_private(ServerSpec(path=folder, settings=SMALL), connections=8) as server:
+    spec = ServerSpec(path=folder, settings=SMALL | UNVISITED)
+    with start_private(spec, connections=8) as server:
         yield server
 
 
