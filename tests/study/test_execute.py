@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import time
+from dataclasses import astuple
 from pathlib import Path
 
 import pytest
@@ -90,9 +91,15 @@ def test_every_turn_is_a_run_with_the_tags_of_its_study(tmp_path):
         }
 
 
-def test_time_is_told_apart_and_what_it_taught_is_kept(tmp_path):
-    watcher = Watcher()
-    record = begin(tmp_path, ONCE, watcher=watcher)
+def test_time_is_told_apart_and_what_it_taught_is_kept(tmp_path, monkeypatch):
+    started, watcher = _counted_starts(monkeypatch), Watcher()
+
+    def slow_to_start() -> Instant:
+        """By it a start takes longer than anything else on a machine that stands still."""
+        more_s = 1000.0 * len(started)
+        return Instant(*(seconds + more_s for seconds in astuple(now())))
+
+    record = begin(tmp_path, ONCE, watcher=watcher, clock=slow_to_start)
     first, *others = (result.spent for result in record.results)
     # Only the first turn started a server and loaded data.
     assert first.prepare_s > max(spent.prepare_s for spent in others)
@@ -310,7 +317,7 @@ def test_data_is_loaded_once_and_told_for_every_point(tmp_path):
     for result in record.results:
         assert result.status == "done"
         assert f"data restored from {data.key}" in result.notes[0]
-        assert "restarted the server and dropped its" in result.notes[1]
+        assert any("restarted the server and dropped its" in note for note in result.notes)
     assert record.loads.keys() == {"clients=1", "clients=2"}
     assert set(record.loads["clients=1"].phases_s) == set(data.about.load["phases_s"])
 
