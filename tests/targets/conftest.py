@@ -9,6 +9,9 @@ from dbdyno.servers.base import Server
 from dbdyno.targets.postgresql import TARGET
 
 PLAIN = "plain"
+# Telemetry gives up a question after a second. Tests want its answer, also of a machine that stood
+# still for that long.
+PATIENT = "set statement_timeout to '60s'"
 
 
 @pytest.fixture
@@ -22,6 +25,7 @@ def watcher(any_database: Server) -> Iterator[Connection]:
     """A connection of telemetry's own to it."""
     with any_database.connect() as connection:
         TARGET.telemetry.begin(connection)
+        connection.execute(PATIENT)
         yield connection
 
 
@@ -39,6 +43,7 @@ def plain_watcher(any_database: Server) -> Iterator[Connection]:
         connection.execute(f"create role {PLAIN}")
         connection.execute(f"grant all on schema public to {PLAIN}")
         TARGET.telemetry.begin(connection)
+        connection.execute(PATIENT)
         connection.execute(f"set role {PLAIN}")
         yield connection
         connection.execute("reset role")
