@@ -5,8 +5,9 @@ import pytest
 from dbdyno.errors import DbdynoError
 from dbdyno.run.options import RunOptions, TargetOptions
 from dbdyno.run.plan import refuse_contradictions
-from dbdyno.run.refusals import refuse_unknown_mode
+from dbdyno.run.refusals import refuse_too_many, refuse_unknown_mode
 from dbdyno.run.target import is_passing, open_server, protocol_of
+from dbdyno.targets.base import FreeConnections
 
 
 @pytest.mark.parametrize(
@@ -50,3 +51,10 @@ def test_the_extended_protocol_is_postgresqls() -> None:
     refuse_unknown_mode("prepared", "mysql")
     with pytest.raises(DbdynoError, match="no -M extended"):
         refuse_unknown_mode("extended", "mysql")
+
+
+def test_who_has_just_left_is_not_in_the_way() -> None:
+    """Sessions that were closed a moment ago are still counted, our own among them."""
+    counts = iter([6, 7, 8])
+    refuse_too_many(8, lambda: FreeConnections(next(counts), "", ""))
+    assert next(counts, None) is None

@@ -1,5 +1,6 @@
 """What is refused before the first transaction, once scripts and server are known."""
 
+import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,10 @@ from dbdyno.targets.base import FreeConnections
 
 if TYPE_CHECKING:
     from dbdyno.engine import Problem
+
+LEAVING_MAX_S = 1.0
+"""A busy server takes a moment to end a session that has hung up, and seldom more."""
+LEAVING_POLL_S = 0.02
 
 
 def refuse_bad_scripts(tools: Tools, plan: Plan, warn: Callable[[str], None]) -> Survey | None:
@@ -53,12 +58,21 @@ def refuse_unknown_mode(mode: QueryMode | None, protocol: Protocol) -> None:
         )
 
 
-def refuse_too_many(clients: int, free: FreeConnections) -> None:
+def refuse_too_many(clients: int, free: Callable[[], FreeConnections]) -> None:
     """More clients than the server admits would fail one by one: it is said at once."""
-    if clients > free.count:
+    told = _once_all_left(clients, free)
+    if clients > told.count:
         raise DbdynoError(
             code="too_many_clients",
-            message=f"{clients} clients, but the server admits {free.count} more connections "
-            f"({free.reason})",
-            hint=free.hint,
+            message=f"{clients} clients, but the server admits {told.count} more connections "
+            f"({told.reason})",
+            hint=told.hint,
         )
+
+
+def _once_all_left(clients: int, free: Callable[[], FreeConnections]) -> FreeConnections:
+    """Who has just hung up, as we did to find the server, is counted until the server notices."""
+    deadline = time.monotonic() + LEAVING_MAX_S
+    while (told := free()).count < clients and time.monotonic() < deadline:
+        time.sleep(LEAVING_POLL_S)
+    return told

@@ -109,7 +109,7 @@ class _Run:
         placed = PlacementRecord(self.scene.server, self.options)
         for line in placed.verified:
             self.observer.say(f"placement: {line}")
-        refuse_too_many(client_count(self.options), self.scene.free_connections())
+        refuse_too_many(client_count(self.options), self.scene.free_connections)
         values, watch = self._prepared()
         endpoint, words = self.scene.server.endpoint(), self.scene.target.words
         plan = plan_of(self.options, self.work, values, endpoint, words=words, seed=self.seed)
