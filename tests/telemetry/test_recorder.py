@@ -4,7 +4,8 @@ import os
 import socket
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
 from types import SimpleNamespace
 
 import msgspec
@@ -15,10 +16,14 @@ from dbdyno.model.source import Missing, Source
 from dbdyno.model.telemetry import ServerFacts, TelemetryFrame
 from dbdyno.targets.telemetry import Seen, Sessions, Telemetry
 from dbdyno.telemetry.recorder import Recorder, Watched
-from tests.support.patience import wait_until
+from tests.support.patience import PATIENCE_S, wait_until
+from tests.telemetry.watched import nobody_watches
 
 MS_NS = 10**6
+STEP_NS, LASTS_NS = 20 * MS_NS, 300 * MS_NS
 OURS = 500
+
+pytestmark = pytest.mark.usefixtures("patient")
 
 
 class Folder:
@@ -46,6 +51,7 @@ class Server:
 
     def __init__(self) -> None:
         self.counted = 0
+        self.looked = 0
         self.opened = 0
         self.sessions = [Sessions([7], "client", "active", "", "", "select 1")]
 
@@ -60,6 +66,7 @@ class Server:
         return {"": {"commits": self.counted}}
 
     def look(self, _connection) -> Seen:
+        self.looked += 1
         seen = list(self.sessions), []
         return lambda: seen
 
@@ -108,24 +115,33 @@ def word(at_ns: int) -> Activity:
     return Activity(at_ns, b"\0\0", (7).to_bytes(4, "little"))
 
 
-def play(watching: Recorder, server: Server, seconds: float = 0.3) -> None:
-    """A run that lasts so long, with the engine's word every 20 ms."""
+def play(watching: Recorder, server: Server, until: Callable[[], object] = lambda: True) -> None:
+    """A run of 0.3 s, or longer until something is so: a machine may stand still for all of it."""
     beginning = started()
     frames: list[Frame] = [hello(), beginning]
-    for frame in frames:
+    for frame in chain(frames, words(beginning.monotonic_ns, until)):
         watching.take(frame)
-    for number in range(1, int(seconds * 50)):
-        at_ns = beginning.monotonic_ns + number * 20 * MS_NS
-        time.sleep(max(at_ns - time.monotonic_ns(), 0) / 1e9)
-        watching.take(word(at_ns))
     server.sessions = []
     watching.finish()
+
+
+def words(begin_ns: int, until: Callable[[], object]) -> Iterator[Activity]:
+    """The engine's, every 20 ms."""
+    at_ns, is_over = begin_ns, False
+    while not is_over:
+        assert at_ns < begin_ns + PATIENCE_S * 1e9, "what the run waits for does not come"
+        at_ns += STEP_NS
+        time.sleep(max(at_ns - time.monotonic_ns(), 0) / 1e9)
+        # What was looked at until now has its word, however late that is.
+        is_enough = at_ns >= begin_ns + LASTS_NS and until()
+        is_over = bool(is_enough) and time.monotonic_ns() < at_ns + STEP_NS
+        yield word(at_ns)
 
 
 def test_all_that_is_seen_of_a_run():
     server, folder = Server(), Folder()
     with recorder(server, folder) as watching:
-        play(watching, server)
+        play(watching, server, until=lambda: server.looked > 1)
     assert folder.facts == {
         when: msgspec.to_builtins(ServerFacts(extensions=("x",))) for when in ("before", "after")
     }
@@ -189,7 +205,7 @@ def test_a_source_that_fails_is_said_once_and_read_again():
         raise ValueError("no such thing")
 
     with recorder(server, folder, look=fail) as watching:
-        play(watching, server)
+        play(watching, server, until=lambda: folder.of("Lack", "waits"))
     assert [its.reason for its in folder.of("Lack", "waits")] == ["no such thing"]
     assert folder.of("Counts", "counts")
 
@@ -207,7 +223,7 @@ def test_a_connection_that_breaks_is_opened_again_and_its_counters_are_not_trust
 
     sources = ([Source(name="counts", read=count)], [])
     with recorder(server, folder, sources=lambda _connection, _statements: sources) as watching:
-        play(watching, server, seconds=2.2)
+        play(watching, server, until=lambda: len(folder.of("Counts", "counts")) > 1)
     assert [its.reason for its in folder.of("Lack", "server")] == [
         "the server closed the connection"
     ]
@@ -255,8 +271,14 @@ def test_a_server_that_cannot_be_reached():
 
 def test_a_look_that_cannot_be_understood_is_said_once_and_the_rest_goes_on():
     server, folder = Server(), Folder()
-    with recorder(server, folder, look=lambda _connection: lambda: 1 / 0) as watching:
-        play(watching, server)
+    looks: list[object] = []
+
+    def look(connection):
+        looks.append(connection)
+        return lambda: 1 / 0
+
+    with recorder(server, folder, look=look) as watching:
+        play(watching, server, until=lambda: looks)
     assert [its.reason for its in folder.of("Lack", "waits")] == ["division by zero"]
     assert folder.of("Counts", "counts")
 
@@ -359,7 +381,3 @@ def test_once_the_run_is_over_its_folder_takes_no_facts(monkeypatch):
     answers.set()
     wait_until(nobody_watches, "the end of telemetry's threads")
     assert folder.facts == {}
-
-
-def nobody_watches() -> bool:
-    return not [its for its in threading.enumerate() if its.name.startswith("telemetry")]

@@ -1,5 +1,6 @@
 """Whole runs on servers of tests, and what was seen of them."""
 
+import threading
 from collections.abc import Callable
 
 import numpy as np
@@ -55,6 +56,11 @@ def seen(recording: Recording, table: str, **wanted: object) -> int:
     for name, value in wanted.items():
         fits &= columns[name] == value
     return int(columns["count"][fits].sum())
+
+
+def nobody_watches() -> bool:
+    """Whether telemetry has left no thread behind."""
+    return not any(its.name.startswith("telemetry") for its in threading.enumerate())
 
 
 def lacks(recording: Recording) -> dict[str, str]:
