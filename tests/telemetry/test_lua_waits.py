@@ -14,7 +14,7 @@ from dbdyno.servers.base import Server
 from tests.store.hdr import HISTOGRAMS
 from tests.telemetry.watched import Observer, measure, seen
 
-pytestmark = pytest.mark.usefixtures("home", "patient")
+pytestmark = pytest.mark.usefixtures("home", "patient", "watchful")
 
 PREPARED = """
 function thread_init()

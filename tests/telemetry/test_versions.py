@@ -44,7 +44,7 @@ def programs(major: int, monkeypatch: pytest.MonkeyPatch) -> Path:
         pytest.skip(error.message)
 
 
-@pytest.mark.usefixtures("patient")
+@pytest.mark.usefixtures("patient", "watchful")
 @pytest.mark.parametrize("major", range(12, 19))
 def test_each_version_is_watched_as_far_as_it_can_be(
     major: int, monkeypatch: pytest.MonkeyPatch
