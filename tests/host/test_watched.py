@@ -26,9 +26,10 @@ def burning() -> Iterator[int]:
             child.kill()
 
 
-def cpu_us(pid: int) -> int:
+def user_us(pid: int) -> int:
+    """Without the kernel's part, which is large while it begins, and larger on a slow machine."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return sum(map(int, fields[11:13])) * 1_000_000 // os.sysconf("SC_CLK_TCK")
+    return int(fields[11]) * 1_000_000 // os.sysconf("SC_CLK_TCK")
 
 
 def test_a_burner_is_seen_as_the_server_it_is_said_to_be_or_as_somebody_else():
@@ -38,11 +39,14 @@ def test_a_burner_is_seen_as_the_server_it_is_said_to_be_or_as_somebody_else():
         before = busiest.read(stranger)[name]["cpu_us"]
         used = processes.read(server)["server"]
         assert name not in busiest.read(server)
-        wanted_us = cpu_us(pid) + 200_000
-        wait_until(lambda: cpu_us(pid) >= wanted_us, "200 ms of a processor")
-        assert busiest.read(stranger)[name]["cpu_us"] - before >= 190_000
+        wanted_us = user_us(pid) + 200_000
+        wait_until(lambda: user_us(pid) >= wanted_us, "200 ms of a processor")
         grown = processes.read(server)["server"]["user_us"] - used["user_us"]
-        assert 190_000 <= grown <= cpu_us(pid)
+        assert 190_000 <= grown <= user_us(pid)
+        # Read again and again: among many others that are busy its 200 ms may take seconds.
+        wait_until(
+            lambda: busiest.read(stranger)[name]["cpu_us"] - before >= 190_000, "somebody else"
+        )
 
 
 def test_a_stopped_server_is_seen_to_stand():
