@@ -16,6 +16,7 @@ from dbdyno.servers.private import start_private
 from dbdyno.servers.spec import ServerSpec
 from tests.conftest import SMALL_INNODB
 from tests.engine.certificates import locked
+from tests.support.patience import eventually
 
 SECRET = "s3cret wörd"
 
@@ -180,9 +181,19 @@ def test_a_database_that_is_not_there(mariadb_server: Server) -> None:
     assert caught.value.code == "missing_database"
 
 
+def wait_until_nobody_is(server: Server, user: str) -> None:
+    """A session that was closed counts as one of its user's until the server notices."""
+    query = "select count(*) from information_schema.processlist where user = %s"
+    with server.connect() as connection:
+        eventually(
+            lambda: connection.execute(query, [user]).fetchone(), lambda found: found == (0,)
+        )
+
+
 def test_a_user_who_has_all_their_connections(tcp_server: Server) -> None:
     target = f"mysql://busy@127.0.0.1:{port_of(tcp_server)}/?no-defaults"
     server = use_existing(target)
+    wait_until_nobody_is(tcp_server, "busy")
     with server.connect(), pytest.raises(DbdynoError) as caught:
         server.connect()
     assert caught.value.code == "too_many_connections"
