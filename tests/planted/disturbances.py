@@ -6,11 +6,12 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
 
 from dbdyno.servers.base import Server
+from tests.support.patience import wait_until
 
 Disturbance = Callable[[Server], AbstractContextManager[None]]
 
@@ -134,17 +135,24 @@ def _control_group(server: Server) -> Iterator[None]:
     try:
         (group / "cpu.cfs_period_us").write_text(str(PERIOD_US))
         (group / "cpu.cfs_quota_us").write_text(str(QUOTA_US))
-        _move(server, group)
+        _move(_processes(server), group)
         yield
-        _move(server, CPU_GROUPS)
     finally:
+        wait_until(lambda: _is_left(group), "the end of those in the group")
         group.rmdir()
 
 
-def _move(server: Server, group: Path) -> None:
-    for pid in _processes(server):
+def _move(pids: Iterable[int], group: Path) -> None:
+    for pid in pids:
         with suppress(ProcessLookupError):  # it has ended since
             (group / "cgroup.procs").write_text(str(pid))
+
+
+def _is_left(group: Path) -> bool:
+    """Moves all back who are in it: sessions that have just ended take a moment to leave."""
+    members = group / "cgroup.procs"
+    _move(map(int, members.read_text().split()), CPU_GROUPS)
+    return not members.read_text()
 
 
 @contextmanager
