@@ -14,6 +14,7 @@ from dbdyno.servers.postgresql.binaries import local_binaries
 from tests.engine.postgres import Postgres
 from tests.engine.proxies import forward_to, listening
 from tests.engine.running import SECOND, plan_for, times
+from tests.support.patience import wait_until
 
 MANY = 2000
 SOME = 1000
@@ -47,6 +48,7 @@ def test_two_thousand_clients(wide, checked, io, threads):
         rate_tps=200,
         seconds=1,
     )
+    wait_until(lambda: wide.backends() == [], "the end of another test's sessions")
     resident_kib: list[int] = []
     told = checked(plan, lambda engine: resident_kib.append(memory_kib(engine.pid)))
     assert told.one(Connected).connect.count == MANY

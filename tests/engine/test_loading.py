@@ -149,6 +149,8 @@ def test_a_server_that_dies(tmp_path):
             connection.execute("create table target (id bigint, filler text)")
         frames = load(plan_of(server, table_of(ID, FILLER, rows=100_000_000)))
         next(frames)
+        # Progress is told by the clock, also while the jobs have yet to connect.
+        wait_until(lambda: len(server.backends()) == 2, "the jobs of the load")
         server.kill()
         with pytest.raises(DbdynoError, match="loading target failed"):
             list(frames)
@@ -189,7 +191,7 @@ def test_its_parents_death_ends_it(local, one):
     command = [sys.executable, "-c", program]
     with Program(command, cwd=ROOT, stdout=subprocess.PIPE) as parent:
         parent.stdout.readline()
-        assert local.backends()
+        wait_until(local.backends, "the load's sessions")
         parent.kill()
     wait_until(lambda: local.backends() == [], "the end of the load")
     assert rows(one) == []

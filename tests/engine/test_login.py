@@ -1,11 +1,13 @@
 """Logging in by each method a server may ask for, and being refused in words that help."""
 
+import socket
+
 import pytest
 
 from dbdyno.model.frame import Connected, Hello
 from dbdyno.model.plan import Address, TcpAddress, UnixSocket
 from dbdyno.servers.postgresql.binaries import local_binaries
-from tests.engine.postgres import Postgres, free_port
+from tests.engine.postgres import Postgres
 from tests.engine.running import plan_for, run, times
 
 ACCESS = """
@@ -94,9 +96,11 @@ def test_too_many_connections(server, refused, io):
 def test_nobody_listens(request, refused, tmp_path, name, place):
     server = request.getfixturevalue(name)
     unix = Address(unix=UnixSocket(path=str(tmp_path / "none")))
-    tcp = Address(tcp=TcpAddress(host="127.0.0.1", port=free_port()))
-    address = unix if place == "unix" else tcp
-    failed = refused(plan_for(server.endpoint(address=address), "select 1;"))
+    with socket.socket() as mute:  # it holds the port, and nobody listens there
+        mute.bind(("127.0.0.1", 0))
+        tcp = Address(tcp=TcpAddress(host="127.0.0.1", port=mute.getsockname()[1]))
+        address = unix if place == "unix" else tcp
+        failed = refused(plan_for(server.endpoint(address=address), "select 1;"))
     assert failed.code == "cannot_connect"
     assert failed.hint == "check that the server runs and listens there"
 

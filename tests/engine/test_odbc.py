@@ -198,7 +198,10 @@ def test_pipelines_are_refused(behind, checked):
 def test_a_server_that_comes_back_is_connected_to_again(local, checked):
     behind = behind_psqlodbc(local)
 
-    told = checked(plan_for(behind.endpoint(), "select 1;", seconds=60), dies_and_comes_back(local))
+    # By this name its sessions are seen to be back.
+    endpoint = behind.endpoint(";pqopt={application_name=load}")
+    back = dies_and_comes_back(local, sessions=2)
+    told = checked(plan_for(endpoint, "select 1;", seconds=60), back)
     assert all(outage.end_ns for outage in told.all(Outage))
     assert sum(outage.connections_lost for outage in told.all(Outage)) >= 2
     assert told.done.end == "interrupted"

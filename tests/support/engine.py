@@ -60,12 +60,15 @@ class Refused(Astray):
 
 
 class _Signalled(Astray):
-    """Is sent a signal when it has told of its first interval."""
+    """Is sent a signal when it has told of its first transactions.
+
+    A slow disk may let none be committed in the first interval.
+    """
 
     signal: signal.Signals
 
     def meet(self, frame: Frame) -> None:
-        if isinstance(frame, Interval) and frame.phase == "measure":
+        if isinstance(frame, Interval) and frame.phase == "measure" and frame.completed_ok:
             os.kill(self.engine.pid, self.signal)
 
 
