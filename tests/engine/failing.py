@@ -10,9 +10,10 @@ CONFLICT = """begin isolation level repeatable read;
 update one set n = n + 1 where id = 1;
 commit;
 """
+# The pause makes some of them last longer than one of two threads may be late.
 DEADLOCK = """begin;
 update one set n = n + 1 where id = 1 + :client_id;
-\\sleep 5 ms
+\\sleep 20 ms
 update one set n = n + 1 where id = 2 - :client_id;
 commit;
 """
@@ -59,7 +60,7 @@ POSTGRESQL = Words(
     hurry={"deadlock_timeout": "10ms"},
     conflict="do $$ begin raise sqlstate '40001'; end $$;",
     # The pause is in the transaction's snapshot, so that the two clients never miss each other.
-    colliding=(CONFLICT.replace("update", "select pg_sleep(0.002);\nupdate"), "id = 1"),
+    colliding=(CONFLICT.replace("update", "select pg_sleep(0.01);\nupdate"), "id = 1"),
 )
 MARIADB = Words(
     failing={

@@ -83,7 +83,8 @@ def test_the_instants_lie_on_the_grid_from_the_load_s_begin(local, checked):
         local.endpoint(),
         "select 1;",
         rate_tps=50,
-        warmup_ns=SECOND // 2,
+        seconds=1,
+        warmup_ns=3 * SECOND // 2,
         activity_interval_ns=INTERVAL_NS,
     )
     told = checked(plan)
@@ -91,8 +92,8 @@ def test_the_instants_lie_on_the_grid_from_the_load_s_begin(local, checked):
     steps = [(each.at_ns - start) / INTERVAL_NS for each in told.all(Activity)]
     assert steps == sorted(set(steps))
     assert all(step == int(step) for step in steps)
-    assert steps[0] < 25  # in the warm-up
-    assert len(steps) > 10  # of 55: a busy machine passes some over
+    assert steps[0] < 75  # in the warm-up
+    assert len(steps) > 10  # of 125: a busy machine passes some over
 
 
 def test_without_being_asked_the_engine_tells_nothing_of_it(local, checked):

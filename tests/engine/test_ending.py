@@ -23,9 +23,11 @@ ROOT = Path(__file__).parent.parent.parent
 
 
 def test_what_is_under_way_gets_its_grace(local, checked, io):
-    plan = plan_for(local.endpoint(), "select pg_sleep(0.9);", seconds=0.8, io=io)
+    # Each client is in one at the end, whenever that began; its first makes the grace a long one.
+    plan = plan_for(local.endpoint(), "select pg_sleep(0.9);", seconds=1.2, io=io)
     counts = checked(plan).counters
-    assert (counts.ok, counts.unfinished) == (2, 0)
+    assert (counts.ok, counts.unfinished) == (counts.started, 0)
+    assert counts.ok >= 2
 
 
 def test_beyond_the_grace_it_is_cancelled(local, checked, io):
@@ -50,10 +52,11 @@ def test_pauses_end_with_the_run(local, checked):
 
 def test_sessions_stay_until_the_last_transaction_is_over(local, checked, io):
     """The ends of thousands of them would be in its response time."""
-    # The last one looks for them itself, when the load has been over for a while.
+    # The last one looks for them itself, when the load has been over for a while. The others are
+    # slow enough to make the grace a long one.
     all_there = "select 1 / (count(*) = 4)::int from pg_stat_activity"
-    look = f"select pg_sleep(1.3);\n{all_there} where application_name = 'load';"
-    script = f"\\if :client_id = 0\n{look}\n\\else\nselect 1;\n\\endif"
+    look = f"select pg_sleep(1.5);\n{all_there} where application_name = 'load';"
+    script = f"\\if :client_id = 0\n{look}\n\\else\nselect pg_sleep(0.6);\n\\endif"
     plan = plan_for(local.endpoint(), script, seconds=1, clients=4, threads=1, io=io)
     counts = checked(plan).counters
     assert (counts.failed, counts.unfinished) == (0, 0)

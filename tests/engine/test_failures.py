@@ -106,11 +106,11 @@ def test_a_retry_draws_what_the_first_try_drew(server, checked):
 
 def test_the_time_for_retries_is_bounded(server, checked):
     script = f"\\sleep 400 ms\n{words_of(server).conflict}"
-    retry = Retry(tries_max=0, time_max_ns=SECOND)
+    retry = Retry(tries_max=0, time_max_ns=2 * SECOND)
     plan = plan_for(server.endpoint(), script, clients=1, threads=1, retry=retry, **times(1))
     counts = checked(plan).counters
     assert (counts.failed, counts.retried) == (1, 1)
-    assert 1 <= counts.retries <= 2
+    assert 1 <= counts.retries <= 4
 
 
 @pytest.mark.parametrize("mode", ["simple", "prepared"])

@@ -44,8 +44,8 @@ def test_poisson_arrivals_are_the_same_on_any_thread(local, checked):
 
 def test_clients_think_between_transactions(local, checked, io):
     think = Arrivals(closed=ClosedArrivals(think=Think(law="constant", mean_ns=100 * MS)))
-    told = checked(plan_for(local.endpoint(), "select 1;", arrivals=think, io=io, seconds=0.55))
-    assert 2 <= told.counters.ok <= 12
+    told = checked(plan_for(local.endpoint(), "select 1;", arrivals=think, io=io, seconds=1.55))
+    assert 2 <= told.counters.ok <= 32
 
 
 def test_stages_of_clients(local, table, checked):
@@ -77,13 +77,14 @@ def test_so_many_transactions_for_each_client(local, table, checked, io):
 
 
 def test_the_warm_up_is_not_counted(local, table, checked, io):
-    plan = plan_for(local.endpoint(), INSERT, rate_tps=100, seconds=0.5, warmup_ns=500 * MS, io=io)
+    # Long enough that what was due in the warm-up begins, even if the machine stalls meanwhile.
+    plan = plan_for(local.endpoint(), INSERT, rate_tps=100, seconds=2, warmup_ns=500 * MS, io=io)
     told = checked(plan)
     warm = [each for each in told.all(Interval) if each.phase == "warmup"]
     assert len(warm) == 5
     assert {each.counters.due for each in warm} == {0}
     warmed_up = sum(each.completed_ok for each in told.all(Interval)) - told.counters.ok
-    assert (warmed_up, told.counters.due) == (49, 50)
+    assert (warmed_up, told.counters.due) == (49, 200)
     assert count(table) == warmed_up + told.counters.ok
 
 
@@ -110,6 +111,7 @@ def test_who_is_too_late_is_skipped_or_counted(local, checked, io):
         local.endpoint(),
         "select pg_sleep(0.1);",
         rate_tps=100,
+        seconds=1.6,
         clients=1,
         threads=1,
         latency_limit_ns=50 * MS,
@@ -132,10 +134,14 @@ def test_only_who_has_no_time_to_keep_lets_the_server_go_first(local, checked):
     policies: dict[str, set[int]] = {"closed": set(), "open": set()}
 
     def look(loop):
-        return lambda engine: policies[loop].update(policies_of_lanes(engine.pid))
+        def happen(engine) -> None:
+            policies[loop].update(policies_of_lanes(engine.pid))
+            engine.stop()
 
-    checked(plan_for(local.endpoint(), "select 1;"), look("closed"))
-    checked(plan_for(local.endpoint(), "select 1;", rate_tps=100), look("open"))
+        return happen
+
+    checked(plan_for(local.endpoint(), "select 1;", seconds=60), look("closed"))
+    checked(plan_for(local.endpoint(), "select 1;", seconds=60, rate_tps=100), look("open"))
     assert policies == {"closed": {os.SCHED_BATCH}, "open": {os.SCHED_OTHER}}
 
 
