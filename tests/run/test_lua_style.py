@@ -93,7 +93,7 @@ sysbench.cmdline.commands = {
   prepare = {function()
     local drv, con = connected()
     for n in each(sysbench.opt.tables) do create(drv, con, n) end
-    os.execute("sleep " .. tonumber("1"))
+    os.execute("sleep " .. tonumber("3"))
     for shop in each(sysbench.opt.shops) do load(con, shop) end
   end, sysbench.cmdline.PARALLEL_COMMAND},
   check = {function()

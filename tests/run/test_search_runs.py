@@ -86,7 +86,8 @@ def test_an_interrupt_in_the_middle_keeps_what_is_known(script, home, number):
     assert process.returncode == 130, err
     found = json.loads(out)
     assert found["verdict"].startswith("Interrupted; so far: ")
-    assert found["trials"][0]["outcome"] == "met"
+    # A machine that stalls may let the first rate be missed: one that was met has been told of.
+    assert "met" in {trial["outcome"] for trial in found["trials"]}
     assert not found["is_over"]
     assert "Traceback" not in err
     assert servers_left(home) == []
