@@ -270,6 +270,18 @@ fn who_waits_for_room_in_vain_is_cut_off_with_the_grace() {
     assert_eq!((counters.ok, counters.in_flight, counters.unfinished), (1, 0, 1));
 }
 
+#[test]
+fn a_machine_that_stood_still_is_no_silence_of_the_server() {
+    let plan = Plan { stall_limit_ns: ms(2000), ..ten_seconds(2, 1) };
+    let [mut answered, mut silent] = [workers(&plan).remove(0), workers(&plan).remove(0)];
+    wake(&mut answered, Nanos::ZERO);
+    wake(&mut silent, Nanos::ZERO);
+    answer(&mut answered, ms(3000), 0, None);
+    assert_eq!(answered.stalled(), None);
+    wake(&mut silent, ms(3000));
+    assert!(silent.stalled().is_some());
+}
+
 /// Two clients on two workers; the first's, numbered 0 over the run, is in its first transaction.
 fn two_apart() -> [Worker; 2] {
     let mut workers = workers(&ten_seconds(2, 2));

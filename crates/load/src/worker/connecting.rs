@@ -45,7 +45,6 @@ impl Worker {
     }
 
     pub(super) fn connected<P: Port>(&mut self, now: Nanos, client: usize, port: &mut P) {
-        self.heard = now;
         self.connects_under_way -= 1;
         let State::Connecting(since) = self.clients[client].state else { return };
         self.tally.connects.record(now - since);

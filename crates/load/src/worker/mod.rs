@@ -172,6 +172,11 @@ impl Worker {
 
     /// Something happened at `now`.
     pub fn on<P: Port>(&mut self, now: Nanos, event: Event<'_>, port: &mut P) {
+        // First of all: a machine that stood still wakes with the answers of meanwhile, and the
+        // server has not been silent for that long.
+        if event.is_heard_of_the_server() {
+            self.heard = now;
+        }
         if now >= self.next_wake() {
             self.wake(now, port);
         }

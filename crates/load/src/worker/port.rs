@@ -97,6 +97,13 @@ pub enum Event<'a> {
     },
 }
 
+impl Event<'_> {
+    /// Whether the server has said something by it, good or bad.
+    pub(super) fn is_heard_of_the_server(&self) -> bool {
+        matches!(self, Self::Reply { .. } | Self::Part { .. } | Self::Connected { .. })
+    }
+}
+
 /// A time without connections that were there before, or with [`Plan::reconnect_each_transaction`]
 /// without any that could be had.
 #[derive(Clone, Debug, PartialEq, Eq)]

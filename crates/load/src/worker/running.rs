@@ -242,7 +242,6 @@ impl Worker {
         reply: &Reply<'_>,
         port: &mut P,
     ) {
-        self.heard = now;
         self.clients[client].in_transaction = reply.in_transaction;
         match self.clients[client].state {
             State::Asking => {
@@ -262,7 +261,6 @@ impl Worker {
 
     /// One statement is answered: the last of what the script waits for, or a queued one.
     pub(super) fn part_answered(&mut self, now: Nanos, client: usize, error: Option<&ServerError>) {
-        self.heard = now;
         let own = &mut self.clients[client];
         let Some((statement, sent)) = own.outstanding.pop_front() else { return };
         if let Some(error) = error {
