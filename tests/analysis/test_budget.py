@@ -189,6 +189,18 @@ def test_lock_waits_are_charged_to_what_their_root_did():
     assert found.charged("lock") == pytest.approx(0)
 
 
+def test_where_few_looks_are_at_locks_each_is_charged_for_the_time_between_them():
+    run = MadeRun(clients=CLIENTS, seconds=SECONDS)
+    for number in range(1, 41):
+        at_locks = number % 10 == 0
+        blocking = [behind("WALSync")] if at_locks else []
+        run.look(number * 0.5, ALL, blocking, locks_seconds=5.0 if at_locks else None)
+    found = budget(run.recording())
+    assert found.charges[0].seconds == pytest.approx(60)
+    assert found.charged("wal") == pytest.approx((20 + 60) / WHOLE)
+    assert found.charged("lock") == pytest.approx(0)
+
+
 def test_lock_waits_are_charged_statement_by_statement():
     several = [
         msgspec.structs.replace(behind("WALSync", count=number), waiter=number) for number in (1, 2)

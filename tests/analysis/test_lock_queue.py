@@ -55,6 +55,18 @@ def test_an_edge_counts_its_waiters():
     assert edge.is_direct_to_root
 
 
+def test_rare_looks_at_locks_stand_for_the_time_between_them():
+    run = MadeRun(clients=11, seconds=10)
+    for number in range(1, 21):
+        at_locks = ([behind(1 + number % 3)], 2.0) if number % 4 == 0 else ((), None)
+        blocking, locks_seconds = at_locks
+        run.look(number * 0.5, (RUNNING, QUEUED), blocking, locks_seconds=locks_seconds)
+    (edge,) = lock_queue(run.recording()).edges
+    seen = [1 + number % 3 for number in (4, 8, 12, 16, 20)]
+    assert edge.client_seconds == pytest.approx(2 * sum(seen))
+    assert edge.waiters_mean == pytest.approx(sum(seen) / 5)
+
+
 def test_looks_without_waiters_count_for_the_mean():
     run = made()
     run.look(5.25, (), [behind(5)], seconds=0.0)

@@ -47,7 +47,8 @@ def test_the_rows_of_each_frame(tmp_path):
     )
     told = [
         Counts(8 * 10**9, "disk", 1.0, 1500, [("vda", "reads", 3)], [("", "free", 7.5)], True),
-        Waits(9 * 10**9, 0.5, 2500, [seen], [blocked]),
+        Waits(9 * 10**9, 0.5, 2500, [seen], [blocked], 1.5),
+        Waits(10 * 10**9, 1.0, 500, [], []),
     ]
     with RunWriter(synthetic.record(), synthetic.plan(), tmp_path) as writer:
         for frame in synthetic.packed(synthetic.Shape(seconds=1, warmup=2, done=False)):
@@ -59,6 +60,8 @@ def test_the_rows_of_each_frame(tmp_path):
     assert rows(tables["samples"], names["samples"]) == [
         (1.0, "disk", 1.0, 1.5, True),
         (2.0, "waits", 0.5, 2.5, False),
+        (2.0, "locks", 1.5, 0.0, False),
+        (3.0, "waits", 1.0, 0.5, False),
     ]
     assert rows(tables["counters"], names["counters"]) == [(1.0, "disk", "vda", "reads", 3.0)]
     assert rows(tables["levels"], names["levels"]) == [(1.0, "disk", "", "free", 7.5)]

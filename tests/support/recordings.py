@@ -22,7 +22,7 @@ from dbdyno.store.tables import ENGINE_COUNTS, SCHEMAS
 Values = float | Sequence[float] | np.ndarray
 
 UNIX_BEGIN_S = 1_795_210_926.0
-LOOKS = "waits"
+SESSIONS, LOCKS = "waits", "locks"
 
 
 class MadeRun:
@@ -162,9 +162,15 @@ class MadeRun:
         blocking: Sequence[BlockCount] = (),
         *,
         seconds: float = 0.5,
+        locks_seconds: float | None = None,
     ) -> "MadeRun":
-        """One look at the sessions and locks, which stands for ``seconds``."""
-        self._readings.setdefault(LOOKS, {})[time_s] = (seconds, False)
+        """One look at the sessions, which stands for ``seconds``.
+
+        And at the locks, for ``locks_seconds``; of a run that does not say so each is at both.
+        """
+        self._readings.setdefault(SESSIONS, {})[time_s] = (seconds, False)
+        if locks_seconds is not None:
+            self._readings.setdefault(LOCKS, {})[time_s] = (locks_seconds, False)
         for table, seen in (("waits", waits), ("blocking", blocking)):
             for row in seen:
                 self._builders[table].add(time_s, *_numbers(msgspec.structs.astuple(row)))

@@ -46,9 +46,9 @@ def test_looks_are_as_quick_as_they_are_cheap(cost_ms, wanted):
 @pytest.mark.parametrize(
     ("cost_ms", "wanted"),
     [
-        (0.72, 1),  # 25 times a second: the 18 ms that 0.9 % of two cores are
-        (0.8, 2),
-        (6.0, 9),
+        (0.36, 1),  # 25 times a second: the 9 ms that half of 0.9 % of two cores are
+        (0.4, 2),
+        (6.0, 17),
         (400, 125),
     ],
 )

@@ -24,7 +24,7 @@ class Pace(Struct, frozen=True, kw_only=True):
 
 PACES: dict[Level, Pace] = {
     "basic": Pace(interval_ns=500_000_000, share=0.007, steps_max=10),
-    "full": Pace(interval_ns=40_000_000, share=0.017, steps_max=125),
+    "full": Pace(interval_ns=40_000_000, share=0.009, steps_max=125),
 }
 
 LOCKS_SHARE = 0.3
