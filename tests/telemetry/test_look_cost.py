@@ -62,6 +62,16 @@ def test_a_session_here_costs_its_processor_time_and_ours(used: Used):
     assert told_ms(cost) == (4.5, 7.5)
 
 
+def test_a_dear_look_of_long_ago_is_no_dearer_than_those_with_locks(used: Used):
+    """The first without locks finds nothing in the caches, and may be the last."""
+    cost = LookCost(used.served_ns)
+    for took_ms in (1, 9):
+        look(cost, used, took_ms, 0, with_locks=False)
+    assert told_ms(cost) == (9, 0)
+    look(cost, used, 2, 0, with_locks=True)
+    assert told_ms(cost) == (2, 0)
+
+
 def test_where_none_is_without_locks_all_is_one(used: Used):
     cost = LookCost(used.served_ns)
     for _ in range(3):

@@ -52,9 +52,13 @@ class LookCost:
 
     @property
     def of_each(self) -> Costs:
-        """Of late; nothing is known of the first. All is one where none was without locks."""
-        both_ns = self._with_locks.ns
-        alone_ns = self._alone.ns or both_ns
+        """Of late; nothing is known of the first. All is one where none was without locks.
+
+        Where all are with locks, what one without took may be long ago: it takes no more than they.
+        """
+        both_ns, alone_ns = self._with_locks.ns, self._alone.ns
+        if both_ns:
+            alone_ns = min(alone_ns or both_ns, both_ns)
         return Costs(alone_ns + self._made_ns, max(both_ns - alone_ns, 0))
 
     @property
