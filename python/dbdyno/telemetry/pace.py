@@ -103,7 +103,7 @@ class Stride:
         return number >= self._locks_planned
 
     def locks_seen(self, number: int, costs: Costs) -> None:
-        """They were looked at. What was missed is not made up for: each stands for all before it."""
+        """They were looked at. What was missed is not made up for: each tells of all before it."""
         steps = self.locks_steps(costs)
         planned = self._locks_planned + steps
         self._locks_planned = planned if planned > number else number + steps
