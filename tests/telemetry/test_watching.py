@@ -17,7 +17,7 @@ from tests.telemetry.clock import Clock, ClockTicker
 
 MS_NS = 10**6
 STEP_NS = 20 * MS_NS
-PACE = Pace(interval_ns=STEP_NS, share=0.028, steps_max=250)
+PACE = Pace(interval_ns=STEP_NS, share=0.028, looks_share=0.014, steps_max=250)
 LOOK, GLANCE = object(), object()
 USUAL_MS = 4
 """On two processors every fifth instant is looked at, then."""

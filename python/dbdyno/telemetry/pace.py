@@ -14,17 +14,18 @@ class Pace(Struct, frozen=True, kw_only=True):
 
     Or only at every second of these instants, every third, and so on until every
     ``steps_max``-th, so that all of telemetry takes no more than ``share`` of the machine. Looks
-    have what the rest leaves of it, and half of it at least.
+    have what the rest leaves of it, and ``looks_share`` at least.
     """
 
     interval_ns: int
     share: float
+    looks_share: float
     steps_max: int
 
 
 PACES: dict[Level, Pace] = {
-    "basic": Pace(interval_ns=500_000_000, share=0.007, steps_max=10),
-    "full": Pace(interval_ns=40_000_000, share=0.009, steps_max=125),
+    "basic": Pace(interval_ns=500_000_000, share=0.007, looks_share=0.0035, steps_max=10),
+    "full": Pace(interval_ns=40_000_000, share=0.009, looks_share=0.006, steps_max=125),
 }
 
 LOCKS_SHARE = 0.3
@@ -76,8 +77,7 @@ class Stride:
         return self._affordable(max(both_ns, costs.locks_ns / LOCKS_SHARE))
 
     def _affordable(self, cost_ns: float) -> int:
-        share = self._pace.share
-        for_looks = max(share - self._rest(), share / 2)
+        for_looks = max(self._pace.share - self._rest(), self._pace.looks_share)
         affordable = ceil(cost_ns / (for_looks * self._cores * self.interval_ns))
         return max(min(affordable, self._pace.steps_max), self._steps_min)
 
