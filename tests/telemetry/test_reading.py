@@ -1,4 +1,7 @@
-"""When sources are read: the last time under load early enough to be over before it ends."""
+"""When sources are read: all as the measuring begins, and just before the load ends."""
+
+from collections.abc import Iterator, Sequence
+from itertools import chain, repeat
 
 import pytest
 
@@ -10,25 +13,60 @@ from dbdyno.telemetry.teller import Teller
 from tests.telemetry.clock import Clock, ClockTicker
 
 MS_NS = 10**6
-LOAD_MS = 600
 
 
-@pytest.mark.parametrize(("takes_ms", "early_ms"), [(0, 25), (100, 200)])
-def test_the_last_reading_begins_by_how_long_the_first_took(
-    takes_ms: int, early_ms: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    """Stands still while nothing sleeps, and a reading takes no longer than it is told to."""
     clock = Clock()
     monkeypatch.setattr(reading, "time", clock)
-    begun_ns: list[int] = []
+    return clock
+
+
+def read_at_ms(
+    clock: Clock, *, warmup_ms: int, load_ms: int, takes_ms: Sequence[int] = (), every_s: float = 1
+) -> list[int]:
+    """From the measuring's begin: when a source was read whose first readings take so long."""
+    begin_ns = clock.now_ns + warmup_ms * MS_NS
+    end_ns = begin_ns + load_ms * MS_NS
+    begun_ms: list[int] = []
+    take_ms: Iterator[int] = chain(takes_ms, repeat(0))
 
     def read(_origin: None) -> dict[str, dict[str, float]]:
-        begun_ns.append(clock.now_ns)
-        clock.now_ns += takes_ms * MS_NS
+        begun_ms.append((clock.now_ns - begin_ns) // MS_NS)
+        clock.now_ns += next(take_ms) * MS_NS
         return {}
 
     teller = Teller(lambda _frames: None, lambda _line: None)
-    reader = Reader(Here(None), [Source(name="slow", read=read)], teller)
-    end_ns = clock.now_ns + LOAD_MS * MS_NS
-    started = Started(clock.now_ns, 0, clock.now_ns, end_ns)
+    reader = Reader(Here(None), [Source(name="slow", read=read, every_s=every_s)], teller)
+    started = Started(clock.now_ns, 0, begin_ns, end_ns)
     reader.follow(started, ClockTicker(clock, end_ns))
-    assert [end_ns - at_ns for at_ns in begun_ns] == [LOAD_MS * MS_NS, early_ms * MS_NS]
+    return begun_ms
+
+
+@pytest.mark.parametrize(("first_ms", "early_ms"), [(0, 25), (100, 200), (400, 500)])
+def test_the_last_reading_begins_by_how_long_the_first_took(
+    first_ms: int, early_ms: int, clock: Clock
+) -> None:
+    found = read_at_ms(clock, warmup_ms=0, load_ms=950, takes_ms=[first_ms])
+    assert found == [0, 950 - early_ms]
+
+
+def test_a_reading_that_was_slower_under_load_brings_the_last_one_forward(clock: Clock) -> None:
+    found = read_at_ms(clock, warmup_ms=0, load_ms=1900, takes_ms=[0, 150])
+    assert found == [0, 1000, 1900 - 300]
+
+
+def test_the_last_reading_comes_at_once_where_the_one_before_it_took_its_time(clock: Clock) -> None:
+    found = read_at_ms(clock, warmup_ms=0, load_ms=1900, takes_ms=[0, 700])
+    assert found == [0, 1000, 1700]
+
+
+def test_a_source_that_is_seldom_read_tells_the_warmup_apart(clock: Clock) -> None:
+    found = read_at_ms(clock, warmup_ms=1500, load_ms=2500, every_s=100)
+    assert found == [-1500, 0, 2475]
+
+
+def test_the_begin_is_read_where_all_of_the_measuring_is_just_before_the_end(clock: Clock) -> None:
+    found = read_at_ms(clock, warmup_ms=100, load_ms=10)
+    assert found == [-100, -15, 0]

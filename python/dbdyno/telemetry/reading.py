@@ -2,8 +2,9 @@
 
 A source that fails is said to lack, and tried again at its next time. All times stand on one
 grid of whole seconds from the end of the warm-up, so that readings fall on the ends of the
-run's intervals; and every source is read just before the measuring ends, wherever that is:
-once sessions leave, what they publish late would all fall into the last second.
+run's intervals. Every source, however dear, is read as the measuring begins and just before it
+ends, so that the warm-up is told apart; and once sessions leave, what they publish late would
+all fall into the last second.
 """
 
 import time
@@ -67,14 +68,14 @@ class Reader(Generic[Origin]):
 
     def follow(self, started: Started, ticker: Ticker) -> None:
         """Reads until the ticker ends."""
-        began_ns = time.monotonic_ns()
+        instants = _Instants(started)
+        at_ns = time.monotonic_ns()
         self.read_all()
-        now_ns = time.monotonic_ns()
-        last_ns = _last_instant(started, now_ns - began_ns)
-        while ticker.sleep_until(at_ns := _next_instant(now_ns, started, last_ns)):
-            is_last = at_ns == last_ns
-            self._read(its for its in self._followed if is_last or its.due_ns <= at_ns)
-            now_ns = max(time.monotonic_ns(), at_ns)
+        now_ns = instants.over(at_ns)
+        while ticker.sleep_until(at_ns := instants.after(now_ns)):
+            is_for_all = instants.is_for_all(at_ns)
+            self._read(its for its in self._followed if is_for_all or its.due_ns <= at_ns)
+            now_ns = instants.over(at_ns)
 
     def read_all(self) -> None:
         """Reads every source now."""
@@ -105,18 +106,36 @@ class Reader(Generic[Origin]):
         return its.differences.take(began_ns, reading, cost_us)
 
 
-def _next_instant(now_ns: int, started: Started, last_ns: int | None) -> int:
-    """The next on the grid, or the last under load if that comes before."""
-    begin_ns = started.measure_begin_ns
-    on_grid = begin_ns + ((now_ns - begin_ns) // GRID_NS + 1) * GRID_NS
-    return last_ns if last_ns is not None and now_ns < last_ns < on_grid else on_grid
+class _Instants:
+    """When to read: on the grid, and a last time under load between two of its instants.
 
-
-def _last_instant(started: Started, took_ns: int) -> int | None:
-    """When to read last under load, where a reading of all took so long; None without an end.
-
-    Early enough: sessions that leave meanwhile make a reading of their processes begin anew.
+    So early that this is over before the load is: sessions that leave meanwhile make a reading of
+    their processes begin anew.
     """
-    if started.measure_end_ns is None:
-        return None
-    return started.measure_end_ns - min(max(2 * took_ns, BEFORE_END_MIN_NS), BEFORE_END_MAX_NS)
+
+    def __init__(self, started: Started) -> None:
+        self._begin_ns = started.measure_begin_ns
+        self._end_ns = started.measure_end_ns
+        self._longest_ns = 0
+        self._last_ns: int | None = None
+
+    def over(self, at_ns: int) -> int:
+        """Now: what was due at an instant has been read, late and slowly on a busy machine."""
+        now_ns = max(time.monotonic_ns(), at_ns)
+        self._longest_ns = max(self._longest_ns, now_ns - at_ns)
+        return now_ns
+
+    def after(self, now_ns: int) -> int:
+        """The next."""
+        on_grid = self._begin_ns + ((now_ns - self._begin_ns) // GRID_NS + 1) * GRID_NS
+        if self._last_ns is None and self._end_ns is not None and now_ns < self._end_ns:
+            early_ns = min(max(2 * self._longest_ns, BEFORE_END_MIN_NS), BEFORE_END_MAX_NS)
+            last_ns = max(self._end_ns - early_ns, now_ns)
+            if last_ns <= on_grid:
+                self._last_ns = last_ns
+                return last_ns
+        return on_grid
+
+    def is_for_all(self, at_ns: int) -> bool:
+        """Whether every source is read then."""
+        return at_ns in {self._begin_ns, self._last_ns}
