@@ -4,14 +4,18 @@ import os
 import signal
 import threading
 import time
+from contextlib import closing
 from pathlib import Path
+from unittest.mock import Mock
 
 import numpy as np
 import psycopg
 import pytest
 
 from dbdyno.model.recording import rows
-from dbdyno.run.options import SECOND_NS
+from dbdyno.run.options import SECOND_NS, RunOptions
+from dbdyno.run.scene import enter
+from dbdyno.run.watching import watching
 from dbdyno.servers.base import Server
 from dbdyno.servers.private import start_private
 from dbdyno.servers.spec import ServerSpec
@@ -142,6 +146,17 @@ def test_nothing_is_watched_when_it_is_off(database: Server, one_row: str):
     assert len(recording.tables["samples"]["time_s"]) == 0
     assert recording.plan["activity_interval_ns"] is None
     assert_sound(recording.record.invalid_reasons)
+
+
+def test_what_was_done_before_a_run_is_counted_before_it(database: Server):
+    """Else the loading shows ten seconds into the run, as if clients had read and written it."""
+    with closing(enter(database)) as scene:
+        scene.control.execute("create table t (id int)")
+        scene.control.execute("insert into t select generate_series(1, 1000)")
+        watching(RunOptions(target=database.url), scene, Mock())
+        with database.connect() as other:
+            counted = other.execute("select n_tup_ins from pg_stat_user_tables").fetchone()
+    assert counted == (1000,)
 
 
 def test_a_load_that_needs_every_connection_gets_them(database: Server, one_row: str):

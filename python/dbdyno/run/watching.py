@@ -49,6 +49,7 @@ def watching(
     server, telemetry = scene.server, scene.target.telemetry
     if options.telemetry == "off" or telemetry is None:
         return nullcontext(_Nobody())
+    telemetry.publish(scene.control)
     free = scene.free_connections()
     is_room = free.count - client_count(options) >= CONNECTIONS
     watched = Watched(

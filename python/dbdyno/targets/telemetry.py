@@ -78,6 +78,10 @@ def _no_tasks(_connection: Connection) -> Mapping[int, int]:
     return {}
 
 
+def _counts_at_once(_connection: Connection) -> None:
+    """Most servers count what a session does while it does it."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Telemetry:
     """How a database is watched.
@@ -117,3 +121,6 @@ class Telemetry:
     tasks: Callable[[Connection], Mapping[int, int]] = _no_tasks
     """The kernel's numbers of the threads that serve sessions, by the server's numbers of these:
     as far as it tells, of sessions that are no processes."""
+    publish: Callable[[Connection], None] = _counts_at_once
+    """Has the server count now what this session did before the run: it would else do so within
+    it, and what was done to load or to check the data would pass for work of the load."""

@@ -8,7 +8,7 @@ from dbdyno.targets.postgresql.facts import facts
 from dbdyno.targets.postgresql.log import PostgresqlLog
 from dbdyno.targets.postgresql.telemetry.locks import conflicts
 from dbdyno.targets.postgresql.telemetry.look import glance, look
-from dbdyno.targets.postgresql.telemetry.session import begin, log_path, pid
+from dbdyno.targets.postgresql.telemetry.session import begin, log_path, pid, publish
 from dbdyno.targets.postgresql.telemetry.sources import sources
 from dbdyno.targets.telemetry import Telemetry
 
@@ -23,4 +23,5 @@ TELEMETRY = Telemetry(
     log_path=log_path,
     pid=pid,
     task=pid,
+    publish=publish,
 )

@@ -5,11 +5,13 @@ the server knows and the role may set is set, so that one statement serves all v
 behind a pooler nothing is.
 """
 
+from contextlib import suppress
 from pathlib import Path
 
 from psycopg import Connection, errors
 
 APPLICATION_NAME = "dbdyno telemetry"
+_KEEPS_COUNTS_BACK_SINCE = 150000
 
 SETTINGS = {
     "application_name": APPLICATION_NAME,
@@ -44,6 +46,16 @@ def begin(connection: Connection) -> None:
     if connection.info.backend_pid == pid(connection):
         connection.execute(SET, [list(SETTINGS), list(SETTINGS.values())])
         connection.execute(KEEP_MEMORY)
+
+
+def publish(connection: Connection) -> None:
+    """Since 15 a session that idles keeps up to a second's counts back, for ten seconds.
+
+    Before, they come with its next statement.
+    """
+    if connection.info.server_version >= _KEEPS_COUNTS_BACK_SINCE:
+        with suppress(errors.InsufficientPrivilege):
+            connection.execute("select pg_stat_force_next_flush()")
 
 
 def pid(connection: Connection) -> int:
