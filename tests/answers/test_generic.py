@@ -3,6 +3,7 @@
 import pytest
 from msgspec.structs import replace
 
+from dbdyno.analysis.effect import holm
 from dbdyno.answers.contrasting import comparisons
 from dbdyno.answers.kinds import contrasts, curve, scaling_law, table
 from dbdyno.words import THIN_SPACE
@@ -63,6 +64,25 @@ def test_only_factors_by_which_combinations_differ_are_named():
     faster = made.study(two, lambda levels: 1500.0 if levels["order"] == "other" else 1000.0)
     (claim,) = contrasts.answer(faster, {}).claims
     assert "better at engine/clients a/4, a/20, b/4, b/20 (" in claim.sentence
+
+
+def test_levels_that_are_held_against_one_are_judged_together():
+    """A report of two levels against a third would else say of each more than of both."""
+    orders = made.factor("order", "as-written", "first", "last", title="statement order")
+    against = tuple(made.contrast("order", "as-written", after) for after in ("first", "last"))
+    spec = made.spec(
+        made.factor("clients", 4, 20),
+        orders,
+        repeats=4,
+        contrasts=against,
+        metrics=("throughput_tps", "response_p95_ms"),
+    )
+    trials = made.study(spec, lambda levels: 900.0 if levels["order"] == "last" else 1000.0)
+    found = comparisons(trials)
+    for place in ("clients 4", "clients 20"):
+        here = [metric for one in found if place in one.before for metric in one.metrics]
+        assert [one.p_adjusted for one in here] == holm([one.p for one in here])
+        assert len(here) == 4
 
 
 def test_the_name_of_a_setting_is_written_as_the_server_has_it():

@@ -34,12 +34,14 @@ def compare(  # noqa: PLR0913 - what is compared, and how
     margin: float = MARGIN,
     paired: bool = False,
     unequal: Sequence[str] = (),
+    beside: Sequence[float] = (),
 ) -> Comparison:
     """The second variant against the first.
 
-    ``paired``: runs at equal places are of one block. Without ``metrics`` the usual ones are
-    compared, and of single runs every cost. A metric that no run has is left out, and said to
-    be missing if it was asked for.
+    ``paired``: runs at equal places are of one block. ``beside`` are the p of other tests with
+    which these are judged together: of other variants against the same first one. Without
+    ``metrics`` the usual ones are compared, and of single runs every cost. A metric that no run
+    has is left out, and said to be missing if it was asked for.
     """
     if paired and len(before) != len(after):
         raise ValueError("pairs take as many runs of one variant as of the other")
@@ -51,7 +53,7 @@ def compare(  # noqa: PLR0913 - what is compared, and how
     return Comparison(
         before=labels[0],
         after=labels[1],
-        metrics=_judged(found, margin),
+        metrics=_judged(found, margin, beside),
         unequal=list(unequal),
         doubts=[*_missing(missing), *_doubts(found), *_doubts_of_runs([*before, *after])],
     )
@@ -81,18 +83,21 @@ def _usual(before: Runs, after: Runs) -> list[str]:
     return list(dict.fromkeys([*USUAL, *costs]))
 
 
-def _judged(samples: Sequence[Sample], margin: float) -> list[MetricComparison]:
-    """Each with its p adjusted over all that have one."""
+def _judged(
+    samples: Sequence[Sample], margin: float, beside: Sequence[float] = ()
+) -> list[MetricComparison]:
+    """Each with its p adjusted over all that have one, and over those of tests beside them."""
     effects = [_effect(one) for one in samples]
     chances = {
         place: effect.p
         for place, effect in enumerate(effects)
         if effect is not None and effect.p is not None
     }
-    adjusted = dict(zip(chances, holm(list(chances.values())), strict=True))
-    told = sum(p < ALPHA for p in adjusted.values())
+    of_all = holm([*chances.values(), *beside])
+    adjusted = dict(zip(chances, of_all, strict=False))
+    told = sum(p < ALPHA for p in of_all)
     # Below this the next metric would be told as well.
-    alpha = ALPHA / max(len(adjusted) - told, 1)
+    alpha = ALPHA / max(len(of_all) - told, 1)
     return [
         _compared(one, effect, adjusted.get(place), margin, alpha)
         for place, (one, effect) in enumerate(zip(samples, effects, strict=True))

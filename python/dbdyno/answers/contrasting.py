@@ -1,9 +1,12 @@
 """The contrasts of a study: two levels compared at each combination of the other factors.
 
-Runs of one block are a pair. Which words a verdict gets is ``analysis/verdicts.py``'s to say.
+Runs of one block are a pair. Levels that are held against the same one, at the same levels of the
+other factors, are as many tests as they are, and are judged together. Which words a verdict
+gets is ``analysis/verdicts.py``'s to say.
 """
 
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -18,6 +21,20 @@ from dbdyno.model.study import Contrast
 Levels = Mapping[str, str]
 
 
+class _Sides(NamedTuple):
+    """A contrast at certain levels of the other factors, and its pairs of runs there."""
+
+    contrast: Contrast
+    others: Levels
+    both: Sequence[tuple[Trial, Trial]]
+
+    def is_against_the_same(self, other: "_Sides") -> bool:
+        """Whether the other holds another level against the same runs."""
+        mine, its = self.contrast, other.contrast
+        is_alike = (mine.factor, mine.before, self.others) == (its.factor, its.before, other.others)
+        return is_alike and mine.after != its.after
+
+
 class Contrasted(Struct, frozen=True):
     """A contrast at certain levels of the other factors, and what came of it."""
 
@@ -28,10 +45,15 @@ class Contrasted(Struct, frozen=True):
 
 def contrasted(trials: Trials) -> list[Contrasted]:
     """Every contrast of the study where both sides have runs of one block."""
-    return [
-        Contrasted(contrast, others, _compared(trials, contrast, others, both))
+    found = [
+        _Sides(contrast, others, both)
         for contrast in trials.spec.contrasts
         for others, both in _by_others(trials, contrast)
+    ]
+    alone = [_compared(trials, of) for of in found]
+    return [
+        Contrasted(of.contrast, of.others, _compared(trials, of, _beside(of, found, alone)))
+        for of in found
     ]
 
 
@@ -64,9 +86,14 @@ def _without(levels: Levels, factor: str) -> tuple[tuple[str, str], ...]:
     return tuple((name, level) for name, level in levels.items() if name != factor)
 
 
-def _compared(
-    trials: Trials, contrast: Contrast, others: Levels, both: Sequence[tuple[Trial, Trial]]
-) -> Comparison:
+def _beside(of: _Sides, found: Sequence[_Sides], alone: Sequence[Comparison]) -> list[float]:
+    """The p of other levels' tests."""
+    others = (one for its, one in zip(found, alone, strict=True) if of.is_against_the_same(its))
+    return [metric.p for one in others for metric in one.metrics if metric.p is not None]
+
+
+def _compared(trials: Trials, of: _Sides, beside: Sequence[float] = ()) -> Comparison:
+    contrast, others, both = of
     before, after = ([trial.record for trial in side] for side in zip(*both, strict=True))
     found = compare(
         before,
@@ -76,6 +103,7 @@ def _compared(
         margin=contrast.margin,
         paired=True,
         unequal=unequal_durability(before, after, (contrast.before, contrast.after)),
+        beside=beside,
     )
     repeats = found.pairs_in_all
     return replace(found, decide_with=trials.study.further(repeats) if repeats else "")

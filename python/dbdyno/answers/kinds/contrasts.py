@@ -154,8 +154,9 @@ def _table(trials: Trials, rows: Sequence[Found]) -> TableOf:
         ],
         numeric=frozenset({3, 4, 5, 6}),
         note="Ratios are after over before, in the mean over pairs of runs of one block; verdicts "
-        "are adjusted over the metrics of each row's comparison (Holm). To decide: further "
-        "repeats, with the 95 % interval of that number; dbdyno study resume makes them.",
+        "are adjusted over the metrics of a comparison and all levels that are held against the "
+        "same one (Holm). To decide: further repeats, with the 95 % interval of that number; "
+        "dbdyno study resume makes them.",
     )
 
 
