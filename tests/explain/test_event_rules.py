@@ -71,6 +71,18 @@ def test_a_loss_around_checkpoints_is_theirs():
     assert found.evidence["sync_s"] == pytest.approx(3.6)
 
 
+def test_one_checkpoint_that_has_not_ended_is_an_anecdote_of_unknown_length():
+    """A step down in the middle of the run may be its work, or that of whatever else began."""
+    ok = np.random.default_rng(1).normal(LEVEL, 15, 63)
+    ok[3 + 40 :] *= 0.5
+    run = MadeRun(ok=np.round(ok), seconds=60).statement(UPDATE).facts(facts(table()))
+    run.log(40, "checkpoint_start", reason="time")
+    found = said("checkpoint_io", run.counters("pg_stat_checkpointer", {"buffers_written": 15}))
+    assert found.evidence["share_of_run"] > 0.15
+    assert (found.severity, found.certainty) == ("minor", "hint")
+    assert "none had ended" in found.seen[-1]
+
+
 def test_checkpoints_that_cost_nothing_are_not_blamed():
     assert isinstance(said("checkpoint_io", with_checkpoints(dipping(0.0))), NotFound)
     without = dipping(0.6).read("pg_stat_checkpointer")

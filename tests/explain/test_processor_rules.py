@@ -88,6 +88,7 @@ def test_others_without_a_name_are_a_hint_and_minor():
     found = said("cpu_others", run)
     assert (found.severity, found.certainty) == ("minor", "hint")
     assert "has no name" in found.seen[-1]
+    assert "rustc" not in found.summary
 
 
 def test_what_was_stolen_slows_what_wanted_to_run():

@@ -1,14 +1,14 @@
 """What events of one kind cost a run, as rules about events say it.
 
 A loss is taken for real when few random placements of the events lose as much; an event that
-came once is an anecdote, and at most a hint.
+came once is an anecdote: a hint, and minor at most.
 """
 
 from dbdyno.analysis.losses import CHANCE_MAX, Loss
 from dbdyno.explain.case import Case
 from dbdyno.explain.needs import losses_of
-from dbdyno.explain.rule import NOTICED
-from dbdyno.model.record import Certainty
+from dbdyno.explain.rule import NOTICED, at_most, severity_of
+from dbdyno.model.record import Certainty, Severity
 from dbdyno.words import count, percent
 
 
@@ -23,6 +23,12 @@ def loss_to(case: Case, kind: str) -> Loss | None:
 def certainty_of(loss: Loss) -> Certainty:
     """Repeats make it likely; the loss itself is one kind of evidence."""
     return "likely" if loss.occurrences > 1 and loss.low is not None and loss.low > 0 else "hint"
+
+
+def severity_of_loss(loss: Loss) -> Severity:
+    """An anecdote is never above minor: what came at the same time may be to blame."""
+    grave = severity_of(loss.of_run)
+    return at_most("minor", grave) if certainty_of(loss) == "hint" else grave
 
 
 def loss_words(loss: Loss) -> str:

@@ -4,7 +4,7 @@ Looks for: throughput that is lower while autovacuum workers run than otherwise.
 
 Arithmetic: the loss over all autovacuums against the level of the undisturbed intervals,
 tested against placing them elsewhere in the run at random; overlapping events share a loss by
-regression.
+regression. What came with a single autovacuum is a hint, and minor at most.
 
 Source: PostgreSQL manual, the autovacuum daemon and cost-based vacuum delay; the test by
 misplacing is one of randomization (Edgington and Onghena, Randomization Tests, 2007).
@@ -14,9 +14,9 @@ Wrong when: autovacuum came because of what also slows the load, such as a burst
 
 from dbdyno.analysis.protocol import POSTGRESQL
 from dbdyno.explain.case import Case
-from dbdyno.explain.lost import certainty_of, loss_evidence, loss_to, loss_words
+from dbdyno.explain.lost import certainty_of, loss_evidence, loss_to, loss_words, severity_of_loss
 from dbdyno.explain.needs import known_objects
-from dbdyno.explain.rule import NotFound, Outcome, Rule, found, severity_of
+from dbdyno.explain.rule import NotFound, Outcome, Rule, found
 from dbdyno.explain.words import and_so_on, gain_words
 from dbdyno.words import percent, seconds
 
@@ -36,7 +36,7 @@ def look(case: Case) -> Outcome:
         f"{percent(loss.of_run)} of the run was lost to it.",
         share=loss.share,
         share_of="lost throughput",
-        severity=severity_of(loss.of_run),
+        severity=severity_of_loss(loss),
         certainty=certainty_of(loss),
         evidence=loss_evidence(loss) | {"autovacuums": labels, "seconds": length_s},
         seen=[loss_words(loss), f"Autovacuum ran for {seconds(length_s)} in all."],

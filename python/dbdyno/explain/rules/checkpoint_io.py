@@ -5,7 +5,8 @@ time spent in writing and in syncing files.
 
 Arithmetic: the loss over all checkpoints against the level of the undisturbed intervals,
 tested against placing them elsewhere in the run at random. The write phase is spread on
-purpose over checkpoint_completion_target of the interval; the sync phase is not.
+purpose over checkpoint_completion_target of the interval; the sync phase is not. What came with
+a single checkpoint is a hint, and minor at most.
 
 Source: PostgreSQL manual, WAL configuration, and the server's log of checkpoints.
 
@@ -16,9 +17,9 @@ its writes; then full-page writes are named, too, and go first.
 from dbdyno.analysis.events import RunEvent
 from dbdyno.analysis.protocol import POSTGRESQL
 from dbdyno.explain.case import Case
-from dbdyno.explain.lost import certainty_of, loss_evidence, loss_to, loss_words
+from dbdyno.explain.lost import certainty_of, loss_evidence, loss_to, loss_words, severity_of_loss
 from dbdyno.explain.needs import grown
-from dbdyno.explain.rule import NotFound, Outcome, Rule, found, severity_of
+from dbdyno.explain.rule import NotFound, Outcome, Rule, found
 from dbdyno.explain.words import gain_words
 from dbdyno.words import count, percent, seconds
 
@@ -32,18 +33,17 @@ def look(case: Case) -> Outcome:
     if loss is None:
         return NotFound("throughput did not fall around checkpoints, or there were none")
     checkpoints = [event for event in case.events if event.kind == "checkpoint"]
-    sync_s = _phase_s(checkpoints, "sync")
     return found(
         f"Around checkpoints throughput fell: {percent(loss.of_run)} of the run was lost.",
         share=loss.share,
         share_of="lost throughput",
-        severity=severity_of(loss.of_run),
+        severity=severity_of_loss(loss),
         certainty=certainty_of(loss),
-        evidence=loss_evidence(loss) | {"pages_written": pages, "sync_s": sync_s},
+        evidence=loss_evidence(loss)
+        | {"pages_written": pages, "sync_s": _phase_s(checkpoints, "sync")},
         seen=[
             loss_words(loss),
-            f"They wrote {count(pages)} pages and spent {seconds(_phase_s(checkpoints, 'write'))} "
-            f"in writing, {seconds(sync_s)} in syncing.",
+            f"They wrote {count(pages)} pages{_phases_told(checkpoints)}.",
         ],
         why="Their writes compete with the load's reads and WAL flushes for the same storage.",
         advice=[
@@ -55,6 +55,14 @@ def look(case: Case) -> Outcome:
         refute="Run with checkpoint_timeout and max_wal_size so large that none comes: the dips "
         "must go.",
     )
+
+
+def _phases_told(checkpoints: list[RunEvent]) -> str:
+    """Only at its end a checkpoint tells how long it wrote and synced."""
+    if not any(event.phases for event in checkpoints):
+        return "; none had ended, and how long they wrote and synced is not known"
+    written_s, synced_s = (_phase_s(checkpoints, name) for name in ("write", "sync"))
+    return f" and spent {seconds(written_s)} in writing, {seconds(synced_s)} in syncing"
 
 
 def _phase_s(checkpoints: list[RunEvent], wanted: str) -> float:

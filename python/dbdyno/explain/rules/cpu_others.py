@@ -45,7 +45,7 @@ def look(case: Case) -> Outcome:
     share = min(used.others, _waiting_or_working(case))
     return found(
         f"Other programs took {percent(used.others)} of processors that are all in use"
-        f"{_who(names)}.",
+        f"{_who(names) if is_known else ''}.",
         share=share,
         share_of="client time",
         severity=severity_of(share) if is_known else at_most("minor", severity_of(share)),
@@ -92,6 +92,7 @@ def _on_the_way(case: Case, spent: Budget) -> float:
 
 
 def _who(names: list[tuple[str, float]]) -> str:
+    """Of what has a name; where most has none, nobody knows who took the most."""
     return f", {names[0][0]} the most" if names else ""
 
 

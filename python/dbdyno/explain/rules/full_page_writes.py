@@ -180,7 +180,10 @@ def _seen(images: _Images) -> list[str]:
             f"to {percent(timed.high)}), as they come and go."
         )
     if images.wal_time:
-        told.append(f"Their part of the time in WAL is {percent(images.wal_time)} at most.")
+        told.append(
+            f"By their part of the WAL, {percent(images.wal_time)} of the clients' time goes into "
+            "writing and flushing them, at most."
+        )
     return [*told, *([loss_words(images.loss)] if images.loss else [])]
 
 
