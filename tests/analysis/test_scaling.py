@@ -136,6 +136,11 @@ def test_published_figures_of_hot_rows():
     assert "measured once" in advice.doubt
 
 
+def test_one_client_alone_may_do_most():
+    found = scaling(runs(lambda clients: 1000 / clients, chance=np.random.default_rng(9)))
+    assert advise_connections(found).words.startswith("1 connection: ")
+
+
 def test_no_limit_is_advised_while_throughput_rises():
     found = scaling(law_runs(RISING, LEVELS[:5], chance=np.random.default_rng(8)))
     assert found.still_rises

@@ -90,8 +90,8 @@ def test_the_page_opens_with_question_answer_and_doubt():
 
 
 def test_the_verdict_is_said_once():
-    assert page_of(study()).count("throughput is worse at clients 1, 4, 20") == 1
-    assert " ".join(text_of(study()).split()).count("throughput is worse at clients") == 1
+    assert page_of(study()).count("throughput got worse at clients 1, 4, 20") == 1
+    assert " ".join(text_of(study()).split()).count("throughput got worse at clients") == 1
 
 
 def test_what_the_data_does_not_decide_is_not_called_told():

@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from dbdyno.analysis.ranged import Ranged
 from dbdyno.analysis.scaling import KNEE_SHARE, Scaling
-from dbdyno.words import percent, significant
+from dbdyno.words import counted, percent, significant
 
 
 class ConnectionAdvice(Struct, frozen=True):
@@ -27,8 +27,8 @@ def advise_connections(of: Scaling) -> ConnectionAdvice:
         )
     limit = round(of.knee.value)
     words = (
-        f"{limit} connections{_between(of.knee)}: throughput is within {percent(KNEE_SHARE)} of "
-        f"its best there, and more of them wait."
+        f"{counted(limit, 'connection')}{_between(of.knee)}: throughput is within "
+        f"{percent(KNEE_SHARE)} of its best there, and more of them wait."
     )
     return ConnectionAdvice(limit, " ".join([words, *_beyond(of)]), _doubt(of))
 

@@ -70,7 +70,7 @@ def _words(gate: Gate, metric: MetricComparison, outcome: Outcome) -> str:
     asked = f"--fail-if {gate.words}"
     if outcome == "broken":
         how_much = f"{percent(worsening(metric))}, more than {percent(gate.share)}"
-        return f"{asked} fails: {metric.title} is worse by {how_much}."
+        return f"{asked} fails: {metric.title} got worse by {how_much}."
     if outcome == "cannot tell":
         return f"{asked} does not fail, but {metric.title} cannot be told from these runs."
     return f"{asked} holds for {metric.title}."

@@ -69,7 +69,7 @@ def _several(trials: Trials, found: Sequence[Found]) -> Claim:
     ]
     of, metric = found[0]
     return Claim(
-        sentence=f"{_heading(trials, of)}: {_lowered(metric.title)} is {'; '.join(parts)}",
+        sentence=f"{_heading(trials, of)}: {_lowered(metric.title)} {'; '.join(parts)}",
         told=any(one.verdict != "cannot tell" for _, one in found),
         doubt="; ".join([*_unequal(found), *_most_needed([one for _, one in found])]),
         evidence={levels_words(at.others): one.verdict for at, one in found},
@@ -82,16 +82,19 @@ def _varied(places: Sequence[Levels]) -> list[str]:
 
 
 def _verdict_words(verdict: Verdict, found: Sequence[Found], factors: Sequence[str]) -> str:
-    """``worse at clients 4, 20 (…)``; of several factors ``at engine/clients postgres/4, …``."""
+    """``got worse at clients 4, 20 (…)``; of several factors ``at engine/clients postgres/4, …``.
+
+    In the past, since some metrics are many (rows written) and some are one.
+    """
     levels = ", ".join("/".join(of.others[name] for name in factors) for of, _ in found)
     places = f"{'/'.join(factors)} {levels}"
     ratios = [metric.ratio for _, metric in found]
     span = " to ".join(dict.fromkeys(map(change, (min(ratios), max(ratios)))))
     if verdict == "same":
-        return f"the same within ±{percent(found[0][1].margin)} at {places} ({span})"
+        return f"stayed the same within ±{percent(found[0][1].margin)} at {places} ({span})"
     if verdict == "cannot tell":
-        return f"not to be told apart at this sample size at {places} ({span})"
-    return f"{verdict} at {places} ({span})"
+        return f"could not be told apart at this sample size at {places} ({span})"
+    return f"got {verdict} at {places} ({span})"
 
 
 def _unequal(found: Sequence[Found]) -> list[str]:
