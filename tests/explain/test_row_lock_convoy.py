@@ -301,3 +301,13 @@ def test_no_bound_is_told_of_rows_that_are_not_equally_likely():
     even = said(RULE, queue_at("BEGIN", sql, "COMMIT", rows=1, relation="counter"))
     assert even.evidence["bound_tps"] == pytest.approx(1000)
     assert not any("are hot" in one for one in even.seen)
+
+
+def test_the_bound_of_a_table_that_few_wait_for_hides_none_that_most_wait_for():
+    """Seven wait for what a trigger locks, whose bound is not known; one for one of the tellers."""
+    at_trigger = replace(behind(TELLERS, 7), waiter=ACCOUNTS, relation="totals")
+    waits = [waiting(ACCOUNTS, 7), waiting(TELLERS, 1), waiting(END, 2, "", "")]
+    finding = said(RULE, tpcb(10, waits, [at_trigger, behind(TELLERS, 1)], tps=200))
+    assert finding.title == "Row-lock convoy on totals"
+    assert finding.evidence["bound_tps"] is None
+    assert any("rows of totals" in one for one in finding.advice)

@@ -4,6 +4,8 @@ A statement that locks one of few rows lets only as many clients past it; the ho
 it is then waited for by these alone. Works out who is who; the words are the rule's.
 """
 
+import math
+
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -108,7 +110,12 @@ def _is_uneven(holds: list[RowHold], relation: str, measured_tps: float, total_s
     chances = [hold.script_share / (hold.rows or 1.0) * (hold.taken_s or 0.0) for hold in of_it]
     in_use = measured_tps * sum(chances)
     waited = sum(hold.waiting_s for hold in of_it) / total_s
-    return in_use < 1.0 and waited >= NOTICED and waited > BURSTS * in_use / (1.0 - in_use)
+    return waited >= NOTICED and waited > _waited_most(in_use)
+
+
+def _waited_most(in_use: float) -> float:
+    """The most of its time that a client waits for a row in use for this part of the time."""
+    return BURSTS * in_use / (1.0 - in_use) if in_use < 1.0 else math.inf
 
 
 def _convoy(case: Case, spent: Budget, holds: list[RowHold]) -> Convoy:
@@ -124,11 +131,7 @@ def _convoy(case: Case, spent: Budget, holds: list[RowHold]) -> Convoy:
     bounds = {hold.relation: bound_tps(holds, hold.relation) for hold in holds}
     is_known = not behind_pauses
     known = {of: bound for of, bound in bounds.items() if is_known and bound is not None}
-    if known:
-        hottest = min(known, key=lambda relation: known[relation])
-        hot = max((hold for hold in holds if hold.relation == hottest), key=_waiting)
-    else:
-        hot = max(holds, key=_waiting)
+    hot = _hot(holds, known, measured_tps, spent.total)
     clients: int = case.recording.plan["clients"]
     return Convoy(
         clients=clients,
@@ -142,6 +145,24 @@ def _convoy(case: Case, spent: Budget, holds: list[RowHold]) -> Convoy:
         behind_pauses=behind_pauses,
         is_uneven=hot.relation in uneven,
     )
+
+
+def _hot(
+    holds: list[RowHold], known: dict[str, float], measured_tps: float, total_s: float
+) -> RowHold:
+    """Where most wait for the table with the lowest bound.
+
+    Where most wait for a table whose bound is not known, as of one that a trigger locks, and more
+    than the lowest known bound could make wait, it is that table.
+    """
+    most = max(holds, key=_waiting)
+    if not known:
+        return most
+    hottest = min(known, key=lambda relation: known[relation])
+    waited_most = _waited_most(measured_tps / known[hottest])
+    if most.relation not in known and most.waiting_s / total_s > waited_most:
+        return most
+    return max((hold for hold in holds if hold.relation == hottest), key=_waiting)
 
 
 def _waiting(hold: RowHold) -> float:

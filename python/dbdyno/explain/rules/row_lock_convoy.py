@@ -19,7 +19,8 @@ not known, and no bound is told: with ρ the part of the time that a row would t
 nobody waits more than ρ/(1 − ρ) of his time, and three times that where holds come in bursts.
 
 Where no value in the statement decides which row it locks, as in a trigger or with the key in its
-text, the table's rows say nothing of p, and no bound is told. Nor is one where the server finds the
+text, the table's rows say nothing of p, and no bound is told: such a table is the hot one where
+more wait for it than the bounds of others let wait. Nor is one told where the server finds the
 rows by reading the whole table and locks all that it reads (InnoDB, from REPEATABLE READ on).
 
 Where clients pause in their transaction while others wait for them, h is longer by an unknown time:
