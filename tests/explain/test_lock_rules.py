@@ -202,9 +202,11 @@ def test_the_counter_experiment_is_one_that_can_be_made():
     assert "deadlock" not in finding.why
 
 
-def of_two_scripts(failures, *, lost):
+def of_two_scripts(failures, *, lost, texts=()):
     """A run of two scripts, so many of each lost."""
     run = MadeRun([[50, 50]] * 63, seconds=60, scripts={"up.sql": "", "down.sql": ""})
+    for script, sql in texts:
+        run.statement(sql, script=script)
     recording = failing(run, failures, failed=sum(lost))
     scripts = recording.tables["scripts"]
     last = scripts["interval"] == scripts["interval"].max()
@@ -219,6 +221,16 @@ def test_scripts_that_deadlock_are_named():
     assert f"up.sql 60 of 3{THIN_SPACE}060, down.sql 90 of 3{THIN_SPACE}090." in finding.seen[1]
     assert "in up.sql, down.sql: sort the keys" in finding.advice[0]
     assert finding.refute.startswith("Run up.sql, down.sql each alone")
+
+
+def test_a_script_that_only_reads_has_no_part_in_deadlocks():
+    deadlocks = [failure("40P01", 60, "deadlock detected")]
+    both = [(0, "update stock set n = n - 1 where id = :id;"), (1, "select n from stock;")]
+    finding = said("deadlocks", of_two_scripts(deadlocks, lost=(60, 0), texts=both))
+    assert finding.advice[0].startswith("Lock the same rows in the same order in up.sql: ")
+    assert finding.refute.startswith("Sort the keys")
+    losing = said("deadlocks", of_two_scripts(deadlocks, lost=(59, 1), texts=both))
+    assert "in up.sql, down.sql" in losing.advice[0]
 
 
 def test_whose_failures_they_are_is_not_told_where_others_failed_too():

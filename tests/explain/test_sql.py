@@ -9,6 +9,7 @@ from dbdyno.explain.sql import (
     equal_columns,
     fits,
     is_update,
+    locks_nothing,
     tables_of,
     the_one,
     written_table,
@@ -73,6 +74,24 @@ def test_what_ends_a_transaction(sql):
 @pytest.mark.parametrize("sql", ["\\endif", "ended", "select 'commit'", "rollback;"])
 def test_what_ends_none(sql):
     assert not ends_transaction(sql)
+
+
+@pytest.mark.parametrize(
+    ("sql", "expected"),
+    [
+        ("BEGIN;", True),
+        ("select a from b where c = 'for update';", True),
+        ("select a from b for no key update;", False),
+        ("select a from b for key share;", False),
+        ("select a from b lock in share mode", False),
+        ("select pay(1);", False),
+        ("with a as (update b set c = 1 returning c) select c from a", False),
+        ("update a set b = 1", False),
+        ("call pay(1)", False),
+    ],
+)
+def test_what_locks_nothing(sql, expected):
+    assert locks_nothing(sql) == expected
 
 
 def test_names_of_a_form_for_several_statements():

@@ -25,6 +25,9 @@ _WHERE = re.compile(
     r"\bwhere\b(.*?)(?:\bgroup\b|\border\b|\blimit\b|\breturning\b|\bfor\b|$)", re.I | re.DOTALL
 )
 _COMMIT = re.compile(r"\s*(?:commit|end)\b", re.I)
+_CONTROL = re.compile(r"\s*(?:begin|start|commit|end|rollback)\b", re.I)
+_LOCKING = re.compile(r"\bfor\s+(?:no\s+key\s+)?update\b|\bshare\b", re.I)
+"""FOR UPDATE, FOR SHARE and its kin, LOCK IN SHARE MODE."""
 _ASSIGNED = re.compile(rf"(?:^|,)\s*({_NAME})\s*=")
 _ASSIGNED_TOGETHER = re.compile(r"\(([^()]*)\)\s*=")
 _EQUAL = re.compile(rf"({_QUALIFIED})\s*(?:=|\bin\s*\()", re.I)
@@ -63,6 +66,17 @@ def is_update(sql: str) -> bool:
 def ends_transaction(sql: str) -> bool:
     """Whether it commits."""
     return _COMMIT.match(_bare(sql)) is not None
+
+
+def locks_nothing(sql: str) -> bool:
+    """Whether it only reads tables, or begins or ends a transaction.
+
+    A SELECT without a table may call a function that does anything.
+    """
+    bare = _bare(sql)
+    is_read = bare.lstrip().lower().startswith("select") and bool(tables_of(sql))
+    is_plain = is_read and not _WRITES.search(bare) and not _LOCKING.search(bare)
+    return is_plain or _CONTROL.match(bare) is not None
 
 
 def written_table(sql: str) -> str | None:

@@ -39,6 +39,7 @@ from dbdyno.explain.failing import (
 )
 from dbdyno.explain.rule import NotFound, Outcome, Rule, found, severity_of
 from dbdyno.explain.serialization import against_conflicts
+from dbdyno.explain.sql import locks_nothing
 from dbdyno.explain.words import amount, and_so_on, gain_words
 from dbdyno.model.record import FailureRecord
 from dbdyno.model.recording import rows
@@ -245,7 +246,8 @@ def _advice(case: Case, thrown: _Thrown) -> list[str]:
             "Make the transactions shorter, or touch fewer of the same rows in each.",
         ]
     names = _scripts(case)
-    where = f"in {and_so_on(names)}" if len(names) > 1 else "everywhere"
+    is_some = names and len(case.record.scripts) > 1
+    where = f"in {and_so_on(names)}" if is_some else "everywhere"
     said = [
         f"Lock the same rows in the same order {where}: sort the keys, or agree on tables.",
         *([] if tries_again else ["Let the loser try again (--max-tries); it will succeed."]),
@@ -267,7 +269,19 @@ def _advice(case: Case, thrown: _Thrown) -> list[str]:
 
 
 def _scripts(case: Case) -> list[str]:
-    return [script["name"] for script in case.recording.plan["scripts"]]
+    """Those that may have a part in deadlocks."""
+    return [
+        one.name
+        for number, one in enumerate(case.record.scripts)
+        if one.failed or not _locks_nothing(case, number)
+    ]
+
+
+def _locks_nothing(case: Case, script: int) -> bool:
+    """Whether it is known of each of its statements."""
+    texts = rows(case.recording.tables["statement_texts"], ("script", "sql"))
+    own = [sql for of, sql in texts if of == script]
+    return bool(own) and all(map(locks_nothing, own))
 
 
 RULE = Rule(
