@@ -231,13 +231,28 @@ advisory at “UPDATE pgbench_branches SET bbalance = bbalance + :delta WHERE bi
         ("Lock", "table metadata", "locks of whole tables"),
         ("IPC", "SyncRep", "the answer of a synchronous standby"),
         ("Timeout", "PgSleep", "a pause within a statement"),
-        ("BufferPin", "BufferPin", "what the server calls BufferPin"),
+        ("IPC", "BgWorkerShutdown", "parallel workers"),
     ],
 )
 def test_waits_are_told_by_what_they_are_for(wait_type, event, name):
     finding = said("other_waits", with_looks(MadeRun(), (0, wait_type, event, 8)))
     assert finding.summary == f"Clients wait for {name} {percent(1.0)} of their time."
     assert finding.title == f"Waits for {name}: {event}"
+
+
+def test_a_wait_that_only_the_server_has_a_name_for_is_named_once():
+    finding = said("other_waits", with_looks(MadeRun(), (0, "BufferPin", "BufferPin", 8)))
+    assert finding.title == "Waits for what the server calls BufferPin"
+
+
+def test_events_of_one_cause_are_told_as_one():
+    """Alone neither takes as much as the sleep."""
+    workers = [(0, "IPC", "MessageQueueReceive", 2), (0, "IPC", "BgWorkerShutdown", 2)]
+    run = with_looks(MadeRun(), *workers, (0, "Timeout", "PgSleep", 3))
+    finding = said("other_waits", run)
+    assert finding.title.startswith("Waits for parallel workers: ")
+    told = f"{percent(0.5)} of their time, {percent(7 / 8)} with other such waits."
+    assert finding.summary.endswith(told)
 
 
 def test_waits_of_several_kinds_are_told_together():

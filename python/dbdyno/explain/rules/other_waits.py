@@ -2,7 +2,7 @@
 
 Looks for: waits within statements for what no other rule is about, by the server's name for them:
 advisory locks, locks of whole tables and of their definitions, the one lock of NOTIFY, the growing
-of a file, a synchronous standby, a sleep.
+of a file, parallel workers, a synchronous standby, a sleep.
 
 Arithmetic: the share of the clients' time in such waits, as the looks saw them. Removing them gains
 a factor of up to 1/(1 − w).
@@ -59,6 +59,14 @@ _PAUSE = _Known(
     "A statement that sleeps keeps its session, and in a transaction its locks.",
     "Leave the pause out, or let the client make it, outside of transactions: \\sleep, --think.",
 )
+_PARALLEL = _Known(
+    "parallel workers",
+    "A statement that is planned to be shared starts processes each time it runs: it waits until "
+    "they are there, for their rows, and until they are gone; and they take the processors of "
+    "other clients.",
+    "Find out why it reads so much (an index may be missing); a short statement is done sooner by "
+    "its own process: max_parallel_workers_per_gather = 0 for the load's role.",
+)
 # How an event's name begins, in small letters.
 _KNOWN = {
     "advisory": _BY_THE_APPLICATION,
@@ -77,6 +85,11 @@ _KNOWN = {
         "One session at a time adds pages to a table, and all that insert into it need them.",
         "Insert more rows at once, by COPY where you can, or spread them over partitions.",
     ),
+    "bgworker": _PARALLEL,
+    "executegather": _PARALLEL,
+    "messagequeue": _PARALLEL,
+    "parallel": _PARALLEL,
+    "hash": _PARALLEL,
     "syncrep": _STANDBY,
     "semi-sync": _STANDBY,
     "pgsleep": _PAUSE,
@@ -85,18 +98,21 @@ _KNOWN = {
 
 
 def look(case: Case) -> Outcome:
-    """The event with the largest share gives its name."""
+    """What takes the largest share gives its name, with the longest of its events."""
     spent = client_time(case)
     events = _events(spent)
     share = sum(events.values())
     if share < NOTICED:
         return NotFound(f"waits of other kinds took {percent(share)} of the clients' time")
-    worst = max(events, key=lambda event: events[event])
-    known = _known(worst)
+    shares = _by_cause(events)
+    known = max(shares, key=lambda cause: shares[cause])
+    worst = max(
+        (event for event in events if _known(event) == known), key=lambda event: events[event]
+    )
     return found(
-        f"Clients wait for {known.name} {percent(events[worst])} of their time"
-        f"{_with_others(share, events[worst])}.",
-        title=f"Waits for {known.name}: {worst}",
+        f"Clients wait for {known.name} {percent(shares[known])} of their time"
+        f"{_with_others(share, shares[known])}.",
+        title=f"Waits for {known.name}{'' if known.name.endswith(worst) else f': {worst}'}",
         share=share,
         share_of="client time",
         certainty="likely",
@@ -121,6 +137,14 @@ def _events(spent: Budget) -> dict[str, float]:
     shares: dict[str, float] = defaultdict(float)
     for part in filter(_is_other, spent.parts):
         shares[part.wait_event] += part.seconds / spent.total
+    return dict(shares)
+
+
+def _by_cause(events: dict[str, float]) -> dict[_Known, float]:
+    """Shares of what is waited for: one thing may have several events."""
+    shares: dict[_Known, float] = defaultdict(float)
+    for event, share in events.items():
+        shares[_known(event)] += share
     return dict(shares)
 
 
