@@ -282,6 +282,43 @@ fn a_machine_that_stood_still_is_no_silence_of_the_server() {
     assert!(silent.stalled().is_some());
 }
 
+/// In a grace of a second, over whose end the machine stands still until this instant.
+fn standing_still_over_the_grace(until: Nanos) -> Worker {
+    let mut worker = workers(&ten_seconds(2, 1)).remove(0);
+    wake(&mut worker, Nanos::ZERO);
+    wake(&mut worker, ms(10_000));
+    wake(&mut worker, until);
+    assert!(!worker.is_over());
+    worker
+}
+
+#[test]
+fn what_is_answered_while_the_machine_stands_still_over_the_grace_is_finished() {
+    let mut worker = standing_still_over_the_grace(ms(14_000));
+    answer(&mut worker, ms(14_001), 0, None);
+    answer(&mut worker, ms(14_002), 1, None);
+    let counters = last_counters(worker, ms(14_002));
+    assert_eq!((counters.ok, counters.unfinished), (2, 0));
+}
+
+#[test]
+fn a_machine_that_stands_still_again_and_again_has_one_moment_more() {
+    let mut worker = standing_still_over_the_grace(ms(14_000));
+    answer(&mut worker, ms(14_001), 0, None);
+    wake(&mut worker, ms(16_000));
+    answer(&mut worker, ms(16_001), 1, Some(&no_table()));
+    let counters = last_counters(worker, ms(16_001));
+    assert_eq!((counters.ok, counters.unfinished), (1, 1));
+}
+
+#[test]
+fn a_machine_that_stood_still_is_no_refusal_to_cancel() {
+    let mut worker = standing_still_over_the_grace(ms(11_000));
+    wake(&mut worker, ms(18_000)); // was to answer by 16_000
+    (0..2).for_each(|client| answer(&mut worker, ms(18_001), client, Some(&no_table())));
+    assert!(worker.is_over() && worker.stalled().is_none());
+}
+
 /// Two clients on two workers; the first's, numbered 0 over the run, is in its first transaction.
 fn two_apart() -> [Worker; 2] {
     let mut workers = workers(&ten_seconds(2, 2));

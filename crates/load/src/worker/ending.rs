@@ -11,15 +11,37 @@ const GRACE_SHORTEST: Nanos = Nanos::from_secs(1);
 const GRACE_LONGEST: Nanos = Nanos::from_secs(30);
 /// How long the server may take to answer a cancellation.
 const CANCEL_WAIT: Nanos = Nanos::from_secs(5);
+/// Whoever is later than this to the end of a wait stood still over it, and so may have the machine.
+const STOOD_STILL: Nanos = Nanos::from_millis(100);
 
 /// How the run ends.
 pub(super) enum Ending {
-    /// Transactions under way may end until then.
-    Grace(Nanos),
-    /// The server was asked to cancel what still is under way; it may answer until then.
-    Cancelling(Nanos),
+    /// Transactions under way may end until this is over.
+    Grace(Wait),
+    /// The server was asked to cancel what still is under way; it may answer until this is over.
+    Cancelling(Wait),
     /// Nothing is awaited any more.
     Over,
+}
+
+/// A wait for the server. After a standstill its answers of meanwhile lie there unheard: then it
+/// is prolonged by a moment, once, so that they are heard first.
+pub(super) struct Wait {
+    until: Nanos,
+    is_prolonged: bool,
+}
+
+impl Wait {
+    fn until(until: Nanos) -> Self {
+        Self { until, is_prolonged: false }
+    }
+
+    fn is_over(&mut self, now: Nanos) -> bool {
+        if now - self.until > STOOD_STILL && !self.is_prolonged {
+            *self = Self { until: now + STOOD_STILL, is_prolonged: true };
+        }
+        now >= self.until
+    }
 }
 
 impl Worker {
@@ -36,7 +58,7 @@ impl Worker {
     pub(super) fn begin_ending<P: Port>(&mut self, now: Nanos, port: &mut P) {
         self.take_arrivals(now);
         let grace = (self.responses.quantile(0.99) * 3).max(GRACE_SHORTEST).min(GRACE_LONGEST);
-        self.ending = Some(Ending::Grace(now + grace));
+        self.ending = Some(Ending::Grace(Wait::until(now + grace)));
         // What was lost only just now may be on its way back.
         let is_out = |outage: &Outage| now - outage.begin >= GRACE_SHORTEST;
         if self.outage.as_ref().is_some_and(is_out)
@@ -55,18 +77,28 @@ impl Worker {
     }
 
     pub(super) fn go_on_ending<P: Port>(&mut self, now: Nanos, port: &mut P) {
-        match self.ending {
-            Some(Ending::Grace(until)) if until <= now => self.cancel_all(now, port),
-            Some(Ending::Cancelling(until)) if until <= now => {
-                self.stalled = Some("did not answer a cancellation");
-                self.finish_all(port);
-            }
-            _ => {}
+        let Some(Ending::Grace(wait) | Ending::Cancelling(wait)) = &mut self.ending else { return };
+        if !wait.is_over(now) {
+            return;
+        }
+        if matches!(self.ending, Some(Ending::Grace(_))) {
+            self.cancel_all(now, port);
+        } else {
+            self.stalled = Some("did not answer a cancellation");
+            self.finish_all(port);
+        }
+    }
+
+    /// When the end has to go on, at the latest.
+    pub(super) fn next_of_ending(&self) -> Nanos {
+        match &self.ending {
+            Some(Ending::Grace(wait) | Ending::Cancelling(wait)) => wait.until,
+            Some(Ending::Over) | None => Nanos::MAX,
         }
     }
 
     fn cancel_all<P: Port>(&mut self, now: Nanos, port: &mut P) {
-        self.ending = Some(Ending::Cancelling(now + CANCEL_WAIT));
+        self.ending = Some(Ending::Cancelling(Wait::until(now + CANCEL_WAIT)));
         for client in 0..self.clients.len() {
             self.cut_off(now, client);
             if self.clients[client].awaits_server() {

@@ -202,10 +202,6 @@ impl Worker {
 
     /// When the worker wants to be woken, at the latest.
     pub fn next_wake(&self) -> Nanos {
-        let ending = match self.ending {
-            Some(Ending::Grace(until) | Ending::Cancelling(until)) => until,
-            Some(Ending::Over) | None => Nanos::MAX,
-        };
         let measure_end = match (&self.timeline, &self.ending) {
             (Some(timeline), None) => timeline.measure_end(),
             _ => Nanos::MAX,
@@ -215,7 +211,7 @@ impl Worker {
             .min(self.next_activation)
             .min(self.next_look())
             .min(measure_end)
-            .min(ending)
+            .min(self.next_of_ending())
             .min(self.next_arrival())
     }
 
