@@ -17,8 +17,9 @@ const LATENESS_SHARE_MAX: f64 = 0.1;
 #[derive(Debug)]
 pub(crate) struct OwnWork<'a> {
     pub(crate) open_loop: bool,
-    /// Whether the server fell silent: what was sent before says little of the generator.
-    pub(crate) stalled: bool,
+    /// Whether the run broke off, for a reason that is told: what was sent before says little of the
+    /// generator.
+    pub(crate) broke_off: bool,
     /// How many processors its threads can have at once.
     pub(crate) processors: u32,
     pub(crate) measured: Nanos,
@@ -41,8 +42,8 @@ fn at_once(threads: u32) -> u32 {
 }
 
 /// Why the run is invalid, if it is. A closed loop is judged by the generator's CPU only: there
-/// lateness has no schedule to be measured against. Nor is lateness held against a run that a silent
-/// server has ended: one cause is enough.
+/// lateness has no schedule to be measured against. Nor is lateness held against a run that broke
+/// off: one cause is enough.
 pub(crate) fn invalid_reasons(work: &OwnWork<'_>) -> Vec<String> {
     let mut reasons = Vec::new();
     let processors = work.processors;
@@ -57,7 +58,7 @@ pub(crate) fn invalid_reasons(work: &OwnWork<'_>) -> Vec<String> {
     }
     let late = work.lateness.quantile(0.99);
     let bound = LATENESS_MIN.max(Nanos((work.response_p99.0 as f64 * LATENESS_SHARE_MAX) as u64));
-    if work.open_loop && !work.stalled && late > bound {
+    if work.open_loop && !work.broke_off && late > bound {
         reasons.push(format!(
             "the generator was late: 1 % of the transactions were sent more than {:.1} ms after they were due though a client was free (bound: {:.1} ms)",
             late.as_secs_f64() * 1e3,
@@ -84,7 +85,7 @@ mod tests {
     fn work(lateness: &Latencies) -> OwnWork<'_> {
         OwnWork {
             open_loop: true,
-            stalled: false,
+            broke_off: false,
             processors: 2,
             measured: TEN_SECONDS,
             cpu_us: 0,
@@ -116,10 +117,10 @@ mod tests {
     }
 
     #[test]
-    fn a_server_that_fell_silent_is_cause_enough() {
+    fn what_broke_the_run_off_is_cause_enough() {
         let lateness = late(Nanos::from_secs(1));
         assert_eq!(invalid_reasons(&work(&lateness)).len(), 1);
-        assert!(invalid_reasons(&OwnWork { stalled: true, ..work(&lateness) }).is_empty());
+        assert!(invalid_reasons(&OwnWork { broke_off: true, ..work(&lateness) }).is_empty());
     }
 
     #[test]

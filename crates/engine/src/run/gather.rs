@@ -163,7 +163,7 @@ impl Gather {
         done.clients_moved = self.clients_moved;
         done.invalid_reasons = invalid_reasons(&OwnWork {
             open_loop: matches!(plan.arrivals, Arrivals::Open { .. }),
-            stalled: end == "stalled",
+            broke_off: matches!(end, "aborted" | "stalled"),
             processors: selfcheck::processors(plan),
             measured,
             cpu_us: self.collector.cpu_us(),

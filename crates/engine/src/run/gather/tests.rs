@@ -6,8 +6,8 @@ use dbdyno_hist::frame::Frame;
 use dbdyno_hist::{Counters, Shape, Tally};
 use dbdyno_load::{ClosedInterval, Phase, Timeline};
 use dbdyno_model::{
-    Address, Arrivals, Endpoint, FailureClass, Io, Nanos, Plan, Protocol, QueryMode, Retry, Script,
-    ServerError, Stage, Think, ThinkLaw, Tls, TlsMode,
+    Address, ArrivalLaw, Arrivals, Endpoint, FailureClass, Io, Nanos, Plan, Protocol, QueryMode,
+    Retry, Script, ServerError, Stage, Think, ThinkLaw, Tls, TlsMode,
 };
 use std::collections::BTreeMap;
 
@@ -125,6 +125,24 @@ fn the_last_histograms_of_a_run_that_counts_are_told() {
     let Some(Frame::Window(window)) = gather.last_window() else { panic!("there is none") };
     assert_eq!((window.begin_ns, window.end_ns), (0, 700_000_000));
     assert!(gather.last_window().is_none(), "it was told already");
+}
+
+#[test]
+fn what_broke_a_run_off_is_all_that_is_told_of_it() {
+    let law = ArrivalLaw::Constant;
+    let plan = Plan { arrivals: Arrivals::Open { law }, ..plan(Some(Nanos::from_secs(60))) };
+    for (interrupted, broken, reasons) in [(true, None, 1), (false, Some("a defect".into()), 0)] {
+        let lane = || {
+            let mut closed = closed(Phase::Measure, [0, 100], 1, 1);
+            closed.tally.lateness.record(Nanos::from_millis(20));
+            vec![closed]
+        };
+        let (mut gather, _) = gathered(&plan, [lane(), lane()]);
+        gather.interrupted = interrupted;
+        gather.over(0, Ending { broken, ..Ending::default() });
+        let done = gather.done(&plan, Some(&Timeline::new(&plan, Nanos::ZERO)));
+        assert_eq!(done.invalid_reasons.len(), reasons, "{:?}", done.invalid_reasons);
+    }
 }
 
 fn lane(stalled: Option<&'static str>, refused: bool) -> LaneState {
