@@ -142,6 +142,16 @@ def test_notices_go_to_the_log_frames(local, checked):
     assert [note.text for note in told.all(Note)] == ["NOTICE: mind the gap"] * 2
 
 
+def test_of_a_flood_of_notices_the_first_are_told_and_the_others_counted(local, checked):
+    script = "do $$ begin for n in 1 .. 10000 loop raise notice 'flood'; end loop; end $$;"
+    plan = plan_for(local.endpoint(), script, clients=1, threads=1, query_mode="simple", **times(1))
+    texts = [note.text for note in checked(plan).all(Note)]
+    told = texts.count("NOTICE: flood")
+    counted = [int(text.split()[0]) for text in texts if text != "NOTICE: flood"]
+    assert 5 <= told < 1000
+    assert told + sum(counted) == 10000
+
+
 def test_the_greeting_names_server_and_backends(each_server, checked, io):
     told = checked(plan_for(each_server.endpoint(), "select 1;", clients=5, io=io, **times(1)))
     connected = told.one(Connected)

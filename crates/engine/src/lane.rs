@@ -7,6 +7,7 @@ mod dialing;
 mod links;
 mod messages;
 mod moving;
+mod notices;
 mod reporting;
 mod shelling;
 
@@ -16,6 +17,7 @@ use crate::link::{Answer, Blueprint, Cancellation, LinkEvent, Route};
 use dbdyno_load::{Event, Settings, Worker};
 use dbdyno_model::{Flow, Nanos, Reply, ServerError};
 use links::{Action, Links};
+use notices::Notices;
 use reporting::{Reporter, ending};
 use shelling::Shell;
 use std::io;
@@ -35,6 +37,7 @@ pub(crate) struct Lane<I: Io> {
     io: I,
     channels: Channels,
     reporter: Reporter,
+    notices: Notices,
     shell: Shell,
     threads: u32,
     /// Since they were last told to the worker.
@@ -111,6 +114,7 @@ impl<I: Io> Lane<I> {
             links: Links::new(clients, blueprint, route),
             io: I::new(slots, &channels.alarm)?,
             reporter: Reporter::new(&channels),
+            notices: Notices::new(channels.reports.clone()),
             shell: Shell::new(&channels),
             channels,
             threads,
@@ -138,6 +142,7 @@ impl<I: Io> Lane<I> {
             self.report();
         }
         self.worker.close_last(clock::now());
+        self.notices.tell_rest(clock::now());
         self.report();
         Ok(())
     }
@@ -227,7 +232,7 @@ impl<I: Io> Lane<I> {
                 Ok(())
             }
             LinkEvent::Notice(text) => {
-                let _ = self.channels.reports.send(Report::Notice(now, text));
+                self.notices.hear(now, text);
                 Ok(())
             }
             LinkEvent::VersionRefused => {

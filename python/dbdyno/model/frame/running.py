@@ -140,7 +140,8 @@ class Outage(Struct, frozen=True, tag="outage", tag_field="kind"):
 class Note(Struct, frozen=True, tag="note", tag_field="kind"):
     """A line for the log, by the ``server`` or by the ``script``.
 
-    The server gives notices; a script tells what went wrong in a report of its own, and people
+    The server gives notices, of which each thread of the engine tells the first five of a second
+    and how many more came; a script tells what went wrong in a report of its own, and people
     are told of it, too.
     """
 

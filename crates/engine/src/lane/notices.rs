@@ -1,0 +1,99 @@
+//! What servers say unasked, within bounds.
+//!
+//! A function that raises a notice does so in each transaction. Some tens of thousands a second
+//! would fill the disk within hours, and whoever writes them down takes the processor from the
+//! load. So the first ones of each second are told, and of the others how many they were.
+
+use super::Report;
+use dbdyno_model::Nanos;
+use std::sync::mpsc::Sender;
+
+/// So many of a lane are told within a second.
+const TOLD_MOST: u32 = 5;
+const SECOND: Nanos = Nanos::from_secs(1);
+
+/// The notices of one lane.
+pub(super) struct Notices {
+    reports: Sender<Report>,
+    /// When the first one of the present second came.
+    begin: Nanos,
+    told: u32,
+    untold: u64,
+}
+
+impl Notices {
+    pub(super) fn new(reports: Sender<Report>) -> Self {
+        Self { reports, begin: Nanos::ZERO, told: 0, untold: 0 }
+    }
+
+    /// One came.
+    pub(super) fn hear(&mut self, now: Nanos, text: String) {
+        if now - self.begin >= SECOND {
+            self.tell_rest(now);
+            (self.begin, self.told) = (now, 0);
+        }
+        if self.told < TOLD_MOST {
+            self.told += 1;
+            self.tell(now, text);
+        } else {
+            self.untold += 1;
+        }
+    }
+
+    /// Tells how many have not been told.
+    pub(super) fn tell_rest(&mut self, now: Nanos) {
+        let untold = std::mem::take(&mut self.untold);
+        if untold > 0 {
+            self.tell(now, format!("{untold} more notices within a second"));
+        }
+    }
+
+    fn tell(&self, now: Nanos, text: String) {
+        // The receiver is gone only when the whole run is.
+        let _ = self.reports.send(Report::Notice(now, text));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Notices, SECOND};
+    use crate::lane::Report;
+    use dbdyno_model::Nanos;
+    use std::sync::mpsc::channel;
+
+    #[test]
+    fn the_first_of_each_second_are_told_and_the_others_counted() {
+        let (sender, receiver) = channel();
+        let mut notices = Notices::new(sender);
+        for (begin, count) in [(SECOND, 8), (SECOND * 2, 2), (SECOND * 3, 6)] {
+            (0..count).for_each(|number| notices.hear(begin + Nanos(number), number.to_string()));
+        }
+        notices.tell_rest(SECOND * 4);
+        notices.tell_rest(SECOND * 4);
+        drop(notices);
+        let told = receiver.iter().map(|report| match report {
+            Report::Notice(at, text) => (at.0 / SECOND.0, text),
+            other => panic!("{other:?}"),
+        });
+        let text = |(second, text): (u64, String)| format!("{second}: {text}");
+        assert_eq!(
+            told.map(text).collect::<Vec<_>>(),
+            [
+                "1: 0",
+                "1: 1",
+                "1: 2",
+                "1: 3",
+                "1: 4",
+                "2: 3 more notices within a second",
+                "2: 0",
+                "2: 1",
+                "3: 0",
+                "3: 1",
+                "3: 2",
+                "3: 3",
+                "3: 4",
+                "4: 1 more notices within a second",
+            ]
+        );
+    }
+}
