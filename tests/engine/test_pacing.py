@@ -135,7 +135,7 @@ def test_only_who_has_no_time_to_keep_lets_the_server_go_first(local, checked):
 
     def look(loop):
         def happen(engine) -> None:
-            policies[loop].update(policies_of_lanes(engine.pid))
+            policies[loop].update(os.sched_getscheduler(lane) for lane in lanes(engine))
             engine.stop()
 
         return happen
@@ -145,7 +145,18 @@ def test_only_who_has_no_time_to_keep_lets_the_server_go_first(local, checked):
     assert policies == {"closed": {os.SCHED_BATCH}, "open": {os.SCHED_OTHER}}
 
 
-def policies_of_lanes(pid: int) -> set[int]:
-    tasks = Path(f"/proc/{pid}/task").iterdir()
-    lanes = [int(task.name) for task in tasks if (task / "comm").read_text().startswith("load-")]
-    return {os.sched_getscheduler(lane) for lane in lanes}
+def test_the_kernel_puts_no_arrival_off_to_wake_up_for_several(local, checked):
+    slack_ns: set[str] = set()
+
+    def happen(engine) -> None:
+        slack_ns.update(Path(f"/proc/{lane}/timerslack_ns").read_text() for lane in lanes(engine))
+        engine.stop()
+
+    checked(plan_for(local.endpoint(), "select 1;", seconds=60, rate_tps=100), happen)
+    assert slack_ns == {"1\n"}
+
+
+def lanes(engine) -> list[int]:
+    """The threads of its load."""
+    tasks = Path(f"/proc/{engine.pid}/task").iterdir()
+    return [int(task.name) for task in tasks if (task / "comm").read_text().startswith("load-")]

@@ -4,7 +4,7 @@ use crate::address::choose;
 use crate::io::{Alarm, Epoll, Uring, probe_uring};
 use crate::lane::{self, Channels, Message, Report};
 use crate::link::{Blueprint, Route};
-use crate::{EngineError, courtesy, odbc};
+use crate::{EngineError, clock, courtesy, odbc};
 use dbdyno_load::Settings;
 use dbdyno_model::{self as model, Address, Plan, Statement};
 use std::sync::Arc;
@@ -97,6 +97,7 @@ fn spawn(
         Channels { thread, inbox, sender: sender.clone(), reports, alarm: alarm.clone() };
     let thread = std::thread::Builder::new().name(format!("load-{thread}")).spawn(move || {
         courtesy::keep_for(&settings.plan.arrivals);
+        clock::be_punctual();
         run(settings, channels);
     })?;
     Ok(LaneHandle { sender, alarm, thread })
