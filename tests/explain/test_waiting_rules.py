@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from inline_snapshot import snapshot
 
+from dbdyno.analysis.budget import budget
 from dbdyno.explain.rule import CouldNotLook, NotFound
 from dbdyno.model.record import Finding
 from dbdyno.model.telemetry import ServerFacts, WaitCount
@@ -269,3 +270,13 @@ def test_waits_of_several_kinds_are_told_together():
 def test_waits_for_rows_and_those_of_which_only_the_kernel_tells_are_others_business(seen):
     outcome = said("other_waits", with_looks(MadeRun(), (0, *seen, 8)))
     assert isinstance(outcome, NotFound)
+
+
+def test_of_a_wait_that_nobody_named_there_is_nothing_to_say():
+    """Of eight that the server calls active only one had a processor, and none was in a queue."""
+    run = with_looks(with_processors(MadeRun(), server=1.0), (0, "", "", 8))
+    run.counters("processes", {"run_queue_us": 0.0}, of="server")
+    recording = run.recording()
+    recording.plan["endpoint"] = {"protocol": "mysql"}
+    assert budget(recording).share("other_wait") > 0.8
+    assert isinstance(said("other_waits", recording), NotFound)

@@ -126,10 +126,13 @@ def look(case: Case) -> Outcome:
 
 
 def _is_other(part: Part) -> bool:
-    """Neither for a row, nor of a kind that has its rule; and named by the server itself."""
+    """Neither for a row, nor of a kind that has its rule; and named by the server itself.
+
+    Not all servers name all waits: of some the kernel tells, and of some nobody.
+    """
     if part.kind == "lock":
         return part.wait_event not in ROW_LOCKS
-    return part.kind == "other_wait" and part.wait_type != "Kernel"
+    return part.kind == "other_wait" and part.wait_type not in {"Kernel", ""}
 
 
 def _events(spent: Budget) -> dict[str, float]:
