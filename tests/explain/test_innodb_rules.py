@@ -248,6 +248,13 @@ def test_settings_that_promise_less():
     ]
 
 
+@pytest.mark.parametrize("level", ["1", "3"])
+def test_no_log_that_each_commit_flushes_distorts(level):
+    """MariaDB's 3 flushes more often than 1, not less."""
+    run = made_run(UPDATE).facts(facts(innodb_flush_log_at_trx_commit=level))
+    assert isinstance(said("distorting_settings", innodb(run)), NotFound)
+
+
 @pytest.mark.parametrize("rule", all_rules().values(), ids=lambda rule: rule.id)
 def test_rules_name_databases_that_there_are(rule):
     assert rule.protocols is None or rule.protocols <= {"postgresql", "mysql"}

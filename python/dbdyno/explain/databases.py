@@ -23,6 +23,8 @@ class Database(Struct, frozen=True, kw_only=True):
     commit_unflushed: frozenset[str]
     """All such values."""
     cache_setting: str
+    cache_usual: str
+    """How large that is on servers in use."""
     read_timing: str
     """The setting under which reads are timed."""
     internal_lock: str
@@ -48,6 +50,7 @@ DATABASES = {
         commit_setting_reach="per transaction where you can",
         commit_unflushed=frozenset({"off"}),
         cache_setting="shared_buffers",
+        cache_usual="about a quarter of the memory",
         read_timing="track_io_timing",
         internal_lock="LWLock",
         internal_locks="LWLocks",
@@ -67,6 +70,7 @@ DATABASES = {
         commit_setting_reach="for the whole server",
         commit_unflushed=frozenset({"0", "2"}),
         cache_setting="innodb_buffer_pool_size",
+        cache_usual="half of the memory and more",
         read_timing="performance_schema",
         internal_lock="InnoDB latch",
         internal_locks="InnoDB latches",

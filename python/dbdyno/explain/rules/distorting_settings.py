@@ -3,7 +3,7 @@
 Looks for: settings, and kinds of builds, under which a result does not carry over to a server
 in use: less durable, slower for everyone, or left as the smallest default.
 
-Arithmetic: none but sizes: shared_buffers against the tables and indexes of the statements,
+Arithmetic: none but sizes: the server's cache against the tables and indexes of the statements,
 the estimated cost of a plan against the cost from which JIT compiles.
 
 Source: PostgreSQL manual, server configuration; MySQL manual, InnoDB startup options.
@@ -18,6 +18,7 @@ from msgspec import Struct
 
 from dbdyno.analysis.protocol import MYSQL, POSTGRESQL
 from dbdyno.explain.case import Case
+from dbdyno.explain.databases import database_of
 from dbdyno.explain.needs import LackingError, server_facts
 from dbdyno.explain.rule import SEVERITIES, NotFound, Outcome, Rule, found
 from dbdyno.explain.settings import is_off, is_on, plain, size_bytes
@@ -26,8 +27,8 @@ from dbdyno.model.record import Severity
 from dbdyno.model.telemetry import ServerFacts
 from dbdyno.words import count, percent, size
 
-BUFFERS_TINY = 0.25
-BUFFERS_DEFAULT = 128 << 20
+CACHE_TINY = 0.25
+CACHE_DEFAULT = 128 << 20  # bytes, of shared_buffers and of innodb_buffer_pool_size
 SHORT_MS = 100.0
 
 
@@ -124,14 +125,16 @@ def _vacuum(_case: Case, facts: ServerFacts) -> Iterator[_Distortion]:
         )
 
 
-def _buffers(_case: Case, facts: ServerFacts) -> Iterator[_Distortion]:
-    buffers = size_bytes(facts, "shared_buffers")
+def _cache(case: Case, facts: ServerFacts) -> Iterator[_Distortion]:
+    database = database_of(case)
+    setting = database.cache_setting
+    cache = size_bytes(facts, setting)
     data = sum(table.bytes + sum(one.bytes for one in table.indexes) for table in facts.tables)
-    if buffers <= BUFFERS_DEFAULT and buffers < BUFFERS_TINY * data:
+    if cache <= CACHE_DEFAULT and cache < CACHE_TINY * data:
         yield _Distortion(
-            f"shared_buffers = {size(buffers)}",
-            f"it holds {percent(buffers / data)} of the statements' tables and indexes.",
-            "Set shared_buffers to about a quarter of the memory.",
+            f"{setting} = {size(cache)}",
+            f"it holds {percent(cache / data)} of the statements' tables and indexes.",
+            f"Set {setting} to {database.cache_usual}.",
             "note",
         )
 
@@ -158,11 +161,12 @@ def _is_short(case: Case, statement: int) -> bool:
     return mean_ms is not None and mean_ms < SHORT_MS
 
 
-def _redo(_case: Case, facts: ServerFacts) -> Iterator[_Distortion]:
-    level = facts.settings.get("innodb_flush_log_at_trx_commit", "1")
-    if level != "1":
+def _redo(case: Case, facts: ServerFacts) -> Iterator[_Distortion]:
+    database = database_of(case)
+    level = facts.settings.get(database.commit_setting)
+    if level in database.commit_unflushed:
         yield _Distortion(
-            f"innodb_flush_log_at_trx_commit = {level}",
+            f"{database.commit_setting} = {level}",
             "a commit does not wait for its redo; a crash of the "
             f"{'server' if level == '0' else 'machine'} loses the last second of them.",
             "Compare only with servers that promise as little, or set it to 1.",
@@ -198,18 +202,6 @@ def _statement_logs(_case: Case, facts: ServerFacts) -> Iterator[_Distortion]:
         )
 
 
-def _pool(_case: Case, facts: ServerFacts) -> Iterator[_Distortion]:
-    pool = size_bytes(facts, "innodb_buffer_pool_size")
-    data = sum(table.bytes + sum(one.bytes for one in table.indexes) for table in facts.tables)
-    if pool <= BUFFERS_DEFAULT and pool < BUFFERS_TINY * data:
-        yield _Distortion(
-            f"innodb_buffer_pool_size = {size(pool)}",
-            f"it holds {percent(pool / data)} of the statements' tables and indexes.",
-            "Set innodb_buffer_pool_size to half of the memory and more.",
-            "note",
-        )
-
-
 def _query_cache(_case: Case, facts: ServerFacts) -> Iterator[_Distortion]:
     if is_on(facts, "query_cache_type") and size_bytes(facts, "query_cache_size") > 0:
         yield _Distortion(
@@ -220,8 +212,8 @@ def _query_cache(_case: Case, facts: ServerFacts) -> Iterator[_Distortion]:
 
 
 _JUDGES: Mapping[str, tuple[_Judge, ...]] = {
-    POSTGRESQL: (_durability, _logging, _vacuum, _buffers, _jit),
-    MYSQL: (_redo, _statement_logs, _pool, _query_cache),
+    POSTGRESQL: (_durability, _logging, _vacuum, _cache, _jit),
+    MYSQL: (_redo, _statement_logs, _cache, _query_cache),
 }
 
 RULE = Rule(id="distorting_settings", title="Settings that distort", look=look)
