@@ -34,9 +34,9 @@ def session(pid: int, text: str = "", state: str = "active", wait: str = "", **o
 
 
 def join(word: Activity, *sessions: Sessions, locks: tuple[Locks, ...] = ()):
-    joiner = Joiner(StatementTexts(STATEMENTS), lambda _mode, _other: True)
+    joiner = Joiner(StatementTexts(STATEMENTS), lambda _mode, _other: True, {OURS})
     look = Look(at_ns=5, seconds=0.5, cost_us=3, seen=lambda: (list(sessions), list(locks)))
-    return joiner.join(look, word, {OURS})
+    return joiner.join(look, word)
 
 
 @pytest.mark.parametrize(
@@ -147,9 +147,9 @@ def behind(pid, *waiters):
 
 def joined_twice(first, second, *sessions, locks=()):
     """Who is at the root of the waits, in two looks that see the same."""
-    joiner = Joiner(StatementTexts(STATEMENTS), lambda _mode, _other: True)
+    joiner = Joiner(StatementTexts(STATEMENTS), lambda _mode, _other: True, {OURS})
     look = Look(at_ns=5, seconds=0.5, cost_us=3, seen=lambda: (list(sessions), list(locks)))
-    return [joiner.join(look, words, {OURS}).blocking[0].root_who for words in (first, second)]
+    return [joiner.join(look, words).blocking[0].root_who for words in (first, second)]
 
 
 def test_while_clients_connect_one_who_is_not_named_may_be_theirs():

@@ -9,7 +9,6 @@ from dbdyno.model.frame import Started
 from dbdyno.telemetry import watching
 from dbdyno.telemetry.joining import Look
 from dbdyno.telemetry.line import Unavailable
-from dbdyno.telemetry.look_cost import LookCost
 from dbdyno.telemetry.pace import Pace, Stride
 from dbdyno.telemetry.waiting_room import Pair
 from dbdyno.telemetry.watching import Watcher
@@ -25,11 +24,17 @@ LOCKS_MS = 8
 
 
 class Server:
-    """Answers late, or not at all, at some of the instants."""
+    """The line to one elsewhere, that answers late, or not at all, at some of the instants."""
 
     def __init__(
-        self, clock: Clock, held_up: Mapping[int, int], gone: frozenset[int], locks_ms: int = 0
+        self,
+        clock: Clock,
+        held_up: Mapping[int, int],
+        gone: frozenset[int],
+        glance: object = None,
+        locks_ms: int = 0,
     ) -> None:
+        self.telemetry = SimpleNamespace(look=LOOK, glance=glance)
         self._clock = clock
         self._begin_ns = clock.now_ns
         self._held_up = held_up
@@ -44,22 +49,20 @@ class Server:
             raise Unavailable("no more")
         return [], []
 
+    def served_ns(self) -> None:
+        return None
 
-def looks(
-    monkeypatch: pytest.MonkeyPatch, instants: int, glance: object = None, **how
-) -> Iterator[tuple[int, Look]]:
+
+def looks(monkeypatch: pytest.MonkeyPatch, instants: int, **how) -> Iterator[tuple[int, Look]]:
     """Those at so many instants, each with which one it is."""
     clock = Clock()
     monkeypatch.setattr(watching, "time", clock)
     seen: list[Look] = []
     watcher = Watcher(
         Server(clock, **how),
-        SimpleNamespace(look=LOOK, glance=glance),
         SimpleNamespace(add_look=seen.append, pairs=list),
         None,
-        frozenset(),
         Stride(PACE, 2, lambda: 0.008),
-        LookCost(lambda: None),
         SimpleNamespace(gone=lambda _why: None, tell=lambda *_frames: None),
     )
     begin_ns = clock.now_ns
@@ -125,12 +128,9 @@ def test_what_was_seen_is_told_once_a_second_and_at_the_end(monkeypatch: pytest.
 
     watcher = Watcher(
         Server(clock, {}, frozenset()),
-        SimpleNamespace(look=LOOK, glance=None),
         SimpleNamespace(add_look=lambda _look: None, pairs=pairs),
         None,
-        frozenset(),
         Stride(PACE, 2, lambda: 0.008),
-        LookCost(lambda: None),
         SimpleNamespace(tell=lambda *_frames: None),
     )
     end_ns = begin_ns + 125 * STEP_NS

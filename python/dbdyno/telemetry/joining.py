@@ -91,19 +91,20 @@ _seen_as = lru_cache(maxsize=10_000)(_Seen)
 
 
 class Joiner:
-    """Joins looks with the engine's words; ``ours`` are sessions of telemetry itself."""
+    """Joins looks with the engine's words; ``ours`` are sessions of telemetry, and left out."""
 
-    def __init__(self, texts: StatementTexts, conflicts: Conflicts) -> None:
+    def __init__(self, texts: StatementTexts, conflicts: Conflicts, ours: Set[int]) -> None:
         self._texts = texts
         self._conflicts = conflicts
+        self._ours = ours
         self._unnamed: Set[int] = frozenset()
 
-    def join(self, look: Look, activity: Activity, ours: Set[int]) -> Waits:
+    def join(self, look: Look, activity: Activity) -> Waits:
         """All sessions and clients of one instant, those alike counted together."""
         sessions, locks = look.seen()
         words = _words(activity)
         named = dict(words)
-        seen = self._seen(sessions, named, ours)
+        seen = self._seen(sessions, named)
         counts = Counter(seen.values())
         counts.update(
             _seen_as(CLIENT, *_between(word), "", "", "") for pid, word in words if pid not in seen
@@ -120,9 +121,7 @@ class Joiner:
             locks_seconds=look.locks_seconds,
         )
 
-    def _seen(
-        self, sessions: Sequence[Sessions], words: dict[int, int], ours: Set[int]
-    ) -> dict[int, _Seen]:
+    def _seen(self, sessions: Sequence[Sessions], words: dict[int, int]) -> dict[int, _Seen]:
         """Each session by its process. Of those alike, a word of the engine is told once."""
         found: dict[int, _Seen] = {}
         unnamed = {pid for alike in sessions for pid in alike.pids if pid not in words}
@@ -136,7 +135,7 @@ class Joiner:
                 if seen is None:
                     seen = told[known] = self._told(alike, *known)
                 found[pid] = seen
-        for pid in ours:
+        for pid in self._ours:
             found.pop(pid, None)
         return found
 

@@ -26,7 +26,7 @@ class Unavailable(Exception):  # noqa: N818 - a state, not an error
 
 
 class Line:
-    """The way to the server; its sessions there are added to ``ours``.
+    """The way to the server, and what can be asked there; its sessions are added to ``ours``.
 
     ``openings`` counts how often it was opened; ``served`` is told what serves it, and is None
     where the kernel knows nothing of the server.
@@ -40,7 +40,7 @@ class Line:
         served: ServedTime | None,
     ) -> None:
         self._connect = connect
-        self._telemetry = telemetry
+        self.telemetry = telemetry
         self._connection: Connection | None = None
         self._wire: Connection | None = None  # from before anything was asked on it
         self._lock = threading.Lock()
@@ -97,10 +97,10 @@ class Line:
         connection = self._connect()
         try:
             self._let_hang_up(connection)
-            self._telemetry.begin(connection)
-            self._ours.add(self._telemetry.pid(connection))
+            self.telemetry.begin(connection)
+            self._ours.add(self.telemetry.pid(connection))
             if self._served is not None:
-                self._served.begin(self._telemetry.task(connection))
+                self._served.begin(self.telemetry.task(connection))
         except BaseException:
             connection.close()
             raise

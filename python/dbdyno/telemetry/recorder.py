@@ -29,7 +29,6 @@ from dbdyno.telemetry.joining import Joiner, backends_of
 from dbdyno.telemetry.kernel_waits import KernelWaits
 from dbdyno.telemetry.line import Line
 from dbdyno.telemetry.log_follower import SOURCE, LogFollower
-from dbdyno.telemetry.look_cost import LookCost
 from dbdyno.telemetry.machine_task import MachineTask
 from dbdyno.telemetry.pace import PACES, Stride
 from dbdyno.telemetry.rest_cost import RestCost
@@ -144,8 +143,7 @@ class Recorder:
 
     def _server_task(self) -> Task:
         return ServerTask(
-            self._line(),
-            self._watched.telemetry,
+            self._line(self._watched.telemetry),
             self._statements,
             self._load_sessions,
             self._keep_facts,
@@ -158,17 +156,9 @@ class Recorder:
 
     def _watching(self) -> Task:
         telemetry = self._with_kernel(self._watched.telemetry)
-        self._looking = line = self._line()
-        self._watcher = Watcher(
-            line,
-            telemetry,
-            self._room,
-            Joiner(self._texts, telemetry.conflicts),
-            self._ours,
-            self._stride(),
-            LookCost(line.served_ns),
-            self._teller,
-        )
+        joiner = Joiner(self._texts, telemetry.conflicts, self._ours)
+        self._looking = line = self._line(telemetry)
+        self._watcher = Watcher(line, self._room, joiner, self._stride(), self._teller)
         return self._watcher
 
     def _stride(self) -> Stride:
@@ -206,11 +196,12 @@ class Recorder:
             return GivenLog(self._watched.log_path, SOURCE, self._teller).find
         if self._watched.process_id is None:
             return lambda: None
-        return partial(self._line().ask, self._watched.telemetry.log_path)
+        line = self._line(self._watched.telemetry)
+        return partial(line.ask, line.telemetry.log_path)
 
-    def _line(self) -> Line:
+    def _line(self, telemetry: Telemetry) -> Line:
         served = None if self._watched.process_id is None else ServedTime(ROOT)
-        line = Line(self._watched.connect, self._watched.telemetry, self._ours, served)
+        line = Line(self._watched.connect, telemetry, self._ours, served)
         self._lines.append(line)
         return line
 

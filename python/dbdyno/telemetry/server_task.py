@@ -12,7 +12,7 @@ from dbdyno.model.frame import Started
 from dbdyno.model.source import Missing, Source
 from dbdyno.model.telemetry import ServerFacts
 from dbdyno.targets.connection import Connection
-from dbdyno.targets.telemetry import ScriptStatement, Telemetry
+from dbdyno.targets.telemetry import ScriptStatement
 from dbdyno.telemetry.line import Line, Unavailable
 from dbdyno.telemetry.reading import Reader
 from dbdyno.telemetry.teller import SERVER, Teller, told
@@ -31,17 +31,15 @@ class ServerTask:
 
     name = SERVER
 
-    def __init__(  # noqa: PLR0913, PLR0917 - each is another thing
+    def __init__(
         self,
         line: Line,
-        telemetry: Telemetry,
         statements: Sequence[ScriptStatement],
         load_sessions: Callable[[], Collection[int]],
         keep_facts: Callable[[str, ServerFacts], None],
         teller: Teller,
     ) -> None:
         self._line = line
-        self._telemetry = telemetry
         self._statements = statements
         self._load_sessions = load_sessions
         self._keep_facts = keep_facts
@@ -59,12 +57,12 @@ class ServerTask:
     def _find_sources(
         self, connection: Connection
     ) -> tuple[list[Source[Connection]], list[Missing]]:
-        return self._telemetry.sources(connection, self._statements)
+        return self._line.telemetry.sources(connection, self._statements)
 
     def _take_facts(self, when: str) -> None:
         try:
             facts = self._line.ask(
-                lambda connection: self._telemetry.facts(connection, self._statements)
+                lambda connection: self._line.telemetry.facts(connection, self._statements)
             )
         except Unavailable as gone:
             why = str(gone) or "the server is not there"
@@ -89,7 +87,7 @@ class ServerTask:
         gone = False
         while not gone and time.monotonic() < deadline:
             try:
-                sessions, _ = self._line.ask(self._telemetry.look)()
+                sessions, _ = self._line.ask(self._line.telemetry.look)()
             except Exception:  # the reading that follows says why
                 return
             there = chain.from_iterable(alike.pids for alike in sessions)

@@ -7,14 +7,14 @@ once a second, of all since: each alone would find the processors' caches full o
 """
 
 import time
-from collections.abc import Callable, Iterator, Set
+from collections.abc import Callable, Iterator
 
 from msgspec.structs import replace
 
 from dbdyno.model.frame import Started
 from dbdyno.model.telemetry import Waits
 from dbdyno.targets.connection import Connection
-from dbdyno.targets.telemetry import Seen, Telemetry
+from dbdyno.targets.telemetry import Seen
 from dbdyno.telemetry.joining import Joiner, Look
 from dbdyno.telemetry.line import Line, Unavailable
 from dbdyno.telemetry.look_cost import LookCost
@@ -28,38 +28,25 @@ TOLD_EVERY_NS = 1_000_000_000
 
 
 class Watcher:
-    """Looks, and joins each look with the engine's word once that has come.
-
-    ``ours`` are sessions of telemetry itself, which are left out.
-    """
+    """Looks, and joins each look with the engine's word once that has come."""
 
     name = SOURCE
 
-    def __init__(  # noqa: PLR0913, PLR0917 - each is another thing
-        self,
-        line: Line,
-        telemetry: Telemetry,
-        room: WaitingRoom,
-        joiner: Joiner,
-        ours: Set[int],
-        stride: Stride,
-        cost: LookCost,
-        teller: Teller,
+    def __init__(
+        self, line: Line, room: WaitingRoom, joiner: Joiner, stride: Stride, teller: Teller
     ) -> None:
         self._line = line
-        self._telemetry = telemetry
         self._room = room
         self._joiner = joiner
-        self._ours = ours
         self._stride = stride
-        self._cost = cost
         self._teller = teller
+        self._cost = LookCost(line.served_ns)
         self._without_locks_s = 0.0
         self.samples = self.samples_of_locks = 0
 
     def prepare(self) -> None:
         """Connects while there still is room for one more."""
-        self._line.ask(self._telemetry.pid)
+        self._line.ask(self._line.telemetry.pid)
 
     def watch(self, started: Started, ticker: Ticker) -> None:
         """Looks at every chosen instant."""
@@ -84,9 +71,10 @@ class Watcher:
 
     def _look(self, number: int, at_ns: int, seconds: float) -> bool:
         """Whether the server answered."""
-        glance = None if self._stride.is_at_locks(number) else self._telemetry.glance
+        telemetry = self._line.telemetry
+        glance = None if self._stride.is_at_locks(number) else telemetry.glance
         began_ns = time.monotonic_ns()
-        seen = self._answer(glance or self._telemetry.look)
+        seen = self._answer(glance or telemetry.look)
         if seen is None:
             return False
         answer_ns = time.monotonic_ns() - began_ns
@@ -121,6 +109,6 @@ class Watcher:
     def _joined(self) -> Iterator[Waits]:
         for look, activity in self._room.pairs():
             try:
-                yield self._joiner.join(look, activity, self._ours)
+                yield self._joiner.join(look, activity)
             except Exception as error:  # whatever it is, the run goes on
                 self._teller.lack(SOURCE, told(error))
