@@ -82,6 +82,14 @@ def test_think_times():
         grammar.think("1s,gamma")
 
 
+def test_numbers():
+    assert grammar.number("500") == 500.0
+    assert grammar.number("1.5e3") == 1500.0
+    for text in ("nan", "inf", "-inf", "1e999", "many", ""):
+        with pytest.raises(ValueError, match="is not a number: write 500 or "):
+            grammar.number(text)
+
+
 def test_shares():
     assert grammar.percentage("1%") == grammar.percentage("0.01") == 0.01
     for text in ("101%", "-1%", "some", "nan", "inf", "200", "1", "1.0"):

@@ -59,6 +59,10 @@ def test_a_think_time_is_the_closed_loops():
         ({"rate_tps": float("nan")}, "--rate nan"),
         ({"rate_tps": 1e8}, "--rate 1e+08: must be above 0 and at most 10,000,000 a second"),
         ({"stages": (Stage(duration_ns=1, rate_tps=1e8),)}, "--stages 1e+08"),
+        (
+            {"stages": (Stage(duration_ns=1, clients=2**32),)},
+            "--stages 4294967296c: must be at most",
+        ),
         ({"duration_ns": 0}, "-T 0"),
         ({"interval_ns": 1}, "at least 100ms"),
         ({"tries_max": -1}, "--max-tries -1"),
@@ -66,6 +70,10 @@ def test_a_think_time_is_the_closed_loops():
         ({"transactions": 5, "duration_ns": 1}, "-t and -T exclude each other"),
         ({"stages": (Stage(duration_ns=1),), "duration_ns": 1}, "-T and --stages"),
         ({"rate_tps": 1.0, "think": Think(mean_ns=1)}, "--rate and --think"),
+        (
+            {"stages": (Stage(duration_ns=1, rate_tps=1.0),), "think": Think(mean_ns=1)},
+            "--stages with rates and --think exclude each other",
+        ),
         ({"target": "x", "server": "y"}, "--target and --server"),
         ({"target": "x", "settings": (("a", "b"),)}, "--target and --set"),
         ({"arrivals": "poisson"}, "--arrivals needs --rate"),

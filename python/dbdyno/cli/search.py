@@ -35,6 +35,7 @@ Objectives = Annotated[
     tuple[Objective, ...],
     Parameter(converter=each(grammar.objective), n_tokens=1, accepts_keys=False, metavar="LIMIT"),
 ]
+Rate = Annotated[float | None, Parameter(converter=parsed(grammar.number))]
 Share = Annotated[float, Parameter(converter=parsed(grammar.percentage), metavar="SHARE")]
 
 
@@ -42,7 +43,7 @@ Share = Annotated[float, Parameter(converter=parsed(grammar.percentage), metavar
 def search(
     *what: What,
     slo: Objectives = (),
-    rate_max: float | None = None,
+    rate_max: Rate = None,
     error: Share = WANTED.error,
     options: RunOptions = RunOptions(),
 ) -> int:

@@ -5,6 +5,7 @@ how it is written. Knows nothing of options that contradict each other.
 """
 
 import json
+import math
 import re
 from typing import NamedTuple, TypeVar
 
@@ -104,6 +105,17 @@ def think(text: str) -> Think:
             return Think(law="exponential", mean_ns=span_ns(mean))
         case _:
             raise ValueError(f'"{text}" is not a think time: write 10ms or 10ms,exponential')
+
+
+def number(text: str) -> float:
+    """A number with an end: ``500``, ``1.5``, ``1e6``."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise ValueError(f'"{text}" is not a number: write 500 or 1.5')
+    return value
 
 
 def percentage(text: str) -> float:

@@ -112,7 +112,7 @@ class PlacementOptions:
     engine_cpus: Annotated[Cpus | None, place("--engine-cpus", cpus, "LIST")] = None
     """Processors for the engine that makes the load; on any target."""
 
-    server_cores: Annotated[float | None, flag("--server-cores", group=PLACEMENT)] = None
+    server_cores: Annotated[float | None, place("--server-cores", grammar.number, "CORES")] = None
     """Processor time for the server, in cores (1.5), by a control group."""
 
     server_memory_bytes: Annotated[
@@ -190,7 +190,9 @@ class RunOptions(PlacementOptions, TargetOptions, ScriptOptions, DataOptions):
     warmup_ns: Annotated[int | None, span("--warmup", group=LOAD)] = None
     """How long to run before anything is counted; 3s unless given."""
 
-    rate_tps: Annotated[float | None, flag("-R", "--rate", group=LOAD)] = None
+    rate_tps: Annotated[
+        float | None, flag("-R", "--rate", group=LOAD, converter=parsed(grammar.number))
+    ] = None
     """Arrivals per second, by a schedule that the server cannot slow down (open loop)."""
 
     arrivals: Annotated[

@@ -56,6 +56,8 @@ def _out_of_range(options: RunOptions) -> Iterator[str]:
             yield f"{flag} {value}: must be {_least_words(value, least)}"
     if options.seed is not None and not 0 <= options.seed < 2**63:
         yield f"--seed {options.seed}: must be between 0 and 2^63 - 1"
+    if _stage_clients_max(options) > COUNT_MAX:
+        yield f"--stages {_stage_clients_max(options)}c: must be at most {COUNT_MAX}c"
     for flag, rate in _rates(options):
         if not 0 < rate <= RATE_MAX_TPS:
             yield f"{flag} {rate:g}: must be above 0 and at most {RATE_MAX_TPS:,} a second"
@@ -73,9 +75,8 @@ def _out_of_range(options: RunOptions) -> Iterator[str]:
 def _rates(options: RunOptions) -> Iterator[tuple[str, float]]:
     if options.rate_tps is not None:
         yield "--rate", options.rate_tps
-    for stage in options.stages or ():
-        if stage.rate_tps is not None:
-            yield "--stages", stage.rate_tps
+    for rate in _stage_rates(options):
+        yield "--stages", rate
 
 
 def _least_words(value: int, least: int) -> str:
@@ -89,7 +90,8 @@ def _contradictions(options: RunOptions) -> Iterator[str]:
         ("-t", "--stages"): options.transactions and options.stages,
         ("-T", "--stages"): options.duration_ns and options.stages,
         ("--rate", "--stages"): options.rate_tps and options.stages,
-        ("--rate", "--think"): is_open(options) and options.think,
+        ("--rate", "--think"): options.rate_tps and options.think,
+        ("--stages with rates", "--think"): _stage_rates(options) and options.think,
         ("--target", "--server"): options.target and options.server,
         ("--target", "--set"): options.target and options.settings,
         ("--telemetry off", "--server-log"): options.telemetry == "off" and options.server_log,
@@ -109,9 +111,7 @@ def _contradictions(options: RunOptions) -> Iterator[str]:
 
 def is_open(options: RunOptions) -> bool:
     """Whether arrivals follow a schedule."""
-    return options.rate_tps is not None or any(
-        stage.rate_tps is not None for stage in options.stages or ()
-    )
+    return options.rate_tps is not None or bool(_stage_rates(options))
 
 
 def client_count(options: RunOptions) -> int:
@@ -122,6 +122,11 @@ def client_count(options: RunOptions) -> int:
 def warmup_ns(options: RunOptions) -> int:
     """How long the run lasts before anything is counted."""
     return WARMUP_DEFAULT_NS if options.warmup_ns is None else options.warmup_ns
+
+
+def _stage_rates(options: RunOptions) -> list[float]:
+    """In transactions a second; none where stages change the clients."""
+    return [stage.rate_tps for stage in options.stages or () if stage.rate_tps is not None]
 
 
 def _stage_clients_max(options: RunOptions) -> int:
