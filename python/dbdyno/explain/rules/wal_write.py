@@ -109,7 +109,7 @@ def look(case: Case) -> Outcome:
             *(_flushes_told(flushes) if flushes else []),
         ],
         why=_why(promise),
-        advice=_advice(promise),
+        advice=_advice(promise, can_be_faster=not is_normal),
         gain=gain_of_waits(case, share),
         refute=_refute(promise),
     )
@@ -250,15 +250,18 @@ def _refute(promise: _Promise) -> str:
     return f"Run again with the {promise.log} on faster storage: this share must fall."
 
 
-def _advice(promise: _Promise) -> list[str]:
+def _advice(promise: _Promise, *, can_be_faster: bool) -> list[str]:
     if not promise.relaxed:
         return [
             f"Write less {promise.log}: fewer indexes, larger transactions.",
             f"Put the {promise.log} on faster storage.",
         ]
-    return [
+    faster = (
         f"Put the {promise.log} on faster storage, one whose flushes are short (power-loss "
-        "protected cache).",
+        "protected cache)."
+    )
+    return [
+        *([faster] if can_be_faster else []),
         "Commit less often: more work in a transaction, or more clients that share a flush.",
         "Where losing the last moments in a crash is allowed (never consistency): "
         f"{promise.relaxed}, {promise.reach}.",
