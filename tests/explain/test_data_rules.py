@@ -3,10 +3,12 @@
 import msgspec
 import pytest
 
+from dbdyno.analysis.summarize import full_record
 from dbdyno.explain.rule import CouldNotLook, NotFound
 from dbdyno.model.telemetry import PlanFacts, ServerFacts
 from tests.explain.asking import said
 from tests.explain.made import facts, index, made_run, table, with_looks
+from tests.store.hdr import HISTOGRAMS
 
 UPDATE = "UPDATE accounts SET balance = balance + :delta WHERE id = :id;"
 SELECT = "SELECT * FROM accounts WHERE owner = :owner;"
@@ -164,8 +166,10 @@ def test_hot_updates_are_not_blamed():
     assert "made 2.5" in said("hot_updates", updating(updates=100)).reason
 
 
-def scanning(*, rows=50_000, scans=1000, plan="Seq Scan", columns=("id", "owner")):
-    run = made_run(SELECT, clients=4)
+def scanning(
+    *, rows=50_000, scans=1000, plan="Seq Scan", columns=("id", "owner"), sql=SELECT, processes=1
+):
+    run = made_run(sql, clients=4)
     plans = (
         PlanFacts(
             statement=0, variant="generic", cost=900, nodes=((plan, "accounts", 1.0),), text=""
@@ -173,7 +177,7 @@ def scanning(*, rows=50_000, scans=1000, plan="Seq Scan", columns=("id", "owner"
     )
     known = facts(table(rows=rows, columns=columns))
     run.facts(ServerFacts(tables=known.tables, plans=plans))
-    counted = {"seq_scan": scans, "seq_tup_read": scans * rows}
+    counted = {"seq_scan": scans * processes, "seq_tup_read": scans * rows}
     run.counters("pg_stat_user_tables", counted, of="accounts")
     return with_looks(run, (0, "", "", 3), (-1, "idle", "", 1))
 
@@ -185,6 +189,26 @@ def test_a_lookup_without_an_index_is_named_with_the_index_to_make():
     assert found.certainty == "sure"
     assert found.advice == ["CREATE INDEX CONCURRENTLY ON accounts (owner);"]
     assert f"reads 50{THIN}000 rows of accounts" in found.summary
+
+
+def test_a_lookup_by_what_is_computed_of_a_column_wants_an_index_on_that():
+    sql = "SELECT id FROM accounts WHERE lower(owner) = :owner"
+    found = said("missing_index", scanning(sql=sql))
+    assert found.advice == ["CREATE INDEX CONCURRENTLY ON accounts (lower(owner));"]
+    assert "no index begins with lower(owner)" in found.summary
+    assert isinstance(said("missing_index", scanning(sql=sql, plan="Index Scan")), NotFound)
+
+
+def test_a_scan_that_several_processes_share_is_one():
+    recording = scanning(processes=2).recording()
+    record = full_record(recording, HISTOGRAMS)
+    timed = [msgspec.structs.replace(one, count=60_000) for one in record.statements]
+    recording = msgspec.structs.replace(
+        recording, record=msgspec.structs.replace(record, statements=timed)
+    )
+    found = said("missing_index", recording)
+    assert f"reads 50{THIN}000 rows of accounts" in found.summary
+    assert found.evidence["scans_per_transaction"] == pytest.approx(1)
 
 
 def test_a_numbered_table_is_found_in_the_form_of_all_statements_on_such_tables():

@@ -6,6 +6,7 @@ from dbdyno.explain.sql import (
     assigned_columns,
     chooses_rows,
     ends_transaction,
+    equal_calls,
     equal_columns,
     fits,
     is_update,
@@ -57,6 +58,11 @@ def test_assigned_columns(sql, columns):
 )
 def test_equal_columns(sql, columns):
     assert equal_columns(sql) == columns
+
+
+def test_equal_calls():
+    sql = "select lower(a) = 'x' from t where lower( t.Email ) = :e and f(b) in (1) and g(1, c) = 2"
+    assert equal_calls(sql) == [("lower", "email"), ("f", "b")]
 
 
 def test_tables_and_kind():

@@ -31,6 +31,7 @@ _LOCKING = re.compile(r"\bfor\s+(?:no\s+key\s+)?update\b|\bshare\b", re.I)
 _ASSIGNED = re.compile(rf"(?:^|,)\s*({_NAME})\s*=")
 _ASSIGNED_TOGETHER = re.compile(r"\(([^()]*)\)\s*=")
 _EQUAL = re.compile(rf"({_QUALIFIED})\s*(?:=|\bin\s*\()", re.I)
+_EQUAL_CALL = re.compile(rf"({_QUALIFIED})\s*\(\s*({_QUALIFIED})\s*\)\s*(?:=|\bin\s*\()", re.I)
 _VARIABLE = re.compile(r"(?<!:):(\w+)")
 _DRAWN = re.compile(rf"{_VARIABLE.pattern}|\$\d|\?")
 """A variable, a parameter, or the mark that stands for a value."""
@@ -115,6 +116,13 @@ def equal_columns(sql: str) -> list[str]:
     clause = _WHERE.search(_bare(sql))
     named = _EQUAL.findall(clause[1]) if clause else []
     return list(dict.fromkeys(_unquoted(name.rpartition(".")[2]) for name in named))
+
+
+def equal_calls(sql: str) -> list[tuple[str, str]]:
+    """Functions and their one column, of which its WHERE holds the outcome equal to something."""
+    clause = _WHERE.search(_bare(sql))
+    called = _EQUAL_CALL.findall(clause[1]) if clause else []
+    return [(name.lower(), _unquoted(column.rpartition(".")[2])) for name, column in called]
 
 
 def chooses_rows(sql: str) -> bool:

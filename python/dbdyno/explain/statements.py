@@ -97,3 +97,9 @@ def time_share(case: Case, statement: int) -> float | None:
         return None
     measured = case.record.statements[statement]
     return float(measured.count * (measured.mean_ms or 0.0) / 1e3 / client_s)
+
+
+def times_run(case: Case, statement: int) -> int:
+    """How often a statement was run while measuring; none where it was not timed."""
+    measured = case.record.statements
+    return measured[statement].count if statement < len(measured) else 0

@@ -1,11 +1,13 @@
 """Missing index: a lookup by key that reads the whole table.
 
 Looks for: sequential scans of large tables by statements that hold a column equal to a value,
-where no index begins with that column.
+where no index begins with that column; on PostgreSQL also a function of a column, as in
+lower(email) = …, where the server plans to read the whole table for it.
 
 Arithmetic: rows read by sequential scans over the number of scans is what each lookup reads; a
-B-tree reads about one page a level. What the statement took of the clients' time is what the
-scans took, but for the rows it needs.
+B-tree reads about one page a level. A scan that parallel workers share is counted by each of them:
+so many are one as there are for each statement that is planned so. What the statement took of the
+clients' time is what the scans took, but for the rows it needs.
 
 MariaDB and MySQL count the rows read in order over all tables together (Handler_read_rnd_next,
 Handler_read_next); there the plan of a statement tells of which table they are.
@@ -24,12 +26,13 @@ from dbdyno.explain.case import Case
 from dbdyno.explain.databases import database_of
 from dbdyno.explain.needs import committed, grown, known_objects, server_facts
 from dbdyno.explain.rule import NotFound, Outcome, Rule, found
-from dbdyno.explain.sql import equal_columns, the_one
+from dbdyno.explain.sql import equal_calls, equal_columns, the_one
 from dbdyno.explain.statements import (
     Statement,
     reads_all,
     statements_on,
     time_share,
+    times_run,
     working_share,
 )
 from dbdyno.explain.words import gain_words
@@ -53,10 +56,10 @@ class _Scanned(Struct, frozen=True):
 
 
 class _Lookup(Struct, frozen=True):
-    """A statement that looks for a value of a column without an index."""
+    """A statement that looks for a value of a column, or a function of one, without an index."""
 
     statement: Statement
-    column: str
+    key: str
     is_planned: bool
     """Whether the server's plan for it is a sequential scan of the table."""
 
@@ -85,14 +88,20 @@ def _by_table(case: Case) -> Outcome:
     scanned = [one for table in tables if (one := _scanned(case, table)).scans >= SCANS_MIN]
     large = sorted(scanned, key=lambda one: one.scans * one.rows, reverse=True)
     for one in large:
-        lookups = _lookups(case, one.table)
+        lookups = _lookups(case, one.table) or _computed(case, one.table)
         if one.rows >= ROWS_MIN and lookups:
             return _finding(case, one, lookups[0])
     return NotFound("no large table was scanned by a statement that looks for one value")
 
 
 def _scanned(case: Case, table: TableFacts) -> _Scanned:
-    scans = grown(case, _SOURCE, "seq_scan", table.name)
+    counted = grown(case, _SOURCE, "seq_scan", table.name)
+    ran = sum(
+        times_run(case, one.number)
+        for one in statements_on(case, table)
+        if reads_all(case, one.number, table.name)
+    )
+    scans = counted / max(round(counted / ran), 1) if ran else counted
     read = grown(case, _SOURCE, "seq_tup_read", table.name)
     return _Scanned(table, scans / committed(case), read / max(scans, 1.0))
 
@@ -109,46 +118,57 @@ def _lookups(case: Case, table: TableFacts) -> list[_Lookup]:
     return sorted(found_ones, key=lambda one: one.is_planned, reverse=True)
 
 
+def _computed(case: Case, table: TableFacts) -> list[_Lookup]:
+    """Where an index on that function serves, the plan would not be to read the whole table."""
+    return [
+        _Lookup(statement, f"{function}({column})", is_planned=True)
+        for statement in statements_on(case, table)
+        if reads_all(case, statement.number, table.name)
+        for function, name in equal_calls(statement.sql)
+        if (column := the_one(name, table.columns))
+    ]
+
+
 def _columns(statement: Statement, table: TableFacts) -> list[str]:
     told = equal_columns(statement.sql)
     return [column for name in told if (column := the_one(name, table.columns))]
 
 
 def _finding(case: Case, scanned: _Scanned, lookup: _Lookup) -> Finding:
-    table, column, statement = scanned.table.name, lookup.column, lookup.statement
+    table, key, statement = scanned.table.name, lookup.key, lookup.statement
     share = working_share(case, statement.number) or time_share(case, statement.number)
     planned = [f"The server's plan for it: a sequential scan of {table}."]
     return found(
         f"{statement.words} reads {count(scanned.rows)} rows of {table} to find those with one "
-        f"value of {column}: no index begins with {column}.",
+        f"value of {key}: no index begins with {key}.",
         share=share,
         share_of="client time" if share is not None else "",
         certainty="sure" if lookup.is_planned else "likely",
         evidence={
             "table": table,
-            "column": column,
+            "column": key,
             "statement": statement.sql,
             "rows_per_scan": scanned.rows,
             "scans_per_transaction": scanned.scans,
         },
         seen=[
-            f"{significant(scanned.scans)} sequential scans of {table} a transaction, of "
+            f"Sequential scans of {table}: {significant(scanned.scans)} a transaction, of "
             f"{count(scanned.rows)} rows each.",
             *(planned if lookup.is_planned else []),
         ],
         why=f"The statement takes {percent(share or 0.0)} of the clients' time, and longer with "
         "every row that is added.",
-        advice=[_create_index(case, scanned.table, column)],
+        advice=[_create_index(case, scanned.table, key)],
         gain=gain_words(case, share) if share is not None else "",
         refute="Run again with that index: rows read in sequence must fall to none.",
     )
 
 
-def _create_index(case: Case, table: TableFacts, column: str) -> str:
+def _create_index(case: Case, table: TableFacts, key: str) -> str:
     """Of a partitioned table, on the whole: each partition then has one."""
     if table.partition_of:
-        return f"CREATE INDEX ON {table.partition_of} ({column});"
-    return database_of(case).create_index.format(table=table.name, column=column)
+        return f"CREATE INDEX ON {table.partition_of} ({key});"
+    return database_of(case).create_index.format(table=table.name, column=key)
 
 
 RULE = Rule(
