@@ -110,17 +110,25 @@ def test_reads_beside_the_updates_are_none_of_their_misses():
     assert found.share == pytest.approx(0.3)
 
 
-def in_partitions(*, fillfactor=100, row_bytes=100.0, misses=(900, 800)):
-    """Updates of a partitioned table whose own counters and pages have nothing."""
+def in_partitions(*, fillfactor=100, row_bytes=100.0, misses=(900, 800), of_first=()):
+    """Updates of a partitioned table whose own counters and pages have nothing.
+
+    ``of_first`` are the only indexes beside the keys, and of the first partition alone.
+    """
     run = made_run(UPDATE, clients=4).counters("pg_stat_wal", {"wal_records": 8000})
-    both = (index("accounts.by_balance", "balance"),) if row_bytes < 1000 else ()
+    is_indexed = row_bytes < 1000 and not of_first
+    both = (index("accounts.by_balance", "balance"),) if is_indexed else ()
     key, columns = index("accounts.accounts_pkey", "id"), ("id", "balance")
     whole = table(columns=columns, indexes=(key, *both))
     parts = [
         table(
             f"accounts_{number}",
             columns=columns,
-            indexes=(index(f"accounts_{number}.key", "id"), *both),
+            indexes=(
+                index(f"accounts_{number}.key", "id"),
+                *both,
+                *(of_first if number == 1 else ()),
+            ),
             fillfactor=fillfactor,
             row_bytes=row_bytes,
             partition_of="accounts",
@@ -141,6 +149,14 @@ def test_updates_of_partitions_are_those_of_the_whole_table():
     assert found.evidence["updates_per_transaction"] == pytest.approx(2)
     # 1.7 misses of two indexes each in 8 records.
     assert found.evidence["of_wal_records"] == pytest.approx(3.4 / 8)
+
+
+def test_an_index_of_one_partition_alone_is_named():
+    alone = index("accounts_1.first_by_balance", "balance")
+    found = said("hot_updates", in_partitions(misses=(1000, 0), of_first=(alone,)))
+    assert found.title.endswith("an index on an updated column")
+    assert found.summary.endswith("the updated column balance is in the index first_by_balance.")
+    assert any("into 2 indexes" in one for one in found.seen)
 
 
 def test_room_is_made_in_each_partition():

@@ -39,8 +39,12 @@ class Misses(Struct, frozen=True, kw_only=True):
 
 
 class Culprit(Struct, frozen=True):
-    """A statement that assigns columns of indexes: these, and all indexes that have one."""
+    """A statement that assigns columns of indexes: these, and all indexes that have one.
 
+    ``table`` is whose indexes they are: the updated one, or one of its partitions.
+    """
+
+    table: TableFacts
     sql: str
     columns: list[str]
     indexes: list[IndexFacts]
@@ -85,13 +89,17 @@ def _together(table: TableFacts, parts: list[Misses]) -> Misses:
     )
 
 
-def culprit_of(case: Case, table: TableFacts) -> Culprit | None:
-    """The first statement that assigns an indexed column of the table."""
+def culprit_of(case: Case, of: Misses) -> Culprit | None:
+    """The first statement that assigns an indexed column of the table.
+
+    Else of the partition that had most misses: it may have indexes that the whole has not.
+    """
     return next(
         (
-            Culprit(statement.words, columns, _with_one_of(columns, table))
+            Culprit(table, statement.words, columns, _with_one_of(columns, table))
+            for table in (of.table, of.pages)
             for statement in statements_of(case)
-            if is_update(statement.sql) and fits(written_table(statement.sql), table.name)
+            if is_update(statement.sql) and fits(written_table(statement.sql), of.table.name)
             if (columns := _indexed_columns(statement.sql, table))
         ),
         None,

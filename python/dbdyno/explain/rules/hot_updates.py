@@ -49,7 +49,7 @@ def look(case: Case) -> Outcome:
     of_records = _of_records(case, worst)
     if of_records is not None and of_records < NOTICED:
         return NotFound(f"{_miss_words(worst)}, which made {percent(of_records)} of WAL records")
-    culprit = culprit_of(case, worst.table)
+    culprit = culprit_of(case, worst)
     if culprit:
         parts = _of_column(worst, culprit)
     else:
@@ -58,7 +58,7 @@ def look(case: Case) -> Outcome:
 
 
 def _of_column(worst: Misses, culprit: Culprit) -> dict[str, Any]:
-    names = ", ".join(index_words(worst.table, index) for index in culprit.indexes)
+    names = ", ".join(index_words(culprit.table, index) for index in culprit.indexes)
     columns = ", ".join(culprit.columns)
     which, them = ("index", "it") if len(culprit.indexes) == 1 else ("indexes", "them")
     is_in = "column {} is" if len(culprit.columns) == 1 else "columns {} are"
@@ -213,7 +213,7 @@ def _seen(worst: Misses, of_records: float | None) -> list[str]:
     )
     entries = (
         f"They wrote {significant(worst.index_writes)} index entries a transaction into "
-        f"{amount(len(worst.table.indexes), 'index', 'indexes')}"
+        f"{amount(len(worst.pages.indexes), 'index', 'indexes')}"
     )
     if of_records is None:
         return [counts, f"{entries}."]
@@ -239,8 +239,8 @@ def _is_moving(worst: Misses) -> bool:
 
 
 def _room_words(worst: Misses) -> str:
-    free = _free_versions(worst)
-    return f"The fillfactor leaves room for {free} new versions of a row on a page."
+    room = amount(_free_versions(worst), "new version", "new versions")
+    return f"The fillfactor leaves room for {room} of a row on a page."
 
 
 def _moved_words(worst: Misses) -> str:
