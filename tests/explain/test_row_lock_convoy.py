@@ -8,6 +8,7 @@ from dbdyno.explain.rule import CouldNotLook, NotFound
 from dbdyno.model.telemetry import PlanFacts, ServerFacts
 from dbdyno.words import percent
 from tests.explain.asking import said, words
+from tests.explain.made import facts, made_run, table as made_table
 from tests.explain.tpcb import (
     ACCOUNTS,
     BRANCHES,
@@ -311,3 +312,16 @@ def test_the_bound_of_a_table_that_few_wait_for_hides_none_that_most_wait_for():
     assert finding.title == "Row-lock convoy on totals"
     assert finding.evidence["bound_tps"] is None
     assert any("rows of totals" in one for one in finding.advice)
+
+
+def test_who_was_seen_waiting_before_anybody_looked_for_whom_waits_for_a_reason_unknown():
+    """The first two looks of a run are at the sessions alone, and a short one has no others."""
+    run = made_run("UPDATE pgbench_tellers SET tbalance = 1 WHERE tid = :tid", clients=4)
+    run.facts(facts(made_table("pgbench_tellers")))
+    for time_s in (0.5, 1.0):
+        run.look(time_s, [waiting(0, 3)])
+    for rule in ("row_lock_convoy", "foreign_lock"):
+        assert "before telemetry looked for whom" in said(rule, run).reason
+        assert isinstance(said(rule, run), CouldNotLook)
+    run.look(1.5, [waiting(0, 3)], locks_seconds=1.5)
+    assert isinstance(said("row_lock_convoy", run), NotFound)

@@ -17,6 +17,8 @@ from dbdyno.analysis.estimate import CONFIDENCE, SAMPLES_MIN, Series
 from dbdyno.model.recording import Columns, Recording
 
 SESSIONS, LOCKS = "waits", "locks"
+_FIRST_AT_LOCKS = 3
+"""Of the looks of a run: the first two are at the sessions alone."""
 _BLOCK_S = 1.0
 _BLOCKS_MAX = 600
 """Of a long run the blocks are longer, which costs no accuracy and bounds the work."""
@@ -85,6 +87,14 @@ def measured_looks(recording: Recording) -> Looks | None:
 def measured_looks_at_locks(recording: Recording) -> Looks | None:
     """Those that were at the locks, too: all where the run's record does not tell them apart."""
     return _looks(recording, LOCKS) or measured_looks(recording)
+
+
+def looked_at_locks(recording: Recording) -> bool:
+    """Whether any of the measured part was at the locks; in older folders, which say not, all."""
+    source = recording.tables["samples"]["source"]
+    if (source == LOCKS).any():
+        return _looks(recording, LOCKS) is not None
+    return int((source == SESSIONS).sum()) >= _FIRST_AT_LOCKS
 
 
 def _looks(recording: Recording, source: str) -> Looks | None:

@@ -12,7 +12,8 @@ from msgspec.structs import replace
 from dbdyno.analysis.asked_load import has_stages
 from dbdyno.analysis.budget import Budget
 from dbdyno.analysis.estimate import Series
-from dbdyno.analysis.looks import measured_looks
+from dbdyno.analysis.lock_queue import LockQueue
+from dbdyno.analysis.looks import looked_at_locks, measured_looks
 from dbdyno.analysis.losses import Losses
 from dbdyno.analysis.readings import (
     LevelSeries,
@@ -27,6 +28,7 @@ from dbdyno.analysis.timeline import completed
 from dbdyno.analysis.wait_kinds import NAMES_ALL_WAITS
 from dbdyno.explain.case import Case
 from dbdyno.model.telemetry import ServerFacts
+from dbdyno.words import percent
 
 T = TypeVar("T")
 
@@ -129,6 +131,22 @@ def told_waits(case: Case) -> Budget | None:
     if case.budget is None or not (by_server or case.budget.knows_cpu_queue):
         return None
     return case.budget
+
+
+def queue_of(case: Case) -> LockQueue:
+    """Who waited for whom.
+
+    The first looks of a run are at the sessions alone: in a short one clients may have been seen
+    waiting, and nobody knows for whom.
+    """
+    queue = needed(case.lock_queue, "locks were not looked at")
+    waited = case.budget.share("lock") if case.budget else 0.0
+    if waited and not looked_at_locks(case.recording):
+        raise LackingError(
+            f"clients waited for locks for {percent(waited)} of their time, and the run was over "
+            "before telemetry looked for whom: run longer"
+        )
+    return queue
 
 
 def losses_of(case: Case) -> Losses:

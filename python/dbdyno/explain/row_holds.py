@@ -19,7 +19,7 @@ from dbdyno.analysis.bounds import row_hold_bound_tps
 from dbdyno.analysis.lock_queue import Edge, LockQueue, statement_means_ms
 from dbdyno.analysis.protocol import MYSQL
 from dbdyno.explain.case import Case
-from dbdyno.explain.needs import needed
+from dbdyno.explain.needs import queue_of
 from dbdyno.explain.script_text import depend_on
 from dbdyno.explain.sql import (
     chooses_rows,
@@ -76,7 +76,7 @@ class RowHold(Struct, frozen=True, kw_only=True):
 
 def row_holds(case: Case) -> list[RowHold]:
     """In the order of the scripts and their statements."""
-    queue = needed(case.lock_queue, "locks were not looked at")
+    queue = queue_of(case)
     scripts = _script_of(case)
     queues: dict[tuple[int, str], list[Edge]] = defaultdict(list)
     for edge in queue.edges:

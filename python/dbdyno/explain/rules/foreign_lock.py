@@ -26,7 +26,7 @@ from msgspec import Struct
 from dbdyno.analysis.budget import Budget, Charge
 from dbdyno.explain.case import Case
 from dbdyno.explain.databases import database_of
-from dbdyno.explain.needs import client_time, needed
+from dbdyno.explain.needs import client_time, queue_of
 from dbdyno.explain.row_holds import ROW_LOCKS
 from dbdyno.explain.rule import NOTICED, CouldNotLook, NotFound, Outcome, Rule, found
 from dbdyno.explain.statements import statements_of
@@ -71,6 +71,7 @@ def look(case: Case) -> Outcome:
     share, unknown = spent.behind_others, spent.behind("unknown")
     if share >= NOTICED:
         return _found(case, _held(case, spent))
+    queue_of(case)  # without it nobody knows behind whom they waited
     if unknown >= NOTICED:
         return CouldNotLook(
             f"clients waited for {percent(unknown)} of the time behind sessions that a single look "
@@ -165,7 +166,7 @@ def _waiting_told(case: Case, waiting: list[Waiting]) -> list[str]:
 
 def _between(case: Case) -> float:
     """Client-seconds right behind a session of others that waits for a table itself."""
-    queue = needed(case.lock_queue, "locks were not looked at")
+    queue = queue_of(case)
     return sum(
         edge.client_seconds
         for edge in queue.edges
@@ -188,7 +189,7 @@ def _who(root: Root) -> str:
 
 def _relations(case: Case) -> list[str]:
     """The tables that clients wait for right behind sessions of others."""
-    queue = needed(case.lock_queue, "locks were not looked at")
+    queue = queue_of(case)
     named = (
         edge.relation
         for edge in queue.edges
