@@ -6,7 +6,8 @@ from dbdyno.cli.app import command
 from dbdyno.cli.output import Exit, Json, print_aside, print_json, print_result
 from dbdyno.errors import DbdynoError
 from dbdyno.run.grammar import WeightedName
-from dbdyno.run.options import ANY_SIZE, SizeOptions, TargetOptions
+from dbdyno.run.options import ANY_SIZE, RunOptions, SizeOptions, TargetOptions
+from dbdyno.run.plan import refuse_contradictions
 from dbdyno.run.scene import enter
 from dbdyno.run.target import open_server, refuse_passing_server
 from dbdyno.run.work import find_work
@@ -40,6 +41,7 @@ def check(
     workload
         Its name: dbdyno workloads lists them.
     """
+    refuse_contradictions(RunOptions(**vars(target), **vars(data)), "check")
     refuse_passing_server(target, "check")
     work = find_work([WeightedName(workload, 1)], (), data)
     if work.workload is None:

@@ -20,6 +20,7 @@ from dbdyno.run.options import (
     ScriptOptions,
     TargetOptions,
 )
+from dbdyno.run.plan import refuse_contradictions
 from dbdyno.run.scene import enter, load_told, prepare
 from dbdyno.run.seeds import seed_of
 from dbdyno.run.target import open_server, refuse_passing_server
@@ -68,6 +69,7 @@ def load(  # noqa: PLR0913 - one for each group of options
     item = WeightedName(workload, 1)
     work = find_work([item], (), data)
     options = RunOptions(**vars(target), **vars(data), **vars(script))
+    refuse_contradictions(options, "load")
     _refuse_odd_jobs(jobs, is_of_script=work.lua is not None)
     if work.lua is not None:
         return _prepare(item, options, json=json)

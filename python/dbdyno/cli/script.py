@@ -9,6 +9,7 @@ from dbdyno.run.grammar import WeightedName
 from dbdyno.run.lua.asking import ask, check, do
 from dbdyno.run.lua.commands import print_help
 from dbdyno.run.options import NO_SCRIPT_OPTIONS, RunOptions, ScriptOptions, TargetOptions
+from dbdyno.run.plan import refuse_contradictions
 from dbdyno.run.target import refuse_passing_server
 from dbdyno.run.tools import engine_tools
 
@@ -42,7 +43,9 @@ def script(
     command
         What to do: prepare, cleanup, help, or what else the script has.
     """
-    asked = ask(WeightedName(name, 1), RunOptions(**vars(target), **vars(script)), print_aside)
+    options = RunOptions(**vars(target), **vars(script))
+    refuse_contradictions(options, "script")
+    asked = ask(WeightedName(name, 1), options, print_aside)
     if command == "help":
         print_help(engine_tools(), asked.draft(), sys.stdout)
         return Exit.OK

@@ -32,14 +32,17 @@ COUNT_MAX = 2**32 - 1
 RATE_MAX_TPS = 10_000_000  # each thread draws every arrival: beyond, it does nothing else
 
 
-def refuse_contradictions(options: RunOptions) -> None:
-    """Raises one error that names every option, or pair of options, that cannot be meant."""
+def refuse_contradictions(options: RunOptions, command: str = "run") -> None:
+    """Raises one error that names every option, or pair of options, that cannot be meant.
+
+    Commands that take only some of a run's options leave the others as they are by default.
+    """
     problems = [*_out_of_range(options), *_contradictions(options)]
     if problems:
         raise DbdynoError(
             code="usage",
             message="; ".join(problems),
-            hint="See dbdyno run --help.",
+            hint=f"See dbdyno {command} --help.",
         )
 
 

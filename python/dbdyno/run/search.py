@@ -61,7 +61,7 @@ class _Load:
     def refuse_early(self, work: Work) -> None:
         """Before a server is started; each run refuses what is left."""
         _refuse_other_loads(self.options)
-        refuse_contradictions(replace(self.options, rate_tps=1.0))
+        refuse_contradictions(replace(self.options, rate_tps=1.0), "search")
         drafted = draft(self.options, work, protocol_of(self.options), seed=0)
         refuse_bad_scripts(self.tools, drafted, self.observer.say)
 
