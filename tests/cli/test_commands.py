@@ -67,6 +67,7 @@ def answer(capsys, *arguments: str) -> tuple[int, str, str]:
         ("check tpcb", "check needs a database that stays"),
         ("report nosuchrun", "There are no runs"),
         ("sql selekt", "parser error"),
+        ("server start bench --connections -5", "--connections -5: must be at least 1"),
         ("server logs nobody", "no server is named 'nobody'"),
         ("rnu tpcb", 'Did you mean "run"'),
     ],

@@ -14,6 +14,7 @@ from dbdyno.cli.output import (
     print_table,
 )
 from dbdyno.cli.progress import wrapped
+from dbdyno.errors import DbdynoError
 from dbdyno.run.declaring import each
 from dbdyno.run.grammar import assignment
 from dbdyno.servers import kept
@@ -83,6 +84,12 @@ def start(  # noqa: PLR0913 - one an option
         Listen on loopback TCP too, not only on a Unix socket. It then asks for a password, which
         is drawn and told where it stands.
     """
+    if connections < 1:
+        raise DbdynoError(
+            "usage",
+            f"--connections {connections}: must be at least 1",
+            "See dbdyno server start --help.",
+        )
     spec = parse_spec(server).with_settings(dict(settings)).with_durability(durability)
     started = kept.start_kept(name, spec, connections, tcp=tcp)
     if json:
