@@ -215,6 +215,40 @@ def test_a_lookup_by_what_is_computed_of_a_column_wants_an_index_on_that():
     assert isinstance(said("missing_index", scanning(sql=sql, plan="Index Scan")), NotFound)
 
 
+def test_each_lookup_without_an_index_is_told():
+    """Of the orders more is read; those of too little time, or with an index, are not told."""
+    run = made_run(
+        "SELECT * FROM orders WHERE customer = :c",
+        SELECT,
+        "SELECT * FROM orders WHERE state = :s",
+        "SELECT * FROM orders WHERE id = :id",
+        clients=100,
+    )
+    known = facts(
+        table("orders", columns=("id", "customer", "state")), table(columns=("id", "owner"))
+    )
+    scans = [("orders", 0, "Seq Scan"), ("accounts", 1, "Seq Scan"), ("orders", 2, "Seq Scan")]
+    plans = tuple(
+        PlanFacts(statement=number, variant="generic", cost=9, nodes=((kind, name, 1.0),), text="")
+        for name, number, kind in scans
+    )
+    run.facts(ServerFacts(tables=known.tables, plans=plans))
+    for name, read in (("orders", 90_000), ("accounts", 50_000)):
+        run.counters(
+            "pg_stat_user_tables", {"seq_scan": 1000, "seq_tup_read": 1000 * read}, of=name
+        )
+    looks = [(0, "", "", 50), (1, "", "", 20), (2, "", "", 1), (3, "", "", 20)]
+    found = said("missing_index", with_looks(run, *looks))
+    assert found.share == pytest.approx(0.7)
+    assert "rows of orders" in found.summary
+    assert found.advice == [
+        "CREATE INDEX CONCURRENTLY ON orders (customer);",
+        "CREATE INDEX CONCURRENTLY ON accounts (owner);",
+    ]
+    assert found.evidence["others"] == [SELECT]
+    assert found.seen[-1].startswith(f"Likewise {SELECT} reads 50{THIN}000 rows of accounts")
+
+
 def test_a_scan_that_several_processes_share_is_one():
     recording = scanning(processes=2).recording()
     record = full_record(recording, HISTOGRAMS)

@@ -6,8 +6,8 @@ lower(email) = …, where the server plans to read the whole table for it.
 
 Arithmetic: rows read by sequential scans over the number of scans is what each lookup reads; a
 B-tree reads about one page a level. A scan that parallel workers share is counted by each of them:
-so many are one as there are for each statement that is planned so. What the statement took of the
-clients' time is what the scans took, but for the rows it needs.
+so many are one as there are for each statement that is planned so. What the statements took of the
+clients' time is what the scans took, but for the rows they need.
 
 MariaDB and MySQL count the rows read in order over all tables together (Handler_read_rnd_next,
 Handler_read_next); there the plan of a statement tells of which table they are.
@@ -19,13 +19,15 @@ Wrong when: the statement truly wants a good part of the table; a report's scan 
 and an index would make it slower.
 """
 
+from collections.abc import Sequence
+
 from msgspec import Struct
 
 from dbdyno.analysis.protocol import MYSQL
 from dbdyno.explain.case import Case
 from dbdyno.explain.databases import database_of
 from dbdyno.explain.needs import committed, grown, known_objects, server_facts
-from dbdyno.explain.rule import NotFound, Outcome, Rule, found
+from dbdyno.explain.rule import NOTICED, NotFound, Outcome, Rule, found
 from dbdyno.explain.sql import equal_calls, equal_columns, the_one
 from dbdyno.explain.statements import (
     Statement,
@@ -64,8 +66,29 @@ class _Lookup(Struct, frozen=True):
     """Whether the server's plan for it is a sequential scan of the table."""
 
 
+class _Blamed(Struct, frozen=True):
+    """A lookup with the scans of its table."""
+
+    scanned: _Scanned
+    lookup: _Lookup
+
+    @property
+    def statement(self) -> Statement:
+        """That looks."""
+        return self.lookup.statement
+
+    @property
+    def reads(self) -> str:
+        """What it reads, and why."""
+        table, key = self.scanned.table.name, self.lookup.key
+        return (
+            f"{self.statement.words} reads {count(self.scanned.rows)} rows of {table} to find "
+            f"those with one value of {key}: no index begins with {key}."
+        )
+
+
 def look(case: Case) -> Outcome:
-    """The table of which sequential scans read most rows."""
+    """The lookup in the table of which sequential scans read most rows, and others beside it."""
     return _by_plan(case) if case.protocol == MYSQL else _by_table(case)
 
 
@@ -77,7 +100,7 @@ def _by_plan(case: Case) -> Outcome:
         planned = [one for one in _lookups(case, table) if one.is_planned]
         if planned and per_transaction >= ROWS_MIN and table.rows >= ROWS_MIN:
             scans = per_transaction / table.rows
-            return _finding(case, _Scanned(table, scans, table.rows), planned[0])
+            return _finding(case, _Blamed(_Scanned(table, scans, table.rows), planned[0]))
     return NotFound("no statement that looks for one value is planned to read a large table")
 
 
@@ -87,11 +110,34 @@ def _by_table(case: Case) -> Outcome:
     tables = [table for table in server_facts(case).tables if table.name in known]
     scanned = [one for table in tables if (one := _scanned(case, table)).scans >= SCANS_MIN]
     large = sorted(scanned, key=lambda one: one.scans * one.rows, reverse=True)
-    for one in large:
-        lookups = _lookups(case, one.table) or _computed(case, one.table)
-        if one.rows >= ROWS_MIN and lookups:
-            return _finding(case, one, lookups[0])
-    return NotFound("no large table was scanned by a statement that looks for one value")
+    blamed = [
+        _Blamed(one, lookup)
+        for one in large
+        if one.rows >= ROWS_MIN
+        for lookup in _suspects(case, one.table)
+    ]
+    if not blamed:
+        return NotFound("no large table was scanned by a statement that looks for one value")
+    return _finding(case, blamed[0], _others(case, blamed))
+
+
+def _suspects(case: Case, table: TableFacts) -> list[_Lookup]:
+    """Those first whose plan says that it is them."""
+    suspects = [*_lookups(case, table), *_computed(case, table)]
+    return sorted(suspects, key=lambda one: one.is_planned, reverse=True)
+
+
+def _others(case: Case, blamed: list[_Blamed]) -> list[_Blamed]:
+    """Further statements that are planned so and take a part of the time, each once."""
+    told = {blamed[0].statement.number}
+    others = []
+    for one in blamed:
+        number = one.statement.number
+        is_sure = one.lookup.is_planned and (_share(case, one.statement) or 0.0) >= NOTICED
+        if is_sure and number not in told:
+            told.add(number)
+            others.append(one)
+    return others
 
 
 def _scanned(case: Case, table: TableFacts) -> _Scanned:
@@ -107,15 +153,14 @@ def _scanned(case: Case, table: TableFacts) -> _Scanned:
 
 
 def _lookups(case: Case, table: TableFacts) -> list[_Lookup]:
-    """The statements that may be to blame, those first whose plan says so."""
+    """The statements that look for a value of a column with which no index begins."""
     leading = {index.columns[0] for index in table.indexes if index.columns}
-    found_ones = [
+    return [
         _Lookup(statement, column, reads_all(case, statement.number, table.name))
         for statement in statements_on(case, table)
         for column in _columns(statement, table)
         if not leading.intersection(_columns(statement, table))
     ]
-    return sorted(found_ones, key=lambda one: one.is_planned, reverse=True)
 
 
 def _computed(case: Case, table: TableFacts) -> list[_Lookup]:
@@ -134,38 +179,49 @@ def _columns(statement: Statement, table: TableFacts) -> list[str]:
     return [column for name in told if (column := the_one(name, table.columns))]
 
 
-def _finding(case: Case, scanned: _Scanned, lookup: _Lookup) -> Finding:
-    table, key, statement = scanned.table.name, lookup.key, lookup.statement
-    share = working_share(case, statement.number) or time_share(case, statement.number)
+def _share(case: Case, statement: Statement) -> float | None:
+    return working_share(case, statement.number) or time_share(case, statement.number)
+
+
+def _finding(case: Case, worst: _Blamed, others: Sequence[_Blamed] = ()) -> Finding:
+    scanned, lookup = worst.scanned, worst.lookup
+    table, blamed = scanned.table.name, [worst, *others]
+    shares = [_share(case, one.statement) for one in blamed]
+    known = [share for share in shares if share is not None]
+    share = sum(known) if known else None
     planned = [f"The server's plan for it: a sequential scan of {table}."]
+    takes = "These statements take" if others else "The statement takes"
     return found(
-        f"{statement.words} reads {count(scanned.rows)} rows of {table} to find those with one "
-        f"value of {key}: no index begins with {key}.",
+        worst.reads,
         share=share,
         share_of="client time" if share is not None else "",
         certainty="sure" if lookup.is_planned else "likely",
         evidence={
             "table": table,
-            "column": key,
-            "statement": statement.sql,
+            "column": lookup.key,
+            "statement": lookup.statement.sql,
             "rows_per_scan": scanned.rows,
             "scans_per_transaction": scanned.scans,
+            "others": [one.statement.sql for one in others],
         },
         seen=[
             f"Sequential scans of {table}: {significant(scanned.scans)} a transaction, of "
             f"{count(scanned.rows)} rows each.",
             *(planned if lookup.is_planned else []),
+            *(f"Likewise {one.reads}" for one in others),
         ],
-        why=f"The statement takes {percent(share or 0.0)} of the clients' time, and longer with "
+        why=f"{takes} {percent(share or 0.0)} of the clients' time, and longer with "
         "every row that is added.",
-        advice=[_create_index(case, scanned.table, key)],
+        advice=list(dict.fromkeys(_create_index(case, one) for one in blamed)),
         gain=gain_words(case, share) if share is not None else "",
-        refute="Run again with that index: rows read in sequence must fall to none.",
+        refute=f"Run again with {'these indexes' if others else 'that index'}: rows read in "
+        "sequence must fall to none.",
     )
 
 
-def _create_index(case: Case, table: TableFacts, key: str) -> str:
+def _create_index(case: Case, one: _Blamed) -> str:
     """Of a partitioned table, on the whole: each partition then has one."""
+    table, key = one.scanned.table, one.lookup.key
     if table.partition_of:
         return f"CREATE INDEX ON {table.partition_of} ({key});"
     return database_of(case).create_index.format(table=table.name, column=key)
