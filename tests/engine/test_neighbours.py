@@ -12,6 +12,7 @@ from dbdyno.engine import EngineProcess
 from dbdyno.model.plan import Endpoint, Lua, Plan
 from tests.engine.mariadb import MariaDB
 from tests.engine.running import SECOND, plan_for, times
+from tests.support.patience import wait_until
 
 CLIENTS = 8
 LOOK_EVERY_S = 1.0
@@ -108,6 +109,21 @@ def exchanges(
         engine.stop()
 
     return exchange
+
+
+def test_clients_that_were_lost_follow_their_new_processes(local, checked, two_processors):
+    def lose_all(_engine: EngineProcess) -> list[int]:
+        lost = set(local.backends())
+        with local.connect() as connection:
+            connection.execute(
+                "select pg_terminate_backend(pid) from pg_stat_activity"
+                " where application_name = 'load'"
+            )
+        wait_until(lambda: len(set(local.backends()) - lost) == CLIENTS, "all are back")
+        return sorted(set(local.backends()) - lost)
+
+    told = checked(crowd(local.endpoint()), exchanges(two_processors, lose_all))
+    assert told.done.clients_moved >= CLIENTS
 
 
 def test_a_crowd_moves_too(local, checked, two_processors):

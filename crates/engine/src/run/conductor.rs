@@ -7,7 +7,7 @@ use super::gather::{Gather, fault_told};
 use super::hooks::Hooks;
 use super::hopeless::hopeless_told;
 use super::lanes::LaneHandle;
-use super::neighbours::{Move, Neighbours};
+use super::neighbours::{Move, Neighbours, TaskOf};
 use super::{Engine, tell};
 use crate::lane::{Ending, Greeting, Message, Report};
 use crate::{EngineError, Sink, clock};
@@ -75,7 +75,7 @@ impl<'a> Conductor<'a> {
             Report::Connected(_) if self.gather.interrupted => Ok(()),
             Report::Connected(greeting) => self.greeted(greeting, sink),
             Report::Served(tasks) => {
-                self.follow_tasks(|session| tasks.get(&session).copied());
+                self.follow_tasks(Box::new(move |session| tasks.get(&session).copied()));
                 Ok(())
             }
             Report::Departure { to, mover } => {
@@ -118,14 +118,14 @@ impl<'a> Conductor<'a> {
             tell(sink, &Frame::Connected(self.connected()))?;
             self.timeline = Some(self.begin(sink)?);
             if self.engine.plan.endpoint.protocol == Protocol::Postgresql {
-                self.follow_tasks(Some);
+                self.follow_tasks(Box::new(Some));
             }
         }
         Ok(())
     }
 
     /// It is known which task serves a session: clients may go where theirs is.
-    fn follow_tasks(&mut self, task_of: impl Fn(u32) -> Option<u32>) {
+    fn follow_tasks(&mut self, task_of: TaskOf) {
         let Some(timeline) = &self.timeline else { return };
         let (plan, start) = (&self.engine.plan, timeline.start());
         self.neighbours = Neighbours::of(plan, &self.greetings, task_of, start);
@@ -288,6 +288,9 @@ impl<'a> Conductor<'a> {
         activity: Activity,
         sink: &mut Sink<'_>,
     ) -> Result<(), EngineError> {
+        if let Some(neighbours) = &mut self.neighbours {
+            neighbours.follow(&activity);
+        }
         match self.gather.activity(thread, activity) {
             Some(complete) => tell(sink, &Frame::Activity(complete)),
             None => Ok(()),

@@ -8,11 +8,13 @@
 //! move. They are exchanged, so that each lane keeps as many as it had.
 //!
 //! A session of PostgreSQL is a process, whose number it tells whoever logs in. Which thread serves
-//! a session elsewhere only the server knows, and whoever asks it.
+//! a session elsewhere only the server knows, and whoever asks it. After a loss of connections the
+//! sessions are others, which telemetry's looks at the clients tell; elsewhere nobody asks again.
 //!
 //! With more than some dozens of clients to a processor no gain was seen.
 
 use crate::lane::Greeting;
+use dbdyno_hist::Activity;
 use dbdyno_model::{Arrivals, Nanos, Plan, Protocol};
 use std::fs;
 
@@ -34,12 +36,16 @@ pub(super) struct Move {
     pub(super) to: usize,
 }
 
-/// The clients, their lanes and the server's tasks that serve them.
+/// Tells which task of this machine serves a session, where that is known.
+pub(super) type TaskOf = Box<dyn Fn(u32) -> Option<u32>>;
+
+/// The clients, their lanes and the server's sessions that serve them.
 pub(super) struct Neighbours {
     /// The lanes' threads.
     tasks: Vec<u32>,
-    /// By client: its lane, and the task that serves it.
+    /// By client: its lane, and the session that serves it.
     clients: Vec<(usize, u32)>,
+    task_of: TaskOf,
     look: Nanos,
     pause: Nanos,
 }
@@ -50,7 +56,7 @@ impl Neighbours {
     pub(super) fn of(
         plan: &Plan,
         greetings: &[Greeting],
-        task_of: impl Fn(u32) -> Option<u32>,
+        task_of: TaskOf,
         start: Nanos,
     ) -> Option<Self> {
         if !may_move(plan) {
@@ -61,12 +67,15 @@ impl Neighbours {
         for greeting in greetings {
             tasks[greeting.thread as usize] = greeting.task;
             for &(client, session) in &greeting.backends {
-                clients[client as usize] = (greeting.thread as usize, task_of(session)?);
+                clients[client as usize] = (greeting.thread as usize, session);
             }
         }
-        are_siblings(clients.iter().map(|&(_, server)| server)).then(|| Self {
+        let servers: Option<Vec<u32>> =
+            clients.iter().map(|&(_, session)| task_of(session)).collect();
+        are_siblings(servers?.into_iter()).then(|| Self {
             tasks,
             clients,
+            task_of,
             look: start + FIRST_LOOK,
             pause: FIRST_LOOK,
         })
@@ -75,6 +84,18 @@ impl Neighbours {
     /// When it wants to look.
     pub(super) fn next_look(&self) -> Nanos {
         self.look
+    }
+
+    /// Takes what clients were doing: those that were lost have come back with another session.
+    pub(super) fn follow(&mut self, seen: &Activity) {
+        for &(client, _, session) in &seen.clients {
+            // Nobody's number is kept by a place whose client went to another lane.
+            if session > 0
+                && let Some(known) = self.clients.get_mut(client as usize)
+            {
+                known.1 = session;
+            }
+        }
     }
 
     /// Looks who runs where, and tells who should go; it counts them as gone.
@@ -86,7 +107,7 @@ impl Neighbours {
         let seen: Vec<_> = self
             .clients
             .iter()
-            .map(|&(lane, server)| processor_of(server).map(|processor| (lane, processor)))
+            .map(|&(lane, session)| Some((lane, processor_of((self.task_of)(session)?)?)))
             .collect();
         let moves = exchanges(&lanes, &seen);
         for &Move { client, to } in &moves {
