@@ -79,6 +79,14 @@ def test_a_value_that_the_latest_run_does_not_have_is_not_called_its(capsys):
     assert "in the latest run that tells it, " in out
 
 
+def test_what_the_latest_run_alone_brought_shows_beside_those_before_it(capsys):
+    """It is no level yet, and that none has changed would hide it."""
+    upgraded_after(3, number=4)
+    assert main(["history"]) == 0
+    out = " ".join(capsys.readouterr().out.split())
+    assert "WAL: 2.54 KiB in the latest run, 1.95 KiB in the 3 before it, no change of level" in out
+
+
 def test_a_level_history_has_no_change(capsys):
     upgraded_after(99)
     (series,) = found(capsys)

@@ -54,6 +54,21 @@ class MetricHistory(Struct, frozen=True, kw_only=True):
     values: tuple[float | None, ...]
     changes: tuple[Change, ...]
 
+    @property
+    def latest(self) -> float:
+        """Of the latest run that has it."""
+        return self._lately[-1]
+
+    @property
+    def before_latest(self) -> list[float]:
+        """Of the runs before that one, since the last change: what one run brought is no level."""
+        return self._lately[:-1]
+
+    @property
+    def _lately(self) -> list[float]:
+        since = self.changes[-1].index if self.changes else 0
+        return [value for value in self.values[since:] if value is not None]
+
 
 def history(
     records: Sequence[RunRecord], metrics: Sequence[str] | None = None

@@ -4,6 +4,7 @@ As text for a terminal and as plain data. Where levels change ``analysis/history
 """
 
 from collections.abc import Iterator, Sequence
+from statistics import geometric_mean
 from typing import Any
 
 from msgspec.structs import asdict
@@ -70,12 +71,21 @@ def span_words(series: RunSeries) -> str:
 
 
 def state_words(found: MetricHistory) -> str:
-    """Where a metric is now, and whether it was always there."""
-    latest = next(value for value in reversed(found.values) if value is not None)
+    """Where a metric is now, where it was just before, and how often its level changed."""
     when = "the latest run" if found.values[-1] is not None else "the latest run that tells it"
     number = len(found.changes)
     changes = {0: "no change", 1: "1 change"}.get(number, f"{number} changes")
-    return f"{value_words(found, latest)} in {when}, {changes}"
+    now = f"{value_words(found, found.latest)} in {when}"
+    return f"{now}, {_before_words(found)}{changes} of level"
+
+
+def _before_words(found: MetricHistory) -> str:
+    """A level takes two runs: that the latest is unlike those before it shows here alone."""
+    before = found.before_latest
+    if not before:
+        return ""
+    runs = "one" if len(before) == 1 else str(len(before))
+    return f"{value_words(found, geometric_mean(before))} in the {runs} before it, "
 
 
 def value_words(found: MetricHistory, value: float) -> str:
