@@ -9,8 +9,6 @@ from dbdyno.store.run import open_run
 from dbdyno.store.writer import RunWriter
 from tests.store import hdr, synthetic
 
-UNDONE = ("skipped", "waiting", "in_flight", "unfinished")
-
 
 @pytest.fixture(scope="module")
 def recording(tmp_path_factory):

@@ -5,7 +5,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -62,7 +61,6 @@ POSTGRES = Kind(
 )
 MARIADB = Kind(ServerSpec("mariadb", settings=SMALL_INNODB), "seq_1_to_1000", "select @@autocommit")
 KINDS = pytest.mark.parametrize("kind", [POSTGRES, MARIADB], ids=["postgres", "mariadb"])
-Keeper = Callable[..., PrivateServer]
 
 
 def fill(server: PrivateServer, kind: Kind) -> None:

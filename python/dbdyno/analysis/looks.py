@@ -15,10 +15,9 @@ from numpy.typing import NDArray
 
 from dbdyno.analysis.estimate import CONFIDENCE, SAMPLES_MIN, Series
 from dbdyno.model.recording import Columns, Recording
+from dbdyno.model.telemetry import FIRST_LOOK_AT_LOCKS
 
 SESSIONS, LOCKS = "waits", "locks"
-_FIRST_AT_LOCKS = 3
-"""Of the looks of a run: the first two are at the sessions alone."""
 _BLOCK_S = 1.0
 _BLOCKS_MAX = 600
 """Of a long run the blocks are longer, which costs no accuracy and bounds the work."""
@@ -94,7 +93,7 @@ def looked_at_locks(recording: Recording) -> bool:
     source = recording.tables["samples"]["source"]
     if (source == LOCKS).any():
         return _looks(recording, LOCKS) is not None
-    return int((source == SESSIONS).sum()) >= _FIRST_AT_LOCKS
+    return int((source == SESSIONS).sum()) >= FIRST_LOOK_AT_LOCKS
 
 
 def _looks(recording: Recording, source: str) -> Looks | None:

@@ -5,6 +5,8 @@ from typing import Literal, TypeAlias
 from msgspec import Struct
 
 Verdict: TypeAlias = Literal["better", "worse", "same", "cannot tell"]
+# As they are told: what has an answer, what stayed the same, and what nobody knows yet.
+VERDICTS: tuple[Verdict, ...] = ("worse", "better", "same", "cannot tell")
 Direction: TypeAlias = Literal["higher", "lower"]
 Method: TypeAlias = Literal[
     "paired t", "paired bootstrap", "Welch t", "Student t", "single runs", "none"

@@ -22,6 +22,9 @@ PAUSING = 0xFFFD
 UNLISTED = 0xFFFC
 """It had asked something that no script says: a ROLLBACK after a failure, a cancellation."""
 
+FIRST_LOOK_AT_LOCKS = 3
+"""Of the looks of a run: the two before it are at the sessions alone, and show what that takes."""
+
 NO_STATEMENT = -1
 """Of a session that is not one of the engine's clients, or had asked for nothing."""
 

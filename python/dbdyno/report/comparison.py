@@ -9,15 +9,13 @@ from math import isinf
 
 from dbdyno.analysis.verdicts import change, ratio_words
 from dbdyno.layout import Columns, Command, Line, Paragraph, laid_out
-from dbdyno.model.comparison import Comparison, MetricComparison, Verdict
+from dbdyno.model.comparison import VERDICTS, Comparison, MetricComparison, Verdict
 from dbdyno.report.comparison_gates import Judged
 from dbdyno.report.costs import amount_words
 from dbdyno.report.words import NOTHING, THIN_SPACE, percent
 
 HEADINGS = ("verdict", "metric", "before", "after", "ratio", "95 % interval")
 _LEFT = 2
-# Those that are told stand before what is the same, and before what nobody knows.
-_ORDER: tuple[Verdict, ...] = ("worse", "better", "same", "cannot tell")
 
 
 def render_comparison_text(
@@ -69,7 +67,7 @@ def headline(comparison: Comparison) -> str:
     """Which metrics are worse, better, the same, and which cannot be told: one sentence each."""
     told = {
         verdict: [metric for metric in comparison.metrics if metric.verdict == verdict]
-        for verdict in _ORDER
+        for verdict in VERDICTS
     }
     return " ".join(
         f"{_verdict_words(verdict, metrics)}: {', '.join(map(_change, metrics))}."

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from dbdyno.model.telemetry import Level
+from dbdyno.model.telemetry import FIRST_LOOK_AT_LOCKS, Level
 
 
 class Pace(Struct, frozen=True, kw_only=True):
@@ -30,9 +30,6 @@ PACES: dict[Level, Pace] = {
 
 LOCKS_SHARE = 0.3
 """Of what looks may take, for the locks, where not all of them can be at the locks, too."""
-
-_FIRST_AT_LOCKS = 3
-"""The two before it show what a look at the sessions alone takes: of the first nothing is known."""
 
 
 class Costs(NamedTuple):
@@ -64,7 +61,7 @@ class Stride:
         self.interval_ns = pace.interval_ns
         self._steps_min = max(ceil(apart_s * 1e9 / pace.interval_ns), 1)
         self._planned = 1
-        self._locks_planned = _FIRST_AT_LOCKS
+        self._locks_planned = FIRST_LOOK_AT_LOCKS
 
     def steps(self, costs: Costs) -> int:
         """Which are used when a look costs so much: all with 1, every second one with 2."""

@@ -12,10 +12,8 @@ from dbdyno.analysis.verdicts import change, ratio_words
 from dbdyno.answers.answer import Answer, Answered, Claim, TableOf, Trials
 from dbdyno.answers.contrasting import Contrasted, Levels, contrasted, levels_words
 from dbdyno.answers.grouping import title_of
-from dbdyno.model.comparison import MetricComparison, Repeats, Verdict
+from dbdyno.model.comparison import VERDICTS, MetricComparison, Repeats, Verdict
 from dbdyno.words import NOTHING, percent, significant
-
-_ORDER: tuple[Verdict, ...] = ("worse", "better", "same", "cannot tell")
 
 _HOPELESS = 10.0
 """A change so large needs no statistics; that not even it would be found says enough."""
@@ -64,7 +62,7 @@ def _several(trials: Trials, found: Sequence[Found]) -> Claim:
     factors = _varied([of.others for of, _ in found])
     parts = [
         _verdict_words(verdict, [one for one in found if one[1].verdict == verdict], factors)
-        for verdict in _ORDER
+        for verdict in VERDICTS
         if any(one[1].verdict == verdict for one in found)
     ]
     of, metric = found[0]

@@ -4,20 +4,18 @@ Its table bears a name that anybody's may have, so an unmarked one is never used
 unasked.
 """
 
-import time
 from pathlib import Path
 
 from dbdyno.model.plan import Script
-from dbdyno.targets.schema import Column, Table
+from dbdyno.targets.schema import Table
 from dbdyno.workloads.base import Workload, script_file
 from dbdyno.workloads.invariants import Law, NotFewer, OnePerTransaction, Unchanged
+from dbdyno.workloads.keyed_table import keyed_table
 from dbdyno.workloads.parameters import FILLFACTOR, SCALE, UNLOGGED, Parameter, Values
 
 FOLDER = Path(__file__).parent
 
 ROWS_PER_SCALE = 100_000
-INFO = "@" * 32  # with it a row takes the 76 bytes of the published study
-MICROSECONDS_TO_2000 = 946_684_800 * 1_000_000
 ROWS = "rows of tbl"
 
 OPERATION = Parameter(
@@ -30,20 +28,7 @@ OPERATION = Parameter(
 
 
 def _tables(values: Values) -> tuple[Table, ...]:
-    now = time.time_ns() // 1_000 - MICROSECONDS_TO_2000
-    table = Table(
-        name="tbl",
-        columns=(
-            Column("id", "serial", {"sequence": {"start": 1}}, not_null=True),
-            Column("info", "text", {"template": {"pattern": INFO}}),
-            Column("crt_time", "timestamptz", {"number": {"value": now}}, default="now()"),
-        ),
-        rows=ROWS_PER_SCALE * int(values["scale"]),
-        primary_key="id",
-        fillfactor=int(values["fillfactor"]),
-        unlogged=bool(values["unlogged"]),
-    )
-    return (table,)
+    return (keyed_table("tbl", "serial", ROWS_PER_SCALE * int(values["scale"]), values),)
 
 
 def _scripts(values: Values, words: str) -> list[Script]:

@@ -4,19 +4,17 @@ Its table bears a name that anybody's may have, so an unmarked one is never used
 unasked. ``hot_rows`` keeps the updates to a part of the table, as traffic on large tables does.
 """
 
-import time
 from pathlib import Path
 
 from dbdyno.model.plan import Scalar, Script
-from dbdyno.targets.schema import Column, Table
+from dbdyno.targets.schema import Table
 from dbdyno.workloads.base import Workload, script_file
 from dbdyno.workloads.invariants import NotFewer, Unchanged
+from dbdyno.workloads.keyed_table import keyed_table
 from dbdyno.workloads.parameters import FILLFACTOR, UNLOGGED, Parameter, Values
 
 FOLDER = Path(__file__).parent
 
-INFO = "@" * 32
-MICROSECONDS_TO_2000 = 946_684_800 * 1_000_000
 ROWS_OF_TEST = "rows of test"
 ROWS_PROBED = "rows of test at a thousand keys"
 KEYS_PROBED = 1_000
@@ -48,20 +46,7 @@ HOT_ROWS = Parameter(
 
 
 def _tables(values: Values) -> tuple[Table, ...]:
-    now = time.time_ns() // 1_000 - MICROSECONDS_TO_2000
-    table = Table(
-        name="test",
-        columns=(
-            Column("id", "int", {"sequence": {"start": 1}}, not_null=True),
-            Column("info", "text", {"template": {"pattern": INFO}}),
-            Column("crt_time", "timestamptz", {"number": {"value": now}}, default="now()"),
-        ),
-        rows=int(values["rows"]),
-        primary_key="id",
-        fillfactor=int(values["fillfactor"]),
-        unlogged=bool(values["unlogged"]),
-    )
-    return (table,)
+    return (keyed_table("test", "int", int(values["rows"]), values),)
 
 
 def _measures(values: Values) -> dict[str, str]:
