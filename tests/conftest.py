@@ -45,6 +45,12 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
+@pytest.fixture
+def own_signals(monkeypatch: pytest.MonkeyPatch) -> None:
+    """``main()`` takes signals for its process; the process of the tests keeps its own."""
+    monkeypatch.setattr("dbdyno.cli.app.signal.signal", lambda *_: None)
+
+
 @pytest.fixture(scope="session")
 def postgres_server() -> Iterator[Server]:
     """The default private server: the newest of this machine, else the embedded one."""

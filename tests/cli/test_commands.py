@@ -7,16 +7,12 @@ from pathlib import Path
 import pytest
 
 import dbdyno
-from dbdyno.cli import app as cli_app, habits, main
+from dbdyno.cli import habits, main
 from dbdyno.cli.app import COMMANDS, make_app
 from dbdyno.cli.calling import with_script_options
 from dbdyno.errors import DbdynoError
 
-
-@pytest.fixture(autouse=True)
-def _own_home(home, monkeypatch):
-    # main() takes SIGTERM for the process; a test process keeps its own.
-    monkeypatch.setattr(cli_app.signal, "signal", lambda *_: None)
+pytestmark = pytest.mark.usefixtures("home", "own_signals")
 
 
 def answer(capsys, *arguments: str) -> tuple[int, str, str]:

@@ -4,16 +4,12 @@ import json
 
 import pytest
 
-from dbdyno.cli import app as cli_app, main
+from dbdyno.cli import main
 from dbdyno.store.studies import make_study
 from tests.answers import made
 from tests.cli import made_up_runs as made_up
 
-
-@pytest.fixture(autouse=True)
-def _own_home(home, monkeypatch):
-    # main() takes SIGTERM for the process; a test process keeps its own.
-    monkeypatch.setattr(cli_app.signal, "signal", lambda *_: None)
+pytestmark = pytest.mark.usefixtures("home", "own_signals")
 
 
 def answer(capsys, *arguments: str):

@@ -5,16 +5,12 @@ import re
 
 import pytest
 
-from dbdyno.cli import app as cli_app, main
+from dbdyno.cli import main
 from dbdyno.store.writer import RunWriter
 from tests.explain.make_golden import GOLDEN, WORDS
 from tests.store import synthetic
 
-
-@pytest.fixture(autouse=True)
-def _own_home(home, monkeypatch):
-    # main() takes SIGTERM for the process; a test process keeps its own.
-    monkeypatch.setattr(cli_app.signal, "signal", lambda *_: None)
+pytestmark = pytest.mark.usefixtures("home", "own_signals")
 
 
 def test_a_kept_run_is_explained_in_words(capsys):

@@ -6,18 +6,13 @@ import msgspec
 import numpy as np
 import pytest
 
-from dbdyno.cli import app as cli_app, main
+from dbdyno.cli import main
 from dbdyno.model.plan import Arrivals, ClosedArrivals, Lua, OpenArrivals, Retry, Think
 from tests.cli import made_up_runs as made_up
 from tests.store import synthetic
 
 SERVER = {"kind": "private", "product": "postgres", "version": "18.1", "promise": "full"}
-
-
-@pytest.fixture(autouse=True)
-def _own_home(home, monkeypatch):
-    # main() takes SIGTERM for the process; a test process keeps its own.
-    monkeypatch.setattr(cli_app.signal, "signal", lambda *_: None)
+pytestmark = pytest.mark.usefixtures("home", "own_signals")
 
 
 def upgraded_after(first, number=24, noise=0.02, seed=3):

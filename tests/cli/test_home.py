@@ -4,15 +4,11 @@ import json
 
 import pytest
 
-from dbdyno.cli import app as cli_app, main
+from dbdyno.cli import main
 from dbdyno.store.places import runs_folder
 from tests.cli import made_up_runs as made_up
 
-
-@pytest.fixture(autouse=True)
-def _own_home(home, monkeypatch):
-    # main() takes SIGTERM for the process; a test process keeps its own.
-    monkeypatch.setattr(cli_app.signal, "signal", lambda *_: None)
+pytestmark = pytest.mark.usefixtures("home", "own_signals")
 
 
 def told(capsys) -> dict[str, dict[str, object]]:

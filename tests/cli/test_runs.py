@@ -5,17 +5,13 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from dbdyno.cli import app as cli_app, main
+from dbdyno.cli import main
 from dbdyno.store.listing import find_run
 from dbdyno.store.summary import list_runs
 from tests.cli import made_up_runs as made_up
 from tests.run.test_end_to_end import dbdyno
 
-
-@pytest.fixture(autouse=True)
-def _own_home(home, monkeypatch):
-    # main() takes SIGTERM for the process; a test process keeps its own.
-    monkeypatch.setattr(cli_app.signal, "signal", lambda *_: None)
+pytestmark = pytest.mark.usefixtures("home", "own_signals")
 
 
 def answer(capsys, *arguments: str) -> tuple[int, str, str]:

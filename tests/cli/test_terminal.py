@@ -12,7 +12,7 @@ import threading
 
 import pytest
 
-from dbdyno.cli import app as cli_app, main
+from dbdyno.cli import main
 from tests.cli import made_up_runs as made_up
 from tests.support.numbers import wal
 
@@ -36,9 +36,7 @@ TOLD = [
 
 
 @pytest.fixture(autouse=True)
-def _runs(home, monkeypatch):
-    # main() takes SIGTERM for the process; a test process keeps its own.
-    monkeypatch.setattr(cli_app.signal, "signal", lambda *_: None)
+def _runs(home, own_signals, monkeypatch):
     monkeypatch.delenv("COLUMNS", raising=False)
     made_up.pairs(2, tps=0.9)
     made_up.run(tags=LONG, workload="oltp_update_non_index")

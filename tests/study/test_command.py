@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from dbdyno.cli import app as cli_app, main, study as cli_study
+from dbdyno.cli import main, study as cli_study
 from dbdyno.report.verdict import capitalized
 from dbdyno.store.studies import list_studies
 from dbdyno.store.summary import list_runs
@@ -19,12 +19,7 @@ from tests.support.engine import Interrupted, tools
 
 CONTRAST = '[[contrast]]\nfactor = "clients"\nbefore = "1"\nafter = "2"\n'
 STUDY = HEAD + 'restore = "once"\n' + BASE + CLIENTS + CONTRAST
-
-
-@pytest.fixture(autouse=True)
-def _own_home(home, monkeypatch):
-    # main() takes SIGTERM for the process; a test process keeps its own.
-    monkeypatch.setattr(cli_app.signal, "signal", lambda *_: None)
+pytestmark = pytest.mark.usefixtures("home", "own_signals")
 
 
 def lead_astray(monkeypatch, engine) -> None:
