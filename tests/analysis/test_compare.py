@@ -7,6 +7,7 @@ import pytest
 from msgspec.structs import replace
 
 from dbdyno.analysis.compare import compare, compare_levels
+from dbdyno.analysis.metrics import KNOWN
 from dbdyno.analysis.verdicts import ratio_words
 from dbdyno.model.comparison import Comparison
 from tests.analysis.records import record, records
@@ -207,6 +208,17 @@ def test_two_single_runs_tell_costs_and_nothing_else():
     assert wal.p is None
     assert "within the runs, one run of each): worse" in wal.words
     assert "understate how much runs differ" in found.doubts[0]
+
+
+@pytest.mark.parametrize("whose", ["", "in", "client_", "client_in"])
+def test_switches_of_single_runs_are_told_by_nobody(whose):
+    """Of fifteen pairs of runs of one variant beside other work ten were told apart by them."""
+    switches = f"{whose}voluntary_switches"
+    assert switches in KNOWN
+    found = compare(
+        single({switches: (0.5, 0.45, 0.55)}), single({switches: (0.8, 0.7, 0.9)}), [switches]
+    )
+    assert only(found).verdict == "cannot tell"
 
 
 def test_costs_of_single_runs_that_differ_by_less_than_the_margin_are_no_change():

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from msgspec.structs import replace
 
 from dbdyno.analysis.effect import Effect, holm, paired_effect, unpaired_effect
-from dbdyno.analysis.metrics import USUAL, is_cost, metrics_of
+from dbdyno.analysis.metrics import USUAL, is_cost, is_told_by_one_run, metrics_of
 from dbdyno.analysis.power import detectable, more_repeats
 from dbdyno.analysis.samples import Runs, Sample, ratio_of, sample
 from dbdyno.analysis.verdicts import ALPHA, verdict_of, verdict_within, words_of
@@ -114,7 +114,7 @@ def _effect(of: Sample) -> Effect | None:
 def _effect_within(before: Metric, after: Metric) -> Effect | None:
     """Of two single runs by their own intervals; of costs only, for the rest moves with noise."""
     first, second = _reach(before), _reach(after)
-    if first is None or second is None or not is_cost(before.id):
+    if first is None or second is None or not is_told_by_one_run(before.id):
         return None
     reach = math.hypot(first, second)
     return Effect(math.log(after.value / before.value), reach, reach, "single runs")
@@ -196,7 +196,7 @@ def _doubts(samples: Sequence[Sample]) -> Iterator[str]:
     if any(one.is_single for one in samples):
         yield (
             "one run of each: intervals are those within the runs, which understate how much "
-            "runs differ, and throughput and response times have none"
+            "runs differ, and throughput, response times and switches have none"
         )
     elif any(not one.paired for one in samples):
         yield "the runs are not pairs: what drifted on the machine is in the difference"

@@ -37,6 +37,15 @@ def is_cost(name: str) -> bool:
     return name != THROUGHPUT and name not in RESPONSES
 
 
+def is_told_by_one_run(name: str) -> bool:
+    """Whether a metric is a cost that the work alone makes, so that a run tells it.
+
+    How often processes are switched is the work of whatever else wants a processor: it differs
+    from run to run by far more than it does within one.
+    """
+    return is_cost(name) and not name.endswith("voluntary_switches")
+
+
 def _throughput(record: RunRecord) -> Iterator[Metric]:
     found = record.throughput_tps
     if found is not None:
