@@ -184,6 +184,17 @@ def test_upkeep_too_short_to_show_how_it_grows_is_taken_in_proportion():
     assert not any(claim.told for claim in found.claims)
 
 
+def test_setting_up_is_not_taken_for_growth_where_it_took_long_enough_to_be_counted():
+    """A rewrite holds the index build, and does not take an hour at more rows than that alone."""
+    fill = {1e4: 0.25, 1e5: 0.14, 1e6: 1.7}
+    keys = {1e4: 0.016, 1e5: 0.03, 1e6: 11.2}
+    trials = loaded(of_sizes(lambda _: 1.0), lambda rows: {"keys": keys[rows], "fill": fill[rows]})
+    advice, build, rewrite = answered("partition-advice", trials, wait_s=3600).claims
+    assert rewrite.effect == pytest.approx(1e6 * 3600 / 12.9)
+    assert rewrite.effect < build.effect
+    assert advice.effect == rewrite.effect
+
+
 def test_upkeep_that_takes_too_long_at_the_fewest_rows_is_not_told_as_one_that_never_does():
     trials = loaded(of_sizes(lambda _: 1.0), lambda rows: {"keys": rows / 1e4})
     found = answered("partition-advice", trials, wait_s=0.5)

@@ -7,6 +7,7 @@ is a guess on the safe side, since setting up is in it.
 
 import math
 from functools import cached_property
+from itertools import pairwise
 
 from dbdyno.analysis.effect import Ratio
 from dbdyno.analysis.ranged import Ranged
@@ -16,6 +17,8 @@ from dbdyno.answers.growing import Measured, means_by_rows
 TOOK_MIN_S = 0.1
 GROWS_MIN = 0.8
 """Every kind of upkeep visits each row: what seems to grow much more slowly is setting up."""
+STEP_GROWS_MIN = 0.5
+"""Between two sizes alone, where noise tells the more."""
 DECADES_MAX = 2.0
 """So far beyond what was measured an extrapolation is an advice; farther it is a guess."""
 
@@ -39,8 +42,16 @@ class Upkeep:
         long = [
             (rows, took_s) for rows, took_s in self.measured if self.means[rows].value >= TOOK_MIN_S
         ]
-        found = volume_curve(long) if long else None
+        found = volume_curve(long) if long and self._grows_at_each_step() else None
         return found if found and found.exponent.value >= GROWS_MIN else None
+
+    def _grows_at_each_step(self) -> bool:
+        """Whether no size of those that took long enough looks like setting up beside the next."""
+        long = [(rows, mean.value) for rows, mean in self.means.items() if mean.value >= TOOK_MIN_S]
+        return all(
+            math.log(took_s / before_s) >= STEP_GROWS_MIN * math.log(rows / fewer)
+            for (fewer, before_s), (rows, took_s) in pairwise(long)
+        )
 
     @cached_property
     def rows(self) -> Ranged | None:
@@ -87,5 +98,5 @@ class Upkeep:
         decades = math.log10(self.rows.value / max(self.means))
         return (
             "taken to grow in proportion to the rows, for no two sizes took long enough to show "
-            f"it; {decades:.1f} decades of rows beyond what was measured"
+            f"how it does; {decades:.1f} decades of rows beyond what was measured"
         )
