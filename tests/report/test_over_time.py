@@ -7,6 +7,7 @@ from pathlib import Path
 import msgspec
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from dbdyno.analysis.timeline import timeline
 from dbdyno.report.content import Subject
@@ -14,6 +15,7 @@ from dbdyno.report.events import lanes
 from dbdyno.report.html import render_html
 from dbdyno.report.waits import bands
 from dbdyno.store.run import open_run
+from dbdyno.words import THIN_SPACE
 from tests.report.pages import section_of
 from tests.store import hdr
 from tests.support.recordings import MadeRun
@@ -181,3 +183,13 @@ def test_real_runs_have_a_page_with_their_explanation(folder):
     # Where nothing succeeded there is nothing that could have cost or taken time.
     for name in ("costs", "statements"):
         assert bool(section_of(recording, name)) == bool(recording.record.transactions.ok), name
+
+
+def test_response_times_are_shares_of_all_transactions_and_none_is_beyond_the_longest():
+    """An interval in which little was done has as high a column, and few of the transactions."""
+    run = MadeRun(ok=[900, 100], seconds=2, warmup=0, response_ms=[1.0, 3.0]).recording()
+    counted = {"interval": [0, 1], "bucket": [143, 155], "count": [900, 100]}
+    table = {name: np.array(column) for name, column in counted.items()}
+    shown = section_of(replace(run, tables={**run.tables, "script_buckets": table}), "heat-map")
+    assert f"holds 90{THIN_SPACE}% of the transactions" in shown
+    assert f"and 3{THIN_SPACE}ms; the fullest" in shown

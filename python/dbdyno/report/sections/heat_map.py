@@ -24,6 +24,10 @@ class Grid(Struct, frozen=True):
     shares: NDArray[np.float64]
     ends_ms: NDArray[np.float64]
     """Where each row begins, and at last where the topmost ends."""
+    of_all: NDArray[np.float64]
+    """Of each row, the share of all transactions: intervals in which more were done weigh more."""
+    longest_ms: float
+    """Of the longest of them, which is somewhere within the topmost row."""
     begin_s: float
     end_s: float
 
@@ -69,7 +73,9 @@ def _grid(subject: Subject) -> Grid | None:
     shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
     begin_s = float(line.time_s[measured[0]])
     end_s = float(line.time_s[measured[-1]] + line.seconds[measured[-1]])
-    return Grid(shares.T, ends_ms, begin_s, end_s)
+    longest_ms = float(np.nanmax(line.latencies_ms["max_ms"][measured]))
+    of_all = counts.sum(axis=0) / counts.sum()
+    return Grid(shares.T, ends_ms, of_all, longest_ms, begin_s, end_s)
 
 
 def _grouped(matrix: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -78,24 +84,22 @@ def _grouped(matrix: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def _summary(grid: Grid) -> str:
-    by_bucket = grid.shares.mean(axis=1)
-    mode = float(grid.ends_ms[by_bucket.argmax()])
+    mode = float(grid.ends_ms[grid.of_all.argmax()])
+    ends = f"{milliseconds(grid.low_ms)} and {milliseconds(grid.longest_ms)}"
     return (
-        f"Response times lie between {milliseconds(grid.low_ms)} and {milliseconds(grid.high_ms)}; "
-        f"the fullest bucket begins at {milliseconds(mode)} and holds "
-        f"{percent(float(by_bucket.max()))} of the transactions."
+        f"Response times lie between {ends}; the fullest bucket begins at {milliseconds(mode)} and "
+        f"holds {percent(float(grid.of_all.max()))} of the transactions."
     )
 
 
 def _table(grid: Grid) -> Table:
     ends = grid.ends_ms.tolist()
-    by_bucket = grid.shares.mean(axis=1)
     return Table(
         caption="Share of the transactions by response time, over the whole run",
         columns=("From", "To", "Share"),
         rows=[
             (milliseconds(low), milliseconds(high), percent(float(share)))
-            for low, high, share in zip(ends, ends[1:], by_bucket, strict=False)
+            for low, high, share in zip(ends, ends[1:], grid.of_all, strict=False)
             if share
         ],
         numeric=frozenset({0, 1, 2}),
