@@ -139,6 +139,7 @@ def test_the_queue_is_drawn_for_the_fewest_that_can_queue_and_the_most():
     few, many = found.claims
     assert "nothing before it holds clients back" in few.sentence
     assert "the 10 rows of pgbench_tellers shield the 1 row of pgbench_branches" in many.sentence
+    assert "measured 1 184 in the run that is drawn)" in plain(many.sentence)
     assert many.evidence["shield"] == "pgbench_tellers"
 
 

@@ -40,8 +40,8 @@ def _claims(level: str, over: str, runs: Sequence[Trial]) -> Iterator[Claim]:
     shown = convoys[0]
     alike = sum(convoy.hot.relation == shown.hot.relation for convoy in convoys)
     yield Claim(
-        sentence=f"With {level} {over} {_shielded(shown)}{_bound(shown)}: clients wait for each "
-        f"other's rows for {percent(min(shown.share, 1.0))} of their time",
+        sentence=f"With {level} {over} {_shielded(shown)}{_bound(shown, len(runs))}: clients wait "
+        f"for each other's rows for {percent(min(shown.share, 1.0))} of their time",
         told=alike == len(runs),
         effect=shown.share,
         doubt="" if alike == len(runs) else f"Seen so in {alike} of {len(runs)} runs",
@@ -75,8 +75,11 @@ def _rows(hold: RowHold) -> str:
     return f"the {count(hold.rows)} {'row' if hold.rows == 1 else 'rows'} of {hold.relation}"
 
 
-def _bound(convoy: Convoy) -> str:
-    """What the row lets through; a bound that the run exceeds tells something else."""
+def _bound(convoy: Convoy, runs: int) -> str:
+    """What the row lets through; a bound that the run exceeds tells something else.
+
+    Of several runs both are those of one, which did more or less than they do on average.
+    """
     if convoy.bound_tps is None or convoy.hot.hold_s is None:
         return ""
     held, measured = milliseconds(convoy.hot.hold_s * 1e3), tps(convoy.measured_tps)
@@ -88,7 +91,7 @@ def _bound(convoy: Convoy) -> str:
         )
     return (
         f" (held {held} each time, which lets about {tps(convoy.bound_tps)} TPS through; "
-        f"measured {measured})"
+        f"measured {measured}{' in the run that is drawn' if runs > 1 else ''})"
     )
 
 
