@@ -80,9 +80,15 @@ fn read_value(value: LuaValue, kind: u8) -> Result<Value, String> {
         LuaValue::Integer(number) => Value::Int(number),
         LuaValue::Number(number) if kind == b'i' => Value::Int(number as i64),
         LuaValue::Number(number) => Value::Double(number),
+        LuaValue::String(digits) if kind == b'i' => Value::Int(whole(&digits)?),
         LuaValue::String(text) => Value::Text(utf8(&text)?),
         _ => Value::Null,
     })
+}
+
+/// A whole number of more digits than Lua's own numbers have.
+fn whole(digits: &LuaString) -> Result<i64, String> {
+    utf8(digits)?.parse().map_err(|_| "a whole number was expected".to_owned())
 }
 
 /// The text that is sent. Other bytes would reach the server as something else.

@@ -99,6 +99,28 @@ fn a_prepared_statement_sends_what_its_parameters_hold() {
 }
 
 #[test]
+fn a_whole_number_of_64_bits_keeps_all_of_them() {
+    let program = program(
+        "function thread_init() con = sysbench.sql.driver():connect() \
+           stmt = con:prepare('select ?') a = stmt:bind_create(sysbench.sql.type.BIGINT) \
+           stmt:bind_param(a) end \
+         function event() for _, value in ipairs({9007199254740993LL, -9007199254740993LL, \
+             9223372036854775807ULL, 18446744073709551615ULL}) do \
+           a:set(value) stmt:execute() end end",
+    );
+    let asked = Client::new(&program, nothing).live(1).expect("no fault");
+    assert_eq!(
+        asked[1..],
+        [
+            "execute 0 (9007199254740993)",
+            "execute 0 (-9007199254740993)",
+            "execute 0 (9223372036854775807)",
+            "execute 0 (-1)",
+        ]
+    );
+}
+
+#[test]
 fn postgresql_numbers_its_parameters() {
     let postgres = Settings { driver: Driver::Pgsql, ..settings() };
     let text = "function event() local drv = sysbench.sql.driver('pgsql') print(drv:name()) \

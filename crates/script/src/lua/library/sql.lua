@@ -6,6 +6,8 @@ local host, library = ...
 local ask = host.ask
 local yield = coroutine.yield
 local floor, ceil = math.floor, math.ceil
+local ffi = require("ffi")
+local int64, uint64 = ffi.typeof("int64_t"), ffi.typeof("uint64_t")
 
 -- The most that one INSERT of many rows holds, as in sysbench: 512 KiB.
 local BULK_BYTES_MAX = 524288
@@ -183,7 +185,16 @@ local parameter = {}
 parameter.__index = parameter
 parameter.__tostring = function() return "<sql_param>" end
 
+local function is_long(value)
+   return type(value) == "cdata" and (ffi.istype(int64, value) or ffi.istype(uint64, value))
+end
+
+-- A number of 64 bits (of `uniform_uint64`, say) travels as digits: Lua's own, doubles all, cannot
+-- hold it. As in sysbench the bits of one without a sign are taken for those of one that has it.
 local function whole(value)
+   if is_long(value) then
+      return tostring(ffi.cast(int64, value)):match("^-?%d+")
+   end
    local number = tonumber(value)
    if not number or type(value) == "string" then
       error("cannot convert '" .. type(value) .. "' to a whole number", 3)
