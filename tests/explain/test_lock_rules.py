@@ -120,7 +120,21 @@ def busy():
     return MadeRun(100, seconds=60, response_ms=TOOK_MS)
 
 
+def tried_again(run, *tries, failed=()):
+    """The run with these tries in it that failed and were followed by another."""
+    again = sum(one["count"] for one in tries)
+    recording = failing(run, list(failed), failed=len(failed), retried=again, retries=again)
+    done = recording.engine["done"] | {"tried_again": list(tries)}
+    return msgspec.structs.replace(recording, engine=recording.engine | {"done": done})
+
+
+def a_try(code, count, took_s, message=""):
+    return failure(code, count, message) | {"took_ns": int(took_s * 1e9)}
+
+
 CLASSES = {
+    "1205": "lock_timeout",
+    "1213": "deadlock",
     "40P01": "deadlock",
     "40001": "serialization",
     "1020": "serialization",
@@ -318,6 +332,55 @@ def test_who_tries_again_is_not_told_to():
     plan = recording.plan | {"retry": {"tries_max": 10}}
     finding = said("deadlocks", msgspec.structs.replace(recording, plan=plan))
     assert "--max-tries" not in " ".join(finding.advice)
+
+
+def test_tries_are_known_by_why_they_failed_and_have_the_time_they_took():
+    run = busy().counters("global_status", {"deadlocks": 0})
+    whole_s = 60 * 100 * TOOK_MS / 1e3
+    both = tried_again(
+        run,
+        a_try("1213", 20, whole_s / 10, "Deadlock found"),
+        a_try("1205", 5, whole_s / 4, "too long"),
+    )
+    finding = said("deadlocks", both)
+    assert finding.share == pytest.approx(1 / 10)
+    assert finding.title == "Deadlocks between transactions"
+    assert finding.summary.startswith("20 deadlocks, all tried again: about 10")
+    assert finding.seen[0] == "1213: Deadlock found."
+    assert finding.gain
+    finding = said("tries_again", both)
+    assert finding.share is None
+    assert words(finding) == snapshot("""\
+minor: Transactions had to be tried again
+5 tries failed and had to be made again, by lock timeout (1205): 25 % of the
+clients' time went into them.
+5 times 1205: too long.
+""")
+
+
+def test_a_lock_that_was_not_had_in_time_is_no_serialization_failure():
+    """The server's count of deadlocks is 0, and nothing failed in the end."""
+    run = busy().counters("global_status", {"deadlocks": 0})
+    recording = tried_again(run, a_try("1205", 1200, 60))
+    assert isinstance(said("deadlocks", recording), NotFound)
+    assert "lock timeout (1205)" in said("tries_again", recording).summary
+
+
+def test_some_that_failed_and_some_that_were_tried_again_are_counted_together():
+    lost = a_try("40001", 1, 0.1)
+    finding = said("deadlocks", tried_again(busy(), a_try("40001", 9, 1), failed=[lost]))
+    assert finding.summary.startswith("10 serialization failures, 9 of them tried again")
+
+
+def test_a_few_short_tries_are_not_spoken_of():
+    run = tried_again(busy(), a_try("1205", 5, 0.1))
+    assert isinstance(said("tries_again", run), NotFound)
+    assert isinstance(said("tries_again", busy()), NotFound)
+
+
+def test_tries_without_end_are_all_there_was():
+    recording = tried_again(MadeRun(0, seconds=60), a_try("1205", 60, 60))
+    assert said("tries_again", recording).evidence["share_of_time"] == 1
 
 
 def test_other_failures_are_not_deadlocks():

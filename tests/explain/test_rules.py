@@ -18,15 +18,17 @@ ENGINE_ONLY = {"schedule_lag", "connection_churn", "deadlocks", "unsteady", "cpu
     "outage",
     "statements_lost",
     "failed_transactions",
+    "tries_again",
 }
 """Rules that need only what the engine saw itself."""
 
 NEVER_FOUND = {
-    # A hypervisor's doing, a pooler, a machine of many cores, or minutes of a run.
-    "postgresql": {"cpu_steal", "lwlock", "plan_choice", "checkpoint_io"}
+    # A hypervisor's doing, a pooler, a machine of many cores, minutes of a run, or a script for
+    # sysbench.
+    "postgresql": {"cpu_steal", "lwlock", "plan_choice", "checkpoint_io", "tries_again"}
     | {"autovacuum_behind", "autovacuum_interference", "statements_lost"},
     # Its network is PostgreSQL's; a server of this kind that is killed stays away: the run fails.
-    "mysql": {"cpu_steal", "round_trips", "outage"},
+    "mysql": {"cpu_steal", "round_trips", "outage", "tries_again"},
 }
 """Rules whose words stand in their own tests alone: no golden run has their cause."""
 NEVER_QUIET = {"unsteady", "checkpoint_io", "autovacuum_interference"}

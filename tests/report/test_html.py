@@ -118,6 +118,16 @@ def test_failures_are_listed_with_the_statement_that_the_first_message_answered(
     assert 'class="code">update t<' in section_of(ordinary, "failures", failures=[failure])
 
 
+def test_tries_that_were_made_again_are_listed_with_the_time_they_took(ordinary):
+    again = FailureRecord(
+        failure_class="lock_timeout", code="1205", count=7, message="too long", took_s=7.5
+    )
+    section = section_of(ordinary, "failures", tried_again=[again])
+    assert "made again" in section
+    assert ">lock timeout<" in section
+    assert "7.5" in section
+
+
 def test_an_interrupted_run_shows_what_was_recorded(tmp_path):
     with RunWriter(synthetic.record(), synthetic.plan(), tmp_path) as writer:
         for frame in synthetic.packed(synthetic.Shape(seconds=12, tps=100, done=False)):

@@ -42,6 +42,11 @@ RECORD = synthetic.record(
             message="canceling statement\ndue to lock \x1b[31mtimeout" + "!" * 90,
         ),
     ],
+    tried_again=[
+        FailureRecord(
+            failure_class="serialization", code="40001", count=36, message="could not serialize"
+        ),
+    ],
     throughput_tps=Throughput(
         value=1398.5,
         low=1375.2,
@@ -104,6 +109,9 @@ failures      code   count  first message
 lock timeout  55P03     15  canceling statement due to lock [31mtimeout!!!!!!!!!!!!!!!!!!!!!!!!!!!!…
 deadlock      40P01      3  UPDATE pgbench_branches: deadlock detected
 
+tried again    code   count  first message
+serialization  40001     36  could not serialize
+
 Valid.
 Doubts:
   - Coarse: throughput is known to ±8% within this run only; run longer.
@@ -130,6 +138,9 @@ client CPU    129 µs a transaction
 latency      mean      p50      p90      p95      p99    p99.9   p99.99     max
 response  1.48 ms  1.31 ms  1.95 ms  2.45 ms  4.83 ms  10.4 ms  26.8 ms  1.07 s
 service    1.2 ms  1.31 ms  1.95 ms  2.45 ms   2.6 ms  10.4 ms  26.8 ms  1.07 s
+
+tried again    code   count  first message
+serialization  40001     36  could not serialize
 
 Not valid: do not use these numbers.
   - The generator was the bottleneck.
@@ -172,6 +183,9 @@ each costs    Server CPU 612 µs, Engine CPU 31.4 µs, WAL 1.28 KiB, Round trips
 
 latency      mean      p50      p90      p95      p99    p99.9   p99.99     max
 response  1.48 ms  1.31 ms  1.95 ms  2.45 ms  4.83 ms  10.4 ms  26.8 ms  1.07 s
+
+tried again    code   count  first message
+serialization  40001     36  could not serialize
 
 Valid.
 

@@ -181,6 +181,24 @@ def test_results_left_unread_and_ignored_errors_harm_nothing(script, url, capfd)
     assert transactions["retried"] > 0
 
 
+def test_why_events_were_tried_again_is_told(script, url, capfd):
+    """By the error that made them, not by one that the script has dealt with before."""
+    text = (
+        HEAD + "function sysbench.hooks.sql_error_ignorable(e) return e.sql_errno == 1062 end\n"
+        "function event() n = (n or 0) + 1 pcall(con.query, con, 'select * from nowhere')"
+        " if n % 2 == 1 then"
+        " con:query(\"signal sqlstate '23000' set mysql_errno = 1062, message_text = 'twice'\") end"
+        " con:query('select 1') end"
+    )
+    assert run(script, text, url, "--json") == Exit.OK
+    record = json.loads(capfd.readouterr().out)
+    (again,) = record["tried_again"]
+    assert (again["class"], again["code"]) == ("duplicate_key", "1062")
+    assert (again["message"], again["statement"][:6]) == ("twice", "signal")
+    assert again["count"] == record["transactions"]["retried"] > 0
+    assert again["took_s"] > 0
+
+
 def test_a_lost_connection_gets_its_session_anew(script, url, capfd):
     text = (
         "function thread_init()"

@@ -5,10 +5,9 @@ use crate::frame::{
     WindowScript,
 };
 use crate::tally::{merge_failures, merge_statements};
-use crate::{Counters, FailureKey, FailureTally, Latencies, Shape, Tally};
+use crate::{Counters, Failures, Latencies, Shape, Tally};
 use dbdyno_model::{Nanos, StatementId};
 use serde_bytes::ByteBuf;
-use std::collections::BTreeMap;
 
 /// Full histograms are written about this often, …
 const WINDOW_SHORTEST: Nanos = Nanos::from_secs(10);
@@ -99,7 +98,8 @@ pub struct Collector {
     window: Stretch,
     window_begin: Option<Nanos>,
     window_length: Nanos,
-    failures: BTreeMap<FailureKey, FailureTally>,
+    failures: Failures,
+    tried_again: Failures,
     failed_response: Latencies,
     lateness: Latencies,
     counters: Counters,
@@ -116,7 +116,8 @@ impl Collector {
             window: Stretch::new(shape),
             window_begin: None,
             window_length: WINDOW_SHORTEST.max(Nanos(duration.0 / WINDOWS_MAX)),
-            failures: BTreeMap::new(),
+            failures: Failures::new(),
+            tried_again: Failures::new(),
             failed_response: Latencies::default(),
             lateness: Latencies::default(),
             counters: Counters::default(),
@@ -150,7 +151,7 @@ impl Collector {
             completed_ok: tally.completed_ok,
             completed_failed: tally.completed_failed,
             counters: tally.counters,
-            failures: self.failures(),
+            failures: failure_counts(&self.failures),
             scripts: tally.scripts.iter().map(|script| self.script_interval(script)).collect(),
             statements: tally.statements.iter().map(Latencies::distribution).collect(),
             failed_response: tally.failed_response.distribution(),
@@ -169,6 +170,7 @@ impl Collector {
         self.failed_response.merge(&tally.failed_response);
         self.lateness.merge(&tally.lateness);
         merge_failures(&mut self.failures, &tally.failures);
+        merge_failures(&mut self.tried_again, &tally.tried_again);
     }
 
     fn check(&self) -> Result<(), String> {
@@ -215,7 +217,8 @@ impl Collector {
             reason,
             measured_ns: measured.0,
             counters: self.counters,
-            failures: self.failures(),
+            failures: failure_counts(&self.failures),
+            tried_again: self.tried_again(),
             response: bytes(&response),
             service: bytes(&service),
             scripts: self.run.scripts(self.shape.service_differs),
@@ -239,22 +242,14 @@ impl Collector {
         self.run.all(|pair| &pair.response).quantile(0.99)
     }
 
+    /// The measured tries so far that were followed by another, by why they failed.
+    pub fn tried_again(&self) -> Vec<FailureCount> {
+        failure_counts(&self.tried_again)
+    }
+
     /// Engine CPU in the measured intervals.
     pub fn cpu_us(&self) -> u64 {
         self.cpu_us
-    }
-
-    fn failures(&self) -> Vec<FailureCount> {
-        self.failures
-            .iter()
-            .map(|((class, code), tally)| FailureCount {
-                failure_class: *class,
-                code: code.clone(),
-                count: tally.count,
-                message: tally.message.clone(),
-                statement: (tally.statement != StatementId::UNCOUNTED).then_some(tally.statement.0),
-            })
-            .collect()
     }
 
     fn script_interval(&self, script: &crate::ScriptTally) -> ScriptInterval {
@@ -266,6 +261,20 @@ impl Collector {
             service: self.shape.service_differs.then(|| script.service.distribution()),
         }
     }
+}
+
+fn failure_counts(failures: &Failures) -> Vec<FailureCount> {
+    failures
+        .iter()
+        .map(|((class, code), tally)| FailureCount {
+            failure_class: *class,
+            code: code.clone(),
+            count: tally.count,
+            took_ns: tally.took.0,
+            message: tally.message.clone(),
+            statement: (tally.statement != StatementId::UNCOUNTED).then_some(tally.statement.0),
+        })
+        .collect()
 }
 
 fn engine_interval(tally: &Tally, engine: EngineUse) -> EngineInterval {

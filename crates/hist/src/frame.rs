@@ -75,6 +75,7 @@ pub struct FailureCount {
     pub failure_class: dbdyno_model::FailureClass,
     pub code: String,
     pub count: u64,
+    pub took_ns: u64,
     pub message: String,
     pub statement: Option<u32>,
 }
@@ -228,6 +229,7 @@ pub struct Done {
     pub measured_ns: u64,
     pub counters: Counters,
     pub failures: Vec<FailureCount>,
+    pub tried_again: Vec<FailureCount>,
     pub response: ByteBuf,
     pub service: ByteBuf,
     pub scripts: Vec<WindowScript>,

@@ -16,4 +16,6 @@ pub use bars::{bars, merge, quantiles};
 pub use collector::{Collector, EngineUse};
 pub use counters::Counters;
 pub use latencies::Latencies;
-pub use tally::{FailureKey, FailureTally, ScriptTally, Shape, Slow, Tally};
+pub use tally::{
+    FailedTry, FailureKey, FailureTally, Failures, ScriptTally, Shape, Slow, Tally, add_failure,
+};

@@ -10,15 +10,31 @@ const SLOWEST_KEPT: usize = 3;
 /// A failure's class and the server's own code.
 pub type FailureKey = (FailureClass, String);
 
-/// Failures of one class and code.
+/// Failures of one class and code; of transactions, or of tries that were followed by another.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FailureTally {
     /// How many.
     pub count: u64,
+    /// The time of the tries that ended so, all together.
+    pub took: Nanos,
     /// The first one's message.
     pub message: String,
     /// What that message was the answer to; `UNCOUNTED` where it was to no statement.
     pub statement: StatementId,
+}
+
+/// Failures by their kind.
+pub type Failures = BTreeMap<FailureKey, FailureTally>;
+
+/// A try that failed.
+#[derive(Clone, Copy, Debug)]
+pub struct FailedTry<'a> {
+    /// What ended it.
+    pub error: &'a ServerError,
+    /// What the error was the answer to; `UNCOUNTED` where it was to no statement.
+    pub statement: StatementId,
+    /// How long it had lasted.
+    pub took: Nanos,
 }
 
 /// What there is to count: the same for all workers of a run.
@@ -70,15 +86,25 @@ pub struct Slow {
 }
 
 /// Adds all of `theirs`; of a kind that is known already, its first message stays.
-pub(crate) fn merge_failures(
-    mine: &mut BTreeMap<FailureKey, FailureTally>,
-    theirs: &BTreeMap<FailureKey, FailureTally>,
-) {
+pub(crate) fn merge_failures(mine: &mut Failures, theirs: &Failures) {
     for (key, more) in theirs {
         mine.entry(key.clone())
-            .and_modify(|known| known.count += more.count)
+            .and_modify(|known| {
+                known.count += more.count;
+                known.took += more.took;
+            })
             .or_insert_with(|| more.clone());
     }
+}
+
+/// One more failure.
+pub fn add_failure(failures: &mut Failures, failed: FailedTry<'_>) {
+    let FailedTry { error, statement, took } = failed;
+    let message = || error.message.clone();
+    let first = || FailureTally { count: 0, took: Nanos(0), message: message(), statement };
+    let known = failures.entry((error.class, error.code.clone())).or_insert_with(first);
+    known.count += 1;
+    known.took += took;
 }
 
 /// Adds all of `theirs`, also of statements that have come up on one side only.
@@ -101,7 +127,9 @@ pub struct Tally {
     /// Cumulative counts of the measured transactions.
     pub counters: Counters,
     /// Measured failures in this interval.
-    pub failures: BTreeMap<FailureKey, FailureTally>,
+    pub failures: Failures,
+    /// Measured tries in this interval that failed and were followed by another.
+    pub tried_again: Failures,
     /// By script.
     pub scripts: Vec<ScriptTally>,
     /// By statement.
@@ -129,7 +157,8 @@ impl Tally {
             completed_ok: 0,
             completed_failed: 0,
             counters: Counters::default(),
-            failures: BTreeMap::new(),
+            failures: Failures::new(),
+            tried_again: Failures::new(),
             scripts: vec![ScriptTally::default(); shape.scripts],
             statements: vec![Latencies::default(); shape.statements],
             failed_response: Latencies::default(),
@@ -148,6 +177,7 @@ impl Tally {
         self.completed_failed = 0;
         self.counters = Counters::default();
         self.failures.clear();
+        self.tried_again.clear();
         for script in &mut self.scripts {
             (script.ok, script.failed, script.skipped) = (0, 0, 0);
             script.response.clear();
@@ -167,6 +197,7 @@ impl Tally {
         self.completed_failed += other.completed_failed;
         self.counters += other.counters;
         merge_failures(&mut self.failures, &other.failures);
+        merge_failures(&mut self.tried_again, &other.tried_again);
         for (mine, theirs) in self.scripts.iter_mut().zip(&other.scripts) {
             mine.ok += theirs.ok;
             mine.failed += theirs.failed;
@@ -199,12 +230,6 @@ impl Tally {
             self.statements.resize_with(place + 1, Latencies::default);
         }
         self.statements[place].record(latency);
-    }
-
-    /// One more failure, at this statement.
-    pub fn add_failure(&mut self, error: &ServerError, statement: StatementId) {
-        let first = || FailureTally { count: 0, message: error.message.clone(), statement };
-        self.failures.entry((error.class, error.code.clone())).or_insert_with(first).count += 1;
     }
 
     /// Keeps the transaction if it is among the slowest; `describe` is called only then.

@@ -67,6 +67,8 @@ pub(crate) struct Transaction {
     /// When its first request was sent.
     pub(crate) sent: Option<Nanos>,
     pub(crate) tries: u32,
+    /// When the latest of its tries began.
+    pub(crate) try_began: Nanos,
     /// Whether it was due in the measured part of the run.
     pub(crate) measured: bool,
 }

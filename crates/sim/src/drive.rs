@@ -1,7 +1,7 @@
 //! Runs the workers of a plan against a [`Server`], on a virtual clock.
 
 use crate::Server;
-use dbdyno_hist::frame::Interval;
+use dbdyno_hist::frame::{FailureCount, Interval};
 use dbdyno_hist::{Activity, Collector, Counters, EngineUse, Latencies, Shape, Tally};
 use dbdyno_load::{
     Event, Hopeless, Outage, OutageNews, Phase, Port, Prospects, Settings, ShellCall, Timeline,
@@ -25,6 +25,8 @@ pub struct Outcome {
     pub service: Latencies,
     /// How late the worker itself was.
     pub lateness: Latencies,
+    /// Tries that were followed by another, by why they failed.
+    pub tried_again: Vec<FailureCount>,
     /// Ages of those cut off.
     pub unfinished_ages: Vec<Nanos>,
     /// What was told of times without connections, worker after worker.
@@ -301,6 +303,7 @@ impl Merged {
             response,
             service,
             lateness: collector.lateness().clone(),
+            tried_again: collector.tried_again(),
             unfinished_ages: self
                 .workers
                 .iter()

@@ -134,6 +134,9 @@ fn a_transaction_that_begins_anew_is_one_transaction() {
     assert_eq!(counters.retried, counters.retries);
     assert!((33..=34).contains(&counters.retried), "{counters:?}");
     assert!(outcome.response.quantile(1.0) >= ms(20));
+    let [failed] = &outcome.tried_again[..] else { panic!("{:?}", outcome.tried_again) };
+    assert_eq!((failed.code.as_str(), failed.count), ("1213", counters.retries));
+    assert_eq!(failed.took_ns, counters.retries * ms(10).0);
 }
 
 #[test]

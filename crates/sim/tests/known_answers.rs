@@ -142,6 +142,10 @@ fn deadlocks_are_retried_and_remain_one_transaction() {
     assert!(retried.counters.retried > 800, "{:?}", retried.counters);
     // Three exchanges of 1 ms: the failed try, its ROLLBACK, the second try.
     assert_close(retried.response.quantile(1.0), ms(3));
+    let [failed] = &retried.tried_again[..] else { panic!("{:?}", retried.tried_again) };
+    assert_eq!((failed.code.as_str(), failed.count), ("40P01", retried.counters.retries));
+    // The failed try and its ROLLBACK.
+    assert_close(Nanos(failed.took_ns / failed.count), ms(2));
 }
 
 #[test]

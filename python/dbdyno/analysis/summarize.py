@@ -62,6 +62,7 @@ def summarize(recording: Recording, histograms: Histograms) -> RunRecord:
         scripts=_scripts(recording, histograms),
         transactions=counts,
         failures=_failures(recording),
+        tried_again=_of_engine(recording, "tried_again"),
         throughput_tps=throughput,
         response_ms=response_ms,
         service_ms=latency(recording, histograms, "script_service") or response_ms,
@@ -133,10 +134,8 @@ def _failures(recording: Recording) -> list[FailureRecord]:
 
     Its table tells of no statements: they are known once the run is done.
     """
-    done = recording.engine.get("done")
-    if done:
-        texts = dict(rows(recording.tables["statement_texts"], ("statement", "sql")))
-        return [_failure(texts, **failure) for failure in done["failures"]]
+    if recording.engine.get("done"):
+        return _of_engine(recording, "failures")
     columns = ("class", "code", "count", "message")
     last = {
         (kind, code): FailureRecord(failure_class=kind, code=code, count=count, message=message)
@@ -145,9 +144,23 @@ def _failures(recording: Recording) -> list[FailureRecord]:
     return list(last.values())
 
 
-def _failure(texts: Mapping[int, str], statement: int | None = None, **told: Any) -> FailureRecord:
+def _of_engine(recording: Recording, name: str) -> list[FailureRecord]:
+    """What the engine told of failures once the run was done."""
+    told = recording.engine.get("done", {}).get(name, [])
+    texts = dict(rows(recording.tables["statement_texts"], ("statement", "sql")))
+    return [_failure(texts, **failure) for failure in told]
+
+
+def _failure(
+    texts: Mapping[int, str],
+    statement: int | None = None,
+    took_ns: int | None = None,
+    **told: Any,
+) -> FailureRecord:
     return FailureRecord(
-        statement=texts.get(statement, "") if statement is not None else "", **told
+        statement=texts.get(statement, "") if statement is not None else "",
+        took_s=None if took_ns is None else took_ns / 1e9,
+        **told,
     )
 
 

@@ -1,9 +1,12 @@
 """The transactions that failed: how many of those that ended, and what clients did meanwhile.
 
-What made them fail is for the rules to say.
+What made them fail is for the rules to say; what each class of failures asks for stands here.
 """
 
+from collections.abc import Sequence
+
 from dbdyno.analysis.budget import PartKind
+from dbdyno.analysis.spent import spent_to_the_end
 from dbdyno.explain.case import Case
 from dbdyno.explain.needs import needed
 from dbdyno.explain.rule import NOTICED
@@ -13,8 +16,28 @@ from dbdyno.model.record import FailureRecord, TransactionCounts
 DEADLOCK = "deadlock"
 SERIALIZATION = "serialization"
 """The engine's classes of failures that another try may mend, whichever codes a server has."""
+THROWN_AWAY = frozenset({DEADLOCK, SERIALIZATION})
+"""What the rule on deadlocks tells of; the others are told by rules that know no better cause."""
 OUTSIDE: tuple[PartKind, ...] = ("idle", "pause", "unconnected")
 """What clients do that have no transaction under way."""
+_READ_ON = "Read the message and the server's log: they say more than the class does."
+# By the engine's class of a failure.
+_AGAINST = {
+    "duplicate_key": "Draw keys that are not there yet, have the server number the rows, or say "
+    "what is to become of a row that is there (ON CONFLICT, ON DUPLICATE KEY).",
+    "constraint": "Draw values that the constraint allows: load the data of the size that the "
+    "script draws from.",
+    "lock_timeout": "Find who held the lock meanwhile, as other findings may tell, or wait longer "
+    "for it.",
+    "cancelled": "Find out who cancelled them: a timeout of the server or of the role, or somebody "
+    "by hand.",
+    "connection": "Read the server's log for why it ended these connections or let nobody in.",
+    "resource": "Give the server what it lacks, as its message says: connections, memory, disk.",
+    "permission": "Grant the role what the statement needs.",
+    "statement": "Mend the statement, or load the tables that it names.",
+    "data": "Draw values that fit the column's type and length.",
+    "script": "Mend the script where it went wrong.",
+}
 
 
 def transactions_of(case: Case) -> TransactionCounts:
@@ -32,6 +55,27 @@ def first_message(failure: FailureRecord) -> str:
     """What the server said first, and at which statement."""
     place = f", first at “{in_one_line(failure.statement)}”" if failure.statement else ""
     return f"{failure.code}{place}: {failure.message}."
+
+
+def kind_and_code(failure: FailureRecord) -> str:
+    """As people call it, and as the server numbers it."""
+    return f"{failure.failure_class.replace('_', ' ')} ({failure.code})"
+
+
+def advice_against(failures: Sequence[FailureRecord]) -> list[str]:
+    """By their classes, each once."""
+    return list(dict.fromkeys(_AGAINST.get(one.failure_class, _READ_ON) for one in failures))
+
+
+def share_of_time(case: Case, seconds: float) -> float:
+    """The share of the clients' time that so many seconds of tries are.
+
+    Where no transaction has ended they are all there was.
+    """
+    tables = ("scripts", "failed")
+    ended_s = sum(spent_to_the_end(case.recording, table).seconds for table in tables)
+    whole_s = max(ended_s, seconds)
+    return seconds / whole_s * time_in_transactions(case) if whole_s else 0.0
 
 
 def time_in_transactions(case: Case) -> float:

@@ -37,6 +37,9 @@ class FailureRecord(Struct, frozen=True, kw_only=True):
     message: str
     statement: str = ""
     """The text of the statement that this message was the answer to, where that is known."""
+    took_s: float | None = None
+    """The time of the tries that ended so, all together; None of older runs, and of those that were
+    ended by force."""
 
 
 class Throughput(Struct, frozen=True, kw_only=True):
@@ -203,6 +206,8 @@ class RunRecord(Struct, frozen=True, kw_only=True):
     scripts: list[ScriptRecord] = []
     transactions: TransactionCounts | None = None
     failures: list[FailureRecord] = []
+    tried_again: list[FailureRecord] = []
+    """Tries that failed and were followed by another, known once the run is done."""
     throughput_tps: Throughput | None = None
     response_ms: Latency | None = None
     service_ms: Latency | None = None

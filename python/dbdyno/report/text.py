@@ -33,7 +33,8 @@ def render_text(record: RunRecord, screen: int | None = None) -> str:
         list(_latencies(record)),
         list(_stages(record.stages)),
         list(_statements(record.statements, width)),
-        list(_failures(record.failures, width)),
+        list(_failures("failures", record.failures, width)),
+        list(_failures("tried again", record.tried_again, width)),
         list(_judgement(record)),
         list(_explanation(record)),
     ]
@@ -116,14 +117,14 @@ def _label(one: StatementRecord, among: Sequence[StatementRecord]) -> str:
     return f"{one.script}: {one.sql}" if several else one.sql
 
 
-def _failures(failures: Sequence[FailureRecord], width: int) -> Iterator[str]:
+def _failures(title: str, failures: Sequence[FailureRecord], width: int) -> Iterator[str]:
     if not failures:
         return
     rows = [
         (one.failure_class.replace("_", " "), one.code, count(one.count), _first_message(one))
         for one in sorted(failures, key=lambda one: -one.count)
     ]
-    numbers = list(aligned([("failures", "code", "count"), *(row[:3] for row in rows)], left=2))
+    numbers = list(aligned([(title, "code", "count"), *(row[:3] for row in rows)], left=2))
     messages = ["first message", *(row[3] for row in rows)]
     for line, message in zip(numbers, messages, strict=True):
         yield f"{line}  {shortened(message, width - len(line) - 2)}"

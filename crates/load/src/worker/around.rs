@@ -62,17 +62,11 @@ impl Worker {
             Some(error) => (error, own.failing),
             None => (given_up(), StatementId::UNCOUNTED),
         };
-        match &mut own.transaction {
-            Some(transaction) if may => {
-                transaction.tries += 1;
-                own.timings.clear();
-                own.session.restart();
-            }
-            Some(_) => {
-                self.fail_transaction(now, client, &error, statement);
-                self.leave_connection(client, port);
-            }
-            None => {}
+        if may {
+            self.try_again(now, client, &error, statement);
+        } else if own.transaction.is_some() {
+            self.fail_transaction(now, client, &error, statement);
+            self.leave_connection(client, port);
         }
         may
     }

@@ -6,7 +6,7 @@
 use super::{Port, Worker};
 use crate::Phase;
 use crate::client::{State, Transaction};
-use dbdyno_hist::Slow;
+use dbdyno_hist::{FailedTry, Slow, add_failure};
 use dbdyno_model::{Keep, Nanos, Request, ServerError, StatementId};
 use dbdyno_script::{Fault, Resume};
 
@@ -56,19 +56,36 @@ impl Worker {
     ) {
         let own = &mut self.clients[client];
         own.in_transaction = false;
-        let error = own.error.take();
-        if let (true, Some(transaction)) = (retry, &mut own.transaction) {
-            transaction.tries += 1;
-            own.timings.clear();
-            own.session.restart();
-            return self.run(now, client, Resume::Continue, port);
-        }
-        if let Some(error) = error {
-            let statement = self.clients[client].failing;
+        let statement = own.failing;
+        if let Some(error) = own.error.take() {
+            if retry {
+                self.try_again(now, client, &error, statement);
+                return self.run(now, client, Resume::Continue, port);
+            }
             self.fail_transaction(now, client, &error, statement);
         }
         self.leave_connection(client, port);
         self.ready(now, client, port);
+    }
+
+    /// A try failed, at this statement, and another follows.
+    pub(super) fn try_again(
+        &mut self,
+        now: Nanos,
+        client: usize,
+        error: &ServerError,
+        statement: StatementId,
+    ) {
+        let own = &mut self.clients[client];
+        let Some(transaction) = &mut own.transaction else { return };
+        if transaction.measured {
+            let took = now - transaction.try_began;
+            add_failure(&mut self.tally.tried_again, FailedTry { error, statement, took });
+        }
+        transaction.tries += 1;
+        transaction.try_began = now;
+        own.timings.clear();
+        own.session.restart();
     }
 
     /// The script reached its end; true when the transaction ended well.
@@ -146,7 +163,8 @@ impl Worker {
         }
         self.tally.scripts[transaction.script].failed += 1;
         self.tally.failed_response.record(now - transaction.due);
-        self.tally.add_failure(error, statement);
+        let took = now - transaction.try_began;
+        add_failure(&mut self.tally.failures, FailedTry { error, statement, took });
         if transaction.measured {
             self.end_measured(now, &transaction);
             self.tally.counters.failed += 1;

@@ -127,7 +127,9 @@ impl Worker {
         own.session.begin(script, chance);
         own.timings.clear();
         own.error = None;
-        own.transaction = Some(Transaction { script, number, due, sent: None, tries: 1, measured });
+        let (sent, tries, try_began) = (None, 1, now);
+        own.transaction =
+            Some(Transaction { script, number, due, sent, tries, try_began, measured });
         if !own.connected {
             self.connect(now, client, port);
         }
@@ -264,7 +266,8 @@ impl Worker {
         let own = &mut self.clients[client];
         let Some((statement, sent)) = own.outstanding.pop_front() else { return };
         if let Some(error) = error {
-            if own.error.is_none() {
+            // Of a pipeline the first says why; a script that goes on after one asks again.
+            if own.error.is_none() || own.session.governs_itself() {
                 own.error = Some(error.clone());
                 own.failing = statement;
             }

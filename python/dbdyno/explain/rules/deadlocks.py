@@ -1,14 +1,17 @@
 """Deadlocks and serialization failures: transactions that the server threw away.
 
 Looks for: failures by a deadlock (40P01; 1213 of MariaDB and MySQL) or at a serialization level
-(40001; 1020), transactions that were tried again, and the server's own count of deadlocks. The
-engine counts new tries without their reason: where no transaction failed in the end and the server
-counted no deadlock, they were serialization failures; where it did not count, it is not known.
+(40001; 1020) of transactions, and of tries that were followed by another, and the server's own
+count of deadlocks. A run that was ended by force, and those of older versions, know further tries
+without their reason: where no transaction failed in the end and the server counted no deadlock,
+they were serialization failures; where it did not count, it is not known.
 
 Arithmetic: two shares of the clients' time, of which the larger counts. What was thrown away:
-of the time in transactions, that of those which failed in the end, as the engine timed it; and of
-those which succeeded, the part ρ = further tries / all tries, as if each try took as long. (A try
-that fails has often waited before: then ρ is less than its part.) What stood still: a deadlock is
+of the time in transactions, that of the tries which failed, as the engine timed it. (Where further
+tries have no reason they have no time either: then it is that of the transactions which failed in
+the end, and of those which succeeded the part ρ = further tries / all tries, as if each took as
+long. A try that fails has often waited before: then ρ is less than its part.) What stood still: a
+deadlock is
 looked for only after deadlock_timeout τ, and all who need its rows wait as long; with λ deadlocks a
 second one is pending for 1 − e^(−λτ) of the time, and so much of all waits for locks is put down to
 them. InnoDB looks at once: there only what was thrown away counts.
@@ -19,6 +22,7 @@ Wrong when: another program's transactions are a part of the deadlocks: the orde
 then to be agreed with it.
 """
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import get_args
 
@@ -26,7 +30,7 @@ from msgspec import Struct
 
 from dbdyno.analysis.budget import PartKind
 from dbdyno.analysis.protocol import MYSQL
-from dbdyno.analysis.spent import spent
+from dbdyno.analysis.spent import spent_to_the_end
 from dbdyno.explain.case import Case
 from dbdyno.explain.deadlock_time import deadlocks_counted_in, pending_share
 from dbdyno.explain.failing import (
@@ -34,7 +38,7 @@ from dbdyno.explain.failing import (
     OUTSIDE,
     SERIALIZATION,
     first_message,
-    time_in_transactions,
+    share_of_time,
     transactions_of,
 )
 from dbdyno.explain.rule import NotFound, Outcome, Rule, found, severity_of
@@ -56,11 +60,19 @@ class _Thrown(Struct, frozen=True, kw_only=True):
     """What the engine and the server know of transactions that were thrown away."""
 
     failures: list[FailureRecord]
+    tried_again: list[FailureRecord]
+    """Tries that were followed by another, where the engine told why."""
     retried: int
     retries: int
+    """Transactions that were tried again and their further tries, where it did not."""
     server_deadlocks: float | None
     thrown_away: float
     standing_still: float | None
+
+    @property
+    def told(self) -> list[FailureRecord]:
+        """All that the engine told of, with or without another try."""
+        return [*self.failures, *self.tried_again]
 
     @property
     def share(self) -> float:
@@ -70,7 +82,7 @@ class _Thrown(Struct, frozen=True, kw_only=True):
     @property
     def kinds(self) -> set[str]:
         """Which classes they are of, as failures and the server tell; empty where neither does."""
-        told = {failure.failure_class for failure in self.failures}
+        told = {failure.failure_class for failure in self.told}
         if self.server_deadlocks:
             return told | {DEADLOCK}
         if not told and self.server_deadlocks == 0:
@@ -86,7 +98,7 @@ class _Thrown(Struct, frozen=True, kw_only=True):
 def look(case: Case) -> Outcome:
     """Any of them is worth a note."""
     thrown = _thrown(case)
-    if not thrown.failures and not thrown.retried and not thrown.server_deadlocks:
+    if not thrown.told and not thrown.retried and not thrown.server_deadlocks:
         return NotFound("no transaction failed by a deadlock or a serialization failure")
     return found(
         f"{_counted(thrown)}{_cost(thrown)}.",
@@ -94,9 +106,10 @@ def look(case: Case) -> Outcome:
         share=thrown.share,
         share_of="client time",
         severity=severity_of(thrown.share),
-        certainty="likely" if thrown.failures or thrown.standing_still else "hint",
+        certainty="likely" if thrown.told or thrown.standing_still else "hint",
         evidence={
             "failures": {failure.code: failure.count for failure in thrown.failures},
+            "tried_again": {failure.code: failure.count for failure in thrown.tried_again},
             "retried": thrown.retried,
             "retries": thrown.retries,
             "server_deadlocks": thrown.server_deadlocks,
@@ -106,21 +119,28 @@ def look(case: Case) -> Outcome:
         seen=[*_seen(case, thrown)],
         why=_why(case.protocol, thrown),
         advice=_advice(case, thrown),
-        # What further tries took is an estimate from below, and bounds nothing.
+        # What further tries took without a reason is an estimate from below, and bounds nothing.
         gain="" if thrown.retries else gain_words(case, thrown.share),
         refute=_refute(case, thrown),
     )
 
 
 def _thrown(case: Case) -> _Thrown:
+    failures, tried_again = map(_ours, (case.record.failures, case.record.tried_again))
+    says_why = bool(case.record.tried_again)
     return _Thrown(
-        failures=[failure for failure in case.record.failures if failure.failure_class in KINDS],
-        retried=transactions_of(case).retried,
-        retries=_retries(case),
+        failures=failures,
+        tried_again=tried_again,
+        retried=0 if says_why else transactions_of(case).retried,
+        retries=0 if says_why else _retries(case),
         server_deadlocks=deadlocks_counted_in(case),
         thrown_away=_thrown_away(case),
         standing_still=_standing_still(case),
     )
+
+
+def _ours(failures: list[FailureRecord]) -> list[FailureRecord]:
+    return [failure for failure in failures if failure.failure_class in KINDS]
 
 
 def _retries(case: Case) -> int:
@@ -130,21 +150,13 @@ def _retries(case: Case) -> int:
 
 def _thrown_away(case: Case) -> float:
     """The share of the clients' time in tries that came to nothing."""
-    ok, failed = spent(case.recording, "scripts"), spent(case.recording, "failed")
+    told = [*case.record.failures, *case.record.tried_again]
+    if case.record.tried_again:
+        return share_of_time(case, sum(one.took_s or 0.0 for one in _ours(told)))
+    ok, failed = (spent_to_the_end(case.recording, table) for table in ("scripts", "failed"))
     tries = ok.count + failed.count + _retries(case)
-    whole_s = ok.seconds + failed.seconds
-    if not tries or not whole_s:
-        return 0.0
-    thrown_s = failed.seconds * _ours(case) + ok.seconds * _retries(case) / tries
-    return thrown_s / whole_s * time_in_transactions(case)
-
-
-def _ours(case: Case) -> float:
-    """Of all failures, the part that is of these kinds."""
-    counts = [(one.failure_class in KINDS, one.count) for one in case.record.failures]
-    return sum(of_them for is_ours, of_them in counts if is_ours) / max(
-        sum(of_them for _, of_them in counts), 1
-    )
+    ours = sum(one.count for one in _ours(told)) / max(sum(one.count for one in told), 1)
+    return share_of_time(case, failed.seconds * ours + ok.seconds * _retries(case) / max(tries, 1))
 
 
 def _standing_still(case: Case) -> float | None:
@@ -158,13 +170,24 @@ def _kinds(thrown: _Thrown) -> str:
 
 
 def _counted(thrown: _Thrown) -> str:
-    parts = [amount(one.count, *KINDS[one.failure_class]) for one in thrown.failures]
-    if thrown.server_deadlocks and not thrown.failures:
+    counts = Counter[str]()
+    for one in thrown.told:
+        counts[one.failure_class] += one.count
+    parts = [amount(number, *KINDS[kind]) for kind, number in counts.items()]
+    if thrown.server_deadlocks and not thrown.told:
         parts.append(amount(round(thrown.server_deadlocks), *KINDS[DEADLOCK]))
     if thrown.retried:
         again = amount(thrown.retries, "further try", "further tries")
         parts.append(f"{again} of {amount(thrown.retried, 'transaction', 'transactions')}")
-    return " and ".join(parts)
+    return " and ".join(parts) + _again(thrown.failures, thrown.tried_again)
+
+
+def _again(failures: list[FailureRecord], tried_again: list[FailureRecord]) -> str:
+    """How many had another try, of those that are counted."""
+    if not tried_again:
+        return ""
+    number = count(sum(one.count for one in tried_again))
+    return f", {number} of them tried again" if failures else ", all tried again"
 
 
 def _cost(thrown: _Thrown) -> str:
@@ -175,7 +198,7 @@ def _cost(thrown: _Thrown) -> str:
 
 
 def _seen(case: Case, thrown: _Thrown) -> Iterator[str]:
-    yield from map(first_message, thrown.failures)
+    yield from map(first_message, {one.code: one for one in reversed(thrown.told)}.values())
     yield from _lost_by_script(case, thrown)
     if thrown.server_deadlocks:
         yield f"The server counted {amount(round(thrown.server_deadlocks), *KINDS[DEADLOCK])}."
@@ -237,7 +260,7 @@ def _advice(case: Case, thrown: _Thrown) -> list[str]:
     tries_again = case.recording.plan.get("retry", {}).get("tries_max", 1) != 1
     if thrown.are_serialization_only:
         again = "Try again: --max-tries; a serialization failure is part of the bargain."
-        messages = [failure.message for failure in thrown.failures]
+        messages = [failure.message for failure in thrown.told]
         return [*([] if tries_again else [again]), *against_conflicts(case.protocol, messages)]
     if not thrown.kinds:
         return [

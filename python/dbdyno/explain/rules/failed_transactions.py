@@ -17,10 +17,11 @@ from typing import get_args
 from dbdyno.analysis.budget import PartKind
 from dbdyno.explain.case import Case
 from dbdyno.explain.failing import (
-    DEADLOCK,
     OUTSIDE,
-    SERIALIZATION,
+    THROWN_AWAY,
+    advice_against,
     first_message,
+    kind_and_code,
     time_in_transactions,
     transactions_of,
 )
@@ -28,26 +29,6 @@ from dbdyno.explain.rule import NOTICED, NotFound, Outcome, Rule, found, severit
 from dbdyno.explain.words import and_so_on
 from dbdyno.model.record import FailureRecord
 from dbdyno.words import count, percent
-
-_TOLD_ELSEWHERE = frozenset({DEADLOCK, SERIALIZATION})
-_READ_ON = "Read the message and the server's log: they say more than the class does."
-# By the engine's class of a failure.
-_ADVICE = {
-    "duplicate_key": "Draw keys that are not there yet, have the server number the rows, or say "
-    "what is to become of a row that is there (ON CONFLICT, ON DUPLICATE KEY).",
-    "constraint": "Draw values that the constraint allows: load the data of the size that the "
-    "script draws from.",
-    "lock_timeout": "Find who held the lock meanwhile, as other findings may tell, or wait longer "
-    "for it.",
-    "cancelled": "Find out who cancelled them: a timeout of the server or of the role, or somebody "
-    "by hand.",
-    "connection": "Read the server's log for why it ended these connections or let nobody in.",
-    "resource": "Give the server what it lacks, as its message says: connections, memory, disk.",
-    "permission": "Grant the role what the statement needs.",
-    "statement": "Mend the statement, or load the tables that it names.",
-    "data": "Draw values that fit the column's type and length.",
-    "script": "Mend the script where it went wrong.",
-}
 
 
 def look(case: Case) -> Outcome:
@@ -62,7 +43,7 @@ def look(case: Case) -> Outcome:
     is_all = share > 1 - NOTICED
     return found(
         f"{count(failed)} of {count(ended)} transactions failed, {percent(share)}: "
-        f"{and_so_on([_kind(one) for one in failures])}.",
+        f"{and_so_on([kind_and_code(one) for one in failures])}.",
         title="Nearly every transaction failed" if is_all else "",
         share=share * time_in_transactions(case) if is_all else None,
         share_of="client time" if is_all else "",
@@ -81,18 +62,14 @@ def look(case: Case) -> Outcome:
         "failing, and say nothing of a load that succeeds."
         if is_all
         else "What failed did not do its work, but took time and processors from what did.",
-        advice=list(dict.fromkeys(_ADVICE.get(one.failure_class, _READ_ON) for one in failures)),
+        advice=advice_against(failures),
         refute="Run one client for a few transactions (-c 1 -t 10): where these succeed, clients "
         "are in each other's way; where they fail, too, the script or its data is wrong.",
     )
 
 
 def _untold(case: Case) -> list[FailureRecord]:
-    return [one for one in case.record.failures if one.failure_class not in _TOLD_ELSEWHERE]
-
-
-def _kind(failure: FailureRecord) -> str:
-    return f"{failure.failure_class.replace('_', ' ')} ({failure.code})"
+    return [one for one in case.record.failures if one.failure_class not in THROWN_AWAY]
 
 
 RULE = Rule(

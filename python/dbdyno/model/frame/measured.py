@@ -78,7 +78,7 @@ class FailureCount(Struct, frozen=True):
     """Failures of one class and code so far, and the first message seen.
 
     ``statement`` is what that message was the answer to, or what was awaited when the connection
-    broke; None where it was none.
+    broke; None where it was none. ``took_ns`` is the time of the tries that ended so.
     """
 
     failure_class: str
@@ -86,6 +86,7 @@ class FailureCount(Struct, frozen=True):
     count: int
     message: str
     statement: int | None = None
+    took_ns: int = 0
 
 
 class ScriptInterval(Struct, frozen=True):

@@ -207,6 +207,8 @@ class Done(Struct, frozen=True, tag="done", tag_field="kind"):
     invalid_reasons: list[str]
     clients_moved: int = 0
     """How often one went to another thread, beside the server's process that serves it."""
+    tried_again: list[FailureCount] = []
+    """Tries that failed and were followed by another; their counts add up to ``retries``."""
 
 
 class Failed(Struct, frozen=True, tag="failed", tag_field="kind"):

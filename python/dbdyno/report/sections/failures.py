@@ -1,4 +1,4 @@
-"""Failures by class and code, and the times without a connection."""
+"""Failures by class and code, of transactions and of their tries; and outages."""
 
 from collections.abc import Sequence
 
@@ -10,7 +10,7 @@ from dbdyno.report.words import NOTHING, count, percent, seconds
 
 def build(subject: Subject) -> Sequence[Block]:
     """Also says so when there were none: an absent section would leave it open."""
-    tables = [*_failures(subject), *_outages(subject)]
+    tables = [*_failures(subject), *_tried_again(subject), *_outages(subject)]
     return tables or [Text(text="No transaction failed, and no connection was lost.")]
 
 
@@ -34,6 +34,31 @@ def _failures(subject: Subject) -> list[Block]:
                     failure.statement or NOTHING,
                 )
                 for failure in failures
+            ],
+            numeric=frozenset({2, 3}),
+            code=frozenset({5}),
+        )
+    ]
+
+
+def _tried_again(subject: Subject) -> list[Block]:
+    tries = sorted(subject.record.tried_again, key=lambda one: -one.count)
+    if not tries:
+        return []
+    return [
+        Table(
+            caption="Tries that failed and were made again",
+            columns=("Class", "Code", "Count", "Took together", "First message", "The answer to"),
+            rows=[
+                (
+                    one.failure_class.replace("_", " "),
+                    one.code,
+                    count(one.count),
+                    seconds(one.took_s or 0.0),
+                    one.message,
+                    one.statement or NOTHING,
+                )
+                for one in tries
             ],
             numeric=frozenset({2, 3}),
             code=frozenset({5}),
