@@ -40,6 +40,8 @@ class Database(Struct, frozen=True, kw_only=True):
     create_index: str
     full_reads: frozenset[str]
     """Steps of plans that read a whole table."""
+    put_off: str
+    """What the server does seldom, and for much at once."""
 
 
 DATABASES = {
@@ -62,6 +64,7 @@ DATABASES = {
         end_by_itself="idle_in_transaction_session_timeout, lock_timeout",
         create_index="CREATE INDEX CONCURRENTLY ON {table} ({column});",
         full_reads=frozenset({"Seq Scan", "Parallel Seq Scan"}),
+        put_off="checkpoints, autovacuum",
     ),
     MYSQL: Database(
         log="redo log",
@@ -83,6 +86,7 @@ DATABASES = {
         "idle_transaction_timeout",
         create_index="CREATE INDEX {table}_{column} ON {table} ({column});",
         full_reads=frozenset({"ALL", "index"}),
+        put_off="flushing for a redo log that fills, purge that lags",
     ),
 }
 

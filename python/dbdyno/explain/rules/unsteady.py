@@ -18,6 +18,7 @@ from msgspec import Struct
 from dbdyno.analysis.doubts import DOWN_TO_NOTHING, DURATION_MIN_S, HALF_WIDTH_MAX
 from dbdyno.analysis.steadiness import Shift, unasked_shift
 from dbdyno.explain.case import Case
+from dbdyno.explain.databases import database_of
 from dbdyno.explain.needs import needed
 from dbdyno.explain.rule import NotFound, Outcome, Rule, found
 from dbdyno.words import percent, seconds, tps
@@ -89,7 +90,8 @@ def _of_length(case: Case) -> list[_Weakness]:
     return [
         _Weakness(
             f"{seconds(duration_s)} measured",
-            "What comes less often than every few seconds (checkpoints, autovacuum) is not in it.",
+            f"What comes less often than every few seconds ({database_of(case).put_off}) is not in "
+            "it.",
         )
     ]
 
