@@ -380,7 +380,9 @@ def test_a_few_short_tries_are_not_spoken_of():
 
 def test_tries_without_end_are_all_there_was():
     recording = tried_again(MadeRun(0, seconds=60), a_try("1205", 60, 60))
-    assert said("tries_again", recording).evidence["share_of_time"] == 1
+    finding = said("tries_again", recording)
+    assert finding.evidence["share_of_time"] == 1
+    assert finding.severity == "critical"
 
 
 def test_other_failures_are_not_deadlocks():

@@ -82,6 +82,15 @@ def test_events_are_those_of_all_threads_and_end_the_run_instead_of_a_time():
     assert said == ["--events is given: --time is not used"]
 
 
+def test_our_own_target_wins():
+    server = "mysql://me@here/db"
+    options, _, said = equipped("--mysql-host=there", target=server)
+    assert options.target == server
+    assert said == ["--target is given: --mysql-host is not used"]
+    _, _, said = equipped("--mysql-host=there", "--mysql-user=you", target=server)
+    assert said == ["--target is given: --mysql-host, --mysql-user are not used"]
+
+
 @pytest.mark.parametrize("tokens", [("--time=60",), ("--time=0",)])
 def test_our_own_bound_wins(tokens):
     options, _, said = equipped(*tokens, transactions=5)

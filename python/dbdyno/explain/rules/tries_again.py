@@ -7,7 +7,7 @@ Deadlocks and serialization failures have a rule of their own.
 
 Arithmetic: the time of such tries over the clients' time in transactions, and their number over
 that of all tries; from 3 % of either on. What they waited for is the matter of the rules on waits,
-which account for that time.
+which account for that time. Where no transaction came through, nothing is graver.
 
 Source: sysbench's manual, --mysql-ignore-errors and the hook sql_error_ignorable.
 
@@ -41,7 +41,7 @@ def look(case: Case) -> Outcome:
         f"{amount(number, 'try', 'tries')} failed and had to be made again, by "
         f"{and_so_on([kind_and_code(one) for one in again])}: {percent(of_time)} of the clients' "
         "time went into them.",
-        severity="minor",
+        severity="minor" if counts.ok else "critical",
         certainty="sure",
         evidence={
             "tries": {one.code: one.count for one in again},

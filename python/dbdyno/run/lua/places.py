@@ -29,7 +29,8 @@ def target_of(
         return options
     if options.target is not None or options.server is not None:
         names = ", ".join(f"--{name.replace('_', '-')}" for name in given)
-        say(f"{'--target' if options.target else '--server'} is given: {names} are not used")
+        dbdynos = "--target" if options.target else "--server"
+        say(f"{dbdynos} is given: {names} {'is' if len(given) == 1 else 'are'} not used")
         return options
     return replace(options, target=_url(_driver(arguments), arguments))
 
