@@ -241,6 +241,7 @@ def test_each_lookup_without_an_index_is_told():
     found = said("missing_index", with_looks(run, *looks))
     assert found.share == pytest.approx(0.7)
     assert "rows of orders" in found.summary
+    assert found.summary.endswith("begins with customer. 1 other statement lacks one, too.")
     assert found.advice == [
         "CREATE INDEX CONCURRENTLY ON orders (customer);",
         "CREATE INDEX CONCURRENTLY ON accounts (owner);",

@@ -37,7 +37,7 @@ from dbdyno.explain.statements import (
     times_run,
     working_share,
 )
-from dbdyno.explain.words import gain_words
+from dbdyno.explain.words import amount, gain_words
 from dbdyno.model.record import Finding
 from dbdyno.model.telemetry import TableFacts
 from dbdyno.words import count, percent, significant
@@ -192,7 +192,7 @@ def _finding(case: Case, worst: _Blamed, others: Sequence[_Blamed] = ()) -> Find
     planned = [f"The server's plan for it: a sequential scan of {table}."]
     takes = "These statements take" if others else "The statement takes"
     return found(
-        worst.reads,
+        f"{worst.reads}{_too(len(others))}",
         share=share,
         share_of="client time" if share is not None else "",
         certainty="sure" if lookup.is_planned else "likely",
@@ -217,6 +217,11 @@ def _finding(case: Case, worst: _Blamed, others: Sequence[_Blamed] = ()) -> Find
         refute=f"Run again with {'these indexes' if others else 'that index'}: rows read in "
         "sequence must fall to none.",
     )
+
+
+def _too(others: int) -> str:
+    more = amount(others, "other statement lacks one, too", "other statements lack one, too")
+    return f" {more}." if others else ""
 
 
 def _create_index(case: Case, one: _Blamed) -> str:
