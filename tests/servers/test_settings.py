@@ -5,7 +5,13 @@ from pathlib import Path
 import pytest
 
 from dbdyno.servers import settings
-from dbdyno.servers.settings import Setting, choose_settings, connections_max, this_machine
+from dbdyno.servers.settings import (
+    Setting,
+    choose_settings,
+    connections_max,
+    size_bytes,
+    this_machine,
+)
 
 OURS = [Setting("fsync", "on", "ours"), Setting("jit", "on", "ours")]
 
@@ -35,3 +41,19 @@ def test_memory_is_the_tightest_of_all_that_limits_it(
 def test_every_client_finds_a_connection() -> None:
     assert connections_max(8, least=100).value == "100"
     assert connections_max(500, least=100).value == "520"
+
+
+@pytest.mark.parametrize(
+    ("written", "size"),
+    [
+        ("4GB", 4 << 30),
+        ("64M", 64 << 20),
+        ("64m", 64 << 20),
+        ("1.5 kB", 1536),
+        ("134217728B", 1 << 27),
+        ("16384", 1 << 27),
+        ("half", 0),
+    ],
+)
+def test_sizes_are_read_as_servers_read_them(written: str, size: int) -> None:
+    assert size_bytes(written, bare_unit_bytes=8192) == size

@@ -8,7 +8,7 @@ import pytest
 from dbdyno.errors import DbdynoError
 from dbdyno.run.tools import engine_tools
 from dbdyno.servers.postgresql.binaries import embedded_binaries
-from dbdyno.study.fitting import size_bytes, span
+from dbdyno.study.fitting import span
 from dbdyno.study.machine import Machine, look
 from dbdyno.study.plan import StudyPlan, plan_study, unfit
 from dbdyno.study.rates import Rates, rates_from
@@ -121,6 +121,16 @@ def test_clients_beyond_a_limit_are_refused_with_those_that_fit(tmp_path):
     told = refusal(plan(tmp_path, few))
     assert "max_connections = 200 admits too few clients: clients=500" in told
     assert "190 clients would fit" in told
+    (none,) = plan(tmp_path, few.replace('"200"', '"5"')).refusals
+    assert none.hint == "leave max_connections out: it is then chosen."
+
+
+@pytest.mark.parametrize("size", ["20000000", "160000000000B", "160.5GB"])
+def test_a_cache_is_as_large_as_its_server_reads_it(tmp_path, size):
+    """A number alone counts pages of PostgreSQL's."""
+    text = MINI.replace("set.jit = false", f'set.shared_buffers = "{size}"')
+    told = refusal(plan(tmp_path, text, memory_bytes=64 << 30))
+    assert f"shared_buffers = {size} needs more than 90% of the 68.7 GB of memory" in told
 
 
 @pytest.mark.parametrize(
@@ -174,8 +184,5 @@ def test_rates_are_guesses_until_they_were_measured(tmp_path):
     assert rates_from({"other_s": 0.0}).other_s == Rates().other_s
 
 
-def test_sizes_and_spans_are_read_and_told():
-    assert size_bytes("4GB") == 4 << 30
-    assert size_bytes("64M") == 64 << 20
-    assert size_bytes("half") == 0
+def test_spans_are_told():
     assert [span(s) for s in (12, 150, 4 * 3600)] == ["12 s", "2 min", "4 h 00 min"]

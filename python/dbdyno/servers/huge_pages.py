@@ -11,11 +11,10 @@ from pathlib import Path
 from msgspec import Struct
 
 from dbdyno.errors import DbdynoError
-from dbdyno.servers.settings import MIB, Setting
+from dbdyno.servers.settings import Setting, size_bytes
 
 MEMINFO = Path("/proc/meminfo")
 YES = ("on", "1", "true", "yes")
-UNIT_BYTES = {"K": 1 << 10, "M": MIB, "G": 1 << 30, "T": 1 << 40}
 SPARE_SHARE = 0.1  # of the cache, for what else the server keeps beside it
 
 
@@ -35,7 +34,7 @@ def refuse_missing_huge_pages(
     values = {setting.name: setting.value for setting in settings}
     if values.get(wanted.setting, "").lower() not in YES:
         return
-    cache_bytes = _bytes(values[wanted.cache], wanted.bare_unit_bytes)
+    cache_bytes = size_bytes(values[wanted.cache], wanted.bare_unit_bytes)
     free, page_bytes = _free(meminfo)
     needed = -(-cache_bytes // page_bytes)
     if needed > free:
@@ -53,14 +52,3 @@ def _free(meminfo: Path) -> tuple[int, int]:
     fields = dict(re.findall(r"^(\w+):\s+(\d+)", meminfo.read_text(), re.MULTILINE))
     reserved = int(fields.get("HugePages_Rsvd", 0))
     return int(fields.get("HugePages_Free", 0)) - reserved, int(fields["Hugepagesize"]) * 1024
-
-
-def _bytes(value: str, bare_unit_bytes: int) -> int:
-    """A size as either kind of server writes it; one that cannot be read is the server's to judge.
-
-    That is 0 here, which nothing is too little for.
-    """
-    match = re.fullmatch(r"\s*(\d+)\s*([kKMGT]?)B?\s*", value)
-    if match is None:
-        return 0
-    return int(match[1]) * UNIT_BYTES.get(match[2].upper(), bare_unit_bytes)

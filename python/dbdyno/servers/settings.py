@@ -6,6 +6,7 @@ benchmark is touched unless ``--durability`` or the user says so.
 """
 
 import os
+import re
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -18,6 +19,8 @@ from dbdyno.servers.memory_limit import memory_limit_bytes
 MIB = 1 << 20
 GIB = 1 << 30
 CONNECTIONS_SPARE = 20  # for control connections, telemetry and the server's own reserve
+_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*(b|[kmgt]b?)?", re.ASCII | re.IGNORECASE)
+_UNIT_BYTES = {"b": 1, "k": 1 << 10, "m": MIB, "g": GIB, "t": 1 << 40}
 
 
 class Setting(Struct, frozen=True):
@@ -80,3 +83,15 @@ def unknown_setting(title: str, name: str, known: Sequence[str], listing: str) -
 def refused_setting(title: str, complaint: str) -> DbdynoError:
     """The error for a value that the server does not take, in its own words."""
     return DbdynoError("bad_setting", f"{title} refuses: {complaint}", "see its documentation")
+
+
+def size_bytes(value: str, bare_unit_bytes: int) -> int:
+    """A size as either kind of server reads it; a number alone counts ``bare_unit_bytes``.
+
+    One that cannot be read is the server's to judge: that is 0 here, which fits anywhere.
+    """
+    match = _SIZE.fullmatch(value.strip())
+    if match is None:
+        return 0
+    number, unit = match.groups()
+    return round(float(number) * (_UNIT_BYTES[unit[0].lower()] if unit else bare_unit_bytes))

@@ -5,25 +5,22 @@ scale, the repeats or the clients that fit.
 """
 
 import math
-import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
 from dbdyno.run.target import CONNECTIONS_SPARE
-from dbdyno.servers.settings import Setting
+from dbdyno.servers.settings import Setting, size_bytes
 from dbdyno.study.asking import Asked
 from dbdyno.study.machine import Machine
-from dbdyno.words import gigabytes
+from dbdyno.words import counted, gigabytes
 
 # Private memory of a session, measured with prepared statements on small tables.
 SESSION_BYTES = {"postgresql": 4 << 20, "mysql": 1 << 20}
-CACHE_SETTINGS = ("shared_buffers", "innodb_buffer_pool_size")
+# What a number alone counts, in bytes: a page, or one.
+CACHE_UNIT_BYTES = {"shared_buffers": 8192, "innodb_buffer_pool_size": 1}
 MEMORY_SHARE_MAX = 0.9
 DISK_SPARE_BYTES = 500_000_000
-_UNITS = {"": 1, "kb": 1 << 10, "k": 1 << 10, "mb": 1 << 20, "m": 1 << 20, "gb": 1 << 30,
-          "g": 1 << 30, "tb": 1 << 40, "t": 1 << 40}  # fmt: skip
-_SIZE = re.compile(r"(\d+)\s*([kmgt]?b?)", re.IGNORECASE)
 
 
 class Needs(Struct, frozen=True, kw_only=True):
@@ -82,8 +79,8 @@ def over_memory(
     asked: Asked, settings: Sequence[Setting], machine: Machine, protocol: str
 ) -> Iterator[Refusal]:
     """A server's cache and its sessions must fit into the memory."""
-    cache = next((s for s in settings if s.name in CACHE_SETTINGS), None)
-    cache_bytes = size_bytes(cache.value) if cache else 0
+    cache = next((s for s in settings if s.name in CACHE_UNIT_BYTES), None)
+    cache_bytes = size_bytes(cache.value, CACHE_UNIT_BYTES[cache.name]) if cache else 0
     granted = min(machine.memory_bytes, asked.options.server_memory_bytes or machine.memory_bytes)
     room = granted * MEMORY_SHARE_MAX
     a_session = SESSION_BYTES[protocol]
@@ -91,7 +88,7 @@ def over_memory(
         return
     clients = max(int((room - cache_bytes) / a_session), 0)
     need = "and a session for each client need" if clients else "needs"
-    fitting = f"{clients} clients" if clients else f"{cache.name} below {gigabytes(room)}"
+    fitting = counted(clients, "client") if clients else f"{cache.name} below {gigabytes(room)}"
     yield Refusal(
         message=f"{cache.name} = {cache.value} {need} more than {MEMORY_SHARE_MAX:.0%} of the "
         f"{gigabytes(granted)} of memory",
@@ -105,7 +102,8 @@ def over_limits(asked: Asked, settings: Sequence[Setting], machine: Machine) -> 
     if asked.clients > machine.clients_max:
         yield Refusal(
             message="the limit on open files is too low for so many clients",
-            hint=f"{machine.clients_max} clients would fit; ulimit -Hn raises the limit.",
+            hint=f"{counted(machine.clients_max, 'client')} would fit; "
+            "ulimit -Hn raises the limit.",
             points=(asked.key,),
         )
     admitted = next((s for s in settings if s.name == "max_connections"), None)
@@ -113,17 +111,12 @@ def over_limits(asked: Asked, settings: Sequence[Setting], machine: Machine) -> 
         return
     room = int(admitted.value) - CONNECTIONS_SPARE
     if asked.clients > room:
+        fitting = f"{counted(room, 'client')} would fit; or " if room > 0 else ""
         yield Refusal(
             message=f"max_connections = {admitted.value} admits too few clients",
-            hint=f"{room} clients would fit; or leave max_connections out: it is then chosen.",
+            hint=f"{fitting}leave max_connections out: it is then chosen.",
             points=(asked.key,),
         )
-
-
-def size_bytes(text: str) -> int:
-    """A setting's size; 0 for one whose unit is not known."""
-    match = _SIZE.fullmatch(text.strip())
-    return int(match[1]) * _UNITS[match[2].lower()] if match else 0
 
 
 def span(seconds: float) -> str:
