@@ -194,6 +194,16 @@ def test_what_is_worse_by_more_than_may_be_fails(capsys, condition, code):
     assert answer(capsys, A, B, "--fail-if", condition)[0] == code
 
 
+def test_what_fails_is_said_in_the_words_of_the_comparison(capsys):
+    """By how much something rose that was nothing before, no share can say."""
+    made_up.pairs(3, wal_bytes=1.3)
+    _, out, _ = answer(capsys, A, B, "--fail-if", "wal:worse:3%", "--json")
+    said = json.loads(out)
+    wal = next(one for one in said["metrics"] if one["id"] == "wal_bytes")
+    broken = next(one for one in said["fail_if"] if one["outcome"] == "broken")
+    assert broken["words"] == f"--fail-if wal_bytes:worse:3% fails: {wal['words']}"
+
+
 def test_what_cannot_be_told_does_not_fail_and_is_said(capsys):
     made_up.pairs(3)
     code, out, _ = answer(capsys, A, B, "--fail-if", "tps:worse:3%")

@@ -10,7 +10,6 @@ from typing import Literal, TypeAlias
 from msgspec import Struct
 
 from dbdyno.model.comparison import Comparison, MetricComparison
-from dbdyno.report.words import percent
 
 Outcome: TypeAlias = Literal["kept", "broken", "cannot tell"]
 
@@ -69,8 +68,7 @@ def worsening(metric: MetricComparison) -> float:
 def _words(gate: Gate, metric: MetricComparison, outcome: Outcome) -> str:
     asked = f"--fail-if {gate.words}"
     if outcome == "broken":
-        how_much = f"{percent(worsening(metric))}, more than {percent(gate.share)}"
-        return f"{asked} fails: {metric.title} got worse by {how_much}."
+        return f"{asked} fails: {metric.words}"
     if outcome == "cannot tell":
         return f"{asked} does not fail, but {metric.title} cannot be told from these runs."
     return f"{asked} holds for {metric.title}."
