@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from dbdyno.analysis.compare import compare, compare_levels
 from dbdyno.analysis.metrics import KNOWN
-from dbdyno.analysis.verdicts import ratio_words
+from dbdyno.analysis.verdicts import change, ratio_words
 from dbdyno.model.comparison import Comparison
 from tests.analysis.records import record, records
 
@@ -179,6 +179,7 @@ def test_something_that_was_nothing_before_has_no_ratio_but_a_verdict():
     assert rising.words == (
         "fpi rose from 0 to 51 bytes per transaction (3 pairs, p = 0.00013): worse."
     )
+    assert change(rising.ratio) == "from nothing"
     falling = only(compare(after, before, ["fpi"], paired=True))
     assert (falling.ratio, falling.verdict) == (0, "better")
     neither = only(compare(before, before, ["fpi"], paired=True))

@@ -106,6 +106,8 @@ def ratio_words(ratio: float) -> str:
 
 def change(ratio: float) -> str:
     """A ratio as people say it: +4 %, −2 %, 3.1 times."""
+    if math.isinf(ratio):
+        return "from nothing"
     if ratio >= _TIMES_FROM:
         return f"{significant(ratio)} times"
     if ratio == 1:
