@@ -19,6 +19,13 @@ from dbdyno.servers.settings import (
 )
 
 TITLE = "PostgreSQL"
+PLACED = frozenset(
+    {
+        *("data_directory", "listen_addresses", "port"),
+        *("unix_socket_directories", "unix_socket_permissions"),
+    }
+)
+"""Where a private server is and by what way it is reached: no one else's to set."""
 
 
 def choose_settings(machine: Machine, connections: int, _binaries: Binaries) -> list[Setting]:
@@ -42,6 +49,7 @@ def choose_settings(machine: Machine, connections: int, _binaries: Binaries) -> 
 
 def check_settings(binaries: Binaries, settings: Sequence[Setting]) -> None:
     """Lets the server's own binary judge names and values, on an empty configuration."""
+    _refuse_placed(settings)
     flags = [word for s in settings for word in ("-c", f"{s.name}={s.value}")]
     with tempfile.TemporaryDirectory(prefix="dbdyno-") as folder:
         Path(folder, "postgresql.conf").touch()
@@ -49,6 +57,18 @@ def check_settings(binaries: Binaries, settings: Sequence[Setting]) -> None:
         result = subprocess.run(command, capture_output=True, text=True, check=False)
     if result.returncode != 0:
         raise _bad_setting(binaries.server, result.stderr)
+
+
+def _refuse_placed(settings: Sequence[Setting]) -> None:
+    """Ours would silently win, or the server would be on other data than its folder's."""
+    for setting in settings:
+        if setting.name.lower() in PLACED:
+            raise DbdynoError(
+                "bad_setting",
+                f"{setting.name} is not to be set: where a private {TITLE} is and listens says "
+                "dbdyno",
+                "start a server that is reached otherwise yourself, and name it with --target",
+            )
 
 
 def _bad_setting(postgres: Path, complaint: str) -> DbdynoError:
