@@ -17,6 +17,7 @@ from dbdyno.errors import DbdynoError
 from dbdyno.servers.spec import Kind
 
 SERVERS: tuple[Kind, ...] = ("postgres", "mariadb")
+WITHOUT_SERVER = ("ceiling", "recording")
 
 Part = Callable[[BenchServer], None]
 
@@ -29,19 +30,31 @@ def main() -> int:
     def wanted(name: str) -> bool:
         return options.only is None or options.only in name
 
-    if any(wanted(part) for part in ("ceiling", "recording")):
-        with tally.attempt("ceiling", "recording"):
+    names = _names(tally, options)
+    if not any(map(wanted, names)):
+        sys.exit(f"nothing has {options.only!r} in its name; there are: {'; '.join(names)}")
+    if any(map(wanted, WITHOUT_SERVER)):
+        with tally.attempt(*WITHOUT_SERVER):
             ceiling.measure(tally.told, options.pairs, options.io)
     for kind in SERVERS:
         parts = {name: part for name, part in _parts(kind, tally, options).items() if wanted(name)}
         chosen = [
-            case
-            for case in cases(options.seconds)
-            if case.server == kind and wanted(f"{case.peer.name}: {case.title}")
+            case for case in cases(options.seconds) if case.server == kind and wanted(_name(case))
         ]
         if parts or chosen:
             _measure_on(kind, parts, chosen, tally, options)
     return 0 if tally.all_kept else 1
+
+
+def _names(tally: Tally, options: argparse.Namespace) -> Sequence[str]:
+    """Of all that can be measured."""
+    parts = [name for kind in SERVERS for name in _parts(kind, tally, options)]
+    loads = map(_name, cases(options.seconds))
+    return list(dict.fromkeys([*WITHOUT_SERVER, *parts, *loads]))
+
+
+def _name(case: Case) -> str:
+    return f"{case.peer.name}: {case.title}"
 
 
 def _parts(kind: Kind, tally: Tally, options: argparse.Namespace) -> Mapping[str, Part]:
