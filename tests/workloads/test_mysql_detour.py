@@ -1,4 +1,4 @@
-"""Data for a MariaDB that takes no files from its clients: it comes by INSERT, and that is said."""
+"""Data on MariaDB: in phases of its own words; where it takes no files by INSERT, as is said."""
 
 from collections.abc import Callable, Iterator
 
@@ -58,3 +58,8 @@ def test_rows_come_by_insert_where_files_are_not_taken(server: Server):
     report = load_tpcb(server).report
     assert report.detour == ""
     assert [checksum for _, checksum in sums_of(server)] == by_insert
+
+
+def test_what_comes_after_the_rows_is_told_in_the_servers_words(server: Server):
+    names = [phase.name for phase in load_tpcb(server).report.phases]
+    assert names == ["create", "fill", "analyze", "keys", "foreign keys", "mark"]

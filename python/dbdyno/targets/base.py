@@ -54,6 +54,9 @@ class FreeConnections(Struct, frozen=True):
 class Dialect(Protocol):
     """Statements of one database for tables declared as data."""
 
+    tidying: str
+    """What people who wait for it call ``tidy``."""
+
     def create(self, table: Table) -> list[str]:
         """What makes the table, without its keys."""
 

@@ -97,7 +97,7 @@ class Loader:
         self._run("create", self._creation())
         with self._phase("fill"):
             self._fill(bulk(self._bulk_plan(endpoint)))
-        self._run("vacuum", self._tidying())  # no index to go through yet
+        self._run(self._dialect.tidying, self._tidying())  # no index to go through yet
         self._run("keys", self._keys())
         self._run("foreign keys", self._foreign_keys())
         unwritten = ""

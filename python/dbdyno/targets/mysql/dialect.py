@@ -14,6 +14,8 @@ from dbdyno.targets.standard import foreign_key_added, index_added
 class MysqlDialect:
     """Names are those of our own workloads: lower-case words that need no quotes."""
 
+    tidying = "analyze"
+
     def create(self, table: Table) -> list[str]:
         """The table with its primary key and its parts.
 

@@ -25,6 +25,8 @@ def insert(table: Table) -> str:
 class StandardDialect:
     """Names are those of our own workloads: lower-case words that need no quotes."""
 
+    tidying = "analyze"
+
     types = TYPES
     now = "current_timestamp"
 

@@ -9,6 +9,8 @@ from dbdyno.targets.standard import foreign_key_added, index_added, literal
 class PostgresqlDialect:
     """Names are those of our own workloads: lower-case words that need no quotes."""
 
+    tidying = "vacuum"
+
     def create(self, table: Table) -> list[str]:
         """The table, and its partitions if it has any.
 
