@@ -26,8 +26,7 @@ def test_its_laws_speak_of_its_own_measures_and_scripts(workload: Workload) -> N
     scripts = {script.name for script in workload.scripts(values, "postgresql")}
     assert scripts
     for law in (*workload.laws(values), *workload.balances):
-        names = getattr(law, "names", None) or (law.name,)  # type: ignore[attr-defined]
-        assert set(names) <= set(workload.measures(values))
+        assert set(law.about()) <= set(workload.measures(values))
         assert getattr(law, "script", None) in {None, *scripts}
 
 

@@ -15,6 +15,7 @@ from dbdyno.answers.registry import all_answers
 from dbdyno.errors import DbdynoError
 from dbdyno.model.study import Contrast, Factor, Question, Size, StudySpec, Words
 from dbdyno.run.grammar import span_ns
+from dbdyno.run.options import SECOND_NS
 from dbdyno.run.words import SCRIPTS, WORKLOAD, items_from, known_words, options_from, spoken
 from dbdyno.run.work import looks_like_file
 from dbdyno.study.file import (
@@ -31,7 +32,6 @@ from dbdyno.study.file import (
 from dbdyno.study.secrecy import ELSEWHERE, holds_password
 from dbdyno.study.sizes import factor_of, merged
 
-SECOND_NS = 1_000_000_000
 TITLE = "title"  # what stands above an answer, whichever it is
 
 
