@@ -44,7 +44,7 @@ impl Notices {
     pub(super) fn tell_rest(&mut self, now: Nanos) {
         let untold = std::mem::take(&mut self.untold);
         if untold > 0 {
-            self.tell(now, format!("{untold} more notices within a second"));
+            self.tell(now, format!("further notices within a second: {untold}"));
         }
     }
 
@@ -84,7 +84,7 @@ mod tests {
                 "1: 2",
                 "1: 3",
                 "1: 4",
-                "2: 3 more notices within a second",
+                "2: further notices within a second: 3",
                 "2: 0",
                 "2: 1",
                 "3: 0",
@@ -92,7 +92,7 @@ mod tests {
                 "3: 2",
                 "3: 3",
                 "3: 4",
-                "4: 1 more notices within a second",
+                "4: further notices within a second: 1",
             ]
         );
     }
