@@ -162,25 +162,6 @@ fn a_worker_that_was_stopped_sleeps_through_the_grace() {
     assert!(!worker.is_over() && worker.next_wake() > ms(20), "{:?}", worker.next_wake());
 }
 
-#[test]
-fn a_backlog_takes_no_memory_however_long_it_grows() {
-    let arrivals = open(ArrivalLaw::Constant);
-    let plan = plan(1, 1, arrivals, vec![stage(10, Some(500_000.0))]);
-    let [worker] = &mut workers(&Plan { warmup_ns: Nanos::ZERO, ..plan })[..] else { panic!() };
-    let before = resident_bytes();
-    wake(worker, ms(8_000));
-    wake(worker, ms(8_001));
-    let waiting = worker.take_closed().last().map(|closed| closed.tally.counters.waiting);
-    assert_eq!(waiting, Some(8 * 500_000 - 1), "the last opens the next interval");
-    assert!(resident_bytes() - before < 16 << 20, "{before} bytes before");
-}
-
-fn resident_bytes() -> u64 {
-    let statm = std::fs::read_to_string("/proc/self/statm").unwrap();
-    let pages: u64 = statm.split(' ').nth(1).unwrap().parse().unwrap();
-    pages * 4096
-}
-
 /// Two workers of one client each, who connects for each transaction and has just had one.
 fn both_connecting() -> Vec<Worker> {
     let plan = Plan { reconnect_each_transaction: true, ..ten_seconds(2, 2) };

@@ -58,6 +58,7 @@ pub(crate) fn stage(seconds: u64, rate_tps: Option<f64>) -> Stage {
     Stage { duration_ns: Some(Nanos::from_secs(seconds)), clients: None, rate_tps }
 }
 
+#[allow(dead_code, reason = "not every test has a closed loop")]
 pub(crate) fn closed() -> Arrivals {
     Arrivals::Closed { think: Think { law: ThinkLaw::Constant, mean_ns: Nanos::ZERO } }
 }
