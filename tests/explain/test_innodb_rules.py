@@ -236,6 +236,13 @@ def test_a_wait_that_only_the_kernel_saw_is_a_hint():
     assert (found.severity, found.certainty) == ("minor", "hint")
 
 
+@pytest.mark.parametrize("switch", ["OFF", "ON"])
+def test_only_what_is_off_is_to_be_switched_on(switch):
+    run = with_looks(made_run(UPDATE), (0, "Kernel", "futex", 4))
+    found = said("lwlock", innodb(run.facts(facts(performance_schema=switch))))
+    assert ("performance_schema = ON" in found.advice[0]) == (switch == "OFF")
+
+
 def test_settings_that_promise_less():
     run = made_run(UPDATE).facts(
         facts(innodb_flush_log_at_trx_commit="0", innodb_doublewrite="OFF", general_log="ON")

@@ -21,6 +21,7 @@ from dbdyno.explain.case import Case
 from dbdyno.explain.databases import database_of
 from dbdyno.explain.needs import client_time
 from dbdyno.explain.rule import NOTICED, NotFound, Outcome, Rule, at_most, found, severity_of
+from dbdyno.explain.settings import is_on
 from dbdyno.explain.words import gain_of_waits
 from dbdyno.model.record import Finding
 from dbdyno.words import percent
@@ -101,7 +102,7 @@ def look(case: Case) -> Outcome:
         return NotFound(f"waits for internal locks took {percent(share)} of the clients' time")
     worst, of_worst = events[0]
     if worst == NAMELESS:
-        return _nameless(share, events)
+        return _nameless(case, share, events)
     guards, advice = _known(worst)
     database = database_of(case)
     return found(
@@ -122,8 +123,10 @@ def look(case: Case) -> Outcome:
     )
 
 
-def _nameless(share: float, events: list[tuple[str, float]]) -> Finding:
+def _nameless(case: Case, share: float, events: list[tuple[str, float]]) -> Finding:
     """What the kernel alone has seen is no more than a hint."""
+    facts = case.before or case.after
+    switch = "" if facts and is_on(facts, "performance_schema") else "performance_schema = ON with "
     return found(
         f"Sessions wait for other threads of the server {percent(share)} of the clients' time: for "
         "a latch, or for work that another thread does. It does not say which.",
@@ -136,8 +139,8 @@ def _nameless(share: float, events: list[tuple[str, float]]) -> Finding:
         seen=_told(events),
         why="What many wait for within their statements bounds them all, whatever it is.",
         advice=[
-            "Let the server name its waits: performance_schema = ON with the instruments "
-            "wait/synch/% and the consumer events_waits_current, on a test server.",
+            f"Let the server name its waits, on a test server: {switch}the instruments "
+            "wait/synch/% and the consumer events_waits_current.",
         ],
         refute="Run with half the connections: where a latch is the cause, the share must fall by "
         "more than half.",
