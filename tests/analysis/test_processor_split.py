@@ -45,7 +45,7 @@ def test_who_runs_while_nobody_looks_was_on_a_processor():
 def test_the_kernel_counts_what_no_look_saw_too():
     run = MadeRun(seconds=SECONDS, warmup=0)
     run.counters("processes", {"user_us": 1e6, "run_queue_us": 0}, of="server")
-    found = processor_split(run.recording(), 20, 50, looked=0.5)
+    found = processor_split(run.recording(), 20, 50, sampled_share=0.5)
     assert dict(found.kinds("cpu")) == {"cpu": 0.25, "cpu_queue": 0.75}
 
 

@@ -3,14 +3,14 @@
     N·T = Σ transactions (client side + network + server on CPU + Σ waits by event)
           + pauses + idle + not connected
 
-Each look at the server's sessions is worth the seconds it stands for, times the sessions it
+Each sample of the server's sessions is worth the seconds it represents, times the sessions it
 saw. Samples of one long wait are not independent: intervals come from a bootstrap of blocks
 of a second. Waits for a lock are besides charged to what the root of their chain was doing
 at that instant, because removing that removes them.
 
 A session that the server works for counts by what the server says of it, any other client
 by what the engine says; who of them had a processor says the kernel. Nothing is scaled to make
-the sum come out: what no look saw is ``not_seen``.
+the sum come out: what no sample saw is ``not_seen``.
 """
 
 from collections import defaultdict
@@ -19,16 +19,16 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from dbdyno.analysis.looks import (
-    ClientSeconds,
-    Seen,
-    client_seconds,
-    measured_looks,
-    measured_looks_at_locks,
-    measured_s,
-    seen,
-)
 from dbdyno.analysis.processor_split import ProcessorSplit, processor_split
+from dbdyno.analysis.session_samples import (
+    ClientSeconds,
+    SampledRows,
+    client_seconds,
+    measured_lock_samples,
+    measured_s,
+    measured_samples,
+    sampled_rows,
+)
 from dbdyno.analysis.wait_kinds import (
     ACTIVE,
     BETWEEN,
@@ -56,7 +56,7 @@ class Part(Struct, frozen=True, kw_only=True):
     seconds: float
     low: float | None
     high: float | None
-    """The 95 % interval; none from a few seconds of looks."""
+    """The 95 % interval; none from a few seconds of samples."""
 
 
 class Charge(Struct, frozen=True, kw_only=True):
@@ -86,7 +86,7 @@ class Budget(Struct, frozen=True, kw_only=True):
     knows_cpu_queue: bool
     """Whether the server's processor time was read; if not, the queue is in what it looked like."""
     knows_sessions: bool
-    """Whether any look knew what the session of a client was doing, if any client asked."""
+    """Whether any sample knew what the session of a client was doing, if any client asked."""
 
     def share(
         self, kind: PartKind | None = None, event: str | None = None, statement: int | None = None
@@ -139,26 +139,26 @@ class Budget(Struct, frozen=True, kw_only=True):
 
 
 def budget(recording: Recording) -> Budget | None:
-    """None when the sessions were not looked at."""
-    looks, looks_at_locks = measured_looks(recording), measured_looks_at_locks(recording)
+    """None when the sessions were not sampled."""
+    samples, lock_samples = measured_samples(recording), measured_lock_samples(recording)
     clients = recording.plan.get("clients")
-    if looks is None or looks_at_locks is None or not clients:
+    if samples is None or lock_samples is None or not clients:
         return None
     kinds = wait_kinds(recording.plan)
-    sessions = seen(looks, recording.tables["waits"])
+    sessions = sampled_rows(samples, recording.tables["waits"])
     rows = [_Session._make(row) for row in sessions.rows(_Session._fields)]
     places = {row: _place(row, kinds) for row in set(rows)}
     placed = [places[row] for row in rows]
-    looked = looks.total_s / measured_s(recording)
-    split = _processor_split(recording, rows, placed, sessions, looked)
-    parts = _parts(client_seconds(looks, sessions, placed), split)
+    sampled_share = samples.total_s / measured_s(recording)
+    split = _processor_split(recording, rows, placed, sessions, sampled_share)
+    parts = _parts(client_seconds(samples, sessions, placed), split)
     whole = clients * measured_s(recording)
     return Budget(
         total=whole,
-        samples=len(looks.time_s),
+        samples=len(samples.time_s),
         parts=parts,
         charges=_charges(
-            seen(looks_at_locks, recording.tables["blocking"]), set(rows), kinds, split
+            sampled_rows(lock_samples, recording.tables["blocking"]), set(rows), kinds, split
         ),
         not_seen=whole - sum(part.seconds for part in parts),
         knows_cpu_queue=split.is_known,
@@ -201,8 +201,8 @@ def _processor_split(
     recording: Recording,
     rows: list[_Session],
     placed: list[_Place | None],
-    sessions: Seen,
-    looked: float,
+    sessions: SampledRows,
+    sampled_share: float,
 ) -> ProcessorSplit:
     """The kernel counts for all of the server's processes, so the active are all, too."""
     active_s = on_the_way_s = 0.0
@@ -211,7 +211,7 @@ def _processor_split(
             active_s += seconds
         elif place and place.kind == "client_or_network":
             on_the_way_s += seconds
-    return processor_split(recording, active_s, on_the_way_s, looked)
+    return processor_split(recording, active_s, on_the_way_s, sampled_share)
 
 
 def _parts(seen_as: Mapping[_Place, ClientSeconds], split: ProcessorSplit) -> list[Part]:
@@ -264,7 +264,7 @@ class _Root(NamedTuple):
 
 
 def _charges(
-    blocking: Seen, sessions: set[_Session], kinds: WaitKinds, split: ProcessorSplit
+    blocking: SampledRows, sessions: set[_Session], kinds: WaitKinds, split: ProcessorSplit
 ) -> list[Charge]:
     """The clients' lock waits by statement and root, the longest first."""
     types = {row.wait_event: row.wait_type for row in sessions}

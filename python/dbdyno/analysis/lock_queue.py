@@ -11,13 +11,13 @@ import numpy as np
 from msgspec import Struct
 
 from dbdyno.analysis.budget import Budget, budget
-from dbdyno.analysis.looks import (
+from dbdyno.analysis.session_samples import (
     ClientSeconds,
-    Looks,
-    Seen,
+    SampledRows,
+    SessionSamples,
     client_seconds,
-    measured_looks_at_locks,
-    seen,
+    measured_lock_samples,
+    sampled_rows,
 )
 from dbdyno.analysis.wait_kinds import PartKind
 from dbdyno.model.recording import Recording
@@ -32,7 +32,7 @@ class Edge(Struct, frozen=True, kw_only=True):
 
     ``relation`` is the table whose row (or which itself) is locked, empty where not even
     others at the same statement tell. ``rows`` are the places seen most, each with its part of
-    the edge's client-seconds. ``waiters_mean`` is over all looks, also those with none;
+    the edge's client-seconds. ``waiters_mean`` is over all samples, also those with none;
     ``waited_ms`` the mean time a waiter had waited when seen, None where it is not known.
     ``is_direct_to_root`` tells whether the blocker itself waits for no lock.
     """
@@ -66,19 +66,19 @@ class StatementTime(Struct, frozen=True, kw_only=True):
 
 
 class LockQueue(Struct, frozen=True, kw_only=True):
-    """The queue in the measured part of the run. Statements that no look saw are not in it."""
+    """The queue in the measured part of the run. Statements that no sample saw are not in it."""
 
     edges: list[Edge]
     statements: list[StatementTime]
 
 
 def lock_queue(recording: Recording) -> LockQueue | None:
-    """None when locks were not looked at; no edges when nobody waited."""
-    looks = measured_looks_at_locks(recording)
+    """None when locks were not sampled; no edges when nobody waited."""
+    samples = measured_lock_samples(recording)
     spent = budget(recording)
-    if looks is None or spent is None:
+    if samples is None or spent is None:
         return None
-    return LockQueue(edges=_edges(looks, recording), statements=_statements(recording, spent))
+    return LockQueue(edges=_edges(samples, recording), statements=_statements(recording, spent))
 
 
 class _Ends(NamedTuple):
@@ -96,21 +96,21 @@ class _Ends(NamedTuple):
 _ENDS = ("waiter", "waiter_who", "blocker", "blocker_who", "lock", "relation")
 
 
-def _edges(looks: Looks, recording: Recording) -> list[Edge]:
+def _edges(samples: SessionSamples, recording: Recording) -> list[Edge]:
     """The longest first."""
-    blocking = seen(looks, recording.tables["blocking"])
+    blocking = sampled_rows(samples, recording.tables["blocking"])
     ends = _with_relations(_ends(blocking))
     members: dict[_Ends, list[int]] = defaultdict(list)
     for place, end in enumerate(ends):
         members[end].append(place)
     found = [
-        _edge(end, spent, blocking, members[end], looks.total_s)
-        for end, spent in client_seconds(looks, blocking, ends).items()
+        _edge(end, spent, blocking, members[end], samples.total_s)
+        for end, spent in client_seconds(samples, blocking, ends).items()
     ]
     return sorted(found, key=lambda edge: -edge.client_seconds)
 
 
-def _ends(blocking: Seen) -> list[_Ends]:
+def _ends(blocking: SampledRows) -> list[_Ends]:
     is_direct = blocking.columns["depth"] == 1
     return [
         _Ends._make((*row, direct))
@@ -136,7 +136,7 @@ def _with_relations(ends: list[_Ends]) -> list[_Ends]:
 
 
 def _edge(
-    ends: _Ends, spent: ClientSeconds, blocking: Seen, members: list[int], looked_s: float
+    ends: _Ends, spent: ClientSeconds, blocking: SampledRows, members: list[int], sampled_s: float
 ) -> Edge:
     return Edge(
         **ends._asdict(),
@@ -144,12 +144,12 @@ def _edge(
         client_seconds=spent.seconds,
         low=spent.low,
         high=spent.high,
-        waiters_mean=spent.seconds / looked_s,
+        waiters_mean=spent.seconds / sampled_s,
         waited_ms=_waited_ms(blocking, members),
     )
 
 
-def _rows(blocking: Seen, members: list[int]) -> tuple[tuple[str, float], ...]:
+def _rows(blocking: SampledRows, members: list[int]) -> tuple[tuple[str, float], ...]:
     """Places and client-seconds, the most frequent first."""
     seconds: dict[str, float] = defaultdict(float)
     places = blocking.columns["row"][members].tolist()
@@ -160,7 +160,7 @@ def _rows(blocking: Seen, members: list[int]) -> tuple[tuple[str, float], ...]:
     return tuple(ordered[:_ROWS_KEPT])
 
 
-def _waited_ms(blocking: Seen, members: list[int]) -> float | None:
+def _waited_ms(blocking: SampledRows, members: list[int]) -> float | None:
     """The mean over the waiters whose time is known."""
     waited_s = blocking.columns["waited_s"][members]
     is_known = ~np.isnan(waited_s)
@@ -171,7 +171,7 @@ def _waited_ms(blocking: Seen, members: list[int]) -> float | None:
 
 
 def _statements(recording: Recording, spent: Budget) -> list[StatementTime]:
-    """Those that both the engine timed and a look saw."""
+    """Those that both the engine timed and a sample saw."""
     return [
         _statement_time(statement, mean_ms, spent)
         for statement, mean_ms in statement_means_ms(recording).items()

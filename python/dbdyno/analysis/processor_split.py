@@ -21,9 +21,9 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from dbdyno.analysis.looks import measured_s
 from dbdyno.analysis.protocol import protocol_of
 from dbdyno.analysis.readings import Span, total
+from dbdyno.analysis.session_samples import measured_s
 from dbdyno.analysis.wait_kinds import NAMES_ALL_WAITS, PartKind
 from dbdyno.model.recording import Recording
 
@@ -50,18 +50,18 @@ class ProcessorSplit(Struct, frozen=True, kw_only=True):
 
 
 def processor_split(
-    recording: Recording, active_s: float, on_the_way_s: float, looked: float = 1.0
+    recording: Recording, active_s: float, on_the_way_s: float, sampled_share: float = 1.0
 ) -> ProcessorSplit:
     """From the session-seconds of both kinds; all as it looks where the kernel was not read.
 
-    Looks stand for the share ``looked`` of the run; the kernel, which counts all of it, is taken
+    Samples represent ``sampled_share`` of the run; the kernel, which counts all of it, is taken
     to have counted evenly.
     """
     used_s = _server_s(recording, "user_us", "system_us")
     queued_s = _server_s(recording, "run_queue_us")
     if used_s is None or queued_s is None:
         return ProcessorSplit()
-    used_s, queued_s = used_s * looked, queued_s * looked
+    used_s, queued_s = used_s * sampled_share, queued_s * sampled_share
     running_s = min(used_s, active_s)
     beyond_s = active_s - running_s
     tells_all = protocol_of(recording.plan) in NAMES_ALL_WAITS
@@ -82,7 +82,7 @@ def processor_split(
 def _server_s(recording: Recording, *names: str) -> float | None:
     """Seconds that the kernel counted for the server's processes; None if it was not read.
 
-    Until the end of the load, as sessions were looked at: what the server does after it, and it
+    Until the end of the load, as sessions were sampled: what the server does after it, and it
     may have much to clean up, no session waited for.
     """
     under_load = Span(end_s=measured_s(recording))

@@ -7,9 +7,9 @@ independently of each other, some deadlock is pending for 1 − e^(−λτ) of t
 
 import math
 
-from dbdyno.analysis.looks import measured_s
 from dbdyno.analysis.readings import total
 from dbdyno.analysis.server_events import DEADLOCKS
+from dbdyno.analysis.session_samples import measured_s
 from dbdyno.explain.case import Case
 from dbdyno.explain.failing import DEADLOCK
 from dbdyno.explain.needs import LackingError, server_facts

@@ -13,7 +13,6 @@ from dbdyno.analysis.asked_load import has_stages
 from dbdyno.analysis.budget import Budget
 from dbdyno.analysis.estimate import Series
 from dbdyno.analysis.lock_queue import LockQueue
-from dbdyno.analysis.looks import looked_at_locks, measured_looks
 from dbdyno.analysis.losses import Losses
 from dbdyno.analysis.readings import (
     LevelSeries,
@@ -24,6 +23,7 @@ from dbdyno.analysis.readings import (
     total,
     was_read,
 )
+from dbdyno.analysis.session_samples import measured_samples, sampled_locks
 from dbdyno.analysis.timeline import completed
 from dbdyno.analysis.wait_kinds import NAMES_ALL_WAITS
 from dbdyno.explain.case import Case
@@ -109,7 +109,7 @@ def client_time(case: Case) -> Budget:
     hidden = lack_of(case.recording, "sessions")
     if hidden and case.protocol not in NAMES_ALL_WAITS:
         raise LackingError(f"who waits for a lock is not told: {hidden}")
-    if measured_looks(case.recording) is None:
+    if measured_samples(case.recording) is None:
         unseen = "the server's sessions were not looked at"
         raise LackingError(because(case, unseen, "waits", SERVER))
     return needed(
@@ -141,7 +141,7 @@ def queue_of(case: Case) -> LockQueue:
     """
     queue = needed(case.lock_queue, "locks were not looked at")
     waited = case.budget.share("lock") if case.budget else 0.0
-    if waited and not looked_at_locks(case.recording):
+    if waited and not sampled_locks(case.recording):
         raise LackingError(
             f"clients waited for locks for {percent(waited)} of their time, and the run was over "
             "before telemetry looked for whom: run longer"

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dbdyno.analysis.estimate import Series
-from dbdyno.analysis.looks import SESSIONS
+from dbdyno.analysis.session_samples import SESSIONS
 from dbdyno.analysis.timeline import Timeline
 from dbdyno.analysis.wait_kinds import BETWEEN, PartKind, WaitKinds, client_kind, wait_kinds
 from dbdyno.model.recording import Recording, rows

@@ -13,7 +13,7 @@ Wrong when: the connections go through a pooler on this side: then they are chea
 server sees few of them.
 """
 
-from dbdyno.analysis.looks import measured_s
+from dbdyno.analysis.session_samples import measured_s
 from dbdyno.analysis.spent import spent
 from dbdyno.explain.case import Case
 from dbdyno.explain.databases import database_of

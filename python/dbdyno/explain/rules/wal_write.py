@@ -26,9 +26,9 @@ from msgspec import Struct
 
 from dbdyno.analysis.bounds import commit_bound_tps
 from dbdyno.analysis.budget import Budget
-from dbdyno.analysis.looks import measured_s
 from dbdyno.analysis.protocol import MYSQL
 from dbdyno.analysis.readings import objects, was_read
+from dbdyno.analysis.session_samples import measured_s
 from dbdyno.explain.case import Case
 from dbdyno.explain.databases import database_of
 from dbdyno.explain.needs import client_time, committed, grown_if_told

@@ -1,9 +1,9 @@
-"""Looks at the sessions, as client-seconds with an interval.
+"""Session samples as client-seconds, with a confidence interval.
 
-A look stands for some seconds of the run; a session seen in it counts for so many
-client-seconds. Looks that follow each other often see the same long wait, so they are not
-independent samples: intervals come from a bootstrap of blocks of time (Künsch, *Annals of
-Statistics* 17, 1989). What a session was doing is not this file's business.
+A sample represents some seconds of the run; a session in it counts for so many client-seconds.
+Consecutive samples often show the same long wait, so they are not independent: intervals come
+from a bootstrap over blocks of time (Künsch, *Annals of Statistics* 17, 1989). What a session
+was doing is not this file's business.
 """
 
 from collections.abc import Hashable, Sequence
@@ -28,13 +28,13 @@ Indexes = NDArray[np.intp]
 Group = TypeVar("Group", bound=Hashable)
 
 
-class Looks(Struct, frozen=True):
-    """The looks of the measured part, in the order of time."""
+class SessionSamples(Struct, frozen=True):
+    """The samples of the measured part, in order of time."""
 
     time_s: Series
     seconds: Series
     block: Indexes
-    """Which block of time each is of; all blocks have a look."""
+    """The block of time each belongs to; every block has a sample."""
 
     @property
     def blocks(self) -> int:
@@ -43,12 +43,12 @@ class Looks(Struct, frozen=True):
 
     @property
     def total_s(self) -> float:
-        """How much of the run the looks stand for."""
+        """How much of the run the samples represent."""
         return float(self.seconds.sum())
 
 
-class Seen(Struct, frozen=True):
-    """Rows of a table that measured looks saw."""
+class SampledRows(Struct, frozen=True):
+    """Rows of a table that belong to samples of the measured part."""
 
     columns: Columns
     client_seconds: Series
@@ -78,25 +78,25 @@ def measured_s(recording: Recording) -> float:
     return float(intervals["seconds"][intervals["phase"] == "measure"].sum())
 
 
-def measured_looks(recording: Recording) -> Looks | None:
-    """Those at the sessions; None when nobody looked."""
-    return _looks(recording, SESSIONS)
+def measured_samples(recording: Recording) -> SessionSamples | None:
+    """The samples of sessions; None when none were taken."""
+    return _measured(recording, SESSIONS)
 
 
-def measured_looks_at_locks(recording: Recording) -> Looks | None:
-    """Those that were at the locks, too: all where the run's record does not tell them apart."""
-    return _looks(recording, LOCKS) or measured_looks(recording)
+def measured_lock_samples(recording: Recording) -> SessionSamples | None:
+    """The samples that include locks; all where the recording does not tell them apart."""
+    return _measured(recording, LOCKS) or measured_samples(recording)
 
 
-def looked_at_locks(recording: Recording) -> bool:
-    """Whether any of the measured part was at the locks; in older folders, which say not, all."""
+def sampled_locks(recording: Recording) -> bool:
+    """Whether any measured sample includes locks; in older folders, which do not say, all do."""
     source = recording.tables["samples"]["source"]
     if (source == LOCKS).any():
-        return _looks(recording, LOCKS) is not None
+        return _measured(recording, LOCKS) is not None
     return int((source == SESSIONS).sum()) >= FIRST_LOOK_AT_LOCKS
 
 
-def _looks(recording: Recording, source: str) -> Looks | None:
+def _measured(recording: Recording, source: str) -> SessionSamples | None:
     samples = recording.tables["samples"]
     end_s = measured_s(recording)
     wanted = (samples["source"] == source) & (samples["time_s"] > 0) & (samples["time_s"] <= end_s)
@@ -107,37 +107,37 @@ def _looks(recording: Recording, source: str) -> Looks | None:
     length_s = max(_BLOCK_S, end_s / _BLOCKS_MAX)
     _, block = np.unique(np.ceil(time_s[order] / length_s), return_inverse=True)
     seconds = _within(time_s[order], samples["seconds"][wanted][order], end_s)
-    return Looks(time_s[order], seconds, block)
+    return SessionSamples(time_s[order], seconds, block)
 
 
 def _within(time_s: Series, seconds: Series, end_s: float) -> Series:
-    """How much of the measured part each look stands for.
+    """How much of the measured part each sample represents.
 
-    A look stands for the time before it, of which some may lie before the measured part. The one
-    that would tell of the end comes after it: the last stands for as much of that, too.
+    A sample represents the time before it, of which some may precede the measured part. The
+    sample that would represent the end comes after it: the last one represents that, too.
     """
     within = np.minimum(seconds, time_s)
     within[-1] += min(end_s - time_s[-1], seconds[-1])
     return within
 
 
-def seen(looks: Looks, table: Columns) -> Seen:
-    """The rows of a table that belong to these looks."""
-    nearest = np.searchsorted(looks.time_s, table["time_s"])
-    place = np.minimum(nearest, len(looks.time_s) - 1)
-    wanted = looks.time_s[place] == table["time_s"]
+def sampled_rows(samples: SessionSamples, table: Columns) -> SampledRows:
+    """The rows of a table that belong to these samples."""
+    nearest = np.searchsorted(samples.time_s, table["time_s"])
+    place = np.minimum(nearest, len(samples.time_s) - 1)
+    wanted = samples.time_s[place] == table["time_s"]
     place = place[wanted]
-    return Seen(
+    return SampledRows(
         columns={name: column[wanted] for name, column in table.items()},
-        client_seconds=table["count"][wanted] * looks.seconds[place],
-        block=looks.block[place],
+        client_seconds=table["count"][wanted] * samples.seconds[place],
+        block=samples.block[place],
     )
 
 
 def client_seconds(
-    looks: Looks, found: Seen, groups: Sequence[Group | None]
+    samples: SessionSamples, found: SampledRows, groups: Sequence[Group | None]
 ) -> dict[Group, ClientSeconds]:
-    """Client-seconds of each group; ``groups`` names that of each row, None for none."""
+    """Client-seconds of each group; ``groups`` gives each row's group, None for none."""
     numbers: dict[Group, int] = {}
     group = np.array(
         [-1 if name is None else numbers.setdefault(name, len(numbers)) for name in groups],
@@ -146,7 +146,7 @@ def client_seconds(
     if not numbers:
         return {}
     kept = group >= 0
-    by_block = np.zeros((looks.blocks, len(numbers)))
+    by_block = np.zeros((samples.blocks, len(numbers)))
     np.add.at(by_block, (found.block[kept], group[kept]), found.client_seconds[kept])
     sums: list[float] = by_block.sum(axis=0).tolist()
     ends = _bootstrapped(by_block)
@@ -154,7 +154,7 @@ def client_seconds(
 
 
 def _bootstrapped(by_block: Series) -> list[tuple[float, float]] | list[tuple[None, None]]:
-    """The ends of the 95 % intervals of the columns' sums, blocks drawn anew with replacement.
+    """The ends of the 95 % intervals of the columns' sums, blocks resampled with replacement.
 
     Of one block every draw is the same, and of a few they differ much less than runs do.
     """
