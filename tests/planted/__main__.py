@@ -1,9 +1,9 @@
-"""Runs the truth set and writes who was named into docs/truth.md.
+"""Runs the truth set and writes the findings into docs/truth.md.
 
     python -m tests.planted [postgres|mariadb]
 
-On a machine that does nothing else: what others do on it is found, too. Each kind of server has
-a table of its own, and that of the other stays as it is.
+Run it on an idle host: activity of other programs is found, too. Each kind of server has its own
+table, and the other table stays as it is.
 """
 
 import re
@@ -27,19 +27,20 @@ NOTHING = "nothing above a note"
 HEAD = """\
 # The truth set
 
-An explanation is worth what it names when the cause is known. These runs have a cause planted in
-them, on real servers, or none. `make test` makes each once and fails where another cause than
-the planted one is the top finding, or where a clean run has a finding above a note; two more runs
-that are right outvote one that is not, and processor time that the hypervisor took is left aside.
-The tables below are written by `python -m tests.planted`: each run was made several times, in turns
-with the others, on one machine. What other programs did there meanwhile is named as well
-(cpu others). Storage that is slow on purpose stands in for the machine's own: no sync reaches that,
-so a planted cause is the same on every disk.
+How far findings can be trusted shows in runs whose cause is known. Each of these runs, on real
+servers, has a planted cause or none. `make test` makes each run once. It fails if the top finding
+is not the planted cause, or if a clean run has a finding above a note; after one wrong run, two
+right ones outvote it. Findings about CPU time that the hypervisor took (steal) are ignored.
+
+`python -m tests.planted` writes the tables below: each run was made several times, interleaved
+with the others, on one host. Activity of other programs during the runs is reported as well
+(cpu others). Slow storage is simulated by delays in the server's I/O calls, and its syncs do not
+reach the disk, so that a planted cause is the same on every host.
 """
 TABLE = """
-## {title} {version}, each run {times} times
+## {title} {version}, {times} runs of each cause
 
-| planted | named first | named as well (minor and graver) |
+| planted cause | top finding, and in how many runs | other findings (minor or more severe) |
 |---|---|---|
 """
 

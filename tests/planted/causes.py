@@ -95,7 +95,7 @@ def _locking(ground: Ground) -> list[Cause]:
         ),
         ground.cause(
             "foreign-lock",
-            "a foreign session holding row locks",
+            "a session outside the load that holds row locks",
             *("tpcb", "-s", "1", "-c", "4"),
             finding="foreign_lock",
             load=("tpcb", "-s", "1"),
@@ -103,7 +103,7 @@ def _locking(ground: Ground) -> list[Cause]:
         ),
         ground.cause(
             "deadlocks",
-            "two scripts that lock two rows in opposite orders",
+            "two scripts that lock two rows in opposite order",
             *(script("lock_up"), script("lock_down"), "-c", "8", "--max-failures", "100%"),
             finding="deadlocks",
             sql=ground.filled(10, 20),
@@ -111,7 +111,7 @@ def _locking(ground: Ground) -> list[Cause]:
         ),
         ground.cause(
             "idle-transaction",
-            "an idle transaction while rows are updated",
+            "an idle transaction held open during updates",
             *(script("update_hot"), "-c", "4"),
             finding="long_transaction",
             sql=ground.filled(10, 50),
@@ -120,7 +120,7 @@ def _locking(ground: Ground) -> list[Cause]:
         ),
         ground.cause(
             "lock-by-name",
-            "a lock by name around each transaction",
+            "an advisory (user-level) lock around each transaction",
             *(script(ground.lock_by_name), "-c", "8"),
             finding="other_waits",
             sql=ground.filled(10, 20_000),
@@ -140,7 +140,7 @@ def _storage(ground: Ground) -> list[Cause]:
         ),
         ground.cause(
             "missing-index",
-            "a key without an index",
+            "lookups by a column without an index",
             *(script("select_by_id"), "-c", "4"),
             finding="missing_index",
             sql=ground.keyless(10, 20_000),
@@ -152,34 +152,34 @@ def _processing(ground: Ground) -> list[Cause]:
     return [
         ground.cause(
             "churn",
-            "a connection for each transaction",
+            "a new connection for each transaction",
             *("select-only", "-s", "1", "-c", "4", "-C"),
             finding="connection_churn",
         ),
         ground.cause(
             "throttled",
-            "a server held down by its control group, or by signals",
+            "a server throttled by its control group, or by signals",
             *("select-only", "-s", "1", "-c", "4"),
             finding="cpu_throttled",
             disturb=disturbances.throttled,
         ),
         ground.cause(
             "burners",
-            "other programs on the server's processors",
+            "other programs on the server's CPUs",
             *("select-only", "-s", "1", "-c", "4"),
             finding="cpu_others",
             disturb=disturbances.burners,
         ),
         ground.cause(
             "crowd",
-            "two hundred clients on a machine of few processors",
+            "two hundred clients on a host with few cores",
             *("select-only", "-s", "1", "-c", "200"),
             finding="too_many_connections",
             clients_max=200,
         ),
         ground.cause(
             "overrun",
-            "a rate that the clients cannot carry",
+            "a rate that the clients cannot sustain",
             *(script("nap"), "-c", "4", "-R", "1000"),
             finding="schedule_lag",
         ),
@@ -189,7 +189,7 @@ def _processing(ground: Ground) -> list[Cause]:
 def _failing(ground: Ground) -> Cause:
     return ground.cause(
         "failing",
-        "inserts of a key that is there already",
+        "inserts of duplicate keys",
         *(script("insert_again"), "-c", "4", "--max-failures", "100%"),
         finding="failed_transactions",
         sql=ground.filled(10, 10),

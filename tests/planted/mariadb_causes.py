@@ -50,7 +50,7 @@ def _writing() -> list[Cause]:
     return [
         MARIADB.cause(
             "small-redo",
-            "a redo log that the load goes through in seconds",
+            "a redo log that the load fills in seconds",
             *(script("update_value"), "-c", "4"),
             finding="furious_flushing",
             sql=filled(1800, 20_000),
@@ -58,7 +58,7 @@ def _writing() -> list[Cause]:
         ),
         MARIADB.cause(
             "no-purge",
-            "a purge that does not run",
+            "a stopped InnoDB purge",
             *(script("update_value"), "-c", "4"),
             finding="purge_lag",
             sql=filled(10, 20_000),

@@ -49,7 +49,7 @@ def _writing() -> list[Cause]:
     return [
         POSTGRESQL.cause(
             "full-page-writes",
-            "checkpoints with full-page writes every two seconds, and WAL on a disk of 33 MB/s",
+            "full-page writes after checkpoints every two seconds, WAL on a disk of 33 MB/s",
             *(script("update_many"), "-c", "4"),
             finding="full_page_writes",
             sql=filled(300, 100_000, fillfactor=50),
@@ -75,7 +75,7 @@ def _writing() -> list[Cause]:
         ),
         POSTGRESQL.cause(
             "no-room",
-            "fillfactor 100 with long rows and three indexes more, on a log disk of 50 MB/s",
+            "fillfactor 100 with wide rows and three further indexes, WAL on a disk of 50 MB/s",
             *(script("update_long_rows"), "-c", "4"),
             finding="hot_updates",
             sql=filled(1800, 100_000) + "; create index on planted (id)" * 3,
@@ -83,7 +83,7 @@ def _writing() -> list[Cause]:
         ),
         POSTGRESQL.cause(
             "forgotten-transaction",
-            "a prepared transaction that nobody ends",
+            "an abandoned prepared transaction",
             *(script("update_hot"), "-c", "4"),
             finding="long_transaction",
             sql=filled(10, 50),
@@ -117,7 +117,7 @@ def _reading() -> list[Cause]:
 def _crashes() -> Cause:
     return POSTGRESQL.cause(
         "crashes",
-        "a process of the server killed every four seconds",
+        "a server process killed every four seconds",
         *("select-only", "-s", "1", "-c", "4", "--max-failures", "100%"),
         finding="outage",
         disturb=disturbances.crashes,
@@ -128,7 +128,7 @@ def _crashes() -> Cause:
 def _far_away() -> Cause:
     return POSTGRESQL.cause(
         "far-away",
-        "a network of two milliseconds between load and server",
+        "a network round trip of two milliseconds between load generator and server",
         *("tpcb", "-s", "20", "-c", "4"),
         finding="round_trips",
         load=("tpcb", "-s", "20"),
