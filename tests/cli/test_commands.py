@@ -49,12 +49,12 @@ def answer(capsys, *arguments: str) -> tuple[int, str, str]:
         ("run tpcb --server oracle", "asked for by its kind: for example postgres"),
         ("run tpcb --target oracle://db", "no database is known by oracle://"),
         ("run tpcb -c -5", "-c -5: must be at least 1\n"),
-        ("run tpcb --report /nowhere/x.html", "there is no folder /nowhere"),
-        ("run tpcb --report /", "cannot write /: it is a folder"),
-        ("search tpcb --slo p99<9ms --report /nowhere/x.html", "there is no folder /nowhere"),
+        ("run tpcb --report /nowhere/x.html", "folder /nowhere does not exist"),
+        ("run tpcb --report /", "cannot write /: is a folder"),
+        ("search tpcb --slo p99<9ms --report /nowhere/x.html", "folder /nowhere does not exist"),
         ("load tpcb", "load needs a database that stays"),
         ("load tpcb -- --tables=4", "options after -- are for scripts of sysbench"),
-        ("load tpcb -j 0", "-j 0: must be from 1 to"),
+        ("load tpcb -j 0", "-j 0: must be between 1 and"),
         ("load tpcb --server bench --seed -1", "--seed -1: must be between 0 and"),
         ("load tpcb --target postgresql://h/d --server bench", "--target and --server exclude"),
         ("load tpcb --target postgresql://h/d --durability full", "is for dbdyno's own servers"),
@@ -114,7 +114,7 @@ def test_every_command_has_help_with_examples(capsys, command):
     [
         "dbdyno COMMAND",
         "dbdyno data COMMAND",
-        "dbdyno run [OPTIONS] [WHAT...] [-- OPTIONS OF A SCRIPT]",
+        "dbdyno run [OPTIONS] [WHAT...] [-- SCRIPT OPTIONS]",
         "dbdyno runs [OPTIONS] [WHICH...]",
         "dbdyno server logs [NAME]",
         "dbdyno study rm STUDY [STUDIES...]",
@@ -130,7 +130,7 @@ def test_help_names_what_a_command_takes(capsys, usage):
     ("arguments", "instead"),
     [
         ("run -S -c 2", "dbdyno run select-only"),
-        ("run -b select-only", "The workload is a word of its own"),
+        ("run -b select-only", "Give the workload as an argument"),
         ("run -i -s 10", "dbdyno load tpcb"),
         ("run tpcb -h db -p 5432", "--target postgresql://"),
         ("run tpcb -p5432", "--target postgresql://"),
@@ -165,7 +165,7 @@ def test_a_command_says_more_of_itself_than_its_first_line(capsys, name):
 
 def test_the_paragraphs_of_a_description_end_where_the_reader_s_lines_do(capsys):
     out = answer(capsys, "search", "--help")[1]
-    about = out[out.index("A closed loop") : out.index("Exits with 4")].splitlines()
+    about = out[out.index("A closed-loop run") : out.index("Exits with 4")].splitlines()
     assert all(len(line) > 60 for line in about[:-1])
 
 
@@ -187,7 +187,7 @@ def test_every_habit_is_of_an_option_that_a_run_does_not_have():
 def test_a_description_is_one_paragraph_whatever_its_source_looks_like(capsys):
     out = answer(capsys, "run", "--help")[1]
     about = " ".join(line.strip(" │") for line in out.splitlines())
-    assert "mysql://…, or odbc:Driver={…};Server=… for whatever has an ODBC driver." in about
+    assert "mysql://…, or odbc:Driver={…};Server=… for any database with an ODBC driver." in about
     assert "default: none" not in about
 
 
@@ -195,7 +195,7 @@ def test_no_runs_yet(capsys):
     code, out, err = answer(capsys, "runs")
     assert (code, out) == (0, "")
     assert err.startswith("No runs in ")
-    assert err.endswith("Make one: dbdyno run tpcb\n")
+    assert err.endswith("Start one: dbdyno run tpcb\n")
     assert json.loads(answer(capsys, "runs", "--json")[1]) == {"runs": []}
 
 

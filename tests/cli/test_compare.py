@@ -120,7 +120,7 @@ def test_more_pairs_go_on_where_the_others_ended(capsys):
     more = max(m["repeats"]["more"] for m in metrics.values() if m["repeats"])
     first, change, *_, last = said["decide_with"].splitlines()
     assert first == f"for pair in $(seq 4 {3 + more}); do"
-    assert change.strip().startswith("# both are asked for by the same words")
+    assert change.strip().startswith("# the two commands are identical")
     assert last == f"dbdyno compare {A} {B}"
 
 
@@ -159,7 +159,7 @@ def test_runs_of_a_study_are_pairs_by_block_and_points_are_named_by_levels(capsy
     assert metrics["throughput_tps"]["ratio"] == pytest.approx(1.4, rel=0.01)
     code, _, err = answer(capsys, "hot:order=old", "hot:order=new")
     assert code == 1
-    assert "2 points of 20261121-hot have order=old" in err
+    assert "2 points of 20261121-hot match order=old" in err
     assert "clients=4,order=old; clients=8,order=old" in err
 
 
@@ -232,14 +232,14 @@ def test_markdown_is_a_table_in_which_other_peoples_words_are_text(capsys):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("last", "last"), "stands on both sides"),
+        (("last", "last"), "is on both sides"),
         (("nobody", "last"), "No run is called 'nobody'"),
         (("last~7", "last"), "goes too far back"),
         (("tag:variant=z", "last"), "no run of tag:variant=z can be compared"),
-        (("tag:variant", "last"), "names no value: write tag:variant=a"),
-        (("hot:clients=4", "last"), "no run is of a study called 'hot'"),
+        (("tag:variant", "last"), "has no value: write tag:variant=a"),
+        (("hot:clients=4", "last"), "no runs of a study named 'hot'"),
         (("last~1", "last", "--metric", "speed"), "no metric 'speed'"),
-        (("last~1", "last", "--metric", "ms"), "may mean response_mean_ms or"),
+        (("last~1", "last", "--metric", "ms"), "is ambiguous: response_mean_ms or"),
         (("last~1", "last", "--fail-if", "slower:3%"), "is not a condition: write worse:3%"),
         (("last~1", "last", "--fail-if", "worse:much"), "is not a share"),
         (("last~1", "last", "--margin", "big"), "is not a share"),

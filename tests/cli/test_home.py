@@ -36,4 +36,4 @@ def test_for_people_it_is_a_table_with_a_sum(capsys):
     assert main(["home"]) == 0
     captured = capsys.readouterr()
     assert "dbdyno runs rm --older 90d" in captured.out
-    assert captured.err.endswith("MB in all\n")
+    assert captured.err.endswith("MB in total\n")

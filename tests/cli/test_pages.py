@@ -12,6 +12,6 @@ def test_the_home_may_be_made_for_it(home):
 
 
 def test_any_other_folder_must_be_there(home):
-    with pytest.raises(DbdynoError, match="there is no folder"):
+    with pytest.raises(DbdynoError, match="does not exist"):
         refuse_unwritable(home / "reports" / "x.html")
     assert not home.exists()

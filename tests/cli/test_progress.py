@@ -90,7 +90,7 @@ def test_a_count_shows_what_is_done_and_a_drain_that_it_waits():
     text = lines(io.StringIO(), SECOND_NS, interval(0, ok=80), transactions=100)
     assert "80 of 800 done" in text
     text = lines(io.StringIO(), SECOND_NS, interval(31, phase="drain"))
-    assert "waiting for the last" in text
+    assert "waiting for transactions in flight" in text
 
 
 def test_loading_shows_its_phase_rate_and_time_left():

@@ -57,17 +57,17 @@ def test_age_removes_old_runs_but_not_those_of_studies(capsys):
     of_study = made_up.run(started_at=began(100), tags={"study": "s", "point": "p", "block": "1"})
     assert old in answer(capsys, "rm", "--older", "90d")[1]
     assert listed(capsys) == {young, of_study}
-    assert "No run is so old" in answer(capsys, "rm", "--older", "90")[2]
+    assert "No run is that old" in answer(capsys, "rm", "--older", "90")[2]
     assert of_study in answer(capsys, "rm", "tag:study=s", "--older", "90")[1]
 
 
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ([], "which runs?"),
+        ([], "no runs given"),
         (["last", "nosuch"], "No run is called 'nosuch'"),
         (["last", "tag:v=nosuch"], "no run has tag:v=nosuch"),
-        (["tag:v"], '"v" names no value'),
+        (["tag:v"], '"v" has no value'),
     ],
 )
 def test_a_slip_of_the_pen_removes_nothing(capsys, words, said):

@@ -48,4 +48,4 @@ def test_one_that_is_not_there_names_the_nearest(capsys):
 @pytest.mark.parametrize("command", ["run", "load"])
 def test_help_leads_to_the_list(capsys, command):
     main([command, "--help"])
-    assert "dbdyno workloads lists them" in " ".join(capsys.readouterr().out.split())
+    assert "dbdyno workloads lists" in " ".join(capsys.readouterr().out.split())

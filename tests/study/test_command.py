@@ -49,7 +49,7 @@ def test_a_study_is_run_shown_and_found_again(tmp_path, capsys):
 
     assert answer(capsys, "verdict")[1].splitlines()[0] == capitalized(plain(told["verdict"]))
     (command,) = (one["decide_with"] for one in told["comparisons"])
-    goes_on = f"not told:\n  {command}\n"
+    goes_on = f"open question:\n  {command}\n"
     assert answer(capsys, "report", "last", "--text")[1].endswith(goes_on) == bool(command)
     assert json.loads(answer(capsys, "verdict", "mini", "--json")[1])["doubt"] == told["doubt"]
     assert "Is more more?" in answer(capsys, "report", "last", "--text")[1]
@@ -67,7 +67,7 @@ def test_an_interrupted_study_ends_with_130_and_is_gone_on_with(tmp_path, capsys
         code, _, err = answer(capsys, "run", str(written(tmp_path, STUDY)))
     assert code == 130
     (begun,) = list_studies()
-    assert f"Go on: dbdyno study resume {begun.study_id}\n" in err
+    assert f"Continue: dbdyno study resume {begun.study_id}\n" in err
     code, out, err = answer(capsys, "resume")
     assert code == 0
     assert "4 of 4 runs count" in out
@@ -85,7 +85,7 @@ def test_a_study_is_removed_with_its_runs_and_nothing_else(tmp_path, capsys):
     code, out, _ = answer(capsys, "rm", "mini", "last")
     assert code == 0
     assert out.count("removed ") == 1
-    assert "and 2 runs of it" in out
+    assert "and its 2 runs" in out
     assert [run.run_id for run in list_runs()] == [other]
     assert json.loads(answer(capsys, "list", "--json")[1])["runs"] == []
 
@@ -103,7 +103,7 @@ def test_a_study_goes_on_to_more_repeats(tmp_path, capsys):
     answer(capsys, "run", str(written(tmp_path, STUDY)), "--repeats", "1")
     code, out, err = answer(capsys, "resume", "--repeats", "2")
     assert code == 0
-    assert "2 points × 2 repeats, 2 of them done before" in err
+    assert "2 points × 2 repeats, 2 turns done before" in err
     assert "4 of 4 runs count" in out
     assert "Looked at before, with 1 repeats" in out
     code, _, err = answer(capsys, "resume", "--repeats", "1")
@@ -146,7 +146,7 @@ def test_what_does_not_fit_names_the_size_that_would(tmp_path, capsys):
     code, out, err = answer(capsys, "plan", str(path))
     assert code == 1
     assert "does not fit: it takes about" in out
-    assert err == "error: it does not fit, as told above\nhint: --size tiny would fit.\n"
+    assert err == "error: it does not fit, as shown above\nhint: --size tiny would fit.\n"
     code, out, _ = answer(capsys, "plan", str(path), "--json")
     assert code == 1
     told = json.loads(out)
@@ -162,8 +162,8 @@ def test_what_does_not_fit_names_the_size_that_would(tmp_path, capsys):
         ("run hot-rows --repeats 0", "must be at least 1"),
         ("run hot-rows --size huge", "--size"),
         ("run hot-rows --dry-run", "dbdyno study plan NAME"),
-        ("run hot-rows --report /nowhere/x.html", "there is no folder /nowhere"),
-        ("resume --report /nowhere/x.html", "there is no folder /nowhere"),
+        ("run hot-rows --report /nowhere/x.html", "folder /nowhere does not exist"),
+        ("resume --report /nowhere/x.html", "folder /nowhere does not exist"),
         ("resume nothing", "There are no studies in "),
         ("resume last", "Make one: dbdyno study run NAME; dbdyno study list names"),
         ("verdict", "There are no studies in "),
@@ -179,7 +179,7 @@ def test_bad_input_is_explained_with_exit_code_1(capsys, arguments, words):
 def test_show_tells_what_is_varied(tmp_path, capsys):
     out = answer(capsys, "show", str(written(tmp_path, MINI + CONTRAST)))[1]
     assert "varied: query mode: plain, named" in out
-    assert "compared: clients, 1 with 2" in out
+    assert "compared: clients, 1 against 2" in out
     assert "answered: Peak, knee, and how many" in answer(capsys, "show", "hot-rows")[1]
     assert (
         json.loads(answer(capsys, "show", str(tmp_path / "mini.toml"), "--json")[1])["repeats"] == 2

@@ -24,11 +24,11 @@ from dbdyno.errors import DbdynoError
 from dbdyno.run.interrupts import heeded
 
 EXAMPLES = (
-    "dbdyno run tpcb -c 32 -T 60       a private PostgreSQL: load, measure, tell",
+    "dbdyno run tpcb -c 32 -T 60       load and measure a private PostgreSQL",
     "dbdyno run app.sql --target postgresql://db/app --rate 2000 -T 300",
-    "dbdyno explain last               why it was not faster, with the evidence",
-    "dbdyno report last                the last run as an HTML page",
-    "dbdyno doctor                     what is in the way of good numbers here",
+    "dbdyno explain last               what limited the last run, with the evidence",
+    "dbdyno report last                write the last run's report as an HTML page",
+    "dbdyno doctor                     check this host before measuring",
     "dbdyno run --help                 all options of a command",
 )
 
@@ -38,27 +38,27 @@ GARBAGE_THRESHOLD = 100_000
 # In the order in which they are needed.
 GROUPS = {
     "Measure": {
-        "run": "Measure a workload or scripts on a database.",
-        "search": "Find the highest rate that meets an objective.",
-        "study": "Factors, repeats, order: many runs and a verdict.",
+        "run": "Run a workload or scripts against a database and measure it.",
+        "search": "Find the highest transaction rate that meets an objective.",
+        "study": "Run an experiment: factors, repeats, randomised blocks, a verdict.",
         "workloads": "List the workloads, or the parameters of one.",
     },
-    "Understand what was measured": {
-        "explain": "Say what limited a run, with the evidence.",
+    "Understand results": {
+        "explain": "Explain what limited a run, with the evidence.",
         "report": "Write a run's report as one HTML page, or as text.",
-        "compare": "Say which of two variants is better, by their runs.",
-        "history": "Show how runs of one kind went over time.",
-        "runs": "List the runs, or remove some.",
-        "sql": "Ask all runs a question in SQL.",
+        "compare": "Compare two variants by their runs.",
+        "history": "Show results of comparable runs over time.",
+        "runs": "List or remove runs.",
+        "sql": "Query all runs with SQL.",
     },
-    "Databases, their data, and the machine": {
-        "load": "Load a workload's data and measure nothing.",
-        "check": "Check a workload's invariants on data that is there.",
-        "script": "Run a command of a script for sysbench, such as cleanup.",
-        "server": "Private servers that keep running between commands.",
-        "data": "Prepared data that is kept for later servers.",
-        "home": "Show what is kept on the disk, and what removes it.",
-        "doctor": "Look for what stands in the way of good numbers.",
+    "Databases, data and host": {
+        "load": "Load a workload's data without measuring.",
+        "check": "Check a workload's invariants on loaded data.",
+        "script": "Run a command of a sysbench script, such as cleanup.",
+        "server": "Manage private servers that keep running between commands.",
+        "data": "Manage prepared data sets that private servers copy.",
+        "home": "Show what dbdyno keeps on disk, and how to remove it.",
+        "doctor": "Check this host for what distorts measurements.",
     },
 }
 COMMANDS = {name: text for commands in GROUPS.values() for name, text in commands.items()}
@@ -92,8 +92,8 @@ def make_app(called: Container[str] = ()) -> App:
     """
     app = command("dbdyno", *EXAMPLES)
     app.help = (
-        "A dynamometer for OLTP databases: what a server can do, how sure that is, and "
-        "why it is not more."
+        "A dynamometer for OLTP databases: measures what a server can do and how certain that "
+        "is, and explains what limits it."
     )
     app.version = version
     app.version_flags = ["--version"]
@@ -122,7 +122,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     tokens = with_script_options(sys.argv[1:] if arguments is None else arguments)
     as_json = "--json" in tokens
     if tokens and tokens[0] in COMMANDS and takes_host(tokens[1:]):
-        print_error("usage", "-h is for help here", habit_of("--host"), as_json=as_json)
+        print_error("usage", "-h means help", habit_of("--host"), as_json=as_json)
         return Exit.NOTHING_RUN
     _spare_processors()
     # A supervisor's request to end and a closed terminal are honoured as Ctrl-C is: servers

@@ -30,7 +30,7 @@ def name_arguments(app: App, tokens: Sequence[str]) -> None:
 def usage_of(words: Sequence[str], app: App) -> str:
     """``Usage: dbdyno study resume [OPTIONS] [STUDY]``."""
     taken = _taken(app) if app.default_command else ["COMMAND"]
-    own = ["[-- OPTIONS OF A SCRIPT]"] if words and words[0] in SCRIPTED else []
+    own = ["[-- SCRIPT OPTIONS]"] if words and words[0] in SCRIPTED else []
     return " ".join(["Usage: dbdyno", *words, *taken, *own])
 
 

@@ -30,26 +30,27 @@ def check(
     data: SizeOptions = ANY_SIZE,
     json: Json = False,
 ) -> int:
-    """Check a workload's invariants on data that is there.
+    """Check a workload's invariants on loaded data.
 
-    They hold on data that only dbdyno has changed since it was loaded: pgbench, for one, empties
-    pgbench_history before it runs, unless it is given -n. It takes a database that stays:
-    --target, or --server with the name of a kept one. Exits with 4 when one is broken.
+    The invariants hold only if nothing but dbdyno has changed the data since it was loaded;
+    pgbench without -n, for example, truncates pgbench_history before it runs. Needs a database
+    that keeps running: --target, or --server with the name of a kept server. Exits with 4 if an
+    invariant is broken.
 
     Parameters
     ----------
     workload
-        Its name: dbdyno workloads lists them.
+        The workload's name; dbdyno workloads lists them.
     """
     refuse_contradictions(RunOptions(**vars(target), **vars(data)), "check")
     refuse_passing_server(target, "check")
     work = find_work([WeightedName(workload, 1)], (), data)
     if work.workload is None:
-        raise DbdynoError("usage", f"{workload} is not a workload", "check takes a workload's name")
+        raise DbdynoError("usage", f"{workload} is not a workload", "Give a workload's name.")
     with open_server(target, clients=0) as server, closing(enter(server)) as scene:
         status = data_status(work.workload, scene.target, scene.control, work.given)
         if status.state != "compatible":
-            hint = status.why or f"It is loaded by: dbdyno load {workload}"
+            hint = status.why or f"Load it: dbdyno load {workload}"
             raise DbdynoError("no_data", f"no data of {workload} to check", hint)
         values = work.workload.complete({**work.given, work.workload.scale_name: status.scale or 1})
         with scene.target.understood("check the invariants"):
@@ -65,6 +66,6 @@ def _tell(violations: list[Violation]) -> None:
     for violation in violations:
         print_result(f"broken: {violation.message}")
     if violations:
-        print_aside("What other programs did to the data breaks them, too: dbdyno check --help.")
+        print_aside("Changes by other programs break invariants, too: dbdyno check --help.")
     else:
         print_result("all invariants hold")

@@ -25,7 +25,7 @@ from dbdyno.workloads.registry import default_words
 
 app = command(
     "compare",
-    "dbdyno compare last~1 last                      what each transaction costs",
+    "dbdyno compare last~1 last                      costs per transaction",
     "dbdyno compare tag:variant=old tag:variant=new  sets of runs",
     "dbdyno compare hot-rows:clients=20,order=as-written \\\n"
     "      hot-rows:clients=20,order=branches-first",
@@ -70,28 +70,29 @@ def compare(  # noqa: PLR0913 - one for each option
     markdown: bool = False,
     json: Json = False,
 ) -> int:
-    """Say which of two variants is better, worse, the same, or that it cannot be told.
+    """Compare two variants by their runs: better, worse, same, or cannot tell.
 
-    The unit is the run. Runs that a study made in one block are pairs, and so are runs of
-    your own with the same tag pair; others are two sets. Of two single runs only costs per
-    transaction can be compared, and the command is told that would decide the rest.
+    The unit of comparison is the run. Runs of one block of a study are pairs, and so are your
+    own runs with the same value of the tag pair; all others are compared as two sets. Two
+    single runs allow only costs per transaction to be compared; for the rest dbdyno prints the
+    commands that would decide it.
 
     Parameters
     ----------
     before
-        Runs (names, unique parts of them, paths, last, last~1) with commas between them; or
-        tag:NAME=VALUE[,…]; or a study with the levels of its factors, STUDY:FACTOR=LEVEL[,…].
+        Runs (names, unique parts of names, paths, last, last~1), separated by commas; or
+        tag:NAME=VALUE[,…]; or a study with levels of its factors, STUDY:FACTOR=LEVEL[,…].
     after
         The other variant, written the same way.
     metric
-        What to compare: an id or a part of it, as tps, p99 or wal_bytes; repeatable. Each
-        further metric makes all of them harder to tell.
+        Metric to compare: its id or a part of it, such as tps, p99 or wal_bytes; repeatable.
+        Each further metric makes differences harder to detect in all of them.
     margin
-        Changes that do not matter: within it variants are the same. 3% unless given, or
-        the least share of --fail-if.
+        Largest change that does not matter: within it the variants are the same. Default 3%,
+        or the smallest share of --fail-if.
     fail_if
-        Exit with 4 when a metric is worse, told apart from chance, by more than this share;
-        repeatable. What cannot be told does not fail, and is said.
+        Exit with 4 if a metric is significantly worse by more than this share; repeatable. A
+        metric that cannot be decided does not fail, and is reported.
     markdown
         Print Markdown, for a merge request.
     """

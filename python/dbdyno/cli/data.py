@@ -18,29 +18,29 @@ from dbdyno.words import counted, gigabytes
 
 app = command(
     "data",
-    "dbdyno data list                  what is kept, and how much room it takes",
-    "dbdyno data prune --older 30d     remove what no server has used for a month",
+    "dbdyno data list                  list data sets and their sizes",
+    "dbdyno data prune --older 30d     remove data sets unused for 30 days",
     "dbdyno data prune KEY             remove one",
-    "dbdyno data prune                 remove all that is not in use",
+    "dbdyno data prune                 remove all that are not in use",
 )
 HEADINGS = ("data set", "workload", "server", "made", "used", "size")
-app.help = """Prepared data that is kept for later servers.
+app.help = """Manage prepared data sets that private servers copy.
 
-A study loads each size of its data once and gives every server a copy.
+A study loads each size of its data once and starts every server on a copy of it.
 """
 
 
 @app.command(name="list", help_epilogue=examples("dbdyno data list"))
 def list_(*, json: Json = False) -> int:
-    """List the data sets that are kept."""
+    """List the data sets."""
     found = data_sets.list_data_sets()
     if json:
         print_json({"data_sets": found})
     elif not found:
-        print_aside("No data sets. A study keeps those that it prepares.")
+        print_aside("No data sets. Studies create them.")
     else:
         print_table(HEADINGS, map(_row, found), left=len(HEADINGS) - 1)
-        print_aside(f"{gigabytes(sum(data.bytes for data in found))} in all")
+        print_aside(f"{gigabytes(sum(data.bytes for data in found))} in total")
     return Exit.OK
 
 
@@ -57,9 +57,9 @@ def prune(*keys: str, older: Age = None, json: Json = False) -> int:
     Parameters
     ----------
     keys
-        Which ones; all when none is named.
+        Keys of the data sets to remove; default all.
     older
-        Only those that no server has used for so long: 30d, 12h; a bare number is in days.
+        Only data sets that no server has used for this long: 30d, 12h; a bare number is in days.
     """
     chosen = all_found(keys, _found) or data_sets.list_data_sets()
     if older is not None:
@@ -69,7 +69,7 @@ def prune(*keys: str, older: Age = None, json: Json = False) -> int:
         print_json({"removed": removed, "in_use": kept})
         return Exit.OK
     for data in kept:
-        print_aside(f"kept {data.key}: it is being used")
+        print_aside(f"kept {data.key}: it is in use")
     freed = gigabytes(sum(data.bytes for data in removed))
     print_result(f"removed {counted(len(removed), 'data set')}, {freed}")
     return Exit.OK

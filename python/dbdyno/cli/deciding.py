@@ -19,7 +19,7 @@ from dbdyno.study.fitting import span
 
 _PAIR = PAIR_TAGS[-1]
 _LONG_S = 900
-_CHANGED_BY_HAND = "  # both are asked for by the same words: change between them what differs"
+_CHANGED_BY_HAND = "  # the two commands are identical: change what differs between the variants"
 
 
 def deciding_command(sides: Sides, comparison: Comparison) -> str:
@@ -49,7 +49,7 @@ def _length(runs: Sequence[RunRecord], more: int) -> list[str]:
     took_s = more * sum(run.duration_s or 0 for run in runs)
     if took_s < _LONG_S:
         return []
-    return [f"# {span(took_s)} at least; to tell one metric alone (--metric) may take fewer pairs"]
+    return [f"# {span(took_s)} at least; a single metric (--metric) may need fewer pairs"]
 
 
 def _can_be_repeated(run: RunRecord) -> bool:

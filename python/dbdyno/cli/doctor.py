@@ -9,18 +9,18 @@ from dbdyno.layout import Line, Paragraph
 
 app = command(
     "doctor",
-    "dbdyno doctor                     before a measurement that matters",
-    "dbdyno doctor --json              for a script that prepares machines",
+    "dbdyno doctor                     check this host before measuring",
+    "dbdyno doctor --json              the same for a provisioning script",
 )
 
 
 @app.default
 def doctor(*, json: Json = False) -> int:
-    """Look for what stands in the way of good numbers on this machine.
+    """Check this host for what distorts measurements or prevents them.
 
-    Each line says what was looked at and found; a note is worth knowing, a warning costs
-    numbers their worth, a problem keeps something from working. What can be mended is told
-    with how. Changes nothing. Exits with 4 when something that dbdyno offers will not work here.
+    Each line shows a check and its result: a note is worth knowing, a warning makes results
+    unreliable, a problem keeps a feature of dbdyno from working. A remedy is shown where there
+    is one. Changes nothing. Exits with 4 if there is a problem.
     """
     diagnoses = list(examine())
     if json:

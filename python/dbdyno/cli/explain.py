@@ -21,9 +21,9 @@ from dbdyno.store.run import open_run
 
 app = command(
     "explain",
-    "dbdyno explain                    why the last run was not faster",
+    "dbdyno explain                    what limited the last run",
     "dbdyno explain 20261120-2142 --json",
-    "dbdyno explain last --verify      measure the order of statements it advises",
+    "dbdyno explain last --verify      measure the statement order it advises",
 )
 
 TRIAL = Trial()
@@ -40,22 +40,22 @@ def explain(
     time: Span = TRIAL.duration_ns,
     json: Json = False,
 ) -> int:
-    """Say what limited a run: findings with their evidence, and what no finding accounts for.
+    """Explain what limited a run: findings with their evidence, and what remains unexplained.
 
-    The rules are asked anew, also about runs that still go on or were interrupted.
+    The rules are evaluated again each time, also for running and interrupted runs.
 
     Parameters
     ----------
     run
-        Its name, a part of it that no other has, a path, or last.
+        The run's name, a unique part of it, a path, or last.
     verify
-        Measure the advised order of statements against the order as it was, alternately, on
-        private servers like the run's. It takes a run of a workload's data on a server that
-        dbdyno started.
+        Measure the advised statement order against the original one, in alternating runs on
+        private servers like the run's. Needs a run of a workload on a server that dbdyno
+        started.
     pairs
-        How often to measure both; 3 unless given.
+        Number of pairs of runs; default 3.
     time
-        How long each; 5s unless given.
+        Duration of each run; default 5s.
     """
     if pairs < 1 or not time:
         flag = "--time" if pairs > 0 else "--pairs"

@@ -4,37 +4,37 @@ Only options that `dbdyno run` does not have: those it has mean what they mean t
 guessed: the person is told what to write.
 """
 
-_TARGET = "Here one word says where: --target postgresql://USER@HOST:PORT/DATABASE"
-_MYSQL = "Here one word says where: --target mysql://USER@HOST:PORT/DATABASE"
+_TARGET = "Give the server as a URL: --target postgresql://USER@HOST:PORT/DATABASE"
+_MYSQL = "Give the server as a URL: --target mysql://USER@HOST:PORT/DATABASE"
 _SCRIPT_OPTION = (
-    "Here it is -D NAME=VALUE, as in -D table_size=100000; what a script of sysbench takes stands "
-    "after --, as in: dbdyno run FILE.lua -- --table-size=100000"
+    "Set a workload's parameter with -D, as in -D table_size=100000; options of a sysbench script "
+    "follow --, as in: dbdyno run FILE.lua -- --table-size=100000"
 )
-_KEPT = "Leave it out: each run keeps it, and dbdyno report and dbdyno sql show it."
+_KEPT = "Leave it out: every run records this, and dbdyno report and dbdyno sql show it."
 
 _INSTEAD = {
-    "-S --select-only": "The workload is a word of its own: dbdyno run select-only",
-    "-N --skip-some-updates": "The workload is a word of its own: dbdyno run simple-update",
-    "-b --builtin": "The workload is a word of its own: dbdyno run tpcb (or select-only, …)",
-    "-i --initialize -I --init-steps": "Data is loaded by: dbdyno load tpcb -s SCALE --target URL",
-    "-F --fillfactor": "Here it is a parameter of the workload: -D fillfactor=90",
-    "--unlogged-tables": "Here it is a parameter of the workload: -D unlogged=on",
-    "--foreign-keys": "Here it is a parameter of the workload: -D foreign_keys=on",
-    "--partitions": "Here it is a parameter of the workload: -D partitions=4",
-    "--partition-method": "Here it is a parameter of the workload: -D partition_method=hash",
+    "-S --select-only": "Give the workload as an argument: dbdyno run select-only",
+    "-N --skip-some-updates": "Give the workload as an argument: dbdyno run simple-update",
+    "-b --builtin": "Give the workload as an argument: dbdyno run tpcb (or select-only, …)",
+    "-i --initialize -I --init-steps": "To load data: dbdyno load tpcb -s SCALE --target URL",
+    "-F --fillfactor": "Set the workload's parameter: -D fillfactor=90",
+    "--unlogged-tables": "Set the workload's parameter: -D unlogged=on",
+    "--foreign-keys": "Set the workload's parameter: -D foreign_keys=on",
+    "--partitions": "Set the workload's parameter: -D partitions=4",
+    "--partition-method": "Set the workload's parameter: -D partition_method=hash",
     "-h --host -p --port -U --username -d --dbname": _TARGET,
     "--pgsql-host --pgsql-port --pgsql-user --pgsql-password --pgsql-db": _TARGET,
     "--mysql-host --mysql-port --mysql-user --mysql-password --mysql-db --mysql-socket": _MYSQL,
-    "--db-driver": "Here the target's URL says it: --target mysql://… or postgresql://…",
+    "--db-driver": "The target's URL determines the driver: --target mysql://… or postgresql://…",
     "-r --report-per-command --report-latencies --percentile --histogram": _KEPT,
     "-l --log --aggregate-interval --sampling-rate --log-prefix --failures-detailed": _KEPT,
-    "-v --vacuum-all": "Leave it out: a private server is vacuumed, any other is left as it is.",
-    "--random-seed --rand-seed": "Here it is --seed NUMBER.",
-    "--events": "Here it is -t NUMBER, of each client.",
-    "--warmup-time": "Here it is --warmup TIME.",
-    "--report-interval": "Here it is -P TIME.",
+    "-v --vacuum-all": "Leave it out: dbdyno vacuums a private server and no other.",
+    "--random-seed --rand-seed": "Use --seed NUMBER.",
+    "--events": "Use -t NUMBER, which is per client.",
+    "--warmup-time": "Use --warmup TIME.",
+    "--report-interval": "Use -P TIME.",
     "--tables --table-size --rand-type": _SCRIPT_OPTION,
-    "--dry-run": "What a study would do is told by: dbdyno study plan NAME, which starts nothing",
+    "--dry-run": "To see what a study would run, without running it: dbdyno study plan NAME",
 }
 _HINTS = {option: hint for options, hint in _INSTEAD.items() for option in options.split()}
 OPTIONS = frozenset(_HINTS)

@@ -21,7 +21,7 @@ from dbdyno.workloads.registry import default_words
 
 app = command(
     "history",
-    "dbdyno history                    every kind of run that was made often enough",
+    "dbdyno history                    all series with enough runs",
     "dbdyno history tpcb --metric tps --metric wal_bytes",
     "dbdyno history app --target postgresql://db/app --report history.html",
 )
@@ -37,25 +37,25 @@ def history(
     report: ReportFile = None,
     json: Json = False,
 ) -> int:
-    """Show how runs of the same kind went over time, and when their level changed.
+    """Show results of comparable runs over time, and when their level changed.
 
-    Of one kind are runs of the same workload, server, clients, rate, data and query mode, of
-    scripts for sysbench with the same options; what is the default may be given or not. Each
-    change is told with the costs per transaction that moved with it, and with what else was
-    another from that run on: version, settings, machine, scripts. Runs of studies and searches,
-    and those that are not valid, are left out.
+    A series holds runs with the same workload, server, clients, rate, data, query mode and,
+    for sysbench scripts, options; a default that is given explicitly makes no difference. Each
+    change is shown with the costs per transaction that changed with it, and with what else
+    differs from that run on: version, settings, host, scripts. Runs of studies and searches,
+    and invalid runs, are left out.
 
     Parameters
     ----------
     workload
         Only runs of this workload or script.
     target
-        Only runs on this database, as its URL was given to run.
+        Only runs on this database; the URL as it was given to run.
     metric
-        What to follow: an id or a part of it, as tps, p99 or wal_bytes; repeatable. The usual
-        ones unless given.
+        Metric to show: its id or a part of it, such as tps, p99 or wal_bytes; repeatable. By
+        default the usual ones.
     report
-        Write a page with the series drawn there.
+        Write an HTML page with charts of the series to this file.
     """
     runs = _runs(workload, target)
     found = series_of(runs, _metrics(metric, runs), default_words())
@@ -90,8 +90,8 @@ def _none_meant(usable: Sequence[Run]) -> DbdynoError:
     there = sorted({f"{run.record.workload} on {run.record.target}" for run in usable})
     return DbdynoError(
         "no_run",
-        "there is no valid run of this kind",
-        f"There are runs of {'; '.join(there)}." if there else "Make some: dbdyno run tpcb",
+        "no valid run matches",
+        f"There are runs of {'; '.join(there)}." if there else "Start one: dbdyno run tpcb",
     )
 
 
@@ -103,4 +103,4 @@ def _metrics(names: Sequence[str], runs: Sequence[Run]) -> list[str] | None:
 def _tell_left_out(few: Sequence[RunSeries]) -> None:
     for one in few:
         runs = counted(len(one.runs), "run")
-        print_aside(f"too few for a history ({runs}; it takes {RUNS_MIN}): {one.kind.words}")
+        print_aside(f"too few for a history ({runs}, {RUNS_MIN} needed): {one.kind.words}")

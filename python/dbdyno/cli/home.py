@@ -17,7 +17,7 @@ from dbdyno.words import gigabytes
 
 app = command(
     "home",
-    "dbdyno home                what there is, how much of it, and what removes it",
+    "dbdyno home                what is kept, its size, and how to remove it",
     "dbdyno runs rm --older 90d",
     "dbdyno data prune --older 30d",
 )
@@ -35,30 +35,30 @@ class Kept(Struct, frozen=True, kw_only=True):
 
 @app.default
 def home(*, json: Json = False) -> int:
-    """Show what dbdyno keeps on the disk, and what removes it.
+    """Show what dbdyno keeps on disk, and how to remove it.
 
-    All of it lies in one folder, DBDYNO_HOME (~/.local/share/dbdyno unless set). Where root runs
-    servers under another account that cannot pass into it, those lie in /var/tmp.
+    Everything is in one folder, DBDYNO_HOME (default ~/.local/share/dbdyno). If root runs
+    servers under another account that cannot enter this folder, they are in /var/tmp instead.
 
-    Nothing is kept anywhere else but what a command was told to write, and nothing is removed
-    unless somebody says so.
+    dbdyno writes nothing elsewhere, except files named on a command line, and removes nothing
+    that it keeps unless a command says so.
     """
     kept = list(_kept())
     if json:
         print_json({"home": folder_of_all(), "kept": kept})
         return Exit.OK
     print_table(("what", "number", "size", "removed by", "folder"), map(_row, kept))
-    print_aside(f"{gigabytes(sum(one.bytes for one in kept))} in all")
+    print_aside(f"{gigabytes(sum(one.bytes for one in kept))} in total")
     return Exit.OK
 
 
 def _kept() -> Iterator[Kept]:
     identity = server_identity()
     yield _found("runs", runs_folder(), "dbdyno runs rm --older 90d")
-    yield _found("studies, their runs apart", studies_folder(), "dbdyno study rm STUDY")
-    yield _found("prepared data", folder_of_all() / "data", "dbdyno data prune --older 30d")
-    yield _found("servers that stay", place_of("servers", identity), "dbdyno server stop NAME")
-    yield _found("servers of runs", place_of("private", identity), "the end of their run")
+    yield _found("studies (without runs)", studies_folder(), "dbdyno study rm STUDY")
+    yield _found("prepared data sets", folder_of_all() / "data", "dbdyno data prune --older 30d")
+    yield _found("kept servers", place_of("servers", identity), "dbdyno server stop NAME")
+    yield _found("private servers", place_of("private", identity), "the end of their run")
     yield _found("downloaded servers", folder_of_all() / "binaries", "removing their folder")
 
 

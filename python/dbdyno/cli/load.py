@@ -52,19 +52,20 @@ def load(  # noqa: PLR0913 - one for each group of options
     jobs: Annotated[int | None, flag("-j", "--jobs", group=WORK)] = None,
     json: Json = False,
 ) -> int:
-    """Load a workload's data and measure nothing.
+    """Load a workload's data without measuring.
 
-    It takes a database that stays: --target, or --server with the name of a kept one. Data
-    that is there and fits is left as it is; any other only goes with --replace.
+    Needs a database that keeps running: --target, or --server with the name of a kept server.
+    Existing data that matches is left as it is; other data is replaced only with --replace.
 
     Parameters
     ----------
     workload
-        Its name: dbdyno workloads lists them and their parameters. Or a script for sysbench: its
-        prepare is done, after its cleanup with --replace; its options follow after --.
+        The workload's name; dbdyno workloads lists them and their parameters. Or a sysbench
+        script, whose prepare command is run, with --replace after its cleanup; its options
+        follow --.
     jobs
-        Connections that load at once: as many as this machine has processors, but one where it
-        has only two, unless given.
+        Number of connections that load in parallel; default: the number of this host's cores,
+        but one connection on two cores.
     """
     item = WeightedName(workload, 1)
     work = find_work([item], (), data)
@@ -100,7 +101,7 @@ def _tell(work: Work, prepared: Prepared, *, json: bool) -> None:
     if json:
         print_json({"workload": work.name, "values": prepared.values, "load": prepared.report})
     elif prepared.report is None:
-        print_result(f"the data is there already, made by {prepared.made_by}")
+        print_result(f"the data exists already, loaded by {prepared.made_by}")
     else:
         print_result(wrapped(plain(load_told(prepared.report))))
 
@@ -122,12 +123,12 @@ def _refuse_odd_jobs(jobs: int | None, *, is_of_script: bool) -> None:
     if is_of_script:
         raise DbdynoError(
             code="usage",
-            message="a script for sysbench says itself how many connections load",
-            hint=f"Give it to the script: -- --threads={jobs}",
+            message="-j does not apply to a sysbench script, which has an option of its own",
+            hint=f"Pass it to the script: -- --threads={jobs}",
         )
     if not 1 <= jobs <= JOBS_MAX:
         raise DbdynoError(
             code="usage",
-            message=f"-j {jobs}: must be from 1 to {JOBS_MAX}",
-            hint="More connections than the server has processors gain nothing.",
+            message=f"-j {jobs}: must be between 1 and {JOBS_MAX}",
+            hint="More connections than the server has cores gain nothing.",
         )

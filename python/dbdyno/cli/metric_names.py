@@ -23,8 +23,8 @@ def metric_named(name: str, known: Iterable[str]) -> str:
 
 def _not_one(name: str, meant: Sequence[str], ids: Sequence[str]) -> DbdynoError:
     if meant:
-        message = f"{name!r} may mean {' or '.join(meant)}"
-        return DbdynoError("ambiguous_metric", message, "Write it out.")
+        message = f"{name!r} is ambiguous: {' or '.join(meant)}"
+        return DbdynoError("ambiguous_metric", message, "Give its full name.")
     return DbdynoError(
         "unknown_metric",
         f"these runs have no metric {name!r}",

@@ -20,7 +20,7 @@ from dbdyno.layout import Columns, Line, Paragraph, laid_out, visible
 _SCREEN_USUAL, _SCREEN_LEAST = 80, 40
 
 Json: TypeAlias = Annotated[
-    bool, Parameter(negative=(), help="One JSON object on standard output, and nothing else.")
+    bool, Parameter(negative=(), help="Print one JSON object to standard output, and nothing else.")
 ]
 
 
@@ -29,14 +29,18 @@ class Exit(IntEnum):
 
     meaning: str
 
-    OK = 0, "done, and valid"
-    NOTHING_RUN = 1, "nothing was run: usage, a static error, or a target that cannot be prepared"
-    FAILED = 2, "the run failed after its first transaction; what was measured is kept"
-    NOT_VALID = 3, "finished, but not valid"
+    OK = 0, "finished and valid"
+    NOTHING_RUN = (
+        1,
+        "nothing was run: wrong usage, an error in a script or plan, or a target that cannot be "
+        "reached or prepared",
+    )
+    FAILED = 2, "the run failed after its first transaction; its results so far are kept"
+    NOT_VALID = 3, "finished, but the result is not valid"
     VERDICT_FAILED = (
         4,
-        "finished, and a verdict failed: a broken check, a --fail-if that came true, "
-        "objectives that no rate meets, a problem that the doctor found",
+        "finished, but a verdict failed: a broken invariant (check), a --fail-if condition that "
+        "is met, objectives that no rate meets, a problem found by doctor",
     )
     INTERRUPTED = 130, "interrupted"
 
@@ -108,7 +112,7 @@ def _told_if_unwritable() -> Iterator[None]:
         raise DbdynoError(
             "output_failed",
             f"cannot write the result: {error.strerror or error}",
-            "Free some space where it goes. What was measured is kept: dbdyno report last --text",
+            "Free some space there. The run is kept: dbdyno report last --text",
         ) from error
 
 

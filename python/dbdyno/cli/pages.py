@@ -11,7 +11,7 @@ from dbdyno.errors import DbdynoError
 from dbdyno.home import home, home_folder
 
 ReportFile: TypeAlias = Annotated[Path | None, Parameter(name="--report", metavar="FILE")]
-ANOTHER_FILE = "Name a file in a folder that is there: --report FILE. All runs are kept."
+ANOTHER_FILE = "Name a file in an existing folder: --report FILE. All runs are kept."
 
 
 def refuse_unwritable(path: Path | None) -> None:
@@ -21,11 +21,11 @@ def refuse_unwritable(path: Path | None) -> None:
     if path.absolute().parent == home():
         home_folder()  # the first run would make it
     if path.is_dir():
-        raise _unwritable(path, "it is a folder")
+        raise _unwritable(path, "is a folder")
     if not path.parent.is_dir():
-        raise _unwritable(path, f"there is no folder {path.parent}")
+        raise _unwritable(path, f"folder {path.parent} does not exist")
     if not os.access(path if path.exists() else path.parent, os.W_OK):
-        raise _unwritable(path, "no right to write there")
+        raise _unwritable(path, "permission denied")
 
 
 def write_page(page: str, path: Path, otherwise: str = ANOTHER_FILE) -> None:

@@ -107,7 +107,7 @@ class ProgressLines:
 
     def _left(self, interval: Interval) -> str:
         if interval.phase == "drain":
-            return "waiting for the last"
+            return "waiting for transactions in flight"
         if self._ends_at_ns is not None:
             return f"{clock(max(self._ends_at_ns - interval.end_ns, 0) / 1e9)} left"
         done = count(interval.counters.ok)

@@ -20,7 +20,7 @@ app = command(
     "report",
     "dbdyno report                     the last run, as a page in its run folder",
     "dbdyno report 20261120-2142 -o tpcb.html",
-    "dbdyno report last --text         the table that ended it",
+    "dbdyno report last --text         as text, as at the end of a run",
 )
 
 
@@ -33,19 +33,19 @@ def report(
     text: bool = False,
     json: Json = False,
 ) -> int:
-    """Write a run's report as one HTML page that needs no network, or as text.
+    """Write a run's report as one self-contained HTML page, or as text.
 
-    It is made anew from the run's folder, and so of any run: one that goes on or was
-    interrupted, and one of years ago. A study's is written by dbdyno study report.
+    The report is made from the files in the run folder, so any run will do: an old one, one
+    that is still running, one that was interrupted. For studies see dbdyno study report.
 
     Parameters
     ----------
     run
-        Its name, a part of it that no other has, a path, or last.
+        The run's name, a unique part of it, a path, or last.
     output
-        Where to write the page; report.html in the run folder unless given.
+        File to write; default report.html in the run folder.
     text
-        Print the table that ends a run instead.
+        Print the text report, as at the end of a run, instead.
     """
     found = open_run(run)
     recording = found.recording()

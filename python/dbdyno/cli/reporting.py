@@ -6,7 +6,7 @@ from dbdyno.cli.pages import write_page
 from dbdyno.model.recording import Recording
 from dbdyno.run.tools import engine_tools
 
-_OTHERWISE = "The run is kept: dbdyno report last -o FILE writes it elsewhere."
+_OTHERWISE = "The run is kept; write its report to another file: dbdyno report last -o FILE"
 
 
 def write_html(recording: Recording, path: Path) -> None:

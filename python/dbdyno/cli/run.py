@@ -37,20 +37,20 @@ What = Annotated[
 
 @app.default
 def run(*what: What, options: RunOptions = RunOptions()) -> int:
-    """Measure a workload or scripts on a database.
+    """Run a workload or scripts against a database and measure it.
 
-    Without --target and --server a private PostgreSQL is started, loaded, and stopped
-    again. Data that is there and fits is used as it is. What a script for sysbench takes
-    stands after --, as sysbench takes it.
+    Without --target or --server, dbdyno starts a private PostgreSQL, loads the data, and stops
+    the server after the run. Existing data that matches the workload is used as it is. Options
+    of a sysbench script follow --, in sysbench's syntax.
 
-    Every run is kept: dbdyno runs lists them, dbdyno explain says why one was not faster.
-    Exits with 2 when the run failed under way, with 3 when its numbers are not valid.
+    Every run is kept: dbdyno runs lists them, dbdyno explain explains what limited one.
+    Exits with 2 if the run failed after it began, with 3 if its result is not valid.
 
     Parameters
     ----------
     what
-        A workload (its data is loaded when it is not there), or script files; a weight
-        follows as @3. dbdyno workloads lists them and their parameters.
+        A workload (its data is loaded if missing), or script files; @3 after a name gives it
+        the weight 3. dbdyno workloads lists the workloads and their parameters.
     """
     refuse_unwritable(options.report)
     progress = ProgressLines(progress_ns(options))

@@ -27,10 +27,10 @@ from dbdyno.words import milliseconds, plain, seconds, tps
 app = command(
     "runs",
     "dbdyno runs                        all runs, newest first",
-    "dbdyno runs 20261120 tpcb          those of a day and of a workload",
-    "dbdyno runs tag:index=none         those with a tag",
-    "dbdyno runs rm 20261120-2142 last  remove two; a name's beginning is enough",
-    "dbdyno runs rm --older 90d         remove all that began so long ago",
+    "dbdyno runs 20261120 tpcb          runs of one day and workload",
+    "dbdyno runs tag:index=none         runs with a tag",
+    "dbdyno runs rm 20261120-2142 last  remove two; part of a name is enough",
+    "dbdyno runs rm --older 90d         remove runs older than 90 days",
 )
 
 HEADINGS = ("status", "valid", "TPS", "p99", "measured", "age")
@@ -48,13 +48,13 @@ class _Cells(NamedTuple):
 def runs(*which: str, json: Json = False) -> int:
     """List the runs, newest first, with their tags.
 
-    Names begin with the time (UTC) and the workload. For other commands a run is named by any
-    part of its name that no other has, by its path, or as last, last~1 and so on.
+    A run's name begins with its time (UTC) and workload. Other commands accept the name, a
+    unique part of it, the path, or last, last~1 and so on.
 
     Parameters
     ----------
     which
-        Only those that have all of these: a part of the name, or tag:NAME=VALUE.
+        Only runs that match all of these: a part of the name, or tag:NAME=VALUE.
     """
     found = [run for run in list_runs() if all(_is_meant(run, word) for word in which)]
     if json:
@@ -80,14 +80,14 @@ def rm(*runs: str, older: Age = None) -> int:
     Parameters
     ----------
     runs
-        A run's name, a part of it that no other has, a path, or last; tag:NAME=VALUE for all
-        that have this tag. With --older alone all runs are meant but those of studies, which
-        dbdyno study rm removes.
+        A run's name, a unique part of it, a path, or last; or tag:NAME=VALUE for all runs with
+        this tag. With --older alone: all runs except those of studies, which dbdyno study rm
+        removes.
     older
-        Only those that began so long ago: 90d, 12h; a bare number is in days.
+        Only runs that began at least this long ago: 90d, 12h; a bare number is in days.
     """
     if not runs and older is None:
-        raise DbdynoError("usage", "which runs?", "See dbdyno runs rm --help.")
+        raise DbdynoError("usage", "no runs given", "See dbdyno runs rm --help.")
     chosen = [*chain.from_iterable(all_found(runs, _meant))] if runs else _of_no_study()
     if older is not None:
         old = {run.run_id for run in list_runs() if run.age() >= older}
@@ -95,7 +95,7 @@ def rm(*runs: str, older: Age = None) -> int:
     for folder in dict.fromkeys(chosen):
         print_result(f"removed {remove_run(folder)}")
     if not chosen:
-        print_aside("No run is so old.")
+        print_aside("No run is that old.")
     return Exit.OK
 
 

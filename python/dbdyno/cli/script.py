@@ -30,18 +30,18 @@ def script(
     target: TargetOptions = TargetOptions(),
     script: ScriptOptions = NO_SCRIPT_OPTIONS,
 ) -> int:
-    """Run a command of a script for sysbench, such as cleanup.
+    """Run a command of a sysbench script, such as cleanup.
 
-    Its own options follow after --, as sysbench takes them. What it prints goes to standard
-    output. All but help take a database that stays: --target, or --server with the name of a
-    kept one. What measures is dbdyno run.
+    The script's own options follow --, in sysbench's syntax. Its output goes to standard output.
+    All commands except help need a database that keeps running: --target, or --server with the
+    name of a kept server. To measure, use dbdyno run.
 
     Parameters
     ----------
     name
-        The script's file, or the name of one of sysbench's own.
+        The script's file, or the name of a script that comes with sysbench.
     command
-        What to do: prepare, cleanup, help, or what else the script has.
+        Command to run: prepare, cleanup, help, or any other that the script defines.
     """
     options = RunOptions(**vars(target), **vars(script))
     refuse_contradictions(options, "script")
@@ -50,7 +50,7 @@ def script(
         print_help(engine_tools(), asked.draft(), sys.stdout)
         return Exit.OK
     if command == "run":
-        raise DbdynoError("usage", "script measures nothing", f"dbdyno run {name}")
+        raise DbdynoError("usage", "dbdyno script does not measure", f"Use: dbdyno run {name}")
     checked = check(asked, [command], engine_tools())
     refuse_passing_server(asked.options, "script")
     do(asked, checked, engine_tools(), print_aside, sys.stdout)

@@ -47,25 +47,25 @@ def search(
     error: Share = WANTED.error,
     options: RunOptions = RunOptions(),
 ) -> int:
-    """Find the highest rate of arrivals at which a service keeps to its objectives.
+    """Find the highest arrival rate at which the database meets the objectives.
 
-    A closed loop tells the capacity; below it rates are tried in an open loop, each until it
-    can be judged. Every trial is a run of its own, of 10s unless -T says otherwise, and longer
-    where that tells too little. The load is the search's to choose: --rate, --stages, -t, --think
-    and -L are refused. Exits with 4 when no rate meets the objectives.
+    A closed-loop run measures the capacity; then lower rates are tried in an open loop, each
+    until it can be judged. Every trial is a run of its own, of 10s unless -T is given, and
+    longer if that is too short to judge. The search sets the load itself: --rate, --stages, -t,
+    --think and -L are refused. Exits with 4 if no rate meets the objectives.
 
     Parameters
     ----------
     what
-        A workload, or script files; a weight follows as @3. dbdyno workloads lists them.
+        A workload, or script files; @3 after a name gives it the weight 3. dbdyno workloads
+        lists the workloads.
     slo
-        What is to be met, in quotes: "p99<10ms", also with p50, p90, p95, p99.9 and mean, or
-        "failures<1%"; repeatable, all have to be met.
+        Objective, in quotes: "p99<10ms" (or p50, p90, p95, p99.9, mean), or "failures<1%";
+        repeatable, all must be met.
     rate_max
-        No rate above this is tried, in transactions a second.
+        Highest rate to try, in transactions per second.
     error
-        How often a search may call a rate met that is missed, or the other way round; 5%
-        unless given.
+        Probability of calling a rate met that is missed, or missed that is met; default 5%.
     """
     wanted = _wanted(slo, rate_max, error)
     refuse_unwritable(options.report)
@@ -93,7 +93,7 @@ def exit_of(found: Search) -> Exit:
 def _wanted(slo: tuple[Objective, ...], rate_max: float | None, error: float) -> Wanted:
     problems = []
     if not slo:
-        problems.append('nothing is to be met: give --slo "p99<10ms"')
+        problems.append('no objective given: use --slo "p99<10ms"')
     if rate_max is not None and rate_max <= 0:
         problems.append(f"--rate-max {rate_max:g}: must be above 0")
     if not 0 < error < 0.5:

@@ -30,13 +30,13 @@ app = command(
     "server",
     "dbdyno server start bench --server postgres:17,shared_buffers=2GB",
     "dbdyno run tpcb --server bench -c 32",
-    "dbdyno server logs bench          what it has logged so far",
-    "dbdyno server stop bench          with all its data",
+    "dbdyno server logs bench          print its log",
+    "dbdyno server stop bench          stop it and remove its data",
 )
-app.help = """Private servers that keep running between commands.
+app.help = """Manage private servers that keep running between commands.
 
-Each has a folder and a Unix socket of its own and stays, with its data, until it is told to
-stop: load once and measure often, with --server NAME.
+Each has its own folder and Unix socket and keeps running, with its data, until dbdyno server
+stop. Load once and measure many times with --server NAME.
 """
 
 Settings = Annotated[
@@ -66,23 +66,24 @@ def start(  # noqa: PLR0913 - one an option
     tcp: bool = False,
     json: Json = False,
 ) -> int:
-    """Start a server that stays until it is told to stop.
+    """Start a server that keeps running until dbdyno server stop.
 
     Parameters
     ----------
     name
-        What to call it: dbdyno run --server NAME uses it.
+        Name of the server; dbdyno run --server NAME uses it.
     server
         KIND[:VERSION|PATH][,setting=value…]; KIND is postgres, mariadb or mysql.
     settings
         A setting of the server; repeatable.
     durability
-        What it promises of a crash, the same on every kind: full, relaxed or none.
+        Durability of committed transactions, with the same meaning on every kind of server:
+        full, relaxed or none.
     connections
-        Clients it must admit.
+        Number of client connections to allow.
     tcp
-        Listen on loopback TCP too, not only on a Unix socket. It then asks for a password, which
-        is drawn and told where it stands.
+        Listen on loopback TCP as well as on a Unix socket, with a generated password; dbdyno
+        prints which file holds it.
     """
     if connections < 1:
         raise DbdynoError(
@@ -99,7 +100,7 @@ def start(  # noqa: PLR0913 - one an option
         print_aside(line)
     print_aside(wrapped(settings_told(started.settings)))
     if tcp and started.log_path is not None:
-        print_aside(f"its password stands in {started.log_path.with_name(RECORD)}")
+        print_aside(f"its password is in {started.log_path.with_name(RECORD)}")
     print_result(started.url)
     return Exit.OK
 
@@ -131,7 +132,7 @@ def stop(name: Name = "default", /) -> int:
     ),
 )
 def list_(*, json: Json = False) -> int:
-    """List the servers that were started, those that have died included."""
+    """List kept servers, including those that have died."""
     servers = kept.list_kept()
     if json:
         print_json({"servers": servers})

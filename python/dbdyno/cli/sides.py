@@ -68,7 +68,7 @@ def side_of(text: str) -> Side:
         raise DbdynoError(
             "nothing_to_compare",
             "; ".join([f"no run of {text} can be compared", *left_out]),
-            "dbdyno runs lists what there is, with its tags.",
+            "dbdyno runs lists all runs with their tags.",
         )
     return Side(label=label, runs=usable, left_out=left_out)
 
@@ -76,11 +76,11 @@ def side_of(text: str) -> Side:
 def why_not(run: RunRecord) -> str:
     """Why a run says nothing about its variant; empty when it may be used."""
     if run.status == "running":
-        return "it is not over"
+        return "it is still running"
     if run.status != "done":
         return "it was interrupted" if run.status == "interrupted" else "it failed"
     if not run.valid:
-        return "it is not valid: " + ("; ".join(run.invalid_reasons) or "it was not judged")
+        return "it is not valid: " + ("; ".join(run.invalid_reasons) or "no verdict was recorded")
     return ""
 
 
@@ -110,9 +110,9 @@ def _of_study(name: str, wanted: Mapping[str, str]) -> list[Run]:
     said = ", ".join(f"{factor}={level}" for factor, level in wanted.items())
     raise DbdynoError(
         "no_point" if not meant else "several_points",
-        f"{len(meant)} points of {study_id} have {said}",
-        f"Its points: {'; '.join(sorted(meant or points))}. "
-        "Name a level of each factor that is left, with commas between them.",
+        f"{len(meant)} points of {study_id} match {said}; exactly one must",
+        f"Candidates: {'; '.join(sorted(meant or points))}. "
+        "Give a level of each factor, separated by commas.",
     )
 
 
@@ -124,8 +124,8 @@ def _study(name: str) -> tuple[str, list[RunRecord]]:
     if not ids:
         raise DbdynoError(
             "no_study",
-            f"no run is of a study called {name!r}",
-            "dbdyno study list names the studies; runs by tag are written tag:name=value.",
+            f"no runs of a study named {name!r}",
+            "dbdyno study list shows the studies; to select runs by tag, write tag:NAME=VALUE.",
         )
     newest = (exact or ids)[-1]
     return newest, [run for run in of_studies if run.tags[STUDY] == newest]
@@ -136,8 +136,8 @@ def _refuse_the_same(before: Side, after: Side) -> None:
     if shared:
         raise DbdynoError(
             "same_run",
-            f"{min(shared)} stands on both sides",
-            "Compare runs with others: dbdyno compare last~1 last",
+            f"{min(shared)} is on both sides",
+            "Compare different runs: dbdyno compare last~1 last",
         )
 
 

@@ -20,18 +20,18 @@ app = command(
 def sql(
     query: Annotated[str, Parameter(allow_leading_hyphen=True)], /, *, json: Json = False
 ) -> int:
-    """Ask all runs a question in SQL.
+    """Query all runs with SQL.
 
-    Runs are read where they lie, those that still go on included; nothing is changed. What is
-    in a table is told by "describe NAME"; the manual has a page of all of them.
+    The query reads the run folders, including those of runs in progress, and changes nothing.
+    "describe NAME" lists the columns of a table; the manual documents all tables.
 
     Parameters
     ----------
     query
-        One statement in DuckDB's SQL, which only reads. The tables are runs, and one for each
-        kind of thing recorded: intervals, scripts, statements, failures and more, each with the
-        column run_id. Counts are those of an interval alone and can be summed; NAME_so_far
-        counts from the begin of the measured part.
+        One read-only statement in DuckDB's SQL. The tables are runs, and one for each kind of
+        recorded data: intervals, scripts, statements, failures and more, each with the column
+        run_id. Counts are per interval and can be summed; NAME_so_far counts from the start of
+        the measured part.
     """
     answer = ask(query)
     columns, rows = answer.columns, answer.fetchall()

@@ -52,26 +52,26 @@ from dbdyno.words import counted
 
 app = command(
     "study",
-    "dbdyno study list                        what there is, and what was run",
-    "dbdyno study plan hot-rows --size tiny   every point, starting nothing",
+    "dbdyno study list                        available studies, and those run",
+    "dbdyno study plan hot-rows --size tiny   its points; runs nothing",
     "dbdyno study run hot-rows --size small",
     "dbdyno study run mine.toml --repeats 10 --json > study.json",
-    "dbdyno study resume last                 go on after an interruption",
-    "dbdyno study resume last --repeats 12    or until each point has twelve runs",
+    "dbdyno study resume last                 continue after an interruption",
+    "dbdyno study resume last --repeats 12    continue until each point has 12 runs",
     "dbdyno study verdict last",
-    "dbdyno study show hot-rows --toml > mine.toml   a copy to change",
+    "dbdyno study show hot-rows --toml > mine.toml   a copy to edit",
 )
-app.help = """Factors, repeats, order: many runs and a verdict.
+app.help = """Run an experiment: factors, repeats, randomised blocks, a verdict.
 
-A study varies what its file says, runs every point once in each block, in an order drawn by
-chance, and says what can be told from that and what cannot. Five come with dbdyno; a TOML file
-of your own works as well. Begin with plan: it tells the time and the disk that a study takes.
+A study varies the factors in its file, runs every point once in each block, in random order,
+and reports what can be concluded and what cannot. Five studies come with dbdyno; you can also
+write your own as a TOML file. Begin with plan, which estimates the time and disk space needed.
 """
 
 
 @app.command(name="list", help_epilogue=examples("dbdyno study list"))
 def list_(*, json: Json = False) -> int:
-    """List the studies that come with dbdyno, and those that were run."""
+    """List the available studies, and those that were run."""
     known, made = catalogue(), list_studies()
     if json:
         summaries = [
@@ -90,7 +90,7 @@ def list_(*, json: Json = False) -> int:
 @app.command(
     help_epilogue=examples(
         "dbdyno study show hot-rows --size full",
-        "dbdyno study show hot-rows --toml > mine.toml   to change it",
+        "dbdyno study show hot-rows --toml > mine.toml   a copy to edit",
         "dbdyno study show mine.toml",
     )
 )
@@ -100,11 +100,11 @@ def show(
     *,
     size: SizeOption = "small",
     toml: Annotated[
-        bool, Parameter(negative=(), help="Its file as it is, with all sizes: a copy to change.")
+        bool, Parameter(negative=(), help="Print the study's file, with all sizes, to be edited.")
     ] = False,
     json: Json = False,
 ) -> int:
-    """Say what a study asks, varies, compares and answers."""
+    """Show a study's question, factors, comparisons and answers."""
     path = find_study(name)
     spec = read_study(path, size)
     if toml:
@@ -132,9 +132,9 @@ def plan(
     server: ServerOption = None,
     json: Json = False,
 ) -> int:
-    """Print every point of a study, the time and the disk it takes; start nothing.
+    """Print every point of a study, and the time and disk space it needs, without running it.
 
-    What does not fit is refused, with what would; the exit code is 1 then.
+    Exits with 1 if the study does not fit on this host, and suggests what would.
     """
     overrides = overrides_of(repeats, server)
     planned = planned_study(name, size, overrides)
@@ -145,7 +145,7 @@ def plan(
     else:
         show_plan(planned)
         if error is not None:
-            print_error(error.code, "it does not fit, as told above", smaller, as_json=False)
+            print_error(error.code, "it does not fit, as shown above", smaller, as_json=False)
     return Exit.OK if error is None else Exit.NOTHING_RUN
 
 
@@ -164,15 +164,16 @@ def run(  # noqa: PLR0913 - one an option
     repeats: Repeats = None,
     server: ServerOption = None,
     anyway: Annotated[
-        bool, Parameter(negative=(), help="Run also what can have no effect on this machine.")
+        bool,
+        Parameter(negative=(), help="Run even if the factors can have no effect on this host."),
     ] = False,
     report: ReportOption = None,
     json: Json = False,
 ) -> int:
-    """Run a study: all points in every block, and tell what they came to.
+    """Run a study: all points in every block, and report its verdict.
 
-    A point that fails is kept and told, and does not stop the rest; the exit code is 3 then.
-    Interrupted or killed, the study is gone on with by dbdyno study resume.
+    A run that fails is recorded and does not stop the others; the exit code is then 3. After an
+    interruption, dbdyno study resume continues.
     """
     refuse_unwritable(report)
     overrides = overrides_of(repeats, server)
@@ -188,7 +189,7 @@ def run(  # noqa: PLR0913 - one an option
     help_epilogue=examples(
         "dbdyno study resume",
         "dbdyno study resume 20261120-214233-hot-rows --report hot-rows.html",
-        "dbdyno study resume last --repeats 12   nine more after three",
+        "dbdyno study resume last --repeats 12   nine more if there were three",
     )
 )
 def resume(
@@ -197,15 +198,14 @@ def resume(
     *,
     repeats: Annotated[
         int | None,
-        Parameter(help="Go on until every point has this many runs, earlier ones included."),
+        Parameter(help="Continue until every point has this many runs, including earlier ones."),
     ] = None,
     report: ReportOption = None,
     json: Json = False,
 ) -> int:
-    """Go on with a study: one that was interrupted, or one that needs more repeats.
+    """Continue a study that was interrupted or needs more repeats.
 
-    Finished turns are not repeated. A study whose file was changed since it began is not gone
-    on with.
+    Finished runs are not repeated. A study whose file has changed since it began is refused.
     """
     refuse_unwritable(report)
     with reopen_study(find_study_folder(study), repeats) as writer:
@@ -225,15 +225,17 @@ def report_(
     /,
     *,
     output: Annotated[
-        Path | None, Parameter(name=("-o", "--output"), metavar="FILE", help="Where to write it.")
+        Path | None,
+        Parameter(
+            name=("-o", "--output"),
+            metavar="FILE",
+            help="File to write; default report.html in the study's folder.",
+        ),
     ] = None,
-    text: Annotated[bool, Parameter(negative=(), help="As text, on standard output.")] = False,
+    text: Annotated[bool, Parameter(negative=(), help="Print the text report instead.")] = False,
     json: Json = False,
 ) -> int:
-    """Write a study's report as one HTML page, or as text; also of one that is not over.
-
-    Without -o the page lies in the study's folder.
-    """
+    """Write a study's report as one HTML page, or as text; also for an unfinished study."""
     folder = find_study_folder(study)
     record = read_study_record(folder)
     if text or json:
@@ -252,9 +254,9 @@ def report_(
     )
 )
 def verdict(study: Made = "last", /, *, json: Json = False) -> int:
-    """Say what a study came to, in a sentence with its doubt.
+    """Print a study's verdict in one sentence, with its doubt.
 
-    The whole, with its tables, is told by dbdyno study report.
+    dbdyno study report writes all answers, with their tables.
     """
     show_verdict(read_study_record(find_study_folder(study)), as_json=json)
     return Exit.OK
@@ -269,17 +271,17 @@ def verdict(study: Made = "last", /, *, json: Json = False) -> int:
 def rm(study: Annotated[str, Parameter(help=MADE)], /, *studies: str) -> int:
     """Remove studies that were run, with all their runs.
 
-    Those that come with dbdyno and files of your own stay; so does the data that was prepared:
-    dbdyno data prune removes that.
+    Study files are not removed, and neither is the data that was prepared: see dbdyno data
+    prune.
 
     Parameters
     ----------
     studies
-        Further ones.
+        Further studies.
     """
     for folder in dict.fromkeys(all_found((study, *studies), find_study_folder)):
         runs = remove_study(folder)
-        print_result(f"removed {folder.name} and {counted(runs, 'run')} of it")
+        print_result(f"removed {folder.name} and its {counted(runs, 'run')}")
     return Exit.OK
 
 
@@ -291,7 +293,7 @@ def _made(writer: StudyWriter, report: Path | None, *, as_json: bool) -> int:
     except KeyboardInterrupt:
         lines.close()
         print_aside(
-            f"What was measured is kept. Go on: dbdyno study resume {writer.record.study_id}"
+            f"Results so far are kept. Continue: dbdyno study resume {writer.record.study_id}"
         )
         raise
     finally:

@@ -19,7 +19,7 @@ def refuse_without_effect(planned: StudyPlan, *, anyway: bool) -> None:
     """Refuses what can find nothing on this machine, unless it is insisted upon."""
     if planned.without_effect and not anyway:
         raise DbdynoError(
-            "no_effect", planned.without_effect, "--anyway runs it all the same, as a rehearsal."
+            "no_effect", planned.without_effect, "Use --anyway to run it as a rehearsal."
         )
 
 

@@ -7,22 +7,24 @@ from cyclopts import Parameter
 
 from dbdyno.model.study import Size
 
-Name = Annotated[str, Parameter(help="A study that comes with dbdyno, or a TOML file of your own.")]
+Name = Annotated[str, Parameter(help="A study that comes with dbdyno, or a TOML file.")]
 SizeOption = Annotated[
     Size,
     Parameter(
         name="--size",
         show_default=True,
-        help="tiny ends in minutes on any machine, full is as published.",
+        help="Size of the study: tiny takes minutes on any host, full is as published.",
     ),
 ]
-Repeats = Annotated[int | None, Parameter(help="Blocks to run, instead of the study's own number.")]
+Repeats = Annotated[int | None, Parameter(help="Number of blocks; overrides the study's file.")]
 ServerOption = Annotated[
-    str | None, Parameter(metavar="SPEC", help="The server, instead of the study's own; as in run.")
+    str | None,
+    Parameter(metavar="SPEC", help="Server, as for dbdyno run; overrides the study's file."),
 ]
 
 MADE = "A study that was run: its name, a part of it, or last."
 Made = Annotated[str, Parameter(show_default=True, help=MADE)]
 ReportOption = Annotated[
-    Path | None, Parameter(name="--report", metavar="FILE", help="Write the HTML report there.")
+    Path | None,
+    Parameter(name="--report", metavar="FILE", help="Write the HTML report to this file."),
 ]

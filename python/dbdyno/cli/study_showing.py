@@ -46,7 +46,9 @@ def show_verdict(record: StudyRecord, *, as_json: bool) -> None:
 
 def write_study_html(record: StudyRecord, path: Path) -> None:
     """Writes the page; its folder must be there."""
-    otherwise = f"The study is kept: dbdyno study report {record.study_id} -o FILE"
+    otherwise = (
+        f"The study is kept; to write its report: dbdyno study report {record.study_id} -o FILE"
+    )
     write_page(render_study_html(*_answered(record)), path, otherwise)
 
 
@@ -54,7 +56,7 @@ def _tell_how_to_go_on(trials: Trials) -> None:
     """The command for the first comparison that is not told: the one that was asked about first."""
     commands = [one.decide_with for one in comparisons(trials) if one.decide_with]
     if commands:
-        print_lines(["", "To decide the first that is not told:", Command(f"  {commands[0]}")])
+        print_lines(["", "To decide the first open question:", Command(f"  {commands[0]}")])
 
 
 def _answered(record: StudyRecord) -> tuple[Trials, Answers]:
@@ -65,4 +67,4 @@ def _answered(record: StudyRecord) -> tuple[Trials, Answers]:
 
 def _tell_lost(runs: Sequence[str]) -> None:
     if runs:
-        print_aside(f"{len(runs)} runs of it were removed, and are missing here: {runs[0]} …")
+        print_aside(f"{len(runs)} runs of this study have been removed: {runs[0]} …")

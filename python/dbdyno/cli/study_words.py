@@ -26,7 +26,7 @@ def spec_lines(spec: StudySpec, path: Path) -> list[Line]:
         f"cache {spec.cache}; data restored {spec.restore}",
         *(_factor_text(factor) for factor in spec.factors),
         *(f"left out: {_excluded_text(excluded)}" for excluded in spec.excluded),
-        *(f"compared: {c.factor}, {c.before} with {c.after}" for c in spec.contrasts),
+        *(f"compared: {c.factor}, {c.before} against {c.after}" for c in spec.contrasts),
         f"measured: {', '.join(spec.metrics)}",
         *(f"answered: {_answer_text(question)}" for question in spec.answers),
         *(f"published: {one.title} ({one.source})" for one in spec.published),

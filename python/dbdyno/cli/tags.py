@@ -20,5 +20,5 @@ def assignments(text: str, example: str) -> Iterator[tuple[str, str]]:
         try:
             yield assignment(part)
         except ValueError as error:
-            message = f'"{part}" names no value: write {example}'
+            message = f'"{part}" has no value: write {example}'
             raise DbdynoError("usage", message, "See dbdyno compare --help.") from error

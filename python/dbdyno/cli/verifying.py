@@ -8,7 +8,7 @@ from dbdyno.words import counted
 def verification_words(found: Verification, trial: Trial) -> list[str]:
     """The pairs, the ratio with its interval, and what that says of the prediction."""
     lines = [
-        "The advised order of statements against the order as it was:",
+        "The advised statement order against the original one:",
         *(f"  {tps(before)} TPS, advised {tps(after)} TPS" for before, after in found.pairs),
         f"  measured: {_ratio_words(found, trial)}",
         f"  predicted: {found.predicted:.3g} times at most",
@@ -28,10 +28,10 @@ def _ratio_words(found: Verification, trial: Trial) -> str:
 def _judgement(found: Verification) -> str:
     ratio = found.measured
     if not ratio.is_told_apart:
-        return "The two orders cannot be told apart by these runs: more pairs may."
+        return "These runs cannot tell the two orders apart; more pairs may."
     if ratio.value < 1:
         return "The advice is refuted: the advised order is slower."
     assert ratio.low is not None
     if ratio.low > found.predicted:
-        return "The advised order is faster, by more than was predicted."
-    return "The advised order is faster, as was predicted."
+        return "The advised order is faster, by more than predicted."
+    return "The advised order is faster, as predicted."

@@ -21,22 +21,22 @@ app = command(
 def workloads(name: str | None = None, /, *, json: Json = False) -> int:
     """List the workloads, or the parameters of one.
 
-    dbdyno run NAME measures one; -D NAME=VALUE sets a parameter, -s the size of its data.
+    dbdyno run NAME runs one; -D NAME=VALUE sets a parameter, -s the size of its data.
 
     Parameters
     ----------
     name
-        The workload whose parameters are to be told.
+        List the parameters of this workload.
     """
     asked = [*all_workloads().values()] if name is None else [find_workload(name)]
     if json:
         print_json({"workloads": [_object(workload) for workload in asked]})
     elif name is None:
-        print_table(("workload", "what it does"), ((one.name, one.summary) for one in asked))
-        print_aside("Parameters of one: dbdyno workloads NAME; they are set with -D NAME=VALUE.")
+        print_table(("workload", "description"), ((one.name, one.summary) for one in asked))
+        print_aside("dbdyno workloads NAME lists the parameters of one; set them: -D NAME=VALUE.")
     else:
         print_lines([Paragraph(f"{asked[0].name}: {asked[0].summary}"), ""])
-        print_table(("parameter", "default", "values", "what it is"), _parameters(asked[0]))
+        print_table(("parameter", "default", "values", "description"), _parameters(asked[0]))
     return Exit.OK
 
 

@@ -44,18 +44,18 @@ class TargetOptions:
     """Which database."""
 
     target: Annotated[str | None, flag("--target", group=TARGET, metavar="URL")] = None
-    """A database that exists: postgresql://user@host/db as libpq writes it, mysql://…, or
-    odbc:Driver={…};Server=… for whatever has an ODBC driver."""
+    """An existing database: postgresql://user@host/db in libpq's syntax, mysql://…, or
+    odbc:Driver={…};Server=… for any database with an ODBC driver."""
 
     server: Annotated[str | None, flag("--server", group=TARGET, metavar="SPEC")] = None
     """A new private server, KIND[:VERSION|PATH][,setting=value…] with KIND postgres, mariadb or
-    mysql; or the name of one that dbdyno server start keeps."""
+    mysql; or the name of a kept server, started by dbdyno server start."""
 
     settings: Annotated[tuple[tuple[str, str], ...], pairs("--set", group=TARGET)] = ()
-    """A setting of the private server; repeatable."""
+    """Setting of the private server; repeatable."""
 
     durability: Annotated[Promise | None, flag("--durability", group=TARGET)] = None
-    """What a private server promises of a crash, the same on every kind."""
+    """Durability of commits on a private server, with the same meaning for every kind of server."""
 
 
 @Parameter(name="*")
@@ -64,10 +64,10 @@ class SizeOptions:
     """Of which size and shape the data is."""
 
     scale: Annotated[int | None, flag("-s", "--scale", group=WORK)] = None
-    """Size of the data, in the workload's own unit: dbdyno workloads NAME tells it."""
+    """Size of the data, in the unit of the workload; see dbdyno workloads NAME."""
 
     define: Annotated[tuple[tuple[str, str], ...], pairs("-D", "--define", group=WORK)] = ()
-    """A parameter of the workload or a variable of the scripts; repeatable."""
+    """Parameter of the workload or variable of the scripts; repeatable."""
 
 
 @Parameter(name="*")
@@ -76,10 +76,10 @@ class DataOptions(SizeOptions):
     """Which data, and how it is made."""
 
     replace: Annotated[bool, flag("--replace", group=WORK)] = False
-    """Drop and load anew what stands under the workload's table names."""
+    """Drop existing tables that have the workload's table names, and load them again."""
 
     seed: Annotated[int | None, flag("--seed", group=WORK)] = None
-    """The seed of all chance; drawn and recorded when not given."""
+    """Random seed; drawn and recorded if not given."""
 
 
 @Parameter(name="*")
@@ -94,7 +94,8 @@ class ScriptOptions:
     """One of those that stand after ``--``, with its dashes."""
 
     allow_unsafe_lua: Annotated[bool, flag("--allow-unsafe-lua", group=WORK)] = False
-    """Let scripts for sysbench use the real io, os and ffi: as much as a program can do."""
+    """Let sysbench scripts use Lua's full io, os and ffi: they can then do anything that a
+    program can."""
 
 
 @Parameter(name="*")
@@ -103,32 +104,32 @@ class PlacementOptions:
     """Where on the machine. What is asked for is verified once the server has started."""
 
     numa: Annotated[NumaPolicy | None, place("--numa", numa_policy, "POLICY")] = None
-    """The server's memory policy, in numactl's words: interleave=all, localalloc, bind=0,
+    """NUMA memory policy of the server, in numactl's terms: interleave=all, localalloc, bind=0,
     preferred=0."""
 
     server_cpus: Annotated[Cpus | None, place("--server-cpus", cpus, "LIST")] = None
-    """Processors for the server alone: 0-3 or 0,2."""
+    """CPUs to run the server on: 0-3 or 0,2."""
 
     engine_cpus: Annotated[Cpus | None, place("--engine-cpus", cpus, "LIST")] = None
-    """Processors for the engine that makes the load; on any target."""
+    """CPUs to run the load generator on; for any target."""
 
     server_cores: Annotated[float | None, place("--server-cores", grammar.number, "CORES")] = None
-    """Processor time for the server, in cores (1.5), by a control group."""
+    """CPU limit of the server, in cores (1.5), set by a control group."""
 
     server_memory_bytes: Annotated[
         int | None, place("--server-memory", grammar.byte_count, "SIZE")
     ] = None
-    """Memory for the server, its share of the kernel's cache included (2GB), by a control group."""
+    """Memory limit of the server, including its page cache (2GB), set by a control group."""
 
     data_folder: Annotated[
         Path | None, flag("--data-folder", group=PLACEMENT, metavar="FOLDER")
     ] = None
-    """Put the server's data below this folder; it is removed with the server."""
+    """Put the server's data in this folder; it is removed with the server."""
 
     wal_folder: Annotated[Path | None, flag("--wal-folder", group=PLACEMENT, metavar="FOLDER")] = (
         None
     )
-    """Put the server's log of changes (WAL, redo) below this folder."""
+    """Put the server's WAL or redo log in this folder."""
 
 
 NO_SCRIPT_OPTIONS = ScriptOptions()
@@ -152,20 +153,20 @@ class RunOptions(PlacementOptions, TargetOptions, ScriptOptions, DataOptions):
             allow_leading_hyphen=True,  # - is standard input
         ),
     ] = ()
-    """A script in pgbench's language, - for standard input; repeatable."""
+    """A pgbench script, or - for standard input; repeatable."""
 
     query_mode: Annotated[
         QueryMode | None,
         flag("-M", "--protocol", group=WORK, show_default=lambda _: QUERY_MODE_DEFAULT),
     ] = None
-    """How statements travel: as text (simple), with parameters beside it (extended), or prepared
-    once."""
+    """Query protocol: statements as text (simple), with separate parameters (extended), or
+    prepared once (prepared)."""
 
     check: Annotated[bool, flag("--check", group=WORK)] = False
-    """Check the invariants also on data that dbdyno did not load."""
+    """Check the invariants even on data that dbdyno did not load."""
 
     no_vacuum: Annotated[bool, flag("-n", "--no-vacuum", group=WORK)] = False
-    """Neither vacuum nor checkpoint a private server before the run."""
+    """Do not vacuum or checkpoint a private server before the run."""
 
     allow_shell: Annotated[bool, flag("--allow-shell", group=WORK)] = False
     """Let scripts run programs (\\shell, \\setshell)."""
@@ -173,39 +174,39 @@ class RunOptions(PlacementOptions, TargetOptions, ScriptOptions, DataOptions):
     clients: Annotated[
         int | None, flag("-c", "--clients", group=LOAD, show_default=lambda _: "8")
     ] = None
-    """Connections; each is one client."""
+    """Number of clients; each has one connection."""
 
     threads: Annotated[
         int | None,
         flag("-j", "--jobs", "--threads", group=LOAD, show_default=lambda _: "min(cores, clients)"),
     ] = None
-    """Threads of the engine."""
+    """Number of threads of the load generator."""
 
     duration_ns: Annotated[int | None, span("-T", "--time", group=LOAD)] = None
-    """How long to measure: 90, 90s, 2m; 30s when neither -t nor --stages says."""
+    """Duration of the measurement: 90, 90s, 2m; default 30s unless -t or --stages is given."""
 
     transactions: Annotated[int | None, flag("-t", "--transactions", group=LOAD)] = None
-    """Stop when each client has made so many transactions; in place of -T."""
+    """Number of transactions per client, instead of -T."""
 
     warmup_ns: Annotated[int | None, span("--warmup", group=LOAD)] = None
-    """How long to run before anything is counted; 3s unless given."""
+    """Duration of the warm-up, which is not counted; default 3s."""
 
     rate_tps: Annotated[
         float | None, flag("-R", "--rate", group=LOAD, converter=parsed(grammar.number))
     ] = None
-    """Arrivals per second, by a schedule that the server cannot slow down (open loop)."""
+    """Arrivals per second, on a schedule that does not wait for the server (open loop)."""
 
     arrivals: Annotated[
         Literal["poisson", "constant"] | None,
         flag("--arrivals", group=LOAD, show_default=lambda _: "poisson"),
     ] = None
-    """How arrivals are spaced: at random, as of users who know nothing of each other, or evenly."""
+    """Spacing of arrivals: random, as from independent users (poisson), or even (constant)."""
 
     stages: Annotated[
         tuple[Stage, ...] | None,
         flag("--stages", group=LOAD, converter=parsed(grammar.stages), n_tokens=1, metavar="LIST"),
     ] = None
-    """Load that changes in time: 30s:8c,30s:32c (clients) or 1m:500/s,1m:1000/s (arrivals)."""
+    """Load that changes over time: 30s:8c,30s:32c (clients) or 1m:500/s,1m:1000/s (arrivals)."""
 
     think: Annotated[
         Think | None,
@@ -218,26 +219,27 @@ class RunOptions(PlacementOptions, TargetOptions, ScriptOptions, DataOptions):
             metavar="TIME[,LAW]",
         ),
     ] = None
-    """A pause between a client's transactions: 10ms, or 10ms,exponential."""
+    """Pause between a client's transactions: 10ms, or 10ms,exponential."""
 
     reconnect: Annotated[bool, flag("-C", "--connect", group=LOAD)] = False
-    """Connect anew for each transaction."""
+    """Open a new connection for each transaction."""
 
     latency_limit_ns: Annotated[
         int | None, span("-L", "--latency-limit", group=LIMITS, bare_unit="ms")
     ] = None
-    """A transaction that takes longer is late; with --rate, one that would start later than this is
-    skipped. A bare number is in ms."""
+    """Count transactions that take longer than this as late; with --rate, skip those that
+    would start later than this. A bare number is in ms."""
 
     tries_max: Annotated[
         int | None, flag("--max-tries", group=LIMITS, show_default=lambda _: "1")
     ] = None
-    """Tries of a transaction that fails by serialization or deadlock; 0 for no limit.
+    """Maximum number of tries of a transaction that fails with a serialization error or a
+    deadlock; 0 for no limit.
 
-    A script for sysbench says itself what it tries again, without a limit unless one is given."""
+    A sysbench script itself chooses which errors to retry, without a limit unless this is given."""
 
     retry_time_ns: Annotated[int | None, span("--retry-time", group=LIMITS)] = None
-    """No further try of a transaction that is older than this."""
+    """Do not retry a transaction that is older than this."""
 
     failures_max: Annotated[
         float,
@@ -249,38 +251,38 @@ class RunOptions(PlacementOptions, TargetOptions, ScriptOptions, DataOptions):
             show_default=lambda share: f"{share:.0%}",
         ),
     ] = 0.01
-    """More failed transactions than this make the run invalid.
+    """Share of failed transactions above which the run is invalid.
 
-    A script that can never work (a wrong statement, no right to it) ends the run; 100% lets it go
-    on."""
+    A script that can never succeed (an invalid statement, a missing privilege) ends the run;
+    100% lets it continue."""
 
     stall_limit_ns: Annotated[
         int, span("--stall-limit", group=LIMITS, show_default=grammar.span_text)
     ] = 60 * SECOND_NS
-    """Give up when the server has sent nothing for this long."""
+    """Give up if the server sends nothing for this long."""
 
     io: Annotated[Io, flag("--io", group=LIMITS, show_default=True)] = "auto"
-    """The kernel interface that drives the sockets."""
+    """Kernel interface for the sockets."""
 
     telemetry: Annotated[Level, flag("--telemetry", group=TELEMETRY, show_default=True)] = "basic"
-    """How closely server and machine are watched, to say why a number is not more."""
+    """Detail of the server and host telemetry, which explains what limits a run."""
 
     server_log: Annotated[Path | None, flag("--server-log", group=TELEMETRY, metavar="FILE")] = None
-    """The log of a server that dbdyno did not start, when it does not tell where it is."""
+    """Log file of a server that dbdyno did not start and that does not report its location."""
 
     interval_ns: Annotated[
         int, span("--interval", group=OUTPUT, show_default=grammar.span_text)
     ] = SECOND_NS
-    """How often numbers are recorded; at least 100ms."""
+    """Length of a measurement interval; at least 100ms."""
 
     progress_ns: Annotated[int | None, span("-P", "--progress", group=OUTPUT)] = None
-    """How often a line of progress is shown; 1s unless given, 0 for none."""
+    """Interval between progress lines; default 1s, 0 for none."""
 
     tags: Annotated[tuple[tuple[str, str], ...], pairs("--tag", group=OUTPUT)] = ()
-    """A label of the run, by which compare finds it; repeatable."""
+    """Label of the run, by which dbdyno compare and dbdyno runs find it; repeatable."""
 
     report: Annotated[Path | None, flag("--report", group=OUTPUT, metavar="FILE")] = None
-    """Write the HTML report there."""
+    """Write the HTML report to this file."""
 
     json: Annotated[bool, flag("--json", group=OUTPUT)] = False
-    """One JSON object on standard output; what is for people goes to standard error."""
+    """Print one JSON object to standard output; messages go to standard error."""

@@ -13,7 +13,7 @@ RUN = Kept(
     plural="runs",
     called="run",
     hint="dbdyno runs lists them.",
-    first="Make one: dbdyno run tpcb",
+    first="Start one: dbdyno run tpcb",
 )
 
 
