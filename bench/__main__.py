@@ -32,7 +32,7 @@ def main() -> int:
 
     names = _names(tally, options)
     if not any(map(wanted, names)):
-        sys.exit(f"nothing has {options.only!r} in its name; there are: {'; '.join(names)}")
+        sys.exit(f"no part has {options.only!r} in its name; the parts are: {'; '.join(names)}")
     if any(map(wanted, WITHOUT_SERVER)):
         with tally.attempt(*WITHOUT_SERVER):
             ceiling.measure(tally.told, options.pairs, options.io)
@@ -99,10 +99,10 @@ def _measure_on(
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
-    parser.add_argument("--pairs", type=int, default=5, help="runs of each tool for a case")
-    parser.add_argument("--seconds", type=int, default=20, help="length of each run")
+    parser.add_argument("--pairs", type=int, default=5, help="runs of each tool in each case")
+    parser.add_argument("--seconds", type=int, default=20, help="seconds of each run")
     parser.add_argument("--io", choices=["auto", "uring", "epoll"], default="auto")
-    parser.add_argument("--only", help="only what has this word in its name")
+    parser.add_argument("--only", help="measure only the parts with this text in their name")
     return parser.parse_args()
 
 

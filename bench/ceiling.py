@@ -53,7 +53,7 @@ def measure(told: Told, pairs: int, io: Io) -> None:
             theirs.append(_theirs(endpoint))
     ratio = ratio_of_pairs(ours, theirs)
     best = max(ours)
-    words = f"{best:,.0f} TPS on a core at best, pgbench {max(theirs):,.0f}; ratio {ratio}"
+    words = f"{best:,.0f} TPS on one core (best run), pgbench {max(theirs):,.0f}; ratio {ratio}"
     told(
         "ceiling, 64 clients, null server",
         words,
@@ -63,7 +63,7 @@ def measure(told: Told, pairs: int, io: Io) -> None:
     share = 1 * record_ns / (cpu_us * 1e3)
     told(
         "recording, one statement",
-        f"{record_ns:.1f} ns of {cpu_us * 1e3:.0f} ns a transaction: {share:.1%}",
+        f"{record_ns:.1f} ns of {cpu_us * 1e3:.0f} ns CPU per transaction: {share:.1%}",
         share < RECORDING_SHARE_AT_MOST,
     )
 

@@ -30,9 +30,10 @@ class Comparison:
 
     def told(self, peer: Peer) -> str:
         """In words; failures only where there were any."""
-        words = f"TPS {self.tps}   client CPU {self.cpu}   of {peer.name}"
+        words = f"relative to {peer.name}: TPS {self.tps}   client CPU {self.cpu}"
         ours, theirs = self.failed
-        return f"{words}   failed {ours:.2%}, its {theirs:.2%}" if ours or theirs else words
+        failed = f"   failed {ours:.2%}, {peer.name} {theirs:.2%}"
+        return words + failed if ours or theirs else words
 
 
 def compare_all(

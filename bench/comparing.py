@@ -118,9 +118,9 @@ def same_against_itself(told: Told, bench: Bench) -> None:
         metrics = bench.compared(name, variants)
         apart = [key for key, one in metrics.items() if one["verdict"] in ("better", "worse")]
         alarms += [apart] if apart else []
-        print(f"    set {number + 1} of {SETS}: {apart or 'nothing'}", file=sys.stderr, flush=True)
-    words = f"{len(alarms)} of {SETS} sets of {PAIRS} pairs told apart {alarms or ''}"
-    told("aa: the same against itself", words, len(alarms) <= FALSE_ALARMS_AT_MOST)
+        print(f"    set {number + 1} of {SETS}: {apart or 'equal'}", file=sys.stderr, flush=True)
+    words = f"{len(alarms)} of {SETS} sets of {PAIRS} pairs differ significantly {alarms or ''}"
+    told("aa: a variant against itself", words, len(alarms) <= FALSE_ALARMS_AT_MOST)
 
 
 def planted_index(told: Told, bench: Bench) -> None:
@@ -153,7 +153,7 @@ def planted_tps(told: Told, bench: Bench) -> None:
     more = min(predicted, MORE_PAIRS_AT_MOST)
     bench.pairs("tps", variants, range(pilot.stop, pilot.stop + more), FOR_TPS)
     found = bench.compared("tps", variants, "throughput_tps")["throughput_tps"]
-    words = f"{len(pilot)} pairs and {more} of the {predicted} more predicted: {found['words']}"
+    words = f"{len(pilot)} pairs and {more} of {predicted} predicted further ones: {found['words']}"
     told("planted-tps: 15 % of throughput", words, found["verdict"] == "worse")
 
 

@@ -97,12 +97,12 @@ class Effect:
         """In words, with what they say of the bound."""
         left = f"{self.tps.value:.3f} ({self.tps.low:.3f} to {self.tps.high:.3f})"
         took = (
-            f"{self.share:.1%} of the processors and {self.words_share:.1%} for the engine's word"
+            f"{self.share:.1%} of all CPU time, and {self.words_share:.1%} for the engine's reports"
         )
         known = self.tps.is_at_least(at_least) is not None
-        doubt = "" if known else f" (cannot tell whether that is {at_least} at least)"
-        looks = f"{self.looks_hz:.0f} looks a second, of which {self.locks_hz:.0f} at locks"
-        return f"TPS {left} of that without{doubt}; took {took}, {looks}"
+        doubt = "" if known else f" (cannot tell whether it is at least {at_least})"
+        looks = f"{self.looks_hz:.0f} session samples a second, {self.locks_hz:.0f} with locks"
+        return f"TPS with / without {left}{doubt}; took {took}; {looks}"
 
 
 LOADS = (

@@ -51,8 +51,8 @@ class Sample:
     def of(cls, outcome: Outcome, cpu_s: float, telemetry_cores: float = 0.0) -> Self:
         """The tool's own counts over the processor time that was seen from outside."""
         if outcome.transactions == 0:
-            told = f"the tool did no transaction ({outcome.failed} failed)"
-            raise DbdynoError("tool_idle", told, "does the server answer, and is the run long?")
+            told = f"the tool completed no transaction ({outcome.failed} failed)"
+            raise DbdynoError("tool_idle", told, "check the server, or make the run longer")
         return cls(
             outcome.tps,
             cpu_s * 1e6 / outcome.transactions,
@@ -83,7 +83,7 @@ def tree_cpu_s(command: Sequence[str], cpus: str | None = None) -> tuple[str, fl
             complaints.seek(0)
             said = out.read() + complaints.read()  # sysbench complains on its standard output
             command_line = " ".join(pinned)
-            raise DbdynoError("tool_failed", f"{command_line} ended with {code}", said.strip())
+            raise DbdynoError("tool_failed", f"{command_line} exited with {code}", said.strip())
         cpu_s = end.children_user + end.children_system
         cpu_s -= begin.children_user + begin.children_system
         return out.read(), cpu_s, end.elapsed - begin.elapsed

@@ -24,5 +24,5 @@ def test_a_tool_that_did_nothing_is_no_sample():
     assert (
         Sample.of(Outcome(tps=10, transactions=100, failed=0), 0.5).cpu_us_per_transaction == 5000
     )
-    with pytest.raises(DbdynoError, match=r"did no transaction \(7 failed\)"):
+    with pytest.raises(DbdynoError, match=r"completed no transaction \(7 failed\)"):
         Sample.of(Outcome(tps=0, transactions=0, failed=7), 0.5)

@@ -20,11 +20,12 @@ def test_what_the_engine_tells_counts_as_lost_too():
     [
         (_effect(0.972, 0.992), ""),
         (_effect(0.952, 0.962), ""),
-        (_effect(0.965, 0.985), " (cannot tell whether that is 0.97 at least)"),
-        (_effect(0.972, 0.992, words_share=0.01), " (cannot tell whether that is 0.97 at least)"),
+        (_effect(0.965, 0.985), " (cannot tell whether it is at least 0.97)"),
+        (_effect(0.972, 0.992, words_share=0.01), " (cannot tell whether it is at least 0.97)"),
     ],
 )
 def test_an_interval_on_both_sides_of_the_bound_cannot_tell(effect: Effect, doubt: str):
     told = effect.told(0.97)
-    assert f"of that without{doubt}; took 2.0% of the processors" in told
-    assert told.endswith("12 looks a second, of which 3 at locks")
+    interval = f"({effect.tps.low:.3f} to {effect.tps.high:.3f})"
+    assert f"with / without {effect.tps.value:.3f} {interval}{doubt}; took 2.0% of all CPU" in told
+    assert told.endswith("12 session samples a second, 3 with locks")
