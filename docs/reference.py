@@ -1,8 +1,8 @@
-"""Writes the reference pages from what the code declares: commands, workloads, rules and more.
+"""Generates the reference pages from the declarations in the code.
 
 ``python -m docs.reference`` writes them into ``docs/reference/``; they are built with the
-manual and not kept in the repository. Nothing is described here that the code does not say
-of itself; ``tests/docs`` fails for anything that says nothing.
+manual and not kept in the repository. All descriptions come from the code; ``tests/docs`` fails
+for anything without a description.
 """
 
 import re
@@ -26,7 +26,7 @@ from dbdyno.targets.registry import all_targets
 from dbdyno.workloads.base import Workload
 from dbdyno.workloads.registry import all_workloads
 
-# A list of what stands below, which the command's own list of commands says as well.
+# A table of contents, which repeats the list of subcommands.
 OWN_CONTENTS = re.compile(r"## Table of Contents\n\n(?:- .*\n)+\n")
 
 FOLDER = Path(__file__).parent / "reference"
@@ -45,7 +45,7 @@ def commands() -> str:
 
 
 def _command(command: App, words: str) -> list[str]:
-    """One chapter: what is generated of the command alone, under its full name."""
+    """One chapter: the generated help of a single command, under its full name."""
     depth = 2 + words.count(" ")
     command.usage = usage_of(words.split(), command)
     told = command.generate_docs(heading_level=depth, recursive=False)
@@ -94,14 +94,14 @@ def _workload(workload: Workload) -> str:
 
 
 def doctor() -> str:
-    """Every probe of the doctor."""
+    """Every check of the doctor."""
     rows = [(probe.title, probe.meaning) for probe in all_probes().values()]
-    return _page(["# What the doctor looks at", _table(("probe", "why it matters"), rows)])
+    return _page(["# Checks of the doctor", _table(("check", "why it matters"), rows)])
 
 
 def machine() -> str:
-    """What telemetry reads of the machine."""
-    return _page(["# What is watched of the machine", *map(_source, all_sources().values())])
+    """What telemetry reads on the host."""
+    return _page(["# Telemetry sources on the host", *map(_source, all_sources().values())])
 
 
 def _source(source: HostSource) -> str:
@@ -125,11 +125,11 @@ def recorded() -> str:
     """The tables of a run folder, as ``dbdyno sql`` offers them."""
     parts = [
         "# Tables of the runs",
-        "`runs` is made for `dbdyno sql` of all records; the other tables are in the folder of "
-        "each run, and `dbdyno sql` adds the column `run_id`. Counts marked *so far* go on from "
-        "interval to interval in the files and in `open_run`; `dbdyno sql` has each interval "
-        "alone, to be summed, and as `NAME_so_far`. Its `buckets` are `script_buckets`, "
-        "`service_buckets` and `statement_buckets` together.",
+        "`dbdyno sql` builds `runs` from the records of all runs; the other tables are in each "
+        "run folder, and `dbdyno sql` adds the column `run_id`. Counts marked *so far* are "
+        "cumulative in the files and in `open_run`. In `dbdyno sql` these columns have the value "
+        "of each measurement interval, and `NAME_so_far` the cumulative one. Its table `buckets` "
+        "unites `script_buckets`, `service_buckets` and `statement_buckets`.",
     ]
     for name, schema in {"runs": RUNS, **SCHEMAS}.items():
         rising = RISING[name].names if name in RISING else ()
@@ -148,8 +148,8 @@ def targets() -> str:
 
 
 def rules() -> str:
-    """The rules of the explanation, each by its own words."""
-    return _page(["# What explains a run", *map(_rule, all_rules().values())])
+    """The rules that explain runs, each with its docstring."""
+    return _page(["# Rules: what limits throughput", *map(_rule, all_rules().values())])
 
 
 def _rule(rule: Rule) -> str:
@@ -165,11 +165,11 @@ def _rule(rule: Rule) -> str:
 
 
 def answers() -> str:
-    """What a study's file may ask for under ``[[answers]]``."""
+    """What a study file may request under ``[[answers]]``."""
     parts = [
-        "# What a study can answer",
-        'Each stands in a study\'s file as `[[answers]]` with `answer = "ID"` and its options in '
-        "`[answers.options]`. `title` gives any of them another heading.",
+        "# Answers of studies",
+        'A study file requests each answer by `[[answers]]` with `answer = "ID"` and its options '
+        "in `[answers.options]`. `title` replaces its heading.",
     ]
     return _page([*parts, *map(_answer, all_answers().values())])
 
