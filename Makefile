@@ -1,4 +1,4 @@
-# Builds, tests and measures dbdyno. Every target works in a clean clone on a machine with
+# Builds, tests and measures dbdyno. Every target works in a clean clone on a host with
 # Python 3.11 or newer, Rust, make and a C compiler. `make help` lists them.
 
 PYTHON ?= python3
@@ -8,7 +8,7 @@ STAMPS := $(VENV)/.stamps
 UV := $(BIN)/uv
 
 export CARGO_TARGET_DIR ?= $(CURDIR)/target
-# The interpreter is the one at hand: nothing is downloaded beside packages.
+# The installed interpreter is used: only packages are downloaded.
 export UV_PYTHON_DOWNLOADS := never
 export VIRTUAL_ENV := $(CURDIR)/$(VENV)
 export MATURIN_PEP517_ARGS := --locked
@@ -36,7 +36,7 @@ test: build ## Runs every test of both languages.
 	cargo test --workspace --locked
 	$(BIN)/python -m pytest
 
-fast: build ## Linters, types, formats and the quick tests: seconds when warm.
+fast: build ## Runs linters, type and format checks and the quick tests, in seconds when warm.
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
@@ -49,7 +49,7 @@ format: build ## Formats the sources of both languages.
 	$(BIN)/ruff format .
 	cargo fmt
 
-bench: build ## Measures dbdyno against pgbench and sysbench here; ONLY=telemetry: that part alone.
+bench: build ## Measures dbdyno against pgbench and sysbench on this host (ONLY=telemetry: that part).
 	$(BIN)/python -m bench $(if $(ONLY),--only '$(ONLY)')
 
 docs: build $(STAMPS)/docs ## Builds the manual into site/.
@@ -59,13 +59,13 @@ docs: build $(STAMPS)/docs ## Builds the manual into site/.
 
 COMPILE := $(UV) pip compile --quiet --generate-hashes --universal --python-version 3.11 \
 	--no-emit-index-url --no-emit-find-links --no-header --no-annotate
-lock: $(STAMPS)/uv ## Locks the Python dependencies anew (cargo keeps Cargo.lock).
+lock: $(STAMPS)/uv ## Updates the locks of the Python dependencies (cargo keeps Cargo.lock).
 	$(COMPILE) requirements/bootstrap.in -o requirements/bootstrap.lock
 	$(COMPILE) requirements/node.in -o requirements/node.lock
 	$(COMPILE) pyproject.toml --all-extras --group dev -o requirements/dev.lock
 	$(COMPILE) --group docs --constraint requirements/dev.lock -o requirements/docs.lock
 
-clean: ## Removes what was built.
+clean: ## Removes everything that was built.
 	rm -rf $(VENV) $(CARGO_TARGET_DIR) $(FRONTEND_BUNDLE) frontend/node_modules site demo python/dbdyno/_engine*.so
 
 $(STAMPS)/uv: requirements/bootstrap.lock
@@ -86,8 +86,8 @@ $(STAMPS)/engine: $(RUST_SOURCES) pyproject.toml $(STAMPS)/dependencies
 	$(UV) pip install --quiet --no-deps --no-build-isolation --editable .
 	@touch $@
 
-# Where bytecode is not written as it is needed (PYTHONDONTWRITEBYTECODE, folders of somebody else),
-# each command would compile all of dbdyno anew: a fifth of a second.
+# Where Python cannot write bytecode (PYTHONDONTWRITEBYTECODE, folders of another user), each command
+# would compile all of dbdyno again: a fifth of a second.
 $(STAMPS)/bytecode: $(PYTHON_SOURCES) $(STAMPS)/engine
 	$(BIN)/python -m compileall -q python
 	@touch $@

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Sees to the programs that the tests use and that no package registry carries: PostgreSQL and
+# Installs the programs that the tests use and that no package registry carries: PostgreSQL and
 # MariaDB of the distribution (the tests run on real servers), their ODBC drivers, sysbench (it runs
-# on our tables, and we on its), PgBouncer (we run behind it), Maven (it fetches other versions of
-# PostgreSQL), and a browser (reports are looked at).
-# As root it installs what is missing; as an ordinary user it says which command would.
+# on our tables, and we on its), PgBouncer (we run behind it), Maven (it downloads other versions of
+# PostgreSQL), and a browser (for tests of the report).
+# As an ordinary user it prints the command that installs what is missing.
 set -euo pipefail
 # Where ldconfig and Debian's mariadbd are; not every user looks there.
 PATH="$PATH:/usr/sbin:/sbin"
@@ -37,11 +37,11 @@ if [ "$(id -u)" -ne 0 ] || ! command -v apt-get >/dev/null; then
     exit 1
 fi
 export DEBIAN_FRONTEND=noninteractive
-# Servers are started by the tests, in folders of their own: none is wanted in the background.
+# The tests start servers in folders of their own: none is needed in the background.
 mkdir -p /etc/postgresql-common
 [ -e /etc/postgresql-common/createcluster.conf ] ||
     echo 'create_main_cluster = false' >/etc/postgresql-common/createcluster.conf
-# MariaDB's package starts its server at once, unless told that nothing may be started.
+# MariaDB's package starts its server at once, unless a policy forbids it.
 policy=/usr/sbin/policy-rc.d
 if [ ! -e "$policy" ]; then
     printf '#!/bin/sh\nexit 101\n' >"$policy"

@@ -1,7 +1,7 @@
-"""Every command that help or manual tells is one that dbdyno takes, down to its values, and every
-study that the manual shows is one whose file can be read.
+"""Every command in the help texts and in the manual is accepted by dbdyno, with its option values,
+and every study file in the manual can be read.
 
-Nothing is run: the words are read as the command line reads them.
+Nothing is run: the commands are only parsed.
 """
 
 import re
@@ -19,19 +19,19 @@ from dbdyno.study.spec import read_study
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-# What a person fills in, or a shell; and what ends a command for a shell.
+# Placeholders for a person or a shell to fill in, and tokens that end a command for a shell.
 FILLED_IN = {"$target": "postgresql://db/bench", "$seed": "7", "…": "x", "$pair": "1"}
 AFTER = {"&&", "|", ">", ">>", ";"}
 
 
-def told_by_help() -> list[str]:
+def commands_in_help() -> list[str]:
     apps = [make_app([name])[name] for name in COMMANDS]
     below = [app[name] for app in apps for name in app if not name.startswith("-")]
     pages = [str(app.help_epilogue) for app in (*apps, *below)]
     return [*EXAMPLES, *(line for page in pages for line in commands_in(page))]
 
 
-def told_by_the_manual() -> list[str]:
+def commands_in_the_manual() -> list[str]:
     return [line for block in blocks_of(r"\w*") for line in commands_in(block)]
 
 
@@ -43,7 +43,7 @@ def blocks_of(kind: str) -> list[str]:
 
 
 def commands_in(text: str) -> list[str]:
-    """Lines that go on are joined, and what stands behind a wide gap is a remark."""
+    """Continued lines are joined; text after a wide gap is a comment."""
     lines = re.sub(r"\s*\\\n\s*", " ", text).splitlines()
     return [
         line.strip().removeprefix("$ ") for line in lines if re.match(r"\s*(\$ )?dbdyno ", line)
@@ -51,7 +51,7 @@ def commands_in(text: str) -> list[str]:
 
 
 def words_of(command: str) -> list[str]:
-    """As a shell gives them, up to where it sees the command's end."""
+    """The words of the command as a shell splits them, up to the end of the command."""
     for name, value in FILLED_IN.items():
         command = command.replace(name, value)
     words = shlex.split(re.split(r"\s#|\s{2,}(?=[a-z])", command)[0])
@@ -59,15 +59,15 @@ def words_of(command: str) -> list[str]:
     return words[1:end]
 
 
-@pytest.mark.parametrize("command", sorted({*told_by_help(), *told_by_the_manual()}))
-def test_the_command_line_takes_it(command):
+@pytest.mark.parametrize("command", sorted({*commands_in_help(), *commands_in_the_manual()}))
+def test_the_command_line_accepts_it(command):
     words = words_of(command)
     parse = make_app(words).parse_args
     parse(with_script_options(words), exit_on_error=False, print_error=False)
 
 
 @pytest.mark.parametrize("text", blocks_of("toml"), ids=lambda text: text.splitlines()[0])
-def test_a_study_that_the_manual_shows_can_be_read(tmp_path, text):
+def test_a_study_file_in_the_manual_can_be_read(tmp_path, text):
     path = tmp_path / "shown.toml"
     path.write_text(text)
     (tmp_path / "report.sql").write_text("select 1;\n")

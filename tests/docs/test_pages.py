@@ -1,4 +1,4 @@
-"""The pages lead where they say, name no machine, and are all in the manual."""
+"""The links of the pages are valid, no file names a private host, all pages are in the manual."""
 
 import re
 import subprocess
@@ -14,7 +14,7 @@ PAGES = [
     *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")),
 ]
 
-# Addresses that belong to a project or a standard, as a document may name them.
+# Hosts of public projects and standards, which a document may name.
 WELL_KNOWN_HOSTS = (
     "apache.org",
     "example.com",
@@ -49,7 +49,7 @@ def texts() -> list[tuple[Path, str]]:
     return found
 
 
-def test_no_file_names_a_host_or_a_folder_of_the_machine_it_was_made_on():
+def test_no_file_names_a_private_host_or_folder():
     wrong = []
     for path, text in texts():
         hosts = {host for host in HOST.findall(text) if "." in host}

@@ -1,4 +1,4 @@
-"""Everything that the code declares is described, and the reference says it."""
+"""Every declaration in the code has a description, and the reference contains it."""
 
 import re
 from pathlib import Path
@@ -31,18 +31,18 @@ def test_every_command_has_a_chapter_with_examples(commands):
         assert f"\n  dbdyno {name}" in commands
 
 
-def test_every_option_and_argument_says_what_it_is(commands):
+def test_every_option_and_argument_has_a_description(commands):
     entries = re.findall(r"^\* `([^`]+)`:?(.*)$", commands, re.MULTILINE)
     assert len(entries) > 40
     assert [name for name, told in entries if len(told.split("*[")[0].strip()) < 4] == []
 
 
-def test_every_command_says_what_it_does(commands):
+def test_every_command_has_a_description(commands):
     silent = re.findall(r"```console\n(dbdyno .*)\n```\n\n(?=\*\*|#|Examples)", commands)
     assert silent == []
 
 
-def test_every_chapter_begins_with_how_its_command_is_called(commands):
+def test_every_chapter_begins_with_the_usage_of_its_command(commands):
     titles = re.findall(r"^###? (.*)\n\n```console\n(dbdyno .*)$", commands, re.MULTILINE)
     assert len(titles) == commands.count("\n## ") + commands.count("\n### ")
     assert {"runs rm", "study resume", "server start"} <= {title for title, _ in titles}
@@ -79,7 +79,7 @@ def test_every_answer_of_a_study_and_its_options_are_described(answer):
         assert f"| `{option}` | {meaning} |" in page
 
 
-def test_every_probe_says_why_it_looks():
+def test_every_probe_has_its_reason():
     page = reference.doctor()
     for name, probe in all_probes().items():
         assert len(probe.meaning) > 20, name
@@ -100,7 +100,7 @@ def test_every_table_and_target_is_listed():
     assert all(f"| `{name}` |" in reference.targets() for name in all_targets())
 
 
-def test_every_source_of_the_machine_says_what_it_tells():
+def test_every_source_of_the_host_has_a_description():
     page = reference.machine()
     for name, source in all_sources().items():
         assert f"## {name}\n" in page
@@ -109,7 +109,7 @@ def test_every_source_of_the_machine_says_what_it_tells():
         assert all(f"`{column}`" in page for column in source.counters | source.levels)
 
 
-def test_the_manual_says_what_helps_against_each_doubt():
+def test_the_manual_says_what_helps_with_each_doubt():
     told = page_of_the_manual("results").split("\n### Doubts\n")[1].split("\n## ")[0]
     beginnings = [set(cell.split()) for cell in re.findall(r"^\| ([^|]+) \|", told, re.MULTILINE)]
     names = [doubt.__name__ for doubt in DOUBTS]
