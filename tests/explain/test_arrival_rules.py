@@ -34,8 +34,8 @@ def test_a_rate_above_what_is_done():
         "waiting_at_end": 12_000,
     }
     assert words(finding) == snapshot("""\
-critical: The rate is more than was done
-1 000 transactions a second became due and 400 were done: the queue grew to 12
+critical: The requested rate exceeds the capacity
+1 000 transactions per second became due but 400 completed: the queue grew to 12
 000, 30 s of work.
 """)
 
@@ -54,11 +54,10 @@ def test_busy_clients_let_others_wait():
     assert finding.evidence["waiting_mean"] == pytest.approx(12)
     assert finding.share == pytest.approx(0.75, rel=0.01)
     assert words(finding) == snapshot("""\
-critical: Arrivals wait to be begun
-Transactions were due for 30 ms before they were begun, 74.9 % of their response
-time.
-On average 12 were due and not begun: at 401 a second 30 ms each, of 40 ms from
-due to done.
+critical: Schedule lag: transactions start late
+Transactions started 30 ms after they were due, 74.9 % of their response time.
+On average 12 were due and not started: at 401 per second 30 ms each, of a
+response time of 40 ms.
 """)
 
 

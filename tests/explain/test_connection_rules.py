@@ -23,11 +23,10 @@ def test_two_hundred_clients_on_two_processors():
     assert finding.evidence["knee_clients"] == pytest.approx(2.8 / 1.8 * 2, rel=0.02)
     assert finding.evidence["queued_share"] == pytest.approx(197.2 / 200, rel=0.01)
     assert words(finding) == snapshot("""\
-critical: Too many connections for the processors
-200 clients share processors that about 3.11 keep busy: they spend 98.6 % of
-their time waiting for one.
-N = X·R: 20 000 TPS × 10 ms are 200 clients; 2.8 of these do something else than
-wait for a processor.
+critical: Too many connections for the CPU
+200 clients share a CPU that about 3.11 clients keep busy: they spend 98.6 % of
+their time waiting for it.
+N = X·R: 20 000 TPS × 10 ms = 200 clients, of which 2.8 do not wait for CPU.
 0.25 involuntary context switches per transaction.
 """)
 
@@ -87,7 +86,7 @@ def test_a_connection_for_each_transaction():
     assert finding.certainty == "sure"
     assert words(finding) == snapshot("""\
 critical: Connection churn
-Clients spent 75 % of their time connecting: 500 connections a second at 6 ms
+Clients spent 75 % of their time connecting: 500 connections per second at 6 ms
 each.
 Connections per transaction: 1.
 The server counted 10 000 new sessions.

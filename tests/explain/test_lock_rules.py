@@ -28,11 +28,11 @@ def test_a_foreign_session_idle_in_its_transaction_is_named():
     assert finding.share == pytest.approx(3 / 4)
     assert words(finding) == snapshot("""\
 critical: A foreign session holds locks
-A foreign session (idle in a transaction) held locks for which the clients
-waited 75 % of their time, on pgbench_branches.
-A foreign session (idle in a transaction): 75 % of the clients' time.
+A foreign session (idle in transaction) held locks on pgbench_branches: clients
+spent 75 % of their time waiting for them.
+A foreign session (idle in transaction): 75 % of client time.
 On average 3 clients waited at “UPDATE pgbench_branches SET bbalance = bbalance
-+ :delta WHERE bid = :bid;”: 75 % of all their time.
++ :delta WHERE bid = :bid;”: 75 % of client time.
 """)
 
 
@@ -40,12 +40,11 @@ def test_a_process_of_the_server_is_named():
     finding = said("foreign_lock", held_by("autovacuum worker", "active", "VacuumDelay"))
     assert words(finding) == snapshot("""\
 critical: The server's autovacuum worker holds locks
-The server's autovacuum worker (waiting for VacuumDelay) held locks for which
-the clients waited 75 % of their time, on pgbench_branches.
-The server's autovacuum worker (waiting for VacuumDelay): 75 % of the clients'
-time.
+The server's autovacuum worker (waiting for VacuumDelay) held locks on
+pgbench_branches: clients spent 75 % of their time waiting for them.
+The server's autovacuum worker (waiting for VacuumDelay): 75 % of client time.
 On average 3 clients waited at “UPDATE pgbench_branches SET bbalance = bbalance
-+ :delta WHERE bid = :bid;”: 75 % of all their time.
++ :delta WHERE bid = :bid;”: 75 % of client time.
 """)
 
 
@@ -152,9 +151,9 @@ def test_few_deadlocks_are_a_note():
     finding = said("deadlocks", recording)
     assert words(finding) == snapshot("""\
 note: Deadlocks between transactions
-10 deadlocks: about 0.166 % of the clients' time went with them.
+10 deadlocks: about 0.166 % of client time was lost to them.
 40P01: deadlock detected.
-0.166 % of the clients' time went into tries that failed.
+0.166 % of client time was spent in failed attempts.
 """)
 
 
@@ -197,11 +196,11 @@ def test_deadlocks_that_hold_back_everybody_are_grave():
     assert finding.certainty == "likely"
     assert words(finding) == snapshot("""\
 critical: Deadlocks between transactions
-40 deadlocks: about 64.8 % of the clients' time went with them.
+40 deadlocks: about 64.8 % of client time was lost to them.
 40P01: deadlock detected.
-The server's log tells of 1, and who waited for whom in each.
-1.96 % of the clients' time went into tries that failed.
-64.8 % of the clients' time stood still behind them.
+The server's log describes 1, with the waiters and blockers of each.
+1.96 % of client time was spent in failed attempts.
+64.8 % of client time was spent in lock waits while a deadlock was pending.
 """)
     convoy = said("row_lock_convoy", recording)
     assert convoy.share == pytest.approx(6 / 8 * math.exp(-2))
@@ -410,11 +409,11 @@ def test_an_idle_transaction_and_what_it_did():
     finding = said("long_transaction", run)
     assert finding.certainty == "sure"
     assert words(finding) == snapshot("""\
-critical: Idle transaction holds the horizon: dead rows stay
-A transaction 30 s old that stands idle keeps 30 000 dead rows of planted from
-being removed; it has 100 live ones.
-The horizon is 30 000 transactions behind.
-Throughput of the last third of the run is 44.9 % below the first's.
+critical: Idle transaction holds back the xmin horizon
+An idle transaction that is 30 s old keeps 30 000 dead rows of planted from
+being removed; the table has 100 live rows.
+The xmin horizon is 30 000 transactions behind.
+Throughput in the last third of the run is 44.9 % below the first third.
 """)
 
 
@@ -426,11 +425,11 @@ def test_a_slot_that_holds_the_horizon_has_no_transaction():
     run = aged(0.1, GROWING * 1000, GROWING * 1000, idle_s=0.0)
     finding = said("long_transaction", run.levels("sessions", of_standby(GROWING * 1000)))
     assert words(finding) == snapshot("""\
-major: Replication slot or standby holds the horizon: dead rows stay
+major: Replication slot or standby holds back the xmin horizon
 A replication slot or a standby keeps 30 000 dead rows of planted from being
-removed; it has 100 live ones.
-The horizon is 30 000 transactions behind.
-Throughput did not fall noticeably meanwhile.
+removed; the table has 100 live rows.
+The xmin horizon is 30 000 transactions behind.
+Throughput did not fall noticeably.
 """)
     assert "pg_replication_slots" in finding.advice[0]
 

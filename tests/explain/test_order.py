@@ -218,10 +218,10 @@ def test_the_finding_names_the_table_and_gives_the_order():
     finding = said(RULE, queued(TPCB))
     assert words(finding) == snapshot("""\
 major: Statement order: pgbench_branches is locked too early
-Rows of pgbench_branches are locked earlier than they need be: each is held for
-400 µs; with the statements in the best order for 300 µs.
-The row bounds the rate at 2 500 TPS; in the best order the bound is 3 333 TPS,
-by pgbench_branches.
+Rows of pgbench_branches are locked earlier than necessary: each is held for 400
+µs; in the best statement order for 300 µs.
+The row limits throughput to 2 500 TPS; in the best order the limit is 3 333
+TPS, by pgbench_branches.
 """)
     assert finding.advice == [
         "Run tpcb in this order: BEGIN, UPDATE pgbench_accounts, SELECT pgbench_accounts, "

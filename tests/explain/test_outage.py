@@ -28,11 +28,11 @@ def test_a_server_that_does_not_come_back():
     assert finding.share == pytest.approx(4 / 6)
     assert finding.evidence["came_back"] is False
     assert words(finding) == snapshot("""\
-critical: The server went away and did not come back
-All clients lost their connections, to the end of the run: 4 s of 6 s passed
+critical: Outage: the server did not come back
+All clients lost their connections, until the end of the run: 4 s of 6 s passed
 without a server.
 4 connections lost: server closed the connection unexpectedly.
-In 4 s of that time no transaction was done.
+For 4 s of that time no transaction completed.
 """)
 
 
@@ -55,10 +55,10 @@ def test_a_restart_that_the_log_tells_of():
     assert finding.share == pytest.approx(2.5 / 60)
     assert words(finding) == snapshot("""\
 minor: Outage: connections to the server were lost
-All clients lost their connections: 2.5 s of 60 s passed until the first was had
-again.
+All clients lost their connections: 2.5 s of 60 s passed before the first
+reconnect.
 4 connections lost: server closed the connection unexpectedly.
-The server's log tells of its restart.
+The server's log shows a restart.
 """)
 
 
@@ -66,8 +66,8 @@ def test_a_few_sessions_that_were_ended_are_a_note():
     run = MadeRun(seconds=60, clients=100).outage(10, 0.2).outage(30, 0.2)
     assert words(said("outage", run)) == snapshot("""\
 note: Outage: connections to the server were lost
-2 connections were lost in 2 outages: 0.4 s of 60 s passed until the first was
-had again.
+2 connections were lost in 2 outages: 0.4 s of 60 s passed before the first
+reconnect.
 2 connections lost: server closed the connection unexpectedly.
 """)
 

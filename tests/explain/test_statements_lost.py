@@ -18,7 +18,7 @@ GONE = {
 def test_behind_a_pooler_the_ways_out_are_named():
     finding = said("statements_lost", failing(MadeRun(100, seconds=60), [GONE], failed=60))
     assert words(finding) == snapshot("""\
-minor: Prepared statements were lost
+minor: Prepared statements lost
 60 transactions, 0.99 % of all, failed because their session did not have a
 statement that had been prepared.
 26000: prepared statement "s0" does not exist.
@@ -34,8 +34,7 @@ def test_a_script_that_empties_its_session_is_what_to_mend():
     assert finding.certainty == "likely"
     assert finding.advice == snapshot(
         [
-            "Take it out of tpcb, or run with -M simple or -M extended, which keep nothing in the "
-            "session."
+            'Remove it from tpcb, or run with -M simple or -M extended, which keep nothing in the session.'
         ]
     )
 

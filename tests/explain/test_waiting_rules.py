@@ -52,13 +52,14 @@ def test_flushes_are_charged_with_the_row_locks_they_prolong():
     assert finding.share == pytest.approx(7 / 8)
     assert finding.certainty == "sure"
     assert words(finding) == snapshot("""\
-critical: WAL write and flush bound
-Transactions wait for the WAL to be on storage, or for locks of those that do:
-87.5 % of the clients' time, most of it in WALSync.
-In 50 % they wait for it themselves, in 37.5 % for locks whose holders do.
-150 flushes a second; 2 commits share one.
+critical: Limited by WAL writes and flushes
+Transactions wait for the WAL to reach storage, or for locks of transactions
+that do: 87.5 % of client time, most of it in WALSync.
+They wait for it directly for 50 % of client time, for 37.5 % for locks whose
+holders do.
+150 flushes per second; 2 commits per flush.
 A flush takes 5 ms: one after the other, with as many commits in each, they
-allow 400 commits a second.
+allow 400 commits per second.
 """)
     assert "synchronous_commit=off instead of on" in finding.advice[-1]
 
@@ -141,11 +142,10 @@ def test_the_words_on_buffer_mapping():
     run = with_looks(MadeRun(), (0, "LWLock", "BufferMapping", 2), (0, "LWLock", "XidGen", 1))
     assert words(said("lwlock", run)) == snapshot("""\
 major: LWLock contention: BufferMapping
-Sessions wait for the LWLock BufferMapping, which guards the table that says
-which page is in which buffer: 25 % of the clients' time, 37.5 % with all
-LWLocks.
-BufferMapping: 25 % of the clients' time.
-XidGen: 12.5 % of the clients' time.
+Sessions wait for the LWLock BufferMapping, which protects the mapping of pages
+to buffers: 25 % of client time, 37.5 % with all LWLocks.
+BufferMapping: 25 % of client time.
+XidGen: 12.5 % of client time.
 """)
 
 
@@ -172,9 +172,9 @@ def test_a_far_client_spends_its_time_on_the_way():
     assert finding.evidence["pipelining_saves_ms"] == pytest.approx(60)
     assert words(finding) == snapshot("""\
 critical: Network round trips dominate
-Transactions are on the network for 87.5 % of the clients' time: 7 round trips
-at 10 ms each.
-No transaction can be faster than 70 ms with so many round trips, whatever the
+Transactions spend 87.5 % of client time on the network: 7 round trips of 10 ms
+each.
+With so many round trips no transaction can be faster than 70 ms, whatever the
 server does.
 """)
 
@@ -218,10 +218,10 @@ def test_a_lock_by_name_is_told_with_where_it_is_waited_for():
     finding = said("other_waits", tpcb(8, waits))
     assert finding.share == pytest.approx(6 / 8)
     assert words(finding) == snapshot("""\
-critical: Waits for locks of the application's own: advisory
-Clients wait for locks of the application's own 75 % of their time.
+critical: Waits for application-defined locks: advisory
+Clients spend 75 % of their time waiting for application-defined locks.
 advisory at “UPDATE pgbench_branches SET bbalance = bbalance + :delta WHERE bid
-= :bid;”: 75 % of the clients' time.
+= :bid;”: 75 % of client time.
 """)
 
 

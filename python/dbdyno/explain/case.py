@@ -60,7 +60,7 @@ class Case:
 
     @cached_property
     def budget(self) -> Budget | None:
-        """Where the clients' time went; None where no look knew what their sessions did."""
+        """Where client time went; None where no look knew what their sessions did."""
         spent = budget(self.recording)
         return spent if spent and spent.knows_sessions else None
 

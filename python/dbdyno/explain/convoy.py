@@ -34,7 +34,7 @@ class Convoy(Struct, frozen=True, kw_only=True):
     """None, too, where holders pause: how long they do is not known."""
     measured_tps: float
     behind_pauses: float
-    """The share of the clients' time in waits for clients that pause in their transaction."""
+    """The share of client time in waits for clients that pause in their transaction."""
     is_uneven: bool
     """Whether so many wait for the hot table that its rows cannot be equally likely."""
 
@@ -65,7 +65,7 @@ class Convoy(Struct, frozen=True, kw_only=True):
 
 
 def waited_among_clients(case: Case, spent: Budget) -> float:
-    """The share of the clients' time in waits for each other's locks, but in no deadlock.
+    """The share of client time in waits for each other's locks, but in no deadlock.
 
     How often a chain of waits ends at another client is known; of these waits so many fell into
     a deadlock as it was the time that some deadlock was pending.

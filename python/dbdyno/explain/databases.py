@@ -49,19 +49,20 @@ DATABASES = {
         log="WAL",
         commit_setting="synchronous_commit",
         commit_relaxed="off",
-        commit_setting_reach="per transaction where you can",
+        commit_setting_reach="per transaction where possible",
         commit_unflushed=frozenset({"off"}),
         cache_setting="shared_buffers",
-        cache_usual="about a quarter of the memory",
+        cache_usual="about a quarter of memory",
         read_timing="track_io_timing",
         internal_lock="LWLock",
         internal_locks="LWLocks",
         session="process",
         sessions_opened=("pg_stat_database", "sessions"),
         pooler="PgBouncer",
-        end_session="Find it (pg_stat_activity with pg_blocking_pids) and end it: commit, or "
-        "pg_terminate_backend.",
-        end_by_itself="idle_in_transaction_session_timeout, lock_timeout",
+        end_session="Find it (pg_stat_activity with pg_blocking_pids()) and end it: COMMIT, or "
+        "pg_terminate_backend(pid).",
+        end_by_itself="idle_in_transaction_session_timeout for the blocker, lock_timeout for the "
+        "waiters",
         create_index="CREATE INDEX CONCURRENTLY ON {table} ({column});",
         full_reads=frozenset({"Seq Scan", "Parallel Seq Scan"}),
         put_off="checkpoints, autovacuum",
@@ -73,20 +74,20 @@ DATABASES = {
         commit_setting_reach="for the whole server",
         commit_unflushed=frozenset({"0", "2"}),
         cache_setting="innodb_buffer_pool_size",
-        cache_usual="half of the memory and more",
+        cache_usual="half of memory or more",
         read_timing="performance_schema",
         internal_lock="InnoDB latch",
         internal_locks="InnoDB latches",
         session="thread",
         sessions_opened=("global_status", "Connections"),
         pooler="ProxySQL, MaxScale",
-        end_session="Find it (information_schema.innodb_trx, by trx_started) and end it: commit, "
+        end_session="Find it (information_schema.innodb_trx, by trx_started) and end it: COMMIT, "
         "or KILL its trx_mysql_thread_id.",
-        end_by_itself="innodb_lock_wait_timeout for those who wait, in MariaDB "
-        "idle_transaction_timeout",
+        end_by_itself="innodb_lock_wait_timeout for the waiters, in MariaDB also "
+        "idle_transaction_timeout for the blocker",
         create_index="CREATE INDEX {table}_{column} ON {table} ({column});",
         full_reads=frozenset({"ALL", "index"}),
-        put_off="flushing for a redo log that fills, purge that lags",
+        put_off="flushing because the redo log fills up, lagging purge",
     ),
 }
 

@@ -23,13 +23,15 @@ _CERTAINTIES: tuple[Certainty, ...] = ("hint", "likely", "sure")
 _ASKED_FOR: tuple[TimeKind, ...] = ("idle", "pause")
 _MOST = 0.5
 NOTHING_MEASURED = "nothing was measured"
-NOTHING_DONE = "nearly every transaction failed: what bounds such a load bounds none that succeeds"
+NOTHING_DONE = (
+    "nearly every transaction failed: what limits such a load says nothing about one that succeeds"
+)
 
 
 class Explanation(Struct, frozen=True):
     """Findings, the most important first; the rules that could not look; what remains.
 
-    ``unexplained`` is the share of the clients' time that no finding accounts for, None when
+    ``unexplained`` is the share of client time that no finding accounts for, None when
     it is not known where that time went.
     """
 
@@ -83,7 +85,7 @@ def _guarded(rule: Rule, case: Case) -> Outcome:
     try:
         return outcome(rule, case)
     except Exception as error:
-        return CouldNotLook(f"this rule failed: {type(error).__name__}: {error}")
+        return CouldNotLook(f"internal error in this rule: {type(error).__name__}: {error}")
 
 
 def _budget(case: Case) -> Budget | None:
@@ -138,7 +140,7 @@ def _weight(finding: Finding) -> tuple[int, float, int]:
 def unexplained(
     findings: Iterable[Finding], rules: Mapping[str, Rule], budget: Budget | None
 ) -> float | None:
-    """The share of the clients' time that no finding accounts for.
+    """The share of client time that no finding accounts for.
 
     Each finding takes its share from the kinds of time that its rule accounts for, the rules
     with the fewest kinds first, and no second of a client's is taken twice. What the clients

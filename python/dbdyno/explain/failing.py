@@ -20,23 +20,21 @@ THROWN_AWAY = frozenset({DEADLOCK, SERIALIZATION})
 """What the rule on deadlocks tells of; the others are told by rules that know no better cause."""
 OUTSIDE: tuple[PartKind, ...] = ("idle", "pause", "unconnected")
 """What clients do that have no transaction under way."""
-_READ_ON = "Read the message and the server's log: they say more than the class does."
+_READ_ON = "Read the message and the server's log: they are more specific than the error class."
 # By the engine's class of a failure.
 _AGAINST = {
-    "duplicate_key": "Draw keys that are not there yet, have the server number the rows, or say "
-    "what is to become of a row that is there (ON CONFLICT, ON DUPLICATE KEY).",
-    "constraint": "Draw values that the constraint allows: load the data of the size that the "
+    "duplicate_key": "Draw keys that do not exist yet, let the server generate them, or handle "
+    "existing rows (ON CONFLICT, ON DUPLICATE KEY).",
+    "constraint": "Draw values that the constraint allows: load the data at the size that the "
     "script draws from.",
-    "lock_timeout": "Find who held the lock meanwhile, as other findings may tell, or wait longer "
-    "for it.",
-    "cancelled": "Find out who cancelled them: a timeout of the server or of the role, or somebody "
-    "by hand.",
-    "connection": "Read the server's log for why it ended these connections or let nobody in.",
-    "resource": "Give the server what it lacks, as its message says: connections, memory, disk.",
-    "permission": "Grant the role what the statement needs.",
-    "statement": "Mend the statement, or load the tables that it names.",
+    "lock_timeout": "Find the blocker (other findings may name it), or raise the lock timeout.",
+    "cancelled": "Find what cancelled them: a timeout of the server or of the role, or a user.",
+    "connection": "Check the server's log for why it closed or refused these connections.",
+    "resource": "Give the server the resource that its message names: connections, memory, disk.",
+    "permission": "Grant the role the privileges that the statement needs.",
+    "statement": "Correct the statement, or load the tables that it names.",
     "data": "Draw values that fit the column's type and length.",
-    "script": "Mend the script where it went wrong.",
+    "script": "Correct the script at the place of the error.",
 }
 
 
@@ -68,7 +66,7 @@ def advice_against(failures: Sequence[FailureRecord]) -> list[str]:
 
 
 def share_of_time(case: Case, seconds: float) -> float:
-    """The share of the clients' time that so many seconds of tries are.
+    """The share of client time that so many seconds of tries are.
 
     Where no transaction has ended they are all there was.
     """
@@ -79,7 +77,7 @@ def share_of_time(case: Case, seconds: float) -> float:
 
 
 def time_in_transactions(case: Case) -> float:
-    """The share of the clients' time with a transaction under way; all, where nobody looked."""
+    """The share of client time with a transaction under way; all, where nobody looked."""
     if case.budget is None:
         return 1.0
     return 1.0 - sum(case.budget.share(kind) for kind in OUTSIDE)

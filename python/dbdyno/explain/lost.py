@@ -35,9 +35,9 @@ def loss_words(loss: Loss) -> str:
     """How much, how often, and how likely by chance."""
     times = "once" if loss.occurrences == 1 else f"{loss.occurrences} times"
     return (
-        f"It happened {times} and cost {count(loss.transactions)} transactions, "
-        f"{percent(loss.of_run)} of what the run could have done and {percent(loss.share)} of "
-        f"all that it lost; at random places {percent(loss.chance)} of trials lose as much."
+        f"It happened {times} and cost {count(loss.transactions)} transactions: "
+        f"{percent(loss.of_run)} of what the run could have done, {percent(loss.share)} of all "
+        f"lost throughput. At random times, {percent(loss.chance)} of trials lose as much."
     )
 
 

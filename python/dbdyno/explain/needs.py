@@ -101,26 +101,26 @@ def server_facts(case: Case) -> ServerFacts:
 
 
 def client_time(case: Case) -> Budget:
-    """Where the clients' time went.
+    """Where client time went.
 
     Where a server does not tell of every wait, one for a lock is known from its transactions:
     who may not see those would take it for a wait for something else.
     """
     hidden = lack_of(case.recording, "sessions")
     if hidden and case.protocol not in NAMES_ALL_WAITS:
-        raise LackingError(f"who waits for a lock is not told: {hidden}")
+        raise LackingError(f"lock waits are not visible: {hidden}")
     if measured_samples(case.recording) is None:
-        unseen = "the server's sessions were not looked at"
+        unseen = "the server's sessions were not sampled"
         raise LackingError(because(case, unseen, "waits", SERVER))
     return needed(
         case.budget,
-        "no look knew what the session of a client was doing: a pooler between has numbers of its "
-        "own for sessions, or track_activities is off",
+        "no sample shows what the clients' sessions were doing: a pooler in between has session "
+        "ids of its own, or track_activities is off",
     )
 
 
 def told_waits(case: Case) -> Budget | None:
-    """Where the clients' time went, if somebody named the waits within their statements.
+    """Where client time went, if somebody named the waits within their statements.
 
     The server itself, or the kernel of this machine; None where neither did.
     """
@@ -139,12 +139,12 @@ def queue_of(case: Case) -> LockQueue:
     The first looks of a run are at the sessions alone: in a short one clients may have been seen
     waiting, and nobody knows for whom.
     """
-    queue = needed(case.lock_queue, "locks were not looked at")
+    queue = needed(case.lock_queue, "locks were not sampled")
     waited = case.budget.share("lock") if case.budget else 0.0
     if waited and not sampled_locks(case.recording):
         raise LackingError(
-            f"clients waited for locks for {percent(waited)} of their time, and the run was over "
-            "before telemetry looked for whom: run longer"
+            f"clients waited for locks for {percent(waited)} of their time, but the run ended "
+            "before telemetry sampled the lock queue: run longer"
         )
     return queue
 
@@ -152,13 +152,15 @@ def queue_of(case: Case) -> LockQueue:
 def losses_of(case: Case) -> Losses:
     """What events cost."""
     if has_stages(case.recording.plan):
-        raise LackingError("the load was changed in stages: no one level is the baseline")
+        raise LackingError("the load changed in stages: there is no single baseline")
     return needed(case.losses, "the run has too few intervals for a baseline")
 
 
 def committed(case: Case) -> int:
     """Transactions that succeeded in the measured part, one at least."""
-    return needed(completed(case.recording) or None, "no transaction succeeded while measuring")
+    return needed(
+        completed(case.recording) or None, "no transaction succeeded during the measurement"
+    )
 
 
 def throughput_tps(case: Case) -> float:
@@ -168,7 +170,7 @@ def throughput_tps(case: Case) -> float:
 
 def _untold(case: Case, source: str, name: str) -> str:
     if was_read(case.recording, source):
-        return because(case, f"{source} tells no {name}", source)
+        return because(case, f"{source} does not report {name}", source)
     return _unread(case, source)
 
 

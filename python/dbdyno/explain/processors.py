@@ -15,7 +15,7 @@ from dbdyno.explain.needs import LackingError, grown, known_objects, levels, nee
 
 _BUSY = ("user_us", "system_us", "irq_us")
 _IDLE = ("idle_us", "iowait_us")
-SERVER_ELSEWHERE = "the server's processes are not seen on this machine"
+SERVER_ELSEWHERE = "the server's processes are not visible on this host"
 SATURATED = 0.8
 """Above this share of the processors in use, work queues for them now and then."""
 

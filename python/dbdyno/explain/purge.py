@@ -43,7 +43,7 @@ def history_of(case: Case) -> History:
     """As telemetry read it; the list under whichever name the server has it."""
     told = (level(case.recording, source, name, "") for source, name in SOURCES)
     series = needed(
-        next((one for one in told if one is not None), None), "the history list was not read"
+        next((one for one in told if one is not None), None), "the history list length was not read"
     )
     return History(
         length=course(series),

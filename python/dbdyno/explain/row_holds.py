@@ -36,7 +36,7 @@ from dbdyno.model.recording import rows
 from dbdyno.model.telemetry import NO_STATEMENT
 
 ROW_LOCKS = frozenset({"transactionid", "tuple", "record"})
-UNKNOWN = "a table that is not known"
+UNKNOWN = "an unknown table"
 _SLIP = 0.01
 """A smaller part of the waits for rows is an error of the looks, which take no single instant."""
 _ISOLATION = ("transaction_isolation", "tx_isolation")

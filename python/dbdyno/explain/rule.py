@@ -39,7 +39,7 @@ class Rule(Struct, frozen=True, kw_only=True):
 
     ``covers`` are ids of rules that see the same cause from farther away: when this rule finds
     most of it, and as gravely, their findings are not shown. ``accounts_for`` are the kinds of
-    the clients' time that a finding with a share of it explains. A rule about what only some
+    client time that a finding with a share of it explains. A rule about what only some
     databases have names their ``protocols``: of others it is not asked. Of a load whose
     transactions failed only those are asked that may tell why.
     """
@@ -64,7 +64,7 @@ SEVERITIES: tuple[Severity, ...] = get_args(Severity)
 
 
 def severity_of(share: float) -> Severity:
-    """How grave a cause is that accounts for this share of the clients' time or the loss."""
+    """How grave a cause is that accounts for this share of client time or the loss."""
     if share >= CRITICAL:
         return "critical"
     if share >= MAJOR:

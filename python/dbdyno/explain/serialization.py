@@ -12,25 +12,25 @@ _BY_READS = "read/write dependencies"
 _BY_UPDATE = "concurrent update"
 _AGAINST = {
     _BY_READS: [
-        "Let statements find their rows by an index, and see by EXPLAIN that they do, on small "
-        "tables, too: at SERIALIZABLE what is read is remembered, and a sequential scan has read "
-        "the whole table, so that any change of it is a conflict.",
-        "Begin what only reads with READ ONLY, and long reports with READ ONLY, DEFERRABLE: they "
-        "are seldom or never the cause of a failure.",
+        "Let statements find their rows through an index, and check with EXPLAIN that they do, "
+        "also on small tables: at SERIALIZABLE all reads are tracked, and a sequential scan reads "
+        "the whole table, so that any change to it is a conflict.",
+        "Start read-only transactions with READ ONLY, and long reports with READ ONLY, DEFERRABLE: "
+        "they rarely or never cause a failure.",
         "Where a transaction reads many rows, raise max_pred_locks_per_transaction, _per_relation "
-        "and _per_page: without room, single rows are remembered as whole pages and tables.",
+        "and _per_page: without room, row locks are promoted to pages and whole tables.",
     ],
     _BY_UPDATE: [
-        "Change a row that many want by one UPDATE that works out the new value itself, at READ "
-        "COMMITTED: that waits and goes on where REPEATABLE READ and SERIALIZABLE fail.",
+        "Change a contended row with a single UPDATE that computes the new value itself, at READ "
+        "COMMITTED: it waits and continues where REPEATABLE READ and SERIALIZABLE fail.",
     ],
 }
 _OF_SNAPSHOTS = (
-    "Lock what is to be changed by the first statement of the transaction (SELECT … FOR UPDATE), "
-    "before there is a snapshot that it could have changed since; or run at READ COMMITTED."
+    "Lock the rows to be changed in the first statement of the transaction (SELECT … FOR UPDATE), "
+    "so that its snapshot is not older than the locks; or run at READ COMMITTED."
 )
 _SHORTER = (
-    "Make the transactions shorter, touch fewer of the same rows in each, or run fewer at once."
+    "Make the transactions shorter, touch fewer of the same rows in each, or run fewer at a time."
 )
 
 

@@ -39,4 +39,4 @@ def is_on(facts: ServerFacts, name: str) -> bool:
 
 def _unit(facts: ServerFacts, name: str, units: Mapping[str, float]) -> float:
     written = facts.details.get("units", {}).get(name)
-    return needed(units.get(written), f"the setting {name} has no unit that is known")
+    return needed(units.get(written), f"the unit of the setting {name} is not known")

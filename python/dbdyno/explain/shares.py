@@ -8,9 +8,9 @@ from dbdyno.words import percent
 
 _NO_REMAINDER = 0.005
 _WHOLES = {
-    "client time": "the clients' time",
+    "client time": "client time",
     "lost throughput": "the lost throughput",
-    "response time": "the response time",
+    "response time": "response time",
 }
 
 
@@ -22,9 +22,9 @@ def share_words(finding: Finding) -> str:
 
 
 def remainder_words(unexplained: float | None) -> str:
-    """The share of the clients' time that no finding accounts for."""
+    """The share of client time that no finding accounts for."""
     if unexplained is None:
-        return "Unexplained: not known, since the clients' sessions were not seen at the server."
+        return "Unexplained: not known, because the clients' sessions were not sampled."
     if unexplained < _NO_REMAINDER:
-        return "Unexplained: nothing; the findings' shares of the clients' time may overlap."
-    return f"Unexplained: {percent(unexplained)} of the clients' time; no finding accounts for it."
+        return "Unexplained: nothing; the findings' shares of client time may overlap."
+    return f"Unexplained: {percent(unexplained)} of client time; no finding accounts for it."

@@ -11,7 +11,7 @@ from dbdyno.model.recording import rows
 from dbdyno.model.telemetry import IndexFacts, PlanFacts, ServerFacts, TableFacts
 
 WORKING: frozenset[PartKind] = frozenset({"cpu", "cpu_queue", "io", "wal", "lwlock"})
-"""The kinds of the clients' time in which the server worked for them."""
+"""The kinds of client time in which the server worked for them."""
 _WORDS_MAX = 90
 
 
@@ -50,7 +50,7 @@ def statements_on(case: Case, table: TableFacts) -> list[Statement]:
 
 
 def working_share(case: Case, statement: int | None = None) -> float | None:
-    """The share of the clients' time in which the server worked; None where not looked at."""
+    """The share of client time in which the server worked; None where not looked at."""
     if case.budget is None:
         return None
     return sum(case.budget.share(kind, statement=statement) for kind in WORKING)
@@ -88,7 +88,7 @@ def plans_of(facts: ServerFacts, statement: int) -> dict[str, PlanFacts]:
 
 
 def time_share(case: Case, statement: int) -> float | None:
-    """The share of the clients' time that a statement took, its waits included.
+    """The share of client time that a statement took, its waits included.
 
     From the engine's own latencies: known also where the server was not looked at.
     """

@@ -12,7 +12,7 @@ from dbdyno.model.record import Finding, NotLooked, RunRecord
 
 _TOP = 3
 _MUCH = 0.1
-_NOTHING = "nothing found above a note"
+_NOTHING = "no finding above a note"
 
 
 def told(record: RunRecord) -> list[Line]:
@@ -43,7 +43,7 @@ def _in_short(finding: Finding) -> Iterator[Line]:
 def told_in_full(explanation: Explanation) -> list[Line]:
     """Every finding with its evidence and advice, what remains, and what could not be looked at."""
     found = [list(_in_full(finding)) for finding in explanation.findings]
-    parts: list[list[Line]] = found or [["Nothing found."]]
+    parts: list[list[Line]] = found or [["No findings."]]
     parts.append([_flowing(remainder_words(explanation.unexplained))])
     if explanation.not_looked:
         parts.append(list(_reasons(explanation.not_looked)))

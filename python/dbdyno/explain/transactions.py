@@ -68,7 +68,7 @@ def transaction(script: TimedScript, rows: Mapping[str, float]) -> Transaction:
     found = commands(script.text)
     statements = [command for command in found if command.is_sql]
     if len(statements) != len(script.seconds):
-        raise UnorderableError(f"the statements of {script.name} cannot be told apart")
+        raise UnorderableError(f"the statements of {script.name} cannot be matched to its text")
     begin, end = _block(script.name, found)
     seconds = iter(script.seconds)
     timed = [(command, next(seconds) if command.is_sql else 0.0) for command in found]
@@ -99,7 +99,7 @@ def _step(command: Command, spent_s: float, rows: Mapping[str, float]) -> Step:
     if not table:
         return Step(command, spent_s, "", 0.0)
     if not rows.get(table):
-        raise UnknownRowsError(f"how many rows {table} has was not recorded")
+        raise UnknownRowsError(f"the number of rows of {table} was not recorded")
     one_row = bool(equal_columns(command.text))
     return Step(command, spent_s, table, 1 / rows[table] if one_row else 1.0)
 

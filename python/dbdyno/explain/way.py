@@ -17,7 +17,7 @@ WITHIN_A_MACHINE_S = 100e-6
 class Way(Struct, frozen=True, kw_only=True):
     """A transaction's ``trips`` to the server, of ``trip_s`` each.
 
-    ``own`` is the share of the clients' time on the way, ``share`` with the waits for locks
+    ``own`` is the share of client time on the way, ``share`` with the waits for locks
     whose holders are.
     """
 
@@ -28,7 +28,7 @@ class Way(Struct, frozen=True, kw_only=True):
 
     @property
     def beyond_machine(self) -> float:
-        """The share of the clients' time on the way that a machine by itself does not take."""
+        """The share of client time on the way that a machine by itself does not take."""
         return self.own * max(1 - WITHIN_A_MACHINE_S / self.trip_s, 0.0) if self.trip_s else 0.0
 
 

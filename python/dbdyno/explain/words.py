@@ -11,14 +11,14 @@ _FACTOR_TOLD_MAX = 100
 
 
 def gain_words(case: Case, share: float) -> str:
-    """What removing a cause with this share of the clients' time, or of the run, can bring."""
+    """What removing a cause with this share of client time, or of the run, can bring."""
     return rise_words(case, gain_factor(share)) if share >= NOTICED else ""
 
 
 def gain_of_waits(case: Case, share: float) -> str:
     """The same of a cause that takes no processor time: processors are then the next bound."""
     factor = gain_factor(share, own_utilisation(case))
-    limit = ": then the processors are full" if factor < gain_factor(share) else ""
+    limit = "; the CPU is then saturated" if factor < gain_factor(share) else ""
     return rise_words(case, factor, limit) if share >= NOTICED else ""
 
 
@@ -28,7 +28,7 @@ def rise_words(case: Case, factor: float, limit: str = "") -> str:
     A share next to all of the time leaves so little that its inverse is an error of measurement.
     """
     is_told = factor <= _FACTOR_TOLD_MAX
-    by = f"{factor:.3g} at most" if is_told else f"{_FACTOR_TOLD_MAX} and more"
+    by = f"at most {factor:.3g}" if is_told else f"{_FACTOR_TOLD_MAX} or more"
     return in_throughput(case, f"Throughput rises by a factor of {by}{limit}.")
 
 
@@ -40,15 +40,15 @@ def in_throughput(case: Case, gain: str) -> str:
     if did_nothing(case):
         return ""
     if case.has_its_rate:
-        return "Response times fall; the rate is what was asked for."
+        return "Response times fall; the rate stays as requested."
     return gain
 
 
 def bound_exceeded_words(bound_tps: float, measured_tps: float) -> str:
     """What is told of a row's bound that was exceeded."""
     return (
-        f"As long as clients see a row held, {tps(bound_tps)} TPS could pass, and "
-        f"{tps(measured_tps)} did: the server lets go of it before they hear of the commit."
+        f"The hold time that clients see allows {tps(bound_tps)} TPS, but {tps(measured_tps)} were "
+        "measured: the server releases the row before clients receive the commit."
     )
 
 

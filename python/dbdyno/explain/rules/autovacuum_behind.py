@@ -1,17 +1,18 @@
-"""Autovacuum falls behind: dead rows are made faster than they are cleaned.
+"""Autovacuum falls behind: rows become dead faster than they are cleaned up.
 
-Looks for: tables with more dead rows than autovacuum tolerates, whose number still rises.
+Looks for: tables with more dead rows than their vacuum threshold, whose number still rises.
 
-Arithmetic: rows made dead a second are updates and deletes; cleaned are those less the rise of
-the dead rows there are (pruning cleans, too). When dead rows exceed threshold + scale factor ×
-rows, as set for the table alone or for the server, and from version 18 on the largest threshold,
-and rise all the same, autovacuum does not keep up: the time to double is the number of live rows
-over the rise, and is told until there are as many dead rows as live ones: then it has doubled.
+Arithmetic: rows made dead per second are updates plus deletes; rows cleaned up per second are those
+minus the increase in dead rows (pruning cleans up too). When the dead rows exceed threshold + scale
+factor × rows, as set for the table or else for the server, and from version 18 on at most
+autovacuum_vacuum_max_threshold, and still rise, autovacuum does not keep up. The time to double is
+the number of live rows over the increase per second; it is reported only while there are fewer dead
+rows than live ones: after that the table has doubled.
 
 Source: PostgreSQL manual, the autovacuum daemon (vacuum threshold).
 
-Wrong when: the run is short against autovacuum_naptime, between two visits of which dead rows rise
-always. It is not judged then unless autovacuum has been at the table twice, or is off.
+Wrong when: the run is short compared with autovacuum_naptime: between two visits dead rows always
+rise. A shorter run is judged only if autovacuum has processed the table twice, or is off.
 """
 
 from msgspec import Struct
@@ -35,7 +36,7 @@ _GRAVE: tuple[tuple[float, Severity], ...] = ((1.0, "major"), (0.2, "minor"))
 _CAUSES: dict[Off, str] = {
     "": "autovacuum does not keep up",
     "server": "autovacuum is off",
-    "table": "autovacuum is switched off for this table",
+    "table": "autovacuum is disabled for this table",
 }
 
 
@@ -76,7 +77,7 @@ def look(case: Case) -> Outcome:
         and (one.vacuums >= _VISITS_MIN or one.off or has_waited)
     ]
     if not behind:
-        return NotFound("no table has more dead rows than autovacuum tolerates, and rising")
+        return NotFound("no table has a rising number of dead rows above its vacuum threshold")
     return _finding(max(behind, key=lambda one: one.dead_share))
 
 
@@ -100,7 +101,7 @@ def _behind(case: Case, facts: ServerFacts, table: str) -> _Behind:
 def _finding(one: _Behind) -> Finding:
     return found(
         f"{one.table} has {count(one.dead.last)} dead rows for {count(one.live)} live ones, and "
-        f"{significant(one.dead.per_s)} more each second: {_CAUSES[one.off]}.",
+        f"{significant(one.dead.per_s)} more per second: {_CAUSES[one.off]}.",
         severity=next((grave for share, grave in _GRAVE if one.dead_share >= share), "note"),
         certainty="likely",
         evidence={
@@ -113,27 +114,28 @@ def _finding(one: _Behind) -> Finding:
             "time_to_double_s": time_to_double_s(one.live, one.dead.per_s),
         },
         seen=[
-            f"{significant(one.made_per_s)} rows a second were made dead, "
-            f"{significant(one.cleaned_per_s)} cleaned.",
-            f"Autovacuum tolerates {count(one.tolerated)} dead rows here and came "
-            f"{count(one.vacuums)} times; there are {significant(one.dead_share)} dead rows for "
-            "each live one.",
+            f"{significant(one.made_per_s)} rows per second became dead, "
+            f"{significant(one.cleaned_per_s)} were cleaned up.",
+            f"The vacuum threshold is {count(one.tolerated)} dead rows; autovacuum runs on this "
+            f"table: {count(one.vacuums)}; dead rows per live row: {significant(one.dead_share)}.",
         ],
-        why=f"Lookups walk over dead versions, the cache holds them, and {_growth_told(one)}.",
+        why=f"Lookups read past dead versions, the cache holds them, and {_growth_told(one)}.",
         advice=[
             _remedy(one),
-            "See that no old transaction, slot or prepared transaction holds the horizon.",
+            "Check that no old transaction, replication slot or prepared transaction holds back "
+            "the xmin horizon.",
         ],
-        refute="Run again with autovacuum "
-        f"{'on' if one.off else 'and autovacuum_vacuum_cost_delay = 0'}: dead rows must level off.",
+        refute="Run again with "
+        f"{'autovacuum on' if one.off else 'autovacuum_vacuum_cost_delay = 0'}: dead rows must "
+        "level off.",
     )
 
 
 def _growth_told(one: _Behind) -> str:
     """When they will have doubled the table is told only until they have."""
     if one.dead_share >= 1:
-        return "the table is more than twice what its live rows need"
-    return f"the table grows: it doubles in {seconds(one.live / one.dead.per_s)}"
+        return "the table is more than twice the size that its live rows need"
+    return f"the table grows: at this rate it doubles in {seconds(one.live / one.dead.per_s)}"
 
 
 def _remedy(one: _Behind) -> str:
@@ -144,14 +146,14 @@ def _remedy(one: _Behind) -> str:
     if one.more_eager:
         return f"ALTER TABLE {one.table} SET ({', '.join(one.more_eager)});"
     return (
-        "Autovacuum comes early here and does not pause: make fewer dead rows (fewer updates, or "
-        "HOT ones), and give it memory for them (autovacuum_work_mem)."
+        "Autovacuum already starts early here and runs without cost delay: produce fewer dead rows "
+        "(fewer updates, or HOT updates), and raise autovacuum_work_mem."
     )
 
 
 RULE = Rule(
     id="autovacuum_behind",
-    title="Autovacuum falls behind the dead rows",
+    title="Autovacuum does not keep up with dead rows",
     look=look,
     covers=frozenset({"table_growth"}),
     protocols=frozenset({POSTGRESQL}),

@@ -1,15 +1,15 @@
-"""Autovacuum takes from the load while it works.
+"""Autovacuum slows the load while it runs.
 
 Looks for: throughput that is lower while autovacuum workers run than otherwise.
 
-Arithmetic: the loss over all autovacuums against the level of the undisturbed intervals,
-tested against placing them elsewhere in the run at random; overlapping events share a loss by
-regression. What came with a single autovacuum is a hint, and minor at most.
+Arithmetic: the loss during all autovacuum runs relative to the level of the undisturbed intervals,
+tested against placing the same events at random elsewhere in the run; overlapping events share a
+loss by regression. A loss during a single autovacuum run is a hint, and minor at most.
 
-Source: PostgreSQL manual, the autovacuum daemon and cost-based vacuum delay; the test by
-misplacing is one of randomization (Edgington and Onghena, Randomization Tests, 2007).
+Source: PostgreSQL manual, the autovacuum daemon and cost-based vacuum delay; the test is a
+randomization test (Edgington and Onghena, Randomization Tests, 2007).
 
-Wrong when: autovacuum came because of what also slows the load, such as a burst of updates.
+Wrong when: autovacuum was triggered by what also slows the load, such as a burst of updates.
 """
 
 from dbdyno.analysis.protocol import POSTGRESQL
@@ -32,30 +32,31 @@ def look(case: Case) -> Outcome:
     length_s = sum(event.end_s - event.begin_s for event in vacuums)
     labels = sorted({event.label for event in vacuums})
     return found(
-        f"While autovacuum ran ({and_so_on(labels)}), throughput fell: "
-        f"{percent(loss.of_run)} of the run was lost to it.",
+        f"Throughput fell while autovacuum ran ({and_so_on(labels)}): this cost "
+        f"{percent(loss.of_run)} of the run's throughput.",
         share=loss.share,
         share_of="lost throughput",
         severity=severity_of_loss(loss),
         certainty=certainty_of(loss),
         evidence=loss_evidence(loss) | {"autovacuums": labels, "seconds": length_s},
-        seen=[loss_words(loss), f"Autovacuum ran for {seconds(length_s)} in all."],
-        why="A vacuum reads and dirties pages that the load needs in the cache, writes WAL, and "
-        "takes a processor.",
+        seen=[loss_words(loss), f"Autovacuum ran for {seconds(length_s)} in total."],
+        why="Vacuum reads and dirties pages, which takes cache and I/O from the load, writes WAL, "
+        "and uses CPU.",
         advice=[
-            "Spread it: a smaller autovacuum_vacuum_cost_limit or a longer cost_delay takes less "
-            "at a time.",
-            "Let it come sooner to less work (autovacuum_vacuum_scale_factor); do not turn it off.",
+            "Spread its work: lower autovacuum_vacuum_cost_limit or raise "
+            "autovacuum_vacuum_cost_delay.",
+            "Let it run sooner, with less work each time (lower autovacuum_vacuum_scale_factor); "
+            "do not turn it off.",
         ],
         gain=gain_words(case, loss.of_run),
-        refute="Run again with autovacuum_vacuum_cost_delay ten times as long: the dips must get "
-        "shallower.",
+        refute="Run again with autovacuum_vacuum_cost_delay ten times as long: the dips must "
+        "become shallower.",
     )
 
 
 RULE = Rule(
     id="autovacuum_interference",
-    title="Autovacuum takes from the load",
+    title="Autovacuum slows the load",
     look=look,
     protocols=frozenset({POSTGRESQL}),
 )

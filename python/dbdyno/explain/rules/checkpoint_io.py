@@ -1,17 +1,17 @@
-"""Checkpoint I/O: writing and syncing dirty pages takes from the load.
+"""Checkpoint I/O: writing and syncing dirty pages slows the load.
 
-Looks for: throughput that is lower around checkpoints, and what they did then: pages written,
-time spent in writing and in syncing files.
+Looks for: throughput that is lower around checkpoints, and what the checkpoints did then: pages
+written, time spent writing and syncing files.
 
-Arithmetic: the loss over all checkpoints against the level of the undisturbed intervals,
-tested against placing them elsewhere in the run at random. The write phase is spread on
-purpose over checkpoint_completion_target of the interval; the sync phase is not. What came with
-a single checkpoint is a hint, and minor at most.
+Arithmetic: the loss during all checkpoints relative to the level of the undisturbed intervals,
+tested against placing the checkpoints at random elsewhere in the run. The write phase is
+deliberately spread over checkpoint_completion_target of the time between checkpoints; the sync
+phase is not. A loss around a single checkpoint is a hint, and minor at most.
 
 Source: PostgreSQL manual, WAL configuration, and the server's log of checkpoints.
 
-Wrong when: the loss comes from the images of whole pages that follow a checkpoint, not from
-its writes; then full-page writes are named, too, and go first.
+Wrong when: the loss comes from the full-page images that follow a checkpoint, not from its writes;
+then full-page writes are reported too, and are the first thing to address.
 """
 
 from dbdyno.analysis.events import RunEvent
@@ -34,7 +34,8 @@ def look(case: Case) -> Outcome:
         return NotFound("throughput did not fall around checkpoints, or there were none")
     checkpoints = [event for event in case.events if event.kind == "checkpoint"]
     return found(
-        f"Around checkpoints throughput fell: {percent(loss.of_run)} of the run was lost.",
+        "Throughput fell around checkpoints: this cost "
+        f"{percent(loss.of_run)} of the run's throughput.",
         share=loss.share,
         share_of="lost throughput",
         severity=severity_of_loss(loss),
@@ -45,24 +46,24 @@ def look(case: Case) -> Outcome:
             loss_words(loss),
             f"They wrote {count(pages)} pages{_phases_told(checkpoints)}.",
         ],
-        why="Their writes compete with the load's reads and WAL flushes for the same storage.",
+        why="Checkpoint writes compete with the load's reads and WAL flushes for storage.",
         advice=[
-            "Have fewer of them: a longer checkpoint_timeout and a larger max_wal_size.",
-            "Spread them: checkpoint_completion_target = 0.9, and checkpoint_flush_after so that "
-            "the sync phase finds little left.",
+            "Make checkpoints less frequent: raise checkpoint_timeout and max_wal_size.",
+            "Spread their writes: checkpoint_completion_target = 0.9, and set "
+            "checkpoint_flush_after so that little is left for the sync phase.",
         ],
         gain=gain_words(case, loss.of_run),
-        refute="Run with checkpoint_timeout and max_wal_size so large that none comes: the dips "
-        "must go.",
+        refute="Run with checkpoint_timeout and max_wal_size so large that no checkpoint occurs: "
+        "the dips must disappear.",
     )
 
 
 def _phases_told(checkpoints: list[RunEvent]) -> str:
     """Only at its end a checkpoint tells how long it wrote and synced."""
     if not any(event.phases for event in checkpoints):
-        return "; none had ended, and how long they wrote and synced is not known"
+        return "; none had finished, so their write and sync times are not known"
     written_s, synced_s = (_phase_s(checkpoints, name) for name in ("write", "sync"))
-    return f" and spent {seconds(written_s)} in writing, {seconds(synced_s)} in syncing"
+    return f" and spent {seconds(written_s)} writing and {seconds(synced_s)} syncing"
 
 
 def _phase_s(checkpoints: list[RunEvent], wanted: str) -> float:

@@ -1,15 +1,15 @@
-"""Connection churn: clients spend their time connecting instead of asking.
+"""Connection churn: clients spend their time connecting instead of querying.
 
-Looks for: connections opened while the run was measured, by a connection for each transaction
-(-C) or again after a loss, and the time they took.
+Looks for: connections opened during the measurement, one per transaction (-C) or again after a
+loss, and the time they took.
 
-Arithmetic: connections × mean time to connect, over N·T client-seconds. Each costs the server a
-new process or thread, a login and cold caches of its own, which the first statements pay
-besides: the share is a lower bound.
+Arithmetic: connections × mean time to connect, over N·T client-seconds. Each connection also costs
+the server a new process or thread, authentication and cold session caches, which the first
+statements pay for: the share is a lower bound.
 
-Source: the engine's own timing of each connection, from the socket to ready for a query.
+Source: the engine's own timing of each connection, from opening the socket to ready for query.
 
-Wrong when: the connections go through a pooler on this side: then they are cheap, and the
+Wrong when: the connections go through a pooler on the client's side: then they are cheap, and the
 server sees few of them.
 """
 
@@ -27,7 +27,7 @@ def look(case: Case) -> Outcome:
     """Without connections in the measured part there is nothing to see."""
     connects = spent(case.recording, "connects")
     seconds = needed(measured_s(case.recording) or None, "nothing was measured")
-    clients: int = needed(case.recording.plan.get("clients"), "the plan tells no clients")
+    clients: int = needed(case.recording.plan.get("clients"), "the plan has no number of clients")
     share = min(connects.seconds / (clients * seconds), 1.0)
     if share < NOTICED:
         return NotFound(f"clients spent {percent(share)} of their time connecting")
@@ -36,8 +36,8 @@ def look(case: Case) -> Outcome:
     per_transaction = connects.count / committed(case)
     return found(
         f"Clients spent {percent(share)} of their time connecting: "
-        f"{significant(connects.count / seconds)} connections a second at {milliseconds(each_ms)} "
-        "each.",
+        f"{significant(connects.count / seconds)} connections per second at "
+        f"{milliseconds(each_ms)} each.",
         share=share,
         share_of="client time",
         certainty="likely" if _server_sessions(case) is None else "sure",
@@ -49,16 +49,16 @@ def look(case: Case) -> Outcome:
             "forks": grown_if_told(case, "machine", "forks"),
         },
         seen=[f"Connections per transaction: {significant(per_transaction)}.", *_server(case)],
-        why=f"A connection is a new {database.session}, a login and empty caches: dearer than a "
-        "short transaction by far.",
+        why=f"Each connection starts a new {database.session}, authenticates and begins with empty "
+        "caches: this costs far more than a short transaction.",
         advice=[
-            "Keep connections open: a pool in the application, or a pooler "
-            f"({database.pooler}) before the server.",
+            "Keep connections open: use a pool in the application, or a pooler "
+            f"({database.pooler}) in front of the server.",
             *_of_the_run(case),
         ],
         gain=gain_words(case, share),
-        refute="Run again with connections kept open: throughput must rise by about that factor, "
-        "at a given rate response times must fall.",
+        refute="Run again with connections kept open: throughput must rise by about that factor; "
+        "at a given rate, response times must fall.",
     )
 
 
@@ -74,7 +74,7 @@ def _server(case: Case) -> list[str]:
 
 def _of_the_run(case: Case) -> list[str]:
     if case.recording.plan.get("reconnect_each_transaction"):
-        return ["If that is not what you want to measure, leave out -C."]
+        return ["If connecting is not what you want to measure, omit -C."]
     return []
 
 

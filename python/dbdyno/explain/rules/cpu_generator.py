@@ -1,17 +1,17 @@
-"""The load generator is what is full, or takes the processors that the server needs.
+"""The load generator is saturated, or takes CPU time that the server needs.
 
-Looks for: an engine that takes nearly all of the processor time it can have, so that it cannot
-offer more load; and an engine that takes a good part of a machine whose processors are all in use.
+Looks for: an engine that uses nearly all the CPU time it can get, so that it cannot offer more
+load; and an engine that uses a substantial part of a host whose CPU is saturated.
 
-Arithmetic: the engine's processor time over (processors × seconds) is how full it is; of
-processors it can have as many at once as it has threads, if it may use so many. On a full
-machine that it shares with the server, the share w of the processors it takes is what the
-server would gain on a machine of its own: a factor of up to 1 / (1 − w).
+Arithmetic: the engine's CPU time over (cores × seconds) is its utilization; it can use as many
+cores at once as it has threads, if it is allowed as many. On a saturated host that it shares with
+the server, the share w of the CPU that it uses is what the server would gain on a host of its own:
+a factor of up to 1 / (1 − w).
 
 Source: utilization law, U = X · S (Denning and Buzen, Computing Surveys 10, 1978).
 
-Wrong when: one script only needs the processor (Lua, heavy arithmetic) and the others do not;
-the mean over the threads then hides the one that is full.
+Wrong when: only one of several scripts needs much CPU (Lua, heavy arithmetic): the mean over the
+threads then hides the one that is saturated.
 """
 
 from dbdyno.explain.case import Case
@@ -32,9 +32,9 @@ def look(case: Case) -> Outcome:
         return _full(fullness)
     used = processor_time(case)
     if used.in_use < SATURATED:
-        return NotFound(f"it took {percent(fullness)} of the processor time it can have")
+        return NotFound(f"it used {percent(fullness)} of the CPU time it can get")
     if used.engine < NOTICED:
-        return NotFound(f"it took {percent(used.engine)} of the processors")
+        return NotFound(f"it used {percent(used.engine)} of the CPU")
     return _shared(case, used)
 
 
@@ -50,51 +50,49 @@ def _fullness(case: Case) -> float:
 def _processors(case: Case) -> int:
     """How many the engine can have at once. Its first versions told only their threads."""
     told: int | None = case.recording.engine.get("hello", {}).get("processors")
-    return told or needed(case.recording.plan.get("threads"), "the plan tells no threads")
+    return told or needed(case.recording.plan.get("threads"), "the plan has no number of threads")
 
 
 def _full(fullness: float) -> Finding:
     return found(
-        f"The load generator took {percent(fullness)} of the processor time it can have: these "
-        "numbers are its limit, not the server's.",
-        title="CPU bound: the load generator is full",
+        f"The load generator used {percent(fullness)} of the CPU time it can get: these numbers "
+        "show its limit, not the server's.",
+        title="CPU-bound: the load generator is saturated",
         share=fullness,
         severity="critical",
         certainty="sure",
         evidence={"busy_share": fullness},
-        why="A generator that is full starts transactions late and reads answers late.",
+        why="A saturated load generator starts transactions late and reads replies late.",
         advice=[
-            "Give it more threads (-j) and processors for them (--engine-cpus), or run it on "
-            "another machine."
+            "Give it more threads (-j) and cores for them (--engine-cpus), or run it on another "
+            "host."
         ],
-        refute="Give it twice the threads and the processors: throughput must rise.",
+        refute="Give it twice the threads and cores: throughput must rise.",
     )
 
 
 def _shared(case: Case, used: ProcessorTime) -> Finding:
     return found(
-        f"The load generator took {percent(used.engine)} of processors that are all in use; the "
-        "server on the same machine could not have them.",
+        f"The load generator used {percent(used.engine)} of the CPU of a saturated host, which the "
+        "server on the same host could not use.",
         share=used.engine,
         severity=at_most("minor", severity_of(used.engine)),
         certainty="likely",
         evidence={"engine_share": used.engine, "server_share": used.server},
         seen=[
-            f"Processors in use: {percent(used.in_use)}, by the server {percent(used.server)}, "
-            f"by the load generator {percent(used.engine)}."
+            f"CPU utilization: {percent(used.in_use)}, of which server {percent(used.server)}, "
+            f"load generator {percent(used.engine)}."
         ],
-        why="On one machine the two compete: what is measured is both together.",
-        advice=[
-            "Run the load from another machine, or compare runs of this kind among themselves."
-        ],
+        why="On one host the two compete for CPU: the numbers describe both together.",
+        advice=["Run the load from another host, or compare only with runs of the same setup."],
         gain=gain_words(case, used.engine),
-        refute="Run the load from another machine: throughput must rise.",
+        refute="Run the load from another host: throughput must rise.",
     )
 
 
 RULE = Rule(
     id="cpu_generator",
-    title="CPU bound: the load generator",
+    title="CPU-bound: the load generator",
     look=look,
     covers=frozenset({"round_trips"}),
 )

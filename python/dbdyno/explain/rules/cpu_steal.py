@@ -1,15 +1,15 @@
-"""CPU steal: the host gave the processors to somebody else.
+"""CPU steal: the hypervisor gave the CPU to another virtual machine.
 
-Looks for: time in which this virtual machine was ready to run and its host ran another.
+Looks for: time in which this virtual machine was ready to run and the hypervisor ran another.
 
-Arithmetic: stolen over (busy + stolen) is how much longer work on a processor took. It weighs
-as much of the clients' time as was spent on processors or in line for them (the budget); where
-that is not known, as the processors were in use.
+Arithmetic: stolen over (busy + stolen) is how much longer CPU work took. It is weighted with the
+share of client time that was CPU time or waiting for CPU (the budget); where that is not known,
+with the CPU utilization.
 
 Source: the kernel's account of steal time, /proc/stat in proc(5).
 
-Wrong when: the host does not tell (many do not): steal is then hidden in the server's own time
-and this rule sees nothing.
+Wrong when: the hypervisor does not report steal (many do not): it is then hidden in the server's
+own time, and this rule sees nothing.
 """
 
 from dbdyno.explain.case import Case
@@ -25,24 +25,24 @@ def look(case: Case) -> Outcome:
     slower = used.stolen / max(used.in_use, 1e-9)
     share = slower * _processor_bound(case, used)
     if share < NOTICED:
-        return NotFound(f"{percent(used.stolen)} of processor time was stolen")
+        return NotFound(f"{percent(used.stolen)} of CPU time was stolen")
     return found(
-        f"The host withheld the processors for {percent(slower)} of the time in which they "
-        "were wanted.",
+        f"The hypervisor withheld {percent(slower)} of the CPU time that this virtual machine "
+        "requested.",
         share=share,
         share_of="client time",
         certainty="likely",
         evidence={"stolen_share": used.stolen, "of_wanted": slower},
-        seen=[f"{percent(used.stolen)} of {used.cores:.0f} processors was stolen."],
-        why="Work takes longer by that much, at times that no setting of the server explains.",
-        advice=["Measure on a machine, or a class of it, whose processors are its own."],
+        seen=[f"Steal time: {percent(used.stolen)} of {used.cores:.0f} cores."],
+        why="CPU work takes longer by that much, at times that no setting of the server explains.",
+        advice=["Measure on a machine or an instance type with dedicated cores."],
         gain=gain_words(case, share),
-        refute="Run it at another hour or host: steal and loss must go together.",
+        refute="Run at another time or on another instance: throughput must rise as steal falls.",
     )
 
 
 def _processor_bound(case: Case, used: ProcessorTime) -> float:
-    """The share of the clients' time that was spent on processors or in line for them."""
+    """The share of client time that was spent on processors or in line for them."""
     if case.budget is None:
         return used.in_use
     return case.budget.share("cpu") + case.budget.share("cpu_queue")
@@ -50,7 +50,7 @@ def _processor_bound(case: Case, used: ProcessorTime) -> float:
 
 RULE = Rule(
     id="cpu_steal",
-    title="CPU steal: the host withholds the processors",
+    title="CPU steal: the hypervisor withholds CPU time",
     look=look,
     covers=frozenset({"cpu_server", "too_many_connections"}),
     accounts_for=frozenset({"cpu", "cpu_queue"}),

@@ -1,19 +1,18 @@
-"""Throttled: a control group, or signals, keep processes off the processors.
+"""CPU throttling: a cgroup quota, or signals, keep processes off the CPU.
 
-Looks for: the server or the load generator in a control group that ran out of its quota, and
-server processes that were seen stopped.
+Looks for: the server or the load generator in a cgroup that exhausted its quota, and server
+processes that were sampled as stopped.
 
-Arithmetic: a group with a quota is counted by periods (100 ms as a rule). The part of them in
-which the quota ran out is the part of time in which its processes stood still at the end; no
-more of the time than that can be charged to it, and no more than the kernel says it throttled,
-which it adds up over the processors. What used u of a machine's n processors ran for u/n of the
-time at least, and stood still for 1 − u/n at most. For signals the share is that of looks at which
-a process was stopped.
+Arithmetic: a cgroup with a quota is accounted in periods (usually 100 ms). The share of periods in
+which the quota was exhausted bounds the share of time in which its processes stood still; so does
+the throttled time that the kernel reports, which it adds up over the cores. Processes that used u
+of a host's n cores ran for at least u/n of the time, and stood still for at most 1 − u/n. For
+signals the share is that of the samples in which a process was stopped.
 
 Source: the kernel's documentation of CFS bandwidth control (nr_periods, nr_throttled,
 throttled_time; in version 2 throttled_usec).
 
-Wrong when: the quota is of a group far above ours which was not seen from inside a container.
+Wrong when: the quota belongs to an outer cgroup, which cannot be seen from inside a container.
 """
 
 import numpy as np
@@ -23,9 +22,9 @@ from dbdyno.explain.case import Case
 from dbdyno.explain.needs import LackingError, grown, known_objects, levels, needed
 from dbdyno.explain.processors import SERVER_ELSEWHERE, processor_time, sees_server
 from dbdyno.explain.rule import NOTICED, NotFound, Outcome, Rule, found
-from dbdyno.explain.words import gain_words
+from dbdyno.explain.words import amount, gain_words
 from dbdyno.model.record import Finding
-from dbdyno.words import percent, significant
+from dbdyno.words import percent
 
 _WHO = {"server": "the server", "engine": "the load generator"}
 
@@ -41,7 +40,7 @@ def look(case: Case) -> Outcome:
     if stopped >= NOTICED:
         return _by_signal(stopped)
     needed(is_here or None, SERVER_ELSEWHERE)
-    return NotFound("no quota ran out and no process was seen stopped")
+    return NotFound("no quota was exhausted and no process was sampled as stopped")
 
 
 def _groups(case: Case) -> list[str]:
@@ -82,17 +81,17 @@ def _stopped_share(case: Case) -> float:
 def _by_group(case: Case, who: str, share: float) -> Finding:
     limit = level(case.recording, "control_group", "limit_cores", who)
     cores = float(limit.value[-1]) if limit is not None else None
-    quota = f" of {significant(cores)} processors" if cores is not None else ""
+    quota = f" of {amount(cores, 'core', 'cores')}" if cores is not None else ""
     return found(
-        f"The control group of {_WHO.get(who, who)} used up its quota{quota} and stood still for "
+        f"The cgroup of {_WHO.get(who, who)} exhausted its CPU quota{quota} and was throttled for "
         f"{percent(share)} of the time.",
         share=share,
         share_of="client time",
         certainty="sure",
         evidence={"who": who, "throttled_share": share, "limit_cores": cores},
-        seen=[f"The kernel throttled the group for {percent(share)} of the run."],
-        why="A transaction that meets the end of the quota waits for the next period: tens of "
-        "milliseconds, on an idle machine.",
+        seen=[f"The kernel throttled the cgroup for {percent(share)} of the run."],
+        why="A transaction that hits the quota waits for the next period: tens of milliseconds, "
+        "even on an idle host.",
         advice=["Raise or remove the quota (docker --cpus, cpu.max, a pod's limits.cpu)."],
         gain=gain_words(case, share),
         refute="Double the quota: throughput must rise and the throttled periods fall.",
@@ -101,22 +100,22 @@ def _by_group(case: Case, who: str, share: float) -> Finding:
 
 def _by_signal(share: float) -> Finding:
     return found(
-        f"The server's processes were stopped for {percent(share)} of the looks at them.",
-        title="Throttled: the server's processes were stopped",
+        f"The server's processes were stopped in {percent(share)} of the samples.",
+        title="Server processes stopped by signals",
         share=share,
         share_of="client time",
         certainty="likely",
         evidence={"stopped_share": share},
         seen=[f"In state T (stopped by a signal) for {percent(share)} of the time."],
-        why="A stopped process answers nobody and keeps its locks.",
-        advice=["Find who sends SIGSTOP: a debugger, a freezer, a limiter such as cpulimit."],
-        refute="Look at the states of the server's processes (ps): none may be T.",
+        why="A stopped process answers no client and keeps its locks.",
+        advice=["Find what sends SIGSTOP: a debugger, a freezer, a limiter such as cpulimit."],
+        refute="Check the states of the server's processes (ps): none may be T.",
     )
 
 
 RULE = Rule(
     id="cpu_throttled",
-    title="Throttled: a control group's quota ran out",
+    title="CPU throttling: a cgroup quota is exhausted",
     look=look,
     covers=frozenset(
         {"cpu_server", "cpu_others", "cpu_generator", "too_many_connections", "round_trips"}

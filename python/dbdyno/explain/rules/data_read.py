@@ -1,20 +1,19 @@
-"""Data read bound: rows come from storage, because they do not fit into the cache.
+"""Read-bound: rows come from storage, because they do not fit into the cache.
 
-Looks for: clients' time in which the server read data files.
+Looks for: client time in which the server read data files.
 
-Arithmetic: two accounts of the same time. The looks at the sessions saw so much of it in waits
-for data files; and the server counted so many buffers read, times the mean time of a read
-(track_io_timing, performance_schema), over the clients' time. The working set is at most the
-tables and indexes of the statements; the cache over it bounds the share of hits for keys that
-are all alike. Where the server counted reads that no look saw, the two contradict each other, and
-nothing is said.
+Arithmetic: two measurements of the same time. The session samples show it as waits for data files;
+and the server counted buffers read, which times the mean read time (track_io_timing,
+performance_schema) gives the same share of client time. The working set is at most the tables and
+indexes of the statements; the cache size over it is the hit ratio to expect with uniform keys.
+Where the server counted reads that no session sample shows, the two contradict each other, and
+nothing is reported.
 
-Source: PostgreSQL manual, pg_stat_database (blks_read, blk_read_time); MySQL manual, InnoDB
-buffer pool; for the bound King, Proc. IFIP 1971.
+Source: PostgreSQL manual, pg_stat_database (blks_read, blk_read_time); MySQL manual, InnoDB buffer
+pool; for the bound King, Proc. IFIP 1971.
 
-Wrong when: the operating system's page cache served the reads (then a read takes
-microseconds, and a larger cache saves little), or the cache was still filling: a longer
-warm-up would tell.
+Wrong when: the operating system's page cache served the reads (then a read takes microseconds, and
+a larger cache saves little), or the cache was still filling: a longer warm-up shows which.
 """
 
 from msgspec import Struct
@@ -71,7 +70,7 @@ class _Reads(Struct, frozen=True):
 
     @property
     def share(self) -> float:
-        """Of the clients' time; what was seen outweighs what was counted."""
+        """Of client time; what was seen outweighs what was counted."""
         return self.counted_share or 0.0 if self.seen_share is None else self.seen_share
 
 
@@ -83,14 +82,14 @@ def look(case: Case) -> Outcome:
         raise LackingError(f"neither waits nor read times were recorded ({timing} is off)")
     if reads.is_contradictory:
         raise LackingError(
-            f"the server counted {percent(reads.counted_share or 0.0)} of the clients' time in "
-            f"reads, the looks at the sessions saw {percent(reads.seen_share or 0.0)}: others may "
-            "have read, or no wait tells of reads"
+            f"the server counted reads for {percent(reads.counted_share or 0.0)} of client time, "
+            f"the session samples show {percent(reads.seen_share or 0.0)}: other sessions may have "
+            "read, or waits for reads are not reported"
         )
     if reads.share < NOTICED:
         return NotFound(
             f"{percent(reads.hit_share)} of buffers were in the cache, and reading the others "
-            f"took {percent(reads.share)} of the clients' time"
+            f"took {percent(reads.share)} of client time"
         )
     return _finding(case, reads)
 
@@ -132,8 +131,8 @@ def _finding(case: Case, reads: _Reads) -> Finding:
     cache, cache_setting = _cache_words(case), database_of(case).cache_setting
     agree = reads.counted_share is not None and reads.seen_share is not None
     return found(
-        f"Each transaction waits for {significant(reads.per_transaction)} pages from storage, "
-        f"{percent(reads.share)} of the clients' time.",
+        f"Each transaction waits for {significant(reads.per_transaction)} pages from storage: "
+        f"{percent(reads.share)} of client time.",
         share=reads.share,
         share_of="client time",
         certainty="sure" if agree and (reads.counted_share or 0.0) >= NOTICED else "likely",
@@ -145,18 +144,19 @@ def _finding(case: Case, reads: _Reads) -> Finding:
             "share_seen": reads.seen_share,
         },
         seen=[
-            f"{percent(reads.hit_share)} of buffers were in {cache_setting}.",
+            f"Cache hit ratio ({cache_setting}): {percent(reads.hit_share)}.",
             *([f"A read took {milliseconds(reads.mean_ms)} on average."] * bool(reads.mean_ms)),
             *cache,
         ],
-        why="A client that waits for storage keeps its locks and its connection all the while.",
+        why="A client that waits for storage keeps its locks and its connection meanwhile.",
         advice=[
-            f"Raise {cache_setting} towards the size of what the statements touch, or use "
+            f"Raise {cache_setting} towards the size of the data that the statements touch, or use "
             "faster storage.",
-            "Touch fewer pages: narrower rows, an index that covers the query, keys that repeat.",
+            "Touch fewer pages: narrower rows, a covering index, keys that repeat.",
         ],
         gain=gain_of_waits(case, reads.share),
-        refute=f"Run again with {cache_setting} above the size of the data: the reads must go.",
+        refute=f"Run again with {cache_setting} above the size of the data: the reads must "
+        "disappear.",
     )
 
 
@@ -174,14 +174,14 @@ def _cache_words(case: Case) -> list[str]:
     if not touched:
         return []
     return [
-        f"{setting} is {size(cache)}, the tables and indexes of the statements "
-        f"{size(touched)}: with all keys alike it holds {percent(cached_share(cache, touched))}."
+        f"{setting} is {size(cache)}, the tables and indexes of the statements are "
+        f"{size(touched)}: with uniform keys it holds {percent(cached_share(cache, touched))}."
     ]
 
 
 RULE = Rule(
     id="data_read",
-    title="Data read bound: the working set exceeds the cache",
+    title="Read-bound: the working set exceeds the cache",
     look=look,
     accounts_for=frozenset({"io"}),
 )

@@ -1,25 +1,24 @@
-"""Deadlocks and serialization failures: transactions that the server threw away.
+"""Deadlocks and serialization failures: transactions that the server rolled back.
 
-Looks for: failures by a deadlock (40P01; 1213 of MariaDB and MySQL) or at a serialization level
-(40001; 1020) of transactions, and of tries that were followed by another, and the server's own
-count of deadlocks. A run that was ended by force, and those of older versions, know further tries
-without their reason: where no transaction failed in the end and the server counted no deadlock,
-they were serialization failures; where it did not count, it is not known.
+Looks for: failures by a deadlock (40P01; 1213 of MariaDB and MySQL) or at a serializable isolation
+level (40001; 1020), of transactions and of attempts that were retried, and the server's own count
+of deadlocks. A run that was killed, and runs of older versions, count retries without their reason:
+where no transaction failed in the end and the server counted no deadlock, they were serialization
+failures; where it did not count, the reason is not known.
 
-Arithmetic: two shares of the clients' time, of which the larger counts. What was thrown away:
-of the time in transactions, that of the tries which failed, as the engine timed it. (Where further
-tries have no reason they have no time either: then it is that of the transactions which failed in
-the end, and of those which succeeded the part ρ = further tries / all tries, as if each took as
-long. A try that fails has often waited before: then ρ is less than its part.) What stood still: a
-deadlock is
-looked for only after deadlock_timeout τ, and all who need its rows wait as long; with λ deadlocks a
-second one is pending for 1 − e^(−λτ) of the time, and so much of all waits for locks is put down to
-them. InnoDB looks at once: there only what was thrown away counts.
+Arithmetic: two shares of client time, of which the larger counts. Wasted: of the time in
+transactions, that of the attempts which failed, as the engine timed it. (Where retries have no
+reason they have no time either: then it is the time of the transactions that failed in the end,
+plus the part ρ = retries / all attempts of the time of those that succeeded, as if each attempt
+took as long. A failed attempt has often waited before: then ρ is less than its part.) Blocked: a
+deadlock is detected only after deadlock_timeout τ, and everyone who needs its rows waits as long;
+with λ deadlocks per second one is pending for 1 − e^(−λτ) of the time, and that share of all lock
+waits is attributed to them. InnoDB detects deadlocks at once: there only the wasted time counts.
 
 Source: the PostgreSQL manual on deadlocks (Explicit Locking) and on serialization failure handling.
 
-Wrong when: another program's transactions are a part of the deadlocks: the order of locks is
-then to be agreed with it.
+Wrong when: another program's transactions take part in the deadlocks: the lock order must then be
+agreed with it.
 """
 
 from collections import Counter
@@ -76,7 +75,7 @@ class _Thrown(Struct, frozen=True, kw_only=True):
 
     @property
     def share(self) -> float:
-        """Of the clients' time."""
+        """Of client time."""
         return max(self.thrown_away, self.standing_still or 0.0)
 
     @property
@@ -149,7 +148,7 @@ def _retries(case: Case) -> int:
 
 
 def _thrown_away(case: Case) -> float:
-    """The share of the clients' time in tries that came to nothing."""
+    """The share of client time in tries that came to nothing."""
     told = [*case.record.failures, *case.record.tried_again]
     if case.record.tried_again:
         return share_of_time(case, sum(one.took_s or 0.0 for one in _ours(told)))
@@ -160,7 +159,7 @@ def _thrown_away(case: Case) -> float:
 
 
 def _standing_still(case: Case) -> float | None:
-    """The share of the clients' time in waits for locks while a deadlock was pending."""
+    """The share of client time in waits for locks while a deadlock was pending."""
     return case.budget.share("lock") * pending_share(case) if case.budget else None
 
 
@@ -177,7 +176,7 @@ def _counted(thrown: _Thrown) -> str:
     if thrown.server_deadlocks and not thrown.told:
         parts.append(amount(round(thrown.server_deadlocks), *KINDS[DEADLOCK]))
     if thrown.retried:
-        again = amount(thrown.retries, "further try", "further tries")
+        again = amount(thrown.retries, "retry", "retries")
         parts.append(f"{again} of {amount(thrown.retried, 'transaction', 'transactions')}")
     return " and ".join(parts) + _again(thrown.failures, thrown.tried_again)
 
@@ -187,14 +186,14 @@ def _again(failures: list[FailureRecord], tried_again: list[FailureRecord]) -> s
     if not tried_again:
         return ""
     number = count(sum(one.count for one in tried_again))
-    return f", {number} of them tried again" if failures else ", all tried again"
+    return f", {number} of them retried" if failures else ", all retried"
 
 
 def _cost(thrown: _Thrown) -> str:
     """Nothing where the server alone knows of them."""
     if not thrown.share:
         return ""
-    return f": about {percent(thrown.share)} of the clients' time went with them"
+    return f": about {percent(thrown.share)} of client time was lost to them"
 
 
 def _seen(case: Case, thrown: _Thrown) -> Iterator[str]:
@@ -203,11 +202,14 @@ def _seen(case: Case, thrown: _Thrown) -> Iterator[str]:
     if thrown.server_deadlocks:
         yield f"The server counted {amount(round(thrown.server_deadlocks), *KINDS[DEADLOCK])}."
     if logged := _logged(case):
-        yield f"The server's log tells of {count(logged)}, and who waited for whom in each."
+        yield f"The server's log describes {count(logged)}, with the waiters and blockers of each."
     if thrown.thrown_away:
-        yield f"{percent(thrown.thrown_away)} of the clients' time went into tries that failed."
+        yield f"{percent(thrown.thrown_away)} of client time was spent in failed attempts."
     if thrown.standing_still:
-        yield f"{percent(thrown.standing_still)} of the clients' time stood still behind them."
+        yield (
+            f"{percent(thrown.standing_still)} of client time was spent in lock waits while a "
+            "deadlock was pending."
+        )
 
 
 def _lost_by_script(case: Case, thrown: _Thrown) -> Iterator[str]:
@@ -218,7 +220,7 @@ def _lost_by_script(case: Case, thrown: _Thrown) -> Iterator[str]:
         told = [
             f"{one.name} {count(one.failed)} of {count(one.ok + one.failed)}" for one in scripts
         ]
-        yield f"Transactions lost by script: {', '.join(told)}."
+        yield f"Failed transactions by script: {', '.join(told)}."
 
 
 def _logged(case: Case) -> int:
@@ -229,65 +231,72 @@ def _logged(case: Case) -> int:
 
 
 def _why(protocol: str, thrown: _Thrown) -> str:
-    lost = "The work of the loser is done for nothing"
+    lost = "The work of the transaction that is rolled back is wasted"
     if DEADLOCK not in thrown.kinds:
-        return f"{lost}, and is done again or is missing."
+        return f"{lost}, and is repeated or missing."
     if protocol == MYSQL:
-        return f"{lost}, and looking for deadlocks costs each who has to wait for a row."
+        return f"{lost}, and deadlock detection costs time at every row-lock wait."
     return (
-        f"{lost}, and until the server looks for the deadlock (deadlock_timeout) all who need its "
-        "rows stand still."
+        f"{lost}, and until the server detects the deadlock (deadlock_timeout) everyone who needs "
+        "its rows waits."
     )
 
 
 def _refute(case: Case, thrown: _Thrown) -> str:
     if thrown.are_serialization_only:
-        return "Run again at READ COMMITTED on a test server: there must be none."
+        return "Run again at READ COMMITTED on a test server: there must be no such failure."
     if not thrown.kinds:
         return "Run again at READ COMMITTED on a test server: those that remain are deadlocks."
     if len(names := _scripts(case)) > 1:
         return (
-            f"Run {and_so_on(names)} each alone: deadlocks between them must go; those that remain "
-            "are within one script, and its keys are in no order."
+            f"Run {and_so_on(names)} each alone: deadlocks between them must disappear; those that "
+            "remain are within one script, whose keys have no fixed order."
         )
     return (
-        "Sort the keys that a transaction locks, lock each at once as strongly as it needs in the "
-        "end, and run again: there must be none."
+        "Sort the keys that a transaction locks, take each lock at once in its strongest mode, and "
+        "run again: there must be no deadlock."
     )
 
 
 def _advice(case: Case, thrown: _Thrown) -> list[str]:
     tries_again = case.recording.plan.get("retry", {}).get("tries_max", 1) != 1
     if thrown.are_serialization_only:
-        again = "Try again: --max-tries; a serialization failure is part of the bargain."
+        again = "Retry (--max-tries): serialization failures are expected at this isolation level."
         messages = [failure.message for failure in thrown.told]
         return [*([] if tries_again else [again]), *against_conflicts(case.protocol, messages)]
     if not thrown.kinds:
         return [
             "Find out which they are: the server counts deadlocks (--telemetry basic), and its log "
-            "tells of each.",
+            "reports each one.",
             "Make the transactions shorter, or touch fewer of the same rows in each.",
         ]
     names = _scripts(case)
     is_some = names and len(case.record.scripts) > 1
     where = f"in {and_so_on(names)}" if is_some else "everywhere"
     said = [
-        f"Lock the same rows in the same order {where}: sort the keys, or agree on tables.",
-        *([] if tries_again else ["Let the loser try again (--max-tries); it will succeed."]),
+        f"Lock the same rows in the same order {where}: sort the keys, or fix an order of tables.",
+        *(
+            []
+            if tries_again
+            else ["Retry the rolled-back transaction (--max-tries); it will succeed."]
+        ),
     ]
     if case.protocol == MYSQL:
         return [
             *said,
-            "Lock a row at once as strongly as the transaction needs it in the end: two that share "
-            "one (LOCK IN SHARE MODE, an INSERT with a foreign key to it) and then both change it "
-            "wait for each other. Change the parent first, then insert the child.",
-            "READ COMMITTED locks no gaps: where gaps are in the way, it has fewer deadlocks.",
+            "Take each row lock at once in the strongest mode that the transaction needs: two "
+            "transactions that share a row lock (LOCK IN SHARE MODE, an INSERT with a foreign key "
+            "to it) and then both change the row deadlock. Change the parent first, then insert "
+            "the child.",
+            "Use READ COMMITTED: it takes no gap locks, and has fewer deadlocks where they are "
+            "involved.",
         ]
     return [
         *said,
-        "Lock a row at once as strongly as the transaction needs it in the end: two that share one "
-        "(FOR SHARE) and then both change it wait for each other.",
-        "A lower deadlock_timeout shortens the standstill, at the price of more looking.",
+        "Take each row lock at once in the strongest mode that the transaction needs: two "
+        "transactions that share a row lock (FOR SHARE) and then both change the row deadlock.",
+        "Lower deadlock_timeout: waits for a deadlock become shorter, at the cost of more frequent "
+        "checks.",
     ]
 
 

@@ -1,14 +1,14 @@
-"""Settings that distort: what makes these numbers another system's.
+"""Settings that distort the results: with them, the numbers are another system's.
 
-Looks for: settings, and kinds of builds, under which a result does not carry over to a server
-in use: less durable, slower for everyone, or left as the smallest default.
+Looks for: settings, and kinds of builds, under which a result does not carry over to a production
+server: less durable, slower for everyone, or left at a small default.
 
-Arithmetic: none but sizes: the server's cache against the tables and indexes of the statements,
-the estimated cost of a plan against the cost from which JIT compiles.
+Arithmetic: only sizes: the server's cache against the tables and indexes of the statements, the
+estimated cost of a plan against the cost from which JIT compiles.
 
 Source: PostgreSQL manual, server configuration; MySQL manual, InnoDB startup options.
 
-Wrong when: the server in use has the same settings on purpose.
+Wrong when: the production server has the same settings on purpose.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -52,14 +52,14 @@ def look(case: Case) -> Outcome:
     if not known:
         return NotFound("no setting distorts the numbers")
     return found(
-        f"The numbers are of a server with {', '.join(one.setting for one in known)}.",
+        f"The run was measured on a server with {', '.join(one.setting for one in known)}.",
         severity=max((one.severity for one in known), key=SEVERITIES.index),
         certainty="sure",
         evidence={"settings": [one.setting for one in known]},
         seen=[f"{one.setting}: {one.effect}" for one in known],
-        why="What is measured with them does not hold for a server without them.",
+        why="Results measured with these settings do not apply to a server without them.",
         advice=[one.instead for one in known],
-        refute="Run again without them: the same throughput shows that they did not matter.",
+        refute="Run again without them: equal throughput shows that they did not matter.",
     )
 
 
@@ -75,27 +75,27 @@ def _build(_case: Case, facts: ServerFacts) -> Iterator[_Distortion]:
     if facts.is_debug_build or is_on(facts, "debug_assertions"):
         yield _Distortion(
             "a debug build",
-            "every operation checks itself; it is slower by a large and uneven factor.",
-            "Measure a release build, one without assertions.",
+            "every operation runs assertions; it is slower by a large and uneven factor.",
+            "Measure a release build, without assertions.",
         )
 
 
 def _durability(_case: Case, facts: ServerFacts) -> Iterator[_Distortion]:
     if is_off(facts, "fsync"):
         yield _Distortion(
-            "fsync = off", "a crash of the machine loses the database.", "Set fsync = on."
+            "fsync = off", "a crash of the host loses the database.", "Set fsync = on."
         )
     if is_off(facts, "full_page_writes"):
         yield _Distortion(
             "full_page_writes = off",
-            "a crash can leave torn pages behind; WAL is smaller than it would be.",
+            "a crash can leave torn pages behind; less WAL is written than with it on.",
             "Set full_page_writes = on.",
         )
     if is_off(facts, "synchronous_commit"):
         yield _Distortion(
             "synchronous_commit = off",
-            "a commit does not wait for its WAL; a crash loses the last of them.",
-            "Compare only with servers that promise as little, or set it on.",
+            "commits do not wait for their WAL; a crash loses the most recent ones.",
+            "Compare only with servers of the same durability, or set it to on.",
             "note",
         )
 
@@ -104,14 +104,14 @@ def _logging(_case: Case, facts: ServerFacts) -> Iterator[_Distortion]:
     if facts.settings.get("log_statement") == "all":
         yield _Distortion(
             "log_statement = all",
-            "every statement writes a line into the log.",
+            "every statement writes a line to the log.",
             "Set log_statement = none while you measure.",
         )
     if facts.settings.get("log_min_duration_statement") == "0":
         yield _Distortion(
             "log_min_duration_statement = 0",
-            "every statement writes a line into the log.",
-            "Set it to what you call slow, or to -1.",
+            "every statement writes a line to the log.",
+            "Set it to the duration of a slow statement, or to -1.",
         )
 
 
@@ -119,7 +119,7 @@ def _vacuum(_case: Case, facts: ServerFacts) -> Iterator[_Distortion]:
     if is_off(facts, "autovacuum"):
         yield _Distortion(
             "autovacuum = off",
-            "nothing cleans up: a long run gets slower, a short one looks too good.",
+            "dead rows are not removed: a long run slows down, a short one looks too good.",
             "Set autovacuum = on.",
             "note",
         )
@@ -149,7 +149,7 @@ def _jit(case: Case, facts: ServerFacts) -> Iterator[_Distortion]:
             yield _Distortion(
                 "JIT on short queries",
                 f"{statement.words} has an estimated cost of {count(max(costs))}, above "
-                f"jit_above_cost = {count(limit)}, and is compiled each time.",
+                f"jit_above_cost = {count(limit)}, and is compiled at each execution.",
                 "Set jit = off, or raise jit_above_cost.",
             )
             return
@@ -167,22 +167,22 @@ def _redo(case: Case, facts: ServerFacts) -> Iterator[_Distortion]:
     if level in database.commit_unflushed:
         yield _Distortion(
             f"{database.commit_setting} = {level}",
-            "a commit does not wait for its redo; a crash of the "
-            f"{'server' if level == '0' else 'machine'} loses the last second of them.",
-            "Compare only with servers that promise as little, or set it to 1.",
+            "commits do not wait for their redo; a crash of the "
+            f"{'server' if level == '0' else 'host'} loses the last second of commits.",
+            "Compare only with servers of the same durability, or set it to 1.",
             "note",
         )
     if is_off(facts, "innodb_doublewrite"):
         yield _Distortion(
             "innodb_doublewrite = OFF",
             "a crash can leave torn pages behind; pages are written once instead of twice.",
-            "Set innodb_doublewrite = ON, unless the storage writes pages whole.",
+            "Set innodb_doublewrite = ON, unless the storage writes whole pages atomically.",
         )
     if is_on(facts, "log_bin") and facts.settings.get("sync_binlog") != "1":
         yield _Distortion(
             f"sync_binlog = {facts.settings.get('sync_binlog')}",
-            "a crash can lose transactions of the binary log that the tables have.",
-            "Set sync_binlog = 1, or compare only with servers that have the same.",
+            "a crash can lose transactions from the binary log that the tables contain.",
+            "Set sync_binlog = 1, or compare only with servers that have the same value.",
             "note",
         )
 
@@ -191,14 +191,14 @@ def _statement_logs(_case: Case, facts: ServerFacts) -> Iterator[_Distortion]:
     if is_on(facts, "general_log"):
         yield _Distortion(
             "general_log = ON",
-            "every statement writes a line into the log.",
+            "every statement writes a line to the log.",
             "Set general_log = OFF while you measure.",
         )
     if is_on(facts, "slow_query_log") and plain(facts, "long_query_time") == 0:
         yield _Distortion(
             "long_query_time = 0",
-            "every statement writes lines into the slow log.",
-            "Set it to what you call slow.",
+            "every statement writes lines to the slow query log.",
+            "Set it to the duration of a slow statement.",
         )
 
 
@@ -206,7 +206,7 @@ def _query_cache(_case: Case, facts: ServerFacts) -> Iterator[_Distortion]:
     if is_on(facts, "query_cache_type") and size_bytes(facts, "query_cache_size") > 0:
         yield _Distortion(
             "query_cache_type = ON",
-            "a repeated question is answered from memory, behind one lock for all sessions.",
+            "a repeated query is answered from memory, behind one lock for all sessions.",
             "Set query_cache_type = OFF.",
         )
 
@@ -216,4 +216,4 @@ _JUDGES: Mapping[str, tuple[_Judge, ...]] = {
     MYSQL: (_redo, _statement_logs, _cache, _query_cache),
 }
 
-RULE = Rule(id="distorting_settings", title="Settings that distort", look=look)
+RULE = Rule(id="distorting_settings", title="Settings that distort the results", look=look)

@@ -1,15 +1,15 @@
-"""Failed transactions: what was asked for was not done.
+"""Failed transactions: the requested work was not done.
 
-Looks for: transactions that ended in an error, and the statement whose answer the first of each
-kind was. Deadlocks and serialization failures have a rule of their own.
+Looks for: transactions that ended in an error, and for each kind of error the statement that
+returned it first. Deadlocks and serialization failures have a rule of their own.
 
-Arithmetic: those that failed over all that ended, from 3 % on. Where as few succeeded, the load did
-no work: its throughput, its waits and the processors it took are those of failing, and no rule is
-asked what bounds it.
+Arithmetic: the failed transactions over all that ended, from 3 % on. Where fewer than 3 %
+succeeded, the load did no work: its throughput, its waits and its CPU time are those of failing,
+and no rule looks for what limits it.
 
 Source: the PostgreSQL manual, appendix on error codes; the MariaDB manual on its error codes.
 
-Wrong when: failing is what is to be measured, as of inserts whose key may be there already.
+Wrong when: failures are what you want to measure, as of inserts whose key may exist already.
 """
 
 from typing import get_args
@@ -58,13 +58,13 @@ def look(case: Case) -> Outcome:
             ],
         },
         seen=[f"{count(one.count)} times {first_message(one)}" for one in failures],
-        why="The load did none of its work: its throughput, its waits and its costs are those of "
-        "failing, and say nothing of a load that succeeds."
+        why="The load did none of its work: its throughput, waits and costs are those of failed "
+        "transactions, and say nothing about a load that succeeds."
         if is_all
-        else "What failed did not do its work, but took time and processors from what did.",
+        else "Failed transactions did none of their work, but took time and CPU from the others.",
         advice=advice_against(failures),
-        refute="Run one client for a few transactions (-c 1 -t 10): where these succeed, clients "
-        "are in each other's way; where they fail, too, the script or its data is wrong.",
+        refute="Run one client for a few transactions (-c 1 -t 10): if they succeed, the clients "
+        "interfere with each other; if they fail too, the script or its data is wrong.",
     )
 
 

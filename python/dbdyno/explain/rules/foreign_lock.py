@@ -1,21 +1,20 @@
-"""A foreign session holds locks on which the clients wait.
+"""A foreign session holds locks for which the clients wait.
 
-Looks for: waits for locks whose chain ends at a session that is none of the load's: another
-program's connection, often idle in a transaction, or a process of the server such as an
-autovacuum worker; and the statements of the load that wait.
+Looks for: waits for locks whose chain ends at a session outside the load: another program's
+connection, often idle in transaction, or a server process such as an autovacuum worker; and the
+statements of the load that wait.
 
-Arithmetic: each wait for a lock is charged to the session at the end of its chain, seen at the
-same instant; the finding's share is the client-seconds charged to sessions that are not the
-load's, whether a client waits for such a one itself or behind another client that does. While
-clients connect anew, a session that a single look saw may be one of theirs and is not charged.
-Where a foreign session stands between that waits for the table itself, as ALTER TABLE does behind
-a reader, that is told: it is what stops the others. Removing them gains a factor of up to
-1/(1 − w).
+Arithmetic: each lock wait is charged to the session at the end of its chain in the same sample; the
+finding's share is the client-seconds charged to sessions outside the load, whether a client waits
+for such a session itself or behind another client that does. While clients reconnect, a session
+that appears in a single sample may be one of theirs and is not charged. A foreign session in the
+middle of the chain that waits for the table itself, as ALTER TABLE does behind a reader, is
+reported: it is what stops the others. Removing the waits gains a factor of up to 1/(1 − w).
 
 Source: wait chains of the server's own lock table.
 
-Wrong when: the foreign session itself waits for the load outside of the database, as a batch
-job does that talks to the same application.
+Wrong when: the foreign session itself waits for the load outside the database, as a batch job does
+that talks to the same application.
 """
 
 from collections import defaultdict
@@ -37,24 +36,24 @@ from dbdyno.words import percent
 Root: TypeAlias = tuple[str, str, str]
 """Who, what it was doing, and the wait event."""
 Waiting: TypeAlias = tuple[int, float]
-"""A statement, and the share of the clients' time that they waited at it."""
+"""A statement, and the share of client time that they waited at it."""
 
 _DOING = {
-    "idle_in_transaction": "idle in a transaction",
+    "idle_in_transaction": "idle in transaction",
     "cpu": "running a statement",
-    "cpu_queue": "waiting for a processor",
-    "client_or_network": "talking to its client",
+    "cpu_queue": "waiting for CPU",
+    "client_or_network": "communicating with its client",
 }
 
 _BETWEEN = (
-    "{} of the clients' time behind a session that waits for the table, too, as a change of it "
-    "does: nobody gets past that."
+    "{} of client time was spent behind a session that itself waits for a table lock, as ALTER "
+    "TABLE does: later lock requests queue behind it."
 )
-_GIVE_UP = "Give changes of tables a short lock timeout, and try again until one gets through."
+_GIVE_UP = "Run DDL with a short lock timeout, and retry it until it succeeds."
 
 
 class _Held(Struct, frozen=True, kw_only=True):
-    """What foreign sessions held back; shares are of the clients' time."""
+    """What foreign sessions held back; shares are of client time."""
 
     share: float
     roots: list[tuple[Root, float]]
@@ -74,8 +73,8 @@ def look(case: Case) -> Outcome:
     queue_of(case)  # without it nobody knows behind whom they waited
     if unknown >= NOTICED:
         return CouldNotLook(
-            f"clients waited for {percent(unknown)} of the time behind sessions that a single look "
-            "saw while clients connected: theirs, or those of others"
+            f"clients waited for {percent(unknown)} of the time behind sessions that only a single "
+            "sample saw while clients connected: they may belong to the load or not"
         )
     return NotFound(f"clients waited behind foreign sessions for {percent(share)} of the time")
 
@@ -94,8 +93,8 @@ def _held(case: Case, spent: Budget) -> _Held:
 def _found(case: Case, held: _Held) -> Finding:
     first, _ = held.roots[0]
     return found(
-        f"{_who(first)} held locks for which the clients waited "
-        f"{percent(held.share)} of their time{_on(held.relations)}.",
+        f"{_who(first)} held locks{_on(held.relations)}: clients spent {percent(held.share)} of "
+        "their time waiting for them.",
         title=f"{_name(first[0])} holds locks",
         share=held.share,
         share_of="client time",
@@ -103,10 +102,10 @@ def _found(case: Case, held: _Held) -> Finding:
         evidence=_evidence(held),
         seen=_seen(case, held),
         why="A lock is held until its transaction ends, whatever its session does meanwhile; "
-        "everyone who needs the row or the table stands still.",
+        "everyone who needs the row or the table waits.",
         advice=_advice(case, held),
         gain=gain_of_waits(case, held.share),
-        refute="Run again without the other program: the waits must vanish.",
+        refute="Run again without the other program: the waits must disappear.",
     )
 
 
@@ -123,7 +122,7 @@ def _evidence(held: _Held) -> dict[str, Any]:
 
 
 def _seen(case: Case, held: _Held) -> list[str]:
-    told = [f"{_who(root)}: {percent(share)} of the clients' time." for root, share in held.roots]
+    told = [f"{_who(root)}: {percent(share)} of client time." for root, share in held.roots]
     between = [_BETWEEN.format(percent(held.between))] if held.between >= NOTICED else []
     return [*told, *_waiting_told(case, held.waiting), *between]
 
@@ -132,7 +131,7 @@ def _advice(case: Case, held: _Held) -> list[str]:
     database = database_of(case)
     return [
         database.end_session,
-        f"Let such transactions end by themselves: {database.end_by_itself}.",
+        f"Set timeouts: {database.end_by_itself}.",
         *([_GIVE_UP] if held.between >= NOTICED else []),
     ]
 
@@ -158,7 +157,7 @@ def _waiting_told(case: Case, waiting: list[Waiting]) -> list[str]:
     clients: int = case.recording.plan["clients"]
     return [
         f"On average {amount(share * clients, 'client', 'clients')} waited at “{texts[number]}”: "
-        f"{percent(share)} of all their time."
+        f"{percent(share)} of client time."
         for number, share in waiting
         if number in texts and share >= NOTICED
     ]
@@ -183,7 +182,7 @@ def _name(who: str) -> str:
 
 def _who(root: Root) -> str:
     who, doing, wait = root
-    state = _DOING.get(doing, f"waiting for {wait}" if wait else "its state is not known")
+    state = _DOING.get(doing, f"waiting for {wait}" if wait else "state unknown")
     return f"{_name(who)} ({state})"
 
 
@@ -199,7 +198,7 @@ def _relations(case: Case) -> list[str]:
 
 
 def _on(relations: list[str]) -> str:
-    return f", on {and_so_on(relations)}" if relations else ""
+    return f" on {and_so_on(relations)}" if relations else ""
 
 
 RULE = Rule(

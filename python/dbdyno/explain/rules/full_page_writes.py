@@ -1,22 +1,21 @@
-"""Full-page writes: after a checkpoint each page is written whole to the WAL.
+"""Full-page writes: after a checkpoint, the first change of a page logs the whole page.
 
-Looks for: WAL of which a good part are images of whole pages, and what they cost: clients'
-time that comes and goes with them, time in writing and flushing WAL, throughput lost around
-checkpoints.
+Looks for: WAL of which a large part is full-page images, and what they cost: client time that rises
+and falls with them, time spent writing and flushing WAL, throughput lost around checkpoints.
 
-Arithmetic: if a transaction takes a of the clients' time and an image b more, both follow by
-least squares from intervals with many and with few images. Of the clients' time in WAL (lock
-waits charged to their roots) images take at most their share of the bytes; where nothing else tells
-of them, that is a bound, and no share is claimed. The first change of a page after a checkpoint
-logs the page: u uniform updates of P pages touch P·(1 − (1 − 1/P)^u) of them for the first time,
-and counted images that agree with it are evidence of their own.
+Arithmetic: if a transaction takes a of client time and an image b more, least squares over
+intervals with many and with few images gives both. Of the client time in WAL waits (lock waits
+charged to their roots) images take at most their share of the bytes; where there is no other
+evidence, that is a bound, and no share is claimed. The first change of a page after a checkpoint
+logs the page: u uniform updates of P pages change P·(1 − (1 − 1/P)^u) of them for the first time,
+and an image count that agrees with this is evidence of its own.
 
-Source: PostgreSQL manual, full_page_writes and WAL configuration; the law is that of distinct
-cells in the occupancy problem (Feller, Introduction to Probability Theory I, IV.2).
+Source: PostgreSQL manual, full_page_writes and WAL configuration; the law is that of distinct cells
+in the occupancy problem (Feller, Introduction to Probability Theory I, IV.2).
 
-Wrong when: flushes cost by their number and not by their bytes; fewer images then save less
-time than their share. A run shorter than the time between checkpoints sees the first touches
-after the checkpoint before it, and so more images than a long run does.
+Wrong when: flushes cost by their number rather than their size; fewer images then save less time
+than their share. A run shorter than the time between checkpoints sees the first changes after the
+checkpoint before it, and so more images than a long run.
 """
 
 from statistics import mean
@@ -49,7 +48,7 @@ class _Images(Struct, frozen=True, kw_only=True):
     wal_bytes: float
     checkpoints: list[CheckpointEffect]
     wal_time: float
-    """Of the clients' time: the images' part of the time in WAL, at most."""
+    """Of client time: the images' part of the time in WAL, at most."""
     with_images: ImageTime | None
     loss: Loss | None
 
@@ -78,7 +77,7 @@ class _Images(Struct, frozen=True, kw_only=True):
 
     @property
     def share(self) -> float:
-        """Of the clients' time: what was seen to go with images outweighs the bound."""
+        """Of client time: what was seen to go with images outweighs the bound."""
         if self.with_images is not None and self.with_images.low > 0:
             return min(self.with_images.share, 1.0)
         return self.wal_time
@@ -93,17 +92,17 @@ def look(case: Case) -> Outcome:
     """By the share of the WAL first: without many images there is nothing to cost."""
     images = _images(case)
     if images.of_wal < MANY:
-        return NotFound(f"{percent(images.of_wal)} of the WAL were images of pages")
+        return NotFound(f"{percent(images.of_wal)} of the WAL was full-page images")
     lost = images.loss.of_run if images.loss else 0.0
     if max(images.share, lost) < NOTICED and not images.checkpoints:
         client_time(case)  # without it their cost could not be seen
-        return NotFound("the pages were touched for the first time in the run, at no cost seen")
+        return NotFound("the pages were first changed in the run, at no measurable cost")
     return _finding(case, images, max(images.share, lost))
 
 
 def _images(case: Case) -> _Images:
-    wal_bytes = needed(cost(case.costs, "wal_bytes"), "the WAL of no whole interval was read")
-    untold = "how much of the WAL are images is not told"
+    wal_bytes = needed(cost(case.costs, "wal_bytes"), "the WAL was not read for any whole interval")
+    untold = "the share of full-page images in the WAL is not reported"
     image_bytes = needed(
         cost(case.costs, "wal_full_page_bytes"), because(case, untold, "pg_stat_wal")
     )
@@ -122,7 +121,7 @@ def _images(case: Case) -> _Images:
 
 def _finding(case: Case, images: _Images, gravest: float) -> Finding:
     certainty, grave = _certainty(images), severity_of(gravest)
-    again = f"{percent(images.of_wal)} of the WAL are images of whole pages"
+    again = f"{percent(images.of_wal)} of the WAL is full-page images"
     when = (
         f"after {amount(len(images.checkpoints), 'checkpoint', 'checkpoints')}"
         if images.checkpoints
@@ -130,7 +129,7 @@ def _finding(case: Case, images: _Images, gravest: float) -> Finding:
     )
     return found(
         f"{again}, written when a page is first changed {when}: "
-        f"{size(images.of_wal * images.wal_bytes)} of {size(images.wal_bytes)} a transaction.",
+        f"{size(images.of_wal * images.wal_bytes)} of {size(images.wal_bytes)} per transaction.",
         share=None if certainty == "hint" else images.share,
         share_of="" if certainty == "hint" else "client time",
         severity=at_most("minor", grave) if certainty == "hint" else grave,
@@ -140,14 +139,15 @@ def _finding(case: Case, images: _Images, gravest: float) -> Finding:
         why="Each image adds up to 8 KiB to a commit's flush, to archives and to replicas, all "
         "at once after every checkpoint.",
         advice=[
-            "Fewer checkpoints: a longer checkpoint_timeout and a max_wal_size that is not "
-            "reached before; a page is then logged whole less often.",
-            "Smaller images: wal_compression = lz4 (before 15: on) for some processor time.",
-            "full_page_writes = off only where the storage never tears a page of 8 KiB.",
+            "Make checkpoints less frequent: raise checkpoint_timeout, and max_wal_size so that it "
+            "is not reached before; each page is then logged whole less often.",
+            "Make images smaller: wal_compression = lz4 (before version 15: on), at the cost of "
+            "some CPU time.",
+            "Set full_page_writes = off only where the storage never tears an 8 KiB page.",
         ],
         gain=gain_words(case, images.share),
-        refute="Run again with checkpoint_timeout longer than the run, twice in a row: images "
-        "must fade and throughput rise.",
+        refute="Run twice in a row with checkpoint_timeout longer than the run: images must fade "
+        "and throughput must rise.",
     )
 
 
@@ -161,28 +161,28 @@ def _certainty(images: _Images) -> Certainty:
 
 
 def _seen(images: _Images) -> list[str]:
-    told = [f"{significant(images.per_transaction)} images a transaction."]
+    told = [f"{significant(images.per_transaction)} images per transaction."]
     if images.expected:
         told.append(
             f"{count(images.counted)} images since the first checkpoint of the run; "
-            f"{count(images.expected)} pages were expected to be changed for the first time."
+            f"{count(images.expected)} first changes of a page were expected."
         )
     if images.wal_around:
         before, after = images.wal_around
         told.append(
-            f"A transaction wrote {size(before)} of WAL in the last 10 s or less before a "
-            f"checkpoint began, {size(after)} in as long after."
+            f"WAL per transaction: {size(before)} in the last 10 s or less before a checkpoint "
+            f"started, {size(after)} in the same time after."
         )
     timed = images.with_images
     if timed is not None and timed.low > 0:
         told.append(
-            f"{percent(timed.share)} of the clients' time goes with images ({percent(timed.low)} "
-            f"to {percent(timed.high)}), as they come and go."
+            f"{percent(timed.share)} of client time ({percent(timed.low)} to "
+            f"{percent(timed.high)}) rises and falls with the number of images."
         )
     if images.wal_time:
         told.append(
-            f"By their part of the WAL, {percent(images.wal_time)} of the clients' time goes into "
-            "writing and flushing them, at most."
+            f"By their share of the WAL, at most {percent(images.wal_time)} of client time is "
+            "spent writing and flushing them."
         )
     return [*told, *([loss_words(images.loss)] if images.loss else [])]
 

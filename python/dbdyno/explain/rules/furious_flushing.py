@@ -1,19 +1,19 @@
 """Furious flushing: the redo log is full, and the load waits until pages are written.
 
-Looks for: a checkpoint age near the most that the redo log holds, at which the server writes
-pages as fast as it can and lets changes wait; and for sessions that had to wait for a free page
-of the buffer pool.
+Looks for: a checkpoint age near the redo log's capacity, at which the server writes pages as fast
+as it can and makes changes wait; and sessions that had to wait for a free page of the buffer pool.
 
-Arithmetic: the age of the last checkpoint is the redo that a crash now would have to go over.
-From four fifths of the bound on the server flushes without regard to the load. The finding's
-share is the part of the measured time in which the age was there, times the part of throughput
-that is missing then against the other seconds; where it always was, redo written a second over
-the log's size says how often the whole log is gone through.
+Arithmetic: the checkpoint age is the amount of redo that crash recovery would have to read. From
+four fifths of the capacity on, the server flushes regardless of the load. The finding's share is
+the part of the measured time in which the age was that high, times the part of throughput then
+missing compared with the other seconds; where it always was, redo written per second over the log's
+size gives how often the load fills the whole log.
 
 Source: MySQL manual, configuring the redo log and the buffer pool's flushing; the MariaDB manual,
-InnoDB redo log. The name is of the field.
+InnoDB redo log. Furious flushing is the established name.
 
-Wrong when: the storage is slow only now (a neighbour, a snapshot): a larger log puts it off.
+Wrong when: the storage is slow only for now (a neighbour, a snapshot): a larger log merely
+postpones the problem.
 """
 
 import numpy as np
@@ -94,8 +94,8 @@ def _lost(case: Case, age: LevelSeries, near_bytes: float) -> float:
 def _finding(log: _Log) -> Finding:
     is_small = log.turn_s < OFTEN_S
     return found(
-        f"The redo log was nearly full for {percent(log.near)} of the time: changes wait until "
-        f"pages are written. At {size(log.bytes_per_s)} a second the load goes through its "
+        f"The redo log was nearly full for {percent(log.near)} of the time, so changes wait until "
+        f"pages are written: at {size(log.bytes_per_s)} per second the load fills its "
         f"{size(log.bound_bytes)} every {seconds(log.turn_s)}.",
         share=log.lost if log.lost >= NOTICED else None,
         share_of="lost throughput" if log.lost >= NOTICED else "",
@@ -103,25 +103,26 @@ def _finding(log: _Log) -> Finding:
         certainty="sure" if is_small and log.lost >= MINOR else "likely",
         evidence=structs.asdict(log) | {"turn_s": log.turn_s},
         seen=[
-            f"Checkpoint age: {percent(log.peak_share)} of the most at its peak.",
+            f"Peak checkpoint age: {percent(log.peak_share)} of its maximum.",
             *_lost_told(log),
             *_free_told(log),
         ],
-        why="Pages that are written in a hurry are written again and again, each through the "
-        "doublewrite buffer, and whoever wants to change something meanwhile stands still.",
+        why="Pages that are flushed in a hurry are written again and again, each through the "
+        "doublewrite buffer, and sessions that change data wait meanwhile.",
         advice=[
-            f"Raise innodb_log_file_size (MySQL: innodb_redo_log_capacity): an hour of redo is "
+            f"Raise innodb_log_file_size (MySQL: innodb_redo_log_capacity): one hour of redo is "
             f"{size(log.bytes_per_s * 3600)}.",
-            "Let pages be written evenly before: innodb_io_capacity as the storage can, "
-            "innodb_max_dirty_pages_pct_lwm above 0.",
+            "Flush pages earlier and more evenly: set innodb_io_capacity to what the storage can "
+            "do, and innodb_max_dirty_pages_pct_lwm above 0.",
         ],
-        refute="Run again with a redo log of eight times the size: the age must stay far from its "
-        "bound, and throughput be even.",
+        refute="Run again with a redo log of eight times the size: the checkpoint age must stay "
+        "far below its maximum, and throughput must be even.",
     )
 
 
 def _lost_told(log: _Log) -> list[str]:
-    return [f"{percent(log.lost)} of the run was lost to it."] if log.lost >= NOTICED else []
+    lost = f"This cost {percent(log.lost)} of the run's throughput."
+    return [lost] if log.lost >= NOTICED else []
 
 
 def _free_told(log: _Log) -> list[str]:
@@ -131,19 +132,19 @@ def _free_told(log: _Log) -> list[str]:
 
 def _for_free_pages(log: _Log) -> Finding:
     return found(
-        f"Sessions had to wait for a free page of the buffer pool {count(log.free_waits)} times: "
-        "it is full of changed pages that are not written out soon enough.",
-        title="No free pages: the buffer pool is full of changed ones",
+        f"Sessions waited for a free page of the buffer pool {count(log.free_waits)} times: it is "
+        "full of dirty pages that are not flushed soon enough.",
+        title="Buffer pool full of dirty pages",
         severity="minor",
         certainty="likely",
         evidence={"free_waits": log.free_waits},
         seen=_free_told(log),
-        why="Whoever reads a page then writes another first.",
+        why="A session that reads a page must then write another one first.",
         advice=[
-            "Raise innodb_buffer_pool_size, or write pages out sooner: innodb_io_capacity, "
+            "Raise innodb_buffer_pool_size, or flush pages sooner: innodb_io_capacity, "
             "innodb_lru_scan_depth, innodb_max_dirty_pages_pct.",
         ],
-        refute="Run with twice the buffer pool: the waits must go.",
+        refute="Run with twice the buffer pool: the waits must disappear.",
     )
 
 

@@ -1,23 +1,23 @@
-"""HOT: updates that had to write new entries into every index.
+"""Non-HOT updates: updates that had to write new entries into every index.
 
-Looks for: tables whose updates are not HOT (heap-only), and why: an updated column is in an
-index, or the page has no room for the new version of the row.
+Looks for: tables whose updates are not HOT (heap-only), and why: an updated column is indexed, or
+the page has no room for the new version of the row.
 
-Arithmetic: an update can be HOT only if no indexed column changes and the new version fits on
-the page. A statement that assigns an indexed column never is. Else the room counts: what the
+Arithmetic: an update can be HOT only if no indexed column changes and the new version fits on the
+page. A statement that sets an indexed column never is. Otherwise the room counts: what the
 fillfactor leaves free of a page over the row's width; where that is enough, a trigger before the
-update or a generated column in an index may assign what no statement does, else old versions that
-are not pruned stand in it. Each miss writes one entry, and one WAL record, for each index that has
-the row. Their part of all WAL records, times the clients' time in which the server worked (on
-processors, WAL, files, internal locks), is what they take at most; nor can they take more than the
-server worked for statements that write the table or end a transaction, where some do. Below 3 % of
-the records they are not spoken of. The partitions of a partitioned table count together.
+update or a generated column may set an indexed column that no statement sets, or else old versions
+that are not pruned occupy the room. Each non-HOT update writes one entry, and one WAL record, for
+each index that has the row. Their part of all WAL records, times the client time in which the
+server worked (on CPU, WAL, files, internal locks), is the most they can take; nor can they take
+more than the server worked for statements that write the table or end a transaction, where there
+are any. Below 3 % of the records they are not reported. The partitions of a partitioned table count
+together.
 
 Source: PostgreSQL, src/backend/access/heap/README.HOT and the manual's page on HOT.
 
-Wrong when: the statement assigns an indexed column the value it had (then it is HOT all the
-same), or the index is of a summarizing kind (BRIN), which does not stand in the way from
-version 16 on.
+Wrong when: the statement sets an indexed column to the value it had (the update is then still HOT),
+or the index is of a summarizing kind (BRIN), which does not prevent HOT from version 16 on.
 """
 
 from typing import Any
@@ -68,19 +68,19 @@ def _of_column(worst: Misses, culprit: Culprit) -> dict[str, Any]:
         f"{names}.",
         "certainty": "sure" if worst.share > 0.9 else "likely",
         "evidence": {"columns": columns, "indexes": names, "statement": culprit.sql},
-        "seen": [f"A statement assigns {columns}: {culprit.sql}"],
+        "seen": [f"A statement sets {columns}: {culprit.sql}"],
         "advice": [
             f"Drop {names} if no query needs {them}{_or_shorten(culprit, them)}.",
-            f"Else keep what is updated often in a table of its own, without {them}.",
+            f"Otherwise move what is updated often to a separate table, without {them}.",
         ],
-        "refute": f"On a test server, DROP INDEX {names}; and run again: the misses must go.",
+        "refute": f"On a test server, DROP INDEX {names}; and run again: updates must be HOT.",
     }
 
 
 def _or_shorten(culprit: Culprit, them: str) -> str:
     """What else could be done with indexes that have other columns, too."""
     have_others = all(set(index.columns) - set(culprit.columns) for index in culprit.indexes)
-    return f", or make {them} anew without {', '.join(culprit.columns)}" if have_others else ""
+    return f", or recreate {them} without {', '.join(culprit.columns)}" if have_others else ""
 
 
 def _may_assign_itself(worst: Misses) -> bool:
@@ -93,18 +93,18 @@ def _may_assign_itself(worst: Misses) -> bool:
 def _of_the_table(worst: Misses) -> dict[str, Any]:
     unseen = " and ".join(worst.table.assigned_by)
     return {
-        "title": "HOT updates prevented by an index on a column that the table assigns itself",
-        "summary": f"{_miss_words(worst)}: its pages have room, and no statement assigns a column "
-        f"of an index, but the table may do so itself ({unseen}).",
+        "title": "HOT updates prevented by an index on a column that the table sets itself",
+        "summary": f"{_miss_words(worst)}: its pages have room, and no statement sets an indexed "
+        f"column, but the table may do so itself ({unseen}).",
         "certainty": "likely",
         "evidence": {"assigned_by": list(worst.table.assigned_by)},
         "seen": [_room_words(worst)],
         "advice": [
-            f"See which columns are assigned there ({unseen}), and drop the index on them if no "
-            "query needs it.",
-            "Else keep what is updated often in a table of its own, without that index.",
+            f"Check which columns are set there ({unseen}), and drop the index on them if no query "
+            "needs it.",
+            "Otherwise move what is updated often to a separate table, without that index.",
         ],
-        "refute": "On a test server, drop that index and run again: the misses must go.",
+        "refute": "On a test server, drop that index and run again: updates must be HOT.",
     }
 
 
@@ -116,7 +116,7 @@ def _of_room(worst: Misses) -> dict[str, Any]:
     is_counted = _is_moving(worst)
     remedy = _more_room(worst, enough) if enough < fillfactor else _prune(fillfactor)
     return {
-        "summary": f"{_miss_words(worst)}: its pages have no room for a row's new version "
+        "summary": f"{_miss_words(worst)}: its pages have no room for a new row version "
         f"(fillfactor {fillfactor}, rows of about {size(width)}).",
         "certainty": "sure" if is_counted else "likely" if free < 1 else "hint",
         "evidence": {"fillfactor": fillfactor, "row_bytes": width, "free_versions": free},
@@ -131,15 +131,15 @@ def _of_room(worst: Misses) -> dict[str, Any]:
 def _more_room(worst: Misses, fillfactor: int) -> dict[str, Any]:
     """A partitioned table has no pages: each of its partitions is told how full they may be."""
     is_partition = worst.pages is not worst.table
-    alike = f" and so each partition of {worst.table.name};" if is_partition else ""
+    alike = f" likewise each partition of {worst.table.name};" if is_partition else ""
     return {
         "title": "HOT updates prevented by full pages (fillfactor)",
         "advice": [
             f"ALTER TABLE {worst.pages.name} SET (fillfactor = {fillfactor});{alike} then rewrite "
-            "the table (VACUUM FULL, pg_repack): each page has room for a new version, and the "
-            "next visit frees the old one.",
+            "the table (VACUUM FULL, pg_repack): each page then has room for a new version, and "
+            "the next access prunes the old one.",
         ],
-        "refute": f"Set the fillfactor to {fillfactor}, rewrite, run again: the misses must go.",
+        "refute": f"Set the fillfactor to {fillfactor}, rewrite, run again: updates must be HOT.",
     }
 
 
@@ -148,14 +148,15 @@ def _prune(fillfactor: int) -> dict[str, Any]:
     return {
         "title": "HOT updates prevented by full pages (not pruned)",
         "advice": [
-            "See that no old transaction, slot or prepared transaction holds the horizon: what "
-            "somebody may still read is not pruned, and keeps its room.",
-            f"If the fillfactor became {fillfactor} after the rows came, rewrite the table "
-            "(VACUUM FULL, pg_repack): pages that were full stay so.",
-            "Else its rows are updated several times between two prunings: update each once in a "
-            "transaction, and keep transactions short.",
+            "Check that no old transaction, replication slot or prepared transaction holds back "
+            "the xmin horizon: versions that someone may still read are not pruned, and keep their "
+            "room.",
+            f"If the fillfactor was set to {fillfactor} after the rows were loaded, rewrite the "
+            "table (VACUUM FULL, pg_repack): pages that were full stay full.",
+            "Otherwise rows are updated several times between two prunings: update each row once "
+            "per transaction, and keep transactions short.",
         ],
-        "refute": "Rewrite the table, end old transactions, run again: the misses must go.",
+        "refute": "Rewrite the table, end old transactions, run again: updates must be HOT.",
     }
 
 
@@ -173,8 +174,8 @@ def _finding(case: Case, worst: Misses, parts: dict[str, Any]) -> Finding:
         parts.pop("summary"),
         share=share,
         share_of="client time" if share is not None else "",
-        why="An update that is not HOT writes into every index of its table, makes more WAL, and "
-        "leaves dead entries that only vacuum removes.",
+        why="An update that is not HOT writes to every index of its table, generates more WAL, and "
+        "leaves dead index entries that only vacuum removes.",
         gain=gain_words(case, share) if share is not None else "",
         evidence=numbers | parts.pop("evidence"),
         seen=[*_seen(worst, of_records), *parts.pop("seen")],
@@ -208,11 +209,11 @@ def _working_for_writers(case: Case, table: TableFacts) -> float:
 
 def _seen(worst: Misses, of_records: float | None) -> list[str]:
     counts = (
-        f"Updates of {worst.table.name} in a transaction: {significant(worst.updates)}, of which "
+        f"Updates of {worst.table.name} per transaction: {significant(worst.updates)}, of which "
         f"{significant(worst.misses)} were not HOT."
     )
     entries = (
-        f"They wrote {significant(worst.index_writes)} index entries a transaction into "
+        f"They wrote {significant(worst.index_writes)} index entries per transaction into "
         f"{amount(len(worst.pages.indexes), 'index', 'indexes')}"
     )
     if of_records is None:
@@ -239,12 +240,12 @@ def _is_moving(worst: Misses) -> bool:
 
 
 def _room_words(worst: Misses) -> str:
-    room = amount(_free_versions(worst), "new version", "new versions")
-    return f"The fillfactor leaves room for {room} of a row on a page."
+    room = amount(_free_versions(worst), "new row version", "new row versions")
+    return f"The fillfactor leaves room for {room} per page."
 
 
 def _moved_words(worst: Misses) -> str:
-    return f"New versions on another page, for each transaction: {significant(worst.to_new_page)}."
+    return f"New versions on another page per transaction: {significant(worst.to_new_page)}."
 
 
 def _fillfactor_for(width: float) -> int:
@@ -254,7 +255,7 @@ def _fillfactor_for(width: float) -> int:
 
 RULE = Rule(
     id="hot_updates",
-    title="HOT: updates that write into every index",
+    title="Non-HOT updates write to every index",
     look=look,
     covers=frozenset({"wal_write", "full_page_writes", "table_growth", "autovacuum_behind"}),
     accounts_for=WORKING,

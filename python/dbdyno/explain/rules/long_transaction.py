@@ -1,25 +1,24 @@
 """A long transaction keeps dead rows from being removed.
 
-Looks for: a transaction that is much older than any of the load's, which holds the horizon:
+Looks for: a transaction that is much older than any of the load's and holds back the xmin horizon:
 what was updated or deleted since it began must be kept, HOT chains cannot be pruned, and vacuum
 removes nothing.
 
-Arithmetic: it counts when it is older than a second and than twice the slowest transaction of
-the load, and the horizon is behind. What it does to this run is seen in the dead rows that
-remain, against the rows there are, and in the throughput of the last third of the run against
-the first: what is lost by then says how grave it is, and more dead rows than rows make it major in
-any case. Where the load was meant to change, in stages or by a schedule, throughput says nothing.
-A prepared transaction has no session, and is as old as its PREPARE. A replication slot, or a
-standby with hot_standby_feedback, has no transaction at all: it counts when no other holder is
-farther behind.
-InnoDB keeps old versions in the undo log: there the growth of the history list counts, which is
-major when it is of more than one transaction in twenty.
+Arithmetic: a transaction counts when it is older than a second and than twice the slowest
+transaction of the load, and the horizon is behind. Its effect on the run shows in the dead rows
+that remain, relative to the live rows, and in the throughput of the last third of the run relative
+to the first: the loss by then gives the severity, and more dead rows than live ones make it major
+in any case. Where the load was meant to change, in stages or by a schedule, throughput is not
+compared. A prepared transaction has no session, and is as old as its PREPARE. A replication slot,
+or a standby with hot_standby_feedback, has no transaction at all: it counts when no other holder is
+farther behind. InnoDB keeps old versions in the undo log: there the growth of the history list
+counts, which is major when it exceeds one transaction in twenty.
 
 Source: the PostgreSQL manual on routine vacuuming, and src/backend/access/heap/README.HOT; the
 MySQL manual on InnoDB multi-versioning and purge configuration.
 
 Wrong when: throughput fell for another reason at the same time, or the old transaction is part of
-what is to be measured (a report that runs beside the load).
+what you want to measure (a report that runs beside the load).
 """
 
 from msgspec import Struct
@@ -75,9 +74,9 @@ _STANDBY = _Holder(
     words="a replication slot or a standby",
     advice=[
         "Find it in pg_replication_slots by xmin, or in pg_stat_replication by backend_xmin; drop "
-        "a slot that nobody comes back for (pg_drop_replication_slot).",
-        "End long queries on a standby that is in use: it tells what they still read "
-        "(hot_standby_feedback).",
+        "a slot that is no longer used (pg_drop_replication_slot).",
+        "End long queries on a standby that is in use: with hot_standby_feedback it reports what "
+        "they still read.",
     ],
 )
 
@@ -101,8 +100,8 @@ def _of_history(case: Case) -> Outcome:
     lost = _lost_since_the_first_third(case)
     is_idle = history.oldest_idle_s > history.oldest_s / 2
     return found(
-        f"A transaction {seconds(history.oldest_s)} old{' that stands idle' if is_idle else ''} "
-        f"keeps the old versions of {count(history.length.last)} transactions from being purged.",
+        f"{_capital(_aged(history.oldest_s, is_idle=is_idle))} keeps the old row versions of "
+        f"{count(history.length.last)} transactions from being purged.",
         title=f"{'Idle' if is_idle else 'Long'} transaction holds back the purge of old versions",
         severity=severity_of(max(lost or 0.0, MAJOR)),
         certainty="sure" if _is_felt(lost) else "likely",
@@ -113,19 +112,19 @@ def _of_history(case: Case) -> Outcome:
             "lost_throughput": lost,
         },
         seen=[
-            f"The history list went from {count(history.length.first)} to "
+            f"The history list length went from {count(history.length.first)} to "
             f"{count(history.length.last)} transactions.",
             *_lost_words(lost),
         ],
-        why="Who reads a changed row walks back over its versions, the undo log grows, and pages "
-        "of it push others out of the buffer pool.",
+        why="Reading a changed row walks back through its versions, the undo log grows, and its "
+        "pages push others out of the buffer pool.",
         advice=[
-            "End it: find it in information_schema.innodb_trx by trx_started, then commit or KILL "
+            "End it: find it in information_schema.innodb_trx by trx_started, then COMMIT or KILL "
             "its trx_mysql_thread_id.",
-            "Read in short transactions, or at READ COMMITTED, where only a statement that runs "
-            "holds anything back.",
+            "Read in short transactions, or at READ COMMITTED, where only a running statement "
+            "holds back the purge.",
         ],
-        gain="What was lost since it began comes back once it has ended and purge has caught up.",
+        gain="What was lost since it began returns once it has ended and purge has caught up.",
         refute="Run again without it: the history list must stay short.",
     )
 
@@ -155,22 +154,26 @@ def _transaction(case: Case, oldest_s: float) -> _Holder:
     is_idle = measured_peak(case, "sessions", "oldest_idle_in_transaction_s") > oldest_s / 2
     return _Holder(
         name=f"{'idle' if is_idle else 'long'} transaction",
-        words=f"a transaction {seconds(oldest_s)} old{' that stands idle' if is_idle else ''}",
+        words=_aged(oldest_s, is_idle=is_idle),
         advice=[
-            "End it: find it in pg_stat_activity by xact_start, then commit or "
-            "pg_terminate_backend; one in pg_prepared_xacts has no session, and ends by COMMIT "
-            "PREPARED or ROLLBACK PREPARED.",
-            "Let idle ones end by themselves: idle_in_transaction_session_timeout.",
+            "End it: find it in pg_stat_activity by xact_start, then COMMIT or "
+            "pg_terminate_backend(pid); one in pg_prepared_xacts has no session: end it with "
+            "COMMIT PREPARED or ROLLBACK PREPARED.",
+            "Limit idle transactions: set idle_in_transaction_session_timeout.",
         ],
     )
+
+
+def _aged(oldest_s: float, *, is_idle: bool) -> str:
+    return f"{'an idle' if is_idle else 'a'} transaction that is {seconds(oldest_s)} old"
 
 
 def _finding(case: Case, holder: _Holder, oldest_s: float, horizon: float, dead: _Dead) -> Finding:
     lost = _lost_since_the_first_third(case)
     return found(
         f"{_capital(holder.words)} keeps {count(dead.dead)} dead rows of {dead.table} from being "
-        f"removed; it has {count(dead.live)} live ones.",
-        title=f"{_capital(holder.name)} holds the horizon: dead rows stay",
+        f"removed; the table has {count(dead.live)} live rows.",
+        title=f"{_capital(holder.name)} holds back the xmin horizon",
         severity=severity_of(max(lost or 0.0, MAJOR if dead.ratio >= 1 else MINOR)),
         certainty="sure" if dead.ratio >= 1 and _is_felt(lost) else "likely",
         evidence={
@@ -182,13 +185,13 @@ def _finding(case: Case, holder: _Holder, oldest_s: float, horizon: float, dead:
             "lost_throughput": lost,
         },
         seen=[
-            f"The horizon is {count(horizon)} transactions behind.",
+            f"The xmin horizon is {count(horizon)} transactions behind.",
             *_lost_words(lost),
         ],
-        why="Every statement walks over the dead versions of its rows, pages fill up with them, "
-        "HOT pruning finds nothing to prune, and vacuum nothing to remove.",
+        why="Every statement reads past the dead versions of its rows, pages fill up with them, "
+        "HOT pruning cannot prune them, and vacuum cannot remove them.",
         advice=holder.advice,
-        gain="What was lost since it began comes back once it has ended and vacuum has run.",
+        gain="What was lost since it began returns once it has ended and vacuum has run.",
         refute="Run again without it: throughput must stay level and dead rows few.",
     )
 
@@ -230,13 +233,13 @@ def _lost_words(lost: float | None) -> list[str]:
     if lost is None:
         return []
     if lost < NOTICED:
-        return ["Throughput did not fall noticeably meanwhile."]
-    return [f"Throughput of the last third of the run is {percent(lost)} below the first's."]
+        return ["Throughput did not fall noticeably."]
+    return [f"Throughput in the last third of the run is {percent(lost)} below the first third."]
 
 
 RULE = Rule(
     id="long_transaction",
-    title="A long transaction holds the horizon",
+    title="A long transaction holds back the xmin horizon",
     look=look,
     covers=frozenset({"hot_updates", "autovacuum_behind", "table_growth", "purge_lag"}),
 )

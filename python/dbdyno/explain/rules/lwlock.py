@@ -1,19 +1,18 @@
 """LWLock contention: sessions wait for the server's own internal locks.
 
 Looks for: waits of type LWLock, in MariaDB and MySQL for mutexes and latches of InnoDB, by name:
-each protects something, and says what to change.
-Those of the WAL are the business of ``wal_write``, those of the lock manager beside a queue for
-rows that of ``row_lock_convoy``. A wait of which only the kernel tells (futex) has no name: it is
-a hint, and minor at most.
+each protects something, which decides what to change. Those of the WAL are reported by
+``wal_write``, those of the lock manager beside a row-lock queue by ``row_lock_convoy``. A wait that
+only the kernel reports (futex) has no name: it is a hint, and minor at most.
 
-Arithmetic: the share of the clients' time in such waits, lock waits behind a holder in such a
-wait included. Removing it gains a factor of up to 1/(1 − w).
+Arithmetic: the share of client time in such waits, including lock waits behind a holder in such a
+wait. Removing them gains a factor of up to 1/(1 − w).
 
 Source: the PostgreSQL manual, wait events of type LWLock; A. Freund, Analyzing the Limits of
 Connection Scalability in Postgres, 2020.
 
-Wrong when: processors are full: a session that holds such a lock and has lost its processor makes
-all others wait, and the cause is the crowd (see too many connections).
+Wrong when: the CPU is saturated: a session that loses its core while holding such a lock makes all
+others wait, and the cause is the number of clients (see too many connections).
 """
 
 from dbdyno.analysis.budget import Budget
@@ -26,35 +25,35 @@ from dbdyno.explain.words import gain_of_waits
 from dbdyno.model.record import Finding
 from dbdyno.words import percent
 
-FEWER = "Use fewer connections, by a pool."
+FEWER = "Use fewer connections, through a pool."
 # How an event's name begins, in small letters without underscores: what it guards, what to do.
 KNOWN: dict[str, tuple[str, str]] = {
     "buffermapping": (
-        "the table that says which page is in which buffer",
+        "the mapping of pages to buffers",
         "Raise shared_buffers: each page that is read in takes this lock twice.",
     ),
     "buffercontent": (
-        "single pages that many change at once",
+        "single pages that many sessions change at once",
         "Spread hot rows and the right edge of indexes over more pages: a lower fillfactor, hash "
         "partitions.",
     ),
     "procarray": ("the list of running transactions, from which snapshots are made", FEWER),
-    "xidgen": ("the next transaction's number", FEWER),
+    "xidgen": ("the next transaction ID", FEWER),
     "lockmanager": (
-        "the table of heavyweight locks, beyond a session's own fast places (16 before version 18)",
-        "Touch fewer tables, partitions and indexes in a statement, and prepare statements; from "
-        "version 18 on a larger max_locks_per_transaction gives more fast places.",
+        "the heavyweight lock table, beyond a session's fast-path slots (16 before version 18)",
+        "Touch fewer tables, partitions and indexes per statement, and prepare statements; from "
+        "version 18 on a larger max_locks_per_transaction gives more fast-path slots.",
     ),
     "lockfastpath": (
-        "a session's own fast places for locks",
-        "Touch fewer tables, partitions and indexes in a statement.",
+        "a session's fast-path lock slots",
+        "Touch fewer tables, partitions and indexes per statement.",
     ),
     "subtrans": (
         "the parents of subtransactions",
         "Use fewer savepoints and exception blocks; end long transactions.",
     ),
     "multixact": (
-        "lists of several lockers of one row",
+        "lists of transactions that lock the same row",
         "Avoid shared row locks (foreign keys, FOR SHARE) on hot rows.",
     ),
     "xact": ("the commit log", "End long transactions, and let vacuum freeze."),
@@ -66,8 +65,8 @@ KNOWN_INNODB: dict[str, tuple[str, str]] = {
         "Raise innodb_buffer_pool_size; in MySQL use several innodb_buffer_pool_instances.",
     ),
     "innodb/flushlist": (
-        "the list of pages to be written",
-        "A larger redo log lets pages wait longer before they are written.",
+        "the list of dirty pages",
+        "Enlarge the redo log: dirty pages can then wait longer before they are flushed.",
     ),
     "innodb/log": (
         "the end of the redo log",
@@ -75,16 +74,16 @@ KNOWN_INNODB: dict[str, tuple[str, str]] = {
     ),
     "innodb/lock": (
         "the table of row locks",
-        "Lock fewer rows: READ COMMITTED, indexes for what is searched; use fewer connections.",
+        "Lock fewer rows: READ COMMITTED, indexes on the searched columns; use fewer connections.",
     ),
     "innodb/trx": ("the list of running transactions", FEWER),
     "innodb/indextree": (
         "the upper levels of one index",
-        "Partition the table: changes that split pages hold this latch.",
+        "Partition the table: page splits hold this latch.",
     ),
     "innodb/btrsearch": (
         "the adaptive hash index",
-        "Set innodb_adaptive_hash_index = OFF, and compare.",
+        "Set innodb_adaptive_hash_index = OFF and compare.",
     ),
 }
 # All that the kernel knows of a wait within a process: it may be a latch, or something else.
@@ -99,15 +98,15 @@ def look(case: Case) -> Outcome:
     events = _events(client_time(case))
     share = sum(part for _, part in events)
     if share < NOTICED:
-        return NotFound(f"waits for internal locks took {percent(share)} of the clients' time")
+        return NotFound(f"waits for internal locks took {percent(share)} of client time")
     worst, of_worst = events[0]
     if worst == NAMELESS:
         return _nameless(case, share, events)
     guards, advice = _known(worst)
     database = database_of(case)
     return found(
-        f"Sessions wait for the {database.internal_lock} {worst}, which guards {guards}: "
-        f"{percent(of_worst)} of the clients' time, {percent(share)} with all "
+        f"Sessions wait for the {database.internal_lock} {worst}, which protects {guards}: "
+        f"{percent(of_worst)} of client time, {percent(share)} with all "
         f"{database.internal_locks}.",
         title=f"{database.internal_lock} contention: {worst}",
         share=share,
@@ -115,8 +114,8 @@ def look(case: Case) -> Outcome:
         certainty="likely",
         evidence={"events": dict(events)},
         seen=_told(events),
-        why="Internal locks are held for microseconds; that they are waited for at all means that "
-        "all do the same at once.",
+        why="Internal locks are held for microseconds: waits for them mean that many sessions do "
+        "the same thing at once.",
         advice=[advice],
         gain=gain_of_waits(case, share),
         refute="Run with half the connections: the share must fall by more than half.",
@@ -128,27 +127,28 @@ def _nameless(case: Case, share: float, events: list[tuple[str, float]]) -> Find
     facts = case.before or case.after
     switch = "" if facts and is_on(facts, "performance_schema") else "performance_schema = ON with "
     return found(
-        f"Sessions wait for other threads of the server {percent(share)} of the clients' time: for "
-        "a latch, or for work that another thread does. It does not say which.",
-        title="Waits inside the server that have no name",
+        f"Sessions wait for other threads of the server for {percent(share)} of client time: for a "
+        "latch, or for work that another thread does. The server does not report which.",
+        title="Unnamed waits inside the server",
         share=share,
         share_of="client time",
         severity=at_most("minor", severity_of(share)),
         certainty="hint",
         evidence={"events": dict(events)},
         seen=_told(events),
-        why="What many wait for within their statements bounds them all, whatever it is.",
+        why="What many sessions wait for within their statements limits all of them, whatever it "
+        "is.",
         advice=[
-            f"Let the server name its waits, on a test server: {switch}the instruments "
-            "wait/synch/% and the consumer events_waits_current.",
+            f"Have a test server name its waits: {switch}the instruments wait/synch/% and the "
+            "consumer events_waits_current.",
         ],
-        refute="Run with half the connections: where a latch is the cause, the share must fall by "
+        refute="Run with half the connections: if a latch is the cause, the share must fall by "
         "more than half.",
     )
 
 
 def _told(events: list[tuple[str, float]]) -> list[str]:
-    return [f"{event}: {percent(part)} of the clients' time." for event, part in events]
+    return [f"{event}: {percent(part)} of client time." for event, part in events]
 
 
 def _events(spent: Budget) -> list[tuple[str, float]]:

@@ -1,21 +1,22 @@
 """Missing index: a lookup by key that reads the whole table.
 
-Looks for: sequential scans of large tables by statements that hold a column equal to a value,
-where no index begins with that column; on PostgreSQL also a function of a column, as in
-lower(email) = …, where the server plans to read the whole table for it.
+Looks for: sequential scans of large tables by statements that compare a column with a value, where
+no index begins with that column; on PostgreSQL also a function of a column, as in lower(email) = …,
+where the server plans to read the whole table for it.
 
 Arithmetic: rows read by sequential scans over the number of scans is what each lookup reads; a
-B-tree reads about one page a level. A scan that parallel workers share is counted by each of them:
-so many are one as there are for each statement that is planned so. What the statements took of the
-clients' time is what the scans took, but for the rows they need.
+B-tree reads about one page per level. A scan that parallel workers share is counted by each of
+them: scans are divided by how many were counted for each execution of a statement planned that way.
+The client time of the statements is taken as that of the scans; the rows they need are a small part
+of it.
 
 MariaDB and MySQL count the rows read in order over all tables together (Handler_read_rnd_next,
-Handler_read_next); there the plan of a statement tells of which table they are.
+Handler_read_next); there the plan of a statement shows which table they belong to.
 
-Source: PostgreSQL manual, pg_stat_user_tables (seq_scan, seq_tup_read) and EXPLAIN; MySQL
-manual, server status variables and EXPLAIN output format.
+Source: PostgreSQL manual, pg_stat_user_tables (seq_scan, seq_tup_read) and EXPLAIN; MySQL manual,
+server status variables and EXPLAIN output format.
 
-Wrong when: the statement truly wants a good part of the table; a report's scan is not a lookup,
+Wrong when: the statement really needs a large part of the table; a report's scan is not a lookup,
 and an index would make it slower.
 """
 
@@ -189,7 +190,7 @@ def _finding(case: Case, worst: _Blamed, others: Sequence[_Blamed] = ()) -> Find
     shares = [_share(case, one.statement) for one in blamed]
     known = [share for share in shares if share is not None]
     share = sum(known) if known else None
-    planned = [f"The server's plan for it: a sequential scan of {table}."]
+    planned = [f"The server plans a sequential scan of {table} for it."]
     takes = "These statements take" if others else "The statement takes"
     return found(
         f"{worst.reads}{_too(len(others))}",
@@ -205,22 +206,22 @@ def _finding(case: Case, worst: _Blamed, others: Sequence[_Blamed] = ()) -> Find
             "others": [one.statement.sql for one in others],
         },
         seen=[
-            f"Sequential scans of {table}: {significant(scanned.scans)} a transaction, of "
+            f"Sequential scans of {table}: {significant(scanned.scans)} per transaction, "
             f"{count(scanned.rows)} rows each.",
             *(planned if lookup.is_planned else []),
             *(f"Likewise {one.reads}" for one in others),
         ],
-        why=f"{takes} {percent(share or 0.0)} of the clients' time, and longer with "
-        "every row that is added.",
+        why=f"{takes} {percent(share or 0.0)} of client time, and more with every row that is "
+        "added.",
         advice=list(dict.fromkeys(_create_index(case, one) for one in blamed)),
         gain=gain_words(case, share) if share is not None else "",
-        refute=f"Run again with {'these indexes' if others else 'that index'}: rows read in "
-        "sequence must fall to none.",
+        refute=f"Run again with {'these indexes' if others else 'that index'}: the number of rows "
+        "read by sequential scans must fall to zero.",
     )
 
 
 def _too(others: int) -> str:
-    more = amount(others, "other statement lacks one, too", "other statements lack one, too")
+    more = amount(others, "other statement lacks one too", "other statements lack one too")
     return f" {more}." if others else ""
 
 

@@ -1,16 +1,16 @@
-"""Other waits that the server names: locks that are no row's, standbys, pauses in a statement.
+"""Other named waits: locks other than row locks, standbys, sleeps in a statement.
 
-Looks for: waits within statements for what no other rule is about, by the server's name for them:
-advisory locks, locks of whole tables and of their definitions, the one lock of NOTIFY, the growing
-of a file, parallel workers, a synchronous standby, a sleep.
+Looks for: waits within statements that no other rule covers, by the server's name for them:
+advisory locks, locks of whole tables and of their definitions, the one lock of NOTIFY, the
+extension of a file, parallel workers, a synchronous standby, a sleep.
 
-Arithmetic: the share of the clients' time in such waits, as the looks saw them. Removing them gains
-a factor of up to 1/(1 − w).
+Arithmetic: the share of client time in such waits, from the session samples. Removing them gains a
+factor of up to 1/(1 − w).
 
 Source: the PostgreSQL manual, wait events; the MariaDB manual, general thread states.
 
-Wrong when: the wait is meant: a job that takes turns by an advisory lock, a pause that stands for
-work, a commit that must not be lost with its server.
+Wrong when: the wait is intended: a job that takes turns by an advisory lock, a pause that stands
+for work, a commit that must survive the loss of its server.
 """
 
 from collections import defaultdict
@@ -35,36 +35,35 @@ class _Known(NamedTuple):
 
 
 _BY_THE_APPLICATION = _Known(
-    "locks of the application's own",
-    "The server gives such a lock to one session at a time, whatever else it could do meanwhile.",
-    "Hold it for less time, take one for each thing and not one for all, or only try for it and do "
-    "something else.",
+    "application-defined locks",
+    "The server grants such a lock to one session at a time, however idle it is otherwise.",
+    "Hold it for less time, use one lock per object instead of one for all, or only try to take it "
+    "and do something else if it is held.",
 )
 _OF_TABLES = _Known(
-    "locks of whole tables",
-    "A change of a table, or LOCK TABLE, excludes others from all of it until its transaction "
-    "ends; and whoever waits for such a lock makes all behind it wait too.",
-    "Keep LOCK TABLE, TRUNCATE and changes of tables out of the load; give those that must be a "
-    "short lock_timeout (in MariaDB and MySQL lock_wait_timeout), and try again.",
+    "table locks",
+    "DDL or LOCK TABLE excludes others from the whole table until its transaction ends; and a "
+    "session that waits for such a lock makes all requests behind it wait too.",
+    "Keep LOCK TABLE, TRUNCATE and DDL out of the load; run what you cannot avoid with a short "
+    "lock_timeout (MariaDB and MySQL: lock_wait_timeout), and retry it.",
 )
 _STANDBY = _Known(
-    "the answer of a synchronous standby",
-    "A commit is answered when the standby has it: with each comes a way there and back, and "
-    "without a standby none ends.",
-    "See that the standby is there and near; where losing the last moments with the server is "
-    "allowed, let commits not wait for it (synchronous_commit = local; rpl_semi_sync off).",
+    "the reply of a synchronous standby",
+    "A commit returns when the standby has it: each commit costs a round trip to the standby, and "
+    "without a standby none returns.",
+    "Check that the standby is running and near; where losing the last commits with the server is "
+    "acceptable, do not wait for it (synchronous_commit = local; rpl_semi_sync off).",
 )
 _PAUSE = _Known(
     "a pause within a statement",
-    "A statement that sleeps keeps its session, and in a transaction its locks.",
-    "Leave the pause out, or let the client make it, outside of transactions: \\sleep, --think.",
+    "A statement that sleeps occupies its session and, in a transaction, keeps its locks.",
+    "Remove the pause, or let the client pause outside transactions: \\sleep, --think.",
 )
 _PARALLEL = _Known(
     "parallel workers",
-    "A statement that is planned to be shared starts processes each time it runs: it waits until "
-    "they are there, for their rows, and until they are gone; and they take the processors of "
-    "other clients.",
-    "Find out why it reads so much (an index may be missing); a short statement is done sooner by "
+    "A statement with a parallel plan starts processes at each execution: it waits for them to "
+    "start, for their rows, and for them to exit; and they take CPU time from other clients.",
+    "Find out why it reads so much (an index may be missing); a short statement finishes sooner in "
     "its own process: max_parallel_workers_per_gather = 0 for the load's role.",
 )
 # How an event's name begins, in small letters.
@@ -75,15 +74,17 @@ _KNOWN = {
     "table": _OF_TABLES,
     "sql/mdl_": _OF_TABLES,
     "object": _Known(
-        "locks of objects that are no tables",
-        "At a commit it is NOTIFY's: transactions that notify commit one after the other, each "
-        "with its own flush, and none shares another's.",
-        "Notify less: once for many changes, from a transaction of its own, or let listeners poll.",
+        "locks on objects other than tables",
+        "At commit it is the lock of NOTIFY: transactions that notify commit one after the other, "
+        "each with its own flush, without group commit.",
+        "Notify less often: once for many changes, in a separate transaction, or let listeners "
+        "poll.",
     ),
     "extend": _Known(
-        "the growing of a table's file",
-        "One session at a time adds pages to a table, and all that insert into it need them.",
-        "Insert more rows at once, by COPY where you can, or spread them over partitions.",
+        "the extension of a table's file",
+        "One session at a time adds pages to a table, and all sessions that insert into it need "
+        "them.",
+        "Insert more rows at once, with COPY where possible, or spread them over partitions.",
     ),
     "bgworker": _PARALLEL,
     "executegather": _PARALLEL,
@@ -103,14 +104,14 @@ def look(case: Case) -> Outcome:
     events = _events(spent)
     share = sum(events.values())
     if share < NOTICED:
-        return NotFound(f"waits of other kinds took {percent(share)} of the clients' time")
+        return NotFound(f"waits of other kinds took {percent(share)} of client time")
     shares = _by_cause(events)
     known = max(shares, key=lambda cause: shares[cause])
     worst = max(
         (event for event in events if _known(event) == known), key=lambda event: events[event]
     )
     return found(
-        f"Clients wait for {known.name} {percent(shares[known])} of their time"
+        f"Clients spend {percent(shares[known])} of their time waiting for {known.name}"
         f"{_with_others(share, shares[known])}.",
         title=f"Waits for {known.name}{'' if known.name.endswith(worst) else f': {worst}'}",
         share=share,
@@ -121,7 +122,7 @@ def look(case: Case) -> Outcome:
         why=known.why,
         advice=[known.advice],
         gain=gain_of_waits(case, share),
-        refute="Run again without what makes them: the waits must vanish.",
+        refute="Run again without what causes them: the waits must disappear.",
     )
 
 
@@ -136,7 +137,7 @@ def _is_other(part: Part) -> bool:
 
 
 def _events(spent: Budget) -> dict[str, float]:
-    """Shares of the clients' time."""
+    """Shares of client time."""
     shares: dict[str, float] = defaultdict(float)
     for part in filter(_is_other, spent.parts):
         shares[part.wait_event] += part.seconds / spent.total
@@ -155,8 +156,8 @@ def _known(event: str) -> _Known:
     fitting = (known for begin, known in _KNOWN.items() if event.casefold().startswith(begin))
     unknown = _Known(
         f"what the server calls {event}",
-        "Who waits does nothing else.",
-        f"Look up {event} among the waits in the server's manual.",
+        "A waiting client does nothing else.",
+        f"Look up {event} among the wait events in the server's manual.",
     )
     return next(fitting, unknown)
 
@@ -170,7 +171,7 @@ def _waiting_told(case: Case, spent: Budget) -> list[str]:
     texts = {one.number: one.words for one in statements_of(case)}
     return [
         f"{part.wait_event} at “{texts[part.statement]}”: "
-        f"{percent(part.seconds / spent.total)} of the clients' time."
+        f"{percent(part.seconds / spent.total)} of client time."
         for part in filter(_is_other, spent.parts)
         if part.statement in texts and part.seconds / spent.total >= NOTICED
     ]
@@ -178,7 +179,7 @@ def _waiting_told(case: Case, spent: Budget) -> list[str]:
 
 RULE = Rule(
     id="other_waits",
-    title="Other waits that the server names",
+    title="Other named waits",
     look=look,
     accounts_for=frozenset({"lock", "other_wait"}),
     tells_of_failures=True,

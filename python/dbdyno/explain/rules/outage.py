@@ -1,19 +1,20 @@
-"""An outage: connections were lost, and for a while there was no server to measure.
+"""Outage: connections were lost, and for a while there was no server to measure.
 
-Looks for: connections that the engine lost while measuring, whether or not they came back, and a
-restart in the server's log.
+Looks for: connections that the engine lost during the measurement, whether or not they came back,
+and a restart in the server's log.
 
-Arithmetic: an outage lasts from the first connection lost to the first one had again. It took all
-clients when as many connections were lost, or when nothing was done for a whole interval of it; the
-share of the clients' time is then its part of the run, else Σ connections · seconds over clients ·
-run. One that took all is a step graver than its share, and critical if it did not end.
+Arithmetic: an outage lasts from the first connection lost to the first reconnect. It affected all
+clients if as many connections were lost, or if nothing was done for a whole interval of it; the
+share of client time is then its part of the run, otherwise Σ connections · seconds over clients ·
+run. One that affected all clients is a step more severe than its share, and critical if it did not
+end.
 
 Source: availability as uptime over time, Gray and Siewiorek, Computer 24 (9), 1991.
 
-Wrong when: something between ended the sessions (a pooler, a firewall, a timeout): the server was
-then there, and its own log tells of no end. Clients that connect anew for each transaction (-C)
-have no connection to lose in between: of them one is told that is refused twice in a row, so what
-lasts for less than two attempts may go unseen.
+Wrong when: something between client and server ended the sessions (a pooler, a firewall, a
+timeout): the server was then up, and its own log shows no restart. Clients that connect for each
+transaction (-C) have no connection to lose in between: an outage is reported for a client only when
+it is refused twice in a row, so one that is shorter than two connection attempts may go unnoticed.
 """
 
 import math
@@ -73,7 +74,7 @@ class _Outage(Struct, frozen=True, kw_only=True):
         return self.connections >= clients or self.still_s > 0
 
     def client_seconds(self, clients: int) -> float:
-        """Of the clients' time; a connection that is lost again and again is no more than one."""
+        """Of client time; a connection that is lost again and again is no more than one."""
         whole = clients * self.seconds
         if self.took_all(clients):
             return whole
@@ -111,7 +112,7 @@ class _Run(Struct, frozen=True, kw_only=True):
 
     @property
     def share(self) -> float:
-        """Of the clients' time."""
+        """Of client time."""
         lost = sum(one.client_seconds(self.clients) for one in self.outages)
         return lost / (self.clients * self.duration_s)
 
@@ -174,7 +175,7 @@ def _finding(case: Case, run: _Run) -> Outcome:
     restarted = any(one.restarted for one in run.outages)
     return found(
         _summary(run),
-        title="The server went away and did not come back" if run.never_ended else "",
+        title="Outage: the server did not come back" if run.never_ended else "",
         share=run.share,
         share_of="client time",
         severity=run.severity,
@@ -187,15 +188,16 @@ def _finding(case: Case, run: _Run) -> Outcome:
             "server_restarted": restarted,
         },
         seen=[*_seen(run)],
-        why="While a server is gone nothing of it is measured, and its processors are free for "
-        "others: the run's means are not those of a server at work.",
+        why="While the server is down there is nothing to measure, and its CPU is free for others: "
+        "the run's means are not those of a working server.",
         advice=[
-            "Read the server's log: was it ended by somebody, by the kernel for want of memory, "
-            "or by an error of its own?",
-            "Look for what ends sessions on the way: a pooler, a firewall, a timeout.",
+            "Check the server's log: was it stopped by someone, killed by the kernel for lack of "
+            "memory, or ended by an error of its own?",
+            "Check what may end sessions between client and server: a pooler, a firewall, a "
+            "timeout.",
         ],
         gain=gain_words(case, run.share),
-        refute="Run again while the server stays up: no connection must be lost.",
+        refute="Run again while the server stays up: no connection may be lost.",
     )
 
 
@@ -209,9 +211,9 @@ def _summary(run: _Run) -> str:
     else:
         who = f"{counted(run.connections, 'connection')} {_were(run.connections)} lost"
     if run.outages[-1].is_over:
-        return f"{who}{times}: {gone} passed until the first was had again."
+        return f"{who}{times}: {gone} passed before the first reconnect."
     without = " passed without a server" if run.never_ended else ""
-    return f"{who}{times}, to the end of the run: {gone}{without}."
+    return f"{who}{times}, until the end of the run: {gone}{without}."
 
 
 def _were(number: int) -> str:
@@ -222,10 +224,10 @@ def _seen(run: _Run) -> Iterator[str]:
     messages = dict.fromkeys(loss.message for one in run.outages for loss in one.losses)
     yield f"{counted(run.connections, 'connection')} lost: {and_so_on([*messages])}."
     if any(one.restarted for one in run.outages):
-        yield "The server's log tells of its restart."
+        yield "The server's log shows a restart."
     still_s = sum(one.still_s for one in run.outages)
     if still_s:
-        yield f"In {seconds(still_s)} of that time no transaction was done."
+        yield f"For {seconds(still_s)} of that time no transaction completed."
 
 
 RULE = Rule(

@@ -1,18 +1,20 @@
-"""Plan choice: plans that changed over the run, or that differ between any value and this one.
+"""Plan choice: plans that changed during the run, or generic plans dearer than custom ones.
 
-Looks for: a statement whose plan after the load is another than before it, and one whose
-generic plan (for any value) the server thinks much dearer than a custom one (for one value).
+Looks for: a statement whose plan after the load differs from the one before it, and one whose
+generic plan (for any value) the server estimates to be much more expensive than a custom one (for
+one value).
 
-Arithmetic: the estimated costs of both plans, generic over custom; and their steps, compared
-one by one. Which partition a plan reads hangs on the values, and is no step of another kind; nor is
-what puts partitions together, which leaves out those that do not fit as the plan begins, though the
-estimate for any values counts them. A prepared statement is planned anew five times; then the
-server takes the generic plan if it does not cost more than those did on average.
+Arithmetic: the estimated costs of both plans, generic over custom; and their steps, compared one by
+one. Which partition a plan reads depends on the values and does not count as a different step; nor
+does the node that combines partitions, which skips those that do not match when execution starts,
+although the estimate for any values includes them. A prepared statement is planned with its values
+five times; then the server takes the generic plan if it does not cost more than those did on
+average.
 
 Source: PostgreSQL manual, PREPARE (notes) and plan_cache_mode.
 
-Wrong when: estimates are wrong, as they are for skewed or correlated columns: the dearer plan
-may be the faster. What a plan took is measured per statement, not here.
+Wrong when: estimates are wrong, as they are for skewed or correlated columns: the plan with the
+higher cost may be the faster one. How long a plan took is measured per statement, not here.
 """
 
 from dbdyno.analysis.protocol import POSTGRESQL
@@ -73,19 +75,20 @@ def _steps(case: Case, plan: PlanFacts) -> list[tuple[str, str]]:
 def _change(case: Case, statement: Statement, before: PlanFacts, after: PlanFacts) -> Finding:
     share = working_share(case, statement.number)
     return found(
-        f"After the run {statement.words} is planned otherwise than before it: from "
-        f"{_in_words(before)} to {_in_words(after)} ({before.variant} plan).",
-        title="Plan change over the run",
+        f"The plan of {statement.words} changed during the run: from {_in_words(before)} to "
+        f"{_in_words(after)} ({before.variant} plan).",
+        title="Plan change during the run",
         severity=at_most("minor", severity_of(share or 0.0)),
         certainty="likely",
         evidence={"statement": statement.sql, "before": before.text, "after": after.text},
         seen=[
             f"Estimated cost {significant(before.cost)} before, {significant(after.cost)} after."
         ],
-        why="Its tables are not what they were. The run may have measured both plans, and the next "
-        "one measures the other: prepared statements keep theirs until statistics are renewed.",
-        advice=["ANALYZE the tables after loading, and let the warm-up be long enough."],
-        refute="Run again on the data as it is now: the plan must stay.",
+        why="Its tables or their statistics changed. The run may have measured both plans, and the "
+        "next run measures the new one: prepared statements keep their plan until statistics are "
+        "updated.",
+        advice=["ANALYZE the tables after loading, and make the warm-up long enough."],
+        refute="Run again on the data as it is now: the plan must not change.",
     )
 
 
@@ -113,14 +116,14 @@ def _dearer(case: Case, statement: Statement) -> Finding | None:
     ratio = generic.cost / max(custom.cost, 0.01)
     mode = server_facts(case).settings.get("plan_cache_mode", "auto")
     return found(
-        f"{statement.words} has a generic plan of {significant(ratio)} times the estimated cost "
-        f"of a custom one.",
+        f"The generic plan of {statement.words} has {significant(ratio)} times the estimated cost "
+        "of a custom plan.",
         severity="minor" if mode == "force_generic_plan" else "note",
         certainty="hint",
         evidence={"statement": statement.sql, "generic": generic.text, "custom": custom.text},
         seen=[f"Generic: {_in_words(generic)}. Custom: {_in_words(custom)}."],
-        why="Prepared, it is planned again at every execution as long as custom plans look "
-        "cheaper; forced to the generic plan, it takes the dearer one.",
+        why="As a prepared statement it is planned again at every execution as long as custom "
+        "plans look cheaper; forced to the generic plan, it runs the more expensive one.",
         advice=["Compare -M prepared with -M extended, or set plan_cache_mode for this statement."],
         refute="SET plan_cache_mode = force_custom_plan, then force_generic_plan: the statement's "
         "latency must differ.",
@@ -129,7 +132,7 @@ def _dearer(case: Case, statement: Statement) -> Finding | None:
 
 RULE = Rule(
     id="plan_choice",
-    title="Plan choice: generic against custom",
+    title="Plan choice: generic versus custom",
     look=look,
     protocols=frozenset({POSTGRESQL}),
 )

@@ -1,16 +1,16 @@
-"""Purge lag: old versions of rows are made faster than they are removed.
+"""Purge lag: old row versions are created faster than they are purged.
 
-Looks for: a history list that grows throughout the run though no transaction is older than the
-load's own. What an old transaction holds back is the business of ``long_transaction``.
+Looks for: a history list that grows throughout the run although no transaction is older than the
+load's own. What an old transaction holds back is reported by ``long_transaction``.
 
-Arithmetic: the list counts transactions whose old versions were not purged yet. Its growth a
-second over the transactions that are committed in one is the part of the work that is put off: at
-a fifth and more it is minor, at half major, as what is put off must still be done, and takes from a
-later load.
+Arithmetic: the history list counts transactions whose old versions have not been purged yet. Its
+growth per second over the commits per second is the part of the purging that is deferred: from a
+fifth on it is minor, from half on major, because deferred work must still be done, at the expense
+of a later load.
 
 Source: MySQL manual, purge configuration (innodb_purge_threads, innodb_max_purge_lag).
 
-Wrong when: the run is short: purge works in batches, and begins late after a pause.
+Wrong when: the run is short: purge works in batches, and starts late after a pause.
 """
 
 from dbdyno.analysis.protocol import MYSQL
@@ -36,8 +36,8 @@ def look(case: Case) -> Outcome:
         return NotFound(f"the history list ended at {count(history.length.last)} transactions")
     return found(
         f"The history list grew from {count(history.length.first)} to "
-        f"{count(history.length.last)} transactions: purge lags behind by {percent(put_off)} of "
-        "what was committed.",
+        f"{count(history.length.last)} transactions: {percent(put_off)} of what was committed was "
+        "not purged.",
         severity=_severity(put_off),
         certainty="likely",
         evidence={
@@ -46,10 +46,10 @@ def look(case: Case) -> Outcome:
             "put_off": put_off,
         },
         seen=[_growth_told(history)],
-        why="Old versions are walked over by readers and fill the undo log; a load that lasts "
-        "pays for their removal, this run did not.",
+        why="Readers step through old versions, and the undo log grows; a continuous load pays for "
+        "their removal, this run did not.",
         advice=[
-            "Give the purge more threads (innodb_purge_threads) and storage that keeps up.",
+            "Give purge more threads (innodb_purge_threads) and storage that keeps up.",
             "Run longer before you compare: the list must stop growing.",
         ],
         refute="Run at half the rate: the list must stay short.",
@@ -63,12 +63,12 @@ def _severity(put_off: float) -> Severity:
 
 
 def _growth_told(history: History) -> str:
-    return f"It grew by {count(history.length.per_s)} transactions a second."
+    return f"It grew by {count(history.length.per_s)} transactions per second."
 
 
 RULE = Rule(
     id="purge_lag",
-    title="Purge lag: old versions pile up",
+    title="Purge lag: old row versions accumulate",
     look=look,
     protocols=frozenset({MYSQL}),
 )

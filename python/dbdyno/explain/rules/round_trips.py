@@ -1,17 +1,17 @@
-"""Network round trips: the transaction is on its way most of the time.
+"""Network round trips: transactions spend most of their time on the network.
 
-Looks for: clients that have asked and are not being worked on, for longer at each round trip
-than a machine needs by itself, over a network, while the server's processors are not full.
-Where they are full, and are this machine's, nobody can tell a slow network from a long turn.
+Looks for: clients that have sent a request which the server is not working on, for longer at each
+round trip than it takes within one host, over a network, while the server's CPU is not saturated.
+If it is saturated, and is that of this host, a slow network cannot be told from waiting for CPU.
 
-Arithmetic: the clients' time on the way, with the lock waits behind clients on the way, over
-the round trips is the time R of one. A transaction of k statements sent one after the other
-takes k·R on the way at least; sent together it would save (k − 1)·R.
+Arithmetic: client time on the network, with the lock waits behind clients on the network, over the
+number of round trips is the time R of one. A transaction of k statements sent one after the other
+takes at least k·R on the network; sent together they would save (k − 1)·R.
 
 Source: the time budget of a closed loop (N·T client-seconds); round trips as the engine counted
 them.
 
-Wrong when: a proxy or pooler on the way is what takes the time: then look there first.
+Wrong when: a proxy or pooler in between is what takes the time: then look there first.
 """
 
 from dbdyno.analysis.bounds import pipelining_saves_s, round_trip_floor_s
@@ -34,10 +34,10 @@ def look(case: Case) -> Outcome:
     """Not where the way is short, or long only because processors are full."""
     way = way_of(case)
     if way.share < NOTICED:
-        return NotFound(f"clients were on the way for {percent(way.share)} of their time")
+        return NotFound(f"clients spent {percent(way.share)} of their time on the network")
     each = milliseconds(way.trip_s * 1e3)
     if way.trip_s < WITHIN_A_MACHINE_S:
-        return NotFound(f"a round trip took {each}, as within a machine")
+        return NotFound(f"a round trip took {each}, as within a host")
     if is_over_socket(case):
         return NotFound(f"a round trip took {each}, over a Unix socket: there is no network")
     if _has_full_processors(case):
@@ -45,8 +45,8 @@ def look(case: Case) -> Outcome:
     floor_s = round_trip_floor_s(way.trips, way.trip_s)
     saved_s = pipelining_saves_s(way.trips, way.trip_s)
     return found(
-        f"Transactions are on the network for {percent(way.share)} of the clients' time: "
-        f"{significant(way.trips)} round trips at {each} each.",
+        f"Transactions spend {percent(way.share)} of client time on the network: "
+        f"{significant(way.trips)} round trips of {each} each.",
         share=way.share,
         share_of="client time",
         certainty="likely",
@@ -57,14 +57,15 @@ def look(case: Case) -> Outcome:
             "pipelining_saves_ms": saved_s * 1e3,
         },
         seen=[
-            f"No transaction can be faster than {milliseconds(floor_s * 1e3)} with so many round "
-            "trips, whatever the server does.",
+            f"With so many round trips no transaction can be faster than "
+            f"{milliseconds(floor_s * 1e3)}, whatever the server does.",
             *_behind_locks(way),
         ],
-        why="While a transaction is on the way the server does nothing for it, and its locks stay.",
+        why="While a transaction is on the network the server does no work for it, but its locks "
+        "are held.",
         advice=_advice(way, saved_s),
         gain=gain_of_waits(case, way.share * max(way.trips - 1, 0) / way.trips),
-        refute="Run the load on the server's own machine: this share must vanish.",
+        refute="Run the load on the server's own host: this share must disappear.",
     )
 
 
@@ -79,10 +80,10 @@ def _has_full_processors(case: Case) -> bool:
 def _beside_full_processors(case: Case, each: str) -> NotFound:
     """Who waits for a processor to go on is on the way, too."""
     if stays_within_machine(case):
-        return NotFound(f"a round trip took {each} on a machine whose processors are full")
+        return NotFound(f"a round trip took {each} on a host whose CPU is saturated")
     raise LackingError(
-        f"a round trip took {each}: of the network, or because the processors of the server's "
-        "machine, which is this one, were full"
+        f"a round trip took {each}: because of the network, or because the CPU of the server's "
+        "host, which is this one, was saturated"
     )
 
 
@@ -90,15 +91,15 @@ def _behind_locks(way: Way) -> list[str]:
     if way.share - way.own < NOTICED:
         return []
     part = percent(way.share - way.own)
-    return [f"{part} of the clients' time are waits for locks whose holders were on the way."]
+    return [f"{part} of client time is waits for locks whose holders were on the network."]
 
 
 def _advice(way: Way, saved_s: float) -> list[str]:
-    nearer = "Run the application nearer to the server: the same zone, the same machine."
+    nearer = "Run the application closer to the server: in the same zone or on the same host."
     if way.trips <= 1:
-        return [nearer, "Use more clients: the server has time for them."]
+        return [nearer, "Use more clients: the server has capacity for them."]
     return [
-        f"Send the statements together, by a pipeline or a function: up to "
+        f"Send the statements together, in a pipeline or a function: up to "
         f"{milliseconds(saved_s * 1e3)} less per transaction.",
         nearer,
     ]

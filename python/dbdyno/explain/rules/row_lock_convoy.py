@@ -1,33 +1,35 @@
 """Row-lock convoy: clients queue for rows that others hold until they commit.
 
-Looks for: clients that wait for rows behind other clients, the row that bounds the rate, and
-a statement before it that holds back the crowd.
+Looks for: clients that wait for rows behind other clients, the row that limits throughput, and a
+statement before it that holds back most of the clients.
 
-Arithmetic: a row that a transaction locks with probability p and then holds for h seconds, to
-the end of the commit, lets at most 1/(p·h) transactions a second through. A statement that
-locks one of K rows lets at most min(N, K) of N clients past it; those after it see only these.
-So the queue stands in front of the statement with the few rows while N is small against K of
-the statements before, and moves to these as N grows: it shields the hotter row. p is the share
-of the transactions that run the statement, over the table's rows; h is made of the mean
-latencies of the statements after it, without their waits for locks.
+Arithmetic: a row that a transaction locks with probability p and then holds for h seconds, to the
+end of the commit, allows at most 1/(p·h) transactions per second. A statement that locks one of K
+rows lets at most min(N, K) of N clients past it; statements after it see only these. So the queue
+stands in front of the statement with the few rows while N is small compared with the K of the
+statements before, and moves to those as N grows: they shield the hotter row. p is the share of the
+transactions that run the statement, over the table's rows; h is the sum of the mean latencies of
+the statements after it, without their lock waits.
 
 Source: utilization law (Denning and Buzen, Computing Surveys 10, 1978). The queue of pgbench's
 TPC-B at scale 1, at tellers with many clients and at branches with few, is its best known case.
 
-Where far more wait than could if all rows were equally likely, some are hotter than others, p is
-not known, and no bound is told: with ρ the part of the time that a row would then be in use,
-nobody waits more than ρ/(1 − ρ) of his time, and three times that where holds come in bursts.
+Where far more clients wait than could if all rows were equally likely, some rows are hotter than
+others, p is not known, and no bound is reported: with ρ the utilization of a row under equal
+probabilities, a client waits for at most ρ/(1 − ρ) of its time, and three times that where holds
+come in bursts.
 
 Where no value in the statement decides which row it locks, as in a trigger or with the key in its
-text, the table's rows say nothing of p, and no bound is told: such a table is the hot one where
-more wait for it than the bounds of others let wait. Nor is one told where the server finds the
-rows by reading the whole table and locks all that it reads (InnoDB, from REPEATABLE READ on).
+text, the number of rows in the table does not determine p, and no bound is reported: such a table
+counts as the hot one if more clients wait for it than the bounds of the others allow. Nor is a
+bound reported where the server finds the rows by reading the whole table and locks all that it
+reads (InnoDB, from REPEATABLE READ on).
 
-Where clients pause in their transaction while others wait for them, h is longer by an unknown time:
-then no bound is told, but how much of the waiting is behind pauses.
+Where clients pause inside their transaction while others wait for them, h is longer by an unknown
+time: then no bound is reported, but the share of waiting that is behind pauses.
 
 Wrong when: keys are skewed (p of the hottest row is larger, and the bound lower), or the clients
-are far away (the row is free before they hear of the commit, and the bound higher).
+are far away (the row is free before they receive the commit, and the bound is higher).
 """
 
 from typing import Any
@@ -38,11 +40,11 @@ from dbdyno.explain.convoy import Convoy, convoy_of
 from dbdyno.explain.row_holds import RowHold
 from dbdyno.explain.rule import NOTICED, NotFound, Outcome, Rule, found
 from dbdyno.explain.statements import statements_of
-from dbdyno.explain.words import bound_exceeded_words, gain_of_waits
+from dbdyno.explain.words import amount, bound_exceeded_words, gain_of_waits
 from dbdyno.model.record import Certainty
 from dbdyno.words import count, milliseconds, percent, significant, tps
 
-_ALL_LOCKED = " It reads the whole table to find its rows, and keeps all that it has read locked."
+_ALL_LOCKED = " It reads the whole table to find its rows, and locks every row that it reads."
 _NEAR = (0.5, EXCEEDED)
 """Measured over bound: within these the bound and the budget say the same."""
 
@@ -51,7 +53,7 @@ def look(case: Case) -> Outcome:
     """First how much the waits weigh; then which row makes them."""
     convoy = convoy_of(case)
     if convoy is None:
-        return NotFound("no client was seen waiting for another's row")
+        return NotFound("no client was sampled waiting for another's row")
     if convoy.share < NOTICED:
         part = percent(convoy.share)
         return NotFound(f"clients waited for each other's rows for {part} of their time")
@@ -63,7 +65,7 @@ def look(case: Case) -> Outcome:
         certainty=_certainty(convoy),
         evidence=_evidence(convoy),
         seen=_seen(case, convoy),
-        why="Whoever waits for a row does nothing else, and more clients only make the queue "
+        why="A client that waits for a row does nothing else, and more clients only make the queue "
         "longer: each waits for all before it.",
         advice=_advice(convoy),
         gain=gain_of_waits(case, convoy.share),
@@ -78,13 +80,13 @@ def _title(convoy: Convoy) -> str:
 
 
 def _summary(convoy: Convoy) -> str:
-    waits = f"wait for each other's rows for {percent(convoy.share)} of their time"
+    waits = f"spend {percent(convoy.share)} of their time waiting for each other's row locks"
     hot = f"{_rows(convoy.hot)}{_bound(convoy)}"
     if convoy.shield is None:
         return f"Clients queue for {hot}: they {waits}."
     past = f"{count(convoy.past_shield)} of {convoy.clients} clients"
     shield = _rows(convoy.shield).capitalize()
-    return f"{shield} let at most {past} past to {hot}: clients {waits}."
+    return f"{shield} let at most {past} through to {hot}: clients {waits}."
 
 
 def _rows(hold: RowHold) -> str:
@@ -100,8 +102,8 @@ def _bound(convoy: Convoy) -> str:
         return ""
     held = milliseconds((convoy.hot.hold_s or 0.0) * 1e3)
     return (
-        f" (held for {held} each time, which lets about {tps(convoy.bound_tps)} TPS through; "
-        f"measured {tps(convoy.measured_tps)})"
+        f" (held for {held} each time, which allows about {tps(convoy.bound_tps)} TPS; "
+        f"measured: {tps(convoy.measured_tps)})"
     )
 
 
@@ -115,21 +117,21 @@ def _seen(case: Case, convoy: Convoy) -> list[str]:
     said = [_waiting_told(convoy, hold, texts[hold.statement]) for hold in convoy.holds]
     if convoy.shield is None:
         said += [
-            f"{_rows(hold).capitalize()} come first and hold back nobody: {convoy.clients} "
-            f"clients choose {significant(expected_distinct(hold.rows, convoy.clients))} of them "
-            "on average."
+            f"{_rows(hold).capitalize()} come first and hold back no client: {convoy.clients} "
+            f"clients choose {significant(expected_distinct(hold.rows, convoy.clients))} different "
+            "ones on average."
             for hold in convoy.before
             if hold.rows
         ]
     if convoy.is_uneven:
         said.append(
-            f"Few rows of {convoy.hot.relation} are hot: were all of them wanted as often, fewer "
-            "would wait."
+            f"Some rows of {convoy.hot.relation} are hot: if all were chosen equally often, fewer "
+            "clients would wait."
         )
     if convoy.behind_pauses:
         said.append(
-            f"{percent(convoy.behind_pauses)} of the clients' time are waits behind clients that "
-            "pause in their transaction and hold the row all the while."
+            f"{percent(convoy.behind_pauses)} of client time is waits behind clients that pause "
+            "inside their transaction while they hold the row."
         )
     return [*said, *_bound_told(convoy)]
 
@@ -139,32 +141,32 @@ def _bound_told(convoy: Convoy) -> list[str]:
         return []
     if convoy.is_bound_exceeded:
         return [bound_exceeded_words(convoy.bound_tps or 0.0, convoy.measured_tps)]
-    return [f"Throughput is {percent(convoy.of_bound)} of the bound."]
+    return [f"Throughput is {percent(convoy.of_bound)} of what the row allows."]
 
 
 def _waiting_told(convoy: Convoy, hold: RowHold, text: str) -> str:
     if not hold.waiting_s:
-        return f"Nobody was seen waiting for {_rows(hold)} at “{text}”, behind the queue."
+        return f"No client was sampled waiting for {_rows(hold)} at “{text}”, behind the queue."
     hidden = (
         f" It does not name {hold.relation}: a trigger, a foreign key, a view or a function locks "
-        "there for it."
+        "its rows."
     )
     return (
-        f"On average {significant(convoy.waiting_mean(hold))} wait for {_rows(hold)} at “{text}”: "
-        f"{percent(hold.waiting_s / convoy.total_s)} of all their time."
+        f"On average {amount(convoy.waiting_mean(hold), 'client waits', 'clients wait')} for "
+        f"{_rows(hold)} at “{text}”: {percent(hold.waiting_s / convoy.total_s)} of client time."
         f"{'' if hold.is_named else hidden}{_ALL_LOCKED if hold.locks_all else ''}"
     )
 
 
 def _advice(convoy: Convoy) -> list[str]:
     hot = convoy.hot.relation
-    index = f"Let the statement find its rows of {hot} by an index: it then locks these alone."
+    index = f"Let the statement find its rows of {hot} through an index: it then locks only these."
     pauses = "End the transaction before the script pauses, or pause before the row is locked."
     sooner = (
         f"Hold rows of {hot} for less time: move the statement that locks them as late in the "
-        "transaction as it can go, and send what follows in one round trip."
+        "transaction as possible, and send what follows in one round trip."
     )
-    spread = f"Spread {hot} over more rows, and add them up when read."
+    spread = f"Spread {hot} over more rows, and sum them when reading."
     return [
         *([index] if convoy.hot.locks_all else []),
         *([pauses] if convoy.behind_pauses else []),
@@ -179,19 +181,19 @@ def _refute(convoy: Convoy) -> str:
     hot = convoy.hot
     if hot.locks_all:
         return (
-            f"Run again with an index on what the statement compares in {hot.relation}: none may "
-            "wait any more but who changes the same rows."
+            "Run again with an index on the columns that the statement compares in "
+            f"{hot.relation}: only clients that change the same rows may still wait."
         )
     if hot.rows is None:
-        return f"Let each client use a row of {hot.relation} of its own: the waits must vanish."
+        return f"Let each client use its own row of {hot.relation}: the waits must disappear."
     if not hot.is_drawn_over_scale:
         return (
-            f"Have the script draw from {convoy.clients} times as many rows of {hot.relation}: the "
-            "waits must vanish."
+            f"Let the script draw from {convoy.clients} times as many rows of {hot.relation}: the "
+            "waits must disappear."
         )
     return (
         f"Run the same load on data with {convoy.clients} times the rows in {hot.relation} (a "
-        "larger --scale): the waits must vanish."
+        "larger --scale): the waits must disappear."
     )
 
 

@@ -1,22 +1,22 @@
-"""Statement order: a hot row is locked earlier in the transaction than it need be.
+"""Statement order: a hot row is locked earlier in the transaction than necessary.
 
 Looks for: transactions whose clients wait for each other's row locks, and whose statements could
-come in another order that holds the row which bounds the rate for a shorter time.
+run in another order that holds the limiting row for a shorter time.
 
-Arithmetic: a row locked with probability p and held for h seconds bounds the rate at 1/(p·h);
-h is the time of all statements after the locking one to the end of the commit, without waits
-for locks. Of the orders that keep what depends on each other (variables, tables that
-are written and used again, BEGIN first and END last) the one with the highest bound takes, at
-each place, the statement whose p·h would be least. Throughput rises at most by the ratio of the
-bounds, by 1/(1 − the share of lock waits that end at another client and in no deadlock), and by
-what the processors have left. Where more transactions pass than a row held for so long lets
-through (InnoDB lets go of it before its redo is on storage) it is a hint, and minor at most.
+Arithmetic: a row locked with probability p and held for h seconds limits the rate to 1/(p·h); h is
+the time of all statements after the locking one to the end of the commit, without lock waits. Of
+the orders that respect dependencies (variables, tables that are written and used again, BEGIN first
+and END last) the one with the highest bound takes, at each place, the statement whose p·h would be
+smallest. Throughput rises at most by the ratio of the bounds, by 1/(1 − the share of lock waits
+that end at another client and in no deadlock), and by what CPU capacity remains. Where more
+transactions pass than a row held for so long allows (InnoDB releases it before its redo is on
+storage) the finding is a hint, and minor at most.
 
-Source: Lawler, Management Science 19, 1973, for the order; Denning and Buzen, Computing
-Surveys 10, 1978, for the bound.
+Source: Lawler, Management Science 19, 1973, for the order; Denning and Buzen, Computing Surveys 10,
+1978, for the bound.
 
-Wrong when: a trigger or a foreign key links the tables, the order is meant for readers of the
-tables, or keys are skewed, so that a larger table has the hotter row.
+Wrong when: a trigger or a foreign key links the tables, the order serves readers of the tables, or
+keys are skewed, so that a larger table has the hotter row.
 """
 
 from typing import Any
@@ -56,7 +56,7 @@ def look(case: Case) -> Outcome:
     committed(case)  # of a run in which nothing succeeded no order is known to be better
     convoy = convoy_of(case)
     if convoy and convoy.is_uneven:
-        return CouldNotLook(f"few rows of {convoy.hot.relation} are hot; how few is not known")
+        return CouldNotLook(f"some rows of {convoy.hot.relation} are hot; how many is not known")
     known_rows = {table.name: table.rows for table in server_facts(case).tables if table.rows > 0}
     try:
         advice = advise(timed_scripts(case), known_rows)
@@ -113,7 +113,7 @@ def _crossing_words(crossing: tuple[str, str, str, str]) -> str:
     one, other, first, second = crossing
     return (
         f"a better order would lock {first} before {second} in {one} and after it in {other}, "
-        "which ends in deadlocks"
+        "which causes deadlocks"
     )
 
 
@@ -123,8 +123,8 @@ def _finding(case: Case, advice: Advice, gain: float) -> Finding:
     is_exceeded = measured_tps > before.tps * EXCEEDED
     severity = severity_of(1 - 1 / gain)
     return found(
-        f"Rows of {before.table} are locked earlier than they need be: each is held for "
-        f"{_held(before)}; with the statements in the best order {_after_words(before, after)}.",
+        f"Rows of {before.table} are locked earlier than necessary: each is held for "
+        f"{_held(before)}; in the best statement order {_after_words(before, after)}.",
         title=f"Statement order: {before.table} is locked too early",
         severity=at_most("minor", severity) if is_exceeded else severity,
         certainty="hint" if is_exceeded else "likely",
@@ -132,15 +132,13 @@ def _finding(case: Case, advice: Advice, gain: float) -> Finding:
         seen=[
             bound_exceeded_words(before.tps, measured_tps)
             if is_exceeded
-            else f"The row bounds the rate at {tps(before.tps)} TPS; in the best order the bound "
+            else f"The row limits throughput to {tps(before.tps)} TPS; in the best order the limit "
             f"is {tps(after.tps)} TPS, by {after.table}."
         ],
-        why="A row stays locked until the transaction ends, so all that comes after the "
-        "statement which locks it is waited for by everybody behind.",
+        why="A row stays locked until the transaction ends, so every client in the queue waits for "
+        "all statements after the one that locks it.",
         advice=[f"Run {name} in this order: {_listed(advice, name)}." for name in advice.changed],
-        gain="How much is not known: --verify measures it."
-        if is_exceeded
-        else rise_words(case, gain),
+        gain="Not known: --verify measures it." if is_exceeded else rise_words(case, gain),
         refute=f"dbdyno explain {case.record.run_id} --verify",
     )
 
@@ -152,7 +150,7 @@ def _held(bound: Bound) -> str:
 def _after_words(before: Bound, after: Bound) -> str:
     if after.table == before.table:
         return f"for {_held(after)}"
-    return f"rows of {after.table} bound the rate instead, held for {_held(after)}"
+    return f"rows of {after.table} limit throughput instead, held for {_held(after)}"
 
 
 def _listed(advice: Advice, name: str) -> str:

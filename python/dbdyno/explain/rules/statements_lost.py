@@ -1,14 +1,14 @@
 """Prepared statements lost: a statement was sent to a session that does not have it.
 
-Looks for: failures that name a prepared statement as unknown (26000), or as there before it was
-prepared (42P05).
+Looks for: failures that report a prepared statement as unknown (26000), or as existing before it
+was prepared (42P05).
 
-Arithmetic: the transactions that failed so, over all transactions. It is minor at least.
+Arithmetic: the transactions that failed this way, over all transactions. It is at least minor.
 
 Source: PgBouncer's manual on pooling modes and max_prepared_statements; the PostgreSQL manual on
 DISCARD and DEALLOCATE.
 
-Wrong when: a function that the statements call empties the session: no script shows that.
+Wrong when: a function that the statements call removes them from the session: no script shows that.
 """
 
 from collections.abc import Sequence
@@ -28,7 +28,7 @@ def look(case: Case) -> Outcome:
     """Any of them: a session keeps what was prepared on it."""
     lost = [failure for failure in case.record.failures if failure.code in CODES]
     if not lost:
-        return NotFound("no transaction failed for want of a prepared statement")
+        return NotFound("no transaction failed for lack of a prepared statement")
     counts = transactions_of(case)
     failed = sum(failure.count for failure in lost)
     share = failed / max(counts.ok + counts.failed, 1)
@@ -40,10 +40,10 @@ def look(case: Case) -> Outcome:
         certainty="likely" if emptying else "hint",
         evidence={"failures": {one.code: one.count for one in lost}, "emptied_by": emptying},
         seen=_seen(lost, emptying),
-        why="They did none of their work, and the next use prepares the statement anew: what is "
-        "measured is neither prepared statements nor their absence.",
+        why="They did none of their work, and the next use prepares the statement again: the run "
+        "measures neither prepared statements nor their absence.",
         advice=_advice(emptying),
-        refute="Run again with -M simple: there must be none.",
+        refute="Run again with -M simple: there must be no such failure.",
     )
 
 
@@ -56,27 +56,27 @@ def _emptying(case: Case) -> list[str]:
 def _seen(lost: Sequence[FailureRecord], emptying: Sequence[str]) -> list[str]:
     return [
         *map(first_message, lost),
-        *(f"{name} has DISCARD or DEALLOCATE in its text." for name in emptying),
+        *(f"{name} contains DISCARD or DEALLOCATE." for name in emptying),
     ]
 
 
 def _advice(emptying: Sequence[str]) -> list[str]:
     if emptying:
         return [
-            f"Take it out of {', '.join(emptying)}, or run with -M simple or -M extended, which "
+            f"Remove it from {', '.join(emptying)}, or run with -M simple or -M extended, which "
             "keep nothing in the session."
         ]
     return [
-        "Behind a pooler that lends sessions for a transaction: run with -M simple or -M extended, "
-        "which keep nothing in the session.",
-        "Or let the pooler know of prepared statements: PgBouncer does from 1.21 on, with "
-        "max_prepared_statements above the number of statements of the scripts.",
+        "Behind a pooler in transaction mode, run with -M simple or -M extended, which keep "
+        "nothing in the session.",
+        "Or let the pooler track prepared statements: PgBouncer does from 1.21 on, with "
+        "max_prepared_statements above the number of statements in the scripts.",
     ]
 
 
 RULE = Rule(
     id="statements_lost",
-    title="Prepared statements were lost",
+    title="Prepared statements lost",
     look=look,
     covers=frozenset({"failed_transactions"}),
     tells_of_failures=True,

@@ -1,17 +1,17 @@
-"""Growth: tables and indexes that grow faster than the rows in them.
+"""Growth: tables and indexes that grow faster than the number of their rows.
 
-Looks for: relations that are larger at the end of the run than at its begin, and whether rows
-that were inserted explain it.
+Looks for: relations that are larger at the end of the run than at its start, and whether inserted
+rows explain it.
 
-Arithmetic: growth per second, what the net of inserted and deleted rows would take at the mean
-row's width, and the rest, which is bloat: room taken by dead versions and by index entries that
-nobody freed. Time to double is the size over the growth. Where rows came to a table of which none
-were known, how wide they are is not known either, and it is not judged.
+Arithmetic: growth per second, the space that the net of inserted and deleted rows would take at the
+mean row width, and the rest, which is bloat: space taken by dead versions and by index entries that
+were not freed. Time to double is the size over the growth. Where rows were added to a table whose
+row count was not known, their width is not known either, and the table is not judged.
 
 Source: PostgreSQL manual, routine vacuuming (recovering disk space).
 
-Wrong when: the run is short against the time between vacuums. A table reaches a size at which
-freed room is used again, and then stands; only a long run tells that size.
+Wrong when: the run is short compared with the time between vacuums. A table grows to a size at
+which freed space is reused, and then stays there; only a long run shows that size.
 """
 
 from msgspec import Struct
@@ -88,7 +88,7 @@ def _finding(worst: _Grown, others: list[_Grown]) -> Finding:
     is_bloat = worst.bloat >= BLOATED * of.first
     return found(
         f"{worst.name} grew from {size(of.first)} to {size(of.last)} in {seconds(of.seconds)}, "
-        f"{size(worst.bloat)} of it not by new rows.",
+        f"{size(worst.bloat)} of which new rows do not explain.",
         severity="minor" if is_bloat and worst.bloat >= 16 * BYTES_MIN else "note",
         certainty="likely",
         evidence={
@@ -99,21 +99,21 @@ def _finding(worst: _Grown, others: list[_Grown]) -> Finding:
             "time_to_double_s": double,
         },
         seen=[_course_words(one) for one in [worst, *others[:3]]],
-        why="Dead versions spread the live rows over more pages: less of them in the cache, "
-        "longer scans, a longer vacuum.",
+        why="Dead row versions spread the live rows over more pages: fewer of them are cached, "
+        "scans and vacuum take longer.",
         advice=[
-            f"Let autovacuum come sooner to {worst.name} (autovacuum_vacuum_scale_factor), and "
+            f"Let autovacuum process {worst.name} sooner (autovacuum_vacuum_scale_factor) and "
             "faster (autovacuum_vacuum_cost_limit).",
-            "Run longer before you compare: a size that still grows is not yet the table's own.",
+            "Run longer before you compare: a size that still grows is not the steady state.",
         ],
         gain=f"At this rate it doubles in {seconds(double)}." if double else "",
-        refute="Run three times as long: a table that merely fills its free room stops growing.",
+        refute="Run three times as long: a table that merely fills its free space stops growing.",
     )
 
 
 def _course_words(one: _Grown) -> str:
     return (
-        f"{one.name}: {size(one.course.first)} at the begin, {size(one.course.last)} at the end, "
+        f"{one.name}: {size(one.course.first)} at the start, {size(one.course.last)} at the end, "
         f"new rows {size(one.of_rows)}."
     )
 

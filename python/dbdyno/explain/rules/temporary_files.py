@@ -1,17 +1,17 @@
 """Temporary files: sorts and hashes that did not fit into work_mem.
 
-Looks for: files that the server wrote beside its tables while the run was measured.
+Looks for: temporary files that the server wrote during the measurement.
 
-Arithmetic: files and bytes per transaction, as the server counts them. Each byte is written
-and read again; the waits for that are a share of the clients' time, the copying to and from
-the page cache is not seen as a wait. Where one transaction in ten and more writes a file it is
-minor at least. MariaDB and MySQL count temporary tables on disk and merge passes of sorts
-(Created_tmp_disk_tables, Sort_merge_passes), of which telemetry's own are taken off.
+Arithmetic: files and bytes per transaction, as the server counts them. Each byte is written and
+read again; the waits for that are a share of client time, while copying to and from the page cache
+does not show as a wait. Where at least one transaction in ten writes a file, the finding is at
+least minor. MariaDB and MySQL count temporary tables on disk and merge passes of sorts
+(Created_tmp_disk_tables, Sort_merge_passes), from which telemetry's own are subtracted.
 
 Source: PostgreSQL manual, pg_stat_database (temp_files, temp_bytes), work_mem, log_temp_files;
 MySQL manual, internal temporary table use.
 
-Wrong when: somebody else's query in the same database wrote them.
+Wrong when: another session's query in the same database wrote them.
 """
 
 import numpy as np
@@ -35,7 +35,7 @@ _EVENTS = ("BufFileRead", "BufFileWrite")
 
 
 class _Spilled(Struct, frozen=True):
-    """Files and bytes per transaction; the setting they exceed; the clients' time in waits."""
+    """Files and bytes per transaction; the setting they exceed; client time in waits."""
 
     files: float
     bytes: float
@@ -62,21 +62,21 @@ def _tables_on_disk(case: Case) -> Outcome:
         return NotFound("hardly a temporary table or sort went to disk")
     suspects = [one.words for one in statements_of(case) if _may_sort(one)]
     return found(
-        f"Results in between do not stay in memory: {amount(tables, 'table', 'tables')} on disk "
-        f"and {amount(merges, 'merge pass', 'merge passes')} of sorts a transaction.",
+        "Intermediate results do not fit into memory: "
+        f"{amount(tables, 'on-disk table', 'on-disk tables')} and "
+        f"{amount(merges, 'sort merge pass', 'sort merge passes')} per transaction.",
         title="Temporary tables and sorts on disk",
         severity="minor" if tables + merges >= OFTEN else "note",
         certainty="likely",
         evidence={"disk_tables": tables, "merge_passes": merges, "statements": suspects},
         seen=[f"Statements that may sort or group: {and_so_on(suspects)}"] if suspects else [],
-        why="What does not fit, or has a column of unbounded length, is written out and read in "
-        "again.",
+        why="What does not fit, or has a column of unbounded length, is written out and read back.",
         advice=[
             "Raise tmp_table_size and max_heap_table_size for tables, sort_buffer_size for sorts.",
-            "Or give the statement an index that has the order already, and leave TEXT and BLOB "
-            "columns out of what is grouped or sorted.",
+            "Or create an index that provides the order, and leave TEXT and BLOB columns out of "
+            "what is grouped or sorted.",
         ],
-        refute="Raise them for one run: both numbers must go.",
+        refute="Raise them for one run: both numbers must fall to zero.",
     )
 
 
@@ -107,7 +107,7 @@ def _finding(spilled: _Spilled, suspects: list[str]) -> Finding:
     least: Severity = "minor" if files >= OFTEN else "note"
     return found(
         f"A sort or hash does not fit into work_mem ({size(spilled.work_mem_bytes)}): "
-        f"{amount(files, 'temporary file', 'temporary files')} and {size(spilled.bytes)} a "
+        f"{amount(files, 'temporary file', 'temporary files')} and {size(spilled.bytes)} per "
         "transaction.",
         share=share,
         share_of="client time" if share is not None else "",
@@ -115,18 +115,18 @@ def _finding(spilled: _Spilled, suspects: list[str]) -> Finding:
         certainty="sure",
         evidence=structs.asdict(spilled) | {"statements": suspects},
         seen=[
-            f"{significant(files)} files of {size(each)} a transaction.",
+            f"{significant(files)} files of {size(each)} per transaction.",
             *([f"Statements that may sort or hash: {and_so_on(suspects)}"] if suspects else []),
-            *([f"Waits for them took {percent(share)} of the clients' time."] if share else []),
+            *([f"Waits for them took {percent(share)} of client time."] if share else []),
         ],
-        why="What does not fit is written out and read in again, through the page cache or "
-        "storage, in every transaction.",
+        why="What does not fit is written out and read back, through the page cache or storage, in "
+        "every transaction.",
         advice=[
-            f"Set work_mem above {size(3 * each)} for these statements: rows take more room in "
+            f"Set work_mem above {size(3 * each)} for these statements: rows take more space in "
             "memory than in the file.",
-            "Or give the sort an index that has the order already.",
+            "Or create an index that provides the sort order.",
         ],
-        refute="Raise work_mem and run again: temporary files must go.",
+        refute="Raise work_mem and run again: temporary files must disappear.",
     )
 
 

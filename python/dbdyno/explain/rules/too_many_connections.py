@@ -1,26 +1,25 @@
-"""Too many connections: more clients than the processors can serve only wait longer.
+"""Too many connections: clients beyond what the CPU can serve only wait longer.
 
-Looks for: full processors, clients whose turn waits for one, and many times more clients than it
-takes to keep the processors busy.
+Looks for: a saturated CPU, clients that wait for it, and many times more clients than it takes to
+keep it busy.
 
-Arithmetic: with D seconds of the machine's processors per transaction (server's time over its
-cores) throughput is at most 1/D; a transaction that waited neither for a processor nor for a latch
-that another session holds, as alone on the machine, would take R₀ seconds. The knee is at
-N* = R₀/D clients: fewer leave processors idle, more only queue (N = X·R).
-Waits for a processor are those of the server's processes, as the kernel counts them, and of the
-load generator: all of a round trip beyond 0.1 ms, which is more than a machine takes by itself.
-That is counted over a socket or loopback alone: elsewhere a network may be what takes it.
-Shares are of the time that looks saw: where processors are short some looks come too late to
-count, and what they would have seen was no more work than the rest. That the kernel's counts fall
-evenly on both is taken for granted up to 30 % not seen; beyond, the rule does not look.
-Up to four times the knee even out chance; the finding's share is the waiting of the clients
-beyond, (1 − 4·N*/N) of it.
+Arithmetic: with D seconds of the host's CPU per transaction (the server's time over the cores)
+throughput is at most 1/D; a transaction that waited neither for CPU nor for a latch held by another
+session, as if alone on the host, would take R₀ seconds. The knee is at N* = R₀/D clients: fewer
+leave cores idle, more only queue (N = X·R). Waits for CPU are those of the server's processes, as
+the kernel counts them, and of the load generator: all of a round trip beyond 0.1 ms, which is more
+than it takes within one host. The latter is counted over a socket or loopback only: elsewhere the
+network may take it. Shares are of the sampled time: where the CPU is short, some samples come too
+late to count, and they are taken to be no different from the rest. That the kernel's counts fall
+evenly on both is assumed up to 30 % not sampled; beyond that, the rule does not look. Up to four
+times the knee evens out chance; the finding's share is the waiting of the clients beyond, (1 −
+4·N*/N) of it.
 
-Source: asymptotic bounds of closed systems (Denning and Buzen, Computing Surveys 10, 1978);
-Little, Operations Research 9, 1961.
+Source: asymptotic bounds of closed systems (Denning and Buzen, Computing Surveys 10, 1978); Little,
+Operations Research 9, 1961.
 
-Wrong when: the clients think between transactions in production but not in this load: then as
-many connections are idle there, and cost little.
+Wrong when: the clients think between transactions in production but not in this load: then as many
+connections are idle there, and cost little.
 """
 
 from msgspec import Struct
@@ -39,7 +38,7 @@ from dbdyno.words import count, milliseconds, percent, significant, tps
 SPARE = 4
 """So many times the knee even out that clients do not take turns in good order."""
 NOT_SEEN_MAX = 0.3
-"""Of the clients' time: looks that come too late do so when the processors are shortest."""
+"""Of client time: looks that come too late do so when the processors are shortest."""
 
 
 class _Crowd(Struct, frozen=True, kw_only=True):
@@ -54,23 +53,23 @@ class _Crowd(Struct, frozen=True, kw_only=True):
 
     @property
     def share(self) -> float:
-        """Of the clients' time: the waiting for a processor of those beyond."""
+        """Of client time: the waiting for a processor of those beyond."""
         return self.queued * max(1 - SPARE * self.knee / self.clients, 0.0)
 
 
 def look(case: Case) -> Outcome:
     """Only where processors are full can clients be too many for them."""
     spent = client_time(case)
-    needed(spent.knows_cpu_queue or None, "the server's processor time was not read")
+    needed(spent.knows_cpu_queue or None, "the server's CPU time was not read")
     used = processor_time(case)
     if used.in_use < SATURATED:
-        return NotFound(f"{percent(used.in_use)} of the processors were in use")
+        return NotFound(f"CPU utilization was {percent(used.in_use)}")
     if (not_seen := spent.not_seen / spent.total) > NOT_SEEN_MAX:
-        raise LackingError(f"looks saw nothing of {percent(not_seen)} of the clients' time")
+        raise LackingError(f"{percent(not_seen)} of client time was not sampled")
     crowd = _crowd(case, spent, used)
     if crowd.share < NOTICED:
         return NotFound(
-            f"{crowd.clients} clients where {significant(crowd.knee)} keep the processors busy"
+            f"{crowd.clients} clients where {significant(crowd.knee)} keep the CPU busy"
         )
     return _finding(case, crowd)
 
@@ -88,7 +87,7 @@ def _crowd(case: Case, spent: Budget, used: ProcessorTime) -> _Crowd:
     throughput = case.record.throughput_tps
     return _Crowd(
         clients=case.recording.plan["clients"],
-        knee=max(unqueued_s / needed(demand_s or None, "the server took no time"), 1.0),
+        knee=max(unqueued_s / needed(demand_s or None, "the server used no CPU time"), 1.0),
         queued=queued,
         response_s=response_s,
         tps=throughput.value if throughput else 0.0,
@@ -105,8 +104,8 @@ def _finding(case: Case, crowd: _Crowd) -> Finding:
     enough = count(max(round(SPARE * crowd.knee), 1))
     working = clients_at_work(crowd.tps, crowd.response_s * (1 - crowd.queued))
     return found(
-        f"{crowd.clients} clients share processors that about {significant(crowd.knee)} keep busy: "
-        f"they spend {percent(crowd.queued)} of their time waiting for one.",
+        f"{crowd.clients} clients share a CPU that about {significant(crowd.knee)} clients keep "
+        f"busy: they spend {percent(crowd.queued)} of their time waiting for it.",
         share=crowd.share,
         share_of="client time",
         certainty="likely",
@@ -118,21 +117,21 @@ def _finding(case: Case, crowd: _Crowd) -> Finding:
             "involuntary_switches_per_transaction": crowd.switches,
         },
         seen=[
-            f"N = X·R: {tps(crowd.tps)} TPS × {milliseconds(crowd.response_s * 1e3)} are "
-            f"{significant(crowd.tps * crowd.response_s)} clients; {significant(working)} of these "
-            "do something else than wait for a processor.",
+            f"N = X·R: {tps(crowd.tps)} TPS × {milliseconds(crowd.response_s * 1e3)} = "
+            f"{significant(crowd.tps * crowd.response_s)} clients, of which {significant(working)} "
+            "do not wait for CPU.",
             f"{significant(crowd.switches)} involuntary context switches per transaction.",
         ],
-        why="Past the knee a client more adds its own waiting to everyone's latency, and nothing "
-        "to throughput.",
+        why="Beyond the knee each further client adds its own waiting to everyone's latency, and "
+        "nothing to throughput.",
         advice=[
-            f"Use about {enough} connections: a pool in the application, or a pooler before the "
-            "server, with the rest waiting there.",
-            "Find the knee: run with several -c and compare throughput and p99.",
+            f"Use about {enough} connections: a pool in the application, or a pooler in front of "
+            "the server, where the other clients wait.",
+            "Find the knee: run with several values of -c and compare throughput and p99.",
         ],
         gain=in_throughput(
             case,
-            "Latency falls in proportion to the connections; throughput stays, or rises a little "
+            "Latency falls in proportion to the connections; throughput stays, or rises slightly "
             "with fewer context switches.",
         ),
         refute=f"Run with -c {enough}: throughput must stay within a few percent.",
@@ -141,7 +140,7 @@ def _finding(case: Case, crowd: _Crowd) -> Finding:
 
 RULE = Rule(
     id="too_many_connections",
-    title="Too many connections for the processors",
+    title="Too many connections for the CPU",
     look=look,
     accounts_for=frozenset({"cpu_queue", "client_or_network"}),
 )

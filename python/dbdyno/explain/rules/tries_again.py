@@ -1,17 +1,17 @@
-"""Tries that failed for other reasons than a deadlock, and were followed by another.
+"""Attempts that failed for reasons other than a deadlock, and were retried.
 
-Looks for: tries of transactions that ended in an error and were made again, as a script for
-sysbench asks for: after a lock that was not had in time, and whatever its hook lets pass. The
-transaction they belong to is one, and has not failed; its response time has all of its tries.
-Deadlocks and serialization failures have a rule of their own.
+Looks for: attempts of transactions that ended in an error and were repeated, as a sysbench script
+requests: after a lock timeout, and for whatever errors its hook ignores. The transaction they
+belong to counts once, and has not failed; its response time includes all of its attempts. Deadlocks
+and serialization failures have a rule of their own.
 
-Arithmetic: the time of such tries over the clients' time in transactions, and their number over
-that of all tries; from 3 % of either on. What they waited for is the matter of the rules on waits,
-which account for that time. Where no transaction came through, nothing is graver.
+Arithmetic: the time of such attempts over client time in transactions, and their number over that
+of all attempts; from 3 % of either on. What they waited for is covered by the rules on waits, which
+account for that time. The finding is minor; it is critical where no transaction succeeded.
 
 Source: sysbench's manual, --mysql-ignore-errors and the hook sql_error_ignorable.
 
-Wrong when: trying again is what is to be measured.
+Wrong when: retrying is what you want to measure.
 """
 
 from dbdyno.explain.case import Case
@@ -36,11 +36,11 @@ def look(case: Case) -> Outcome:
     of_time = share_of_time(case, sum(one.took_s or 0.0 for one in again))
     of_tries = number / max(counts.ok + counts.failed + number, 1)
     if max(of_time, of_tries) < NOTICED:
-        return NotFound(f"{count(number)} tries failed otherwise and were followed by another")
+        return NotFound(f"{count(number)} attempts failed for other reasons and were retried")
     return found(
-        f"{amount(number, 'try', 'tries')} failed and had to be made again, by "
-        f"{and_so_on([kind_and_code(one) for one in again])}: {percent(of_time)} of the clients' "
-        "time went into them.",
+        f"{amount(number, 'attempt', 'attempts')} failed and had to be retried, by "
+        f"{and_so_on([kind_and_code(one) for one in again])}: {percent(of_time)} of client time "
+        "was spent in them.",
         severity="minor" if counts.ok else "critical",
         certainty="sure",
         evidence={
@@ -49,14 +49,14 @@ def look(case: Case) -> Outcome:
             "share_of_tries": of_tries,
         },
         seen=[f"{count(one.count)} times {first_message(one)}" for one in again],
-        why="What is tried again has not failed: it stands in the response times, of which these "
-        "tries are a part, and its work was done for nothing.",
+        why="A retried transaction does not count as failed: its response time includes the failed "
+        "attempts, whose work was wasted.",
         advice=advice_against(again),
-        refute="Run one client for a few transactions (-c 1 -t 10): where none is tried again, "
-        "clients are in each other's way, or in that of another program.",
+        refute="Run one client for a few transactions (-c 1 -t 10): if none is retried, the "
+        "clients interfere with each other or with another program.",
     )
 
 
 RULE = Rule(
-    id="tries_again", title="Transactions had to be tried again", look=look, tells_of_failures=True
+    id="tries_again", title="Transactions had to be retried", look=look, tells_of_failures=True
 )

@@ -1,16 +1,16 @@
-"""Not steady, too short or too noisy: what cannot be said of this run.
+"""Not steady, too short or too noisy: what cannot be concluded from this run.
 
-Looks for: throughput that changed its level, an interval of its mean that reaches far, and runs
+Looks for: throughput that changed its level, a wide confidence interval of its mean, and runs
 shorter than 10 s.
 
-Arithmetic: the largest change of level is tested against Andrews' limit for a change at an
-unknown place; the interval of the mean counts how many independent samples the seconds are
-worth. Differences smaller than that interval cannot be claimed from this run.
+Arithmetic: the largest change of level is tested against Andrews' critical value for a change at an
+unknown time; the interval of the mean uses the effective sample size of the seconds. Differences
+smaller than that interval cannot be claimed from this run.
 
 Source: Andrews, Econometrica 61, 1993; Geyer, Statistical Science 7, 1992.
 
-Wrong when: the load was meant to change, in stages or by a schedule of arrivals: such runs are
-not judged by their level.
+Wrong when: the load was meant to change, in stages or by an arrival schedule: such runs are not
+judged by their level.
 """
 
 from msgspec import Struct
@@ -43,9 +43,9 @@ def look(case: Case) -> Outcome:
         certainty="sure",
         evidence={"causes": [weakness.cause for weakness in known]},
         seen=[weakness.consequence for weakness in known],
-        why="A number without its doubt is quoted as if it had none.",
+        why="A number quoted without its uncertainty looks exact.",
         advice=[_advice(case)],
-        refute="Run longer: a steady system holds its level and its interval narrows.",
+        refute="Run longer: a steady system holds its level, and its interval narrows.",
     )
 
 
@@ -60,7 +60,7 @@ def _of_shift(shift: Shift | None) -> list[_Weakness]:
     return [
         _Weakness(
             f"throughput went from {tps(shift.before)} to {tps(shift.after)} TPS within the run",
-            "The mean is of two levels and describes neither.",
+            "The mean covers two levels and describes neither.",
         )
     ]
 
@@ -68,16 +68,17 @@ def _of_shift(shift: Shift | None) -> list[_Weakness]:
 def _of_noise(case: Case) -> list[_Weakness]:
     throughput = needed(case.record.throughput_tps, "nothing was measured")
     if throughput.high is None or not throughput.value:
-        return [_Weakness("too few samples for an interval", "No difference can be claimed.")]
+        few = "too few samples for a confidence interval"
+        return [_Weakness(few, "No difference can be claimed.")]
     reach = throughput.high / throughput.value - 1
     if reach <= HALF_WIDTH_MAX:
         return []
     if reach >= DOWN_TO_NOTHING:
-        hardly = "throughput is hardly known: its interval reaches down to 0"
+        hardly = "throughput is hardly known: its 95 % interval extends to 0"
         return [_Weakness(hardly, "No difference can be claimed.")]
     return [
         _Weakness(
-            f"throughput is known to ±{percent(reach)} only",
+            f"throughput is known only to ±{percent(reach)}",
             f"A difference below {percent(reach)} cannot be claimed from this run.",
         )
     ]
@@ -89,9 +90,9 @@ def _of_length(case: Case) -> list[_Weakness]:
         return []
     return [
         _Weakness(
-            f"{seconds(duration_s)} measured",
-            f"What comes less often than every few seconds ({database_of(case).put_off}) is not in "
-            "it.",
+            f"only {seconds(duration_s)} were measured",
+            f"What occurs less often than every few seconds ({database_of(case).put_off}) is not "
+            "represented.",
         )
     ]
 
@@ -99,7 +100,7 @@ def _of_length(case: Case) -> list[_Weakness]:
 def _advice(case: Case) -> str:
     """Four times the length halves the interval of independent samples."""
     longer_s = max(4 * (case.record.duration_s or 0.0), 3 * DURATION_MIN_S)
-    return f"Run longer: -T {longer_s:.0f}, after a warm-up in which the level settles."
+    return f"Run longer: -T {longer_s:.0f}, after a warm-up long enough for the level to settle."
 
 
-RULE = Rule(id="unsteady", title="Not steady, too short or too noisy to say more", look=look)
+RULE = Rule(id="unsteady", title="Not steady, too short or too noisy", look=look)

@@ -1,25 +1,25 @@
-"""WAL write: transactions wait until their WAL is on storage.
+"""WAL writes and flushes: transactions wait until their WAL is on storage.
 
-Looks for: waits for the writing and flushing of WAL, at commits above all, and waits for row
-locks whose holder was flushing at that instant.
+Looks for: waits for writing and flushing WAL, at commits above all, and waits for row locks whose
+holder was flushing at that moment.
 
-Arithmetic: the share of the clients' time in such waits, each lock wait counted where the end of
-its chain is. With f seconds a flush and commits one after the other no client makes more than
-1/f a second; group commit lets those who come meanwhile share the next one: commits over
-flushes says how many did. One flush is under way at a time, so it takes at most the time in which
-anybody waited, over the number of flushes. Storage that answers within a millisecond is not the
-cause of anything: that wait is the price of durable commits, how a closed loop of short
-transactions ends, and never more than a note. Where commits are set not to wait for storage none
-of that is said, and only waits are counted.
+Arithmetic: the share of client time in such waits, each lock wait charged to the end of its chain.
+With flushes of f seconds and one commit after the other no client makes more than 1/f per second;
+group commit lets commits that arrive meanwhile share the next flush: commits over flushes is how
+many did. One flush is in progress at a time, so it takes at most the time in which anyone waited,
+over the number of flushes. Storage that answers within a millisecond is not the cause of anything:
+that wait is the price of durable commits and the normal limit of a closed loop of short
+transactions, never more than a note. Where commits are set not to wait for storage, none of this is
+reported, and only waits are counted.
 
-MariaDB and MySQL write a redo log; there the stage of a commit counts as such a wait, too. A binary
-log that sync_binlog flushes is waited for in the same stage, and has to be relaxed with it.
+MariaDB and MySQL write a redo log; there the commit stage counts as such a wait too. A binary log
+that sync_binlog flushes is waited for in the same stage, and has to be relaxed with it.
 
 Source: the PostgreSQL manual on WAL configuration and asynchronous commit; the MySQL manual on
 innodb_flush_log_at_trx_commit; bounds as in the time budget of a closed loop.
 
-Wrong when: storage is shared with checkpoints or others and slow only for that (see the rules on
-checkpoints, and the disk's latency).
+Wrong when: the storage is shared with checkpoints or other programs and is slow only because of
+them (see the rules on checkpoints, and the disk's latency).
 """
 
 from msgspec import Struct
@@ -44,8 +44,8 @@ from dbdyno.words import milliseconds, percent, significant, tps
 # disk in 5 to 15.
 PROMPT_S = 1e-3
 _REPLICAS = (
-    "Where there are replicas, leave the binary log as it is: a crash would take transactions out "
-    "of it that the tables have, and replicas never get them."
+    "Where there are replicas, leave the binary log as it is: a crash would lose transactions from "
+    "it that the tables contain, and replicas would never receive them."
 )
 
 
@@ -88,10 +88,10 @@ def look(case: Case) -> Outcome:
     worst = _worst_event(spent)
     is_normal = flushes is not None and flushes.are_prompt
     return found(
-        f"Transactions wait for the {promise.log}{' to be on storage' if promise.relaxed else ''}"
-        f"{_or_for_locks(share - own)}: {percent(share)} of the clients' time"
+        f"Transactions wait for the {promise.log}{' to reach storage' if promise.relaxed else ''}"
+        f"{_or_for_locks(share - own)}: {percent(share)} of client time"
         f"{', most of it in ' + worst if worst else ''}.",
-        title=f"{promise.log[0].upper()}{promise.log[1:]} write and flush bound",
+        title=f"Limited by {promise.log} writes and flushes",
         share=share,
         severity="note" if is_normal else severity_of(share),
         share_of="client time",
@@ -105,7 +105,8 @@ def look(case: Case) -> Outcome:
             "flush_ms": flushes.each_s * 1e3 if flushes and flushes.each_s else None,
         },
         seen=[
-            f"In {percent(own)} they wait for it themselves{_behind_locks(share - own)}.",
+            f"They wait for it directly for {percent(own)} of client time"
+            f"{_behind_locks(share - own)}.",
             *(_flushes_told(flushes) if flushes else []),
         ],
         why=_why(promise),
@@ -117,11 +118,11 @@ def look(case: Case) -> Outcome:
 
 def _or_for_locks(share: float) -> str:
     """Those waits are a lock's too, and stand in its finding: the shares of both may pass 100 %."""
-    return ", or for locks of those that do" if share >= NOTICED else ""
+    return ", or for locks of transactions that do" if share >= NOTICED else ""
 
 
 def _behind_locks(share: float) -> str:
-    return f", in {percent(share)} for locks whose holders do" if share >= NOTICED else ""
+    return f", for {percent(share)} for locks whose holders do" if share >= NOTICED else ""
 
 
 def _worst_event(spent: Budget) -> str:
@@ -190,18 +191,18 @@ def _grown(case: Case, source: str, name: str, of: str | None = None) -> float:
 
 
 def _flushes_told(flushes: _Flushes) -> list[str]:
-    shared = f"{significant(flushes.commits_per_flush)} commits share one"
-    said = [f"{significant(flushes.per_s)} flushes a second; {shared}."]
+    shared = f"{significant(flushes.commits_per_flush)} commits per flush"
+    said = [f"{significant(flushes.per_s)} flushes per second; {shared}."]
     if flushes.are_prompt:
         said.append(
-            f"A flush takes {milliseconds(flushes.each_at_most_s * 1e3)} at most: the storage is "
-            "as fast as storage gets, and this is the price of durable commits."
+            f"A flush takes at most {milliseconds(flushes.each_at_most_s * 1e3)}: the storage is "
+            "fast, and this is the price of durable commits."
         )
     if flushes.each_s:
         bound = commit_bound_tps(flushes.each_s, flushes.commits_per_flush)
         said.append(
             f"A flush takes {milliseconds(flushes.each_s * 1e3)}: one after the other, with as "
-            f"many commits in each, they allow {tps(bound)} commits a second."
+            f"many commits in each, they allow {tps(bound)} commits per second."
         )
     return said
 
@@ -235,18 +236,18 @@ def _changed(setting: str, to: str, level: str) -> str:
 def _why(promise: _Promise) -> str:
     if promise.relaxed:
         return (
-            f"A commit is answered when its {promise.log} is on storage, and its locks are held "
-            "until then."
+            f"A commit returns when its {promise.log} is on storage, and its locks are held until "
+            "then."
         )
     return (
-        f"No commit waits for storage here, but all put what they change into one {promise.log}, "
-        "and wait while that is full or somebody else writes it."
+        "No commit waits for storage here, but all sessions write their changes to one "
+        f"{promise.log}, and wait while it is full or another session writes it."
     )
 
 
 def _refute(promise: _Promise) -> str:
     if promise.relaxed:
-        return f"On a test server, run again with {promise.relaxed}: this share must vanish."
+        return f"On a test server, run again with {promise.relaxed}: this share must disappear."
     return f"Run again with the {promise.log} on faster storage: this share must fall."
 
 
@@ -256,14 +257,12 @@ def _advice(promise: _Promise, *, can_be_faster: bool) -> list[str]:
             f"Write less {promise.log}: fewer indexes, larger transactions.",
             f"Put the {promise.log} on faster storage.",
         ]
-    faster = (
-        f"Put the {promise.log} on faster storage, one whose flushes are short (power-loss "
-        "protected cache)."
-    )
+    faster = f"Put the {promise.log} on storage with faster flushes (a power-loss protected cache)."
     return [
         *([faster] if can_be_faster else []),
-        "Commit less often: more work in a transaction, or more clients that share a flush.",
-        "Where losing the last moments in a crash is allowed (never consistency): "
+        "Reduce the number of flushes: more work per transaction, or more clients that share a "
+        "flush.",
+        "Where losing the last commits in a crash is acceptable (consistency is not at risk): "
         f"{promise.relaxed}, {promise.reach}.",
         *([_REPLICAS] if promise.is_of_binary_log else []),
     ]
@@ -271,7 +270,7 @@ def _advice(promise: _Promise, *, can_be_faster: bool) -> list[str]:
 
 RULE = Rule(
     id="wal_write",
-    title="WAL write and flush bound",
+    title="Limited by WAL writes and flushes",
     look=look,
     accounts_for=frozenset({"wal", "lock"}),
 )
