@@ -44,8 +44,8 @@ def test_a_rate_of_which_nothing_was_done_is_the_gravest_case_and_not_one_to_loo
     growing = np.concatenate([np.zeros(3), np.arange(1, 21) * 600.0])
     finding = said("schedule_lag", MadeRun(0, waiting=growing, seconds=20, is_open=True))
     assert (finding.severity, finding.evidence["throughput_tps"]) == ("critical", 0)
-    assert finding.summary.endswith("and 0 were done: the queue grew to 12\u202f000.")
-    assert "the rate is not why" in finding.refute
+    assert finding.summary.endswith("but 0 completed: the queue grew to 12\u202f000.")
+    assert "the rate is not the cause" in finding.refute
 
 
 def test_busy_clients_let_others_wait():
@@ -69,14 +69,13 @@ def test_a_queue_of_a_few_moments_asks_for_no_clients():
         "schedule_lag",
         timed(MadeRun(400, waiting=levels, seconds=20, is_open=True), response_ms=180),
     )
-    assert "more clients would only have waited, too" in finding.advice[0]
+    assert "more clients would only have waited too" in finding.advice[0]
     assert words(finding) == snapshot("""\
-critical: Arrivals wait to be begun
-Transactions were due for 175 ms before they were begun, 97.2 % of their
-response time, but most of it in a few moments: at other times hardly any
-waited.
-On average 70 were due and not begun: at 400 a second 175 ms each, of 180 ms
-from due to done.
+critical: Schedule lag: transactions start late
+Transactions started 175 ms after they were due, 97.2 % of their response time,
+but most of it at a few moments: at other times hardly any waited.
+On average 70 were due and not started: at 400 per second 175 ms each, of a
+response time of 180 ms.
 """)
 
 

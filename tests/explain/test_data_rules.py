@@ -61,7 +61,7 @@ def test_an_index_is_made_anew_without_the_column_only_where_it_has_others():
     found = said("hot_updates", updating(index("accounts.by_balance", "balance")))
     assert found.advice[0] == "Drop by_balance if no query needs it."
     found = said("hot_updates", updating(index("accounts.by_both", "id", "balance")))
-    assert found.advice[0].endswith("needs it, or make it anew without balance.")
+    assert found.advice[0].endswith("needs it, or recreate it without balance.")
 
 
 def test_every_index_that_prevents_hot_is_named():
@@ -84,7 +84,7 @@ def test_an_index_that_has_few_of_the_rows_is_written_for_few():
 def test_a_column_that_the_table_assigns_itself_is_told_where_room_does_not_lack():
     by_time, trigger = index("accounts.by_time", "changed"), ("trigger touch",)
     found = said("hot_updates", updating(by_time, fillfactor=50, assigned_by=trigger))
-    assert found.title.endswith("an index on a column that the table assigns itself")
+    assert found.title.endswith("an index on a column that the table sets itself")
     assert "(trigger touch)" in found.summary
     full = updating(by_time, row_bytes=1800, assigned_by=trigger)
     assert "fillfactor" in said("hot_updates", full).title
@@ -163,7 +163,7 @@ def test_room_is_made_in_each_partition():
     found = said("hot_updates", in_partitions(row_bytes=1800.0))
     assert "rows of about 1.78" in found.summary
     assert found.advice[0].startswith(
-        "ALTER TABLE accounts_1 SET (fillfactor = 70); and so each partition of accounts;"
+        "ALTER TABLE accounts_1 SET (fillfactor = 70); likewise each partition of accounts;"
     )
 
 
@@ -241,7 +241,7 @@ def test_each_lookup_without_an_index_is_told():
     found = said("missing_index", with_looks(run, *looks))
     assert found.share == pytest.approx(0.7)
     assert "rows of orders" in found.summary
-    assert found.summary.endswith("begins with customer. 1 other statement lacks one, too.")
+    assert found.summary.endswith("begins with customer. 1 other statement lacks one too.")
     assert found.advice == [
         "CREATE INDEX CONCURRENTLY ON orders (customer);",
         "CREATE INDEX CONCURRENTLY ON accounts (owner);",
@@ -302,7 +302,7 @@ def test_a_plan_that_changed_in_the_run():
     before = ServerFacts(plans=(planned("generic", 900, SCAN),))
     after = ServerFacts(plans=(planned("generic", 8, LOOKUP),))
     found = said("plan_choice", run.facts(before, after))
-    assert found.title == "Plan change over the run"
+    assert found.title == "Plan change during the run"
     assert "from Seq Scan accounts to Index Scan accounts" in found.summary
 
 
@@ -364,7 +364,7 @@ def test_reads_that_both_accounts_see_are_sure():
     assert found.share == pytest.approx(0.5)
     assert found.certainty == "sure"
     assert found.evidence["share_counted"] == pytest.approx(0.4)
-    assert f"waits for 5 pages from storage, 50{THIN}%" in found.summary
+    assert f"waits for 5 pages from storage: 50{THIN}%" in found.summary
     assert any("shared_buffers is 1" in one for one in found.seen)
 
 
@@ -375,7 +375,7 @@ def test_reads_that_take_no_time_are_no_bound():
 def test_reads_that_the_server_counts_and_no_look_sees():
     outcome = said("data_read", reading(seen=0))
     assert isinstance(outcome, CouldNotLook)
-    assert f"counted 40{THIN}%" in outcome.reason
+    assert f"counted reads for 40{THIN}%" in outcome.reason
 
 
 def test_reads_that_nobody_timed_or_saw():
@@ -394,7 +394,7 @@ def test_temporary_files_name_the_setting_and_the_statement():
     found = said("temporary_files", sorting(1000))
     assert found.severity == "minor"
     assert f"work_mem (64{THIN}KiB)" in found.summary
-    assert f"1 temporary file and 3{THIN}MiB a transaction" in found.summary
+    assert f"1 temporary file and 3{THIN}MiB per transaction" in found.summary
     assert "ORDER BY owner" in found.seen[1]
     assert f"above 9{THIN}MiB" in found.advice[0]
 

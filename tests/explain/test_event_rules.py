@@ -80,7 +80,7 @@ def test_one_checkpoint_that_has_not_ended_is_an_anecdote_of_unknown_length():
     found = said("checkpoint_io", run.counters("pg_stat_checkpointer", {"buffers_written": 15}))
     assert found.evidence["share_of_run"] > 0.15
     assert (found.severity, found.certainty) == ("minor", "hint")
-    assert "none had ended" in found.seen[-1]
+    assert "none had finished" in found.seen[-1]
 
 
 def test_checkpoints_that_cost_nothing_are_not_blamed():
@@ -115,7 +115,7 @@ LOSING = pytest.mark.parametrize(
 def test_at_a_given_rate_less_loss_is_no_more_throughput(rule, run):
     assert "Throughput rises" in said(rule, run).gain
     of_a_rate = of_another_load(run, arrivals={"open": {"law": "poisson"}})
-    assert said(rule, of_a_rate).gain == "Response times fall; the rate is what was asked for."
+    assert said(rule, of_a_rate).gain == "Response times fall; the rate stays as requested."
 
 
 @LOSING
@@ -145,10 +145,10 @@ def test_images_that_cost_time_after_checkpoints():
     assert found.severity in ("minor", "major")
     assert found.certainty in ("likely", "sure")
     assert found.share_of == "client time"
-    assert "of the WAL are images of whole pages" in found.summary
+    assert "of the WAL is full-page images" in found.summary
     assert "after 4 checkpoints" in found.summary
-    assert any("goes with images" in one for one in found.seen)
-    assert any("before a checkpoint began" in one for one in found.seen)
+    assert any("with the number of images" in one for one in found.seen)
+    assert any("before a checkpoint started" in one for one in found.seen)
     assert "checkpoint_timeout" in found.advice[0]
 
 
@@ -190,13 +190,14 @@ def test_images_that_an_old_version_does_not_count_are_not_taken_for_none():
     run = made_run().counters("wal_position", {"bytes": 1e6})
     run.lack("pg_stat_wal", "PostgreSQL has pg_stat_wal since version 14")
     assert said("full_page_writes", run) == CouldNotLook(
-        "how much of the WAL are images is not told: PostgreSQL has pg_stat_wal since version 14"
+        "the share of full-page images in the WAL is not reported: PostgreSQL has pg_stat_wal "
+        "since version 14"
     )
 
 
 def test_without_wal_counters_nobody_knows_of_images():
     assert said("full_page_writes", made_run()) == CouldNotLook(
-        "the WAL of no whole interval was read"
+        "the WAL was not read for any whole interval"
     )
 
 
@@ -258,10 +259,10 @@ def test_dead_rows_that_rise_above_what_is_tolerated():
 def test_a_table_that_has_more_dead_rows_than_live_ones_is_not_told_when_it_doubles():
     """Of one live row it would be in milliseconds, and long ago."""
     found = said("autovacuum_behind", with_dead_rows(120_000))
-    assert found.why.endswith("the table is more than twice what its live rows need.")
-    assert "there are 1.2 dead rows for each live one" in found.seen[1]
+    assert found.why.endswith("the table is more than twice the size that its live rows need.")
+    assert "dead rows per live row: 1.2" in found.seen[1]
     found = said("autovacuum_behind", with_dead_rows(30_000))
-    assert f"the table grows: it doubles in 13{THIN}min" in found.why
+    assert f"the table grows: at this rate it doubles in 13{THIN}min" in found.why
 
 
 def test_dead_rows_within_what_is_tolerated_or_before_autovacuum_came():
@@ -285,7 +286,7 @@ def test_autovacuum_that_is_off_is_named():
 def test_autovacuum_that_is_off_for_a_table_alone_is_named():
     run = with_dead_rows(30_000, seconds=60, own={"autovacuum_enabled": "false"})
     found = said("autovacuum_behind", run)
-    assert "autovacuum is switched off for this table" in found.summary
+    assert "autovacuum is disabled for this table" in found.summary
     assert found.advice[0] == "ALTER TABLE accounts RESET (autovacuum_enabled);"
     assert found.refute == "Run again with autovacuum on: dead rows must level off."
 
@@ -313,7 +314,7 @@ def test_what_is_set_already_is_not_advised_again():
     found = said(
         "autovacuum_behind", with_dead_rows(30_000, own=own, autovacuum_vacuum_cost_delay="0")
     )
-    assert "make fewer dead rows" in found.advice[0]
+    assert "produce fewer dead rows" in found.advice[0]
 
 
 @pytest.mark.parametrize(
@@ -333,7 +334,7 @@ def test_each_setting_that_distorts_is_named(settings, severity, words):
     server = facts(table(), units={"shared_buffers": "8kB"}, **settings)
     found = said("distorting_settings", made_run().facts(server))
     assert found.severity == severity
-    assert found.summary == f"The numbers are of a server with {words}."
+    assert found.summary == f"The run was measured on a server with {words}."
 
 
 @pytest.mark.parametrize(("mean_ms", "is_short"), [(8.0, True), (800.0, False)])
@@ -372,5 +373,5 @@ def test_a_change_of_level_is_minor_and_noise_a_note():
 def test_a_short_run_is_a_note_and_a_steady_one_nothing():
     short = said("unsteady", MadeRun(seconds=6))
     assert short.severity == "note"
-    assert f"6{THIN}s measured" in short.summary
+    assert f"6{THIN}s were measured" in short.summary
     assert isinstance(said("unsteady", MadeRun(seconds=60)), NotFound)

@@ -124,24 +124,24 @@ def test_a_rule_that_lacks_something_could_not_look_and_one_that_fails_says_so(m
     explanation = explain(made_run().recording(), HISTOGRAMS)
     reasons = {rule.id: rule.reason for rule in explanation.not_looked}
     assert reasons["dark"] == "it was dark"
-    assert reasons["broken"] == "this rule failed: ZeroDivisionError: division by zero"
+    assert reasons["broken"] == "internal error in this rule: ZeroDivisionError: division by zero"
 
 
 def test_a_server_that_could_not_be_asked_is_the_reason_for_all_that_lacks():
     run = made_run().read("machine").lack("server", "it is in recovery")
     reasons = [one.reason for one in explain(run.recording(), HISTOGRAMS).not_looked]
     assert "pg_stat_database was not read: it is in recovery" in reasons
-    assert "the server's sessions were not looked at: it is in recovery" in reasons
+    assert "the server's sessions were not sampled: it is in recovery" in reasons
 
 
 @pytest.mark.parametrize(
     ("share", "told"),
     [
         (0.02, ""),
-        (0.5, "Throughput rises by a factor of 2 at most."),
-        (0.99, "Throughput rises by a factor of 100 at most."),
-        (0.998, "Throughput rises by a factor of 100 and more."),
-        (1.0, "Throughput rises by a factor of 100 and more."),
+        (0.5, "Throughput rises by a factor of at most 2."),
+        (0.99, "Throughput rises by a factor of at most 100."),
+        (0.998, "Throughput rises by a factor of 100 or more."),
+        (1.0, "Throughput rises by a factor of 100 or more."),
     ],
 )
 def test_a_bound_is_told_as_such_only_where_it_is_one(share, told):
@@ -150,7 +150,7 @@ def test_a_bound_is_told_as_such_only_where_it_is_one(share, told):
 
 def test_at_a_given_rate_no_throughput_is_promised():
     case = Case(MadeRun(is_open=True).recording(), HISTOGRAMS)
-    assert gain_words(case, 0.5) == "Response times fall; the rate is what was asked for."
+    assert gain_words(case, 0.5) == "Response times fall; the rate stays as requested."
 
 
 def test_findings_come_by_severity_then_share_then_certainty(monkeypatch):
@@ -190,13 +190,13 @@ def test_in_full_a_finding_says_all_it_has():
         "  seen",
         "    - Seen once.",
         "  accounts for",
-        "    - 25 % of the clients' time",
+        "    - 25 % of client time",
         "  try",
         "    - Do that.",
         "  wrong when",
         "    - It rains.",
         "",
-        "Unexplained: 50 % of the clients' time; no finding accounts for it.",
+        "Unexplained: 50 % of client time; no finding accounts for it.",
         "",
         "2 rules could not look:",
         "  - it was dark (x, y)",
@@ -215,7 +215,7 @@ def test_in_short_only_what_is_above_a_note():
         "  try: Do that.",
         f"1 more: dbdyno explain {record.run_id}",
     ]
-    assert told(record) == ["nothing found above a note"]
+    assert told(record) == ["no finding above a note"]
     dark = [NotLooked(id="x", title="X", reason="nothing was measured")]
     assert told(replace(record, duration_s=0.0, not_looked=dark)) == ["nothing was measured"]
 
@@ -225,7 +225,7 @@ def test_in_short_much_that_remains_is_told_beside_what_was_found():
         record = measured_record(findings=list(findings), unexplained=unexplained)
         return lines(told(record))
 
-    remainder = "Unexplained: 30 % of the clients' time; no finding accounts for it."
+    remainder = "Unexplained: 30 % of client time; no finding accounts for it."
     assert told_of(0.3, a_finding("a"))[1:] == [remainder]
     assert len(told_of(0.09, a_finding("a"))) == 1
-    assert told_of(0.3) == ["nothing found above a note"]
+    assert told_of(0.3) == ["no finding above a note"]

@@ -51,8 +51,8 @@ key value violates unique constraint "accounts_pkey".
 500 times 57014: canceling statement.
 """)
     assert [advice.split(",")[0] for advice in finding.advice] == [
-        "Draw keys that are not there yet",
-        "Find out who cancelled them: a timeout of the server or of the role",
+        "Draw keys that do not exist yet",
+        "Find what cancelled them: a timeout of the server or of the role",
     ]
 
 

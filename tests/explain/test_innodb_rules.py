@@ -95,7 +95,7 @@ def test_waits_for_free_pages():
     run = with_redo(made_run(UPDATE), filled=0.1)
     run.counters(STATUS, {"Innodb_buffer_pool_wait_free": 5})
     found = said("furious_flushing", innodb(run))
-    assert found.title.startswith("No free pages")
+    assert found.title.startswith("Buffer pool full")
     assert found.evidence == {"free_waits": 300}
 
 
@@ -174,7 +174,7 @@ def test_commits_that_wait_for_the_redo_log():
     run.counters(STATUS, {"Innodb_log_writes": 100})
     run.facts(facts(innodb_flush_log_at_trx_commit="1"))
     found = said("wal_write", innodb(run))
-    assert found.title == "Redo log write and flush bound"
+    assert found.title == "Limited by redo log writes and flushes"
     assert found.severity == "critical"
     relaxed = "innodb_flush_log_at_trx_commit=2 instead of 1"
     assert found.advice[-1].endswith(f"{relaxed}, for the whole server.")
@@ -184,12 +184,12 @@ def test_commits_that_wait_for_the_redo_log():
     ("level", "synced", "title", "relaxed"),
     [
         (
-            *("1", "1", "Redo log and binary log write and flush bound"),
+            *("1", "1", "Limited by redo log and binary log writes and flushes"),
             "innodb_flush_log_at_trx_commit=2 instead of 1 and sync_binlog=0 instead of 1",
         ),
-        ("2", "1", "Binary log write and flush bound", "sync_binlog=0 instead of 1"),
+        ("2", "1", "Limited by binary log writes and flushes", "sync_binlog=0 instead of 1"),
         (
-            *("1", "0", "Redo log write and flush bound"),
+            *("1", "0", "Limited by redo log writes and flushes"),
             "innodb_flush_log_at_trx_commit=2 instead of 1",
         ),
     ],
@@ -199,8 +199,8 @@ def test_a_binary_log_has_a_flush_of_its_own(level, synced, title, relaxed):
     settings = {"log_bin": "ON", "sync_binlog": synced, "innodb_flush_log_at_trx_commit": level}
     found = said("wal_write", innodb(run.facts(facts(**settings))))
     assert found.title == title
-    assert "to be on storage" in found.summary
-    assert found.seen[0].endswith("they wait for it themselves.")
+    assert "to reach storage" in found.summary
+    assert found.seen[0].endswith("They wait for it directly for 75\u202f% of client time.")
     assert found.refute == f"On a test server, run again with {relaxed}: this share must vanish."
     assert ("replicas" in found.advice[-1]) == ("sync_binlog" in relaxed)
 
@@ -232,7 +232,7 @@ def test_a_latch_by_its_name():
 def test_a_wait_that_only_the_kernel_saw_is_a_hint():
     run = with_looks(made_run(UPDATE), (0, "Kernel", "futex", 4))
     found = said("lwlock", innodb(run))
-    assert found.title == "Waits inside the server that have no name"
+    assert found.title == "Unnamed waits inside the server"
     assert (found.severity, found.certainty) == ("minor", "hint")
 
 

@@ -73,7 +73,7 @@ def test_a_change_of_a_table_that_waits_itself_is_told_as_what_stops_the_others(
     waits = [waiting(BRANCHES, 3, "Lock", "relation"), waiting(TELLERS, 1, "", "")]
     finding = said("foreign_lock", tpcb(4, waits, [behind_it]))
     assert finding.seen[-1].startswith(
-        f"{percent(3 / 4)} of the clients' time behind a session that"
+        f"{percent(3 / 4)} of client time was spent behind a session that"
     )
     assert "short lock timeout" in finding.advice[-1]
     direct = said("foreign_lock", held_by("foreign", "idle in transaction"))
@@ -111,7 +111,7 @@ def test_sessions_that_may_be_the_loads_own_are_no_strangers():
     """With -C, the one look that saw the holder came before the engine's word of it."""
     outcome = said("foreign_lock", held_by("unknown", "active"))
     assert isinstance(outcome, CouldNotLook)
-    assert "theirs, or those of others" in outcome.reason
+    assert "they may belong to the load or not" in outcome.reason
 
 
 def busy():
@@ -163,7 +163,7 @@ def test_the_time_of_those_that_failed_is_what_the_engine_timed():
     recording = failing(busy(), lost, failed=600, failed_ms=10 * TOOK_MS)
     found = said("deadlocks", recording)
     assert found.share == pytest.approx(0.5)
-    assert found.gain == "Throughput rises by a factor of 2 at most."
+    assert found.gain == "Throughput rises by a factor of at most 2."
     others = [*lost, failure("23505", 200, "duplicate key")]
     recording = failing(busy(), others, failed=800, failed_ms=7.5 * TOOK_MS)
     assert said("deadlocks", recording).share == pytest.approx(0.5 * 600 / 800)
@@ -257,7 +257,7 @@ def test_what_was_tried_again_until_it_succeeded_has_been_seen_too():
     run = busy().counters("pg_stat_database", {"deadlocks": 20})
     finding = said("deadlocks", failing(run, [], failed=0, retried=1200, retries=1200))
     assert finding.seen[0].startswith(f"The server counted 1{THIN_SPACE}")
-    assert finding.seen[1].endswith("of the clients' time went into tries that failed.")
+    assert finding.seen[1].endswith("of client time was spent in failed attempts.")
 
 
 BY_READS = "could not serialize access due to read/write dependencies among transactions"
@@ -267,8 +267,8 @@ BY_UPDATE = "could not serialize access due to concurrent update"
 @pytest.mark.parametrize(
     ("message", "helps", "helps_not"),
     [
-        (BY_READS, "by an index", "by one UPDATE"),
-        (BY_UPDATE, "by one UPDATE", "by an index"),
+        (BY_READS, "through an index", "a single UPDATE"),
+        (BY_UPDATE, "a single UPDATE", "through an index"),
     ],
 )
 def test_what_helps_against_a_conflict_is_of_its_kind(message, helps, helps_not):
@@ -286,8 +286,8 @@ def test_against_conflicts_of_snapshots_innodb_is_locked_first():
 
 def test_one_row_alone_deadlocks_whom_no_order_of_rows_helps():
     finding = said("deadlocks", deadlocked(found=40))
-    assert "at once as strongly" in finding.advice[2]
-    assert "at once as strongly" in finding.refute
+    assert "at once in the strongest mode" in finding.advice[2]
+    assert "at once in its strongest mode" in finding.refute
 
 
 def test_a_short_timeout_makes_deadlocks_cheap():
@@ -300,7 +300,7 @@ def test_serialization_failures_that_were_tried_again():
     finding = said("deadlocks", failing(run, [], failed=0, retried=1200, retries=1500))
     assert finding.share == pytest.approx(1500 / 7500)
     assert finding.severity == "major"
-    assert finding.summary.startswith(f"1{THIN_SPACE}500 further tries of 1{THIN_SPACE}200 trans")
+    assert finding.summary.startswith(f"1{THIN_SPACE}500 retries of 1{THIN_SPACE}200 trans")
     assert not finding.gain
     assert finding.title == "Serialization failures between transactions"
     assert "deadlock" not in " ".join([finding.summary, finding.why, *finding.advice])
@@ -326,7 +326,7 @@ def test_who_tries_again_is_not_told_to():
     lost = [failure("40001", 1, "could not serialize access")]
     recording = failing(busy(), lost, failed=1, retried=1, retries=9)
     finding = said("deadlocks", recording)
-    assert finding.summary.startswith("1 serialization failure and 9 further tries of 1 transac")
+    assert finding.summary.startswith("1 serialization failure and 9 retries of 1 transac")
     assert "--max-tries" in finding.advice[0]
     plan = recording.plan | {"retry": {"tries_max": 10}}
     finding = said("deadlocks", msgspec.structs.replace(recording, plan=plan))
@@ -344,15 +344,15 @@ def test_tries_are_known_by_why_they_failed_and_have_the_time_they_took():
     finding = said("deadlocks", both)
     assert finding.share == pytest.approx(1 / 10)
     assert finding.title == "Deadlocks between transactions"
-    assert finding.summary.startswith("20 deadlocks, all tried again: about 10")
+    assert finding.summary.startswith("20 deadlocks, all retried: about 10")
     assert finding.seen[0] == "1213: Deadlock found."
     assert finding.gain
     finding = said("tries_again", both)
     assert finding.share is None
     assert words(finding) == snapshot("""\
-minor: Transactions had to be tried again
-5 tries failed and had to be made again, by lock timeout (1205): 25 % of the
-clients' time went into them.
+minor: Transactions had to be retried
+5 attempts failed and had to be retried, by lock timeout (1205): 25 % of client
+time was spent in them.
 5 times 1205: too long.
 """)
 
@@ -368,7 +368,7 @@ def test_a_lock_that_was_not_had_in_time_is_no_serialization_failure():
 def test_some_that_failed_and_some_that_were_tried_again_are_counted_together():
     lost = a_try("40001", 1, 0.1)
     finding = said("deadlocks", tried_again(busy(), a_try("40001", 9, 1), failed=[lost]))
-    assert finding.summary.startswith("10 serialization failures, 9 of them tried again")
+    assert finding.summary.startswith("10 serialization failures, 9 of them retried")
 
 
 def test_a_few_short_tries_are_not_spoken_of():
@@ -450,7 +450,7 @@ def test_a_fall_that_was_asked_for_is_not_put_down_to_it(load):
 
 def test_a_transaction_that_works_is_called_long():
     finding = said("long_transaction", aged(GROWING, GROWING * 1000, 50.0, idle_s=0.0))
-    assert finding.title == "Long transaction holds the horizon: dead rows stay"
+    assert finding.title == "Long transaction holds back the xmin horizon"
     assert finding.severity == "minor"
 
 

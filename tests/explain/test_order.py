@@ -262,7 +262,7 @@ def test_a_row_that_is_let_go_before_clients_hear_of_it_bounds_nothing():
 def test_no_order_is_advised_where_few_of_many_rows_are_hot():
     tables = [structs.replace(one, rows=100_000.0) for one in FACTS.tables]
     outcome = said(RULE, queued(TPCB, facts=structs.replace(FACTS, tables=tuple(tables))))
-    reason = "few rows of pgbench_branches are hot; how few is not known"
+    reason = "some rows of pgbench_branches are hot; how many is not known"
     assert outcome == CouldNotLook(reason)
 
 

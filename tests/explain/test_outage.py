@@ -90,7 +90,7 @@ def test_the_clients_that_went_on_are_not_counted():
 def test_a_session_that_ended_with_the_run_is_no_server_that_went_away():
     finding = said("outage", MadeRun(seconds=60, clients=100).outage(59.9, math.nan))
     assert finding.severity == "note"
-    assert "1 connection was lost, to the end of the run" in finding.summary
+    assert "1 connection was lost, until the end of the run" in finding.summary
 
 
 def test_where_nothing_was_done_all_clients_had_lost_it():

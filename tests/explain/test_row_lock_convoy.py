@@ -115,7 +115,7 @@ def test_no_bound_is_claimed_where_holders_pause():
     finding = said(RULE, tpcb(16, [waiting(TELLERS, 12), waiting(END, 1, "", "")], [pausing]))
     assert "lets about" not in finding.summary
     assert finding.certainty == "likely"
-    assert finding.seen[-1].startswith("75\u202f% of the clients' time are waits behind clients")
+    assert finding.seen[-1].startswith("75\u202f% of client time is spent waiting behind clients")
     assert finding.advice[0].startswith("End the transaction before")
 
 
@@ -123,7 +123,7 @@ def test_no_bound_is_claimed_that_was_exceeded():
     """InnoDB lets go of a row before its redo is on storage."""
     finding = said(RULE, queue(6, 8, tps=5000))
     assert "lets about" not in finding.summary
-    assert "2\u202f500 TPS could pass, and 5\u202f000 did" in finding.seen[-1]
+    assert "2\u202f500 TPS, but 5\u202f000 were measured" in finding.seen[-1]
 
 
 def test_outside_of_a_transaction_each_statement_is_its_own():
@@ -157,7 +157,9 @@ def test_a_row_behind_the_queue_bounds_also_where_nobody_is_seen_waiting_for_it(
     run = queue(40, 0, tps=2000).latency(BRANCHES, 0.3, count=2000)
     finding = said(RULE, run)
     assert finding.title == "Row-lock convoy: pgbench_tellers shields pgbench_branches"
-    assert "Nobody was seen waiting for the 1 row of pgbench_branches" in " ".join(finding.seen)
+    assert "No client was sampled waiting for the 1 row of pgbench_branches" in " ".join(
+        finding.seen
+    )
 
 
 def test_a_waiter_seen_at_another_statement_counts_where_its_row_is_changed():
@@ -199,8 +201,8 @@ def test_no_bound_is_told_where_it_is_not_known_among_how_many_rows_one_chooses(
     assert (hold.statement, hold.relation, hold.rows) == (1, relation, None)
     finding = said(RULE, run)
     assert finding.summary == (
-        f"Clients queue for rows of {relation}: they wait for each other's rows for "
-        f"{percent(6 / 8)} of their time."
+        f"Clients queue for rows of {relation}: they spend {percent(6 / 8)} of their time waiting "
+        "for each other's row locks."
     )
     assert "times the rows" not in finding.refute
 
@@ -210,8 +212,8 @@ def test_no_bound_is_told_where_it_is_not_known_among_how_many_rows_one_chooses(
     [
         ("\\set id random(1, 10 * :scale)", "(a larger --scale)"),
         ("\\set most 10 * :scale\n\\set id random(1, :most)", "(a larger --scale)"),
-        ("\\set id random(1, 10)", "Have the script draw from 8 times as many rows of counter"),
-        ("\\set d :scale\n\\set id 1", "Have the script draw from 8 times as many rows of counter"),
+        ("\\set id random(1, 10)", "Let the script draw from 8 times as many rows of counter"),
+        ("\\set d :scale\n\\set id 1", "Let the script draw from 8 times as many rows of counter"),
     ],
 )
 def test_more_data_is_the_counter_experiment_only_where_keys_are_drawn_over_it(draws, refute):
@@ -250,7 +252,9 @@ On average 6 clients wait for all rows of counter at “UPDATE counter SET n = n
 its rows, and locks every row that it reads.
 """)
     assert finding.evidence["bound_tps"] is None
-    assert finding.advice[0].startswith("Let the statement find its rows of counter by an index")
+    assert finding.advice[0].startswith(
+        "Let the statement find its rows of counter through an index"
+    )
     assert not any("more rows" in one for one in [*finding.advice, finding.refute])
 
 
@@ -261,7 +265,7 @@ its rows, and locks every row that it reads.
         scanning(level="READ-COMMITTED"),
         scanning("postgresql", access="Seq Scan"),
     ],
-    ids=["by an index", "lets go of the others", "locks what it changes"],
+    ids=["through an index", "lets go of the others", "locks what it changes"],
 )
 def test_who_locks_only_what_it_changes_is_not_told_to(recording):
     assert "all rows" not in said(RULE, recording).summary
@@ -280,7 +284,7 @@ def test_a_row_that_a_trigger_locks_is_told_as_such():
     run = queue_at("UPDATE orders SET v = 1 WHERE id = :id", rows=1, relation="audit")
     finding = said(RULE, run)
     assert finding.seen[0].endswith(
-        "It does not name audit: a trigger, a foreign key, a view or a function locks there for it."
+        "It does not name audit: a trigger, a foreign key, a view or a function locks its rows."
     )
     assert not any("move the statement" in one for one in finding.advice)
 
@@ -302,7 +306,7 @@ def test_no_bound_is_told_of_rows_that_are_not_equally_likely():
     finding = said(RULE, queue_at("BEGIN", sql, "COMMIT", rows=10_000, relation="counter"))
     assert finding.evidence["bound_tps"] is None
     assert finding.seen[-1] == (
-        "Few rows of counter are hot: were all of them wanted as often, fewer would wait."
+        "Some rows of counter are hot: if all were chosen equally often, fewer clients would wait."
     )
     even = said(RULE, queue_at("BEGIN", sql, "COMMIT", rows=1, relation="counter"))
     assert even.evidence["bound_tps"] == pytest.approx(1000)
@@ -326,7 +330,7 @@ def test_who_was_seen_waiting_before_anybody_looked_for_whom_waits_for_a_reason_
     for time_s in (0.5, 1.0):
         run.look(time_s, [waiting(0, 3)])
     for rule in ("row_lock_convoy", "foreign_lock"):
-        assert "before telemetry looked for whom" in said(rule, run).reason
+        assert "before telemetry sampled the lock queue" in said(rule, run).reason
         assert isinstance(said(rule, run), CouldNotLook)
     run.look(1.5, [waiting(0, 3)], locks_seconds=1.5)
     assert isinstance(said("row_lock_convoy", run), NotFound)

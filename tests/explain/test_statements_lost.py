@@ -34,7 +34,8 @@ def test_a_script_that_empties_its_session_is_what_to_mend():
     assert finding.certainty == "likely"
     assert finding.advice == snapshot(
         [
-            'Remove it from tpcb, or run with -M simple or -M extended, which keep nothing in the session.'
+            "Remove it from tpcb, or run with -M simple or -M extended, which keep nothing in the "
+            "session."
         ]
     )
 

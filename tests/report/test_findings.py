@@ -24,7 +24,7 @@ def test_a_finding_shows_all_that_it_rests_on(ordinary):
     finding = explained.FINDINGS[0]
     for said in (finding.summary, *finding.seen, finding.why, finding.gain, finding.wrong_when):
         assert said in shown
-    assert "61\u202f% of the clients' time · sure: two kinds of evidence agree" in shown
+    assert "61\u202f% of client time · sure: two kinds of evidence agree" in shown
     assert "<code>dbdyno run tpcb -s 50 -c 8 -T 60</code>" in shown
 
 
@@ -47,7 +47,7 @@ def test_notes_and_rules_that_could_not_look_are_folded(ordinary):
 def test_a_clean_run_says_so(ordinary):
     shown = section_of(ordinary, "findings", findings=explained.FINDINGS[2:], unexplained=0.03)
     assert "Nothing above a note was found" in shown
-    assert "Unexplained: 3\u202f% of the clients' time; no finding accounts for it" in shown
+    assert "Unexplained: 3\u202f% of client time; no finding accounts for it" in shown
 
 
 def test_a_run_at_which_little_could_be_looked_is_not_called_clean(ordinary):
@@ -59,7 +59,7 @@ def test_a_run_at_which_little_could_be_looked_is_not_called_clean(ordinary):
 
 def test_a_remainder_that_rounds_to_nothing_is_said_in_words(ordinary):
     shown = section_of(ordinary, "findings", unexplained=0.004)
-    assert "Unexplained: nothing; the findings' shares of the clients' time may overlap" in shown
+    assert "Unexplained: nothing; the findings' shares of client time may overlap" in shown
     assert "no finding accounts" not in shown
 
 
@@ -105,4 +105,4 @@ def test_code_is_told_from_words(text, parts):
 def test_a_share_that_is_not_known_is_not_written(ordinary):
     assert bearing(explained.FINDINGS[2]) == "A hint"
     shown = section_of(ordinary, "findings", unexplained=None)
-    assert "Unexplained: not known, since" in shown
+    assert "Unexplained: not known, because" in shown

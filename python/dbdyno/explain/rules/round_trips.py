@@ -91,7 +91,7 @@ def _behind_locks(way: Way) -> list[str]:
     if way.share - way.own < NOTICED:
         return []
     part = percent(way.share - way.own)
-    return [f"{part} of client time is waits for locks whose holders were on the network."]
+    return [f"{part} of client time is spent waiting for locks whose holders were on the network."]
 
 
 def _advice(way: Way, saved_s: float) -> list[str]:

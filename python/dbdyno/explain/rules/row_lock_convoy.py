@@ -130,8 +130,8 @@ def _seen(case: Case, convoy: Convoy) -> list[str]:
         )
     if convoy.behind_pauses:
         said.append(
-            f"{percent(convoy.behind_pauses)} of client time is waits behind clients that pause "
-            "inside their transaction while they hold the row."
+            f"{percent(convoy.behind_pauses)} of client time is spent waiting behind clients that "
+            "pause inside their transaction while they hold the row."
         )
     return [*said, *_bound_told(convoy)]
 
