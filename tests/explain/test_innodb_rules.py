@@ -201,7 +201,7 @@ def test_a_binary_log_has_a_flush_of_its_own(level, synced, title, relaxed):
     assert found.title == title
     assert "to reach storage" in found.summary
     assert found.seen[0].endswith("They wait for it directly for 75\u202f% of client time.")
-    assert found.refute == f"On a test server, run again with {relaxed}: this share must vanish."
+    assert found.refute == f"On a test server, run again with {relaxed}: this share must disappear."
     assert ("replicas" in found.advice[-1]) == ("sync_binlog" in relaxed)
 
 
