@@ -1,7 +1,7 @@
-"""What holds for every test: none is skipped in silence.
+"""Hooks for every test: no test is skipped silently.
 
-A test that cannot run here fails and says what to install; a skip would count as "fine". What
-only root can do is left out of an ordinary user's tests, and their last lines say so.
+A test that cannot run here fails and says what to install; a skip would look like a success. Tests
+that need root are deselected for an ordinary user, and the summary says so.
 """
 
 import os
@@ -15,17 +15,17 @@ LEFT_OUT = pytest.StashKey[list[pytest.Item]]()
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Makes the mark known; and what is tested hears signals as usual, whoever started the tests.
+    """Registers the marker, and restores the default signal handling for the processes under test.
 
-    A shell switches Ctrl-C off for what it runs in its background, and nohup the terminal's end.
+    A shell ignores SIGINT for its background jobs, and nohup ignores SIGHUP.
     """
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
-    config.addinivalue_line("markers", f"{ROOTS_OWN}(why): only root can do this, and why")
+    config.addinivalue_line("markers", f"{ROOTS_OWN}(why): needs root, and why")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leaves to root what is root's own."""
+    """Deselects the tests that need root, unless root runs them."""
     config.stash[LEFT_OUT] = left = []
     if os.geteuid() == 0:
         return
@@ -37,11 +37,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def pytest_terminal_summary(
     terminalreporter: pytest.TerminalReporter, config: pytest.Config
 ) -> None:
-    """Names what was left out, with the reason and the way to run it."""
+    """Lists the deselected tests, with the reason and the command that runs them."""
     left = config.stash.get(LEFT_OUT, [])
     if not left:
         return
-    terminalreporter.section("left to root: sudo .venv/bin/python -m pytest -m roots_own")
+    terminalreporter.section("deselected, need root: sudo .venv/bin/python -m pytest -m roots_own")
     for item in left:
         terminalreporter.write_line(f"{item.nodeid}: {_why(item)}")
 
