@@ -1,6 +1,6 @@
-"""Measures dbdyno against its peers on this machine: ``make bench``.
+"""Measures dbdyno against its peers on this host: ``make bench``.
 
-Speed is shown as a ratio against the real peer, both run in turn on the same server and data,
-so that what disturbs one disturbs the other. Both tools are measured from outside, as whole
-process trees. Only the ratios mean something elsewhere.
+Speed is a ratio to the real peer: both tools run alternately on the same server and data, so that
+a disturbance affects both. Both are measured from outside, as whole process trees. Only the
+ratios are valid on other hosts.
 """

@@ -23,7 +23,7 @@ Part = Callable[[BenchServer], None]
 
 
 def main() -> int:
-    """Everything, or what ``--only`` names; exit code 1 when a bound is not kept."""
+    """Measures everything, or what ``--only`` names; exit code 1 if a bound is missed."""
     options = _options()
     tally = Tally()
 
@@ -47,7 +47,7 @@ def main() -> int:
 
 
 def _names(tally: Tally, options: argparse.Namespace) -> Sequence[str]:
-    """Of all that can be measured."""
+    """The names of everything that can be measured."""
     parts = [name for kind in SERVERS for name in _parts(kind, tally, options)]
     loads = map(_name, cases(options.seconds))
     return list(dict.fromkeys([*WITHOUT_SERVER, *parts, *loads]))
@@ -58,7 +58,7 @@ def _name(case: Case) -> str:
 
 
 def _parts(kind: Kind, tally: Tally, options: argparse.Namespace) -> Mapping[str, Part]:
-    """What is measured beside the loads of two tools: most of it on PostgreSQL alone."""
+    """What is measured besides loads of two tools: most of it only on PostgreSQL."""
     told, pairs = tally.told, options.pairs
     scripts: dict[str, Part] = {
         "footprint of scripts": lambda at: footprint.measure_scripts(told, at.server, options.io),
@@ -84,7 +84,7 @@ def _measure_on(
     tally: Tally,
     options: argparse.Namespace,
 ) -> None:
-    """On a fresh server, if there can be one."""
+    """Measures on a fresh server; lists the parts if none can be started."""
     with ExitStack() as stack:
         try:
             at = stack.enter_context(bench_server(kind))

@@ -1,8 +1,8 @@
-"""A load that goes on while telemetry is switched on and off beside it, many times a second.
+"""A continuous load, beside which telemetry is switched on and off several times a second.
 
-A machine's speed wanders: from one minute to the next it changes by far more than telemetry costs,
-so that whole runs cannot show it; from one fifth of a second to the next it changes by little. What
-is watched, and what the numbers mean, is for others to know.
+The speed of a host drifts: from minute to minute it changes by far more than telemetry costs, so
+that whole runs cannot show the cost; from one fifth of a second to the next it changes little.
+This module does not know what is measured, nor what the numbers mean.
 """
 
 import math
@@ -17,9 +17,9 @@ from dbdyno.model.frame import Activity, Frame, Interval, Started
 from dbdyno.run.watching import Follower
 
 BLOCK_NS = 200_000_000
-"""Longer than what telemetry does at one instant, and a part of the second at which it does it."""
+"""Longer than telemetry's work at one instant, and a fraction of its period of a second."""
 LEAD = 15
-"""Blocks before the first that counts: the warm-up, in which telemetry is on."""
+"""Blocks of the warm-up, in which telemetry is on and nothing is counted."""
 
 
 def instant_ns(look_every_ns: int) -> int:
@@ -33,8 +33,8 @@ def instant_ns(look_every_ns: int) -> int:
 def turns_of(pairs: int, seed: int) -> list[bool]:
     """Whether telemetry is on, by block: in one of each two, and in the mirrored one of the next.
 
-    So a load that becomes steadily slower does not speak for either; which of the two begins is
-    drawn for each four, so that nothing that comes regularly does.
+    So a steady slowdown favours neither; which of the two begins is drawn at random for each four
+    blocks, so that no periodic event favours one.
     """
     chance = random.Random(seed)
     turns: list[bool] = []
@@ -45,7 +45,7 @@ def turns_of(pairs: int, seed: int) -> list[bool]:
 
 
 def ratio_of_turns(turns: Sequence[bool], completed: Sequence[int]) -> Ratio:
-    """What is left with telemetry: blocks with it over their neighbours without."""
+    """TPS with telemetry, as a ratio of its blocks to their neighbours without."""
     blocks = list(zip(turns, completed, strict=True))
     return ratio_of_sums(
         [count for is_on, count in blocks if is_on],
@@ -54,9 +54,9 @@ def ratio_of_turns(turns: Sequence[bool], completed: Sequence[int]) -> Ratio:
 
 
 class Alternation:
-    """Takes the frames of a load, whose intervals are the blocks, and counts what was completed.
+    """Takes the frames of a load, whose intervals are the blocks, and counts transactions.
 
-    It passes on to telemetry what that would hear, on the clock that it lives by.
+    It forwards to telemetry the frames that telemetry would receive, on telemetry's own clock.
     """
 
     def __init__(self, blocks: int, clock: StandingClock, follower: Follower) -> None:
@@ -65,7 +65,7 @@ class Alternation:
         self.completed = [0] * blocks
 
     def take(self, frame: Frame) -> None:
-        """What the engine said."""
+        """Takes a frame of the engine."""
         match frame:
             case Activity():
                 if self._clock.goes(frame.at_ns):

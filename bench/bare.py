@@ -1,7 +1,7 @@
-"""A bare loop in the place of a tool: what the kernel takes from any client, and nothing else.
+"""A bare loop in place of a tool: only the CPU time that the kernel costs any client.
 
-It sends pgbench's statements and throws the answers away. How far dbdyno is from it is what
-dbdyno itself costs; what it takes of the processors, no generator on that machine can save.
+It sends pgbench's statements and discards the replies. The difference to dbdyno is what dbdyno
+itself costs; the loop's own CPU time is a lower bound for every load generator on this host.
 """
 
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ from dbdyno.model.plan import Endpoint
 
 _ACCOUNT = f"{{1..{100_000 * SCALE}}}"
 _SELECT = f"select abalance from pgbench_accounts where aid = {_ACCOUNT}"
-# Numbers are drawn anew in each statement: the rows differ, the work does not.
+# Each statement draws new numbers: the rows differ, the work does not.
 TRANSACTIONS: Mapping[str, tuple[str, ...]] = {
     "select-only": (_SELECT,),
     "tpcb": (

@@ -1,4 +1,4 @@
-"""What is compared, and what is to be reached."""
+"""The cases that are compared, and the bounds to reach."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -15,13 +15,13 @@ from dbdyno.servers.spec import Kind
 
 SCRIPTS = Path(__file__).parent / "scripts"
 THREADS = 2
-# So many that sysbench's thread for each is what is compared; sharing them is the same for Lua.
+# Enough clients to compare the cost of sysbench's threads; dbdyno's are shared, also for Lua.
 MANY = 900
-# The peers watch nothing but themselves; what watching costs is measured on its own.
+# The peers have no telemetry; its cost is measured separately.
 UNWATCHED = ("--telemetry", "off")
-# The interpreter is paid for beside the load.
+# Includes the cost of the Lua interpreter.
 LUA_CPU = 0.8
-# A quarter for scripts, clocks, histograms and the record.
+# A quarter more for scripts, clocks, histograms and the record.
 OVER_BARE_CPU = 1.25
 
 
@@ -35,18 +35,18 @@ class Case:
     way: Way
     load: Load
     tps_at_least: float | None
-    """Of the ratio itself; None: the interval must not lie below 1."""
+    """Bound of the ratio itself; None: the interval must not lie below 1."""
     cpu_at_most: float
 
     @property
     def title(self) -> str:
-        """As it is printed and looked for."""
+        """As it is printed, and matched by ``--only``."""
         where = f"{product_of(self.server).title}, {self.way}"
         return f"{self.name}, {self.load.clients} clients, {where}"
 
 
 def cases(seconds: int) -> list[Case]:
-    """All comparisons, each run lasting so long."""
+    """All comparisons, with runs of this length."""
     return [*_with_pgbench(seconds), *_with_the_bare_loop(seconds), *_with_sysbench(seconds)]
 
 
@@ -76,7 +76,7 @@ PGBENCH_LOADS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 
 
 def _with_the_bare_loop(seconds: int) -> Iterator[Case]:
-    """What interpreting, measuring and recording add to what the kernel takes."""
+    """What interpreting, measuring and recording add to the kernel's cost."""
     for name, clients in (("select-only", 8), ("select-only", 500), ("tpcb", 8), ("pk update", 8)):
         ours, _ = PGBENCH_LOADS[name]
         own = (*ours, "-s", str(SCALE), *UNWATCHED)
@@ -85,9 +85,9 @@ def _with_the_bare_loop(seconds: int) -> Iterator[Case]:
 
 
 def _with_sysbench(seconds: int) -> Iterator[Case]:
-    """Each load as our own workload, and as sysbench's own script.
+    """Each load as dbdyno's own workload, and as sysbench's own script.
 
-    Failures are let pass, as sysbench does.
+    Failures do not make a run invalid, as in sysbench.
     """
     alike = (*UNWATCHED, "--max-failures", "100%")
     size = ("-D", f"tables={TABLES}", "-D", f"table_size={TABLE_ROWS}")

@@ -1,6 +1,6 @@
-"""What the generators reach when the server costs nothing: their own ceiling on one core.
+"""The maximum rate of the load generators on one core, with a server that costs nothing.
 
-The null server answers every statement with the same row, on a core of its own.
+The null server answers every statement with the same row, on a separate core.
 """
 
 import os
@@ -40,11 +40,11 @@ RECORDING_SHARE_AT_MOST = 0.05
 SCRIPT = SCRIPTS / "one-row.sql"
 
 Told = Callable[[str, str, bool | None], None]
-"""What was measured, in words, and whether its bound is kept: None where that cannot be told."""
+"""A name, the result as text, and whether the bound is kept: None if that is undecided."""
 
 
 def measure(told: Told, pairs: int, io: Io) -> None:
-    """Both ceilings in turn, and the share of it that recording takes."""
+    """Measures both maximum rates alternately, and the share of CPU time that recording takes."""
     ours, theirs, cpu_us = [], [], 0.0
     with _null_server() as endpoint:
         for _ in range(pairs):
@@ -69,7 +69,7 @@ def measure(told: Told, pairs: int, io: Io) -> None:
 
 
 def _ours(endpoint: Endpoint, io: Io) -> tuple[float, float]:
-    """(TPS, engine CPU in µs a transaction) of the engine with one thread."""
+    """(TPS, engine CPU in µs per transaction) of the engine with one thread."""
     plan = Plan(
         endpoint=endpoint,
         scripts=[Script(name=SCRIPT.name, text=SCRIPT.read_text())],
@@ -96,7 +96,7 @@ def _theirs(endpoint: Endpoint) -> float:
 
 @contextmanager
 def _pinned(cpu: int) -> Iterator[None]:
-    """Children started inside run on this core."""
+    """Child processes started inside run on this core."""
     before = os.sched_getaffinity(0)
     os.sched_setaffinity(0, {cpu})
     try:
@@ -122,7 +122,7 @@ def _null_server() -> Iterator[Endpoint]:
 
 
 def _cargo_example(package: str, name: str) -> str:
-    """What an example prints."""
+    """The number that an example prints."""
     out = subprocess.run([built_example(package, name)], check=True, capture_output=True, text=True)
     found = re.search(r"[\d.]+", out.stdout)
     assert found, out.stdout

@@ -1,4 +1,4 @@
-"""A peer and dbdyno in turn, on one server and the same data."""
+"""A peer and dbdyno run alternately, on one server and the same data."""
 
 import sys
 from collections.abc import Callable, Sequence
@@ -16,7 +16,7 @@ from dbdyno.errors import DbdynoError
 
 @dataclass(frozen=True)
 class Comparison:
-    """Ratios of ours over theirs, and the shares of transactions that failed."""
+    """Ratios of dbdyno to the peer, and the shares of failed transactions."""
 
     tps: Ratio
     cpu: Ratio
@@ -29,7 +29,7 @@ class Comparison:
         return fast and self.cpu.value <= case.cpu_at_most
 
     def told(self, peer: Peer) -> str:
-        """In words; failures only where there were any."""
+        """As text; failures only if there were any."""
         words = f"relative to {peer.name}: TPS {self.tps}   client CPU {self.cpu}"
         ours, theirs = self.failed
         failed = f"   failed {ours:.2%}, {peer.name} {theirs:.2%}"
@@ -54,13 +54,13 @@ def compare_all(
 
 
 def _prepare(peer: Peer, bench: BenchServer) -> None:
-    """Nothing is loaded for a peer that is not there."""
+    """Loads the peer's data, if the peer is installed."""
     peer.find()
     peer.prepare(bench.socket)
 
 
 def _compare(case: Case, bench: BenchServer, pairs: int, io: str) -> Comparison:
-    """Runs both so many times; the order alternates."""
+    """Runs both this many times, in alternating order."""
     endpoint = bench.ways[case.way]
     ours: list[Sample] = []
     theirs: list[Sample] = []

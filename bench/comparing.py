@@ -1,7 +1,7 @@
-"""Whether ``dbdyno compare`` tells the truth: nothing where nothing differs, and what was planted.
+"""Whether ``dbdyno compare`` is right: no difference between equal variants, and planted ones.
 
-All of it as a user would do it, by tags and pairs: the same variant against itself, an index
-too many, and work that takes 15 % of the throughput away.
+All runs are made as a user would make them, with tags and pairs: a variant against itself, a
+superfluous index, and work that costs 15 % of the throughput.
 """
 
 import json
@@ -18,23 +18,23 @@ from dbdyno.servers.base import Server
 from dbdyno.servers.connecting import url_of
 
 PAIRS = 3
-# Knows the noise well enough to say how many more it takes (three pairs hardly do).
+# Enough to estimate the noise and the number of further pairs (three pairs hardly are).
 PAIRS_OF_PILOT = 5
 SETS = 20
 FALSE_ALARMS_AT_MOST = 3
 SCALE = 1
 RUN = ("--progress", "0", "--json")
 SHORT = ("-c", "4", "--warmup", "1s", "-T", "2")
-# Neighbours disturb for seconds: longer runs would know themselves better, and their pairs not.
+# Disturbances last seconds: longer runs would be more precise, but their pairs would not.
 FOR_TPS = ("-c", "4", "--warmup", "1s", "-T", "4")
-# Costs are compared at equal work, all of it measured: what a page costs once, too. Of one
-# client, since waiting for a row is in the log as well, and how much is waited is chance.
-# Long enough that the part of a second at each end, when counters are not read, is little.
+# Costs are compared at equal work, measured from the first transaction on, so that costs that occur
+# once per page are included. One client, because waits for a row also write WAL, at random.
+# Long enough that the part of a second at each end, when counters are not read, hardly matters.
 FOR_COSTS = ("-c", "1", "--warmup", "0s", "-t", "20000")
 LOAD = ("-s", str(SCALE))
 TPCB = ("tpcb", *LOAD)
 PLANTED_TPS = 0.15
-# Where a pilot asks for more than this, the machine is too restless to be measured on.
+# If the pilot requests more than this, the host is too noisy.
 MORE_PAIRS_AT_MOST = 30
 _CALIBRATING_ROWS = 1000
 
@@ -43,7 +43,7 @@ Words = tuple[str, ...]
 
 @dataclass(frozen=True)
 class Variant:
-    """What is run, and the statements before it that make it so; on fresh data or what is there."""
+    """What is run, and the statements before it; on fresh data or on the existing data."""
 
     name: str
     words: Words
@@ -66,7 +66,7 @@ class Bench:
     def pairs(
         self, name: str, variants: Sequence[Variant], numbers: range, length: Words = SHORT
     ) -> None:
-        """One run of each variant in each pair, of the same draws; another one first each time."""
+        """One run of each variant in each pair, with the same seed, in alternating order."""
         for number in numbers:
             for variant in variants if number % 2 else reversed(variants):
                 self._prepare(variant)
@@ -89,7 +89,7 @@ class Bench:
                 connection.execute(statement)
 
     def compared(self, name: str, variants: Sequence[Variant], *metrics: str) -> dict[str, Any]:
-        """The metrics of the comparison, by id; the usual ones unless named."""
+        """The metrics of the comparison, by id; by default the usual ones."""
         sides = [f"tag:set={name},variant={variant.name}" for variant in variants]
         asked = [word for metric in metrics for word in ("--metric", metric)]
         out, *_ = tree_cpu_s([dbdyno_path(), "compare", *sides, *asked, "--json"])
@@ -97,10 +97,10 @@ class Bench:
 
 
 def prepared(server: Server, endpoint: Endpoint) -> Bench:
-    """With fresh data: what one part has planted must not be in the next.
+    """With fresh data: what one part has planted must not affect the next.
 
-    A first run touches every page after the load's checkpoint, so that no later one pays for
-    images of whole pages, by far the most of the WAL of a short run.
+    A first run touches every page after the load's checkpoint, so that no later run writes
+    full-page images, which are most of the WAL of a short run.
     """
     load_data(endpoint, "tpcb", *LOAD, "--replace")
     bench = Bench(server, endpoint)
@@ -109,7 +109,7 @@ def prepared(server: Server, endpoint: Endpoint) -> Bench:
 
 
 def same_against_itself(told: Told, bench: Bench) -> None:
-    """Sets of pairs of the same variant: how many are told apart."""
+    """Sets of pairs of the same variant: how many differ significantly."""
     variants = [Variant(name, TPCB) for name in ("one", "other")]
     alarms = []
     for number in range(SETS):
@@ -124,11 +124,11 @@ def same_against_itself(told: Told, bench: Bench) -> None:
 
 
 def planted_index(told: Told, bench: Bench) -> None:
-    """An index too many: every row of the history is written to it, and that to the WAL.
+    """A superfluous index: every row of the history is also written to it, and to the WAL.
 
-    It is looked for among all that is compared when nothing is named. Data are fresh for each
-    run: an index that grows, or dead rows that were left, would not be the same variant. They
-    are vacuumed, or autovacuum would do it during some of the runs.
+    It must be found among the default metrics. Data is fresh for each run, because a growing index
+    or remaining dead rows would change the variant, and vacuumed, because autovacuum would
+    otherwise run during some of the runs.
     """
     vacuum, plant = "vacuum analyze", "create index planted on pgbench_history (aid)"
     variants = [
@@ -141,9 +141,9 @@ def planted_index(told: Told, bench: Bench) -> None:
 
 
 def planted_tps(told: Told, bench: Bench) -> None:
-    """A pilot says how many more pairs are needed; with so many it has to be found.
+    """A pilot predicts how many further pairs are needed; with these the change must be found.
 
-    The metric is named beforehand: among five a change must be twice as large to be told.
+    The metric is chosen beforehand: among five, a change must be twice as large to be detected.
     """
     variants = [Variant(name, _work(rows)) for name, rows in _calibrated(bench).items()]
     pilot = range(1, PAIRS_OF_PILOT + 1)
@@ -158,7 +158,7 @@ def planted_tps(told: Told, bench: Bench) -> None:
 
 
 def _calibrated(bench: Bench) -> dict[str, int]:
-    """How many rows to count so that the planted share of the throughput is lost."""
+    """How many rows to count so that the run loses the planted share of its throughput."""
     tags = {"set": "calibrating"}
     light, heavy = (1 / bench.run(_work(rows), tags) for rows in (1, _CALIBRATING_ROWS))
     wanted = light * PLANTED_TPS / (1 - PLANTED_TPS)

@@ -1,4 +1,4 @@
-"""The engine alone, with no run around it: for what is measured of it and beside it."""
+"""The engine alone, without a run around it, for measurements of the engine and beside it."""
 
 import subprocess
 from collections.abc import Iterator
@@ -10,12 +10,12 @@ from dbdyno.model.plan import Plan
 
 
 def engine_of(plan: Plan) -> EngineProcess:
-    """A load that has begun."""
+    """An engine that has started its load."""
     return EngineProcess(plan, subprocess.DEVNULL)
 
 
 def frames_of(engine: EngineProcess) -> Iterator[Frame]:
-    """Of a load until its end; one that fails says why, and one that nobody reads is ended."""
+    """The frames of a load until its end; an error if it fails. Stops the engine when closed."""
     end = ""
     try:
         for _, frame in engine:
@@ -32,4 +32,4 @@ def frames_of(engine: EngineProcess) -> Iterator[Frame]:
     finally:
         engine.abandon()
     if not end:
-        raise DbdynoError("no_load", f"the engine ended amid it (code {engine.returncode})", "")
+        raise DbdynoError("no_load", f"the engine ended early (code {engine.returncode})", "")

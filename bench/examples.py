@@ -1,4 +1,4 @@
-"""Small programs of the engine's crates that only the bench needs."""
+"""Example programs of the engine's crates that only the bench needs."""
 
 import os
 import subprocess
@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 def built_example(package: str, name: str) -> str:
-    """Built as the engine is; where it lies."""
+    """Builds it like the engine; returns its path."""
     words = ["--quiet", "--release", "--locked", "-p", package, "--example", name]
     subprocess.run(["cargo", "build", *words], check=True)
     return str(Path(os.environ.get("CARGO_TARGET_DIR", "target")) / "release" / "examples" / name)

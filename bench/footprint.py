@@ -1,7 +1,7 @@
-"""What the engine itself takes: memory for idle connections, time to its first transaction.
+"""The engine's own footprint: memory of idle connections, time to the first transaction.
 
-And memory for many clients that run sysbench's own scripts, which is where sysbench has a thread
-and an interpreter for each.
+Also the memory of many clients that run sysbench's own scripts, where sysbench needs a thread and
+an interpreter for each client.
 """
 
 import time
@@ -30,7 +30,7 @@ MIB_AT_MOST = 150
 
 
 def measure(told: Told, server: Server, io: Io) -> None:
-    """Both figures, on a real server."""
+    """Measures both on a real server."""
     few, many = _memory_kib(server, FEW, io), _memory_kib(server, MANY, io)
     each = (many - few) / (MANY - FEW)
     told("footprint of an idle connection", f"{each:.1f} KiB", each <= KIB_AT_MOST)
@@ -40,7 +40,7 @@ def measure(told: Told, server: Server, io: Io) -> None:
 
 
 def measure_scripts(told: Told, server: Server, io: Io) -> None:
-    """The most that the engine takes for many clients of each script."""
+    """The peak memory of the engine with many clients of each script."""
     SYSBENCH.prepare(server.endpoint())
     for script in SCRIPTS:
         mib = _peak_kib(_script_plan(server, script, io)) / 1024
@@ -65,7 +65,7 @@ def _script_plan(server: Server, script: str, io: Io) -> Plan:
 
 
 def _peak_kib(plan: Plan) -> int:
-    """The most resident memory until the run's last interval."""
+    """The peak resident memory until the run's last interval."""
     engine = engine_of(plan)
     peak = 0
     for frame in frames_of(engine):
@@ -75,7 +75,7 @@ def _peak_kib(plan: Plan) -> int:
 
 
 def status_kib(process: int, name: str) -> int:
-    """A number of the process's status; none of one that has ended, and has no memory."""
+    """A number from the process's status; 0 if the process has ended."""
     try:
         lines = Path(f"/proc/{process}/status").read_text().splitlines()
     except FileNotFoundError:
@@ -85,7 +85,7 @@ def status_kib(process: int, name: str) -> int:
 
 
 def _memory_kib(server: Server, clients: int, io: Io) -> int:
-    """Resident memory of an engine whose clients have hardly anything to do."""
+    """Resident memory of an engine whose clients are nearly idle."""
     arrivals = Arrivals(open=OpenArrivals())
     engine = engine_of(_plan(server, clients, io, arrivals, 1.0))
     resident = 0

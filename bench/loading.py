@@ -1,7 +1,7 @@
-"""Loading pgbench's tables: rows a second against ``pgbench -i``, both to the same end state.
+"""Loading pgbench's tables: rows per second against ``pgbench -i``, to the same end state.
 
-dbdyno leaves its tables on storage, with a checkpoint. ``pgbench -i`` leaves them to the next one,
-which would write them amid whatever is measured: that checkpoint is part of its time.
+dbdyno ends with a checkpoint. After ``pgbench -i`` the next checkpoint would write the tables
+during the measurement, so the bench adds a checkpoint to its time.
 """
 
 import time
@@ -19,7 +19,7 @@ RATIO_AT_LEAST = 1.3
 
 
 def measure(told: Told, server: Server, endpoint: Endpoint, pairs: int) -> None:
-    """Loads in turn, each after the tables of the other were dropped."""
+    """Loads alternately, each after the tables of the other were dropped."""
     rows = 100_011 * SCALE
     ours, theirs = [], []
     for _ in range(pairs):

@@ -1,4 +1,4 @@
-"""What a tool to compare with is to the bench. Each is declared in a file of its own."""
+"""A tool to compare with, as the bench sees it. Each is declared in its own file."""
 
 import re
 import shutil
@@ -34,7 +34,7 @@ class Peer:
 
 
 def on_path(name: str, package: str) -> Callable[[], str]:
-    """Finds an installed program; the error names the package when it is not."""
+    """Finds an installed program; otherwise the error names its package."""
 
     def find() -> str:
         path = shutil.which(name)
@@ -47,7 +47,7 @@ def on_path(name: str, package: str) -> Callable[[], str]:
 
 
 def said(pattern: str, out: str) -> re.Match[str]:
-    """Where a tool says it; an error that quotes all it said, when it does not."""
+    """The match in a tool's output; an error with the whole output if there is none."""
     found = re.search(pattern, out, re.MULTILINE)
     if found is None:
         raise DbdynoError("peer_unclear", f"it did not print {pattern}", out.strip())

@@ -12,7 +12,7 @@ SCALE = 50
 
 
 def initialise(endpoint: Endpoint, scale: int) -> float:
-    """Makes its tables; the seconds that this took."""
+    """Creates its tables; returns the seconds that this took."""
     words = ["-i", "-q", "-s", str(scale), url_of(endpoint)]
     return tree_cpu_s([PGBENCH.find(), *words])[2]
 

@@ -22,13 +22,13 @@ class Ratio:
         return f"{self.value:.2f} ({self.low:.2f} to {self.high:.2f})"
 
     def times(self, factor: float) -> Self:
-        """With what is known beside it."""
+        """Multiplied by a known factor."""
         return replace(
             self, value=self.value * factor, low=self.low * factor, high=self.high * factor
         )
 
     def is_at_least(self, bound: float) -> bool | None:
-        """Whether the whole interval is; None where a part of it is and a part is not."""
+        """Whether the whole interval is above the bound; None if the bound lies inside it."""
         if self.low < bound <= self.high:
             return None
         return self.low >= bound
@@ -37,7 +37,7 @@ class Ratio:
 def ratio_of_pairs(ours: list[float], theirs: list[float]) -> Ratio:
     """Geometric mean of ours/theirs; Student's t on the log ratios, one for each pair.
 
-    Of a single pair nothing is known but its ratio.
+    A single pair gives a ratio without an interval.
     """
     logs = np.log(np.array(ours) / np.array(theirs))
     mean = float(logs.mean())
@@ -49,9 +49,9 @@ def ratio_of_pairs(ours: list[float], theirs: list[float]) -> Ratio:
 
 
 def ratio_of_sums(ours: Sequence[int], theirs: Sequence[int]) -> Ratio:
-    """All of ours over all of theirs, from counts in many pairs; its error is how pairs differ.
+    """The sum of ours over the sum of theirs, with an error from the variance between pairs.
 
-    A pair in which nothing was counted says something, too, and has no logarithm.
+    A pair with a count of 0 is information too, but has no logarithm.
     """
     of_ours, of_theirs = np.array(ours), np.array(theirs)
     value = of_ours.sum() / of_theirs.sum()

@@ -21,20 +21,20 @@ Way = Literal["socket", "TCP"]
 
 @dataclass(frozen=True)
 class BenchServer:
-    """A private server of this machine, and the ways to it."""
+    """A private server on this host, and the endpoints that reach it."""
 
     server: Server
     ways: Mapping[Way, Endpoint]
 
     @property
     def socket(self) -> Endpoint:
-        """The way that each kind has."""
+        """The endpoint that every kind of server has."""
         return self.ways["socket"]
 
 
 @contextmanager
 def bench_server(kind: Kind) -> Iterator[BenchServer]:
-    """A server with room for every case, and a home of dbdyno's own for the runs on it."""
+    """A server with enough connections for every case, and a DBDYNO_HOME for the runs on it."""
     with (
         tempfile.TemporaryDirectory(prefix="dbdyno-bench-") as home,
         pytest.MonkeyPatch.context() as patch,
@@ -44,7 +44,7 @@ def bench_server(kind: Kind) -> Iterator[BenchServer]:
         with start_private(ServerSpec(kind), CONNECTIONS[kind], tcp=by_tcp) as server:
             endpoint = server.endpoint()
             if by_tcp:
-                # Both tools find it where libpq looks.
+                # libpq reads it in both tools.
                 patch.setenv("PGPASSWORD", endpoint.password or "")
                 yield BenchServer(server, {"socket": _by_socket(server), "TCP": endpoint})
             else:
@@ -52,7 +52,7 @@ def bench_server(kind: Kind) -> Iterator[BenchServer]:
 
 
 def _by_socket(server: Server) -> Endpoint:
-    """Where a PostgreSQL that is reached by TCP listens besides, as it tells itself."""
+    """The Unix socket of a PostgreSQL that also listens on TCP, as the server reports it."""
     with server.connect() as connection:
         row = connection.execute(
             "select current_setting('unix_socket_directories'), current_setting('port')"

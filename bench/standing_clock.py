@@ -1,8 +1,8 @@
-"""The machine's clock as telemetry sees it while it is switched on and off: off, it stands still.
+"""The host's clock as telemetry sees it while it is switched on and off: off, it stands still.
 
-So telemetry lives as ever, and reads everything as often in the seconds that it has as in those of
-a run that it watches from its begin to its end. Its own classes know nothing of this: for as long
-as a clock is put up, it is what ``time`` tells and what a ticker sleeps by in this process.
+So telemetry works as usual, and in the seconds in which it is on it reads every source as often as
+in those of a whole run. Its own classes know nothing of this: while this clock is installed, the
+process's ``time`` and the sleeps of its tickers use it.
 """
 
 import time
@@ -19,10 +19,10 @@ _sleep_until = Ticker.sleep_until
 
 
 class StandingClock:
-    """Goes in those blocks that have their turn, and before the first and after the last.
+    """Runs in the blocks that have their turn, before the first block and after the last.
 
-    The blocks follow each other from :meth:`begin` on. All is known beforehand, so that nothing has
-    to be switched: who sleeps does so until an instant at which the clock goes.
+    The blocks follow each other from :meth:`begin` on. They are known beforehand, so that nothing
+    has to be switched: a thread sleeps until an instant at which the clock runs.
     """
 
     def __init__(self, turns: Sequence[bool], block_ns: int) -> None:
@@ -37,24 +37,24 @@ class StandingClock:
         self._began_ns = at_ns
 
     def goes(self, real_ns: int) -> bool:
-        """Whether it does at this instant."""
+        """Whether it runs at this instant."""
         number, _ = self._place(real_ns, len(self._turns))
         return not 0 <= number < len(self._turns) or self._turns[number]
 
     def shown_ns(self, real_ns: int) -> int:
-        """What it shows at this instant."""
+        """The time that it shows at this instant."""
         number, into_ns = self._place(real_ns, len(self._turns))
         if number < 0:
             return real_ns
         return self._begin_ns(self._gone_before[number]) + (into_ns if self.goes(real_ns) else 0)
 
     def real_ns(self, shown_ns: int) -> int:
-        """When it shows this and goes."""
+        """The instant at which it shows this time and runs."""
         number, into_ns = self._place(shown_ns, len(self._going) - 1)
         return shown_ns if number < 0 else self._begin_ns(self._going[number]) + into_ns
 
     def _place(self, ns: int, last: int) -> tuple[int, int]:
-        """The block of an instant, and how far into it: all after the last is one."""
+        """The block of an instant, and the offset in it; all time after the last is one block."""
         if self._began_ns is None or ns < self._began_ns:
             return -1, 0
         number = min((ns - self._began_ns) // self._block_ns, last)
@@ -65,7 +65,7 @@ class StandingClock:
         return self._began_ns + number * self._block_ns
 
     def sleep(self, ticker: Ticker, shown_ns: int) -> bool:
-        """In place of a ticker's own way: whether the instant came."""
+        """Replaces a ticker's own sleep; whether the instant came."""
         while True:
             now_ns = _real_ns()
             awake_ns = self.real_ns(max(shown_ns, self.shown_ns(now_ns)))
@@ -77,7 +77,7 @@ class StandingClock:
 
 @contextmanager
 def put_up(clock: StandingClock) -> Iterator[None]:
-    """It is this process's clock while the block lasts."""
+    """Makes it this process's clock while the block lasts."""
 
     def now_ns() -> int:
         return clock.shown_ns(_real_ns())

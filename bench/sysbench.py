@@ -19,7 +19,7 @@ def _prepare(endpoint: Endpoint) -> None:
 
 
 def _settle(server: Server) -> None:
-    """As dbdyno settles a server of its own before a run."""
+    """As dbdyno prepares a private server before a run."""
     names = [f"sbtest{number}" for number in range(1, TABLES + 1)]
     with server.connect() as connection:
         find_target(server.target_name(connection)).settle(connection, names)
@@ -32,7 +32,7 @@ def _words(load: Load, endpoint: Endpoint) -> list[str]:
 
 
 def _login(endpoint: Endpoint) -> list[str]:
-    """By Unix socket, where neither server asks for a password."""
+    """By Unix socket, where neither server requires a password."""
     unix = endpoint.address.unix
     assert unix
     if endpoint.protocol == "mysql":

@@ -1,4 +1,4 @@
-"""What the bench prints of each thing it measures, and whether all bounds were kept."""
+"""Prints a line for each thing that the bench measures, and records whether all bounds are kept."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -9,23 +9,23 @@ _WORDS: Mapping[bool | None, str] = {True: "ok", False: "MISS", None: "?"}
 
 
 class Tally:
-    """A line for each thing; what could not be measured is not kept either."""
+    """A line for each thing; what could not be measured counts as a missed bound."""
 
     def __init__(self) -> None:
         self.all_kept = True
 
     def told(self, name: str, words: str, kept: bool | None) -> None:
-        """A figure and whether it keeps its bound; None: too noisy to tell, so it is not shown."""
+        """A result, and whether it keeps its bound; None: undecided, and not counted as kept."""
         self._line(_WORDS[kept], name, words, kept is True)
 
     def not_measured(self, names: Iterable[str], error: DbdynoError) -> None:
-        """What had to be left out, and what would help."""
+        """What could not be measured, and what would help."""
         for name in names:
             self._line("NONE", name, f"not measured: {error.message} ({error.hint})", False)
 
     @contextmanager
     def attempt(self, *names: str) -> Iterator[None]:
-        """A block that measures these; an error of ours in it is told, and ends nothing else."""
+        """A block that measures these; a DbdynoError in it is printed, and the bench continues."""
         try:
             yield
         except DbdynoError as error:

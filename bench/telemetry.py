@@ -1,13 +1,13 @@
-"""What watching costs: TPS while telemetry is on, against those of the same load while it is off.
+"""The cost of telemetry: TPS while it is on, relative to the same load while it is off.
 
-It is the product's own telemetry, on a server of this machine, as ``dbdyno run`` has it. Loads at
-which it could cost most: as many short transactions a second as the machine gives, of a few clients
-and of a crowd, and a crowd that queues for one row, whose sessions and locks are looked at each
-time. That one makes so few transactions that chance alone hides one per cent for hours: what
-``basic`` costs a crowd is shown where the crowd works. A rate would show nothing: what is asked for
-comes, as long as there is room for it and for telemetry. The processor time that telemetry itself
-takes is told beside the ratio: noise does not move it, and where the processors are the limit TPS
-falls by its share or a little more.
+It is the product's own telemetry, on a server on this host, as in ``dbdyno run``. The loads are
+those at which it could cost most: as many short transactions per second as the host can do, with
+few clients and with many, and many clients that queue for one row, whose sessions and locks are
+all sampled. That load makes so few transactions that noise would hide one per cent for hours, so
+the cost of ``basic`` with many clients is measured with clients that do not queue. A fixed rate
+would show nothing: it is reached as long as there is CPU time left. The CPU time of telemetry
+itself is printed beside the ratio: noise does not affect it, and with busy CPUs TPS falls by its
+share or a little more.
 """
 
 import os
@@ -52,17 +52,17 @@ Watch: TypeAlias = Callable[[], AbstractContextManager[Follower]]
 
 @dataclass(frozen=True)
 class Watched:
-    """A load, and the levels at which it is watched."""
+    """A load, and the telemetry levels at which it is measured."""
 
     name: str
     workload: str
     scale: int
     clients: int
     pairs: Mapping[Level, int]
-    """As many as it takes to know TPS as well as the level's bound asks."""
+    """As many as the level's bound needs to be decided."""
 
     def options(self, level: Level, blocks: int) -> RunOptions:
-        """As ``dbdyno run`` would be told, on fresh data."""
+        """The options of ``dbdyno run``, on fresh data."""
         return RunOptions(
             clients=self.clients,
             scale=self.scale,
@@ -76,10 +76,10 @@ class Watched:
 
 @dataclass(frozen=True)
 class Effect:
-    """What is left of TPS with telemetry, and what it took of the processors meanwhile.
+    """TPS with telemetry relative to TPS without, and the share of CPU time that it took.
 
-    ``words_share`` is for what the engine tells it: all through the run, so that no block is
-    without. It counts as lost, too.
+    ``words_share`` is the share of the engine's reports to telemetry: they go on in all blocks, so
+    that their share counts as lost in addition.
     """
 
     of_turns: Ratio
@@ -90,11 +90,11 @@ class Effect:
 
     @property
     def tps(self) -> Ratio:
-        """With all that telemetry costs."""
+        """With everything that telemetry costs."""
         return self.of_turns.times(1 - self.words_share)
 
     def told(self, at_least: float) -> str:
-        """In words, with what they say of the bound."""
+        """As text, with a remark if the bound is undecided."""
         left = f"{self.tps.value:.3f} ({self.tps.low:.3f} to {self.tps.high:.3f})"
         took = (
             f"{self.share:.1%} of all CPU time, and {self.words_share:.1%} for the engine's reports"
@@ -113,7 +113,7 @@ LOADS = (
 
 
 def measure(told: Told, server: Server, endpoint: Endpoint) -> None:
-    """All loads at their levels, in a database of their own."""
+    """Measures all loads at their levels, in a separate database."""
     with server.connect() as connection:
         connection.execute(f"create database {DATABASE}")
     own = structs.replace(endpoint, database=DATABASE)
@@ -127,7 +127,7 @@ def measure(told: Told, server: Server, endpoint: Endpoint) -> None:
 
 
 def effect_of(level: Level, watched: Watched, server: Server, turns: Sequence[bool]) -> Effect:
-    """Of one load; with the level ``off`` nothing is switched, and nothing must be seen."""
+    """The effect on one load; with the level ``off`` nothing is switched: a control."""
     options = watched.options(level, len(turns))
     work = find_work([WeightedName(watched.workload, 1)], (), options)
     with closing(enter(server)) as scene:
@@ -143,7 +143,7 @@ def effect_of(level: Level, watched: Watched, server: Server, turns: Sequence[bo
 
 
 def _completed(plan: Plan, turns: Sequence[bool], watch: Watch) -> list[int]:
-    """In each block of a load beside which telemetry was switched on and off."""
+    """Transactions in each block of a load beside which telemetry was switched on and off."""
     clock = StandingClock(turns, BLOCK_NS)
     if plan.activity_interval_ns is not None:
         instant = instant_ns(plan.activity_interval_ns)
@@ -157,7 +157,7 @@ def _completed(plan: Plan, turns: Sequence[bool], watch: Watch) -> list[int]:
 
 
 def _effect(ratio: Ratio, words: float, kept: Iterable[Frame | TelemetryFrame]) -> Effect:
-    """With the cost that telemetry told at its end, if there was any."""
+    """With the cost that telemetry reported at its end, if any."""
     cost = next((frame for frame in kept if isinstance(frame, TelemetryCost)), None)
     if cost is None:
         return Effect(ratio, 0.0, 0.0, 0.0, 0.0)

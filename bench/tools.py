@@ -1,4 +1,4 @@
-"""The tools, run as a user would run them and measured from outside."""
+"""The tools, run as a user runs them and measured from outside."""
 
 import json
 import os
@@ -17,20 +17,20 @@ from dbdyno.servers.connecting import url_of
 
 @dataclass(frozen=True)
 class Load:
-    """The same load in the words of both tools, beside the numbers that both have."""
+    """The same load in the options of both tools, and the numbers that both have."""
 
     ours: tuple[str, ...]
-    """What ``dbdyno run`` is told: the workload or a script, its size, and what else differs."""
+    """Options of ``dbdyno run``: the workload or a script, its size, and what else differs."""
     theirs: tuple[str, ...]
     clients: int
     threads: int
-    """Of the peer; dbdyno has as many as it chooses itself."""
+    """Threads of the peer; dbdyno chooses its own number."""
     seconds: int
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a tool says of its own run."""
+    """What a tool reports about its own run."""
 
     tps: float
     transactions: int
@@ -45,11 +45,11 @@ class Sample:
     cpu_us_per_transaction: float
     failed_share: float
     telemetry_cores: float = 0.0
-    """Processors that dbdyno's telemetry took, on both sides of its connections."""
+    """CPU cores that dbdyno's telemetry used, in its own process and in the server."""
 
     @classmethod
     def of(cls, outcome: Outcome, cpu_s: float, telemetry_cores: float = 0.0) -> Self:
-        """The tool's own counts over the processor time that was seen from outside."""
+        """The tool's own counts, and the CPU time that was measured from outside."""
         if outcome.transactions == 0:
             told = f"the tool completed no transaction ({outcome.failed} failed)"
             raise DbdynoError("tool_idle", told, "check the server, or make the run longer")
@@ -64,10 +64,10 @@ class Sample:
 def tree_cpu_s(command: Sequence[str], cpus: str | None = None) -> tuple[str, float, float]:
     """Run a command; its standard output, CPU seconds of its whole tree, wall seconds.
 
-    An error of ours, with all that it said, when it does not end well.
+    A DbdynoError with its whole output if it fails.
     """
     pinned = ["taskset", "-c", cpus, *command] if cpus else list(command)
-    # As on anybody's machine, where Python keeps what it has compiled.
+    # As on a user's host, where Python caches bytecode.
     environment = {
         name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"
     }
@@ -81,7 +81,7 @@ def tree_cpu_s(command: Sequence[str], cpus: str | None = None) -> tuple[str, fl
         out.seek(0)
         if code != 0:
             complaints.seek(0)
-            said = out.read() + complaints.read()  # sysbench complains on its standard output
+            said = out.read() + complaints.read()  # sysbench prints errors to standard output
             command_line = " ".join(pinned)
             raise DbdynoError("tool_failed", f"{command_line} exited with {code}", said.strip())
         cpu_s = end.children_user + end.children_system
@@ -95,12 +95,12 @@ def dbdyno_path() -> str:
 
 
 def load_data(endpoint: Endpoint, *words: str) -> None:
-    """``dbdyno load``, without a word when all is well."""
+    """``dbdyno load``, silent on success."""
     tree_cpu_s([dbdyno_path(), "load", *words, "--target", url_of(endpoint)])
 
 
 def run_dbdyno(load: Load, endpoint: Endpoint, io: str = "auto") -> Sample:
-    """One run of dbdyno; all it does is counted, from its start to the finished record."""
+    """One run of dbdyno; its CPU time is that of the whole command, up to the finished record."""
     numbers = ["-c", str(load.clients), "-T", str(load.seconds)]
     common = [*numbers, "--target", url_of(endpoint), "--warmup", "0s", "--io", io, "--json"]
     out, cpu_s, _ = tree_cpu_s([dbdyno_path(), "run", *common, *load.ours])
@@ -111,6 +111,6 @@ def run_dbdyno(load: Load, endpoint: Endpoint, io: str = "auto") -> Sample:
 
 
 def _telemetry_cores(cost: dict[str, Any]) -> float:
-    """Without telemetry nothing was taken, nor said."""
+    """0 without telemetry, which then reports nothing."""
     us = cost.get("cpu_us", 0) + (cost.get("server_cpu_us") or 0)
     return float(us / 1e6 / cost["seconds"]) if us else 0.0

@@ -1,8 +1,8 @@
-"""What it takes to tell telemetry what the clients do, which cannot be switched within a run.
+"""The cost of the engine's reports on its clients, which cannot be switched within a run.
 
-The engine looks at its clients from the load's begin to its end if it is to do so at all, and
-whoever reads its frames reads these, too. So it is the processor time of a load with hardly
-anything to do, with these frames and without them: noise does not move it.
+If the engine reports which statement each client waits for, it does so during the whole load, and
+the reader of its frames reads these reports too. So the cost is the difference in CPU time of a
+nearly idle load with and without them, which noise does not affect.
 """
 
 import time
@@ -18,7 +18,7 @@ IDLE_TPS = 1.0
 
 
 def words_cores(plan: Plan) -> float:
-    """Processors that it takes at the plan's pace, the engine's side and ours."""
+    """CPU cores that it uses at the plan's sampling rate, in the engine and in its reader."""
     if plan.activity_interval_ns is None:
         return 0.0
     idle = replace(
@@ -31,7 +31,7 @@ def words_cores(plan: Plan) -> float:
 
 
 def _cores(plan: Plan) -> float:
-    """Of the engine, and of this thread, which reads what it says."""
+    """CPU cores used by the engine, and by this thread, which reads its frames."""
     used_ns = passed_ns = 0
     for frame in frames_of(engine_of(plan)):
         match frame:

@@ -15,5 +15,5 @@ def test_a_load_that_cannot_begin_says_why():
 def test_an_engine_that_ended_amid_a_load_has_none():
     engine = engine_of(plan_of(clients=1, threads=1))
     engine.kill()
-    with pytest.raises(DbdynoError, match="the engine ended amid it"):
+    with pytest.raises(DbdynoError, match="the engine ended early"):
         list(frames_of(engine))
