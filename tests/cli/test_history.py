@@ -61,7 +61,7 @@ def test_people_read_when_and_by_how_much(capsys):
     assert "Throughput: " in out
     assert "worse: 996 TPS to 804 TPS" in out
     assert f"from run {ids[15]} on" in out
-    assert "a transaction costs: WAL +30 %" in out
+    assert "costs per transaction: WAL +30 %" in out
 
 
 def test_a_value_that_the_latest_run_does_not_have_is_not_called_its(capsys):
@@ -71,7 +71,7 @@ def test_a_value_that_the_latest_run_does_not_have_is_not_called_its(capsys):
     assert main(["history"]) == 0
     out = " ".join(capsys.readouterr().out.split())
     assert "TPS in the latest run, " in out
-    assert "in the latest run that tells it, " in out
+    assert "in the latest run that has it, " in out
 
 
 def test_what_the_latest_run_alone_brought_shows_beside_those_before_it(capsys):

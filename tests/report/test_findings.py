@@ -46,14 +46,14 @@ def test_notes_and_rules_that_could_not_look_are_folded(ordinary):
 
 def test_a_clean_run_says_so(ordinary):
     shown = section_of(ordinary, "findings", findings=explained.FINDINGS[2:], unexplained=0.03)
-    assert "Nothing above a note was found" in shown
+    assert "No finding above severity note" in shown
     assert "Unexplained: 3\u202f% of client time; no finding accounts for it" in shown
 
 
 def test_a_run_at_which_little_could_be_looked_is_not_called_clean(ordinary):
     """Notes are of how it was run: they come without telemetry, too."""
     shown = section_of(ordinary, "findings", findings=explained.FINDINGS[2:], unexplained=None)
-    assert "Nothing above a note was found, but little could be looked at." in shown
+    assert "No finding above severity note, but some rules could not look." in shown
     assert "holds this run back" not in shown
 
 

@@ -42,7 +42,7 @@ def test_doubts_and_reasons_come_before_any_section(ordinary):
     )
     page = render_html(msgspec.structs.replace(ordinary, record=record), hdr.HISTOGRAMS)
     top = page[: page.index('<section id="throughput"')]
-    assert "Not valid: do not use these numbers." in top
+    assert "Not valid: do not use these results." in top
     assert "The generator was the bottleneck." in top
     assert f"Few samples for p99.99: of 22{THIN_SPACE}637" in top
 
@@ -108,7 +108,7 @@ def test_an_outage_is_marked_on_the_charts_and_listed(ordinary):
     marks = [(one["begin_s"], one["end_s"]) for one in json.loads(data)["marks"]]
     assert marks == [(-3, 0), (20, 24), (50, 60)]
     assert "shaded: warm-up and outage;" in page
-    assert "to the end" in page
+    assert "until the end" in page
 
 
 def test_failures_are_listed_with_the_statement_that_the_first_message_answered(ordinary):
@@ -123,7 +123,7 @@ def test_tries_that_were_made_again_are_listed_with_the_time_they_took(ordinary)
         failure_class="lock_timeout", code="1205", count=7, message="too long", took_s=7.5
     )
     section = section_of(ordinary, "failures", tried_again=[again])
-    assert "made again" in section
+    assert "Failed tries that were retried" in section
     assert ">lock timeout<" in section
     assert "7.5" in section
 
@@ -133,7 +133,7 @@ def test_an_interrupted_run_shows_what_was_recorded(tmp_path):
         for frame in synthetic.packed(synthetic.Shape(seconds=12, tps=100, done=False)):
             writer.append_frame(frame)
     page = render_html(open_run("last", tmp_path).recording(), hdr.HISTOGRAMS)
-    assert "Interrupted: the numbers are those of the part that was recorded." in page
+    assert "Interrupted: these are the results of the part that was recorded." in page
     assert re.search(r'class="value">\d\d\.?\d?<small> TPS', page)
     assert 'id="statement-bars"' in page
 

@@ -73,7 +73,7 @@ def test_a_statement_is_called_by_its_verb_and_table(sql, label):
 def test_statements_are_split_where_a_look_saw_them(ordinary, unwatched):
     text = section_of(ordinary, "statements")
     assert "waiting for a lock" in text
-    assert "too short for a look to see" in text
+    assert "too short to be sampled" in text
     assert 'class="bar locked"' in text
     assert "Lock wait" in text
     assert "Lock wait" not in section_of(unwatched, "statements")

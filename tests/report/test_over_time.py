@@ -65,7 +65,7 @@ def test_a_load_that_was_to_stay_one_has_no_stages(ordinary):
 
 def test_events_are_listed_with_what_their_source_told(ordinary):
     text = section_of(ordinary, "events")
-    assert "2 checkpoints, 18\u202fs in all" in text
+    assert "2 checkpoints, 18\u202fs in total" in text
     assert "buffers written 1\u202f803" in text
 
 
@@ -96,7 +96,7 @@ def test_looks_that_saw_nobody_at_work_are_told_as_such(ordinary):
     waits = ordinary.tables["waits"]
     nobody = waits | {"count": np.zeros_like(waits["count"])}
     empty = msgspec.structs.replace(ordinary, tables={**ordinary.tables, "waits": nobody})
-    assert "No client was seen at work or waiting." in section_of(empty, "waits")
+    assert "No sampled client was working or waiting." in section_of(empty, "waits")
 
 
 def test_many_events_are_folded_and_their_rows_bounded(ordinary):
@@ -106,7 +106,7 @@ def test_many_events_are_folded_and_their_rows_bounded(ordinary):
     log = made.recording().tables["log_entries"]
     busy = msgspec.structs.replace(ordinary, tables={**ordinary.tables, "log_entries": log})
     text = section_of(busy, "events")
-    assert "the first 200 in a table" in text
+    assert "Table of the first 200 of 301 events" in text
     assert text.count("<tr>") == 201
 
 
@@ -166,7 +166,7 @@ def test_looks_at_the_warm_up_alone_are_said_to_be_no_more(ordinary):
     warm["time_s"] = warm["time_s"] - 2
     recording = msgspec.structs.replace(ordinary, tables={**ordinary.tables, "samples": warm})
     text = section_of(recording, "waits")
-    assert "before the measured part only" in text
+    assert "only before the measured part" in text
     assert "nan" not in text
 
 

@@ -40,8 +40,8 @@ def history_page():
 
 def test_a_history_of_too_few_runs_claims_nothing():
     page = render_history_html([])
-    assert "Too few runs for a history: it takes 4 of one kind." in page
-    assert "Not told by the runs" in page
+    assert "Too few runs for a history: 4 comparable ones are needed." in page
+    assert "Not decided by the runs" in page
     assert "No changes" not in page
 
 

@@ -11,17 +11,17 @@ from tests.report import made_up_search
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({}, "p99 < 20 ms is met up to 3 660 transactions a second; at 3 750 that could not be"),
+        ({}, "p99 < 20 ms is met up to 3 660 transactions per second; at 3 750, 5 runs could"),
         (
             {"limit_ms": 40.0},
-            "p99 < 40 ms is met up to 4 330 transactions a second and missed at 4 490.",
+            "p99 < 40 ms is met up to 4 330 transactions per second and missed at 4 490.",
         ),
         (
             {"limit_ms": 0.1},
-            "p99 < 100 µs is met at no rate that was tried: even at 78 a second it",
+            "p99 < 100 µs is met at no rate tried: even at 78 TPS it",
         ),
-        ({"limit_ms": 1e5}, "and a closed loop did no more than 5 000"),
-        ({"rate_max": 1000.0}, "1 000 transactions a second, the highest rate that was asked for"),
+        ({"limit_ms": 1e5}, "and a closed loop reached no more than 5 000"),
+        ({"rate_max": 1000.0}, "1 000 transactions per second, the highest rate requested"),
         ({"trials_max": 3}, "Interrupted; so far: p99 < 20 ms is met up to 2 500"),
         ({"trials_max": 0}, "Interrupted before a rate was judged."),
     ],
@@ -37,7 +37,7 @@ def test_the_text_has_the_answer_the_error_and_every_run():
     assert "At most 5 % of such searches" in text
     runs = [run.run_id for trial in found.trials for run in trial.runs]
     assert all(run_id in text for run_id in runs)
-    assert "-T asks for them" in text
+    assert "use longer trials (-T)" in text
 
 
 def test_failures_are_told_also_where_nothing_else_happened():
@@ -62,11 +62,11 @@ def test_a_program_gets_the_rate_with_its_bounds():
 def test_the_page_draws_the_curve_with_its_limit():
     page = render_search_html(made_up_search.search())
     assert '<figure id="rate-curve"' in page
-    for words in ("p99 &lt; 20", "met up to here", "arrivals a second"):
+    for words in ("p99 &lt; 20", "met up to here", "arrivals per second"):
         assert words in page
     assert "<script" not in page
 
 
 def test_one_rate_makes_no_curve():
     page = render_search_html(made_up_search.search(trials_max=1))
-    assert "One rate makes no curve." in page
+    assert "A curve needs at least two rates." in page

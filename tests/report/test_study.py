@@ -83,9 +83,9 @@ def with_failed_turn(trials):
 
 def test_the_page_opens_with_question_answer_and_doubt():
     page = page_of(study())
-    places = [page.index(words) for words in ("Does it matter?", "Told by the data", "worse at")]
+    places = [page.index(words) for words in ("Does it matter?", "Decided by the data", "worse at")]
     places += [page.index("Size tiny:"), page.index("What the order changes</h2>")]
-    places += [page.index("As published, beside ours"), page.index("How it was made")]
+    places += [page.index("Published results and ours"), page.index("Method</h2>")]
     assert places == sorted(places)
 
 
@@ -138,7 +138,7 @@ def test_what_others_published_is_drawn_as_shape_where_both_were_measured():
     answers = [(question, msgspec.structs.replace(answer, shown=[same]))]
     page = unescape(render_study_html(shown, answers))
     figure = page[page.index('id="published-1-1"') :]
-    assert "Theirs is largest at 4 clients, ours at 4" in figure
+    assert "Published: largest at 4 clients; here: at 4" in figure
     # At 1 client: 793 of 1460, and 500 of 2000. What one side lacks (10, 20) is in neither.
     data = figure[: figure.index("</table>")]
     assert re.findall(r"<td[^>]*>(0\.\d+|1)</td>", data)[:3] == ["1", "0.25", "0.543"]

@@ -88,10 +88,10 @@ def test_a_closed_loop_run():
     assert render_text(RECORD) == snapshot("""\
 tpcb on postgresql://postgres@db.example:5432/postgres, 60 s measured
 throughput    1 398 TPS
-              1 375 to 1 422, within this run at 95 % (60 samples worth 21 independent ones)
-              intervals from 661 to 1 603 TPS
+              1 375 to 1 422: 95 % interval within this run (60 samples, effective sample size 21)
+              measurement intervals: 661 to 1 603 TPS
 transactions  83 912 ok, 18 failed, 2 unfinished, 36 retried
-client CPU    129 µs a transaction
+client CPU    129 µs per transaction
 
 latency      mean      p50      p90      p95      p99    p99.9   p99.99     max
 response  1.48 ms  1.31 ms  1.95 ms  2.45 ms  4.83 ms  10.4 ms  26.8 ms  1.07 s
@@ -109,7 +109,7 @@ failures      code   count  first message
 lock timeout  55P03     15  canceling statement due to lock [31mtimeout!!!!!!!!!!!!!!!!!!!!!!!!!!!!…
 deadlock      40P01      3  UPDATE pgbench_branches: deadlock detected
 
-tried again    code   count  first message
+retried        code   count  first message
 serialization  40001     36  could not serialize
 
 Valid.
@@ -130,19 +130,19 @@ def test_an_open_loop_run_that_is_not_valid():
     assert render_text(record) == snapshot("""\
 tpcb on postgresql://postgres@db.example:5432/postgres, 60 s measured
 throughput    1 398 TPS
-              1 375 to 1 422, within this run at 95 % (60 samples worth 21 independent ones)
-              intervals from 661 to 1 603 TPS
+              1 375 to 1 422: 95 % interval within this run (60 samples, effective sample size 21)
+              measurement intervals: 661 to 1 603 TPS
 transactions  83 912 ok, 18 failed, 2 unfinished, 36 retried
-client CPU    129 µs a transaction
+client CPU    129 µs per transaction
 
 latency      mean      p50      p90      p95      p99    p99.9   p99.99     max
 response  1.48 ms  1.31 ms  1.95 ms  2.45 ms  4.83 ms  10.4 ms  26.8 ms  1.07 s
 service    1.2 ms  1.31 ms  1.95 ms  2.45 ms   2.6 ms  10.4 ms  26.8 ms  1.07 s
 
-tried again    code   count  first message
+retried        code   count  first message
 serialization  40001     36  could not serialize
 
-Not valid: do not use these numbers.
+Not valid: do not use these results.
   - The generator was the bottleneck.
 """)
 
@@ -151,7 +151,7 @@ def test_a_run_that_never_began():
     assert render_text(synthetic.record(status="failed", target="dbname=shop")) == snapshot("""\
 tpcb on dbname=shop
 
-The run failed; what was measured until then is shown.
+The run failed: these are the results until then.
 """)
 
 
@@ -176,20 +176,20 @@ def test_an_explained_run_says_what_it_cost_and_why_it_is_not_more():
     assert render_text(record) == snapshot("""\
 tpcb on postgresql://postgres@db.example:5432/postgres, 60 s measured
 throughput    1 398 TPS
-              1 375 to 1 422, within this run at 95 % (60 samples worth 21 independent ones)
-              intervals from 661 to 1 603 TPS
+              1 375 to 1 422: 95 % interval within this run (60 samples, effective sample size 21)
+              measurement intervals: 661 to 1 603 TPS
 transactions  83 912 ok, 18 failed, 2 unfinished, 36 retried
-each costs    Server CPU 612 µs, Engine CPU 31.4 µs, WAL 1.28 KiB, Round trips 7
+cost per txn  Server CPU 612 µs, Engine CPU 31.4 µs, WAL 1.28 KiB, Round trips 7
 
 latency      mean      p50      p90      p95      p99    p99.9   p99.99     max
 response  1.48 ms  1.31 ms  1.95 ms  2.45 ms  4.83 ms  10.4 ms  26.8 ms  1.07 s
 
-tried again    code   count  first message
+retried        code   count  first message
 serialization  40001     36  could not serialize
 
 Valid.
 
-Why not more:
+What limits throughput:
 critical: Row-lock convoy on pgbench_branches. Clients queue for the one row of pgbench_branches: 61
   % of their time is spent waiting for a row lock.
   try: Update pgbench_branches last, just before the commit.
@@ -228,16 +228,16 @@ def test_each_stage_of_a_changing_load_stands_for_itself():
     clients = [stage(1, None, 1000.0, 0.0, 0.9, 1.25), stage(64, None, 21000.0, 0.5, 3.0, 40.0)]
     assert f"""{RESPONSE_ROW}
 
-stage  lasts  load           TPS     p50      p99
-1      30 s   1 client     1 000  900 µs  1.25 ms
-2      30 s   64 clients  21 000    3 ms    40 ms
-p50 and p99 of a stage: the median of what they were in its intervals
+stage  duration  load           TPS     p50      p99
+1      30 s      1 client     1 000  900 µs  1.25 ms
+2      30 s      64 clients  21 000    3 ms    40 ms
+p50 and p99 of a stage: median over its measurement intervals
 
 """ in render_text(changed(stages=clients))
     rates = [stage(None, 500.0, 500.2, 0.0, 0.9, 1.25), stage(None, 1000.0)]
     assert """
-1      30 s   500 TPS    500  900 µs  1.25 ms
-2      30 s   1 000 TPS    –       –        –
+1      30 s      500 TPS    500  900 µs  1.25 ms
+2      30 s      1 000 TPS    –       –        –
 """ in render_text(changed(stages=rates))
 
 

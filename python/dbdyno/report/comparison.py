@@ -54,9 +54,7 @@ def render_comparison_markdown(comparison: Comparison, judged: Sequence[Judged] 
         [f"**{_escaped(headline(comparison))}**"],
         list(_markdown_table(comparison.metrics)),
         _listed("Doubts:\n", [_escaped(doubt) for doubt in comparison.doubts], "- "),
-        [f"To decide it:\n\n```sh\n{comparison.decide_with}\n```"]
-        if comparison.decide_with
-        else [],
+        [f"To decide:\n\n```sh\n{comparison.decide_with}\n```"] if comparison.decide_with else [],
         [f"- {_escaped(one.words)}" for one in judged],
     ]
     text = "\n\n".join("\n".join(block) for block in blocks if block)
@@ -108,11 +106,11 @@ def _interval(metric: MetricComparison) -> str:
 
 
 def _unequal(comparison: Comparison) -> list[str]:
-    return _listed("They differ in more than was asked about:", comparison.unequal)
+    return _listed("The two sides also differ in:", comparison.unequal)
 
 
 def _decide(comparison: Comparison) -> list[str]:
-    return _listed("To decide it:", comparison.decide_with.splitlines(), "  ")
+    return _listed("To decide:", comparison.decide_with.splitlines(), "  ")
 
 
 def _listed(title: str, lines: Sequence[str], mark: str = "  - ") -> list[str]:

@@ -70,5 +70,5 @@ def _words(gate: Gate, metric: MetricComparison, outcome: Outcome) -> str:
     if outcome == "broken":
         return f"{asked} fails: {metric.words}"
     if outcome == "cannot tell":
-        return f"{asked} does not fail, but {metric.title} cannot be told from these runs."
+        return f"{asked} does not fail: these runs leave {metric.title} undecided."
     return f"{asked} holds for {metric.title}."

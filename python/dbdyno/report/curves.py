@@ -55,14 +55,12 @@ def colour_of(curve: CurveOf, series: CurveSeries) -> str:
 
 
 def _caption(curve: CurveOf) -> str:
-    axes = [
-        name for name, axis in (("across", curve.x_axis), ("up", curve.y_axis)) if axis == "log"
-    ]
-    said = [f"Logarithmic {' and '.join(axes)}." if axes else ""]
+    axes = [name for name, axis in (("x", curve.x_axis), ("y", curve.y_axis)) if axis == "log"]
+    said = [f"Logarithmic {' and '.join(axes)} {'axes' if axes[1:] else 'axis'}." if axes else ""]
     if any(None not in ends for one in curve.series for ends in _intervals(one)):
-        said.append("Points are means over runs, bars their 95 % intervals between runs.")
+        said.append("Points: means over runs; bars: 95 % intervals between runs.")
     if any(one.fitted for one in curve.series):
-        said.append("Dashed lines are not measured.")
+        said.append("Dashed lines were not measured.")
     return " ".join(filter(None, said))
 
 

@@ -15,7 +15,7 @@ NAMES: dict[EventKind, str] = {
     "deadlock": "deadlock",
     "stall": "stall",
     "dip": "dip",
-    "level": "level",
+    "level": "level shift",
 }
 _STRONG_PHASES = frozenset({"sync"})
 _PLACES = 400
@@ -68,5 +68,5 @@ def _joined(spans: Iterable[Span], gap_s: float) -> list[Span]:
 def lane_words(subject: Subject) -> str:
     """What stands above a plot, for its caption; nothing when nothing happened."""
     names = [lane.label for lane in lanes(subject)]
-    told = ["checkpoint (its sync stronger)" if name == "checkpoint" else name for name in names]
+    told = ["checkpoint (sync phase darker)" if name == "checkpoint" else name for name in names]
     return f"; above: {', '.join(told)}" if told else ""

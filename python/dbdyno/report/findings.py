@@ -25,5 +25,5 @@ def bearing(finding: Finding) -> str:
 def clean_words(record: RunRecord) -> str:
     """What a run without a grave finding is told."""
     if record.not_looked and record.unexplained is None:
-        return "Nothing above a note was found, but little could be looked at."
-    return "Nothing above a note was found: no rule sees a cause that holds this run back."
+        return "No finding above severity note, but some rules could not look."
+    return "No finding above severity note: no rule sees a cause that limits this run."

@@ -72,7 +72,7 @@ def span_words(series: RunSeries) -> str:
 
 def state_words(found: MetricHistory) -> str:
     """Where a metric is now, where it was just before, and how often its level changed."""
-    when = "the latest run" if found.values[-1] is not None else "the latest run that tells it"
+    when = "the latest run" if found.values[-1] is not None else "the latest run that has it"
     number = len(found.changes)
     changes = {0: "no change", 1: "1 change"}.get(number, f"{number} changes")
     now = f"{value_words(found, found.latest)} in {when}"
@@ -107,8 +107,8 @@ def evidence(series: RunSeries, one: Change) -> Iterator[str]:
     """What changed with it: costs per transaction, and what was another from that run on."""
     if one.moved:
         moved = ", ".join(f"{cost.title} {change(cost.ratio)}" for cost in one.moved)
-        yield f"a transaction costs: {moved}"
+        yield f"costs per transaction: {moved}"
     else:
-        yield "no other cost of a transaction moved with it"
+        yield "no other cost per transaction changed with it"
     differs = series.differs(one.index)
-    yield from differs or ["nothing that is recorded differs from the run before"]
+    yield from differs or ["no recorded difference from the previous run"]

@@ -13,8 +13,8 @@ from dbdyno.report.page import Page, PageSection, render_page
 from dbdyno.report.verdict import capitalized
 
 FOOTER = (
-    "Runs are in the order in which they were made. A level is the geometric mean of the runs "
-    "between two changes; a change stands out from the noise of the runs around it."
+    "Runs are in chronological order. A level is the geometric mean of the runs between two "
+    "changes; a change stands out from the noise of the runs around it."
 )
 
 
@@ -25,12 +25,12 @@ def render_history_html(series: Sequence[RunSeries]) -> str:
         Page(
             name="history",
             title="Runs over time",
-            question="When did runs of the same kind begin to differ, and what changed with them?",
-            when=f"{runs} runs of {len(series)} {'kind' if len(series) == 1 else 'kinds'}",
+            question="When did results of comparable runs change, and what changed with them?",
+            when=f"{runs} runs in {len(series)} series",
             verdict=_verdict(series),
-            status="Told by the runs" if series else "Not told by the runs",
+            status="Decided by the runs" if series else "Not decided by the runs",
             is_told=bool(series),
-            doubts=["A single run makes no level: what the latest alone brought is not told yet."],
+            doubts=["A level needs two runs: a change in the latest run alone is not shown yet."],
             sections=[
                 PageSection(
                     id=f"series-{number}", title=one.kind.words, blocks=_blocks(one, number)
@@ -45,7 +45,7 @@ def render_history_html(series: Sequence[RunSeries]) -> str:
 def _verdict(series: Sequence[RunSeries]) -> str:
     """That nothing changed is claimed of nothing: it takes runs of one kind."""
     if not series:
-        return f"Too few runs for a history: it takes {RUNS_MIN} of one kind."
+        return f"Too few runs for a history: {RUNS_MIN} comparable ones are needed."
     changes = sum(len(found.changes) for one in series for found in one.metrics)
     return f"{changes or 'No'} {'change' if changes == 1 else 'changes'}."
 

@@ -20,7 +20,7 @@ def parts_figure(parts: PartsOf, name: str) -> Figure:
     """The figure with the shares as a table."""
     return Figure(
         id=name,
-        caption="Every bar is one whole, however long it took.",
+        caption="Each bar is 100 %, whatever its total.",
         summary=f"{parts.title}. {parts.summary}",
         table=_table(parts),
         svg=(_draw(parts, WIDE), _draw(parts, NARROW)),
@@ -35,7 +35,7 @@ def _colours(parts: PartsOf) -> Iterator[tuple[str, str]]:
 def _table(parts: PartsOf) -> Table:
     return Table(
         caption=parts.title,
-        columns=("", *parts.kinds, "in all"),
+        columns=("", *parts.kinds, "total"),
         rows=[(bar.label, *map(percent, shares_of(bar)), bar.words) for bar in parts.bars],
         numeric=frozenset(range(1, len(parts.kinds) + 2)),
     )

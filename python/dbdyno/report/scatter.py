@@ -25,7 +25,7 @@ def scatter_figure(scatter: ScatterOf, name: str) -> Figure:
     ]
     return Figure(
         id=name,
-        caption="Each dot is one interval of the run.",
+        caption="Each dot is one measurement interval of the run.",
         summary=f"{scatter.title}. {scatter.summary}",
         table=_table(scatter),
         svg=(_draw(scatter, WIDE, _HEIGHT), _draw(scatter, NARROW, _HEIGHT_NARROW)),

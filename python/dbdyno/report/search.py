@@ -15,8 +15,8 @@ from dbdyno.report.words import NOTHING, milliseconds, percent, tps, where
 from dbdyno.words import plain
 
 _TIMES = {"p50": "p50", "p95": "p95", "p99": "p99", "p999": "p99.9"}
-_OUTCOMES = {"met": "met", "missed": "missed", "open": "not told"}
-HEADINGS = ("rate", "done a second", *_TIMES.values(), "failed", "objective", "run")
+_OUTCOMES = {"met": "met", "missed": "missed", "open": "undecided"}
+HEADINGS = ("rate", "TPS", *_TIMES.values(), "failed", "objective", "run")
 
 
 def render_search_text(found: Search, screen: int | None = None) -> str:
@@ -86,25 +86,25 @@ def verdict(found: Search) -> str:
 
 def _none_met(found: Search) -> str:
     lowest = in_order(found)[0]
-    how = "is missed" if lowest.outcome == "missed" else "cannot be told to be met"
+    how = "is missed" if lowest.outcome == "missed" else "is undecided"
     rate = tps(lowest.rate_tps)
-    return f"{wanted(found)} is met at no rate that was tried: even at {rate} a second it {how}."
+    return f"{wanted(found)} is met at no rate tried: even at {rate} TPS it {how}."
 
 
 def _met(found: Search, met_tps: float) -> str:
-    return f"{wanted(found)} is met up to {tps(met_tps)} transactions a second{_above(found)}."
+    return f"{wanted(found)} is met up to {tps(met_tps)} transactions per second{_above(found)}."
 
 
 def _above(found: Search) -> str:
     """What is known of higher rates."""
     above = found.not_met
     if above is None and found.met_tps == found.rate_max_tps:
-        return ", the highest rate that was asked for"
+        return ", the highest rate requested"
     if above is None:
-        return f", and a closed loop did no more than {tps(found.capacity_tps)}"
+        return f", and a closed loop reached no more than {tps(found.capacity_tps)}"
     if above.outcome == "missed":
         return f" and missed at {tps(above.rate_tps)}"
-    return f"; at {tps(above.rate_tps)} that could not be told from {len(above.runs)} runs"
+    return f"; at {tps(above.rate_tps)}, {len(above.runs)} runs could not decide"
 
 
 def bounds(found: Search) -> Iterator[str]:
@@ -113,9 +113,10 @@ def bounds(found: Search) -> Iterator[str]:
         f"At most {percent(found.error)} of such searches call a rate met that misses the "
         "objective, or missed that meets it."
     )
-    yield f"A closed loop of as many clients did {tps(found.capacity_tps)} transactions a second."
+    capacity = tps(found.capacity_tps)
+    yield f"A closed loop with as many clients reached {capacity} transactions per second."
     if any(trial.outcome == "open" for trial in found.trials):
-        yield "What is not told takes longer trials: -T asks for them."
+        yield "To decide undecided rates, use longer trials (-T)."
 
 
 def rows(found: Search) -> list[tuple[str, ...]]:

@@ -15,9 +15,9 @@ from dbdyno.report.words import tps
 
 _DRAWN: tuple[Measure, ...] = ("p50", "p95", "p99", "p999")
 FOOTER = (
-    "Response time is done − due: arrivals follow a schedule that the server cannot slow down, "
-    "and what waits its turn counts. What failed or was not done when a trial ended was not done "
-    "in time."
+    "Response time is done − due: arrivals follow a schedule that does not wait for the server, "
+    "so time in the queue counts. Transactions that failed or were unfinished when a trial ended "
+    "count as too late."
 )
 
 
@@ -29,10 +29,10 @@ def render_search_html(found: Search) -> str:
         Page(
             name=f"search {found.search_id}",
             title=title(found),
-            question=f"Which is the highest rate at which {wanted(found)}?",
+            question=f"What is the highest rate at which {wanted(found)}?",
             when=f"{began} · {sum(len(trial.runs) for trial in found.trials)} trials",
             verdict=verdict(found),
-            status="Told by the trials" if found.met_tps is not None else "No such rate was found",
+            status="Decided by the trials" if found.met_tps is not None else "No such rate found",
             is_told=found.is_over and found.met_tps is not None,
             doubts=[*bounds(found)],
             sections=[
@@ -47,7 +47,7 @@ def render_search_html(found: Search) -> str:
 def _table(found: Search) -> Table:
     last = len(HEADINGS) - 1
     return Table(
-        caption="Every run, the lowest rate first",
+        caption="All runs, lowest rate first",
         columns=[heading.capitalize() if heading[0] != "p" else heading for heading in HEADINGS],
         rows=rows(found),
         numeric=frozenset(range(last - 1)),
@@ -59,7 +59,7 @@ def _curve(found: Search) -> Sequence[Block]:
     """Of a rate with several runs the median one is drawn."""
     trials = [trial for trial in in_order(found) if all(run.response_ms for run in trial.runs)]
     if len(trials) < 2:
-        return [Text(text="One rate makes no curve.")]
+        return [Text(text="A curve needs at least two rates.")]
     asked = [one.measure for one in found.objectives if one.measure != "failures"]
     drawn = dict.fromkeys([*asked, *_DRAWN])
     return [
@@ -67,7 +67,7 @@ def _curve(found: Search) -> Sequence[Block]:
             CurveOf(
                 title="Response time against rate",
                 summary=_summary(found),
-                x_title="arrivals a second",
+                x_title="arrivals per second",
                 y_title="milliseconds",
                 series=[line for measure in drawn for line in _lines(found, trials, measure)],
                 y_axis="log",
@@ -79,7 +79,7 @@ def _curve(found: Search) -> Sequence[Block]:
 
 
 def _summary(found: Search) -> str:
-    return f"{verdict(found)} A closed loop of as many clients did {tps(found.capacity_tps)}."
+    return f"{verdict(found)} A closed loop with as many clients: {tps(found.capacity_tps)} TPS."
 
 
 def _lines(found: Search, trials: Sequence[Trial], measure: Measure) -> Iterator[CurveSeries]:

@@ -16,8 +16,8 @@ from dbdyno.report.verdict import capitalized
 from dbdyno.report.words import count
 
 FOOTER = (
-    "A run is one sample: intervals are between runs, not within them. Ratios are compared on "
-    "logarithms, in pairs of runs of one block."
+    "Each run is one sample: intervals are between runs, not within them. Ratios are compared on "
+    "a logarithmic scale, in pairs of runs of the same block."
 )
 
 
@@ -51,7 +51,7 @@ def when_words(trials: Trials) -> str:
 
 def status_words(claim: Claim) -> str:
     """How far a verdict may be relied on."""
-    return "Told by the data" if claim.told else "Not decided by the data"
+    return "Decided by the data" if claim.told else "Not decided by the data"
 
 
 def doubts(trials: Trials, claim: Claim) -> Iterator[str]:
@@ -60,17 +60,17 @@ def doubts(trials: Trials, claim: Claim) -> Iterator[str]:
         yield capitalized(claim.doubt)
     if trials.study.looks:
         at = " and ".join(map(count, trials.study.looks))
-        yield f"Looked at before, with {at} repeats: each look is a chance of a false alarm."
+        yield f"Evaluated before, with {at} repeats: each interim look may give a false alarm."
     lost = sum(result.status != "done" for result in trials.study.results)
     if lost:
         runs = "turn does" if lost == 1 else "turns do"
-        yield f"{count(lost)} {runs} not count; the reasons stand at the end."
+        yield f"{count(lost)} {runs} not count; the reasons are at the end."
     left = len(trials.study.turns) - len(trials.study.results)
     if left:
-        yield f"{count(left)} of {count(len(trials.study.turns))} turns were not made (yet)."
+        yield f"{count(left)} of {count(len(trials.study.turns))} turns have not been run (yet)."
     if trials.spec.published and trials.spec.size != "full":
         yield (
-            f"Size {trials.spec.size}: shorter runs and less data than the published study had; "
+            f"Size {trials.spec.size}: shorter runs and less data than in the published study; "
             "--size full is as published."
         )
 
@@ -79,6 +79,6 @@ def _closing(trials: Trials, answers: Answers) -> list[PageSection]:
     published = published_blocks(trials.spec.published, answers)
     making = making_blocks(trials)
     return [
-        PageSection(id="published", title="As published, beside ours", blocks=published),
-        PageSection(id="making", title="How it was made", blocks=making),
+        PageSection(id="published", title="Published results and ours", blocks=published),
+        PageSection(id="making", title="Method", blocks=making),
     ]

@@ -87,7 +87,7 @@ def _queue(queue: QueueOf, name: str) -> Sequence[Block]:
     case = queue.trial.case
     drawn = locks.build(Subject(case.recording, case.histograms))
     if not drawn:
-        return [Text(text=f"{queue.title}: nobody was seen waiting for a lock.")]
+        return [Text(text=f"{queue.title}: no session was sampled waiting for a lock.")]
     return [
         replace(figure, id=name, summary=f"{queue.title}. {figure.summary}")
         for figure in drawn

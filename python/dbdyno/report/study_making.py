@@ -53,7 +53,7 @@ def _turn_words(study: StudyRecord) -> str:
     counts = Counter(result.status for result in study.results)
     said = [f"{count(number)} {status}" for status, number in counts.items()]
     left = len(study.turns) - len(study.results)
-    return ", ".join([*said, *([f"{count(left)} not made"] if left else [])]) or "none"
+    return ", ".join([*said, *([f"{count(left)} not run"] if left else [])]) or "none"
 
 
 def time_facts(study: StudyRecord) -> Iterator[tuple[str, str]]:
@@ -65,8 +65,8 @@ def time_facts(study: StudyRecord) -> Iterator[tuple[str, str]]:
     whole_s = runs_s + prepare_s + other_s
     if whole_s:
         yield "Time in runs", _time_words(runs_s, whole_s)
-        yield "Time preparing them", _time_words(prepare_s, whole_s)
-        yield "Time for all else", _time_words(other_s, whole_s)
+        yield "Time in preparation", _time_words(prepare_s, whole_s)
+        yield "Other time", _time_words(other_s, whole_s)
 
 
 def _time_words(part_s: float, whole_s: float) -> str:
@@ -100,13 +100,13 @@ def _runs(trials: Trials) -> list[Block]:
         return []
     results = {result.run_id: result for result in trials.study.results if result.run_id}
     runs = Table(
-        caption="Runs in the order they were made",
-        columns=("Run", "Block", "Point", "Seen around it", "Command"),
+        caption="Runs in chronological order",
+        columns=("Run", "Block", "Point", "Notes", "Command"),
         rows=[_run_row(trial, results.get(trial.record.run_id)) for trial in trials.trials],
         numeric=frozenset({1}),
         code=frozenset({0, 4}),
     )
-    note = Text(text="dbdyno report RUN draws the page of any of them.", note=True)
+    note = Text(text="dbdyno report RUN writes the report of any of them.", note=True)
     return [Folded(title=f"All {len(trials.trials)} runs with their commands", blocks=[runs, note])]
 
 
@@ -134,7 +134,7 @@ def _surroundings(trials: Trials) -> list[Block]:
     hosts = _shared([dict(readable_pairs(recording.host)) for recording in recordings])
     shown: Sequence[tuple[str, list[tuple[str, str]]]] = (
         ("Server", servers),
-        ("Machine", hosts),
+        ("Host", hosts),
     )
     return [Folded(title=title, blocks=[Facts(pairs=pairs)]) for title, pairs in shown if pairs]
 

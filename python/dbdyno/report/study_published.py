@@ -17,8 +17,8 @@ from dbdyno.report.words import THIN_SPACE
 
 _FAR_BELOW = 0.05
 _NOT_A_RACE = (
-    "Measured by others, on their machine, their version and their settings. Only shapes can be "
-    "compared: which is larger, where a curve turns."
+    "Measured by others, with their hardware, version and settings. Only shapes can be compared: "
+    "which is larger, and where a curve turns."
 )
 
 
@@ -45,13 +45,13 @@ def _published(of: Published, answers: Answers, name: str) -> Iterator[Block]:
     )
     if ours is not None:
         yield Table(
-            caption="The same on this machine",
+            caption="The same on this host",
             columns=ours.columns,
             rows=ours.rows,
             numeric=ours.numeric,
         )
     for sentence in of.found:
-        yield Text(text=f"They found: {sentence}", note=True)
+        yield Text(text=f"The authors found: {sentence}", note=True)
 
 
 def our_table(of: Published, answers: Answers) -> TableOf | None:
@@ -78,11 +78,11 @@ def _shape_figure(
     lowest = min(*theirs.y, *ours.y)
     return curve_figure(
         CurveOf(
-            title=f"{of.columns[place]}: the shape",
-            summary=f"Theirs is largest at {_largest(theirs):g} {of.columns[0]}, ours at "
+            title=f"{of.columns[place]}: shape",
+            summary=f"Published: largest at {_largest(theirs):g} {of.columns[0]}; here: at "
             f"{_largest(ours):g}.",
             x_title=of.columns[0],
-            y_title="share of its own largest, where both were measured",
+            y_title="share of its own maximum, over shared points",
             series=[replace(ours, label="here"), replace(theirs, label="published")],
             x_axis="log",
             y_axis="log" if lowest < _FAR_BELOW else "linear",

@@ -66,7 +66,7 @@ def _shown(shown: Shown) -> Iterator[Line]:
     elif hasattr(shown, "summary"):
         yield _flowing(f"{shown.title}. {shown.summary}")
     else:
-        yield f"{shown.title}: drawn in the page."
+        yield f"{shown.title}: see the HTML report."
 
 
 def _table(table: TableOf) -> Iterator[Line]:
@@ -84,7 +84,7 @@ def _columns(rows: Sequence[Sequence[str]], numeric: frozenset[int]) -> Columns:
 
 def _published(trials: Trials) -> Iterator[Line]:
     if trials.spec.published:
-        yield "As published (their machine: only shapes can be compared)"
+        yield "As published (other hardware: only shapes can be compared)"
     for one in trials.spec.published:
         yield _flowing(f"{one.title}. {one.source}:")
         yield Columns([one.columns, *one.rows], left=1)
@@ -96,7 +96,7 @@ def _making(trials: Trials) -> Iterator[Line]:
     spec = trials.spec
     points = f"{counted(len(trials.study.points), 'point')} × {counted(spec.repeats, 'repeat')}"
     yield _flowing(
-        f"Made as {points} in randomised complete blocks, seed {spec.seed}; cache {spec.cache}."
+        f"Run as {points} in randomised complete blocks, seed {spec.seed}; cache {spec.cache}."
     )
     spent = [f"{name.lower()} {value}" for name, value in time_facts(trials.study)]
     if spent:

@@ -34,7 +34,7 @@ def render_text(record: RunRecord, screen: int | None = None) -> str:
         list(_stages(record.stages)),
         list(_statements(record.statements, width)),
         list(_failures("failures", record.failures, width)),
-        list(_failures("tried again", record.tried_again, width)),
+        list(_failures("retried", record.tried_again, width)),
         list(_judgement(record)),
         list(_explanation(record)),
     ]
@@ -49,7 +49,7 @@ def _head(record: RunRecord) -> Iterator[Line]:
         yield f"throughput    {tps(found.value)} TPS"
         yield Paragraph(f"{_SET_IN}{interval_words(record)}", _SET_IN)
         if found.min is not None:
-            yield f"{_SET_IN}intervals from {tps(found.min)} to {tps(found.max)} TPS"
+            yield f"{_SET_IN}measurement intervals: {tps(found.min)} to {tps(found.max)} TPS"
     if record.transactions:
         yield Paragraph(f"transactions  {transaction_words(record)}", _SET_IN)
     yield from _costs(record)
@@ -60,9 +60,10 @@ def _costs(record: RunRecord) -> Iterator[Line]:
     costs = first_costs(record.costs)
     if costs:
         told_costs = ", ".join(f"{cost.title} {cost_words(cost)}" for cost in costs)
-        yield Paragraph(f"each costs    {told_costs}", _SET_IN)
+        yield Paragraph(f"cost per txn  {told_costs}", _SET_IN)
     elif record.client and record.client.cpu_us_per_transaction is not None:
-        yield f"client CPU    {significant(record.client.cpu_us_per_transaction)} µs a transaction"
+        cpu_us = significant(record.client.cpu_us_per_transaction)
+        yield f"client CPU    {cpu_us} µs per transaction"
 
 
 def _latencies(record: RunRecord) -> Iterator[Line]:
@@ -84,8 +85,8 @@ def _stages(stages: Sequence[StageRecord]) -> Iterator[Line]:
     """Each alone: what stands above is of all together."""
     if stages:
         rows = [_stage_row(number, stage) for number, stage in enumerate(stages, 1)]
-        yield Columns([("stage", "lasts", "load", "TPS", "p50", "p99"), *rows], left=3)
-        yield "p50 and p99 of a stage: the median of what they were in its intervals"
+        yield Columns([("stage", "duration", "load", "TPS", "p50", "p99"), *rows], left=3)
+        yield "p50 and p99 of a stage: median over its measurement intervals"
 
 
 def _stage_row(number: int, stage: StageRecord) -> tuple[str, ...]:
@@ -151,5 +152,5 @@ def _items(sentences: Iterable[str]) -> Iterator[Line]:
 def _explanation(record: RunRecord) -> Iterator[Line]:
     """Why it was not more, in short; nothing of a run that was not explained."""
     if record.findings or record.not_looked:
-        yield "Why not more:"
+        yield "What limits throughput:"
         yield from told(record)

@@ -22,14 +22,14 @@ PERCENTILE_NAMES = {
 def verdict(record: RunRecord) -> str:
     """One sentence."""
     if record.status == "running":
-        return "This run is not over: the numbers are those so far."
+        return "The run is in progress: these are the results so far."
     if record.status == "interrupted":
-        return "Interrupted: the numbers are those of the part that was recorded."
+        return "Interrupted: these are the results of the part that was recorded."
     if record.status == "failed":
-        return "The run failed; what was measured until then is shown."
+        return "The run failed: these are the results until then."
     if record.valid is None:
-        return "Validity was not judged."
-    return "Valid." if record.valid else "Not valid: do not use these numbers."
+        return "Validity was not determined."
+    return "Valid." if record.valid else "Not valid: do not use these results."
 
 
 def reasons(record: RunRecord) -> list[str]:
@@ -56,8 +56,8 @@ def interval_words(record: RunRecord) -> str:
         return "no interval: too few samples"
     effective = count(round(found.samples_effective or 0))
     return (
-        f"{tps(found.low)} to {tps(found.high)}, within this run at 95 % "
-        f"({found.samples} samples worth {effective} independent ones)"
+        f"{tps(found.low)} to {tps(found.high)}: 95 % interval within this run "
+        f"({found.samples} samples, effective sample size {effective})"
     )
 
 

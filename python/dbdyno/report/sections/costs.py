@@ -9,8 +9,8 @@ from dbdyno.report.words import NOTHING
 
 _SIDES = {"server": "server", "client": "load generator", "network": "network"}
 _MEANING = (
-    "Of everything the run cost, the part of one committed transaction. Noise moves these less "
-    "than it moves throughput, so they are what to compare first."
+    "What the run used, per committed transaction. These costs are less noisy than throughput: "
+    "compare them first."
 )
 
 
@@ -26,7 +26,7 @@ def build(subject: Subject) -> Sequence[Block]:
 def _table(costs: Sequence[CostRecord], script: str) -> Table:
     return Table(
         caption=f"Per transaction of {script}" if script else "Per transaction",
-        columns=("Cost", "Of the", "Mean", "95 % within this run"),
+        columns=("Cost", "Component", "Mean", "95 % interval within this run"),
         rows=[
             (cost.title, _SIDES[cost.side], cost_words(cost), interval_words(cost) or NOTHING)
             for cost in costs
@@ -36,4 +36,4 @@ def _table(costs: Sequence[CostRecord], script: str) -> Table:
     )
 
 
-SECTION = Section(id="costs", title="Cost of a transaction", order=8, build=build)
+SECTION = Section(id="costs", title="Cost per transaction", order=8, build=build)

@@ -23,11 +23,9 @@ def build(subject: Subject) -> Sequence[Block]:
     table = _table(events[:_ROWS_MAX])
     if len(events) <= _ROWS_OPEN:
         return [told, table]
-    shown = "all" if len(events) <= _ROWS_MAX else f"the first {_ROWS_MAX}"
-    return [
-        told,
-        Folded(title=f"{counted(len(events), 'event')}, {shown} in a table", blocks=[table]),
-    ]
+    which = "all" if len(events) <= _ROWS_MAX else f"the first {_ROWS_MAX} of"
+    title = f"Table of {which} {counted(len(events), 'event')}"
+    return [told, Folded(title=title, blocks=[table])]
 
 
 def _summary(events: Sequence[RunEvent]) -> str:
@@ -38,7 +36,7 @@ def _summary(events: Sequence[RunEvent]) -> str:
 def _kind_words(name: str, events: Sequence[RunEvent]) -> str:
     lasted = sum(event.end_s - event.begin_s for event in events if event.kind not in _BETWEEN)
     words = counted(sum(max(int(event.values.get("count", 1)), 1) for event in events), name)
-    return f"{words}, {seconds(lasted)} in all" if lasted else words
+    return f"{words}, {seconds(lasted)} in total" if lasted else words
 
 
 def _lasted(event: RunEvent) -> str:
@@ -56,7 +54,7 @@ def _missing(event: RunEvent) -> str:
 def _table(events: Sequence[RunEvent]) -> Table:
     return Table(
         caption="Events",
-        columns=("At", "Lasted", "Throughput missing", "What", "Told by its source"),
+        columns=("Start", "Duration", "Throughput loss", "Event", "Details"),
         rows=[
             (
                 seconds(event.begin_s),
@@ -93,4 +91,4 @@ def _value(field: str, value: float | str) -> str:
     return size(value) if field.endswith("_bytes") else significant(value)
 
 
-SECTION = Section(id="events", title="What happened besides", order=14, build=build)
+SECTION = Section(id="events", title="Events", order=14, build=build)

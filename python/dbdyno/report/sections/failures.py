@@ -23,7 +23,7 @@ def _failures(subject: Subject) -> list[Block]:
     return [
         Table(
             caption="Failed transactions by class",
-            columns=("Class", "Code", "Count", "Share", "First message", "The answer to"),
+            columns=("Class", "Code", "Count", "Share", "First message", "Statement"),
             rows=[
                 (
                     failure.failure_class.replace("_", " "),
@@ -47,8 +47,8 @@ def _tried_again(subject: Subject) -> list[Block]:
         return []
     return [
         Table(
-            caption="Tries that failed and were made again",
-            columns=("Class", "Code", "Count", "Took together", "First message", "The answer to"),
+            caption="Failed tries that were retried",
+            columns=("Class", "Code", "Count", "Total time", "First message", "Statement"),
             rows=[
                 (
                     one.failure_class.replace("_", " "),
@@ -74,11 +74,11 @@ def _outages(subject: Subject) -> list[Block]:
     return [
         Table(
             caption="Outages",
-            columns=("At", "Lasted", "Connections lost", "Message"),
+            columns=("Start", "Duration", "Connections lost", "Message"),
             rows=[
                 (
                     seconds(float(at)),
-                    "to the end" if np.isnan(length) else seconds(float(length)),
+                    "until the end" if np.isnan(length) else seconds(float(length)),
                     count(lost),
                     message,
                 )

@@ -34,10 +34,10 @@ def _blocks(record: RunRecord) -> Iterator[Block]:
 def _claim(finding: Finding) -> Claim:
     first, *others = finding.advice or [""]
     rest = (
-        ("What was seen", finding.seen),
+        ("Evidence", finding.seen),
         ("Why it matters", [finding.why]),
         ("What else to try", others),
-        ("What that would change", [finding.gain]),
+        ("Expected gain", [finding.gain]),
         ("What would refute it", [finding.refute]),
         ("When this is wrong", [finding.wrong_when]),
     )
@@ -66,4 +66,4 @@ def _not_looked(rules: Sequence[NotLooked]) -> Table:
     )
 
 
-SECTION = Section(id="findings", title="Why not more", order=5, build=build)
+SECTION = Section(id="findings", title="What limits throughput", order=5, build=build)

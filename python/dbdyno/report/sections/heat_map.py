@@ -50,8 +50,8 @@ def build(subject: Subject) -> Sequence[Block]:
     return [
         Figure(
             id="heat-map",
-            caption="Share of the transactions by response time. The stronger the colour, "
-            "the more; it follows the square root of the share by height.",
+            caption="Transactions by response time. Colour intensity: square root of the share of "
+            "transactions per unit of height.",
             summary=_summary(grid),
             table=_table(grid),
             svg=(_draw(grid, 920, 260), _draw(grid, 340, 220)),
@@ -87,7 +87,7 @@ def _summary(grid: Grid) -> str:
     mode = float(grid.ends_ms[grid.of_all.argmax()])
     ends = f"{milliseconds(grid.low_ms)} and {milliseconds(grid.longest_ms)}"
     return (
-        f"Response times lie between {ends}; the fullest bucket begins at {milliseconds(mode)} and "
+        f"Response times are between {ends}; the fullest bucket starts at {milliseconds(mode)} and "
         f"holds {percent(float(grid.of_all.max()))} of the transactions."
     )
 
@@ -95,7 +95,7 @@ def _summary(grid: Grid) -> str:
 def _table(grid: Grid) -> Table:
     ends = grid.ends_ms.tolist()
     return Table(
-        caption="Share of the transactions by response time, over the whole run",
+        caption="Share of transactions by response time, over the whole run",
         columns=("From", "To", "Share"),
         rows=[
             (milliseconds(low), milliseconds(high), percent(float(share)))
@@ -138,4 +138,4 @@ def _pixels(grid: Grid, height: int) -> bytes:
     return png_of_rgba(pixels)
 
 
-SECTION = Section(id="heat-map", title="All response times", order=30, build=build)
+SECTION = Section(id="heat-map", title="Response time heat map", order=30, build=build)

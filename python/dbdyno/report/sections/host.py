@@ -21,11 +21,11 @@ def _engine(subject: Subject) -> list[tuple[str, str]]:
     pairs = readable_pairs({"engine": told})
     client = subject.record.client
     if client and client.cpu_us_per_transaction is not None:
-        cost = f"{significant(client.cpu_us_per_transaction)}\u202fµs a transaction"
+        cost = f"{significant(client.cpu_us_per_transaction)}\u202fµs per transaction"
         pairs.append(("Engine CPU", cost))
     switches = subject.recording.tables["intervals"]["involuntary_switches"]
     if len(switches):
-        pairs.append(("Engine involuntary switches", count(int(switches.sum()))))
+        pairs.append(("Engine involuntary context switches", count(int(switches.sum()))))
     return pairs
 
 

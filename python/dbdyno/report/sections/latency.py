@@ -54,11 +54,12 @@ def _values(values: resample.Values, size: int) -> list[float | None]:
 
 def _caption(subject: Subject, size: int) -> str:
     length = seconds(median(subject.whole_intervals.seconds))
-    grouped = f"; each point is the worst of {size} such intervals" if size > 1 else ""
+    grouped = f"; each point is the maximum of {size} intervals" if size > 1 else ""
     several = len(subject.recording.plan.get("scripts", [])) > 1
-    coarse = " Of several scripts together: up to 1/8 too long." if several else ""
+    coarse = " Values over several scripts may be up to 1/8 too high." if several else ""
     shaded = shading_words(subject) + lane_words(subject)
-    return f"Response time of the transactions that ended within {length}{grouped}{shaded}.{coarse}"
+    said = f"Response time of the transactions that ended in each interval of {length}"
+    return f"{said}{grouped}{shaded}.{coarse}"
 
 
 def _summary(subject: Subject) -> str:
@@ -66,11 +67,11 @@ def _summary(subject: Subject) -> str:
     measured = line.phase == "measure"
     p99, longest = (line.latencies_ms[name][measured] for name in ("p99_ms", "max_ms"))
     if not len(p99) or np.isnan(p99).all():
-        return "No measured interval has a finished transaction."
+        return "No transaction finished in a measured interval."
     worst = int(np.nanargmax(p99))
     at = seconds(float(line.time_s[measured][worst]))
     return (
-        f"p99 lies between {milliseconds(float(np.nanmin(p99)))} and "
+        f"p99 is between {milliseconds(float(np.nanmin(p99)))} and "
         f"{milliseconds(float(p99[worst]))}, worst at {at}; "
         f"the longest transaction took {milliseconds(float(np.nanmax(longest)))}."
     )

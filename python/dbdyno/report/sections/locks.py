@@ -25,10 +25,9 @@ def build(subject: Subject) -> Sequence[Block]:
     return [
         Figure(
             id="lock-queue",
-            caption="Each arc leads from those who wait down to those they wait for. The wider, "
-            "the more time was waited; beside it how many waited on average, and how long each "
-            "had waited when seen. A filled dot waits for no lock itself. Pairs with less than 2 % "
-            "of the waiting are left out.",
+            caption="Arcs lead from waiters down to their blockers. Width: total time waited. "
+            "Label: mean number of waiters, and how long each had waited when sampled. Filled "
+            "dot: waits for no lock itself. Pairs with less than 2 % of the waiting are left out.",
             summary=_summary(shown),
             table=_table(shown),
             svg=(_draw(shown, 920), _draw(shown, 340)),
@@ -42,15 +41,15 @@ def _summary(shown: Picture) -> str:
     waiter, blocker = (shown.nodes[place].label for place in (longest.waiter, longest.blocker))
     behind = "others like it" if longest.waiter == longest.blocker else f"“{blocker}”"
     return (
-        f"On average {significant(waiting)} sessions waited for a lock; the most, "
-        f"{significant(longest.waiters_mean)}, stood with “{waiter}” behind {behind}."
+        f"On average {significant(waiting)} sessions waited for a lock; the longest queue, "
+        f"{significant(longest.waiters_mean)} sessions, was of “{waiter}” behind {behind}."
     )
 
 
 def _table(shown: Picture) -> Table:
     return Table(
-        caption="Who waited for whom",
-        columns=("Waiting", "Behind", "Lock on", "Sessions", "Waited so far", "Client-seconds"),
+        caption="Waiters and blockers",
+        columns=("Waiter", "Blocker", "Lock on", "Sessions", "Waited so far", "Client-seconds"),
         rows=[
             (
                 shown.nodes[arc.waiter].label,
@@ -144,4 +143,4 @@ def _draw_node(drawing: Drawing, node: Node, dots: float, y: float) -> None:
     drawing.text(dots - 14, y + 14, state, "end", "label")
 
 
-SECTION = Section(id="locks", title="Who waits for whom", order=48, build=build)
+SECTION = Section(id="locks", title="Lock queues", order=48, build=build)

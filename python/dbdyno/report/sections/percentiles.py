@@ -60,8 +60,8 @@ def build(subject: Subject) -> Sequence[Block]:
     return [
         Figure(
             id="percentile-curve",
-            caption="Time within which a share of the transactions was done. Each further nine "
-            "takes the same room. Dashed: fewer than ten transactions lie beyond.",
+            caption="Time within which a share of the transactions was completed. Each further "
+            "nine takes equal width. Dashed: fewer than ten transactions lie beyond.",
             summary=_summary(curves[0]),
             table=_table(curves),
             svg=(_draw(curves, 920, 300), _draw(curves, 340, 260)),
@@ -135,7 +135,7 @@ def _draw_axes(drawing: Drawing, across: Scale, up: Scale) -> None:
             drawing.line(across(share), top, across(share), bottom, "rule")
             drawing.text(across(share), bottom + 16, name, "middle")
     middle = (across.begin + across.end) / 2
-    drawing.text(middle, bottom + 34, "per cent of the transactions", "middle", "title")
+    drawing.text(middle, bottom + 34, "percent of transactions", "middle", "title")
 
 
 def _draw_curve(drawing: Drawing, curve: Curve, across: Scale, up: Scale) -> None:

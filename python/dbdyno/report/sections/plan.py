@@ -7,7 +7,7 @@ from dbdyno.report.content import Block, Facts, Section, Subject, Table, Text
 from dbdyno.report.facts import readable_pairs
 from dbdyno.report.words import NOTHING, seconds, significant
 
-STAGE_COLUMNS = ("Stage", "Lasts", "Clients", "Rate, TPS")
+STAGE_COLUMNS = ("Stage", "Duration", "Clients", "Rate, TPS")
 Stage: TypeAlias = Mapping[str, float | None]
 
 

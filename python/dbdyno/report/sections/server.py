@@ -8,8 +8,8 @@ from dbdyno.report.facts import readable_pairs, setting_words
 from dbdyno.report.words import NOTHING
 
 _TABLES = {
-    "chosen": "Settings that were chosen for this server, and why",
-    "settings": "Settings that are not the server's default",
+    "chosen": "Settings chosen for this server, and why",
+    "settings": "Settings that differ from the server's defaults",
 }
 
 

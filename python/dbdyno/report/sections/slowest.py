@@ -26,7 +26,7 @@ def build(subject: Subject) -> Sequence[Block]:
         Table(
             caption=f"The {len(order)} slowest transactions",
             columns=(
-                "Due at",
+                "Due",
                 "Client",
                 "Response",
                 "Service",

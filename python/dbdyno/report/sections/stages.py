@@ -18,11 +18,11 @@ def build(subject: Subject) -> Sequence[Block]:
     found = stages_of(plan, subject.timeline.measured())
     if not found:
         return []
-    columns = (*STAGE_COLUMNS, "Done, TPS", "Failed / s", "p50", "p99")
+    columns = (*STAGE_COLUMNS, "Throughput, TPS", "Failed / s", "p50", "p99")
     return [
-        Text(text="The numbers at the top are of all stages together; here each stands alone."),
+        Text(text="The numbers at the top cover all stages together; this table has each stage."),
         Table(
-            caption="p50 and p99: the median of what they were in the intervals of the stage",
+            caption="p50 and p99: median over the measurement intervals of the stage",
             columns=columns,
             rows=[
                 (*stage_cells(number, asked), *_measured_cells(stage))

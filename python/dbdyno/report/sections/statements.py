@@ -44,11 +44,11 @@ class Row(Struct, frozen=True):
 
 _STYLES = ("bar", "bar waiting", "bar locked")
 _KEY = (
-    ("--blue", "at work, or on the way"),
-    ("--wait-lwlock", "waiting for something else, as a processor"),
+    ("--blue", "working, or in transit"),
+    ("--wait-lwlock", "waiting for something else, such as a CPU"),
     ("--wait-lock", "waiting for a lock"),
 )
-_UNSEEN_KEY = ("--grey", "too short for a look to see")
+_UNSEEN_KEY = ("--grey", "too short to be sampled")
 
 
 def build(subject: Subject) -> Sequence[Block]:
@@ -59,8 +59,8 @@ def build(subject: Subject) -> Sequence[Block]:
     return [
         Figure(
             id="statement-bars",
-            caption="Time of each statement as the client waits for it. Bar: mean. "
-            "Dot: p95. End of the line: p99.",
+            caption="Time that the client waits for each statement. Bar: mean. Dot: p95. "
+            "End of the line: p99.",
             summary=_summary(rows),
             key=_key(rows),
             table=_table(rows),
@@ -96,9 +96,9 @@ def _summary(rows: Sequence[Row]) -> str:
     most = max(rows, key=lambda row: row.total_ms)
     record = most.record
     lock_ms = most.split.lock_ms if most.split else 0
-    waiting = f", {milliseconds(lock_ms)} of it behind a lock" if lock_ms else ""
+    waiting = f", {milliseconds(lock_ms)} of it waiting for locks" if lock_ms else ""
     return (
-        f"The largest part of the time, {percent(_share(most, rows))}, goes to "
+        f"The largest share of statement time, {percent(_share(most, rows))}, goes to "
         f"“{shortened(record.sql.rstrip(';'), 70)}”: {milliseconds(record.mean_ms)} on average"
         f"{waiting}, p99 {milliseconds(record.p99_ms)}."
     )

@@ -19,10 +19,10 @@ def _pairs(subject: Subject) -> list[tuple[str, str]]:
     if told.get("samples"):
         pairs.append(("Readings", count(told["samples"])))
     if told.get("waits_hz"):
-        pairs.append(("Looks at the sessions", f"{significant(told['waits_hz'])} a second"))
+        pairs.append(("Session samples", f"{significant(told['waits_hz'])} per second"))
     if told.get("locks_hz"):
-        pairs.append(("Looks at the locks", f"{significant(told['locks_hz'])} a second"))
-    for field, title in (("cpu_us", "Its own CPU"), ("server_cpu_us", "Its sessions’ server CPU")):
+        pairs.append(("Lock samples", f"{significant(told['locks_hz'])} per second"))
+    for field, title in (("cpu_us", "Own CPU time"), ("server_cpu_us", "Server CPU time caused")):
         if told.get(field) is not None:
             pairs.append((title, _cpu_words(told[field], told.get("seconds"))))
     return pairs
@@ -39,7 +39,7 @@ def _lacks(subject: Subject) -> list[Table]:
         return []
     return [
         Table(
-            caption="What could not be read",
+            caption="Sources that could not be read",
             columns=("Since", "Source", "Why"),
             rows=[(seconds(time_s), source, reason) for time_s, source, reason in lacks],
             numeric=frozenset({0}),

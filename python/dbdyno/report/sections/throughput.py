@@ -27,9 +27,9 @@ def _throughput(subject: Subject) -> Figure:
     line = subject.whole_intervals
     return Figure(
         id="throughput-chart",
-        caption=f"Transactions done a second; {_point_words(subject)}.",
+        caption=f"Completed transactions per second; {_point_words(subject)}.",
         summary=_throughput_summary(subject),
-        table=_table(subject, "Throughput over time", "Done / s", line.tps),
+        table=_table(subject, "Throughput over time", "TPS", line.tps),
         chart=_chart(subject, Series("ok", "--blue", _points(line.tps)), 260),
     )
 
@@ -38,7 +38,7 @@ def _failures(subject: Subject) -> Figure:
     line = subject.whole_intervals
     return Figure(
         id="failures-chart",
-        caption=f"Failed transactions a second; {_point_words(subject)}.",
+        caption=f"Failed transactions per second; {_point_words(subject)}.",
         summary=_failures_summary(subject),
         table=_table(subject, "Failures over time", "Failed / s", line.failed_per_s),
         chart=_chart(subject, _failed_series(line.failed_per_s), 120),
@@ -69,11 +69,11 @@ def _point_words(subject: Subject) -> str:
 def _throughput_summary(subject: Subject) -> str:
     measured = subject.timeline.measured().tps
     if not len(measured) or not measured.any():
-        return "No measured interval has a finished transaction."
+        return "No transaction finished in a measured interval."
     return (
         f"Between {tps(float(measured.min()))} and {tps(float(measured.max()))} transactions "
-        f"a second, median {tps(median(measured))}. The intervals vary by "
-        f"{percent(float(measured.std() / measured.mean()))} around their mean."
+        f"per second, median {tps(median(measured))}. Coefficient of variation of the intervals: "
+        f"{percent(float(measured.std() / measured.mean()))}."
     )
 
 
@@ -83,7 +83,7 @@ def _failures_summary(subject: Subject) -> str:
     return (
         f"{count(failed)} measured transactions failed; {count(int(np.count_nonzero(failing)))} of "
         f"{count(len(failing))} intervals have failures, at most "
-        f"{significant(float(failing.max()))} a second."
+        f"{significant(float(failing.max()))} per second."
     )
 
 

@@ -17,12 +17,12 @@ _KINDS: Mapping[PartKind, tuple[str, str]] = {
     "cpu": ("CPU", "on a CPU or waiting for one"),
     "io": ("I/O", "reading or writing data"),
     "wal": ("WAL", "writing or flushing WAL, redo log or binary log"),
-    "lwlock": ("LWLock", "light locks of the server's own structures"),
-    "lock": ("lock", "locks of rows, tables, transactions"),
+    "lwlock": ("LWLock", "lightweight locks on the server's internal structures"),
+    "lock": ("lock", "row, table and transaction locks"),
     "other_wait": ("other", "other waits"),
     "client_or_network": (
         "client",
-        "asked, the server not at it: client, network, no processor",
+        "request sent, server not working on it: client, network, no free CPU",
     ),
 }
 
@@ -38,9 +38,9 @@ def build(subject: Subject) -> Sequence[Block]:
 def _figure(subject: Subject, shown: Bands) -> Figure:
     return Figure(
         id="waits-chart",
-        caption="Clients by what the server said of them, on average"
+        caption="Clients by sampled session state, on average"
         f"{shading_words(subject)}{lane_words(subject)}. "
-        "Clients that had asked for nothing are not shown.",
+        "Clients without an outstanding request are not shown.",
         summary=_summary(subject, shown),
         table=_table(subject, shown),
         key=[(_colour(kind), f"{_KINDS[kind][0]}: {_KINDS[kind][1]}") for kind in shown],
@@ -75,20 +75,20 @@ def _summary(subject: Subject, shown: Bands) -> str:
         if np.isfinite(values[measured]).any()
     }
     if not means:
-        return "The server was asked before the measured part only."
+        return "Sessions were sampled only before the measured part."
     whole = sum(means.values())
     if not whole:
-        return "No client was seen at work or waiting."
+        return "No sampled client was working or waiting."
     first = sorted(means, key=lambda kind: -means[kind])[:3]
     told = ", ".join(
         f"{_KINDS[kind][0]} {percent(means[kind] / whole)}" for kind in first if means[kind]
     )
-    return f"On average {significant(whole)} clients were at work or waited: {told}."
+    return f"On average {significant(whole)} clients were working or waiting: {told}."
 
 
 def _table(subject: Subject, shown: Bands) -> Table:
     return Table(
-        caption="Clients by what the server said of them",
+        caption="Clients by sampled session state",
         columns=("Time", "Phase", *(_KINDS[kind][0] for kind in shown)),
         rows=sampled_rows(subject.whole_intervals, list(shown.values()), significant),
         numeric=frozenset({0, *range(2, len(shown) + 2)}),
