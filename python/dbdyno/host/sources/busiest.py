@@ -17,8 +17,8 @@ def read(host: WatchedHost) -> dict[str, Numbers]:
 SOURCE = HostSource(
     name="busiest",
     read=read,
-    watches="other processes, by name, in the spells of five seconds or more in which they took "
-    f"more than {SHARE_MIN:.0%} of a processor",
+    watches="other processes, by name, during periods of five seconds or more in which they used "
+    f"more than {SHARE_MIN:.0%} of a core",
     objects="`name/number` of the process",
     counters=frozenset({"cpu_us"}),
     every_s=5.0,

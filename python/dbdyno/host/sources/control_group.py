@@ -75,9 +75,8 @@ def lack(host: WatchedHost) -> str | None:
 SOURCE = HostSource(
     name="control_group",
     read=read,
-    watches="the control groups of server and engine: quota periods, how many of them the quota "
-    "cut short and for how long (of all groups above, too), processor time used, the tightest "
-    "quota",
+    watches="the control groups of server and engine, including their parents: quota periods, "
+    "the number of throttled periods and the throttled time, CPU time used, the lowest quota",
     objects="`server`, `engine`",
     counters=frozenset({"periods", "throttled_periods", "throttled_us", "usage_us"}),
     levels=frozenset({"limit_cores"}),

@@ -49,9 +49,9 @@ def lack(host: WatchedHost) -> str | None:
 SOURCE = HostSource(
     name="disk",
     read=read,
-    watches="the disks that data and log lie on: requests, bytes, the time they took, flushes, "
-    "time with at least one request, requests in flight",
-    objects="the kernel's name of the disk; partitions and volumes stand for the disks below",
+    watches="the disks with the data and WAL directories: requests, bytes, request time, flushes, "
+    "busy time (at least one request), requests in flight",
+    objects="the kernel's name of the disk; for partitions and volumes, the disks below them",
     counters=frozenset({*_COUNTS, *_SECTORS, *_TIMES}),
     levels=frozenset({"in_flight"}),
     files="/proc/diskstats, /sys/dev/block",

@@ -51,9 +51,9 @@ def _counted(stat: str) -> dict[str, float]:
 SOURCE = HostSource(
     name="machine",
     read=read,
-    watches="time of all processors by what they did, stolen time among it; switches between "
-    "processes, new processes, and how many want a processor or wait for a disk",
-    objects="the machine",
+    watches="time of all CPUs by state, including steal; context switches, new processes, and the "
+    "number of processes that are runnable or blocked on I/O",
+    objects="the whole host",
     counters=frozenset({*_KINDS, "context_switches", "forks"}),
     levels=frozenset({"runnable", "blocked", "processors"}),
     files="/proc/stat",

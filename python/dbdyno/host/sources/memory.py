@@ -27,8 +27,8 @@ def read(host: WatchedHost) -> dict[str, Numbers]:
 SOURCE = HostSource(
     name="memory",
     read=read,
-    watches="memory that is available, that caches files, and that is yet to be written",
-    objects="the machine",
+    watches="memory that is available, in the page cache, dirty, and under writeback",
+    objects="the whole host",
     counters=frozenset(),
     levels=frozenset(_FIELDS),
     files="/proc/meminfo",

@@ -46,8 +46,8 @@ def lack(host: WatchedHost) -> str | None:
 SOURCE = HostSource(
     name="memory_nodes",
     read=read,
-    watches="memory of each NUMA node, free and used, and the server's there (of its first "
-    f"process and the {PROCESSES_MAX - 1} that took most processor time)",
+    watches="free and used memory of each NUMA node, and the server's memory there (of its first "
+    f"process and the {PROCESSES_MAX - 1} with the most CPU time)",
     objects="`node0` …",
     counters=frozenset(),
     levels=frozenset({*_FIELDS, "server_bytes"}),

@@ -33,8 +33,8 @@ def _retransmits(snmp: str) -> int | None:
 SOURCE = HostSource(
     name="network",
     read=read,
-    watches="bytes and packets of each interface; TCP segments that had to be sent again",
-    objects="the interface; none for TCP as a whole",
+    watches="bytes and packets of each interface; retransmitted TCP segments",
+    objects="the interface; empty for TCP as a whole",
     counters=frozenset({*_PLACES, "retransmits"}),
     files="/proc/net/dev, /proc/net/snmp",
 )

@@ -44,10 +44,10 @@ def lack(host: WatchedHost) -> str | None:
 SOURCE = HostSource(
     name="pressure",
     read=read,
-    watches="time in which some process, or all that were not idle, stood still for want of a "
-    "processor, of storage or of memory",
-    objects="`cpu`, `io`, `memory`; `server/cpu` … of the server's own control group",
+    watches="pressure stall information: time in which some processes, or all non-idle ones, "
+    "waited for CPU, I/O or memory",
+    objects="`cpu`, `io`, `memory`; `server/cpu` … for the server's own control group",
     counters=frozenset({"some_us", "full_us"}),
-    files="/proc/pressure; *.pressure of control groups of version 2",
+    files="/proc/pressure; *.pressure of version 2 control groups",
     lack=lack,
 )

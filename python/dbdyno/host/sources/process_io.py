@@ -26,7 +26,7 @@ def lack(host: WatchedHost) -> str | None:
 SOURCE = HostSource(
     name="process_io",
     read=read,
-    watches="bytes that the server, the engine and dbdyno itself had to read from storage",
+    watches="bytes that the server, the engine and dbdyno itself read from storage",
     objects="`server`, `engine`, `dbdyno`",
     counters=frozenset({"read_bytes"}),
     every_s=5.0,

@@ -13,9 +13,8 @@ def read(host: WatchedHost) -> dict[str, Numbers]:
 SOURCE = HostSource(
     name="processes",
     read=read,
-    watches="what the server, the engine and dbdyno itself take: processor time, time ready to "
-    "run but without a processor, switches, page faults; how many processes there are and in "
-    "which state, and their memory (shared memory counted once)",
+    watches="processes of the server, the engine and dbdyno itself: CPU time, run-queue time, "
+    "context switches, page faults, number by state, and memory (shared memory counted once)",
     objects="`server`, `engine`, `dbdyno`",
     counters=frozenset(
         {
