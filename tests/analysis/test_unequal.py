@@ -6,7 +6,7 @@ import pytest
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dbdyno.analysis.asked import data_asked
+from dbdyno.analysis.workload_parameters import workload_parameters
 from dbdyno.analysis.unequal import unequal
 from tests.analysis.records import record
 
@@ -113,7 +113,7 @@ def test_what_scripts_count_with_is_no_data():
     counting = {**SCRIPT, "text": "\\set inserted :inserted + 1\n"}
     plan = {"scripts": [counting], "variables": {"scale": 1, "clients": 8, "inserted": 0}}
     run = conditions(plan=plan)
-    assert data_asked(run.record, run.plan) == {"scale": 1}
+    assert workload_parameters(run.record, run.plan) == {"scale": 1}
 
 
 def test_a_run_that_counts_transactions_has_no_length():

@@ -10,7 +10,7 @@ import math
 import numpy as np
 from msgspec import Struct
 
-from dbdyno.analysis.asked_load import is_open_loop
+from dbdyno.analysis.planned_load import is_open_loop
 from dbdyno.analysis.estimate import Series
 from dbdyno.analysis.medians import median
 from dbdyno.analysis.stretches import Mask, runs

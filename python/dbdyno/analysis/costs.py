@@ -2,7 +2,7 @@
 
 Costs hardly move with noise, so they stand beside throughput everywhere. Each is the ratio
 of two sums over the same measured intervals; its interval is that of a ratio of
-autocorrelated series. The denominator is what was committed: what failed is paid by the rest.
+autocorrelated series. The denominator is what was committed: failed ones add to the cost of the rest.
 
 PostgreSQL 15 and later publish most counters up to a second late. The sums begin and end
 while the load is on, so both ends lag, and only the difference of the two lags remains: less
@@ -21,7 +21,7 @@ from dbdyno.analysis.estimate import SAMPLES_MIN
 from dbdyno.analysis.ratios import Ratio, ratio, widened
 from dbdyno.analysis.readings import Growth
 from dbdyno.analysis.script_costs import costs_by_script
-from dbdyno.analysis.spending import Paid, spending
+from dbdyno.analysis.cost_amounts import CostAmount, cost_amounts
 from dbdyno.model.record import CostRecord
 from dbdyno.model.recording import Recording
 
@@ -32,8 +32,8 @@ _LAG_S = 0.78
 def costs(recording: Recording) -> list[CostRecord]:
     """Every cost that was measured, those of single scripts after those of all together."""
     intervals = measured_intervals(recording)
-    spent = spending(recording, intervals)
-    of_all = [record for paid in spent if (record := _of_all(paid, intervals))]
+    spent = cost_amounts(recording, intervals)
+    of_all = [record for numerator in spent if (record := _of_all(numerator, intervals))]
     return of_all + costs_by_script(recording, intervals, spent)
 
 
@@ -49,15 +49,15 @@ def cost(found: list[CostRecord], wanted: str) -> float | None:
     return next(values, None)
 
 
-def _of_all(paid: Paid, intervals: Intervals) -> CostRecord | None:
+def _of_all(numerator: CostAmount, intervals: Intervals) -> CostRecord | None:
     committed = intervals.committed
-    if paid.readings:
-        committed = as_if_read(committed, intervals, paid.readings)
-    known = ~np.isnan(paid.amount + committed)
-    found = ratio(paid.amount[known], committed[known])
-    if found and paid.readings and _under_load(paid.readings, intervals) < SAMPLES_MIN:
+    if numerator.readings:
+        committed = as_if_read(committed, intervals, numerator.readings)
+    known = ~np.isnan(numerator.amount + committed)
+    found = ratio(numerator.amount[known], committed[known])
+    if found and numerator.readings and _under_load(numerator.readings, intervals) < SAMPLES_MIN:
         found = Ratio(found.value, None, None)
-    if found and not paid.is_prompt:
+    if found and not numerator.is_prompt:
         length_s = float((intervals.end_s - intervals.begin_s)[known].sum())
         found = widened(found, _LAG_S / length_s)
-    return paid.record(found) if found else None
+    return numerator.record(found) if found else None

@@ -12,7 +12,7 @@ from itertools import pairwise
 import numpy as np
 from msgspec import Struct
 
-from dbdyno.analysis.asked_load import Plan, stage_at
+from dbdyno.analysis.planned_load import Plan, stage_at
 from dbdyno.analysis.change_points import change_points
 from dbdyno.analysis.estimate import Series
 from dbdyno.analysis.medians import median

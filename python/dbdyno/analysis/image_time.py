@@ -12,7 +12,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from dbdyno.analysis.alignment import measured_intervals
-from dbdyno.analysis.asked_load import is_of_one_level
+from dbdyno.analysis.planned_load import is_constant_load
 from dbdyno.analysis.estimate import Series
 from dbdyno.analysis.least_squares import fit
 from dbdyno.analysis.wal import wal
@@ -31,7 +31,7 @@ class ImageTime(Struct, frozen=True):
 
 def image_time(recording: Recording) -> ImageTime | None:
     """None when it cannot be told; an interval that holds 0 tells of no effect."""
-    if not is_of_one_level(recording.plan):
+    if not is_constant_load(recording.plan):
         return None
     intervals = measured_intervals(recording)
     causes = np.stack([intervals.committed, wal(recording, intervals).images], axis=1)

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 import numpy as np
 from msgspec import Struct
 
-from dbdyno.analysis.asked_load import has_stages
+from dbdyno.analysis.planned_load import has_stages
 from dbdyno.analysis.curve_events import Curve, curve
 from dbdyno.analysis.estimate import SAMPLES_MIN, Series, student_quantile
 from dbdyno.analysis.events import RunEvent, events

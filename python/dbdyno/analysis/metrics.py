@@ -6,7 +6,7 @@ among them: they are parts of what stands here.
 
 from collections.abc import Iterator
 
-from dbdyno.analysis.spending import COST_IDS
+from dbdyno.analysis.cost_amounts import COST_IDS
 from dbdyno.model.comparison import Metric
 from dbdyno.model.record import CostRecord, RunRecord
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from dbdyno.analysis.asked import NO_DEFAULTS, Defaults, data_asked
+from dbdyno.analysis.workload_parameters import NO_DEFAULTS, Defaults, workload_parameters
 from dbdyno.analysis.history import MetricHistory, history
 from dbdyno.analysis.unequal import CLOSED, Conditions, loop_of, tries_of, unequal
 from dbdyno.model.study import STUDY
@@ -86,7 +86,7 @@ def series_of(
 def kind_of(run: Conditions, defaults: Defaults = NO_DEFAULTS) -> Kind:
     """From the record and the plan."""
     plan = run.plan
-    asked = data_asked(run.record, plan, defaults)
+    asked = workload_parameters(run.record, plan, defaults)
     return Kind(
         workload=_work(run),
         place=place_of(run.record.target, run.record.server),

@@ -13,7 +13,7 @@ from dbdyno.analysis.estimate import Series
 from dbdyno.analysis.least_squares import fit
 from dbdyno.analysis.ratios import Ratio, ratio
 from dbdyno.analysis.readings import growth, objects
-from dbdyno.analysis.spending import Paid
+from dbdyno.analysis.cost_amounts import CostAmount
 from dbdyno.model.record import CostRecord
 from dbdyno.model.recording import Recording, rows
 
@@ -31,7 +31,7 @@ _INTERVALS_A_SCRIPT_MIN = 10
 
 
 def costs_by_script(
-    recording: Recording, intervals: Intervals, spent: list[Paid]
+    recording: Recording, intervals: Intervals, spent: list[CostAmount]
 ) -> list[CostRecord]:
     """Nothing when there is one script: its costs are those of all."""
     names = [script["name"] for script in recording.plan.get("scripts", [])]
@@ -39,12 +39,12 @@ def costs_by_script(
         return []
     ended = _ended_by_script(recording, intervals, len(names))
     found = []
-    for paid in spent:
-        ratios = _by_statements(recording, intervals, paid, ended)
-        if not ratios and paid.readings and paid.is_prompt:
-            causes = [as_if_read(each, intervals, paid.readings) for each in ended.T]
-            ratios = _by_mix(paid.amount, np.stack(causes, axis=1))
-        found += [paid.record(of, name) for name, of in zip(names, ratios, strict=False) if of]
+    for numerator in spent:
+        ratios = _by_statements(recording, intervals, numerator, ended)
+        if not ratios and numerator.readings and numerator.is_prompt:
+            causes = [as_if_read(each, intervals, numerator.readings) for each in ended.T]
+            ratios = _by_mix(numerator.amount, np.stack(causes, axis=1))
+        found += [numerator.record(of, name) for name, of in zip(names, ratios, strict=False) if of]
     return found
 
 
@@ -60,10 +60,10 @@ def _ended_by_script(
 
 
 def _by_statements(
-    recording: Recording, intervals: Intervals, paid: Paid, ended: NDArray[np.float64]
+    recording: Recording, intervals: Intervals, numerator: CostAmount, ended: NDArray[np.float64]
 ) -> list[Ratio | None]:
     """Sums over each script's statements; without the COMMIT, which the server counts apart."""
-    column = _BY_STATEMENT.get(paid.id)
+    column = _BY_STATEMENT.get(numerator.id)
     told = set(objects(recording, STATEMENTS))
     if column is None or not any(of.startswith("statement ") for of in told):
         return []

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dbdyno.analysis.asked_load import Plan, has_stages, stage_at
+from dbdyno.analysis.planned_load import Plan, has_stages, stage_at
 from dbdyno.analysis.estimate import Series
 from dbdyno.analysis.medians import median
 from dbdyno.analysis.stretches import Mask

@@ -7,7 +7,7 @@ drift shows as a step in the middle, which is all a reader needs to know.
 import numpy as np
 from msgspec import Struct
 
-from dbdyno.analysis.asked_load import Plan, is_of_one_level
+from dbdyno.analysis.planned_load import Plan, is_constant_load
 from dbdyno.analysis.estimate import Series, autocorrelation_time
 
 SAMPLES_MIN = 30
@@ -56,7 +56,7 @@ def unasked_shift(plan: Plan, tps: Series) -> Shift | None:
 
     In stages the level is meant to change, and in an open loop it is that of the schedule.
     """
-    shift = find_shift(tps) if is_of_one_level(plan) else None
+    shift = find_shift(tps) if is_constant_load(plan) else None
     return shift if shift is not None and abs(shift.relative) >= CHANGE_MIN else None
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from dbdyno.analysis.arrivals import arrivals
-from dbdyno.analysis.asked_load import within_stages
+from dbdyno.analysis.planned_load import without_stage_means
 from dbdyno.analysis.checkpoint_cycle import missing_cycle
 from dbdyno.analysis.distributions import (
     is_measured,
@@ -108,7 +108,7 @@ def _throughput(recording: Recording, measured: Timeline, duration_s: float) -> 
     """
     value = completed(recording) / duration_s if duration_s else 0.0
     tps = measured.tps
-    scattered = within_stages(recording.plan, measured.time_s, tps)
+    scattered = without_stage_means(recording.plan, measured.time_s, tps)
     mean = estimate_mean(scattered)
     return Throughput(
         value=value,

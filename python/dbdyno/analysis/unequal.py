@@ -13,8 +13,8 @@ from typing import Any, Protocol, TypeAlias
 
 from msgspec import Struct
 
-from dbdyno.analysis.asked import NO_DEFAULTS, Defaults, data_asked
-from dbdyno.analysis.asked_load import is_open_loop
+from dbdyno.analysis.workload_parameters import NO_DEFAULTS, Defaults, workload_parameters
+from dbdyno.analysis.planned_load import is_open_loop
 from dbdyno.model.record import RunRecord
 from dbdyno.words import size
 
@@ -203,7 +203,7 @@ def _load(run: Conditions) -> Facts:
 
 
 def _data(defaults: Defaults, run: Conditions) -> Facts:
-    asked = data_asked(run.record, run.plan, defaults)
+    asked = workload_parameters(run.record, run.plan, defaults)
     return {name: _plain(value) for name, value in asked.items()}
 
 

@@ -5,7 +5,7 @@ from functools import cached_property
 import msgspec
 
 from dbdyno.analysis.arrivals import arrivals
-from dbdyno.analysis.asked_load import is_open_loop
+from dbdyno.analysis.planned_load import is_open_loop
 from dbdyno.analysis.budget import Budget, budget
 from dbdyno.analysis.costs import costs
 from dbdyno.analysis.events import RunEvent, events

@@ -6,7 +6,7 @@ What made them fail is for the rules to say; what each class of failures asks fo
 from collections.abc import Sequence
 
 from dbdyno.analysis.budget import PartKind
-from dbdyno.analysis.spent import spent_to_the_end
+from dbdyno.analysis.time_totals import total_with_drain
 from dbdyno.explain.case import Case
 from dbdyno.explain.needs import needed
 from dbdyno.explain.rule import NOTICED
@@ -71,7 +71,7 @@ def share_of_time(case: Case, seconds: float) -> float:
     Where no transaction has ended they are all there was.
     """
     tables = ("scripts", "failed")
-    ended_s = sum(spent_to_the_end(case.recording, table).seconds for table in tables)
+    ended_s = sum(total_with_drain(case.recording, table).seconds for table in tables)
     whole_s = max(ended_s, seconds)
     return seconds / whole_s * time_in_transactions(case) if whole_s else 0.0
 

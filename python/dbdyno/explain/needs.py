@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from msgspec.structs import replace
 
-from dbdyno.analysis.asked_load import has_stages
+from dbdyno.analysis.planned_load import has_stages
 from dbdyno.analysis.budget import Budget
 from dbdyno.analysis.estimate import Series
 from dbdyno.analysis.lock_queue import LockQueue

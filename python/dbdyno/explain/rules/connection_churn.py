@@ -14,7 +14,7 @@ server sees few of them.
 """
 
 from dbdyno.analysis.session_samples import measured_s
-from dbdyno.analysis.spent import spent
+from dbdyno.analysis.time_totals import measured_total
 from dbdyno.explain.case import Case
 from dbdyno.explain.databases import database_of
 from dbdyno.explain.needs import committed, grown_if_told, needed
@@ -25,7 +25,7 @@ from dbdyno.words import count, milliseconds, percent, significant
 
 def look(case: Case) -> Outcome:
     """Without connections in the measured part there is nothing to see."""
-    connects = spent(case.recording, "connects")
+    connects = measured_total(case.recording, "connects")
     seconds = needed(measured_s(case.recording) or None, "nothing was measured")
     clients: int = needed(case.recording.plan.get("clients"), "the plan has no number of clients")
     share = min(connects.seconds / (clients * seconds), 1.0)

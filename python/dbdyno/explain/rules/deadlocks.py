@@ -29,7 +29,7 @@ from msgspec import Struct
 
 from dbdyno.analysis.budget import PartKind
 from dbdyno.analysis.protocol import MYSQL
-from dbdyno.analysis.spent import spent_to_the_end
+from dbdyno.analysis.time_totals import total_with_drain
 from dbdyno.explain.case import Case
 from dbdyno.explain.deadlock_time import deadlocks_counted_in, pending_share
 from dbdyno.explain.failing import (
@@ -152,7 +152,7 @@ def _thrown_away(case: Case) -> float:
     told = [*case.record.failures, *case.record.tried_again]
     if case.record.tried_again:
         return share_of_time(case, sum(one.took_s or 0.0 for one in _ours(told)))
-    ok, failed = (spent_to_the_end(case.recording, table) for table in ("scripts", "failed"))
+    ok, failed = (total_with_drain(case.recording, table) for table in ("scripts", "failed"))
     tries = ok.count + failed.count + _retries(case)
     ours = sum(one.count for one in _ours(told)) / max(sum(one.count for one in told), 1)
     return share_of_time(case, failed.seconds * ours + ok.seconds * _retries(case) / max(tries, 1))

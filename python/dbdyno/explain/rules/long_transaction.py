@@ -23,7 +23,7 @@ what you want to measure (a report that runs beside the load).
 
 from msgspec import Struct
 
-from dbdyno.analysis.asked_load import is_of_one_level
+from dbdyno.analysis.planned_load import is_constant_load
 from dbdyno.analysis.protocol import MYSQL
 from dbdyno.analysis.readings import lack_of, level, objects
 from dbdyno.explain.case import Case
@@ -218,7 +218,7 @@ def _lost_since_the_first_third(case: Case) -> float | None:
     """
     tps = case.timeline.measured().tps
     third = len(tps) // 3
-    if not is_of_one_level(case.recording.plan) or not third or not tps[:third].mean():
+    if not is_constant_load(case.recording.plan) or not third or not tps[:third].mean():
         return None
     return max(1.0 - float(tps[-third:].mean() / tps[:third].mean()), 0.0)
 

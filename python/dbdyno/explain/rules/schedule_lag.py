@@ -18,7 +18,7 @@ on average, and the lag is that of the bursts.
 """
 
 from dbdyno.analysis.arrivals import Arrivals, arrivals
-from dbdyno.analysis.asked_load import is_open_loop
+from dbdyno.analysis.planned_load import is_open_loop
 from dbdyno.analysis.timeline import completed
 from dbdyno.explain.case import Case
 from dbdyno.explain.needs import needed

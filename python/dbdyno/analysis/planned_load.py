@@ -1,7 +1,7 @@
-"""What load a run was asked for: in which loop, whether it was meant to stay one, its stages.
+"""The load that a run's plan asks for: open or closed loop, constant or in stages.
 
-Who judges how throughput went asks here first: what was asked for is no event, no loss and no
-symptom. Of what then came nothing is said.
+Whatever judges throughput over time asks here first: a planned change is no event, no loss and
+no symptom. Nothing here is about what was measured.
 """
 
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ Plan = Mapping[str, Any]
 
 
 def is_open_loop(plan: Plan) -> bool:
-    """Whether arrivals followed a schedule, whoever was at work."""
+    """Whether arrivals follow a schedule, however busy the clients are."""
     return "open" in plan.get("arrivals", {})
 
 
@@ -26,24 +26,24 @@ def has_stages(plan: Plan) -> bool:
     return len(plan.get("stages", ())) > 1
 
 
-def is_of_one_level(plan: Plan) -> bool:
-    """Whether the server alone sets the throughput, and with the same clients all the time.
+def is_constant_load(plan: Plan) -> bool:
+    """Whether the same clients run in a closed loop all the time: the server sets the throughput.
 
-    In an open loop it is that of the schedule, and clients are idle at will.
+    In an open loop the schedule sets it, and clients may be idle.
     """
     return not has_stages(plan) and not is_open_loop(plan)
 
 
 def stage_at(plan: Plan, time_s: Series) -> Column:
-    """The number of the stage of each instant; the warm-up runs as the first."""
+    """The stage number at each instant; the warm-up belongs to the first."""
     lengths_s = [(stage["duration_ns"] or 0) / 1e9 for stage in plan.get("stages", ())]
     return np.searchsorted([*accumulate(lengths_s[:-1])], time_s, side="right")
 
 
-def within_stages(plan: Plan, time_s: Series, series: Series) -> Series:
-    """A series over time with each stage of it moved to the mean of all.
+def without_stage_means(plan: Plan, time_s: Series, series: Series) -> Series:
+    """A series over time with each stage shifted to the mean of the whole.
 
-    What is left of its variation is what nobody asked for.
+    The variation that remains is not due to the plan.
     """
     if not len(series):
         return series

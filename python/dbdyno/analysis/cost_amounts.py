@@ -1,7 +1,7 @@
-"""What a run spent, in each of its measured intervals: the numerators of all costs.
+"""The amounts that a run used in each measured interval: the numerators of all costs.
 
 A new cost is a row here: where its counters are, and what to call it. What a server does not
-count is not there, which is another thing than 0.
+count is absent, which is not the same as 0.
 """
 
 from collections.abc import Iterator
@@ -25,8 +25,8 @@ LOG_TITLES = {MYSQL: "Redo log"}
 Side: TypeAlias = Literal["server", "client", "network"]
 
 
-class Paid(Struct, frozen=True):
-    """Something that was spent: how much in each measured interval, NaN where not known."""
+class CostAmount(Struct, frozen=True):
+    """How much of something was used in each measured interval; NaN where not known."""
 
     id: str
     title: str
@@ -34,12 +34,12 @@ class Paid(Struct, frozen=True):
     side: Side
     amount: Series
     readings: Growth | None = None
-    """When it was read, where that is one source's affair."""
+    """The readings it comes from, where a single source has them."""
     is_prompt: bool = False
-    """Whether what was read was true at that instant, and not published late."""
+    """Whether a reading was current at its instant, and not published late."""
 
     def record(self, of: Ratio, script: str = "") -> CostRecord:
-        """What a transaction cost of it."""
+        """The cost per transaction."""
         return CostRecord(
             id=self.id,
             title=self.title,
@@ -154,24 +154,24 @@ COST_IDS = frozenset(
 """All that may have been counted, whatever the server."""
 
 
-def spending(recording: Recording, intervals: Intervals) -> list[Paid]:
-    """All that was counted, the server's first."""
+def cost_amounts(recording: Recording, intervals: Intervals) -> list[CostAmount]:
+    """All amounts that were counted, the server's first."""
     buffers_written = _buffers_written(recording, intervals)
     found = [
         *(_counted(recording, intervals, each) for each in (*_SERVER, *_SERVER_MYSQL)),
         *_wal(recording, intervals),
-        Paid("buffers_written", "Buffers written", "", "server", buffers_written),
-        Paid("fsyncs", "fsyncs", "", "server", _fsyncs(recording, intervals)),
+        CostAmount("buffers_written", "Buffers written", "", "server", buffers_written),
+        CostAmount("fsyncs", "fsyncs", "", "server", _fsyncs(recording, intervals)),
         *_engine(recording, intervals),
     ]
-    return [paid for paid in found if not np.isnan(paid.amount).all()]
+    return [numerator for numerator in found if not np.isnan(numerator.amount).all()]
 
 
-def _counted(recording: Recording, intervals: Intervals, of: _Counted) -> Paid:
+def _counted(recording: Recording, intervals: Intervals, of: _Counted) -> CostAmount:
     amount, without = (
         _sum(recording, intervals, of.source, names, of.of) for names in (of.names, of.without)
     )
-    return Paid(
+    return CostAmount(
         of.id,
         of.title,
         of.unit,
@@ -182,7 +182,7 @@ def _counted(recording: Recording, intervals: Intervals, of: _Counted) -> Paid:
     )
 
 
-def _wal(recording: Recording, intervals: Intervals) -> Iterator[Paid]:
+def _wal(recording: Recording, intervals: Intervals) -> Iterator[CostAmount]:
     """Bytes, the images among them, and the rest, which is the records proper.
 
     All three over the same intervals, so that the parts add up to the whole.
@@ -199,8 +199,8 @@ def _wal(recording: Recording, intervals: Intervals) -> Iterator[Paid]:
         ("wal_full_page_bytes", f"WAL of full-page images{note}", written.image_bytes),
     ):
         is_prompt = position is not None and amount is whole
-        yield Paid(cost, title, "bytes", "server", amount, position, is_prompt)
-    yield Paid("full_page_images", "Full-page images", "", "server", written.images)
+        yield CostAmount(cost, title, "bytes", "server", amount, position, is_prompt)
+    yield CostAmount("full_page_images", "Full-page images", "", "server", written.images)
 
 
 def _buffers_written(recording: Recording, intervals: Intervals) -> Series:
@@ -249,11 +249,11 @@ def _sum(
     return amount
 
 
-def _engine(recording: Recording, intervals: Intervals) -> Iterator[Paid]:
+def _engine(recording: Recording, intervals: Intervals) -> Iterator[CostAmount]:
     """An engine that counted nothing of a kind did not count it."""
     table = recording.tables["intervals"]
     for cost, title, unit, side, column in _ENGINE:
         amount = table[column][intervals.place].astype(float)
         own = Growth(intervals.end_s, intervals.end_s - intervals.begin_s, amount)
         if amount.any():
-            yield Paid(cost, title, unit, side, amount, own, is_prompt=True)
+            yield CostAmount(cost, title, unit, side, amount, own, is_prompt=True)

@@ -1,10 +1,9 @@
-"""What data and work a run was asked for, beyond what its load, place and texts already say.
+"""The parameters that a run's workload was given, other than defaults.
 
-The plan has what its scripts read. What else a workload was asked for, such as a number of
-tables, went into the data and the scripts' texts: it stands in the command. A script for sysbench
-takes its own options, and declares in its text what they are when nobody says. An option that
-says what holds anyway asks for nothing; what a workload's parameters are by default is told by
-whoever asks here.
+The plan holds the variables that its scripts read. Other parameters of a workload, such as a
+number of tables, went into the data and the scripts' texts: they are read from the command. A
+sysbench script takes options of its own and declares their defaults in its text. A parameter
+that equals its default is left out; the caller supplies the workloads' defaults.
 """
 
 import re
@@ -15,7 +14,7 @@ from typing import Any, TypeAlias
 from dbdyno.model.record import RunRecord
 
 Plan = Mapping[str, Any]
-# The words of each workload's parameters when nobody says, by its name.
+# The default values of each workload's parameters, by the workload's name.
 Defaults: TypeAlias = Mapping[str, Mapping[str, str]]
 NO_DEFAULTS: Defaults = {}
 
@@ -42,7 +41,7 @@ _DECLARED = re.compile(
 )
 
 
-def data_asked(record: RunRecord, plan: Plan, defaults: Defaults = NO_DEFAULTS) -> dict[str, Any]:
+def workload_parameters(record: RunRecord, plan: Plan, defaults: Defaults = NO_DEFAULTS) -> dict[str, Any]:
     """By name, without what equals its default."""
     planned = {
         name: value
@@ -50,8 +49,8 @@ def data_asked(record: RunRecord, plan: Plan, defaults: Defaults = NO_DEFAULTS) 
         if value is not None and not _is_counted_with(name, plan)
     }
     of_workload = defaults.get(record.workload, {})
-    asked = _unlike(dict(_defined(record.command)), of_workload)
-    return {**asked, **_script_options(plan), **planned}
+    given_parameters = _unlike(dict(_defined(record.command)), of_workload)
+    return {**given_parameters, **_script_options(plan), **planned}
 
 
 def _defined(command: Iterable[str]) -> Iterator[tuple[str, str]]:
@@ -62,7 +61,7 @@ def _defined(command: Iterable[str]) -> Iterator[tuple[str, str]]:
 
 
 def _script_options(plan: Plan) -> dict[str, str]:
-    """Those of a script for sysbench that differ from what it declares."""
+    """A sysbench script's options that differ from the defaults it declares."""
     lua = plan.get("lua") or {}
     given = {name: text for name, text in lua.get("arguments", {}).items() if name not in _NO_WORK}
     texts = [*lua.get("modules", {}).values(), *(one["text"] for one in plan.get("scripts", []))]
@@ -91,6 +90,6 @@ def _is_alike(text: str, other: str) -> bool:
 
 
 def _is_counted_with(name: str, plan: Plan) -> bool:
-    """Says nothing of the data: the clients, who are of the load, and what scripts set anew."""
+    """Whether a variable does not describe the data: the clients, and what scripts set."""
     texts = (script["text"] for script in plan.get("scripts", []))
     return name == "clients" or any(f"\\set {name} " in text for text in texts)
