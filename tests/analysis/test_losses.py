@@ -59,7 +59,7 @@ def test_planted_losses_are_found_within_their_intervals(seed):
     assert checkpoints.occurrences == 10
     assert checkpoints.low < 30_000 < checkpoints.high
     assert checkpoints.transactions == pytest.approx(30_000, rel=0.05)
-    assert checkpoints.chance < 0.01
+    assert checkpoints.p_value < 0.01
     assert vacuums.low < 12 * 5 * 150 < vacuums.high
     assert found.transactions == pytest.approx(39_000, rel=0.1)
     assert checkpoints.of_run == pytest.approx(0.05, rel=0.1)
@@ -126,7 +126,7 @@ def test_what_came_once_has_a_chance_but_no_interval():
     (loss,) = losses(run.recording()).by_kind
     assert (loss.occurrences, loss.low, loss.high) == (1, None, None)
     assert loss.transactions == pytest.approx(12_000, rel=0.05)
-    assert loss.chance <= 0.01
+    assert loss.p_value <= 0.01
 
 
 def test_checkpoints_that_fill_most_of_the_run_are_held_against_the_gaps():

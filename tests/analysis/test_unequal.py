@@ -6,8 +6,8 @@ import pytest
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dbdyno.analysis.workload_parameters import workload_parameters
 from dbdyno.analysis.unequal import unequal
+from dbdyno.analysis.workload_parameters import workload_parameters
 from tests.analysis.records import record
 
 DURABLE = {"fsync": "on", "synchronous_commit": "on"}

@@ -10,10 +10,10 @@ import math
 import numpy as np
 from msgspec import Struct
 
-from dbdyno.analysis.planned_load import is_open_loop
 from dbdyno.analysis.estimate import Series
 from dbdyno.analysis.medians import median
-from dbdyno.analysis.stretches import Mask, runs
+from dbdyno.analysis.planned_load import is_open_loop
+from dbdyno.analysis.spans import Mask, true_spans
 from dbdyno.model.recording import Recording
 
 _DUE_SHARE = 0.05
@@ -111,7 +111,7 @@ def _still(recording: Recording, measured: Mask) -> Mask:
         return still
     pace = median((done / np.maximum(seconds, 1e-9))[done > 0])
     demand, round_s = _demand(recording, measured), _round_s(recording, measured)
-    for begin, end in runs(done == 0):
+    for begin, end in true_spans(done == 0):
         lasted_s = seconds[begin:end].sum()
         missed = min(pace * lasted_s, demand[begin:end].sum())
         still[begin:end] = missed >= _MISSED_MIN and lasted_s > round_s

@@ -11,7 +11,7 @@ from msgspec import Struct
 from dbdyno.analysis.checkpoint_events import UNFINISHED, checkpoints
 from dbdyno.analysis.curve_events import Curve, curve
 from dbdyno.analysis.run_event import RunEvent, end_of_run_s
-from dbdyno.analysis.stretches import Span, runs
+from dbdyno.analysis.spans import Span, true_spans
 from dbdyno.analysis.timeline import timeline
 from dbdyno.model.recording import Recording
 
@@ -60,7 +60,7 @@ def _with_dip(event: RunEvent, of: Curve | None, end_of_run_s: float) -> Checkpo
 
 def _low_stretch(event: RunEvent, of: Curve) -> Span | None:
     """The first that began while the checkpoint lasted, in the interval of its begin or later."""
-    for begin, end in runs(of.is_low | of.is_stalled):
+    for begin, end in true_spans(of.is_low | of.is_stalled):
         if of.end_s[begin] > event.begin_s and of.begin_s[begin] <= event.end_s:
             return begin, end
     return None

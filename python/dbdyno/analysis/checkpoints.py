@@ -16,7 +16,7 @@ from dbdyno.analysis.estimate import Series
 from dbdyno.analysis.protocol import PAGE_BYTES, POSTGRESQL
 from dbdyno.analysis.readings import Span, total, was_read
 from dbdyno.analysis.run_event import end_of_run_s
-from dbdyno.analysis.stretches import Mask
+from dbdyno.analysis.spans import Mask
 from dbdyno.analysis.timeline import timeline
 from dbdyno.analysis.wal import Wal, wal
 from dbdyno.model.recording import Recording

@@ -1,8 +1,8 @@
 """What one committed transaction cost: of processor time, WAL, buffers, switches, bytes.
 
 Costs hardly move with noise, so they stand beside throughput everywhere. Each is the ratio
-of two sums over the same measured intervals; its interval is that of a ratio of
-autocorrelated series. The denominator is what was committed: failed ones add to the cost of the rest.
+of two sums over the same measured intervals; its interval is that of a ratio of autocorrelated
+series. The denominator is the committed transactions: failed ones add to the cost of the rest.
 
 PostgreSQL 15 and later publish most counters up to a second late. The sums begin and end
 while the load is on, so both ends lag, and only the difference of the two lags remains: less
@@ -17,11 +17,11 @@ What is not counted on a server is not in the list, never 0.
 import numpy as np
 
 from dbdyno.analysis.alignment import Intervals, as_if_read, measured_intervals
+from dbdyno.analysis.cost_amounts import CostAmount, cost_amounts
 from dbdyno.analysis.estimate import SAMPLES_MIN
 from dbdyno.analysis.ratios import Ratio, ratio, widened
 from dbdyno.analysis.readings import Growth
 from dbdyno.analysis.script_costs import costs_by_script
-from dbdyno.analysis.cost_amounts import CostAmount, cost_amounts
 from dbdyno.model.record import CostRecord
 from dbdyno.model.recording import Recording
 

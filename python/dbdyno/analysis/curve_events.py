@@ -12,12 +12,12 @@ from itertools import pairwise
 import numpy as np
 from msgspec import Struct
 
-from dbdyno.analysis.planned_load import Plan, stage_at
 from dbdyno.analysis.change_points import change_points
 from dbdyno.analysis.estimate import Series
 from dbdyno.analysis.medians import median
+from dbdyno.analysis.planned_load import Plan, stage_at
 from dbdyno.analysis.run_event import RunEvent
-from dbdyno.analysis.stretches import Mask, runs
+from dbdyno.analysis.spans import Mask, true_spans
 from dbdyno.analysis.timeline import Timeline
 from dbdyno.model.recording import Column
 
@@ -51,7 +51,7 @@ class Curve(Struct, frozen=True):
         distance = self.level - self.tps
         far = (distance > _BELOW * self.deviation) & (distance > DIP_MIN * self.level)
         found = np.zeros(len(far), dtype=bool)
-        for begin, end in runs(distance > _STILL_BELOW * self.deviation):
+        for begin, end in true_spans(distance > _STILL_BELOW * self.deviation):
             found[begin:end] = far[begin:end].any()
         return found
 
@@ -103,7 +103,7 @@ def _levels(tps: Series, seconds: Series, is_stalled: Mask) -> Series:
 def _stalls(of: Curve) -> Iterator[RunEvent]:
     """Where so many were missing that a slow load does not explain it: of n usually √n vary."""
     usual = np.cumsum(of.level * (of.end_s - of.begin_s))
-    for begin, end in runs(of.is_stalled):
+    for begin, end in true_spans(of.is_stalled):
         if usual[end - 1] - (usual[begin - 1] if begin else 0.0) >= _BELOW**2:
             yield RunEvent(
                 kind="stall",
@@ -114,7 +114,7 @@ def _stalls(of: Curve) -> Iterator[RunEvent]:
 
 
 def _dips(of: Curve) -> Iterator[RunEvent]:
-    for begin, end in runs(of.is_low):
+    for begin, end in true_spans(of.is_low):
         if not of.is_stalled[begin:end].any():
             yield RunEvent(
                 kind="dip",

@@ -12,9 +12,9 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from dbdyno.analysis.alignment import measured_intervals
-from dbdyno.analysis.planned_load import is_constant_load
 from dbdyno.analysis.estimate import Series
 from dbdyno.analysis.least_squares import fit
+from dbdyno.analysis.planned_load import is_constant_load
 from dbdyno.analysis.wal import wal
 from dbdyno.model.recording import Recording
 

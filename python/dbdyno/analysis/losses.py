@@ -15,13 +15,13 @@ from collections.abc import Mapping
 import numpy as np
 from msgspec import Struct
 
-from dbdyno.analysis.planned_load import has_stages
 from dbdyno.analysis.curve_events import Curve, curve
 from dbdyno.analysis.estimate import SAMPLES_MIN, Series, student_quantile
 from dbdyno.analysis.events import RunEvent, events
 from dbdyno.analysis.medians import median
-from dbdyno.analysis.misplaced import chance
-from dbdyno.analysis.stretches import Mask, Span, prolonged, runs
+from dbdyno.analysis.planned_load import has_stages
+from dbdyno.analysis.randomization_test import randomization_p
+from dbdyno.analysis.spans import Mask, Span, extended_to_low_end, true_spans
 from dbdyno.analysis.timeline import timeline
 from dbdyno.model.recording import Recording
 
@@ -35,7 +35,7 @@ _RARE = 0.5
 class Loss(Struct, frozen=True, kw_only=True):
     """Transactions lost to events of one kind, as a share of all that were lost.
 
-    ``of_run`` is the share of what the run could have done at its baseline. ``chance`` is
+    ``of_run`` is the share of what the run could have done at its baseline. ``p_value`` is
     the part of random placements that lost as much: above 5 % nothing is claimed, and the
     transactions are 0. ``low`` and ``high`` are the 95 % interval of the transactions, from
     the repeats of the event, and are None where there was only one or nothing is claimed.
@@ -48,7 +48,7 @@ class Loss(Struct, frozen=True, kw_only=True):
     of_run: float
     low: float | None
     high: float | None
-    chance: float
+    p_value: float
 
 
 class Losses(Struct, frozen=True, kw_only=True):
@@ -121,7 +121,7 @@ class _Claim(Struct, frozen=True):
     occurrences: int
     transactions: float
     half: float | None
-    chance: float
+    p_value: float
 
 
 def _claims(of: Curve, missing: Series, found: list[RunEvent]) -> list[_Claim]:
@@ -130,11 +130,13 @@ def _claims(of: Curve, missing: Series, found: list[RunEvent]) -> list[_Claim]:
     spans = _spans(of, found)
     inside = {kind: _lasting(each, is_low) for kind, each in spans.items()}
     first = _effects(missing, inside)
-    chances = {
-        kind: chance(_without_others(missing, inside, first, kind), _apart(each, missing), is_low)
+    p_values = {
+        kind: randomization_p(
+            _without_others(missing, inside, first, kind), _apart(each, missing), is_low
+        )
         for kind, each in spans.items()
     }
-    real = {kind: mask for kind, mask in inside.items() if chances[kind] <= CHANCE_MAX}
+    real = {kind: mask for kind, mask in inside.items() if p_values[kind] <= CHANCE_MAX}
     effects = _effects(missing, real)
     return [
         _Claim(
@@ -144,7 +146,7 @@ def _claims(of: Curve, missing: Series, found: list[RunEvent]) -> list[_Claim]:
             _half(_without_others(missing, real, effects, kind), inside[kind])
             if kind in real
             else None,
-            chances[kind],
+            p_values[kind],
         )
         for kind in inside
     ]
@@ -163,7 +165,7 @@ def _spans(of: Curve, found: list[RunEvent]) -> dict[str, list[Span]]:
 def _lasting(spans: list[Span], is_low: Mask) -> Mask:
     """The intervals of all events and of what stayed low after them."""
     inside = np.zeros(len(is_low), dtype=bool)
-    ends = prolonged(np.array([end for _, end in spans]), is_low).tolist()
+    ends = extended_to_low_end(np.array([end for _, end in spans]), is_low).tolist()
     for (begin, _), end in zip(spans, ends, strict=True):
         inside[begin:end] = True
     return inside
@@ -171,7 +173,7 @@ def _lasting(spans: list[Span], is_low: Mask) -> Mask:
 
 def _apart(spans: list[Span], missing: Series) -> list[Span]:
     """What overlaps or touches is one."""
-    return runs(_lasting(spans, np.zeros(len(missing), dtype=bool)))
+    return true_spans(_lasting(spans, np.zeros(len(missing), dtype=bool)))
 
 
 def _effects(missing: Series, inside: Mapping[str, Mask]) -> dict[str, float]:
@@ -200,7 +202,7 @@ def _without_others(
 
 def _half(rest: Series, inside: Mask) -> float | None:
     """Half the interval of the sum over all repeats: t·s·√n; None of what came once."""
-    repeats = [float(rest[begin:end].sum()) for begin, end in runs(inside)]
+    repeats = [float(rest[begin:end].sum()) for begin, end in true_spans(inside)]
     if len(repeats) < 2:
         return None
     return student_quantile(len(repeats) - 1) * float(np.std(repeats, ddof=1) * len(repeats) ** 0.5)
@@ -217,5 +219,5 @@ def _loss(claim: _Claim, total: float, possible: float) -> Loss:
         of_run=lost / possible,
         low=None if half is None else lost - half,
         high=None if half is None else lost + half,
-        chance=claim.chance,
+        p_value=claim.p_value,
     )

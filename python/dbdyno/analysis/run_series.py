@@ -11,9 +11,9 @@ from typing import Any
 
 from msgspec import Struct
 
-from dbdyno.analysis.workload_parameters import NO_DEFAULTS, Defaults, workload_parameters
 from dbdyno.analysis.history import MetricHistory, history
 from dbdyno.analysis.unequal import CLOSED, Conditions, loop_of, tries_of, unequal
+from dbdyno.analysis.workload_parameters import NO_DEFAULTS, Defaults, workload_parameters
 from dbdyno.model.study import STUDY
 from dbdyno.words import PRODUCTS
 

@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dbdyno.analysis.alignment import Intervals, as_if_read, over_intervals
+from dbdyno.analysis.cost_amounts import CostAmount
 from dbdyno.analysis.estimate import Series
 from dbdyno.analysis.least_squares import fit
 from dbdyno.analysis.ratios import Ratio, ratio
 from dbdyno.analysis.readings import growth, objects
-from dbdyno.analysis.cost_amounts import CostAmount
 from dbdyno.model.record import CostRecord
 from dbdyno.model.recording import Recording, rows
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from dbdyno.analysis.planned_load import Plan, has_stages, stage_at
 from dbdyno.analysis.estimate import Series
 from dbdyno.analysis.medians import median
-from dbdyno.analysis.stretches import Mask
+from dbdyno.analysis.planned_load import Plan, has_stages, stage_at
+from dbdyno.analysis.spans import Mask
 from dbdyno.analysis.timeline import Timeline
 from dbdyno.model.record import StageRecord
 

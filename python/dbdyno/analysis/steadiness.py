@@ -7,8 +7,8 @@ drift shows as a step in the middle, which is all a reader needs to know.
 import numpy as np
 from msgspec import Struct
 
-from dbdyno.analysis.planned_load import Plan, is_constant_load
 from dbdyno.analysis.estimate import Series, autocorrelation_time
+from dbdyno.analysis.planned_load import Plan, is_constant_load
 
 SAMPLES_MIN = 30
 CHANGE_MIN = 0.05

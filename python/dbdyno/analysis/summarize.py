@@ -10,7 +10,6 @@ from typing import Any
 import msgspec
 
 from dbdyno.analysis.arrivals import arrivals
-from dbdyno.analysis.planned_load import without_stage_means
 from dbdyno.analysis.checkpoint_cycle import missing_cycle
 from dbdyno.analysis.distributions import (
     is_measured,
@@ -21,6 +20,7 @@ from dbdyno.analysis.distributions import (
 from dbdyno.analysis.doubts import Facts, find_doubts
 from dbdyno.analysis.estimate import Series, estimate_mean
 from dbdyno.analysis.medians import median
+from dbdyno.analysis.planned_load import without_stage_means
 from dbdyno.analysis.stages import stages_of
 from dbdyno.analysis.steadiness import unasked_shift
 from dbdyno.analysis.timeline import Timeline, completed, timeline

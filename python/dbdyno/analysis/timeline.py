@@ -6,7 +6,7 @@ from msgspec import Struct
 from dbdyno.analysis.distributions import bucket_matrix, coarse_quantile_ms
 from dbdyno.analysis.estimate import Series
 from dbdyno.analysis.medians import median
-from dbdyno.analysis.stretches import Mask
+from dbdyno.analysis.spans import Mask
 from dbdyno.model.recording import Column, Recording
 
 PERCENTILES = {"p50_ms": 0.5, "p95_ms": 0.95, "p99_ms": 0.99}

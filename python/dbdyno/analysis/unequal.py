@@ -13,8 +13,8 @@ from typing import Any, Protocol, TypeAlias
 
 from msgspec import Struct
 
-from dbdyno.analysis.workload_parameters import NO_DEFAULTS, Defaults, workload_parameters
 from dbdyno.analysis.planned_load import is_open_loop
+from dbdyno.analysis.workload_parameters import NO_DEFAULTS, Defaults, workload_parameters
 from dbdyno.model.record import RunRecord
 from dbdyno.words import size
 

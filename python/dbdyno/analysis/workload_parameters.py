@@ -41,7 +41,9 @@ _DECLARED = re.compile(
 )
 
 
-def workload_parameters(record: RunRecord, plan: Plan, defaults: Defaults = NO_DEFAULTS) -> dict[str, Any]:
+def workload_parameters(
+    record: RunRecord, plan: Plan, defaults: Defaults = NO_DEFAULTS
+) -> dict[str, Any]:
     """By name, without what equals its default."""
     planned = {
         name: value

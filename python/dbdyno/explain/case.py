@@ -5,12 +5,12 @@ from functools import cached_property
 import msgspec
 
 from dbdyno.analysis.arrivals import arrivals
-from dbdyno.analysis.planned_load import is_open_loop
 from dbdyno.analysis.budget import Budget, budget
 from dbdyno.analysis.costs import costs
 from dbdyno.analysis.events import RunEvent, events
 from dbdyno.analysis.lock_queue import LockQueue, lock_queue
 from dbdyno.analysis.losses import Losses, losses
+from dbdyno.analysis.planned_load import is_open_loop
 from dbdyno.analysis.protocol import protocol_of
 from dbdyno.analysis.summarize import full_record
 from dbdyno.analysis.timeline import Timeline, timeline

@@ -15,7 +15,7 @@ from dbdyno.words import count, percent
 def loss_to(case: Case, kind: str) -> Loss | None:
     """What events of this kind cost; None below the noise."""
     for loss in losses_of(case).by_kind:
-        if loss.kind == kind and loss.of_run >= NOTICED and loss.chance <= CHANCE_MAX:
+        if loss.kind == kind and loss.of_run >= NOTICED and loss.p_value <= CHANCE_MAX:
             return loss
     return None
 
@@ -37,7 +37,7 @@ def loss_words(loss: Loss) -> str:
     return (
         f"It happened {times} and cost {count(loss.transactions)} transactions: "
         f"{percent(loss.of_run)} of what the run could have done, {percent(loss.share)} of all "
-        f"lost throughput. At random times, {percent(loss.chance)} of trials lose as much."
+        f"lost throughput. At random times, {percent(loss.p_value)} of trials lose as much."
     )
 
 
@@ -48,5 +48,5 @@ def loss_evidence(loss: Loss) -> dict[str, float | int | None]:
         "transactions_lost": loss.transactions,
         "share_of_run": loss.of_run,
         "share_of_loss": loss.share,
-        "chance": loss.chance,
+        "chance": loss.p_value,
     }

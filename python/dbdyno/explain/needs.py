@@ -9,11 +9,11 @@ from typing import TypeVar
 
 from msgspec.structs import replace
 
-from dbdyno.analysis.planned_load import has_stages
 from dbdyno.analysis.budget import Budget
 from dbdyno.analysis.estimate import Series
 from dbdyno.analysis.lock_queue import LockQueue
 from dbdyno.analysis.losses import Losses
+from dbdyno.analysis.planned_load import has_stages
 from dbdyno.analysis.readings import (
     LevelSeries,
     Span,

@@ -1,4 +1,4 @@
-"""Stretches of samples in a row."""
+"""Spans of consecutive samples."""
 
 from typing import TypeAlias
 
@@ -10,16 +10,16 @@ Places: TypeAlias = NDArray[np.int64]
 Span: TypeAlias = tuple[int, int]
 
 
-def runs(condition: Mask) -> list[Span]:
-    """Where it holds: begin and end of each stretch, the end not in it."""
+def true_spans(condition: Mask) -> list[Span]:
+    """Where the condition holds: begin and end of each span, the end exclusive."""
     edges = np.flatnonzero(np.diff(condition.astype(np.int8), prepend=0, append=0)).tolist()
     return list(zip(edges[::2], edges[1::2], strict=True))
 
 
-def prolonged(ends: Places, is_low: Mask) -> Places:
-    """Ends of stretches, moved to the end of what is low there or directly after."""
+def extended_to_low_end(ends: Places, is_low: Mask) -> Places:
+    """Ends of spans, moved to the end of the low samples there or directly after."""
     until = np.arange(len(is_low) + 1)
-    for begin, end in runs(is_low):
+    for begin, end in true_spans(is_low):
         until[begin : end + 1] = end
     moved: Places = until[ends]
     return moved
