@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dbdyno.analysis.keeping import Windows, judged, together, windows
+from dbdyno.analysis.objective_windows import Windows, evaluate, concatenated, objective_windows
 from dbdyno.analysis.objective import Objective
 from dbdyno.store.run import open_run
 from dbdyno.store.writer import RunWriter
@@ -31,7 +31,7 @@ def exact_share_above(recording, limit_ms):
 
 @pytest.mark.parametrize("limit_ms", [0.3, 0.9, 1.7, 5.3])
 def test_the_slow_ones_of_all_windows_are_those_of_the_run(recording, limit_ms):
-    found = windows(recording, hdr.HISTOGRAMS, Objective(measure="p99", limit=limit_ms))
+    found = objective_windows(recording, hdr.HISTOGRAMS, Objective(measure="p99", limit=limit_ms))
     counts = recording.engine["done"]["counters"]
     not_done = sum(
         counts[name] for name in ("failed", "skipped", "waiting", "in_flight", "unfinished")
@@ -43,14 +43,14 @@ def test_the_slow_ones_of_all_windows_are_those_of_the_run(recording, limit_ms):
 
 
 def test_failures_are_of_what_ended(recording):
-    found = windows(recording, hdr.HISTOGRAMS, Objective(measure="failures", limit=0.01))
+    found = objective_windows(recording, hdr.HISTOGRAMS, Objective(measure="failures", limit=0.01))
     counts = recording.engine["done"]["counters"]
     assert found.bad.sum() == counts["failed"] > 0
     assert found.total.sum() == counts["failed"] + counts["ok"]
 
 
 def test_means_of_windows_make_the_mean_of_the_run(recording):
-    found = windows(recording, hdr.HISTOGRAMS, Objective(measure="mean", limit=1.0))
+    found = objective_windows(recording, hdr.HISTOGRAMS, Objective(measure="mean", limit=1.0))
     histograms = recording.tables["totals"]["histogram"]
     of_all = recording.tables["totals"]["kind"] == "script_response"
     low, high, count = hdr.HISTOGRAMS.bar_columns(hdr.HISTOGRAMS.merge(histograms[of_all].tolist()))
@@ -74,12 +74,12 @@ def test_what_is_far_from_its_limit_is_judged(objective, judgement):
     chance = np.random.default_rng(5)
     bad, total = chance.binomial(100, 0.02, 60).astype(float), np.full(60, 100.0)
     found = Windows(bad, total, chance.normal(2.0, 0.1, 60))
-    assert judged(objective, found, error=0.01).judgement == judgement
+    assert evaluate(objective, found, error=0.01).judgement == judgement
 
 
 def test_windows_of_several_runs_follow_each_other(recording):
-    found = windows(recording, hdr.HISTOGRAMS, Objective(measure="p99", limit=5.0))
-    assert together([found, found]).bad.tolist() == [*found.bad.tolist()] * 2
+    found = objective_windows(recording, hdr.HISTOGRAMS, Objective(measure="p99", limit=5.0))
+    assert concatenated([found, found]).bad.tolist() == [*found.bad.tolist()] * 2
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 from dbdyno.analysis.objective import Objective
 from dbdyno.analysis.ranged import Ranged
 from dbdyno.analysis.rate_search import Search, Trial, next_rate
-from dbdyno.analysis.sequential import Judged
+from dbdyno.analysis.sequential import SequentialResult
 from dbdyno.model.record import TransactionCounts
 from tests.store import synthetic
 from tests.support.numbers import latency, throughput
@@ -31,7 +31,7 @@ def judge(rate, limit_ms):
     judgement = (
         "open" if abs(found / limit_ms - 1) < 0.06 else "met" if found < limit_ms else "missed"
     )
-    return Judged(judgement, Ranged(0.01, 0.005, 0.02), 40, 30.0)
+    return SequentialResult(judgement, Ranged(0.01, 0.005, 0.02), 40, 30.0)
 
 
 def search(limit_ms=20.0, rate_max=None, trials_max=99):

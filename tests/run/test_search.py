@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from dbdyno.analysis.keeping import Windows
+from dbdyno.analysis.objective_windows import Windows
 from dbdyno.analysis.objective import Objective
 from dbdyno.analysis.sequential import LOOKS_MAX
 from dbdyno.errors import DbdynoError

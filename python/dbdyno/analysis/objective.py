@@ -1,7 +1,7 @@
 """What a service is to keep to, in the words of people and as a number.
 
 An objective on a percentile is one on a share: *p99 below 10 ms* says that at most one in a
-hundred takes longer. How far a run kept to it, :mod:`.keeping` says.
+hundred takes longer. How far a run kept to it, :mod:`.objective_windows` says.
 """
 
 from typing import Literal, TypeAlias

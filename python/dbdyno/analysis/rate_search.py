@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from dbdyno.analysis.objective import Objective
-from dbdyno.analysis.sequential import Judged, Judgement
+from dbdyno.analysis.sequential import SequentialResult, Judgement
 from dbdyno.model.record import RunRecord
 
 RESOLUTION = 0.05
@@ -30,7 +30,7 @@ class Trial(Struct, frozen=True, kw_only=True):
 
     rate_tps: float
     runs: Sequence[RunRecord]
-    judged: Sequence[Judged]
+    judged: Sequence[SequentialResult]
 
     @property
     def outcome(self) -> Judgement:

@@ -33,7 +33,7 @@ _EFFECTIVE_MIN = 12.0
 Judgement: TypeAlias = Literal["met", "missed", "open"]
 
 
-class Judged(Struct, frozen=True):
+class SequentialResult(Struct, frozen=True):
     """The judgement so far, and what it rests on.
 
     ``level`` is the share of bad transactions, or the mean, with its 95 % interval as of one look.
@@ -45,29 +45,29 @@ class Judged(Struct, frozen=True):
     windows_effective: float
 
 
-def judge_share(bad: Series, total: Series, allowed: float, error: float = ERROR) -> Judged:
+def judge_share(bad: Series, total: Series, allowed: float, error: float = ERROR) -> SequentialResult:
     """Whether no larger share than allowed is bad, from the counts of each window."""
     # Of independent transactions, were the share that which is allowed.
     least = math.sqrt((1 - allowed) / (allowed * max(float(total.sum()), 1.0)))
     return _judged(bad, total, allowed, least, error)
 
 
-def judge_mean(means: Series, counts: Series, limit: float, error: float = ERROR) -> Judged:
+def judge_mean(means: Series, counts: Series, limit: float, error: float = ERROR) -> SequentialResult:
     """Whether the mean over all transactions is below the limit, from those of each window."""
     return _judged(means * counts, counts, limit, 0.0, error)
 
 
-def _judged(amount: Series, count: Series, limit: float, least: float, error: float) -> Judged:
+def _judged(amount: Series, count: Series, limit: float, least: float, error: float) -> SequentialResult:
     """Of Σ amount / Σ count; ``least`` is the smallest relative error that it may have."""
     seen, windows = float(count.sum()), len(amount)
     level = float(amount.sum()) / seen if seen else 0.0
     if windows < WINDOWS_MIN or not seen:
-        return Judged("open", Ranged(level, None, None), windows, float(windows))
+        return SequentialResult("open", Ranged(level, None, None), windows, float(windows))
     rest = amount - level * count
     effective = windows / autocorrelation_time(rest)
     relative = max(standard_error(rest) / float(amount.mean()), least) if level else least
     reach = student_upper(1 - error / LOOKS_MAX, effective - 1)
-    return Judged(
+    return SequentialResult(
         judgement=_judgement(_distance(level, limit, relative), reach, _skewness(rest), effective),
         level=_ranged(level, relative, seen, effective),
         windows=windows,

@@ -1,7 +1,7 @@
-"""How far a run kept to an objective, second by second.
+"""How far a run met an objective, interval by interval.
 
-A transaction that failed, or that was not done when the run ended, has not been done in time
-either. How sure that is, :mod:`.sequential` says.
+A transaction that failed, or was not finished when the run ended, also missed the limit. How
+certain the result is, :mod:`.sequential` says.
 """
 
 from collections.abc import Iterable
@@ -13,16 +13,16 @@ from numpy.typing import NDArray
 from dbdyno.analysis.distributions import bucket_low_ms, bucket_matrix, total_histogram
 from dbdyno.analysis.estimate import Series
 from dbdyno.analysis.objective import Objective
-from dbdyno.analysis.sequential import Judged, judge_mean, judge_share
+from dbdyno.analysis.sequential import SequentialResult, judge_mean, judge_share
 from dbdyno.model.recording import Histograms, Recording
 
 _UNDONE = ("skipped", "waiting", "in_flight", "unfinished")
 
 
 class Windows(Struct, frozen=True):
-    """The measured intervals in which something ended: how many did, and how many of them badly.
+    """Transactions of each measured interval in which some ended, and how many missed the limit.
 
-    An objective on the mean is judged by ``mean_ms`` of what was done, and knows nothing bad.
+    An objective on the mean is evaluated by ``mean_ms`` of the successful ones; ``bad`` is 0.
     """
 
     bad: Series
@@ -30,8 +30,8 @@ class Windows(Struct, frozen=True):
     mean_ms: Series
 
 
-def windows(recording: Recording, histograms: Histograms, objective: Objective) -> Windows:
-    """Interval by interval."""
+def objective_windows(recording: Recording, histograms: Histograms, objective: Objective) -> Windows:
+    """The windows of one run."""
     done, failed, mean_ms = _ended(recording)
     if objective.measure == "mean":
         bad, total = np.zeros_like(done), done
@@ -45,14 +45,14 @@ def windows(recording: Recording, histograms: Histograms, objective: Objective) 
     return Windows(bad[kept], total[kept], mean_ms[kept])
 
 
-def together(found: Iterable[Windows]) -> Windows:
-    """Those of several runs, one after the other."""
+def concatenated(found: Iterable[Windows]) -> Windows:
+    """The windows of several runs, one after the other."""
     columns = zip(*((one.bad, one.total, one.mean_ms) for one in found), strict=True)
     return Windows(*(np.concatenate(column) for column in columns))
 
 
-def judged(objective: Objective, found: Windows, error: float) -> Judged:
-    """Whether the objective is kept to, as one of the looks that the error is stated for."""
+def evaluate(objective: Objective, found: Windows, error: float) -> SequentialResult:
+    """Whether the objective is met, as one of the interim analyses that ``error`` allows for."""
     if objective.measure == "mean":
         return judge_mean(found.mean_ms, found.total, objective.limit, error)
     return judge_share(found.bad, found.total, objective.share_allowed, error)
@@ -64,7 +64,7 @@ def _is_measured(recording: Recording) -> NDArray[np.bool_]:
 
 
 def _ended(recording: Recording) -> tuple[Series, Series, Series]:
-    """How many were done and failed in each interval, and the mean time of those that were done."""
+    """Successful and failed transactions of each interval, and the mean time of successful ones."""
     intervals, scripts = recording.tables["intervals"], recording.tables["scripts"]
     place, number = scripts["interval"], len(intervals["interval"])
     done = np.bincount(place, scripts["count"], number)
@@ -74,7 +74,7 @@ def _ended(recording: Recording) -> tuple[Series, Series, Series]:
 
 
 def _undone(recording: Recording) -> Series:
-    """Transactions that were due and came to no end, all in the last interval."""
+    """Transactions that were due and did not end, all in the last interval."""
     intervals = recording.tables["intervals"]
     last = {name: int(values[-1:].sum()) for name, values in intervals.items() if name in _UNDONE}
     done = recording.engine.get("done")
@@ -86,8 +86,8 @@ def _undone(recording: Recording) -> Series:
 def _slow(recording: Recording, histograms: Histograms, limit_ms: float) -> Series:
     """How many took longer than the limit in each interval.
 
-    An interval has coarse buckets alone. Of the bucket in which the limit lies such a share is
-    taken that the sum over the run is that of its exact histogram.
+    An interval has only coarse buckets. The bucket that contains the limit is split so that the
+    sum over the run equals that of its exact histogram.
     """
     intervals = len(recording.tables["intervals"]["interval"])
     matrix = bucket_matrix(recording.tables["script_buckets"], intervals)
