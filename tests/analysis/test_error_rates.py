@@ -12,7 +12,7 @@ import pytest
 
 from dbdyno.analysis.compare import compare
 from dbdyno.analysis.effect import holm, paired_effect, unpaired_effect
-from dbdyno.analysis.power import Spread, detectable, more_repeats, repeats_for
+from dbdyno.analysis.statistical_power import Spread, detectable, more_repeats, repeats_for
 from dbdyno.analysis.verdicts import verdict_of
 from tests.analysis.records import record
 

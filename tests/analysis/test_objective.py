@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from dbdyno.analysis.objective_windows import Windows, evaluate, concatenated, objective_windows
 from dbdyno.analysis.objective import Objective
+from dbdyno.analysis.objective_windows import Windows, concatenated, evaluate, objective_windows
 from dbdyno.store.run import open_run
 from dbdyno.store.writer import RunWriter
 from tests.store import hdr, synthetic

@@ -3,8 +3,8 @@
 import pytest
 from hypothesis import given, strategies as st
 
+from dbdyno.analysis.interval_estimate import IntervalEstimate
 from dbdyno.analysis.objective import Objective
-from dbdyno.analysis.ranged import Ranged
 from dbdyno.analysis.rate_search import RATES_MAX, RESOLUTION, Search, Trial, next_rate
 from dbdyno.analysis.sequential import SequentialResult
 from tests.store import synthetic
@@ -22,7 +22,7 @@ def search(capacity, rate_max=None):
 
 
 def trial(rate, judgement):
-    judged = SequentialResult(judgement, Ranged(0.01, None, None), 10, 10.0)
+    judged = SequentialResult(judgement, IntervalEstimate(0.01, None, None), 10, 10.0)
     return Trial(rate_tps=rate, runs=[synthetic.record()], judged=[judged])
 
 
@@ -71,7 +71,8 @@ def test_a_highest_rate_beyond_the_capacity_changes_nothing():
 
 def test_all_objectives_have_to_be_met():
     judged = [
-        SequentialResult(word, Ranged(0.01, None, None), 10, 10.0) for word in ("met", "open", "missed")
+        SequentialResult(word, IntervalEstimate(0.01, None, None), 10, 10.0)
+        for word in ("met", "open", "missed")
     ]
     outcomes = [
         Trial(rate_tps=1.0, runs=[], judged=some).outcome

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dbdyno.analysis.ranged import Ranged
+from dbdyno.analysis.interval_estimate import IntervalEstimate
 from dbdyno.analysis.volume import volume_curve
 
 SIZES = [1e6, 1e7, 1e8]
@@ -68,12 +68,12 @@ def test_an_edge_that_never_comes_to_the_limit_has_no_end():
 def test_a_limit_that_the_fewest_rows_have_passed_is_reached_at_so_many_or_fewer():
     chance = np.random.default_rng(5)
     curve = volume_curve(measured(chance, noise=0.2, exponent=1.0))
-    assert curve.rows_at(1e8) == Ranged(1e6, None, 1e6)  # of 1e9 with the fewest
+    assert curve.rows_at(1e8) == IntervalEstimate(1e6, None, 1e6)  # of 1e9 with the fewest
     near = curve.rows_at(curve.mean_at(1e6).value * 0.9)
     assert (near.value, near.low) == (1e6, None)
     assert 1e6 < near.high < 1e7  # of the next measurement it is not sure
     falling = volume_curve([(1e6, 400.0), (1e7, 200.0), (1e8, 100.0)])
-    assert falling.rows_at(1000) == Ranged(1e6, None, 1e6)
+    assert falling.rows_at(1000) == IntervalEstimate(1e6, None, 1e6)
 
 
 def test_two_measurements_are_a_line_without_any_doubt_that_could_be_counted():

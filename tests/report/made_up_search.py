@@ -1,7 +1,7 @@
 """A search that never was, on a server whose response times grow as a queue's do."""
 
+from dbdyno.analysis.interval_estimate import IntervalEstimate
 from dbdyno.analysis.objective import Objective
-from dbdyno.analysis.ranged import Ranged
 from dbdyno.analysis.rate_search import Search, Trial, next_rate
 from dbdyno.analysis.sequential import SequentialResult
 from dbdyno.model.record import TransactionCounts
@@ -31,7 +31,7 @@ def judge(rate, limit_ms):
     judgement = (
         "open" if abs(found / limit_ms - 1) < 0.06 else "met" if found < limit_ms else "missed"
     )
-    return SequentialResult(judgement, Ranged(0.01, 0.005, 0.02), 40, 30.0)
+    return SequentialResult(judgement, IntervalEstimate(0.01, 0.005, 0.02), 40, 30.0)
 
 
 def search(limit_ms=20.0, rate_max=None, trials_max=99):

@@ -6,8 +6,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from dbdyno.analysis.objective_windows import Windows
 from dbdyno.analysis.objective import Objective
+from dbdyno.analysis.objective_windows import Windows
 from dbdyno.analysis.sequential import LOOKS_MAX
 from dbdyno.errors import DbdynoError
 from dbdyno.run import search as searching

@@ -1,6 +1,6 @@
 """Where a series changes its level, and changes back: any number of places.
 
-E-divisive (:mod:`~dbdyno.analysis.divisive`), and in place of its permutation test, which is slow
+E-divisive (:mod:`~dbdyno.analysis.e_divisive`), and in place of its permutation test, which is slow
 and answers differently each time, a test of the two means as Hunter has it.
 Unlike Hunter's this test counts that seconds of one run resemble their neighbours, and its
 limit that the place was searched for. :mod:`~dbdyno.analysis.steadiness` asks for one change
@@ -11,7 +11,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from dbdyno.analysis.divisive import divided, without_weak
+from dbdyno.analysis.e_divisive import e_divisive, significant_changes
 from dbdyno.analysis.estimate import Series, autocorrelation_time
 
 SEGMENT_MIN = 3
@@ -31,9 +31,9 @@ def change_points(series: Series, shortest: int = SEGMENT_MIN) -> list[int]:
     together = max(-(-len(series) // SAMPLES_MAX), 1)
     whole = len(series) // together * together
     means = series[:whole].reshape(-1, together).mean(axis=1)
-    found = divided(means, SEGMENT_MIN, _weakness_alone, -_LIMIT)
+    found = e_divisive(means, SEGMENT_MIN, _weakness_alone, -_LIMIT)
     long_enough = _without_short(found, len(means), shortest / together)
-    kept = without_weak(means, long_enough, _weakness, -_LIMIT)
+    kept = significant_changes(means, long_enough, _weakness, -_LIMIT)
     return [place * together for place in kept]
 
 

@@ -14,8 +14,8 @@ from msgspec.structs import replace
 
 from dbdyno.analysis.effect import Effect, holm, paired_effect, unpaired_effect
 from dbdyno.analysis.metrics import USUAL, is_cost, is_told_by_one_run, metrics_of
-from dbdyno.analysis.power import detectable, more_repeats
 from dbdyno.analysis.samples import Runs, Sample, ratio_of, sample
+from dbdyno.analysis.statistical_power import detectable, more_repeats
 from dbdyno.analysis.verdicts import ALPHA, verdict_of, verdict_within, words_of
 from dbdyno.model.comparison import Comparison, Metric, MetricComparison, Repeats, Verdict
 from dbdyno.model.record import RunRecord

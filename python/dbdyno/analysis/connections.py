@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from dbdyno.analysis.ranged import Ranged
+from dbdyno.analysis.interval_estimate import IntervalEstimate
 from dbdyno.analysis.scaling import KNEE_SHARE, Scaling
 from dbdyno.words import counted, percent, significant
 
@@ -33,7 +33,7 @@ def advise_connections(of: Scaling) -> ConnectionAdvice:
     return ConnectionAdvice(limit, " ".join([words, *_beyond(of)]), _doubt(of))
 
 
-def _between(knee: Ranged) -> str:
+def _between(knee: IntervalEstimate) -> str:
     if knee.low is None or knee.high is None or round(knee.low) == round(knee.high):
         return ""
     return f" ({round(knee.low)} to {round(knee.high)})"

@@ -14,8 +14,8 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from dbdyno.analysis.estimate import Series
-from dbdyno.analysis.laws import student_p, student_reach
-from dbdyno.analysis.power import Spread
+from dbdyno.analysis.probability import student_p, student_quantile_two_sided
+from dbdyno.analysis.statistical_power import Spread
 from dbdyno.model.comparison import Method
 
 PAIRS_OF_T_MAX = 15
@@ -123,8 +123,8 @@ def _student(value: float, error: float, spread: Spread, method: Method) -> Effe
     return Effect(
         value=value,
         p=student_p(value / error, spread.freedom),
-        reach_95=student_reach(0.95, spread.freedom) * error,
-        reach_90=student_reach(0.90, spread.freedom) * error,
+        reach_95=student_quantile_two_sided(0.95, spread.freedom) * error,
+        reach_90=student_quantile_two_sided(0.90, spread.freedom) * error,
         method=method,
         spread=spread,
     )

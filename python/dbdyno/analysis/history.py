@@ -17,11 +17,11 @@ from collections.abc import Sequence
 import numpy as np
 from msgspec import Struct
 
-from dbdyno.analysis.divisive import divided, without_weak
+from dbdyno.analysis.e_divisive import e_divisive, significant_changes
 from dbdyno.analysis.estimate import Series
-from dbdyno.analysis.laws import student_p
 from dbdyno.analysis.metrics import USUAL, metrics_of
 from dbdyno.analysis.moved_costs import CHANGE_MIN, Moved, moved_costs
+from dbdyno.analysis.probability import student_p
 from dbdyno.analysis.samples import Runs
 from dbdyno.model.comparison import Metric
 from dbdyno.model.record import RunRecord
@@ -101,9 +101,9 @@ def level_changes(logarithms: Series) -> list[int]:
     weak = {
         start + place
         for start in starts
-        for place in divided(logarithms[start : start + WINDOW_RUNS], _SEGMENT_MIN, _p, _WEAK_P)
+        for place in e_divisive(logarithms[start : start + WINDOW_RUNS], _SEGMENT_MIN, _p, _WEAK_P)
     }
-    return without_weak(logarithms, sorted(weak), _p, _STRONG_P)
+    return significant_changes(logarithms, sorted(weak), _p, _STRONG_P)
 
 
 def _p(before: Series, after: Series) -> float:

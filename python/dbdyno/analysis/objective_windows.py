@@ -30,7 +30,9 @@ class Windows(Struct, frozen=True):
     mean_ms: Series
 
 
-def objective_windows(recording: Recording, histograms: Histograms, objective: Objective) -> Windows:
+def objective_windows(
+    recording: Recording, histograms: Histograms, objective: Objective
+) -> Windows:
     """The windows of one run."""
     done, failed, mean_ms = _ended(recording)
     if objective.measure == "mean":

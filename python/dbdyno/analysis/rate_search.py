@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from dbdyno.analysis.objective import Objective
-from dbdyno.analysis.sequential import SequentialResult, Judgement
+from dbdyno.analysis.sequential import Judgement, SequentialResult
 from dbdyno.model.record import RunRecord
 
 RESOLUTION = 0.05

@@ -13,7 +13,7 @@ import numpy as np
 from msgspec import Struct
 
 from dbdyno.analysis.estimate import Series
-from dbdyno.analysis.ranged import Ranged, ranged_by
+from dbdyno.analysis.interval_estimate import IntervalEstimate, percentile_interval
 from dbdyno.analysis.scaling_noise import Grid, drawn_means, drawn_series, misfit_p
 from dbdyno.analysis.usl import Usl, fit
 
@@ -37,14 +37,14 @@ class Scaling(Struct, frozen=True, kw_only=True):
     """The law, the knee, and how far both are to be trusted."""
 
     law: Usl
-    one_client_tps: Ranged
-    contention: Ranged
+    one_client_tps: IntervalEstimate
+    contention: IntervalEstimate
     """σ"""
-    crosstalk: Ranged
+    crosstalk: IntervalEstimate
     """κ"""
-    peak: Ranged | None
+    peak: IntervalEstimate | None
     """Clients at the peak; None where the runs show none."""
-    knee: Ranged
+    knee: IntervalEstimate
     """The fewest clients with which throughput is within 5 % of its best.
 
     By the law if that fits, else one of the numbers of clients that were measured.
@@ -94,8 +94,8 @@ def scaling(runs: Sequence[Measurement]) -> Scaling | None:
     )
 
 
-def _ranged(value: float, drawn: Sequence[float]) -> Ranged:
-    return ranged_by(value, np.array(drawn, dtype=np.float64))
+def _ranged(value: float, drawn: Sequence[float]) -> IntervalEstimate:
+    return percentile_interval(value, np.array(drawn, dtype=np.float64))
 
 
 def _is_structured(grid: Grid, law: Usl, misfit: float) -> bool | None:
@@ -103,7 +103,7 @@ def _is_structured(grid: Grid, law: Usl, misfit: float) -> bool | None:
     return None if p is None else p < _ALPHA and misfit > _MISFIT_MIN
 
 
-def _peak(law: Usl, laws: Sequence[Usl], clients_max: float) -> Ranged | None:
+def _peak(law: Usl, laws: Sequence[Usl], clients_max: float) -> IntervalEstimate | None:
     """None while the interval of κ holds 0, and of a peak that nobody has seen."""
     crosstalk = _ranged(law.crosstalk, [one.crosstalk for one in laws])
     if not crosstalk.low or law.peak_clients > clients_max:
@@ -111,19 +111,19 @@ def _peak(law: Usl, laws: Sequence[Usl], clients_max: float) -> Ranged | None:
     return _ranged(law.peak_clients, [one.peak_clients for one in laws])
 
 
-def _knee_of_law(law: Usl, laws: Sequence[Usl], grid: Grid) -> Ranged:
+def _knee_of_law(law: Usl, laws: Sequence[Usl], grid: Grid) -> IntervalEstimate:
     clients = np.arange(1, grid.levels[-1] + 1)
     series = np.stack([one.tps(clients) for one in (law, *laws)])
     knees = _first_near_best(clients, np.log(series))
-    return ranged_by(float(knees[0]), knees[1:])
+    return percentile_interval(float(knees[0]), knees[1:])
 
 
-def _knee_of_means(grid: Grid, chance: np.random.Generator) -> Ranged:
+def _knee_of_means(grid: Grid, chance: np.random.Generator) -> IntervalEstimate:
     value = float(_first_near_best(grid.levels, grid.means[None])[0])
     drawn = drawn_means(grid, chance)
     if drawn is None:
-        return Ranged(value, None, None)
-    return ranged_by(value, _first_near_best(grid.levels, drawn))
+        return IntervalEstimate(value, None, None)
+    return percentile_interval(value, _first_near_best(grid.levels, drawn))
 
 
 def _first_near_best(clients: Series, logarithms: Series) -> Series:

@@ -13,7 +13,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from dbdyno.analysis.estimate import Series, student_quantile
-from dbdyno.analysis.laws import variance_ratio_p
+from dbdyno.analysis.probability import variance_ratio_p
 
 _DRAWS = 1000
 _UNKNOWNS = 3

@@ -22,8 +22,8 @@ from typing import Literal, TypeAlias
 from msgspec import Struct
 
 from dbdyno.analysis.estimate import Series, autocorrelation_time, standard_error
-from dbdyno.analysis.laws import student_upper
-from dbdyno.analysis.ranged import Ranged
+from dbdyno.analysis.interval_estimate import IntervalEstimate
+from dbdyno.analysis.probability import student_quantile_upper
 
 LOOKS_MAX = 5
 ERROR = 0.05
@@ -40,33 +40,41 @@ class SequentialResult(Struct, frozen=True):
     """
 
     judgement: Judgement
-    level: Ranged
+    level: IntervalEstimate
     windows: int
     windows_effective: float
 
 
-def judge_share(bad: Series, total: Series, allowed: float, error: float = ERROR) -> SequentialResult:
+def judge_share(
+    bad: Series, total: Series, allowed: float, error: float = ERROR
+) -> SequentialResult:
     """Whether no larger share than allowed is bad, from the counts of each window."""
     # Of independent transactions, were the share that which is allowed.
     least = math.sqrt((1 - allowed) / (allowed * max(float(total.sum()), 1.0)))
     return _judged(bad, total, allowed, least, error)
 
 
-def judge_mean(means: Series, counts: Series, limit: float, error: float = ERROR) -> SequentialResult:
+def judge_mean(
+    means: Series, counts: Series, limit: float, error: float = ERROR
+) -> SequentialResult:
     """Whether the mean over all transactions is below the limit, from those of each window."""
     return _judged(means * counts, counts, limit, 0.0, error)
 
 
-def _judged(amount: Series, count: Series, limit: float, least: float, error: float) -> SequentialResult:
+def _judged(
+    amount: Series, count: Series, limit: float, least: float, error: float
+) -> SequentialResult:
     """Of Σ amount / Σ count; ``least`` is the smallest relative error that it may have."""
     seen, windows = float(count.sum()), len(amount)
     level = float(amount.sum()) / seen if seen else 0.0
     if windows < WINDOWS_MIN or not seen:
-        return SequentialResult("open", Ranged(level, None, None), windows, float(windows))
+        return SequentialResult(
+            "open", IntervalEstimate(level, None, None), windows, float(windows)
+        )
     rest = amount - level * count
     effective = windows / autocorrelation_time(rest)
     relative = max(standard_error(rest) / float(amount.mean()), least) if level else least
-    reach = student_upper(1 - error / LOOKS_MAX, effective - 1)
+    reach = student_quantile_upper(1 - error / LOOKS_MAX, effective - 1)
     return SequentialResult(
         judgement=_judgement(_distance(level, limit, relative), reach, _skewness(rest), effective),
         level=_ranged(level, relative, seen, effective),
@@ -100,9 +108,9 @@ def _skewness(rest: Series) -> float:
     return float((rest**3).mean()) / deviation**3 if deviation else 0.0
 
 
-def _ranged(level: float, relative: float, count: float, effective: float) -> Ranged:
+def _ranged(level: float, relative: float, count: float, effective: float) -> IntervalEstimate:
     """As of one look; of none in so many at most −ln 0.025 (3.7) were to be expected."""
     if not level:
-        return Ranged(level, 0.0, -math.log(0.025) / count)
-    factor = math.exp(student_upper(0.975, effective - 1) * relative)
-    return Ranged(level, level / factor, level * factor)
+        return IntervalEstimate(level, 0.0, -math.log(0.025) / count)
+    factor = math.exp(student_quantile_upper(0.975, effective - 1) * relative)
+    return IntervalEstimate(level, level / factor, level * factor)

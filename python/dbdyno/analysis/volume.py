@@ -12,7 +12,7 @@ import numpy as np
 from msgspec import Struct
 
 from dbdyno.analysis.estimate import student_quantile
-from dbdyno.analysis.ranged import Ranged
+from dbdyno.analysis.interval_estimate import IntervalEstimate
 
 SIZES_FEW = 4
 ROWS_MAX = 1e15
@@ -27,7 +27,7 @@ class VolumeCurve(Struct, frozen=True, kw_only=True):
     """
 
     level: float
-    exponent: Ranged
+    exponent: IntervalEstimate
     centre: float
     noise: float | None
     """Standard deviation of log₁₀ around the line."""
@@ -39,16 +39,16 @@ class VolumeCurve(Struct, frozen=True, kw_only=True):
     doubts: tuple[str, ...]
 
     @property
-    def per_decade(self) -> Ranged:
+    def per_decade(self) -> IntervalEstimate:
         """The factor by which ten times the rows change it."""
         low, high = (_power(bound) for bound in (self.exponent.low, self.exponent.high))
-        return Ranged(10**self.exponent.value, low, high)
+        return IntervalEstimate(10**self.exponent.value, low, high)
 
-    def mean_at(self, rows: float) -> Ranged:
+    def mean_at(self, rows: float) -> IntervalEstimate:
         """What is typical at so many rows, with the interval of the line."""
         return self._ranged(rows, 0.0)
 
-    def predicted_at(self, rows: float) -> Ranged:
+    def predicted_at(self, rows: float) -> IntervalEstimate:
         """What the next measurement would give, with the interval of one that is not yet made."""
         return self._ranged(rows, 1.0)
 
@@ -59,7 +59,7 @@ class VolumeCurve(Struct, frozen=True, kw_only=True):
             return ""
         return f"extrapolated by {beyond:.1f} decades of rows beyond what was measured"
 
-    def rows_at(self, limit: float) -> Ranged | None:
+    def rows_at(self, limit: float) -> IntervalEstimate | None:
         """How many rows it takes for the next measurement to reach a limit.
 
         Where the line and both edges of its prediction cross it; an edge that does not below
@@ -69,20 +69,20 @@ class VolumeCurve(Struct, frozen=True, kw_only=True):
         """
         value = self._crossing(limit, 0)
         if value is None or self.noise is None:
-            return None if value is None else Ranged(value, None, None)
+            return None if value is None else IntervalEstimate(value, None, None)
         first = 1 if self.exponent.value > 0 else -1
         low, high = (self._crossing(limit, edge) for edge in (first, -first))
-        return Ranged(value, None if low == self.rows_min else low, high)
+        return IntervalEstimate(value, None if low == self.rows_min else low, high)
 
-    def _ranged(self, rows: float, own: float) -> Ranged:
+    def _ranged(self, rows: float, own: float) -> IntervalEstimate:
         """``own`` is the share of a single measurement's variance that is added."""
         distance = math.log10(rows) - self.centre
         value = self.level + self.exponent.value * distance
         if self.noise is None:
-            return Ranged(10**value, None, None)
+            return IntervalEstimate(10**value, None, None)
         share = own + 1 / self.measurements + distance**2 / self.spread
         half = student_quantile(self.measurements - 2) * self.noise * math.sqrt(share)
-        return Ranged(10**value, 10 ** (value - half), 10 ** (value + half))
+        return IntervalEstimate(10**value, 10 ** (value - half), 10 ** (value + half))
 
     def _crossing(self, limit: float, edge: int) -> float | None:
         """Where an edge of the prediction (0 is the line) comes to the limit, by halving."""
@@ -131,11 +131,11 @@ def volume_curve(measured: Sequence[tuple[float, float]]) -> VolumeCurve | None:
     )
 
 
-def _exponent(value: float, noise: float | None, spread: float, freedom: int) -> Ranged:
+def _exponent(value: float, noise: float | None, spread: float, freedom: int) -> IntervalEstimate:
     if noise is None:
-        return Ranged(value, None, None)
+        return IntervalEstimate(value, None, None)
     half = student_quantile(freedom) * noise / math.sqrt(spread)
-    return Ranged(value, value - half, value + half)
+    return IntervalEstimate(value, value - half, value + half)
 
 
 def _power(exponent: float | None) -> float | None:

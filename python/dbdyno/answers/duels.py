@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from dbdyno.analysis.compare import MARGIN
 from dbdyno.analysis.effect import Effect, Ratio, holm, paired_effect
-from dbdyno.analysis.power import more_repeats
+from dbdyno.analysis.statistical_power import more_repeats
 from dbdyno.answers.answer import Trial
 from dbdyno.answers.grouping import Number, pairs, ratio_of
 from dbdyno.explain.words import amount

@@ -10,14 +10,14 @@ from typing import TypeAlias
 from dbdyno.analysis.compare import MARGIN, compare, compare_levels
 from dbdyno.analysis.costs import cost
 from dbdyno.analysis.effect import Ratio, paired_ratio
-from dbdyno.analysis.ranged import Ranged
+from dbdyno.analysis.interval_estimate import IntervalEstimate
 from dbdyno.answers.answer import Trial, Trials
 from dbdyno.model.comparison import MetricComparison
 from dbdyno.model.study import Factor
 from dbdyno.words import NOTHING, significant
 
 Number: TypeAlias = Callable[[Trial], float | None]
-Interval: TypeAlias = Ratio | Ranged
+Interval: TypeAlias = Ratio | IntervalEstimate
 """A value with its 95 % interval, which may be unknown."""
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 
 from msgspec import Struct
 
-from dbdyno.analysis.ranged import Ranged
+from dbdyno.analysis.interval_estimate import IntervalEstimate
 from dbdyno.analysis.verdicts import change
 from dbdyno.analysis.volume import VolumeCurve, volume_curve
 from dbdyno.answers.answer import Trial
@@ -40,7 +40,7 @@ class Tenfold(Struct, frozen=True):
     curve: VolumeCurve
 
     @property
-    def factor(self) -> Ranged:
+    def factor(self) -> IntervalEstimate:
         """By which a tenfold of the rows changes the number."""
         return self.curve.per_decade
 

@@ -10,7 +10,7 @@ from functools import cached_property
 from itertools import pairwise
 
 from dbdyno.analysis.effect import Ratio
-from dbdyno.analysis.ranged import Ranged
+from dbdyno.analysis.interval_estimate import IntervalEstimate
 from dbdyno.analysis.volume import VolumeCurve, volume_curve
 from dbdyno.answers.growing import Measured, means_by_rows
 
@@ -54,7 +54,7 @@ class Upkeep:
         )
 
     @cached_property
-    def rows(self) -> Ranged | None:
+    def rows(self) -> IntervalEstimate | None:
         """At how many it takes as long as the wait; None where it does at no size.
 
         At so many or fewer where it :attr:`is_passed` already.
@@ -65,9 +65,9 @@ class Upkeep:
         if long:
             rows, mean = min(long.items())
             is_sure = mean.low is not None and mean.low >= self.wait_s
-            return Ranged(rows, None, rows if is_sure else None)
+            return IntervalEstimate(rows, None, rows if is_sure else None)
         largest, mean = max(self.means.items())
-        return Ranged(largest * self.wait_s / mean.value, None, None)
+        return IntervalEstimate(largest * self.wait_s / mean.value, None, None)
 
     @property
     def is_passed(self) -> bool:

@@ -13,8 +13,8 @@ from datetime import UTC, datetime
 from msgspec import Struct
 from msgspec.structs import replace as replaced
 
-from dbdyno.analysis.objective_windows import evaluate, concatenated, objective_windows
 from dbdyno.analysis.objective import Objective
+from dbdyno.analysis.objective_windows import concatenated, evaluate, objective_windows
 from dbdyno.analysis.rate_search import Search, Trial, error_each, next_rate
 from dbdyno.analysis.sequential import LOOKS_MAX
 from dbdyno.errors import DbdynoError
@@ -175,7 +175,9 @@ def _tried(load: _Load, server: Server, found: Search, rate_tps: float, duration
             judged=[
                 evaluate(
                     one,
-                    concatenated(objective_windows(each, load.tools.histograms, one) for each in recordings),
+                    concatenated(
+                        objective_windows(each, load.tools.histograms, one) for each in recordings
+                    ),
                     error_each(found),
                 )
                 for one in found.objectives

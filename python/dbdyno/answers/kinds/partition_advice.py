@@ -9,7 +9,7 @@ decades it goes beyond what was measured.
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from dbdyno.analysis.ranged import Ranged
+from dbdyno.analysis.interval_estimate import IntervalEstimate
 from dbdyno.answers.answer import (
     Answer,
     Answered,
@@ -96,7 +96,7 @@ def _advice(found: Sequence[Upkeep]) -> Claim:
     )
 
 
-def _advice_words(rows: Ranged, first: Upkeep) -> str:
+def _advice_words(rows: IntervalEstimate, first: Upkeep) -> str:
     at, wait = f"{rows_words(rows.value)} rows", seconds(first.wait_s)
     if first.is_passed:
         return (
@@ -114,7 +114,7 @@ def _advice_words(rows: Ranged, first: Upkeep) -> str:
     )
 
 
-def _range(rows: Ranged) -> str:
+def _range(rows: IntervalEstimate) -> str:
     if rows.low is None and rows.high in (None, rows.value):
         return ""  # nothing is known of where it ends, or all of it is below what was measured
     low = "fewer" if rows.low is None else rows_words(rows.low)

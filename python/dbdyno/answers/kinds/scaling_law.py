@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from dbdyno.analysis.connections import advise_connections
-from dbdyno.analysis.ranged import Ranged
+from dbdyno.analysis.interval_estimate import IntervalEstimate
 from dbdyno.analysis.scaling import LEVELS_MIN, Measurement, Scaling, scaling
 from dbdyno.answers.answer import Answer, Answered, Claim, CurveOf, CurveSeries, Trial, Trials
 from dbdyno.answers.grouping import chosen, throughput, title_of
@@ -117,7 +117,7 @@ def _small(value: float) -> str:
     return f"{value:.2g}"
 
 
-def _range(of: Ranged, words: Any = significant) -> str:
+def _range(of: IntervalEstimate, words: Any = significant) -> str:
     if of.low is None or of.high is None:
         return ""
     return f" (95 %: {words(of.low)} to {words(of.high)})"

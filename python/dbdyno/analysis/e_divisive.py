@@ -1,4 +1,4 @@
-"""All places where a series changes its level: E-divisive, with the test that its user brings.
+"""Change points of a series: E-divisive, with a significance test that the caller supplies.
 
 Divided where two parts are most unlike, then each part again (Matteson and James, *Journal of the
 American Statistical Association* 109, 2014). First with a lenient test, for a change beside another
@@ -12,29 +12,29 @@ from typing import TypeAlias
 
 import numpy as np
 
-from dbdyno.analysis.energy import most_unlike
+from dbdyno.analysis.energy_statistic import best_split
 from dbdyno.analysis.estimate import Series
 
-Weakness: TypeAlias = Callable[[Series, Series], float]
+SplitTest: TypeAlias = Callable[[Series, Series], float]
 """How little the samples before a place differ from those after it: the larger, the weaker."""
 
 
-def divided(series: Series, shortest: int, weakness: Weakness, limit: float) -> list[int]:
-    """The changes in order, and some that are none."""
+def e_divisive(series: Series, shortest: int, weakness: SplitTest, limit: float) -> list[int]:
+    """The changes in order, insignificant ones among them."""
     if len(series) < 2 * shortest:
         return []
-    place, end = most_unlike(series, shortest)
+    place, end = best_split(series, shortest)
     if weakness(series[:place], series[place:end]) > limit:
         return []
-    before = divided(series[:place], shortest, weakness, limit)
-    after = divided(series[place:], shortest, weakness, limit)
+    before = e_divisive(series[:place], shortest, weakness, limit)
+    after = e_divisive(series[place:], shortest, weakness, limit)
     return [*before, place, *(place + one for one in after)]
 
 
-def without_weak(
-    series: Series, places: Sequence[int], weakness: Weakness, limit: float
+def significant_changes(
+    series: Series, places: Sequence[int], weakness: SplitTest, limit: float
 ) -> list[int]:
-    """Only those that stand out between their neighbours."""
+    """The changes that stand out between their neighbours."""
     kept = list(places)
     while kept:
         bounds = [0, *kept, len(series)]

@@ -1,4 +1,4 @@
-"""A number with its 95 % interval, as laws that were fitted to runs give it."""
+"""A number with its 95 % interval, as laws fitted to runs give it."""
 
 import numpy as np
 from msgspec import Struct
@@ -8,7 +8,7 @@ from dbdyno.analysis.estimate import Series
 _TAIL = 0.025
 
 
-class Ranged(Struct, frozen=True):
+class IntervalEstimate(Struct, frozen=True):
     """``low`` and ``high`` are None where too little was measured to know them."""
 
     value: float
@@ -16,10 +16,10 @@ class Ranged(Struct, frozen=True):
     high: float | None
 
 
-def ranged_by(value: float, drawn: Series) -> Ranged:
+def percentile_interval(value: float, drawn: Series) -> IntervalEstimate:
     """The interval that holds the middle 95 % of what was drawn.
 
     Its ends are draws themselves: between a number and infinity there is nothing to take.
     """
     low, high = np.quantile(drawn, [_TAIL, 1 - _TAIL], method="nearest")
-    return Ranged(value, float(low), float(high))
+    return IntervalEstimate(value, float(low), float(high))

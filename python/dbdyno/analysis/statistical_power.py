@@ -9,7 +9,11 @@ import math
 
 from msgspec import Struct
 
-from dbdyno.analysis.laws import chi_square_quantile, shift_found, student_reach
+from dbdyno.analysis.probability import (
+    chi_square_quantile,
+    detectable_shift,
+    student_quantile_two_sided,
+)
 from dbdyno.model.comparison import Repeats
 
 POWER = 0.8
@@ -36,8 +40,8 @@ def detectable(spread: Spread, repeats: int, alpha: float) -> float:
     power (Cohen, *Statistical Power Analysis*, 1988, §2).
     """
     freedom = spread.freedom_each * (repeats - 1)
-    limit = student_reach(1 - alpha, freedom)
-    return shift_found(POWER, limit, freedom) * math.sqrt(spread.variance / repeats)
+    limit = student_quantile_two_sided(1 - alpha, freedom)
+    return detectable_shift(POWER, limit, freedom) * math.sqrt(spread.variance / repeats)
 
 
 def repeats_for(effect: float, spread: Spread, alpha: float) -> int:

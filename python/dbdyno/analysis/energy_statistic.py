@@ -1,4 +1,4 @@
-"""Where a series is best divided into two parts that are unlike each other.
+"""The split of a series into the two parts that differ most.
 
 The energy statistic of mean distances (Matteson and James, *Journal of the American Statistical
 Association* 109, 2014). Whether the parts differ by more than chance is for others to test.
@@ -12,7 +12,7 @@ from dbdyno.analysis.estimate import Series
 Matrix = NDArray[np.float64]
 
 
-def most_unlike(series: Series, shortest: int) -> tuple[int, int]:
+def best_split(series: Series, shortest: int) -> tuple[int, int]:
     """The place and end that divide the beginning of the series into the two most unlike parts.
 
     The largest Q = p(k − p)/k · (2·E|X − Y| − E|X − X′| − E|Y − Y′|) of X = the samples before
@@ -25,12 +25,12 @@ def most_unlike(series: Series, shortest: int) -> tuple[int, int]:
     sums[1:, 1:] = distances.cumsum(axis=0).cumsum(axis=1)
     place = np.arange(shortest, samples - shortest + 1)[:, None]
     end = np.arange(2 * shortest, samples + 1)[None, :]
-    statistic = _unlikeness(sums, place, end, shortest)
+    statistic = _energy_distance(sums, place, end, shortest)
     row, column = divmod(int(statistic.argmax()), statistic.shape[1])
     return int(place[row, 0]), int(end[0, column])
 
 
-def _unlikeness(
+def _energy_distance(
     sums: Matrix, place: NDArray[np.int64], end: NDArray[np.int64], shortest: int
 ) -> Matrix:
     """Q of all pairs of a place and an end; −1 where the second part would be too short."""

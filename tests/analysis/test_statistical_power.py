@@ -4,7 +4,13 @@ import math
 
 import pytest
 
-from dbdyno.analysis.power import REPEATS_MAX, Spread, detectable, more_repeats, repeats_for
+from dbdyno.analysis.statistical_power import (
+    REPEATS_MAX,
+    Spread,
+    detectable,
+    more_repeats,
+    repeats_for,
+)
 
 
 @pytest.mark.parametrize(("effect_in_deviations", "pairs"), [(0.5, 34), (0.8, 15), (1.0, 10)])

@@ -1,4 +1,4 @@
-"""The laws of chance that verdicts rest on, under the names by which they are asked for.
+"""The probability distributions that verdicts rest on.
 
 All of scipy that the analysis needs is its special functions, imported when first called: they
 take longer to load than a run takes to be summed up, and most commands compare nothing.
@@ -20,12 +20,12 @@ def student_p(statistic: float, freedom: float) -> float:
     return float(2 * _special().stdtr(freedom, -abs(statistic)))
 
 
-def student_reach(confidence: float, freedom: float) -> float:
+def student_quantile_two_sided(confidence: float, freedom: float) -> float:
     """The t that holds so large a share of the law between −t and t."""
     return float(_special().stdtrit(freedom, (1 + confidence) / 2))
 
 
-def shift_found(power: float, limit: float, freedom: float) -> float:
+def detectable_shift(power: float, limit: float, freedom: float) -> float:
     """How far from 0, in standard errors, t must be centred to pass the limit so often.
 
     The noncentrality of Student's law; the far side, where a change would be taken for its
@@ -44,6 +44,6 @@ def variance_ratio_p(ratio: float, freedom: float, other: float) -> float:
     return float(_special().fdtrc(freedom, other, ratio))
 
 
-def student_upper(share: float, freedom: float) -> float:
+def student_quantile_upper(share: float, freedom: float) -> float:
     """Below it lies so large a share of Student's law."""
     return float(_special().stdtrit(freedom, share))
