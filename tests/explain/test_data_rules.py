@@ -207,6 +207,24 @@ def test_a_lookup_without_an_index_is_named_with_the_index_to_make():
     assert f"reads 50{THIN}000 rows of accounts" in found.summary
 
 
+def test_a_lookup_by_several_columns_needs_one_index_on_all_of_them():
+    sql = "SELECT id FROM accounts WHERE owner = :owner AND kind = :kind"
+    found = said("missing_index", scanning(sql=sql, columns=("id", "owner", "kind")))
+    assert found.advice == ["CREATE INDEX CONCURRENTLY ON accounts (owner, kind);"]
+    assert "one value of owner and kind: no index begins with owner or kind." in found.summary
+    assert found.evidence["column"] == "owner, kind"
+
+
+def test_a_lookup_by_one_or_another_column_needs_an_index_on_each():
+    sql = "SELECT id FROM accounts WHERE owner = :owner OR kind = :kind"
+    found = said("missing_index", scanning(sql=sql, columns=("id", "owner", "kind")))
+    assert found.advice == [
+        "CREATE INDEX CONCURRENTLY ON accounts (owner);",
+        "CREATE INDEX CONCURRENTLY ON accounts (kind);",
+    ]
+    assert "one value of owner or kind" in found.summary
+
+
 def test_a_lookup_by_what_is_computed_of_a_column_wants_an_index_on_that():
     sql = "SELECT id FROM accounts WHERE lower(owner) = :owner"
     found = said("missing_index", scanning(sql=sql))

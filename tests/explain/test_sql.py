@@ -9,6 +9,7 @@ from dbdyno.explain.sql import (
     equal_calls,
     equal_columns,
     fits,
+    has_alternatives,
     is_update,
     locks_nothing,
     tables_of,
@@ -63,6 +64,11 @@ def test_equal_columns(sql, columns):
 def test_equal_calls():
     sql = "select lower(a) = 'x' from t where lower( t.Email ) = :e and f(b) in (1) and g(1, c) = 2"
     assert equal_calls(sql) == [("lower", "email"), ("f", "b")]
+
+
+def test_alternatives_are_those_of_the_condition():
+    assert has_alternatives("select a from t where b = 1 or c = 2")
+    assert not has_alternatives("select a or b from t where c = 'this or that' order by d")
 
 
 def test_tables_and_kind():

@@ -63,7 +63,7 @@ DATABASES = {
         "pg_terminate_backend(pid).",
         end_by_itself="idle_in_transaction_session_timeout for the blocker, lock_timeout for the "
         "waiters",
-        create_index="CREATE INDEX CONCURRENTLY ON {table} ({column});",
+        create_index="CREATE INDEX CONCURRENTLY ON {table} ({key});",
         full_reads=frozenset({"Seq Scan", "Parallel Seq Scan"}),
         put_off="checkpoints, autovacuum",
     ),
@@ -85,7 +85,7 @@ DATABASES = {
         "or KILL its trx_mysql_thread_id.",
         end_by_itself="innodb_lock_wait_timeout for the waiters, in MariaDB also "
         "idle_transaction_timeout for the blocker",
-        create_index="CREATE INDEX {table}_{column} ON {table} ({column});",
+        create_index="CREATE INDEX {table}_{name} ON {table} ({key});",
         full_reads=frozenset({"ALL", "index"}),
         put_off="flushing because the redo log fills up, lagging purge",
     ),

@@ -32,6 +32,7 @@ _ASSIGNED = re.compile(rf"(?:^|,)\s*({_NAME})\s*=")
 _ASSIGNED_TOGETHER = re.compile(r"\(([^()]*)\)\s*=")
 _EQUAL = re.compile(rf"({_QUALIFIED})\s*(?:=|\bin\s*\()", re.I)
 _EQUAL_CALL = re.compile(rf"({_QUALIFIED})\s*\(\s*({_QUALIFIED})\s*\)\s*(?:=|\bin\s*\()", re.I)
+_OR = re.compile(r"\bor\b", re.I)
 _VARIABLE = re.compile(r"(?<!:):(\w+)")
 _DRAWN = re.compile(rf"{_VARIABLE.pattern}|\$\d|\?")
 """A variable, a parameter, or the mark that stands for a value."""
@@ -116,6 +117,12 @@ def equal_columns(sql: str) -> list[str]:
     clause = _WHERE.search(_bare(sql))
     named = _EQUAL.findall(clause[1]) if clause else []
     return list(dict.fromkeys(_unquoted(name.rpartition(".")[2]) for name in named))
+
+
+def has_alternatives(sql: str) -> bool:
+    """Whether its WHERE joins conditions by OR."""
+    clause = _WHERE.search(_bare(sql))
+    return clause is not None and _OR.search(clause[1]) is not None
 
 
 def equal_calls(sql: str) -> list[tuple[str, str]]:

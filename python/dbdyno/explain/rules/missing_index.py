@@ -1,8 +1,9 @@
 """Missing index: a lookup by key that reads the whole table.
 
-Looks for: sequential scans of large tables by statements that compare a column with a value, where
-no index begins with that column; on PostgreSQL also a function of a column, as in lower(email) = …,
-where the server plans to read the whole table for it.
+Looks for: sequential scans of large tables by statements that compare columns with values, where no
+index begins with one of those columns; on PostgreSQL also a function of a column, as in
+lower(email) = …, where the server plans to read the whole table for it. The index to create has all
+columns that must be equal together, and columns joined by OR get one each.
 
 Arithmetic: rows read by sequential scans over the number of scans is what each lookup reads; a
 B-tree reads about one page per level. A scan that parallel workers share is counted by each of
@@ -29,7 +30,7 @@ from dbdyno.explain.case import Case
 from dbdyno.explain.databases import database_of
 from dbdyno.explain.needs import committed, grown, known_objects, server_facts
 from dbdyno.explain.rule import NOTICED, NotFound, Outcome, Rule, found
-from dbdyno.explain.sql import equal_calls, equal_columns, the_one
+from dbdyno.explain.sql import equal_calls, equal_columns, has_alternatives, the_one
 from dbdyno.explain.statements import (
     Statement,
     reads_all,
@@ -59,10 +60,12 @@ class _Scanned(Struct, frozen=True):
 
 
 class _Lookup(Struct, frozen=True):
-    """A statement that looks for a value of a column, or a function of one, without an index."""
+    """A statement that looks for values of columns, or of a function of one, without an index."""
 
     statement: Statement
-    key: str
+    columns: list[str]
+    is_any: bool
+    """Whether a row qualifies by any of the columns (OR); otherwise by all of them."""
     is_planned: bool
     """Whether the server's plan for it is a sequential scan of the table."""
 
@@ -81,11 +84,18 @@ class _Blamed(Struct, frozen=True):
     @property
     def reads(self) -> str:
         """What it reads, and why."""
-        table, key = self.scanned.table.name, self.lookup.key
+        table, columns = self.scanned.table.name, self.lookup.columns
+        wanted = (" or " if self.lookup.is_any else " and ").join(columns)
         return (
             f"{self.statement.words} reads {count(self.scanned.rows)} rows of {table} to find "
-            f"those with one value of {key}: no index begins with {key}."
+            f"those with one value of {wanted}: no index begins with {' or '.join(columns)}."
         )
+
+    @property
+    def keys(self) -> list[str]:
+        """What the indexes that it lacks are made on."""
+        columns = self.lookup.columns
+        return columns if self.lookup.is_any else [", ".join(columns)]
 
 
 def look(case: Case) -> Outcome:
@@ -154,20 +164,24 @@ def _scanned(case: Case, table: TableFacts) -> _Scanned:
 
 
 def _lookups(case: Case, table: TableFacts) -> list[_Lookup]:
-    """The statements that look for a value of a column with which no index begins."""
+    """The statements that look for values of columns, with none of which an index begins."""
     leading = {index.columns[0] for index in table.indexes if index.columns}
     return [
-        _Lookup(statement, column, reads_all(case, statement.number, table.name))
+        _Lookup(
+            statement,
+            columns,
+            has_alternatives(statement.sql),
+            reads_all(case, statement.number, table.name),
+        )
         for statement in statements_on(case, table)
-        for column in _columns(statement, table)
-        if not leading.intersection(_columns(statement, table))
+        if (columns := _columns(statement, table)) and not leading.intersection(columns)
     ]
 
 
 def _computed(case: Case, table: TableFacts) -> list[_Lookup]:
     """Where an index on that function serves, the plan would not be to read the whole table."""
     return [
-        _Lookup(statement, f"{function}({column})", is_planned=True)
+        _Lookup(statement, [f"{function}({column})"], is_any=False, is_planned=True)
         for statement in statements_on(case, table)
         if reads_all(case, statement.number, table.name)
         for function, name in equal_calls(statement.sql)
@@ -199,7 +213,7 @@ def _finding(case: Case, worst: _Blamed, others: Sequence[_Blamed] = ()) -> Find
         certainty="sure" if lookup.is_planned else "likely",
         evidence={
             "table": table,
-            "column": lookup.key,
+            "column": ", ".join(lookup.columns),
             "statement": lookup.statement.sql,
             "rows_per_scan": scanned.rows,
             "scans_per_transaction": scanned.scans,
@@ -213,7 +227,7 @@ def _finding(case: Case, worst: _Blamed, others: Sequence[_Blamed] = ()) -> Find
         ],
         why=f"{takes} {percent(share or 0.0)} of client time, and more with every row that is "
         "added.",
-        advice=list(dict.fromkeys(_create_index(case, one) for one in blamed)),
+        advice=list(dict.fromkeys(line for one in blamed for line in _create_indexes(case, one))),
         gain=gain_words(case, share) if share is not None else "",
         refute=f"Run again with {'these indexes' if others else 'that index'}: the number of rows "
         "read by sequential scans must fall to zero.",
@@ -225,12 +239,15 @@ def _too(others: int) -> str:
     return f" {more}." if others else ""
 
 
-def _create_index(case: Case, one: _Blamed) -> str:
+def _create_indexes(case: Case, one: _Blamed) -> list[str]:
     """Of a partitioned table, on the whole: each partition then has one."""
-    table, key = one.scanned.table, one.lookup.key
+    table = one.scanned.table
     if table.partition_of:
-        return f"CREATE INDEX ON {table.partition_of} ({key});"
-    return database_of(case).create_index.format(table=table.name, column=key)
+        return [f"CREATE INDEX ON {table.partition_of} ({key});" for key in one.keys]
+    create = database_of(case).create_index
+    return [
+        create.format(table=table.name, key=key, name=key.replace(", ", "_")) for key in one.keys
+    ]
 
 
 RULE = Rule(
