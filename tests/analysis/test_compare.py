@@ -236,7 +236,7 @@ def test_sets_of_unlike_size_and_one_run_against_many():
     assert (only(welch).method, only(welch).verdict) == ("Welch t", "better")
     assert "5 and 3 runs" in only(welch).words
     assert welch.doubts == [
-        "the runs are not pairs: what drifted on the machine is in the difference"
+        "the runs are not paired: any drift of the host is confounded with the difference"
     ]
     one = compare(many, records([120]), [TPS])
     assert (only(one).method, only(one).verdict) == ("Student t", "better")

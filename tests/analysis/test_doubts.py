@@ -47,11 +47,11 @@ def test_a_sound_run_has_no_doubts():
         ),
         (
             changed(throughput=msgspec.structs.replace(THROUGHPUT, high=1080)),
-            "coarse: throughput is known to ±8\u202f% within this run only; run longer",
+            "coarse: throughput is known only to ±8\u202f% within this run; run longer",
         ),
         (
             changed(throughput=msgspec.structs.replace(THROUGHPUT, low=0, high=3400)),
-            "coarse: throughput is hardly known: its interval within this run reaches down to 0",
+            "coarse: throughput is hardly known: its 95 % interval within this run extends to 0",
         ),
         (
             changed(throughput=msgspec.structs.replace(THROUGHPUT, low=None, high=None, samples=1)),
@@ -69,60 +69,61 @@ def test_a_sound_run_has_no_doubts():
         ),
         (
             changed(missing_cycle=MissingCycle(300, 570, "checkpoint_timeout")),
-            "no whole checkpoint cycle: no checkpoint both began and ended while measuring; one "
-            "comes every 300 s (checkpoint_timeout), so at least 570 s are needed",
+            "no complete checkpoint cycle: no checkpoint both started and finished during the "
+            "measurement; one starts every 300 s (checkpoint_timeout), so at least 570 s are needed",
         ),
         (
             changed(missing_cycle=MissingCycle(None, None, None)),
-            "no whole checkpoint cycle: no checkpoint both began and ended while measuring",
+            "no complete checkpoint cycle: no checkpoint both started and finished during the "
+            "measurement",
         ),
         (
             changed(transactions=msgspec.structs.replace(COUNTS, skipped=10_000, unfinished=101)),
             "censored: 10\u202f000 skipped and 101 unfinished transactions (1\u202f%) "
-            "stand outside the percentiles",
+            "are not in the percentiles",
         ),
         (
             changed(has_percentiles=False, transactions=msgspec.structs.replace(COUNTS, ok=500)),
-            "no percentiles: the run was ended before its first full histograms were written",
+            "no percentiles: the run ended before its first full histograms were written",
         ),
         (
             changed(
                 transactions=msgspec.structs.replace(COUNTS, ok=999_997, unfinished=3),
                 unfinished_ages_s=[4.5, 1.25, 30.0],
             ),
-            "censored: 3 unfinished transactions (0.0003\u202f%) stand outside the percentiles; "
-            f"what was unfinished had taken 1.25{THIN_SPACE}s to 30{THIN_SPACE}s so far",
+            "censored: 3 unfinished transactions (0.0003\u202f%) are not in the percentiles; "
+            f"unfinished after 1.25{THIN_SPACE}s to 30{THIN_SPACE}s",
         ),
         (
             changed(transactions=msgspec.structs.replace(COUNTS, ok=3_000_000, waiting=9)),
-            "censored: 9 waiting transactions (0.0003\u202f%) stand outside the percentiles",
+            "censored: 9 waiting transactions (0.0003\u202f%) are not in the percentiles",
         ),
         (
             changed(transactions=msgspec.structs.replace(COUNTS, ok=999_999, unfinished=1)),
-            "censored: 1 unfinished transaction (0.0001\u202f%) stands outside the percentiles",
+            "censored: 1 unfinished transaction (0.0001\u202f%) is not in the percentiles",
         ),
         (
             changed(
                 arrivals=Arrivals(due=120_000, waiting=60_000, waiting_usual=45_000, duration_s=60)
             ),
-            "overrun: 2\u202f000 transactions a second became due and 1\u202f000 were done; "
-            "60\u202f000 had not begun when the run ended, and response times grow with its length",
+            "overrun: 2\u202f000 transactions per second became due but 1\u202f000 completed; "
+            "60\u202f000 had not started when the run ended, and response times grow with its length",
         ),
         (
             changed(arrivals=Arrivals(due=1, waiting=0, still_s=7, duration_s=60)),
-            "stood still: nothing was done for 7.0 s of 60.0 s; the numbers hold that time",
+            "stalled: nothing completed for 7.0 s of 60.0 s; the numbers include that time",
         ),
         (
             changed(
                 arrivals=Arrivals(due=1, waiting=0, still_s=7, due_while_still=3500, duration_s=60)
             ),
-            "stood still: nothing was done for 7.0 s of 60.0 s, and 3\u202f500 transactions became "
-            "due meanwhile; the numbers hold that time",
+            "stalled: nothing completed for 7.0 s of 60.0 s, and 3\u202f500 transactions became "
+            "due meanwhile; the numbers include that time",
         ),
         (
             changed(throughput=msgspec.structs.replace(THROUGHPUT, value=0.0)),
-            "none ended while measuring: all 1\u202f000\u202f000 did in the time after it; "
-            "measure for longer than one takes",
+            "none completed during the measurement: all 1\u202f000\u202f000 completed after it; "
+            "measure for longer than a transaction takes",
         ),
     ],
 )

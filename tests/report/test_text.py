@@ -73,7 +73,7 @@ RECORD = synthetic.record(
         for index, sql in enumerate(synthetic.SQL, 1)
     ],
     client=ClientCost(cpu_us_per_transaction=128.7),
-    doubts=["coarse: throughput is known to ±8% within this run only; run longer"],
+    doubts=["coarse: throughput is known only to ±8% within this run; run longer"],
 )
 
 
@@ -114,7 +114,7 @@ serialization  40001     36  could not serialize
 
 Valid.
 Doubts:
-  - Coarse: throughput is known to ±8% within this run only; run longer.
+  - Coarse: throughput is known only to ±8% within this run; run longer.
 """)
 
 

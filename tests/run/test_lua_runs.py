@@ -76,7 +76,7 @@ def test_a_run_whose_scripts_stop_is_measured_as_long_as_it_lasted(script, url, 
     assert (counts["ok"], counts["unfinished"]) == (18, 2)
     assert record["throughput_tps"]["value"] > 5
     [reason] = record["invalid_reasons"]
-    assert "of 10.0 s asked for: the scripts of all clients had ended" in reason
+    assert "of the requested 10.0 s: the scripts of all clients had ended" in reason
 
 
 def test_threads_that_may_be_meant_as_clients_are_asked_about(script, url, home, capfd):

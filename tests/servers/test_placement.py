@@ -290,7 +290,7 @@ def test_cores_are_shared_unless_they_are_kept_apart(placed: PrivateServer) -> N
     apart = RunOptions(engine_cpus=Cpus((1,)))
     assert placement_doubts(placed, apart) == []
     (told,) = placement_doubts(placed, RunOptions())
-    assert told.startswith("the engine and the server share 1 of the ")
+    assert told.startswith("the load generator and the server share 1 of the ")
 
 
 @control_groups

@@ -22,7 +22,7 @@ from dbdyno.model.record import RunRecord
 
 MARGIN = 0.03
 # Kinds of doubt whose name alone says too little.
-_KINDS = {"coarse": "throughput is known only coarsely"}
+_KINDS = {"coarse": "throughput is known only imprecisely"}
 
 
 def compare(  # noqa: PLR0913 - what is compared, and how
@@ -195,13 +195,13 @@ def _doubts(samples: Sequence[Sample]) -> Iterator[str]:
     """What the numbers themselves cannot say of how they came about."""
     if any(one.is_single for one in samples):
         yield (
-            "one run of each: intervals are those within the runs, which understate how much "
-            "runs differ, and throughput, response times and switches have none"
+            "one run of each: the intervals are within-run intervals, which understate how much "
+            "runs differ; throughput, response times and context switches have none"
         )
     elif any(not one.paired for one in samples):
-        yield "the runs are not pairs: what drifted on the machine is in the difference"
+        yield "the runs are not paired: any drift of the host is confounded with the difference"
     if any(not one.is_single and one.repeats < 2 for one in samples):
-        yield "one variant has a single run: its noise is taken to be that of the other's runs"
+        yield "one variant has a single run: its variance is assumed to be that of the other's runs"
 
 
 def _doubts_of_runs(records: Sequence[RunRecord]) -> Iterator[str]:

@@ -1,7 +1,7 @@
-"""What weakens a run's numbers without making them wrong. One function a doubt.
+"""What weakens a run's numbers without making them wrong: one function per doubt.
 
-Each takes the same facts and answers with a sentence, or with nothing. A doubt is said
-and listed; it never changes a number and never makes a run invalid.
+Each takes the same facts and returns a sentence or None. A doubt is listed in the record; it
+never changes a number and never makes a run invalid.
 """
 
 from collections.abc import Callable, Sequence
@@ -77,7 +77,7 @@ def no_percentiles(facts: Facts) -> str | None:
     """The run ended, by force, before the engine wrote its first full histograms."""
     if facts.has_percentiles or not facts.transactions.ok:
         return None
-    return "no percentiles: the run was ended before its first full histograms were written"
+    return "no percentiles: the run ended before its first full histograms were written"
 
 
 def not_steady(facts: Facts) -> str | None:
@@ -110,24 +110,27 @@ def coarse(facts: Facts) -> str | None:
     if reach <= HALF_WIDTH_MAX:
         return None
     if reach >= DOWN_TO_NOTHING:
-        return "coarse: throughput is hardly known: its interval within this run reaches down to 0"
-    return f"coarse: throughput is known to ±{percent(reach)} within this run only; run longer"
+        return "coarse: throughput is hardly known: its 95 % interval within this run extends to 0"
+    return f"coarse: throughput is known only to ±{percent(reach)} within this run; run longer"
 
 
 def no_checkpoint_cycle(facts: Facts) -> str | None:
     """A run that wrote held no whole checkpoint, so it did not pay for one.
 
-    Numbers of a server that was never checkpointed are better than any that lasts. A run
-    must be as long as the time between two checkpoints and the time that one takes.
+    Without checkpoints a server is faster than in continuous operation. A run must be as long as
+    the time between two checkpoints plus the duration of one.
     """
     missing = facts.missing_cycle
     if missing is None:
         return None
-    said = "no whole checkpoint cycle: no checkpoint both began and ended while measuring"
+    said = (
+        "no complete checkpoint cycle: no checkpoint both started and finished during the "
+        "measurement"
+    )
     if missing.every_s is None or missing.needed_s is None:
         return said
     return (
-        f"{said}; one comes every {missing.every_s:.0f} s ({missing.reason}), so at least "
+        f"{said}; one starts every {missing.every_s:.0f} s ({missing.reason}), so at least "
         f"{missing.needed_s:.0f} s are needed"
     )
 
@@ -136,9 +139,9 @@ def censored(facts: Facts) -> str | None:
     """Some transactions have no response time, and they are not the fast ones.
 
     Those skipped (over the latency limit), unfinished (still running at the end) and waiting
-    (due, and not begun by then) waited at least that long; percentiles of the others alone are
-    too good by up to their share. What a script left by ending its client may have been fast: it
-    stands there with its age, since nobody can say what it would have become.
+    (due, but not started by then) waited at least that long; percentiles of the others alone are
+    too good by up to their share. A transaction that a script abandoned by ending its client may
+    have been fast: it is listed with its age, since its duration is unknown.
     """
     counts = facts.transactions
     names = ("skipped", "unfinished") if facts.arrivals.overran else _CENSORED
@@ -147,9 +150,9 @@ def censored(facts: Facts) -> str | None:
         return None
     total = sum(missing.values())
     each = " and ".join(f"{count(number)} {name}" for name, number in missing.items())
-    noun, stand = ("transaction", "stands") if total == 1 else ("transactions", "stand")
+    noun, are = ("transaction", "is") if total == 1 else ("transactions", "are")
     return (
-        f"censored: {each} {noun} ({percent(total / (counts.ok + total))}) {stand} outside the "
+        f"censored: {each} {noun} ({percent(total / (counts.ok + total))}) {are} not in the "
         f"percentiles{_so_far(facts.unfinished_ages_s)}"
     )
 
@@ -159,40 +162,40 @@ def _so_far(ages_s: Sequence[float]) -> str:
         return ""
     youngest, oldest = seconds(min(ages_s)), seconds(max(ages_s))
     span = oldest if youngest == oldest else f"{youngest} to {oldest}"
-    return f"; what was unfinished had taken {span} so far"
+    return f"; unfinished after {span}"
 
 
 def none_ended(facts: Facts) -> str | None:
-    """All that was counted ended in the grace: no rate follows from that."""
+    """All counted transactions completed in the grace period: no rate follows from that."""
     done = facts.transactions.ok
     if not done or facts.throughput.value:
         return None
     return (
-        f"none ended while measuring: all {count(done)} did in the time after it; measure for "
-        "longer than one takes"
+        f"none completed during the measurement: all {count(done)} completed after it; measure for "
+        "longer than a transaction takes"
     )
 
 
 def overrun(facts: Facts) -> str | None:
-    """Transactions became due faster than they were done, and the queue grew to the end.
+    """Transactions became due faster than they completed, and the queue grew until the end.
 
-    Then no response time means anything but how long the run was
+    Response times then depend only on the length of the run
     (:attr:`~dbdyno.analysis.arrivals.Arrivals.overran`).
     """
     came = facts.arrivals
     if not came.overran:
         return None
     return (
-        f"overrun: {tps(came.due_per_s)} transactions a second became due and "
-        f"{tps(facts.throughput.value)} were done; {count(came.waiting)} had not begun when the "
+        f"overrun: {tps(came.due_per_s)} transactions per second became due but "
+        f"{tps(facts.throughput.value)} completed; {count(came.waiting)} had not started when the "
         "run ended, and response times grow with its length"
     )
 
 
 def stood_still(facts: Facts) -> str | None:
-    """Nothing was done for longer than a transaction takes, though usually many would have been.
+    """Nothing completed for longer than a transaction takes, though usually many would have.
 
-    Means, percentiles and rates then mix a server at work with one that does nothing
+    Means, percentiles and rates then mix a working server with one that does nothing
     (:func:`~dbdyno.analysis.arrivals.arrivals`).
     """
     came = facts.arrivals
@@ -200,8 +203,8 @@ def stood_still(facts: Facts) -> str | None:
         return None
     due = f", and {count(came.due_while_still)} transactions became due meanwhile"
     return (
-        f"stood still: nothing was done for {came.still_s:.1f} s of {facts.duration_s:.1f} s"
-        f"{due if came.due_while_still else ''}; the numbers hold that time"
+        f"stalled: nothing completed for {came.still_s:.1f} s of {facts.duration_s:.1f} s"
+        f"{due if came.due_while_still else ''}; the numbers include that time"
     )
 
 

@@ -91,6 +91,6 @@ def placement_doubts(server: Server, options: RunOptions) -> list[str]:
     if not shared:
         return []
     return [
-        f"the engine and the server share {len(shared)} of the {cores_available()} cores of this "
-        "machine: each takes processor time from the other"
+        f"the load generator and the server share {len(shared)} of the {cores_available()} cores "
+        "of this host: each takes CPU time from the other"
     ]

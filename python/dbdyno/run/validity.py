@@ -23,7 +23,7 @@ def invalid_reasons(
         *done.invalid_reasons,
         *_ended_early(plan, done),
         *_failed_too_often(done, failures_max),
-        *(f"an invariant broke: {violation}" for violation in violations),
+        *(f"invariant violated: {violation}" for violation in violations),
     ]
 
 
@@ -33,8 +33,8 @@ def _ended_early(plan: Plan, done: Done) -> list[str]:
         return [f"the run was {done.end}{reason}"]
     asked = asked_ns(plan)
     if asked is not None and done.measured_ns < asked * (1 - SHORTFALL_MAX):
-        length = f"{done.measured_ns / 1e9:.1f} s of {asked / 1e9:.1f} s asked for"
-        return [f"it ended after {length}: the scripts of all clients had ended"]
+        length = f"{done.measured_ns / 1e9:.1f} s of the requested {asked / 1e9:.1f} s"
+        return [f"the run ended after {length}: the scripts of all clients had ended"]
     return []
 
 
@@ -53,8 +53,8 @@ def _nothing_done(done: Done) -> str:
     """What was due before the measured part may take all of it: then others were done."""
     waiting = done.counters.waiting
     if not waiting:
-        return "not one transaction was completed"
+        return "no transaction completed"
     return (
-        "not one transaction that became due while measuring was completed: "
-        f"{waiting} had not begun when the run ended"
+        "no transaction that became due during the measurement completed: "
+        f"{waiting} had not started when the run ended"
     )
