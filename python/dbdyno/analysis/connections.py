@@ -28,7 +28,7 @@ def advise_connections(of: Scaling) -> ConnectionAdvice:
     limit = round(of.knee.value)
     words = (
         f"{counted(limit, 'connection')}{_between(of.knee)}: throughput is within "
-        f"{percent(KNEE_SHARE)} of its best there, and more of them wait."
+        f"{percent(KNEE_SHARE)} of its maximum there, and further clients only wait."
     )
     return ConnectionAdvice(limit, " ".join([words, *_beyond(of)]), _doubt(of))
 
@@ -45,7 +45,7 @@ def _beyond(of: Scaling) -> Iterator[str]:
         yield f"The peak is at {significant(of.peak.value)} clients{_between(of.peak)}."
     if of.most.tps < (1 - KNEE_SHARE) * of.best.tps:
         left = percent(of.most.tps / of.best.tps)
-        yield f"With {of.most.clients} clients {left} of the best is left."
+        yield f"With {of.most.clients} clients throughput is {left} of the maximum."
 
 
 def _doubt(of: Scaling) -> str:

@@ -75,8 +75,8 @@ def _needed(found: MetricComparison) -> str:
     more = noun if repeats.more == 1 else noun.replace("pair", "pairs").replace("run", "runs")
     most = "or more" if repeats.high is None else f"to {repeats.high}"
     return (
-        f"; about {repeats.more} more {more} ({repeats.low} {most}) would be needed to find "
-        f"{_rounded(repeats.finds)} four times in five"
+        f"; about {repeats.more} more {more} ({repeats.low} {most}) would be needed to detect "
+        f"{_rounded(repeats.finds)} with 80{THIN_SPACE}% power"
     )
 
 

@@ -11,7 +11,7 @@ from dbdyno.answers.registry import all_answers
 from dbdyno.model.study import Question, StudySpec
 
 CONTRASTS = "contrasts"
-NOTHING_COMPARED = "the study compares nothing; a [[contrast]] in its file would"
+NOTHING_COMPARED = "the study compares nothing; add a [[contrast]] to its file"
 
 Answers: TypeAlias = Sequence[tuple[Question, Answered]]
 
@@ -50,16 +50,18 @@ def _guarded(question: Question, trials: Trials) -> Answered:
     if kind is None:
         return Answered(claims=[], missing=f"there is no answer called {question.answer}")
     if not trials.trials:
-        return Answered(claims=[], missing="no run of this study ended well enough to count")
+        return Answered(claims=[], missing="no run of this study is usable")
     try:
         return kind.answer(trials, question.options)
     except KeyError as error:
         if error.args[0] in kind.options.keys() - question.options.keys():
-            return Answered(claims=[], missing=f"its option {error} is not given")
+            return Answered(claims=[], missing=f"its option {error} is missing")
         return _failed(error)
     except Exception as error:
         return _failed(error)
 
 
 def _failed(error: Exception) -> Answered:
-    return Answered(claims=[], missing=f"this answer failed: {type(error).__name__}: {error}")
+    return Answered(
+        claims=[], missing=f"internal error in this answer: {type(error).__name__}: {error}"
+    )

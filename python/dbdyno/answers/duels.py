@@ -80,7 +80,7 @@ class Duel(Struct, frozen=True):
             return ""
         return (
             f"{amount(missing, 'pair is', 'pairs are')} left out, so that all blocks have the same "
-            "levels: others of theirs are missing."
+            "levels: other levels of their blocks are missing."
         )
 
     def _logarithms(self, number: Number) -> Mapping[int, Logarithms]:
@@ -131,14 +131,14 @@ class Judged(Struct, frozen=True):
         if self.is_told:
             return ""
         if self.effect is None or self.effect.spread is None:
-            return "A single block tells nothing of how runs differ: repeat it."
+            return "A single block does not show how much runs differ: repeat it."
         wanted = max(abs(self.effect.value), math.log1p(MARGIN))
         blocks = round(self.effect.spread.freedom) + 1
         needed = more_repeats(wanted, self.effect.spread, blocks, ALPHA)
         most = "or more" if needed.high is None else f"to {needed.high}"
         return (
             f"About {amount(needed.more, 'more repeat', 'more repeats')} ({needed.low} {most}) "
-            f"would be needed to find {percent(needed.finds)} four times in five."
+            f"are needed to detect {percent(needed.finds)} with 80 % power."
         )
 
 

@@ -22,8 +22,7 @@ Interval: TypeAlias = Ratio | IntervalEstimate
 
 
 INTERVAL_NOTE = (
-    "In brackets the 95 % interval between runs; (?) where so few runs give none that tells "
-    "anything."
+    "In brackets the 95 % interval between runs; (?) where too few runs give a useful interval."
 )
 USELESS = 10.0  # an interval whose ends are so many times apart tells nobody anything
 

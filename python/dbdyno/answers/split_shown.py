@@ -23,8 +23,8 @@ def split_table(pair: Pair, levels: Sequence[Level], over: str) -> TableOf:
         ),
         rows=[_row(pair, level) for level in levels],
         numeric=frozenset(range(8)),
-        note="Means over runs. Latencies are timed exactly; how they divide is told by looks at "
-        "the server's sessions.",
+        note="Means over runs. Latencies are timed exactly; how they divide is estimated from "
+        "samples of the server's sessions.",
     )
 
 

@@ -81,7 +81,7 @@ class Tenfold(Struct, frozen=True):
         if self.is_same:
             return f"within ±{percent(SAME)} with each tenfold{interval}"
         told = f"{change(self.factor.value)} with each tenfold{interval}"
-        return told if self.is_told else f"{told}, which cannot be told from none"
+        return told if self.is_told else f"{told}, which is not distinguishable from no change"
 
     def _ends(self) -> str:
         """``throughput 43 071 TPS at 10 000 rows, 31 472 at 1 million``."""

@@ -94,9 +94,9 @@ class Upkeep:
             told = [self.curve.doubt_at(self.rows.value), *self.curve.doubts]
             return "; ".join(filter(None, told))
         if self.is_passed:
-            return "how it grows with the rows is not known, so it may take as long at fewer"
+            return "its growth with the rows is not known, so it may take as long with fewer rows"
         decades = math.log10(self.rows.value / max(self.means))
         return (
-            "taken to grow in proportion to the rows, for no two sizes took long enough to show "
-            f"how it does; {decades:.1f} decades of rows beyond what was measured"
+            "assumed to grow in proportion to the rows, because no two sizes took long enough to "
+            f"show its growth; {decades:.1f} decades of rows beyond what was measured"
         )

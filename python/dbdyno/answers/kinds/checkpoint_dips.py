@@ -32,11 +32,11 @@ NOTICED = 0.05
 RECORD_BYTES_MIN = 24  # the head of any WAL record: what writes less a transaction only reads
 
 NOT_TOLD_APART = (
-    "The interval over runs holds no change at all: checkpoints that follow each other closely "
-    "leave no stretch without images to compare with."
+    "The interval over runs includes no change: checkpoints that follow each other closely leave "
+    "no period without images to compare with."
 )
-ONE_RUN = "One run has no interval: repeats would tell."
-DIP_LIMITS = "A dip is told when throughput falls by a tenth and far below the usual interval."
+ONE_RUN = "A single run gives no interval: repeat it."
+DIP_LIMITS = "A dip is reported if throughput falls by a tenth and far below the usual interval."
 
 Around: TypeAlias = tuple[float, float]
 """A number before and after the begin of a checkpoint."""
@@ -97,16 +97,16 @@ def _long_enough(seen: Sequence[_Seen]) -> Claim:
     """Whether the numbers have the cost of checkpoints in them at all."""
     with_begin = [one for one in seen if one.dips]
     whole = [one for one in seen if any(dip.is_whole for dip in one.dips)]
-    told = f"{len(whole)} of {len(seen)} runs held a whole checkpoint"
-    begun = f"; in {len(with_begin)} at least one began" if len(with_begin) > len(whole) else ""
+    told = f"{len(whole)} of {len(seen)} runs contain a complete checkpoint"
+    begun = f"; in {len(with_begin)} at least one started" if len(with_begin) > len(whole) else ""
     lacking = len(seen) - len(whole)
     return Claim(
         sentence=f"{told}{begun}.",
         told=True,
         doubt=""
         if not lacking
-        else f"The other {lacking} are numbers of a server that no checkpoint slows; only longer "
-        "runs or more frequent checkpoints would show what one costs.",
+        else f"The other {lacking} measured a server that no checkpoint slows; only longer runs or "
+        "more frequent checkpoints show what one costs.",
         evidence={"runs": len(seen), "held_a_whole_checkpoint": len(whole)},
     )
 
@@ -135,9 +135,9 @@ def _wal_claim(label: str, seen: Sequence[_Seen]) -> Claim | None:
     before, after = _means(around)
     return Claim(
         sentence=f"{label[:1].upper()}{label[1:]}{': ' if label else ''}in the seconds after a "
-        f"checkpoint began a transaction wrote {size(after)} of WAL, in those before "
-        f"{size(before)}: {times_of(ratio)}; {significant(images[0])} of its pages were written "
-        f"whole before, {significant(images[1])} after.",
+        f"checkpoint started a transaction wrote {size(after)} of WAL, in the seconds before "
+        f"{size(before)}: {times_of(ratio)}; full-page images per transaction: "
+        f"{significant(images[0])} before, {significant(images[1])} after.",
         told=ratio.is_told_apart,
         effect=ratio.value,
         low=ratio.low,
@@ -160,13 +160,13 @@ def _of_dips(seen: Sequence[_Seen]) -> list[Claim]:
     if not dips:
         return []
     if not deep:
-        sentence = f"None of {len(dips)} checkpoints brought a dip that stands out of the noise."
+        sentence = f"None of {len(dips)} checkpoints caused a dip that stands out from the noise."
         return [Claim(sentence=sentence, told=False, doubt=DIP_LIMITS)]
     depth, length_s = _means([(dip.depth, dip.length_s) for dip in deep])
     deepest = max(dip.deepest for dip in deep)
     return [
         Claim(
-            sentence=f"{len(deep)} of {len(dips)} checkpoints brought a dip: "
+            sentence=f"{len(deep)} of {len(dips)} checkpoints caused a dip: "
             f"{'on average ' * (len(deep) > 1)}{percent(depth)} of the throughput was missing for "
             f"{seconds(length_s)}, in the worst interval {percent(deepest)}.",
             told=len(deep) > 1,
@@ -180,27 +180,27 @@ def _of_dips(seen: Sequence[_Seen]) -> list[Claim]:
 def _table(trials: Trials, among: Sequence[Trial]) -> TableOf:
     factors = varied(trials, among)
     return TableOf(
-        title="Checkpoints and what they brought",
+        title="Checkpoints and their effects",
         columns=(
             *titles_of(trials, factors),
             "runs",
             "checkpoints",
-            "whole",
+            "complete",
             "WAL before",
             "WAL after",
             "images before",
             "images after",
             "dip",
             "deepest",
-            "dip's length",
+            "dip length",
         ),
         rows=[
             (*point_cells(point, factors), *_row([_Seen(trial) for trial in of]))
             for point, of in by_point(among).items()
         ],
         numeric=frozenset(range(len(factors), len(factors) + 10)),
-        note="WAL and images are of a transaction in up to 10 s before and after a begin; a dip is "
-        "the mean share of throughput that was missing.",
+        note="WAL and images are per transaction, in up to 10 s before and after the start of a "
+        "checkpoint; a dip is the mean share of throughput that was missing.",
     )
 
 
@@ -232,7 +232,7 @@ def _around_words(
 
 ANSWER = Answer(
     id="checkpoint-dips",
-    title="What checkpoints do to the log and to the curve",
-    options={"at": "levels of factors to look at; all runs without"},
+    title="What checkpoints do to WAL and throughput",
+    options={"at": "levels of factors to select runs; default: all runs"},
     answer=answer,
 )

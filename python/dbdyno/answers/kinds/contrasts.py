@@ -104,11 +104,11 @@ def _most_needed(metrics: Sequence[MetricComparison]) -> list[str]:
     needed = [metric.repeats.more for metric in metrics if metric.repeats]
     if not needed:
         return []
-    return [f"From {min(needed)} to {max(needed)} more repeats would decide what is not told"]
+    return [f"{min(needed)} to {max(needed)} more repeats would decide what is undecided"]
 
 
 def _heading(trials: Trials, of: Contrasted) -> str:
-    """``Statement order: branches-first against as-written``."""
+    """``Statement order branches-first against as-written``."""
     title = title_of(trials, of.contrast.factor)
     if "_" not in title:  # a setting's name is written as the server has it
         title = f"{title[:1].upper()}{title[1:]}"
@@ -129,10 +129,11 @@ def _missed(metric: MetricComparison) -> Iterator[str]:
     if metric.verdict != "cannot tell" or metric.detectable is None:
         return
     if metric.detectable > _HOPELESS:
-        yield f"{metric.pairs} pairs as noisy as these find not even {_HOPELESS:.0f} times as much"
+        noisy = f"{metric.pairs} pairs as noisy as these"
+        yield f"{noisy} do not detect even a factor of {_HOPELESS:.0f}"
     else:
-        found = f"a change of {percent(metric.detectable - 1)} four times in five"
-        yield f"{metric.pairs} pairs find {found}"
+        found = f"a change of {percent(metric.detectable - 1)} with 80 % power"
+        yield f"{metric.pairs} pairs detect {found}"
 
 
 def _table(trials: Trials, rows: Sequence[Found]) -> TableOf:
@@ -154,10 +155,10 @@ def _table(trials: Trials, rows: Sequence[Found]) -> TableOf:
             for of, metric in rows
         ],
         numeric=frozenset({3, 4, 5, 6}),
-        note="Ratios are after over before, in the mean over pairs of runs of one block; verdicts "
-        "are adjusted over the metrics of a comparison and all levels that are held against the "
-        "same one (Holm). To decide: further repeats, with the 95 % interval of that number; "
-        "dbdyno study resume makes them.",
+        note="Ratios are after over before, averaged over pairs of runs of one block; verdicts are "
+        "corrected for multiple comparisons (Holm) over the metrics of a comparison and all levels "
+        "compared with the same one. To decide: further repeats, with the 95 % interval of that "
+        "number; dbdyno study resume makes them.",
     )
 
 

@@ -20,12 +20,12 @@ def answer(trials: Trials, options: Mapping[str, Any]) -> Answered:
     over = str(options["over"])
     among = chosen(trials, options.get("at"))
     if not _is_numeric(trials, over):
-        return Answered(claims=[], missing=f"{over} is not a factor whose levels are numbers")
+        return Answered(claims=[], missing=f"the levels of the factor {over} are not numbers")
     lines = _lines(trials, among, options.get("by"))
     names: Sequence[str] = options.get("metrics", trials.spec.metrics)
     pictures = [_picture(trials, lines, over, name) for name in names]
     shown = [picture for picture in pictures if picture is not None]
-    missing = "" if shown else "no run has the metrics that were asked for"
+    missing = "" if shown else "no run has the requested metrics"
     return Answered(claims=[], shown=shown, missing=missing)
 
 
@@ -76,10 +76,10 @@ ANSWER = Answer(
     id="curve",
     title="Curves",
     options={
-        "over": "the factor along the bottom; its levels are numbers",
-        "by": "a factor whose levels have a line each",
-        "metrics": "ids of metrics, a picture each; those of the study without",
-        "at": "levels of factors to look at; all runs without",
+        "over": "the factor on the x axis; its levels are numbers",
+        "by": "a factor with a line for each level",
+        "metrics": "ids of metrics, one chart each; default: those of the study",
+        "at": "levels of factors to select runs; default: all runs",
     },
     answer=answer,
 )

@@ -176,11 +176,11 @@ def _summary(series: Sequence[CurveSeries]) -> str:
 
 ANSWER = Answer(
     id="engine-duel",
-    title="Who wins where",
+    title="Which is faster under which load",
     options={
         "factor": "the factor whose first two levels are compared",
-        "by": "the factor of the kinds of load, each with a claim of its own",
-        "over": "the factor that stands on the curves' x axis",
+        "by": "the factor of the kinds of load, with a claim for each",
+        "over": "the factor on the x axis of the curves",
         "at": "levels of other factors",
     },
     answer=answer,

@@ -30,20 +30,20 @@ def _told(among: Sequence[Trial], field: str) -> str:
 def _claim(promises: Mapping[str, str]) -> Claim:
     kept = set(promises.values())
     if len(kept) == 1 and NOTHING not in kept:
-        return Claim(sentence=f"All of them promise the same of a crash: {kept.pop()}.", told=True)
+        return Claim(sentence=f"All variants have the same durability: {kept.pop()}.", told=True)
     told = ", ".join(f"{name} {promise}" for name, promise in promises.items())
     return Claim(
-        sentence=f"They do not promise the same of a crash ({told}): what is faster may only "
-        "promise less.",
+        sentence=f"The variants differ in durability ({told}): a faster one may only be less "
+        "durable.",
         told=True,
-        doubt="Run again with --durability full before anything is concluded.",
+        doubt="Run again with --durability full before drawing conclusions.",
     )
 
 
 def _table(sides: Mapping[str, Sequence[Trial]], promises: Mapping[str, str]) -> TableOf:
     return TableOf(
-        title="What each promises of a crash, and by which settings",
-        columns=("", "version", "promise", "settings"),
+        title="Durability of each variant, and its settings",
+        columns=("", "version", "durability", "settings"),
         rows=[
             (name, _told(among, "version"), promises[name], _settings(among))
             for name, among in sides.items()
@@ -62,7 +62,7 @@ def _settings(among: Sequence[Trial]) -> str:
 
 ANSWER = Answer(
     id="equal-promise",
-    title="What each promises of a crash",
+    title="Durability of the variants",
     options={
         "factor": "the factor of the variants",
         "at": "levels of other factors",

@@ -37,11 +37,11 @@ def answer(trials: Trials, options: Mapping[str, Any]) -> Answered:
 def _claim(level: str, among: Sequence[Trial]) -> Claim:
     mean = over_runs(among, throughput)
     if mean is None:
-        return Claim(sentence=f"{level}: nothing was committed.", told=False)
+        return Claim(sentence=f"{level}: no transaction committed.", told=False)
     low, high = _range(among)
     return Claim(
-        sentence=f"{level}: {sentence_words(mean, tps)} transactions a second, its intervals from "
-        f"{_or_nothing(low)} to {_or_nothing(high)}.",
+        sentence=f"{level}: {sentence_words(mean, tps)} transactions per second; measurement "
+        f"intervals from {_or_nothing(low)} to {_or_nothing(high)}.",
         told=True,
         effect=mean.value,
         low=mean.low,
@@ -64,7 +64,7 @@ def _or_nothing(value: float | None) -> str:
 def _table(trials: Trials, among: Sequence[Trial]) -> TableOf:
     factors = varied(trials, among)
     return TableOf(
-        title="Transactions a second: average, minimum, maximum",
+        title="Transactions per second: average, minimum, maximum",
         columns=(
             *titles_of(trials, factors),
             "runs",
@@ -75,7 +75,7 @@ def _table(trials: Trials, among: Sequence[Trial]) -> TableOf:
         ),
         rows=[(*point_cells(point, factors), *_cells(of)) for point, of in by_point(among).items()],
         numeric=frozenset(range(len(factors), len(factors) + 5)),
-        note=f"Averages over runs; minimum and maximum are over intervals of "
+        note="Averages over runs; minimum and maximum are over measurement intervals of "
         f"{_length_words(among)}. {INTERVAL_NOTE}",
     )
 
@@ -99,10 +99,10 @@ def _length_words(among: Sequence[Trial]) -> str:
 
 ANSWER = Answer(
     id="extremes",
-    title="How many a second",
+    title="Transactions per second",
     options={
-        "by": "the factor whose levels each get a sentence",
-        "at": "levels of other factors of which the sentences speak",
+        "by": "the factor with a sentence for each level",
+        "at": "levels of other factors that the sentences are about",
     },
     answer=answer,
 )

@@ -55,7 +55,7 @@ def _of_wal(
     tps: MetricComparison | None,
 ) -> Claim:
     is_told = wal.verdict in ("better", "worse") or _is_counted(off, on)
-    despite = ". That is beyond doubt although throughput cannot tell"
+    despite = ". This is certain, although throughput is inconclusive"
     noise = despite if is_told and tps and tps.verdict == "cannot tell" else ""
     return Claim(
         sentence=f"With full_page_writes on a transaction writes {size(wal.after)} of WAL, with it "
@@ -81,7 +81,7 @@ def _images_words(off: Sequence[Trial], on: Sequence[Trial]) -> str:
     if not images:
         return ""
     counted = ", in every run with it on and in none with it off" if _is_counted(off, on) else ""
-    return f"; {significant(images)} images of whole pages a transaction were counted{counted}"
+    return f"; {significant(images)} full-page images per transaction were counted{counted}"
 
 
 def _is_counted(off: Sequence[Trial], on: Sequence[Trial]) -> bool:
@@ -95,7 +95,7 @@ def _is_counted(off: Sequence[Trial], on: Sequence[Trial]) -> bool:
 
 def _table(sides: Mapping[str, Sequence[Trial]]) -> TableOf:
     return TableOf(
-        title="What a transaction writes to the WAL, by full_page_writes",
+        title="WAL per transaction, by full_page_writes",
         columns=("full_page_writes", "runs", "WAL", "records", "images", "images, count", "TPS"),
         rows=[_row(level, among) for level, among in sides.items()],
         numeric=frozenset(range(1, 7)),

@@ -90,7 +90,7 @@ def _claim(label: str, of: _Updates) -> Claim | None:
         return None
     return Claim(
         sentence=f"{label}: {percent(of.hot_share)} of {count(of.updates)} updates were HOT"
-        f"{_growth_words(of)}; autovacuum came {count(of.autovacuums)} times.",
+        f"{_growth_words(of)}; autovacuum ran {count(of.autovacuums)} times.",
         told=True,
         effect=of.hot_share,
         evidence={"updates": of.updates, "hot": of.hot, "autovacuums": of.autovacuums},
@@ -129,7 +129,7 @@ def _table(
         ),
         rows=[(*point_cells(point, factors), *_row(of)) for point, of in points.items()],
         numeric=frozenset(range(len(titles), len(titles) + 7)),
-        note="Counts are added up over runs; sizes are means of a run, before and after it.",
+        note="Counts are sums over runs; sizes are means per run, before and after it.",
     )
 
 
@@ -146,6 +146,6 @@ def _row(of: _Updates) -> tuple[str, ...]:
 ANSWER = Answer(
     id="hot-and-growth",
     title="HOT updates and growth of heap and index",
-    options={"at": "levels of factors to look at; all runs without"},
+    options={"at": "levels of factors to select runs; default: all runs"},
     answer=answer,
 )

@@ -62,16 +62,16 @@ def _claims(
 
 def _cost_words(of: MetricComparison) -> str:
     return (
-        f"an update of an indexed column takes {significant(of.after)} {_small(of.title)} where "
-        f"one of a plain column takes {significant(of.before)}, {times_of(of)}"
+        f"an update of an indexed column takes {significant(of.after)} {_small(of.title)}, one of "
+        f"a plain column {significant(of.before)}: {times_of(of)}"
     )
 
 
 def _rate_words(of: MetricComparison) -> str:
     """Of a server that counts neither records nor buffers."""
     return (
-        f"the load that updates an indexed column runs at {tps(of.after)} TPS where that of a "
-        f"plain column runs at {tps(of.before)}, {times_of(of)}"
+        f"the load that updates an indexed column runs at {tps(of.after)} TPS, the one that "
+        f"updates a plain column at {tps(of.before)}: {times_of(of)}"
     )
 
 
@@ -90,7 +90,7 @@ def _hot_words(plain: float | None, indexed: float | None) -> str:
         return ""
     return (
         f"{percent(plain)} of the updates of a plain column were HOT, {percent(indexed)} of those "
-        "of an indexed column, which therefore write an entry into every index; "
+        "of an indexed column, which therefore write an entry to every index; "
     )
 
 
@@ -98,12 +98,12 @@ def _table(
     engine: str, found: Mapping[str, MetricComparison], options: Mapping[str, Any]
 ) -> TableOf:
     return TableOf(
-        title=f"{engine}: an indexed column updated, against a plain one",
+        title=f"{engine}: update of an indexed column against a plain one",
         columns=("", str(options["plain"]), str(options["indexed"]), "ratio", "95 %", "verdict"),
         rows=[_row(one) for one in found.values()],
         numeric=frozenset({1, 2, 3, 4}),
-        note="Of a transaction, except throughput. Bytes of the log also depend on how wide the "
-        "updated columns are.",
+        note="Per transaction, except throughput. Log bytes also depend on the width of the "
+        "updated columns.",
     )
 
 

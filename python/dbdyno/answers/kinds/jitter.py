@@ -44,18 +44,18 @@ def _of(trial: Trial) -> float | None:
 def _claim(among: Sequence[Trial], factor: str, first: str, second: str) -> Claim:
     ratio = ratio_of(pairs(among, factor, first, second), _of)
     if ratio is None:
-        return Claim(sentence=f"{first} and {second} have no runs in common.", told=False)
+        return Claim(sentence=f"{first} and {second} have no paired runs.", told=False)
     told = f"{second}'s samples vary {times_of(ratio)} as much as {first}'s"
     return Claim(
         sentence=f"From second to second {told}."
         if ratio.is_told_apart
-        else f"Who varies more from second to second cannot be told: {told}.",
+        else f"Which varies more from second to second is undecided: {told}.",
         told=ratio.is_told_apart,
         effect=ratio.value,
         low=ratio.low,
         high=ratio.high,
-        doubt="All loads together; checkpoints and flushing that come less often than a run is "
-        "long are not in it.",
+        doubt="All loads together; checkpoints and flushing that occur less often than once per "
+        "run are not represented.",
     )
 
 

@@ -19,19 +19,19 @@ def answer(trials: Trials, options: Mapping[str, Any]) -> Answered:
     """A claim over all sizes and the phases of each."""
     found = loads(trials, str(options["over"]))
     if not found:
-        return Answered(claims=[], missing="the study found its data there and loaded none")
+        return Answered(claims=[], missing="the study found existing data and loaded none")
     return Answered(claims=[_claim(found)], shown=[_table(found)])
 
 
 def _claim(found: Mapping[float, DataLoad]) -> Claim:
     told = ", ".join(
-        f"{count(load.rows_per_s)} rows a second at {rows_words(rows)}"
+        f"{count(load.rows_per_s)} rows per second at {rows_words(rows)}"
         for rows, load in found.items()
     )
     return Claim(
-        sentence=f"Loading took in {told} rows.",
+        sentence=f"Loading rate: {told} rows.",
         told=True,
-        doubt="One load of each size, every phase counted; small ones are mostly setting up.",
+        doubt="One load of each size, all phases included; small loads are mostly setup time.",
         evidence={f"{rows:.0f}": load.rows_per_s for rows, load in found.items()},
     )
 
@@ -39,8 +39,8 @@ def _claim(found: Mapping[float, DataLoad]) -> Claim:
 def _table(found: Mapping[float, DataLoad]) -> TableOf:
     phases = _long_phases(found.values())
     return TableOf(
-        title="What loading took",
-        columns=("rows", "rows a second", *phases),
+        title="Loading rate and phases",
+        columns=("rows", "rows per second", *phases),
         rows=[
             (
                 rows_words(rows),
@@ -66,7 +66,7 @@ def _took(load: DataLoad, phase: str) -> str:
 
 ANSWER = Answer(
     id="load-rate",
-    title="How fast it was loaded",
+    title="Loading rate",
     options={"over": "the factor of rows"},
     answer=answer,
 )

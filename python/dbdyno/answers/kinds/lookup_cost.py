@@ -52,7 +52,7 @@ def answer(trials: Trials, options: Mapping[str, Any]) -> Answered:
         one for level, among in levels.items() if (one := _lookup(float(level), among)) is not None
     ]
     if not found:
-        return Answered(claims=[], missing="no run counted its server's pages by table")
+        return Answered(claims=[], missing="no run counted its server's page accesses by table")
     return Answered(
         claims=[_claim(found)], shown=[_table(found), _picture(found, title_of(trials, over))]
     )
@@ -91,13 +91,13 @@ def _claim(found: Sequence[_Lookup]) -> Claim:
     deeper = (
         f"the index is {round(grown) or 1} {'level' if grown < 1.5 else 'levels'} deeper"
         if grown > A_LEVEL
-        else "the index is as deep"
+        else "the index is equally deep"
     )
     return Claim(
         sentence=f"A lookup touches {significant(first.pages)} pages at {rows_words(first.rows)} "
         f"rows ({significant(first.index_pages)} of the index) and {significant(last.pages)} at "
         f"{rows_words(last.rows)} ({significant(last.index_pages)}): {deeper}; "
-        f"{percent(last.hit_share)} of the pages were in the server's cache then.",
+        f"{percent(last.hit_share)} of the latter were in the server's cache.",
         told=True,
         effect=last.pages / first.pages,
         evidence={"index_pages": [one.index_pages for one in found]},
@@ -112,8 +112,8 @@ def _table(found: Sequence[_Lookup]) -> TableOf:
             "table and index",
             "index pages (depth)",
             "table pages",
-            "together",
-            "found in cache",
+            "total",
+            "cache hit ratio",
         ),
         rows=[
             (
@@ -125,7 +125,7 @@ def _table(found: Sequence[_Lookup]) -> TableOf:
             for one in found
         ],
         numeric=frozenset(range(6)),
-        note="What the server's cache lacks may still be in the operating system's.",
+        note="Pages that are not in the server's cache may still be in the operating system's.",
     )
 
 
@@ -138,7 +138,7 @@ def _picture(found: Sequence[_Lookup], x_title: str) -> CurveOf:
         y_title="pages",
         series=[
             CurveSeries(label="index", x=rows, y=[one.index_pages for one in found]),
-            CurveSeries(label="together", x=rows, y=[one.pages for one in found]),
+            CurveSeries(label="total", x=rows, y=[one.pages for one in found]),
         ],
         x_axis="log",
     )
@@ -146,7 +146,7 @@ def _picture(found: Sequence[_Lookup], x_title: str) -> CurveOf:
 
 ANSWER = Answer(
     id="lookup-cost",
-    title="What a lookup touches",
+    title="Pages touched by a lookup",
     options={"over": "the factor of rows", "at": "levels of other factors: those of a lookup"},
     answer=answer,
 )

@@ -41,7 +41,9 @@ def answer(trials: Trials, options: Mapping[str, Any]) -> Answered:
     factor, reference = str(options["factor"]), str(options["reference"])
     found = list(_compared(trials, factor, reference))
     if not found:
-        return Answered(claims=[], missing=f"no block has {reference} and another of {factor}")
+        return Answered(
+            claims=[], missing=f"no block has {reference} and another level of {factor}"
+        )
     published = [float(share) for share in options.get("published", ())]
     detectable = list(_detectable([one.metric for one in found], published))
     if _nodes(trials) > 1:
@@ -69,8 +71,8 @@ def _no_effect(metrics: Sequence[MetricComparison]) -> Claim:
     """The largest difference is given, since it is what noise makes here."""
     largest = max(metrics, key=lambda one: abs(one.ratio - 1))
     return Claim(
-        sentence="This machine has one memory node, so no policy can have an effect here and none "
-        f"is claimed: what differs is noise, at most {change(largest.ratio)} of throughput between "
+        sentence="This host has one NUMA node, so no policy can have an effect and none is "
+        f"claimed: any difference is noise, at most {change(largest.ratio)} in throughput between "
         f"two levels{_interval(largest)}",
         told=False,
         effect=largest.ratio,
@@ -87,8 +89,8 @@ def _false_alarm(metrics: Sequence[MetricComparison]) -> str:
     if not alarms:
         return ""
     return (
-        f"{len(alarms)} of {len(metrics)} comparisons would have been told as a difference: chance "
-        "does that in one study of twenty, and so does a machine whose state outlives a block"
+        f"{len(alarms)} of {len(metrics)} comparisons would have been reported as a difference: "
+        "chance does that in one study of twenty, and so does a host whose state outlasts a block"
     )
 
 
@@ -107,16 +109,16 @@ def _best(found: Sequence[_Compared], reference: str) -> Claim:
     if better:
         best = max(better, key=lambda one: one.metric.ratio)
         others = [one.policy for one in better if one is not best]
-        also = f", and so {'does' if len(others) == 1 else 'do'} {' and '.join(others)}"
+        also = f", and so {'is' if len(others) == 1 else 'are'} {' and '.join(others)}"
         sentence = (
-            f"The policy {best.policy} serves better than {reference}{also if others else ''}: "
+            f"The policy {best.policy} is better than {reference}{also if others else ''}: "
             f"{best.metric.words}"
         )
     else:
         best = max(found, key=lambda one: abs(one.metric.ratio - 1))
         sentence = (
-            f"No policy is told to serve better than {reference}; the largest difference is that "
-            f"of {best.policy}: {best.metric.words}"
+            f"No policy is shown to be better than {reference}; the largest difference is that of "
+            f"{best.policy}: {best.metric.words}"
         )
     told = bool(better) or all(one.metric.verdict in ("same", "worse") for one in found)
     return _claim(sentence, best.metric, told=told)
@@ -143,11 +145,11 @@ def _detectable(metrics: Sequence[MetricComparison], published: Sequence[float])
     beside = ""
     if published:
         shares = " and ".join(map(percent, published))
-        verb = "could be" if not missed else "could not be"
-        beside = f"; the published differences of {shares}, from one run each, {verb} told by them"
+        verb = "could" if not missed else "could not"
+        beside = f"; they {verb} detect the published differences of {shares}, from one run each"
     yield Claim(
-        sentence=f"{metrics[0].pairs} pairs of runs find a difference of {percent(least)} four "
-        f"times in five on this machine{beside}",
+        sentence=f"{metrics[0].pairs} pairs of runs detect a difference of {percent(least)} with "
+        f"80 % power on this host{beside}",
         told=not missed,
         effect=least,
         evidence={"pairs": metrics[0].pairs, "published": list(published)},
@@ -158,21 +160,21 @@ def _table(trials: Trials, factor: str) -> TableOf:
     levels = by_level(trials, trials.trials, factor)
     nodes = sorted({node for trial in trials.trials for node in _memory(trial)})
     return TableOf(
-        title="Throughput by policy, and where the server's memory lay",
+        title="Throughput by policy, and placement of the server's memory",
         columns=(
             title_of(trials, factor),
             "TPS",
             "min",
             "max",
             "latency",
-            "found after start",
+            "verified after start",
             *(f"memory on node {node}" for node in nodes),
         ),
         rows=[(name, *_row(runs, nodes)) for name, runs in levels.items()],
         numeric=frozenset({1, 2, 3, 4, *range(6, 6 + len(nodes))}),
         note="TPS is the mean over runs, min and max the lowest and highest run. Memory is that "
-        "of the server's processes at the end of the load; a machine with one node has nothing "
-        "to tell apart.",
+        "of the server's processes at the end of the load; on a host with one node there is "
+        "nothing to compare.",
     )
 
 
@@ -195,7 +197,7 @@ def _latency_ms(trial: Trial) -> float | None:
 def _verified(runs: Sequence[Trial]) -> str:
     """What the kernel was found to have made of the policy, after the server's start."""
     told = [sentence for trial in runs for sentence in _placement(trial).get("verified", ())]
-    return "; ".join(dict.fromkeys(told)) or "no policy asked for"
+    return "; ".join(dict.fromkeys(told)) or "no policy requested"
 
 
 def _memory(trial: Trial) -> Mapping[str, float]:
@@ -217,11 +219,11 @@ def _memory_words(runs: Sequence[Trial], node: str) -> str:
 
 ANSWER = Answer(
     id="numa-policy",
-    title="Which policy serves better",
+    title="Which NUMA policy is better",
     options={
         "factor": "the factor whose levels are policies",
         "reference": "the level that the others are compared with",
-        "published": "differences, as shares, that others found",
+        "published": "published differences, as shares",
     },
     answer=answer,
 )

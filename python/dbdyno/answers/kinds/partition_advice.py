@@ -36,7 +36,7 @@ def answer(trials: Trials, options: Mapping[str, Any]) -> Answered:
     """The advice is the smallest number of rows over all kinds of upkeep."""
     found = _upkeeps(trials, options)
     if not found:
-        return Answered(claims=[], missing="no upkeep was timed")
+        return Answered(claims=[], missing="no maintenance was timed")
     claims = [_claim(one) for one in found]
     title = title_of(trials, str(options["over"]))
     return Answered(claims=[_advice(found), *claims], shown=[_table(found), _picture(found, title)])
@@ -83,7 +83,7 @@ def _claim(one: Upkeep) -> Claim:
 def _advice(found: Sequence[Upkeep]) -> Claim:
     known = [(rows, one) for one in found if (rows := one.rows) is not None]
     if not known:
-        return Claim(sentence="No upkeep takes that long below 10¹⁵ rows.", told=False)
+        return Claim(sentence="No maintenance takes that long below 10¹⁵ rows.", told=False)
     rows, first = min(known, key=lambda each: each[0].value)
     return Claim(
         sentence=_advice_words(rows, first),
@@ -100,17 +100,18 @@ def _advice_words(rows: IntervalEstimate, first: Upkeep) -> str:
     at, wait = f"{rows_words(rows.value)} rows", seconds(first.wait_s)
     if first.is_passed:
         return (
-            f"On this machine the {first.name} takes {wait} or more already at {at}{_range(rows)}: "
-            "keep partitions smaller than that, or measure smaller ones to know how small."
+            f"On this host the {first.name} takes {wait} or more already at {at}{_range(rows)}: "
+            "keep partitions smaller than that, or measure smaller ones to find out how small."
         )
     if first.is_told or rows.value <= max(first.means):
         return (
-            f"On this machine partition above about {at} if upkeep must end within {wait}: from "
-            f"there the {first.name} takes longer{_range(rows)}."
+            f"On this host partition above about {at} if maintenance must finish within {wait}: "
+            f"beyond that the {first.name} takes longer{_range(rows)}."
         )
     return (
-        f"Tables as large as those measured need no partitions for the sake of upkeep; where it "
-        f"would take {wait} can only be guessed: the {first.name} first, near {at}{_range(rows)}."
+        "Tables as large as those measured need no partitions for the sake of maintenance; where "
+        f"it would take {wait} is a rough extrapolation: the {first.name} first, near "
+        f"{at}{_range(rows)}."
     )
 
 
@@ -125,17 +126,17 @@ def _range(rows: IntervalEstimate) -> str:
 def _table(found: Sequence[Upkeep]) -> TableOf:
     sizes = sorted({rows for one in found for rows, _ in one.measured})
     return TableOf(
-        title="Time of upkeep by size",
+        title="Maintenance time by size",
         columns=(
             "",
             *(rows_words(rows) for rows in sizes),
-            "grows as rows to the power of",
+            "grows with rows to the power of",
             f"takes {seconds(found[0].wait_s)} at",
         ),
         rows=[_row(one, sizes) for one in found],
         numeric=frozenset(range(1, 3 + len(sizes))),
-        note="Geometric means where there were several. A rewrite is taken as filling the table "
-        "and building its indexes anew.",
+        note="Geometric means where there were several. A rewrite is estimated as filling the "
+        "table and rebuilding its indexes.",
     )
 
 
@@ -157,7 +158,7 @@ def _rows_cell(one: Upkeep) -> str:
 def _picture(found: Sequence[Upkeep], x_title: str) -> CurveOf:
     marks = [(rows.value, one.name) for one in found if (rows := one.rows) is not None]
     return CurveOf(
-        title="Time of upkeep, extrapolated",
+        title="Maintenance time, extrapolated",
         summary="; ".join(f"{name} at {rows_words(rows)} rows" for rows, name in marks),
         x_title=x_title,
         y_title="s",
@@ -182,7 +183,7 @@ ANSWER = Answer(
     options={
         "over": "the factor of rows",
         "at": "levels of other factors: the runs whose vacuums are timed",
-        "wait_s": "how long one is willing to wait for upkeep, in seconds",
+        "wait_s": "the longest acceptable maintenance time, in seconds",
     },
     answer=answer,
 )

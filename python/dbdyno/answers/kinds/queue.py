@@ -35,16 +35,18 @@ def _claims(level: str, over: str, runs: Sequence[Trial]) -> Iterator[Claim]:
     """From the run that is drawn; in how many of the others it is the same row is its doubt."""
     convoys = [convoy for trial in runs if (convoy := _convoy(trial)) is not None]
     if not convoys:
-        yield Claim(sentence=f"With {level} {over} nobody was seen waiting for a row", told=True)
+        yield Claim(
+            sentence=f"With {level} {over} no client was sampled waiting for a row", told=True
+        )
         return
     shown = convoys[0]
     alike = sum(convoy.hot.relation == shown.hot.relation for convoy in convoys)
     yield Claim(
-        sentence=f"With {level} {over} {_shielded(shown)}{_bound(shown, len(runs))}: clients wait "
-        f"for each other's rows for {percent(min(shown.share, 1.0))} of their time",
+        sentence=f"With {level} {over} {_shielded(shown)}{_bound(shown, len(runs))}: clients spend "
+        f"{percent(min(shown.share, 1.0))} of their time waiting for each other's row locks",
         told=alike == len(runs),
         effect=shown.share,
-        doubt="" if alike == len(runs) else f"Seen so in {alike} of {len(runs)} runs",
+        doubt="" if alike == len(runs) else f"The same row in {alike} of {len(runs)} runs",
         evidence={
             "hot": shown.hot.relation,
             "shield": shown.shield.relation if shown.shield else None,
@@ -86,12 +88,12 @@ def _bound(convoy: Convoy, runs: int) -> str:
     if convoy.measured_tps > convoy.bound_tps * EXCEEDED:
         return (
             f" (measured {measured} TPS, more than the {tps(convoy.bound_tps)} that holding it "
-            f"for {held} would allow: it is free before clients hear of their commit, or the run "
-            "is too short to time it)"
+            f"for {held} would allow: it is released before clients receive the commit, or the "
+            "run is too short to time it)"
         )
     return (
-        f" (held {held} each time, which lets about {tps(convoy.bound_tps)} TPS through; "
-        f"measured {measured}{' in the run that is drawn' if runs > 1 else ''})"
+        f" (held for {held} each time, which allows about {tps(convoy.bound_tps)} TPS; "
+        f"measured: {measured}{' in the run shown' if runs > 1 else ''})"
     )
 
 

@@ -55,7 +55,7 @@ def answer(trials: Trials, options: Mapping[str, Any]) -> Answered:
     published: Mapping[str, object] = options["published"]
     rows = [(name, str(value), _here(among, name)) for name, value in published.items()]
     if not among:
-        return Answered(claims=[], missing="no run ended")
+        return Answered(claims=[], missing="no run completed")
     return Answered(claims=[_claim(rows)], shown=[_table(rows)])
 
 
@@ -68,7 +68,7 @@ def _here(among: Sequence[Trial], name: str) -> str:
 def _claim(rows: Sequence[tuple[str, str, str]]) -> Claim:
     told = "; ".join(f"{name} {here} (published: {there})" for name, there, here in rows)
     return Claim(
-        sentence=f"The study is scaled to this machine: {told}.",
+        sentence=f"The study is scaled to this host: {told}.",
         told=True,
         doubt="Shapes carry over from one size to another, numbers do not.",
     )
@@ -76,7 +76,7 @@ def _claim(rows: Sequence[tuple[str, str, str]]) -> Claim:
 
 def _table(rows: Sequence[tuple[str, str, str]]) -> TableOf:
     return TableOf(
-        title="Scaled to this machine",
+        title="Scaled to this host",
         columns=("", "published", "here"),
         rows=rows,
         numeric=frozenset({1, 2}),
@@ -88,7 +88,7 @@ ANSWER = Answer(
     title="What is smaller here than in the published study",
     options={
         "published": f"figures of the published study by name: {', '.join(READERS)}",
-        "at": "levels of factors whose runs are looked at; all runs without",
+        "at": "levels of factors to select runs; default: all runs",
     },
     answer=answer,
 )

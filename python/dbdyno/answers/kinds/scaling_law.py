@@ -27,7 +27,8 @@ def answer(trials: Trials, options: Mapping[str, Any]) -> Answered:
     law = scaling(measurements(among, over))
     if law is None:
         return Answered(
-            claims=[], missing=f"a law takes at least {LEVELS_MIN} numbers of {over}, all above 0"
+            claims=[],
+            missing=f"the law needs at least {LEVELS_MIN} numbers of {over}, all above 0",
         )
     picture = _picture(trials, among, law, over)
     return Answered(claims=[_advice(law), _peak(law), _shape(law)], shown=[picture])
@@ -75,10 +76,10 @@ def _peak(law: Scaling) -> Claim:
 
 def _why_no_peak(law: Scaling) -> str:
     if law.is_structured:
-        return "the throughput measured is not of the law's shape"
+        return "the measured throughput does not have the law's shape"
     if law.law.peak_clients > law.clients_max:
         return f"the law has none up to {law.clients_max} clients, the most that were measured"
-    return "the interval of the crosstalk κ holds 0"
+    return "the interval of the crosstalk κ includes 0"
 
 
 def _shape(law: Scaling) -> Claim:
@@ -103,10 +104,10 @@ def _shape(law: Scaling) -> Claim:
 
 def _shape_doubt(law: Scaling) -> str:
     if law.is_structured is None:
-        return "One run at each number of clients: whether the law fits cannot be judged"
+        return "One run at each number of clients: the fit of the law cannot be judged"
     if law.is_structured:
         return (
-            "It misses by more than noise explains: σ and κ describe these runs, they do not "
+            "The misfit is larger than noise explains: σ and κ describe these runs but do not "
             "predict others"
         )
     return ""

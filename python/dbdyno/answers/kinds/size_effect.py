@@ -15,7 +15,7 @@ from dbdyno.answers.tenfold import Measure, Tenfold, tenfold
 from dbdyno.words import significant, tps
 
 THROUGHPUT = Measure("throughput_tps", "throughput", "TPS", tps)
-PROCESSOR = Measure("server_cpu_us", "server CPU a transaction", "µs", significant)
+PROCESSOR = Measure("server_cpu_us", "server CPU per transaction", "µs", significant)
 RESPONSE = Measure("response_p95_ms", "95th percentile", "ms", significant)
 
 
@@ -93,10 +93,10 @@ def _line(one: Tenfold) -> CurveSeries:
 
 ANSWER = Answer(
     id="size-effect",
-    title="What ten times the rows do",
+    title="Effect of ten times the rows",
     options={
         "over": "the factor of rows",
-        "by": "the factor of the kinds of load, each with a line of its own",
+        "by": "the factor of the kinds of load, with a line for each",
         "at": "levels of other factors",
     },
     answer=answer,

@@ -58,7 +58,7 @@ def answer(trials: Trials, options: Mapping[str, Any]) -> Answered:
     reference = [trial for trial in among if trial.point[asked.factor] == asked.reference]
     orders = orders_of(reference[0])
     if orders is None:
-        return Answered(claims=[], missing="the statements cannot be put into another order")
+        return Answered(claims=[], missing="the statements cannot be reordered")
     measured = _measured(trials, among, asked, orders)
     if not any(one.against for one in measured):
         return Answered(claims=[], missing=f"no block has {asked.reference} and another order")
@@ -140,7 +140,7 @@ def _predicted(orders: Orders, measured: Sequence[_Measured], clients: str, aske
     return Claim(
         sentence=f"Predicted from the run as written with {clients} {asked.over}: of "
         f"{count(len(orders.predictions))} valid orders none is better than {name}, in which rows "
-        f"of {best.bound.table} let about {tps(best.bound.tps)} TPS through{gain}",
+        f"of {best.bound.table} allow about {tps(best.bound.tps)} TPS{gain}",
         told=bool(covered) and not (own and own_tps > own.bound.tps * EXCEEDED),
         effect=best.bound.tps / own.bound.tps if own else None,
         doubt="; ".join(_prediction_doubts(covered, own, own_tps, asked)),
@@ -153,14 +153,14 @@ def _prediction_doubts(
 ) -> Iterator[str]:
     if not covered:
         yield (
-            f"No order that was measured is within {percent(_ALIKE)} of that bound: add it as a "
-            f"level of {asked.factor}"
+            f"No measured order is within {percent(_ALIKE)} of that bound: add it as a level of "
+            f"{asked.factor}"
         )
     if own and own_tps > own.bound.tps * EXCEEDED:
         yield (
-            f"The order as written did {tps(own_tps)} TPS, more than the {tps(own.bound.tps)} that "
-            "its rows should let through: they are free before clients hear of their commit, or "
-            "the runs are too short to time them; the prediction is rough"
+            f"The order as written reached {tps(own_tps)} TPS, more than the "
+            f"{tps(own.bound.tps)} that its rows should allow: they are released before clients "
+            "receive the commit, or the runs are too short to time them; the prediction is rough"
         )
 
 
@@ -176,7 +176,7 @@ def _agreement(measured: Sequence[_Measured], clients: str, asked: _Asked) -> It
     predicted = [one.level for _, one in sorted(known, key=lambda pair: -pair[0])]
     found = [one.level for _, one in sorted(known, key=lambda pair: -pair[1].mean_tps)]
     agrees = predicted == found
-    verb = "stand in the order that was predicted" if agrees else "do not stand as predicted"
+    verb = "rank as predicted" if agrees else "do not rank as predicted"
     yield Claim(
         sentence=f"By mean throughput with {clients} {asked.over} the orders {verb}: measured "
         f"{', '.join(found)}" + ("" if agrees else f"; predicted {', '.join(predicted)}"),
@@ -193,9 +193,11 @@ def _untold(measured: Sequence[_Measured]) -> list[str]:
 
 
 def _agreement_doubt(*, agrees: bool, untold: Sequence[str]) -> str:
-    said = [] if agrees else ["The bound knows of rows alone; processors and the log bound too"]
+    said = [] if agrees else ["The bound is of row locks alone; CPU and WAL limit throughput too"]
     if untold:
-        said.append(f"These runs do not tell {' and '.join(untold)} from the order as written")
+        said.append(
+            f"These runs do not distinguish {' and '.join(untold)} from the order as written"
+        )
     return "; ".join(said)
 
 
@@ -205,8 +207,8 @@ def _table(orders: Orders, measured: Sequence[_Measured], clients: str, asked: _
         columns=(
             "order",
             "statements",
-            "held row",
-            "held",
+            "limiting row",
+            "held for",
             "predicted bound",
             "rank",
             "TPS",
@@ -215,7 +217,7 @@ def _table(orders: Orders, measured: Sequence[_Measured], clients: str, asked: _
         ),
         rows=[_row(orders, one) for one in measured],
         numeric=frozenset({3, 4, 5, 6, 7}),
-        note="The bound is what the row that is held longest lets through; its rank is among all "
+        note="The bound is the throughput that the limiting row allows; its rank is among all "
         f"{count(len(orders.predictions))} valid orders. Equal bounds share a rank.",
     )
 
@@ -255,7 +257,7 @@ def _rank(orders: Orders, predicted: Prediction) -> int:
 
 ANSWER = Answer(
     id="statement-order",
-    title="The order that serves best, predicted and measured",
+    title="The best statement order, predicted and measured",
     options={
         "factor": "the factor whose levels are orders of the same statements",
         "reference": "the level from which the others are predicted",

@@ -96,7 +96,7 @@ def _why(pair: Pair, most: Level, slower: str) -> str:
     if shields and share is not None and share > _MOSTLY:
         return (
             f"Because {pair.first} come first: with {clients} their {count(rows or 0)} rows let at "
-            f"most {count(rows or 0)} past to {pair.second} and hold back the rest, so {times}"
+            f"most {count(rows or 0)} through to {pair.second} and hold back the rest, so {times}"
         )
     return f"With {clients} {times}"
 
@@ -128,11 +128,11 @@ def _interval_words(at: Ratio) -> str:
 def _verdict_doubt(found: Crossing, most: Level, untimed: Sequence[float]) -> str:
     said = []
     if found.at is None:
-        said.append("The runs of these levels do not show in every block where the two cross")
+        said.append("The runs at these levels do not show a crossing in every block")
     elif not found.is_told:
-        said.append("Where they cross is not told: no level on one of its sides is beyond doubt")
+        said.append("The crossing is not certain: no level on one side of it is significant")
     if not found.ratios[most.clients].is_told_apart:
-        said.append(f"with {clients_words(most.clients)} the two are not told apart")
+        said.append(f"with {clients_words(most.clients)} the two do not differ significantly")
     if untimed:
         clients = ", ".join(map(significant, untimed))
         said.append(f"runs with {clients} clients are left out: no run timed both statements")

@@ -20,7 +20,7 @@ def answer(trials: Trials, options: Mapping[str, Any]) -> Answered:
     known = {name for trial in among for name in metrics_of(trial.record)}
     names = [name for name in _wanted(trials, options) if name in known]
     if not names:
-        return Answered(claims=[], missing="no run has the metrics that were asked for")
+        return Answered(claims=[], missing="no run has the requested metrics")
     return Answered(claims=[], shown=[_table(trials, among, names)])
 
 
@@ -33,7 +33,7 @@ def _table(trials: Trials, among: Sequence[Trial], names: Sequence[str]) -> Tabl
     factors = [factor.name for factor in trials.spec.factors]
     heads = [head for name in names for head in (metric_title(among, name), "min", "max")]
     return TableOf(
-        title="Mean, lowest and highest of every point",
+        title="Mean, minimum and maximum of every point",
         columns=(*titles_of(trials, factors), "runs", *heads),
         rows=[
             (*point_cells(tuple(point.levels.items()), factors), str(len(of)), *_cells(of, names))
@@ -41,8 +41,8 @@ def _table(trials: Trials, among: Sequence[Trial], names: Sequence[str]) -> Tabl
             if (of := [trial for trial in among if trial.point == point.levels])
         ],
         numeric=frozenset(range(len(factors), len(factors) + 1 + len(heads))),
-        note="The mean over runs, and the lowest and highest run; of a single run's throughput, "
-        "its lowest and highest interval.",
+        note="The mean over runs, and the lowest and highest run; for the throughput of a single "
+        "run, its lowest and highest measurement interval.",
     )
 
 
@@ -70,8 +70,8 @@ ANSWER = Answer(
     id="table",
     title="Every point",
     options={
-        "metrics": "ids of metrics; those of the study without",
-        "at": "levels of factors to look at; all runs without",
+        "metrics": "ids of metrics; default: those of the study",
+        "at": "levels of factors to select runs; default: all runs",
     },
     answer=answer,
 )

@@ -65,8 +65,8 @@ ANSWER = Answer(
     id="throughput-over-time",
     title="Throughput over time",
     options={
-        "by": "the factor that has a picture for each of its levels",
-        "at": "levels of the other factors; the first run there is drawn",
+        "by": "the factor with a chart for each level",
+        "at": "levels of the other factors; the first run there is shown",
     },
     answer=answer,
 )

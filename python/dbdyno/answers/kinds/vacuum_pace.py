@@ -12,6 +12,7 @@ from dbdyno.answers.answer import Answer, Answered, Claim, TableOf, Trials
 from dbdyno.answers.grouping import by_level, chosen
 from dbdyno.answers.growing import rows_words
 from dbdyno.answers.vacuuming import Pace, pace_of
+from dbdyno.explain.words import amount
 from dbdyno.words import NOTHING, count, percent, significant
 
 VACUUMS_FEW = 3
@@ -26,7 +27,7 @@ def answer(trials: Trials, options: Mapping[str, Any]) -> Answered:
         if (pace := pace_of(among)) is not None and pace.made
     }
     if not found:
-        return Answered(claims=[], missing="no run made dead rows that its server counted")
+        return Answered(claims=[], missing="no run produced dead rows that its server counted")
     return Answered(claims=[_claim(found)], shown=[_table(found)])
 
 
@@ -34,7 +35,7 @@ def _claim(found: Mapping[float, Pace]) -> Claim:
     seen = [rows for rows, pace in found.items() if pace.removed_per_s is not None]
     if not seen:
         return Claim(
-            sentence="No autovacuum that removed rows ended in the runs: its pace is not known.",
+            sentence="No autovacuum that removed rows finished in the runs: its pace is not known.",
             told=False,
             doubt="Longer runs, or a lower autovacuum_vacuum_scale_factor, would show it.",
         )
@@ -48,32 +49,32 @@ def _claim_at(rows: float, pace: Pace) -> Claim:
     way = "it keeps up" if keeps_up else "it does not keep up"
     few = len(pace.vacuums) < VACUUMS_FEW
     return Claim(
-        sentence=f"At {rows_words(rows)} rows updates left {count(pace.made_per_s)} dead rows a "
+        sentence=f"At {rows_words(rows)} rows updates left {count(pace.made_per_s)} dead rows per "
         f"second, {count(pace.left_to_vacuum_per_s)} of them to vacuum; autovacuum removed "
-        f"{count(removed)} a second while at work, {percent(min(pace.at_work, 1.0))} of the time: "
-        f"{way}.",
+        f"{count(removed)} per second while running, {percent(min(pace.at_work, 1.0))} of the "
+        f"time: {way}.",
         told=not few,
         effect=removed / max(pace.left_to_vacuum_per_s, 1.0),
-        doubt=f"Only {len(pace.vacuums)} vacuums were seen." if few else "",
+        doubt=f"Only {amount(len(pace.vacuums), 'vacuum', 'vacuums')} finished." if few else "",
         evidence={"vacuums": len(pace.vacuums), "made_per_s": pace.made_per_s},
     )
 
 
 def _table(found: Mapping[float, Pace]) -> TableOf:
     return TableOf(
-        title="Dead rows made and removed",
+        title="Dead rows produced and removed",
         columns=(
             "rows",
-            "made a second",
-            "left to vacuum a second",
+            "produced per second",
+            "left to vacuum per second",
             "autovacuums",
-            "removed a second at work",
-            "at work",
+            "removed per second while running",
+            "running",
             "dead at the end",
         ),
         rows=[(rows_words(rows), *_cells(pace)) for rows, pace in found.items()],
         numeric=frozenset(range(7)),
-        note="Over all runs of a size. What is left to vacuum is what pruning did not clean.",
+        note="Over all runs of a size. What pruning does not clean up is left to vacuum.",
     )
 
 

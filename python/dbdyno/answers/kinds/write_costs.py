@@ -77,7 +77,7 @@ def _amplification(trial: Trial) -> float | None:
 
 def _claim(load: str, sides: Mapping[str, Sequence[Trial]]) -> Claim:
     parts = [
-        f"{engine} writes {_size(among, _all)} for each changed row ({_size(among, _log)} of log, "
+        f"{engine} writes {_size(among, _all)} per changed row ({_size(among, _log)} of log, "
         f"{_size(among, _pages)} of pages{_times(among)})"
         for engine, among in sides.items()
     ]
@@ -87,8 +87,8 @@ def _claim(load: str, sides: Mapping[str, Sequence[Trial]]) -> Claim:
         told=True,
         doubt=""
         if all(pages)
-        else "Hardly a page was written out while measuring: only a run of "
-        "several checkpoint cycles shows what pages cost.",
+        else "Hardly any page was written during the measurement: only a run of several "
+        "checkpoint cycles shows what pages cost.",
         evidence={engine: mean_of(among, _all) for engine, among in sides.items()},
     )
 
@@ -106,14 +106,14 @@ def _size(among: Sequence[Trial], number: Number) -> str:
 def _table(trials: Trials, among: Sequence[Trial]) -> TableOf:
     factors = varied(trials, among)
     return TableOf(
-        title="What a changed row makes the server write",
+        title="Bytes written per changed row",
         columns=(
-            *titles_of(trials, factors), "rows", "log", "log a row", "images in it",
-            "pages a row", "together", "times the row", "HOT",
+            *titles_of(trials, factors), "rows", "log", "log per row", "of which images",
+            "pages per row", "total", "times the row", "HOT",
         ),
         rows=[(*point_cells(point, factors), *_cells(of)) for point, of in by_point(among).items()],
         numeric=frozenset(range(len(factors), len(factors) + 8)),
-        note="Rows and log are of a transaction. Means over runs. Pages that were still dirty at "
+        note="Rows and log are per transaction. Means over runs. Pages that were still dirty at "
         "the end are not counted. HOT: the share of updates that touched no index.",
     )  # fmt: skip
 
@@ -136,10 +136,10 @@ def _cells(among: Sequence[Trial]) -> tuple[str, ...]:
 
 ANSWER = Answer(
     id="write-costs",
-    title="What a changed row makes the server write",
+    title="Write amplification per changed row",
     options={
         "factor": "the factor of the engines",
-        "by": "the factor of the kinds of load, each with a claim of its own",
+        "by": "the factor of the kinds of load, with a claim for each",
         "at": "levels of other factors",
     },
     answer=answer,
