@@ -70,7 +70,7 @@ def test_what_drifts_falls_on_both_of_a_pair():
             "cannot tell",
             "Throughput cannot be told apart at this sample size (+2.3\u202f%; −5\u202f% to "
             "+10\u202f% at 95\u202f%, 3 pairs); about 8 more pairs (2 to 319) would be needed "
-            "to find 3\u202f% four times in five.",
+            "to detect 3\u202f% with 80\u202f% power.",
         ),
         (
             [350, 340, 360],
@@ -133,8 +133,8 @@ def test_what_is_told_alone_and_not_beside_others_is_said_to_be_so():
     assert throughput.high < 1
     assert throughput.words == (
         "Throughput cannot be told apart at this sample size (−51\u202f%; −70\u202f% to "
-        "−18\u202f% at 95\u202f%, 3 pairs, p = 0.053 with all tests counted); about 1 more "
-        "pair (1 to 31) would be needed to find 51\u202f% four times in five."
+        "−18\u202f% at 95\u202f%, 3 pairs, p = 0.053 after Holm correction); about 1 more "
+        "pair (1 to 31) would be needed to detect 51\u202f% with 80\u202f% power."
     )
 
 

@@ -70,7 +70,8 @@ def test_a_sound_run_has_no_doubts():
         (
             changed(missing_cycle=MissingCycle(300, 570, "checkpoint_timeout")),
             "no complete checkpoint cycle: no checkpoint both started and finished during the "
-            "measurement; one starts every 300 s (checkpoint_timeout), so at least 570 s are needed",
+            "measurement; one starts every 300 s (checkpoint_timeout), so at least 570 s are "
+            "needed",
         ),
         (
             changed(missing_cycle=MissingCycle(None, None, None)),
@@ -107,7 +108,8 @@ def test_a_sound_run_has_no_doubts():
                 arrivals=Arrivals(due=120_000, waiting=60_000, waiting_usual=45_000, duration_s=60)
             ),
             "overrun: 2\u202f000 transactions per second became due but 1\u202f000 completed; "
-            "60\u202f000 had not started when the run ended, and response times grow with its length",
+            "60\u202f000 had not started when the run ended, and response times grow with its "
+            "length",
         ),
         (
             changed(arrivals=Arrivals(due=1, waiting=0, still_s=7, duration_s=60)),

@@ -132,7 +132,7 @@ def test_published_figures_of_hot_rows():
     assert found.best == Measurement(10, pytest.approx(1517))
     assert found.knee.value == 4
     advice = advise_connections(found)
-    assert advice.words.endswith("With 500 clients 27.3\u202f% of the best is left.")
+    assert advice.words.endswith("With 500 clients throughput is 27.3\u202f% of the maximum.")
     assert "measured once" in advice.doubt
 
 

@@ -37,7 +37,7 @@ def test_the_verdict_is_the_first_claim_of_the_first_answer(monkeypatch):
 def test_a_verdict_that_cannot_be_had_says_why():
     found = verdict(answered(of(Question(answer="scaling-law"))))
     assert not found.told
-    assert found.sentence.startswith("No verdict: a law takes at least 4 numbers of clients")
+    assert found.sentence.startswith("No verdict: the law needs at least 4 numbers of clients")
 
 
 def test_an_answer_that_fails_says_so_and_takes_no_other_with_it(monkeypatch):
@@ -48,19 +48,19 @@ def test_an_answer_that_fails_says_so_and_takes_no_other_with_it(monkeypatch):
     kinds = all_answers() | {"broken": broken}
     monkeypatch.setattr("dbdyno.answers.answering.all_answers", lambda: kinds)
     (_, failed), (_, table) = answered(of(Question(answer="broken"), Question(answer="table")))
-    assert failed.missing == "this answer failed: ValueError: of no use"
+    assert failed.missing == "internal error in this answer: ValueError: of no use"
     assert table.shown
 
 
 def test_without_a_run_nothing_is_claimed():
     trials = msgspec.structs.replace(of(Question(answer="table")), trials=())
     ((_, nothing),) = answered(trials)
-    assert nothing.missing == "no run of this study ended well enough to count"
+    assert nothing.missing == "no run of this study is usable"
 
 
 def test_an_option_that_an_answer_needs_is_asked_for_by_its_name():
     ((_, lacking),) = answered(of(Question(answer="curve")))
-    assert lacking.missing == "its option 'over' is not given"
+    assert lacking.missing == "its option 'over' is missing"
 
 
 CONTRAST = made.contrast("clients", "1", "4")

@@ -48,7 +48,7 @@ def test_throughput_that_stays_is_said_to_stay():
 def test_noise_is_not_taken_for_a_fall():
     (verdict,) = answered("size-effect", of_sizes(lambda _: 5e4, noise=0.5), by="operation").claims
     assert not verdict.told
-    assert "cannot be told from none" in verdict.sentence
+    assert "not distinguishable from no change" in verdict.sentence
     assert "more pairs" in verdict.doubt
 
 
@@ -59,7 +59,7 @@ def test_processor_time_tells_where_throughput_cannot():
     verdict, processor = answered("size-effect", trials, by="operation").claims
     assert not verdict.told
     assert processor.told
-    assert "server CPU a transaction 50" in processor.sentence
+    assert "server CPU per transaction 50" in processor.sentence
 
 
 def test_points_and_the_line_through_them_are_drawn_over_a_log_axis():
@@ -109,8 +109,8 @@ def of_updates():
 def test_the_pace_of_vacuum_is_that_while_at_work():
     (claim,) = answered("vacuum-pace", of_updates()).claims
     said = plain(claim.sentence)
-    assert "left 1 000 dead rows a second, 100 of them to vacuum" in said
-    assert "removed 20 000 a second while at work, 0.5 % of the time: it keeps up" in said
+    assert "left 1 000 dead rows per second, 100 of them to vacuum" in said
+    assert "removed 20 000 per second while running, 0.5 % of the time: it keeps up" in said
     assert claim.told
 
 
@@ -145,8 +145,8 @@ def loaded(trials, seconds_of):
 def test_the_rate_of_loading_is_told_for_each_size():
     trials = loaded(of_sizes(lambda _: 1.0), lambda rows: {"fill": rows / 1e6, "keys": rows / 2e6})
     found = answered("load-rate", trials)
-    assert "500 000 rows a second at 10 000" in plain(found.claims[0].sentence)
-    assert found.shown[0].columns == ("rows", "rows a second", "fill", "keys")
+    assert "500 000 rows per second at 10 000" in plain(found.claims[0].sentence)
+    assert found.shown[0].columns == ("rows", "rows per second", "fill", "keys")
 
 
 def test_advice_is_where_the_first_upkeep_takes_too_long():
@@ -172,7 +172,7 @@ def test_far_beyond_what_was_measured_advice_is_a_guess():
     trials = loaded(of_updates(), lambda rows: {"keys": rows / 1e5})
     advice = answered("partition-advice", trials, wait_s=360_000).claims[0]
     assert not advice.told
-    assert "only be guessed" in advice.sentence
+    assert "by rough extrapolation" in advice.sentence
 
 
 def test_upkeep_too_short_to_show_how_it_grows_is_taken_in_proportion():
@@ -216,7 +216,7 @@ def test_one_measurement_beyond_the_wait_is_told_with_its_doubt():
     assert not advice.told
     assert advice.effect == 1e6
     assert "already at 1 million" in plain(advice.sentence)
-    assert "may take as long at fewer" in advice.doubt
+    assert "may take as long with fewer" in advice.doubt
 
 
 def test_a_limit_within_what_was_measured_is_advice_and_never_a_promise_of_no_need():

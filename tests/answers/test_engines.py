@@ -176,7 +176,7 @@ def test_bytes_written_are_counted_for_each_changed_row():
     found = answered("write-costs", trials, factor="engine", by="workload")
     said = plain(found.claims[0].sentence)
     # (400 + 0.1 · 8192) / 2 = 610 bytes, three times the row of 200
-    assert "postgres writes 610 B for each changed row (200 B of log, 410 B of pages; 3.0" in said
+    assert "postgres writes 610 B per changed row (200 B of log, 410 B of pages; 3.0" in said
 
 
 def test_jitter_is_compared_over_all_loads():
@@ -200,12 +200,12 @@ def promising(**promises):
 
 def test_equal_promises_are_said_to_be_equal():
     found = promising(postgres="full", mariadb="full")
-    assert found.claims[0].sentence == "All of them promise the same of a crash: full."
+    assert found.claims[0].sentence == "All variants have the same durability: full."
     assert found.shown[0].rows[0] == ("postgres", "1", "full", "fsync=on")
 
 
 def test_an_unequal_promise_comes_before_any_winner():
     (claim,) = promising(postgres="full", mariadb="relaxed").claims
-    assert "do not promise the same" in claim.sentence
+    assert "differ in durability" in claim.sentence
     assert "postgres full, mariadb relaxed" in claim.sentence
     assert "--durability full" in claim.doubt

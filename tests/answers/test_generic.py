@@ -142,13 +142,13 @@ def test_what_weakens_all_metrics_of_a_contrast_is_said_once():
     first, second = contrasts.answer(trials, {}).claims
     assert "Too short" in first.doubt
     assert "Too short" not in second.doubt
-    assert second.doubt.startswith("3 pairs find a change of ")
+    assert second.doubt.startswith("3 pairs detect a change of ")
 
 
 def test_noise_in_which_nothing_would_be_found_is_said_in_words():
     spec = made.spec(ORDER, repeats=2, contrasts=(made.contrast("order", "as-written", "other"),))
     (claim,) = contrasts.answer(made.study(spec, lambda _levels: 1000.0, noise=0.3), {}).claims
-    assert claim.doubt == "2 pairs as noisy as these find not even 10 times as much"
+    assert claim.doubt == "2 pairs as noisy as these do not detect even a factor of 10"
 
 
 def test_a_contrast_of_runs_that_are_not_there_is_missing():

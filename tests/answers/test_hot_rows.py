@@ -68,7 +68,7 @@ def test_the_verdict_names_the_statement_that_comes_first_and_what_its_rows_let_
     verdict, *_ = statement_split.answer(study(1, 4, 20, 100), OPTIONS).claims
     assert verdict.told
     assert plain(verdict.sentence).startswith(
-        "Because tellers come first: with 100 clients their 10 rows let at most 10 past to "
+        "Because tellers come first: with 100 clients their 10 rows let at most 10 through to "
         "branches and hold back the rest, so the update of tellers takes 60 ms (90 % of it "
         "waiting for a lock) and that of branches 7 ms"
     )
@@ -86,7 +86,7 @@ def test_the_crossing_lies_where_straight_lines_on_logarithms_meet():
 def test_no_crossing_is_made_up_where_the_runs_show_none():
     verdict, *_ = statement_split.answer(study(1, 4), OPTIONS).claims
     assert "cross" not in verdict.sentence
-    assert "do not show in every block where the two cross" in verdict.doubt
+    assert "do not show a crossing in every block" in verdict.doubt
     assert "Because" not in verdict.sentence
 
 
@@ -139,7 +139,7 @@ def test_the_queue_is_drawn_for_the_fewest_that_can_queue_and_the_most():
     few, many = found.claims
     assert "nothing before it holds clients back" in few.sentence
     assert "the 10 rows of pgbench_tellers shield the 1 row of pgbench_branches" in many.sentence
-    assert "measured 1 184 in the run that is drawn)" in plain(many.sentence)
+    assert "measured: 1 184 in the run shown)" in plain(many.sentence)
     assert many.evidence["shield"] == "pgbench_tellers"
 
 
@@ -189,14 +189,14 @@ def test_the_order_is_predicted_and_measured_and_both_are_compared():
     assert "of 60 valid orders none is better than branches-last" in predicted.sentence
     assert predicted.effect == pytest.approx((0.1 + 0.3) / 0.3, rel=0.01)
     assert agreement.told
-    assert "stand in the order that was predicted" in agreement.sentence
+    assert "rank as predicted" in agreement.sentence
 
 
 def test_means_that_stand_as_predicted_and_are_not_told_apart_prove_nothing():
     near = {"as_written": 1000.0, "branches_last": 1001.0, "branches_first": 999.0}
     *_, agreement = statement_order.answer(orders_study(**near), ORDER_OPTIONS).claims
     assert not agreement.told
-    assert "do not tell branches-last and branches-first from the order" in agreement.doubt
+    assert "do not distinguish branches-last and branches-first from the order" in agreement.doubt
 
 
 def test_a_measurement_that_contradicts_the_prediction_says_so():
@@ -204,7 +204,7 @@ def test_a_measurement_that_contradicts_the_prediction_says_so():
     best, _, agreement = statement_order.answer(orders_study(**contradicting), ORDER_OPTIONS).claims
     assert "the order as-written had the highest mean throughput" in best.sentence
     assert not agreement.told
-    assert "do not stand as predicted" in agreement.sentence
+    assert "do not rank as predicted" in agreement.sentence
 
 
 def test_ranks_are_among_all_valid_orders():

@@ -37,8 +37,8 @@ def test_bytes_tell_the_effect_where_throughput_cannot():
     (claim,) = found.claims
     assert claim.told
     assert claim.effect == pytest.approx(10)
-    assert "although throughput cannot tell" in claim.sentence
-    assert "0.25 images of whole pages a transaction were counted" in claim.sentence
+    assert "although throughput is inconclusive" in claim.sentence
+    assert "0.25 full-page images per transaction were counted" in claim.sentence
     assert "more pairs" in claim.doubt
 
 
@@ -114,11 +114,11 @@ def of_checkpoints(**shape):
 
 def test_checkpoints_are_told_by_wal_and_by_dip():
     length, wal, dip = answered("checkpoint-dips", of_checkpoints()).claims
-    assert length.sentence == "4 of 4 runs held a whole checkpoint."
+    assert length.sentence == "4 of 4 runs contain a complete checkpoint."
     assert wal.told
     assert wal.effect == pytest.approx(10, rel=0.01)
-    assert wal.sentence.startswith("Full_page_writes on: in the seconds after a checkpoint began")
-    assert "0 of its pages were written whole before, 0.25 after" in wal.sentence
+    assert wal.sentence.startswith("Full_page_writes on: in the seconds after a checkpoint started")
+    assert "full-page images per transaction: 0 before, 0.25 after" in wal.sentence
     assert dip.told
     assert dip.effect == pytest.approx(-0.5, abs=0.01)
     assert dip.evidence["length_s"] == 8
@@ -141,7 +141,7 @@ def test_runs_without_a_checkpoint_are_said_to_lack_one():
 
     trials = study(spec(FPW, repeats=2), lambda _: 1000.0, run_of=bare)
     (length,) = answered("checkpoint-dips", costed(trials, lambda _: {"wal_bytes": 200})).claims
-    assert length.sentence == "0 of 4 runs held a whole checkpoint."
+    assert length.sentence == "0 of 4 runs contain a complete checkpoint."
     assert "no checkpoint slows" in length.doubt
 
 
@@ -173,7 +173,7 @@ def test_averages_stand_beside_the_lowest_and_highest_interval():
     trials = study(spec(FPW, repeats=2), lambda _: 1000.0, noise=0.0)
     found = answered("extremes", trials, by="full_page_writes")
     on, _off = found.claims
-    assert "its intervals from 900 to 1\u202f100" in on.sentence
+    assert "measurement intervals from 900 to 1\u202f100" in on.sentence
     (table,) = found.shown
     assert table.rows[0][-1] == "90\u202f%"
 

@@ -165,7 +165,7 @@ def _so_far(ages_s: Sequence[float]) -> str:
     return f"; unfinished after {span}"
 
 
-def none_ended(facts: Facts) -> str | None:
+def none_completed(facts: Facts) -> str | None:
     """All counted transactions completed in the grace period: no rate follows from that."""
     done = facts.transactions.ok
     if not done or facts.throughput.value:
@@ -192,7 +192,7 @@ def overrun(facts: Facts) -> str | None:
     )
 
 
-def stood_still(facts: Facts) -> str | None:
+def stalled(facts: Facts) -> str | None:
     """Nothing completed for longer than a transaction takes, though usually many would have.
 
     Means, percentiles and rates then mix a working server with one that does nothing
@@ -210,8 +210,8 @@ def stood_still(facts: Facts) -> str | None:
 
 DOUBTS: tuple[Callable[[Facts], str | None], ...] = (
     overrun,
-    stood_still,
-    none_ended,
+    stalled,
+    none_completed,
     too_short,
     not_steady,
     coarse,

@@ -128,7 +128,7 @@ def _evidence(found: MetricComparison, runs: str) -> str:
         within = " within the runs" if found.method == "single runs" else ""
         parts.insert(0, f"{change(found.low)} to {change(found.high)} at 95{THIN_SPACE}%{within}")
     if found.p is not None and found.p_adjusted is not None and found.p < ALPHA:
-        among = "" if found.p_adjusted < ALPHA else " with all tests counted"
+        among = "" if found.p_adjusted < ALPHA else " after Holm correction"
         parts.append(f"p {_chance(found.p_adjusted)}{among}")
     return ", ".join(parts)
 

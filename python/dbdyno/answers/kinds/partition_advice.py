@@ -109,8 +109,8 @@ def _advice_words(rows: IntervalEstimate, first: Upkeep) -> str:
             f"beyond that the {first.name} takes longer{_range(rows)}."
         )
     return (
-        "Tables as large as those measured need no partitions for the sake of maintenance; where "
-        f"it would take {wait} is a rough extrapolation: the {first.name} first, near "
+        "Tables as large as those measured need no partitions for the sake of maintenance; by "
+        f"rough extrapolation the {first.name} is the first to take {wait}, near "
         f"{at}{_range(rows)}."
     )
 

@@ -193,7 +193,7 @@ def _untold(measured: Sequence[_Measured]) -> list[str]:
 
 
 def _agreement_doubt(*, agrees: bool, untold: Sequence[str]) -> str:
-    said = [] if agrees else ["The bound is of row locks alone; CPU and WAL limit throughput too"]
+    said = [] if agrees else ["The bound covers row locks only; CPU and WAL limit throughput too"]
     if untold:
         said.append(
             f"These runs do not distinguish {' and '.join(untold)} from the order as written"
