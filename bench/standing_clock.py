@@ -2,7 +2,7 @@
 
 So telemetry works as usual, and in the seconds in which it is on it reads every source as often as
 in those of a whole run. Its own classes know nothing of this: while this clock is installed, the
-process's ``time`` and the sleeps of its tickers use it.
+process's ``time`` and the sleeps of its load clocks use it.
 """
 
 import time
@@ -12,10 +12,10 @@ from itertools import accumulate
 
 import pytest
 
-from dbdyno.telemetry.ticking import Ticker
+from dbdyno.telemetry.load_clock import LoadClock
 
 _real_ns = time.monotonic_ns
-_sleep_until = Ticker.sleep_until
+_sleep_until = LoadClock.sleep_until
 
 
 class StandingClock:
@@ -64,12 +64,12 @@ class StandingClock:
         assert self._began_ns is not None
         return self._began_ns + number * self._block_ns
 
-    def sleep(self, ticker: Ticker, shown_ns: int) -> bool:
-        """Replaces a ticker's own sleep; whether the instant came."""
+    def sleep(self, load_clock: LoadClock, shown_ns: int) -> bool:
+        """Replaces a load clock's own sleep; whether the instant came."""
         while True:
             now_ns = _real_ns()
             awake_ns = self.real_ns(max(shown_ns, self.shown_ns(now_ns)))
-            if not _sleep_until(ticker, time.monotonic_ns() + awake_ns - now_ns):
+            if not _sleep_until(load_clock, time.monotonic_ns() + awake_ns - now_ns):
                 return False
             if self.goes(_real_ns()):
                 return True
@@ -82,11 +82,11 @@ def put_up(clock: StandingClock) -> Iterator[None]:
     def now_ns() -> int:
         return clock.shown_ns(_real_ns())
 
-    def sleep_until(ticker: Ticker, at_ns: int) -> bool:
-        return clock.sleep(ticker, at_ns)
+    def sleep_until(load_clock: LoadClock, at_ns: int) -> bool:
+        return clock.sleep(load_clock, at_ns)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(time, "monotonic_ns", now_ns)
         patch.setattr(time, "monotonic", lambda: now_ns() / 1e9)
-        patch.setattr(Ticker, "sleep_until", sleep_until)
+        patch.setattr(LoadClock, "sleep_until", sleep_until)
         yield

@@ -1,6 +1,6 @@
 """A clock that stands still while code works, and jumps when it sleeps."""
 
-from dbdyno.telemetry.ticking import Ticker
+from dbdyno.telemetry.load_clock import LoadClock
 
 
 class Clock:
@@ -16,7 +16,7 @@ class Clock:
         return 0
 
 
-class ClockTicker(Ticker):
+class ClockTicker(LoadClock):
     """Sleeps by moving the clock; the load is over at ``end_ns``."""
 
     def __init__(self, clock: Clock, end_ns: int) -> None:

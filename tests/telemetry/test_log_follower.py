@@ -12,7 +12,7 @@ from dbdyno.model.telemetry import Lack, LogEntry, TelemetryFrame
 from dbdyno.telemetry import log_follower
 from dbdyno.telemetry.given_log import GivenLog
 from dbdyno.telemetry.log_follower import BYTES_MAX, SOURCE, LogFollower
-from dbdyno.telemetry.teller import Teller
+from dbdyno.telemetry.publisher import FramePublisher
 
 SECOND_NS = 10**9
 
@@ -30,7 +30,7 @@ class Lines:
 
 
 class Over:
-    """A ticker whose load is over before it began."""
+    """A clock whose load is over before it began."""
 
     def sleep_until(self, at_ns: int) -> bool:
         return False
@@ -41,15 +41,15 @@ class Follow:
         self.kept: list[TelemetryFrame] = []
         self.began_ns = time.monotonic_ns()
         self.unix_ns = time.time_ns()
-        teller = Teller(
+        publisher = FramePublisher(
             lambda frames: self.kept.extend(
                 msgspec.msgpack.decode(frame, type=LogEntry | Lack) for frame in frames
             ),
             lambda _line: None,
         )
-        teller.begin()
-        self.teller, self.path = teller, path
-        self.follower = LogFollower(lambda: self.path, Lines(), teller)
+        publisher.begin()
+        self.publisher, self.path = publisher, path
+        self.follower = LogFollower(lambda: self.path, Lines(), publisher)
         self.follower.prepare()
         self.follower.watch(Started(self.began_ns, self.unix_ns, self.began_ns, None), Over())
 
@@ -231,7 +231,7 @@ def test_a_new_file_named_like_the_one_that_was_given_is_a_lack(followed, tmp_pa
     given.write_text("")
     (tmp_path / "server-2026-11-20_0000.log").write_text("")
     follow = followed(given)
-    finder = GivenLog(given, SOURCE, follow.teller)
+    finder = GivenLog(given, SOURCE, follow.publisher)
     (tmp_path / "server-2026-11-21_0000.csv").write_text("")
     assert finder.find() == given
     assert follow.lacks() == []

@@ -8,8 +8,8 @@ import pytest
 from dbdyno.model.frame import Started
 from dbdyno.model.source import Source
 from dbdyno.telemetry import reading
-from dbdyno.telemetry.reading import Here, Reader
-from dbdyno.telemetry.teller import Teller
+from dbdyno.telemetry.publisher import FramePublisher
+from dbdyno.telemetry.reading import LocalAccess, Reader
 from tests.telemetry.clock import Clock, ClockTicker
 
 MS_NS = 10**6
@@ -37,8 +37,8 @@ def read_at_ms(
         clock.now_ns += next(take_ms) * MS_NS
         return {}
 
-    teller = Teller(lambda _frames: None, lambda _line: None)
-    reader = Reader(Here(None), [Source(name="slow", read=read, every_s=every_s)], teller)
+    publisher = FramePublisher(lambda _frames: None, lambda _line: None)
+    reader = Reader(LocalAccess(None), [Source(name="slow", read=read, every_s=every_s)], publisher)
     started = Started(clock.now_ns, 0, begin_ns, end_ns)
     reader.follow(started, ClockTicker(clock, end_ns))
     return begun_ms

@@ -63,7 +63,7 @@ def looks(monkeypatch: pytest.MonkeyPatch, instants: int, **how) -> Iterator[tup
         SimpleNamespace(add_look=seen.append, pairs=list),
         None,
         Stride(PACE, 2, lambda: 0.008),
-        SimpleNamespace(gone=lambda _why: None, tell=lambda *_frames: None),
+        SimpleNamespace(publish_unavailable=lambda _why: None, publish=lambda *_frames: None),
     )
     begin_ns = clock.now_ns
     end_ns = begin_ns + (instants + 1) * STEP_NS
@@ -131,7 +131,7 @@ def test_what_was_seen_is_told_once_a_second_and_at_the_end(monkeypatch: pytest.
         SimpleNamespace(add_look=lambda _look: None, pairs=pairs),
         None,
         Stride(PACE, 2, lambda: 0.008),
-        SimpleNamespace(tell=lambda *_frames: None),
+        SimpleNamespace(publish=lambda *_frames: None),
     )
     end_ns = begin_ns + 125 * STEP_NS
     watcher.watch(Started(begin_ns, 0, begin_ns, None), ClockTicker(clock, end_ns))

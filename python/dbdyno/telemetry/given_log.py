@@ -8,7 +8,7 @@ as it may be another server's.
 import re
 from pathlib import Path
 
-from dbdyno.telemetry.teller import Teller
+from dbdyno.telemetry.publisher import FramePublisher
 
 _DIGITS = re.compile(r"\d+")
 
@@ -16,10 +16,10 @@ _DIGITS = re.compile(r"\d+")
 class GivenLog:
     """A file, and those beside it that are named like it."""
 
-    def __init__(self, path: Path, source: str, teller: Teller) -> None:
+    def __init__(self, path: Path, source: str, publisher: FramePublisher) -> None:
         self._path = path
         self._source = source
-        self._teller = teller
+        self._publisher = publisher
         self._known = self._namesakes()
 
     def find(self) -> Path:
@@ -27,7 +27,7 @@ class GivenLog:
         new = self._namesakes() - self._known
         self._known |= new
         for name in sorted(new):
-            self._teller.lack(
+            self._publisher.publish_lack(
                 self._source, f"the server may write {name} now, which is not read: lines may lack"
             )
         return self._path

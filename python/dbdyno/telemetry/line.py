@@ -11,8 +11,8 @@ from typing import TypeVar
 
 from dbdyno.targets.connection import Connection, hang_up
 from dbdyno.targets.telemetry import Telemetry
+from dbdyno.telemetry.publisher import error_line
 from dbdyno.telemetry.served import ServedTime
-from dbdyno.telemetry.teller import told
 
 Answer = TypeVar("Answer")
 
@@ -61,7 +61,7 @@ class Line:
             if not connection.closed:
                 raise
             self._connection = None
-            raise Unavailable(told(error)) from error
+            raise Unavailable(error_line(error)) from error
         self._note_served()
         return answer
 
@@ -88,7 +88,7 @@ class Line:
         except Unavailable:
             raise
         except Exception as error:
-            raise Unavailable(told(error)) from error
+            raise Unavailable(error_line(error)) from error
         self._retry_in_s = RETRY_FIRST_S
         self.openings += 1
         return self._connection

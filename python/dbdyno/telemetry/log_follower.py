@@ -22,8 +22,8 @@ import msgspec
 from dbdyno.model.frame import Started
 from dbdyno.model.telemetry import LogEntry
 from dbdyno.targets.telemetry import LogReader
-from dbdyno.telemetry.teller import Teller, told
-from dbdyno.telemetry.ticking import Ticker
+from dbdyno.telemetry.load_clock import LoadClock
+from dbdyno.telemetry.publisher import FramePublisher, error_line
 
 SOURCE = "log"
 # A server that logs each statement writes faster than it is worth to read along.
@@ -40,11 +40,11 @@ class LogFollower:
     name = SOURCE
 
     def __init__(
-        self, find_path: Callable[[], Path | None], reader: LogReader, teller: Teller
+        self, find_path: Callable[[], Path | None], reader: LogReader, publisher: FramePublisher
     ) -> None:
         self._find_path = find_path
         self._reader = reader
-        self._teller = teller
+        self._publisher = publisher
         self._decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
         self._path: Path | None = None
         self._file: BinaryIO | None = None
@@ -57,7 +57,7 @@ class LogFollower:
         """Finds the end of the log as it is."""
         path = self._find_path()
         if path is None:
-            self._teller.lack(
+            self._publisher.publish_lack(
                 SOURCE, "where it is on this machine is not known: --server-log names it"
             )
             return
@@ -66,14 +66,14 @@ class LogFollower:
                 self._place = file.seek(0, os.SEEK_END)
                 self._file_id = _file_id(os.fstat(file.fileno()))
         except OSError as error:
-            self._teller.lack(SOURCE, f"{path} cannot be read: {error.strerror}")
+            self._publisher.publish_lack(SOURCE, f"{path} cannot be read: {error.strerror}")
         else:
             self._path = path
 
-    def watch(self, started: Started, ticker: Ticker) -> None:
+    def watch(self, started: Started, load_clock: LoadClock) -> None:
         """Reads every second."""
         self._started = started
-        while ticker.sleep_until(time.monotonic_ns() + EVERY_NS):
+        while load_clock.sleep_until(time.monotonic_ns() + EVERY_NS):
             self.read()
             if time.monotonic_ns() >= self._find_at_ns:
                 self.find_again()
@@ -103,7 +103,7 @@ class LogFollower:
         try:
             self._read(self._path)
         except Exception as error:  # whatever it is, the run goes on
-            self._teller.lack(SOURCE, told(error))
+            self._publisher.publish_lack(SOURCE, error_line(error))
 
     def _read(self, path: Path) -> None:
         if self._file is None:
@@ -127,15 +127,17 @@ class LogFollower:
         now_ns = time.monotonic_ns()
         for entry in self._reader.feed(self._decoder.decode(added)):
             at_ns = self._on_our_clock(entry, now_ns)
-            self._teller.tell(msgspec.structs.replace(entry, at_ns=at_ns))
+            self._publisher.publish(msgspec.structs.replace(entry, at_ns=at_ns))
 
     def _added(self, file: BinaryIO) -> bytes:
         size = file.seek(0, os.SEEK_END)
         if size < self._place:
-            self._teller.lack(SOURCE, "it was emptied meanwhile: lines of it may be missing")
+            self._publisher.publish_lack(
+                SOURCE, "it was emptied meanwhile: lines of it may be missing"
+            )
             self._place = 0
         if size - self._place > BYTES_MAX:
-            self._teller.lack(SOURCE, "it grows too fast: parts of it were passed over")
+            self._publisher.publish_lack(SOURCE, "it grows too fast: parts of it were passed over")
             self._place = size - BYTES_MAX
         file.seek(self._place)
         added = file.read(size - self._place)
@@ -149,7 +151,9 @@ class LogFollower:
         at_ns = entry.at_ns - started.unix_ns + started.monotonic_ns
         if started.monotonic_ns - EARLY_MAX_NS <= at_ns <= now_ns + LATE_MAX_NS:
             return at_ns
-        self._teller.lack(SOURCE, "the clocks differ: entries have the time they were read at")
+        self._publisher.publish_lack(
+            SOURCE, "the clocks differ: entries have the time they were read at"
+        )
         return now_ns
 
 

@@ -2,9 +2,9 @@
 
 from dbdyno.host.watched import WatchedHost, host_sources
 from dbdyno.model.frame import Started
-from dbdyno.telemetry.reading import Here, Reader
-from dbdyno.telemetry.teller import Teller
-from dbdyno.telemetry.ticking import Ticker
+from dbdyno.telemetry.load_clock import LoadClock
+from dbdyno.telemetry.publisher import FramePublisher
+from dbdyno.telemetry.reading import LocalAccess, Reader
 
 
 class MachineTask:
@@ -12,21 +12,21 @@ class MachineTask:
 
     name = "machine"
 
-    def __init__(self, host: WatchedHost, teller: Teller) -> None:
+    def __init__(self, host: WatchedHost, publisher: FramePublisher) -> None:
         self._host = host
-        self._teller = teller
-        self._reader = Reader(Here(host), (), teller)
+        self._publisher = publisher
+        self._reader = Reader(LocalAccess(host), (), publisher)
 
     def prepare(self) -> None:
         """Finds what can be read."""
         sources, missing = host_sources(self._host)
         for lack in missing:
-            self._teller.lack(lack.source, lack.reason)
-        self._reader = Reader(Here(self._host), sources, self._teller)
+            self._publisher.publish_lack(lack.source, lack.reason)
+        self._reader = Reader(LocalAccess(self._host), sources, self._publisher)
 
-    def watch(self, started: Started, ticker: Ticker) -> None:
+    def watch(self, started: Started, load_clock: LoadClock) -> None:
         """Reads at their times."""
-        self._reader.follow(started, ticker)
+        self._reader.follow(started, load_clock)
 
     def conclude(self) -> None:
         """The last reading."""

@@ -16,8 +16,8 @@ from dbdyno.model.source import Source
 from dbdyno.model.telemetry import Counts
 from dbdyno.telemetry.differences import Differences, Reading
 from dbdyno.telemetry.line import Unavailable
-from dbdyno.telemetry.teller import Teller, told
-from dbdyno.telemetry.ticking import Ticker
+from dbdyno.telemetry.load_clock import LoadClock
+from dbdyno.telemetry.publisher import FramePublisher, error_line
 
 Origin = TypeVar("Origin")
 Origin_co = TypeVar("Origin_co", covariant=True)
@@ -27,29 +27,29 @@ BEFORE_END_MIN_NS, BEFORE_END_MAX_NS = 25_000_000, 500_000_000
 """Within these, so long that a reading of all sources is over while the load is still on."""
 
 
-class Way(Protocol[Origin_co]):
-    """How the origin of some sources is reached; ``openings`` counts how often it was anew."""
+class SourceAccess(Protocol[Origin_co]):
+    """Access to the origin of some sources; ``openings`` counts how often it was opened."""
 
     openings: int
 
     def ask(self, read: Callable[[Origin_co], Reading]) -> Reading:
-        """What is read there."""
+        """Read from the origin."""
 
 
-class Here(Generic[Origin]):
-    """The way to the machine that we are on."""
+class LocalAccess(Generic[Origin]):
+    """Access to the local host, which is always open."""
 
     def __init__(self, origin: Origin) -> None:
         self._origin = origin
         self.openings = 1
 
     def ask(self, read: Callable[[Origin], Reading]) -> Reading:
-        """What is read here."""
+        """Read from this host."""
         return read(self._origin)
 
 
-class _Followed(Generic[Origin]):
-    """One source, its last reading, and when it is to be read again."""
+class _ScheduledSource(Generic[Origin]):
+    """A source, its last reading, and when it is due to be read again."""
 
     def __init__(self, source: Source[Origin]) -> None:
         self.source = source
@@ -61,49 +61,62 @@ class _Followed(Generic[Origin]):
 class Reader(Generic[Origin]):
     """Follows sources from the load's begin to its end."""
 
-    def __init__(self, way: Way[Origin], sources: Sequence[Source[Origin]], teller: Teller) -> None:
-        self._way = way
-        self._followed = [_Followed(source) for source in sources]
-        self._teller = teller
+    def __init__(
+        self,
+        access: SourceAccess[Origin],
+        sources: Sequence[Source[Origin]],
+        publisher: FramePublisher,
+    ) -> None:
+        self._access = access
+        self._scheduled = [_ScheduledSource(source) for source in sources]
+        self._publisher = publisher
 
-    def follow(self, started: Started, ticker: Ticker) -> None:
-        """Reads until the ticker ends."""
+    def follow(self, started: Started, load_clock: LoadClock) -> None:
+        """Reads until the load ends."""
         instants = _Instants(started)
         at_ns = time.monotonic_ns()
         self.read_all()
         now_ns = instants.over(at_ns)
-        while ticker.sleep_until(at_ns := instants.after(now_ns)):
+        while load_clock.sleep_until(at_ns := instants.after(now_ns)):
             is_for_all = instants.is_for_all(at_ns)
-            self._read(its for its in self._followed if is_for_all or its.due_ns <= at_ns)
+            self._read(
+                scheduled
+                for scheduled in self._scheduled
+                if is_for_all or scheduled.due_ns <= at_ns
+            )
             now_ns = instants.over(at_ns)
 
     def read_all(self) -> None:
         """Reads every source now."""
-        self._read(self._followed)
+        self._read(self._scheduled)
 
-    def _read(self, due: Iterable[_Followed[Origin]]) -> None:
+    def _read(self, due: Iterable[_ScheduledSource[Origin]]) -> None:
         counts = []
-        for its in due:
+        for scheduled in due:
             began_ns, cpu_began_ns = time.monotonic_ns(), time.thread_time_ns()
             try:
-                reading = self._way.ask(its.source.read)
-            except Unavailable as gone:
-                self._teller.gone(str(gone))
+                reading = self._access.ask(scheduled.source.read)
+            except Unavailable as unavailable:
+                self._publisher.publish_unavailable(str(unavailable))
                 continue
             except Exception as error:  # whatever it is, the run goes on
-                self._teller.lack(its.source.name, told(error))
+                self._publisher.publish_lack(scheduled.source.name, error_line(error))
             else:
-                counts.append(self._counts(its, reading, began_ns))
+                counts.append(self._counts(scheduled, reading, began_ns))
             cost_s = (time.thread_time_ns() - cpu_began_ns) / 1e9
-            its.due_ns = began_ns + int(its.source.next_in_s(cost_s) * 1e9) - GRID_NS // 2
-        self._teller.tell(*counts)
+            scheduled.due_ns = (
+                began_ns + int(scheduled.source.next_in_s(cost_s) * 1e9) - GRID_NS // 2
+            )
+        self._publisher.publish(*counts)
 
-    def _counts(self, its: _Followed[Origin], reading: Reading, began_ns: int) -> Counts:
-        if its.openings not in (0, self._way.openings):
-            its.differences.forget()
-        its.openings = self._way.openings
+    def _counts(
+        self, scheduled: _ScheduledSource[Origin], reading: Reading, began_ns: int
+    ) -> Counts:
+        if scheduled.openings not in (0, self._access.openings):
+            scheduled.differences.forget()
+        scheduled.openings = self._access.openings
         cost_us = (time.monotonic_ns() - began_ns) // 1000
-        return its.differences.take(began_ns, reading, cost_us)
+        return scheduled.differences.take(began_ns, reading, cost_us)
 
 
 class _Instants:

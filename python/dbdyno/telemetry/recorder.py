@@ -28,15 +28,15 @@ from dbdyno.telemetry.given_log import GivenLog
 from dbdyno.telemetry.joining import Joiner, backends_of
 from dbdyno.telemetry.kernel_waits import KernelWaits
 from dbdyno.telemetry.line import Line
+from dbdyno.telemetry.load_clock import LoadClock
 from dbdyno.telemetry.log_follower import SOURCE, LogFollower
 from dbdyno.telemetry.machine_task import MachineTask
 from dbdyno.telemetry.pace import PACES, Stride
+from dbdyno.telemetry.publisher import FramePublisher, error_line
 from dbdyno.telemetry.rest_cost import RestCost
 from dbdyno.telemetry.served import ServedTime
 from dbdyno.telemetry.server_task import ServerTask
 from dbdyno.telemetry.statement_texts import StatementTexts
-from dbdyno.telemetry.teller import Teller, told
-from dbdyno.telemetry.ticking import Ticker
 from dbdyno.telemetry.waiting_room import WaitingRoom
 from dbdyno.telemetry.watching import Watcher
 from dbdyno.telemetry.worker import Task, Worker
@@ -83,8 +83,8 @@ class Recorder:
     def __init__(self, watched: Watched, folder: Folder) -> None:
         self._watched = watched
         self._folder = folder
-        self._teller = Teller(folder.append_frames, folder.log)
-        self._ticker = Ticker()
+        self._publisher = FramePublisher(folder.append_frames, folder.log)
+        self._load_clock = LoadClock()
         self._room = WaitingRoom()
         self._ours = set(watched.own_sessions)
         self._statements: list[ScriptStatement] = []
@@ -104,7 +104,7 @@ class Recorder:
         try:
             self._take(frame)
         except Exception as error:  # telemetry never ends a run
-            self._teller.lack("telemetry", told(error))
+            self._publisher.publish_lack("telemetry", error_line(error))
 
     def _take(self, frame: Frame) -> None:
         match frame:
@@ -122,8 +122,8 @@ class Recorder:
                 self._began_ns = time.monotonic_ns()
                 self._rest_cost.begin()
                 self._served_before_ns = self._served_ns() or 0
-                self._teller.begin()
-                self._ticker.begin(frame)
+                self._publisher.begin()
+                self._load_clock.begin(frame)
             case _:
                 pass
 
@@ -132,7 +132,7 @@ class Recorder:
             self._texts.add(number, its.sql)
             self._statements.append(ScriptStatement(number, its.sql))
         self._workers = [
-            Worker(task, self._ticker, self._teller)
+            Worker(task, self._load_clock, self._publisher)
             for task in (
                 self._server_task(),
                 self._watching(),
@@ -147,7 +147,7 @@ class Recorder:
             self._statements,
             self._load_sessions,
             self._keep_facts,
-            self._teller,
+            self._publisher,
         )
 
     def _load_sessions(self) -> list[int]:
@@ -158,7 +158,7 @@ class Recorder:
         telemetry = self._with_kernel(self._watched.telemetry)
         joiner = Joiner(self._texts, telemetry.conflicts, self._ours)
         self._looking = line = self._line(telemetry)
-        self._watcher = Watcher(line, self._room, joiner, self._stride(), self._teller)
+        self._watcher = Watcher(line, self._room, joiner, self._stride(), self._publisher)
         return self._watcher
 
     def _stride(self) -> Stride:
@@ -184,16 +184,16 @@ class Recorder:
     def _machine_task(self, engine: int) -> Task:
         data, log = self._watched.data_directory, self._watched.log_path
         folders = [folder for folder in (data, log and log.parent) if folder]
-        return MachineTask(watch(self._watched.process_id, engine, folders), self._teller)
+        return MachineTask(watch(self._watched.process_id, engine, folders), self._publisher)
 
     def _log_follower(self) -> Task:
         reader = self._watched.telemetry.log_reader()
-        return LogFollower(self._way_to_log(), reader, self._teller)
+        return LogFollower(self._way_to_log(), reader, self._publisher)
 
     def _way_to_log(self) -> Callable[[], Path | None]:
         """A server elsewhere names a file that by chance exists here, of another server."""
         if self._watched.log_path is not None:
-            return GivenLog(self._watched.log_path, SOURCE, self._teller).find
+            return GivenLog(self._watched.log_path, SOURCE, self._publisher).find
         if self._watched.process_id is None:
             return lambda: None
         line = self._line(self._watched.telemetry)
@@ -207,7 +207,7 @@ class Recorder:
 
     def _keep_facts(self, when: str, facts: ServerFacts) -> None:
         self._facts[when] = msgspec.to_builtins(facts)
-        self._teller.pass_on(self._folder.write_facts, self._facts)
+        self._publisher.deliver(self._folder.write_facts, self._facts)
 
     def _served_ns(self) -> int | None:
         """Of what serves all our lines, so far; None where none of it is to be seen."""
@@ -220,8 +220,8 @@ class Recorder:
         self._end(PATIENCE_AT_END_S)
         if self._began_ns is not None and self._watcher is not None:
             seconds = (ended_ns - self._began_ns) / 1e9
-            self._teller.tell(self._cost(seconds, served_ns, self._watcher))
-        self._teller.close()
+            self._publisher.publish(self._cost(seconds, served_ns, self._watcher))
+        self._publisher.close()
 
     def _cost(self, seconds: float, served_ns: int | None, watcher: Watcher) -> TelemetryCost:
         took_ns = None if served_ns is None else served_ns - self._served_before_ns
@@ -237,7 +237,7 @@ class Recorder:
 
     def _end(self, patience_s: float) -> None:
         """Ends all threads; one that is held by a server that does not answer is let go."""
-        self._ticker.end()
+        self._load_clock.end()
         if not self._all_done_within(patience_s):
             for line in self._lines:
                 line.hang_up()
@@ -262,5 +262,5 @@ class Recorder:
         trace: TracebackType | None,
     ) -> None:
         """Ends what :meth:`finish` has not."""
-        self._teller.close()
+        self._publisher.close()
         self._end(0)

@@ -14,9 +14,9 @@ from dbdyno.model.telemetry import ServerFacts
 from dbdyno.targets.connection import Connection
 from dbdyno.targets.telemetry import ScriptStatement
 from dbdyno.telemetry.line import Line, Unavailable
+from dbdyno.telemetry.load_clock import LoadClock
+from dbdyno.telemetry.publisher import SERVER, FramePublisher, error_line
 from dbdyno.telemetry.reading import Reader
-from dbdyno.telemetry.teller import SERVER, Teller, told
-from dbdyno.telemetry.ticking import Ticker
 
 DISCONNECT_MAX_S = 1.0
 _POLL_S = 0.05
@@ -37,21 +37,21 @@ class ServerTask:
         statements: Sequence[ScriptStatement],
         load_sessions: Callable[[], Collection[int]],
         keep_facts: Callable[[str, ServerFacts], None],
-        teller: Teller,
+        publisher: FramePublisher,
     ) -> None:
         self._line = line
         self._statements = statements
         self._load_sessions = load_sessions
         self._keep_facts = keep_facts
-        self._teller = teller
-        self._reader = Reader(line, (), teller)
+        self._publisher = publisher
+        self._reader = Reader(line, (), publisher)
 
     def prepare(self) -> None:
         """Finds what can be read, and what the server is."""
         sources, missing = self._line.ask(self._find_sources)
         for lack in missing:
-            self._teller.lack(lack.source, lack.reason)
-        self._reader = Reader(self._line, sources, self._teller)
+            self._publisher.publish_lack(lack.source, lack.reason)
+        self._reader = Reader(self._line, sources, self._publisher)
         self._take_facts("before")
 
     def _find_sources(
@@ -64,17 +64,17 @@ class ServerTask:
             facts = self._line.ask(
                 lambda connection: self._line.telemetry.facts(connection, self._statements)
             )
-        except Unavailable as gone:
-            why = str(gone) or "the server is not there"
-            self._teller.lack("facts", f"not known {when} the load: {why}")
+        except Unavailable as unavailable:
+            why = str(unavailable) or "the server is not there"
+            self._publisher.publish_lack("facts", f"not known {when} the load: {why}")
         except Exception as error:  # whatever it is, the run goes on
-            self._teller.lack("facts", f"not known {when} the load: {told(error)}")
+            self._publisher.publish_lack("facts", f"not known {when} the load: {error_line(error)}")
         else:
             self._keep_facts(when, facts)
 
-    def watch(self, started: Started, ticker: Ticker) -> None:
+    def watch(self, started: Started, load_clock: LoadClock) -> None:
         """Reads at their times."""
-        self._reader.follow(started, ticker)
+        self._reader.follow(started, load_clock)
 
     def conclude(self) -> None:
         """The last reading, once nobody counts any more."""

@@ -17,10 +17,10 @@ from dbdyno.targets.connection import Connection
 from dbdyno.targets.telemetry import Seen
 from dbdyno.telemetry.joining import Joiner, Look
 from dbdyno.telemetry.line import Line, Unavailable
+from dbdyno.telemetry.load_clock import LoadClock
 from dbdyno.telemetry.look_cost import LookCost
 from dbdyno.telemetry.pace import Stride
-from dbdyno.telemetry.teller import Teller, told
-from dbdyno.telemetry.ticking import Ticker
+from dbdyno.telemetry.publisher import FramePublisher, error_line
 from dbdyno.telemetry.waiting_room import WaitingRoom
 
 SOURCE = "waits"
@@ -33,13 +33,18 @@ class Watcher:
     name = SOURCE
 
     def __init__(
-        self, line: Line, room: WaitingRoom, joiner: Joiner, stride: Stride, teller: Teller
+        self,
+        line: Line,
+        room: WaitingRoom,
+        joiner: Joiner,
+        stride: Stride,
+        publisher: FramePublisher,
     ) -> None:
         self._line = line
         self._room = room
         self._joiner = joiner
         self._stride = stride
-        self._teller = teller
+        self._publisher = publisher
         self._cost = LookCost(line.served_ns)
         self._without_locks_s = 0.0
         self.samples = self.samples_of_locks = 0
@@ -48,11 +53,11 @@ class Watcher:
         """Connects while there still is room for one more."""
         self._line.ask(self._line.telemetry.pid)
 
-    def watch(self, started: Started, ticker: Ticker) -> None:
+    def watch(self, started: Started, load_clock: LoadClock) -> None:
         """Looks at every chosen instant."""
         begin_ns, interval_ns = started.monotonic_ns, self._stride.interval_ns
         number, before, tell_at_ns = 1, 0, begin_ns + TOLD_EVERY_NS
-        while ticker.sleep_until(begin_ns + number * interval_ns):
+        while load_clock.sleep_until(begin_ns + number * interval_ns):
             seconds = self._stride.seconds(number - before, self._cost.of_each)
             if self._look(number, begin_ns + number * interval_ns, seconds):
                 before = number
@@ -67,7 +72,9 @@ class Watcher:
         """Says how much it could not tell."""
         self._room.close()
         if self._room.looks_lost and not self.samples:
-            self._teller.lack(SOURCE, "the engine and the server were never seen together")
+            self._publisher.publish_lack(
+                SOURCE, "the engine and the server were never seen together"
+            )
 
     def _look(self, number: int, at_ns: int, seconds: float) -> bool:
         """Whether the server answered."""
@@ -87,10 +94,10 @@ class Watcher:
     def _answer(self, question: Callable[[Connection], Seen]) -> Seen | None:
         try:
             return self._line.ask(question)
-        except Unavailable as gone:
-            self._teller.gone(str(gone))
+        except Unavailable as unavailable:
+            self._publisher.publish_unavailable(str(unavailable))
         except Exception as error:  # whatever it is, the run goes on
-            self._teller.lack(SOURCE, told(error))
+            self._publisher.publish_lack(SOURCE, error_line(error))
         return None
 
     def _with_locks(self, number: int, look: Look) -> Look:
@@ -101,7 +108,7 @@ class Watcher:
 
     def _tell_joined(self) -> None:
         joined = list(self._joined())
-        self._teller.tell(*joined)
+        self._publisher.publish(*joined)
         self.samples += len(joined)
         self.samples_of_locks += sum(look.locks_seconds is not None for look in joined)
         self._cost.add_made(len(joined))
@@ -111,4 +118,4 @@ class Watcher:
             try:
                 yield self._joiner.join(look, activity)
             except Exception as error:  # whatever it is, the run goes on
-                self._teller.lack(SOURCE, told(error))
+                self._publisher.publish_lack(SOURCE, error_line(error))

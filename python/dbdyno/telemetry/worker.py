@@ -11,8 +11,8 @@ from typing import Protocol
 from dbdyno.host.describe import ROOT
 from dbdyno.host.processes import running_ns
 from dbdyno.model.frame import Started
-from dbdyno.telemetry.teller import Teller, told
-from dbdyno.telemetry.ticking import Ticker
+from dbdyno.telemetry.load_clock import LoadClock
+from dbdyno.telemetry.publisher import FramePublisher, error_line
 
 
 class Task(Protocol):
@@ -23,8 +23,8 @@ class Task(Protocol):
     def prepare(self) -> None:
         """Before the load, while its clients connect."""
 
-    def watch(self, started: Started, ticker: Ticker) -> None:
-        """Until the ticker ends."""
+    def watch(self, started: Started, load_clock: LoadClock) -> None:
+        """Until the load ends."""
 
     def conclude(self) -> None:
         """After the engine has gone."""
@@ -33,10 +33,10 @@ class Task(Protocol):
 class Worker:
     """Carries out one task."""
 
-    def __init__(self, task: Task, ticker: Ticker, teller: Teller) -> None:
+    def __init__(self, task: Task, load_clock: LoadClock, publisher: FramePublisher) -> None:
         self.task = task
-        self._ticker = ticker
-        self._teller = teller
+        self._load_clock = load_clock
+        self._publisher = publisher
         self._thread = threading.Thread(
             target=self._work, name=f"telemetry of the {task.name}", daemon=True
         )
@@ -48,17 +48,19 @@ class Worker:
     def _work(self) -> None:
         try:
             self.task.prepare()
-            started = self._ticker.wait_for_start()
+            started = self._load_clock.wait_for_start()
             if started is not None:
                 self._watch(started)
                 self.task.conclude()
         except Exception as error:  # telemetry never ends a run
-            self._teller.lack(self.task.name, f"its telemetry ended: {told(error)}")
+            self._publisher.publish_lack(
+                self.task.name, f"its telemetry ended: {error_line(error)}"
+            )
 
     def _watch(self, started: Started) -> None:
         began_ns = time.thread_time_ns()
         try:
-            self.task.watch(started, self._ticker)
+            self.task.watch(started, self._load_clock)
         finally:
             self.cpu_us = (time.thread_time_ns() - began_ns) // 1000
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from dbdyno.store.errors import StoreError
-from dbdyno.telemetry.teller import Teller
+from dbdyno.telemetry.publisher import FramePublisher
 
 
 def refuse(_what: object) -> None:
@@ -16,16 +16,16 @@ def test_a_log_that_takes_no_line_ends_no_thread() -> None:
     def keep(frames: Sequence[bytes]) -> None:
         kept.extend(frames)
 
-    teller = Teller(keep, refuse)
-    teller.begin()
-    teller.lack("log", "it cannot be read")
-    teller.lack("sessions", "they cannot be seen")
+    publisher = FramePublisher(keep, refuse)
+    publisher.begin()
+    publisher.publish_lack("log", "it cannot be read")
+    publisher.publish_lack("sessions", "they cannot be seen")
     assert len(kept) == 1
 
 
 def test_a_folder_that_takes_no_frame_ends_no_thread() -> None:
     said: list[str] = []
-    teller = Teller(refuse, said.append)
-    teller.begin()
-    teller.lack("log", "it cannot be read")
+    publisher = FramePublisher(refuse, said.append)
+    publisher.begin()
+    publisher.publish_lack("log", "it cannot be read")
     assert said == []

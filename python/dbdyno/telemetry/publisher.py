@@ -1,7 +1,7 @@
-"""How telemetry's threads say what they saw: frames for the run folder, troubles once.
+"""Publishes the frames of telemetry's threads to the run folder, and each error once.
 
-Telemetry never ends a run. So nothing here raises: a trouble becomes a frame that says what
-is lacking, and a line of the log; and once the run is over nobody listens any more.
+Telemetry never ends a run, so nothing here raises: an error becomes a frame that names what is
+missing, and a line in the log; once the run is over, frames are dropped.
 """
 
 import threading
@@ -15,11 +15,11 @@ from dbdyno.model.telemetry import Lack, TelemetryFrame
 
 SERVER = "server"
 
-Said = TypeVar("Said")
+Value = TypeVar("Value")
 
 
-class Teller:
-    """Takes frames from any thread; holds them until the load has begun.
+class FramePublisher:
+    """Takes frames from any thread; buffers them until the load has begun.
 
     A reader of the run folder learns from the engine's frame of the beginning what the
     instants of all others mean.
@@ -33,7 +33,7 @@ class Teller:
         self._lacks: set[tuple[str, str]] = set()
         self._is_closed = False
 
-    def tell(self, *frames: TelemetryFrame) -> None:
+    def publish(self, *frames: TelemetryFrame) -> None:
         """Keep frames: several at once take little longer than one."""
         with self._lock:
             if self._held is not None:
@@ -41,26 +41,26 @@ class Teller:
             else:
                 self._write(frames)
 
-    def lack(self, source: str, reason: str) -> None:
-        """Say that something cannot be read, the first time that it is so for this reason."""
+    def publish_lack(self, source: str, reason: str) -> None:
+        """Report that a source cannot be read, once for each reason."""
         if (source, reason) in self._lacks:
             return
         self._lacks.add((source, reason))
-        self.tell(Lack(time.monotonic_ns(), source, reason))
-        self.pass_on(self._log, f"telemetry: {source}: {reason}")
+        self.publish(Lack(time.monotonic_ns(), source, reason))
+        self.deliver(self._log, f"telemetry: {source}: {reason}")
 
-    def gone(self, reason: str) -> None:
-        """Say that the server is not there, for this reason; nothing where there is no new one."""
+    def publish_unavailable(self, reason: str) -> None:
+        """Report that the server is unavailable, once for each reason; nothing without one."""
         if reason:
-            self.lack(SERVER, reason)
+            self.publish_lack(SERVER, reason)
 
-    def pass_on(self, take: Callable[[Said], None], said: Said) -> None:
-        """Give it to what the run folder has for it, as long as that takes anything."""
+    def deliver(self, take: Callable[[Value], None], value: Value) -> None:
+        """Pass a value to the run folder, as long as the folder accepts any."""
         with self._lock:
-            self._pass_on(take, said)
+            self._deliver(take, value)
 
     def begin(self) -> None:
-        """The load has begun: what was held is kept."""
+        """The load has begun: write the frames buffered so far."""
         with self._lock:
             held, self._held = self._held or [], None
             self._write(held)
@@ -68,13 +68,13 @@ class Teller:
     def _write(self, frames: Iterable[TelemetryFrame]) -> None:
         encoded = [msgspec.msgpack.encode(frame) for frame in frames]
         if encoded:
-            self._pass_on(self._keep, encoded)
+            self._deliver(self._keep, encoded)
 
-    def _pass_on(self, take: Callable[[Said], None], said: Said) -> None:
+    def _deliver(self, take: Callable[[Value], None], value: Value) -> None:
         if self._is_closed:
             return
         try:
-            take(said)
+            take(value)
         except Exception:
             self._is_closed = True  # a full disk, say: the next frame of the engine tells
 
@@ -84,7 +84,7 @@ class Teller:
             self._is_closed = True
 
 
-def told(error: BaseException) -> str:
-    """An error in a line; its kind where it says nothing of itself."""
+def error_line(error: BaseException) -> str:
+    """An error's first line; its type where it has no message."""
     lines = str(error).strip().splitlines()
     return lines[0] if lines else type(error).__name__

@@ -1,6 +1,6 @@
-"""The load's begin and end, and instants between them, for all of telemetry's threads.
+"""The begin and end of the load, and sleeping in between, for all of telemetry's threads.
 
-Instants are those of the engine's clock, which is the machine's monotonic one.
+Times are those of the engine's clock, the host's monotonic one.
 """
 
 import threading
@@ -9,8 +9,8 @@ import time
 from dbdyno.model.frame import Started
 
 
-class Ticker:
-    """Wakes who waits for the load to begin, or sleeps until an instant; at its end all."""
+class LoadClock:
+    """Wakes threads that wait for the load to begin or for an instant; all of them at its end."""
 
     def __init__(self) -> None:
         self._begun = threading.Event()
@@ -23,7 +23,7 @@ class Ticker:
         self._begun.set()
 
     def wait_for_start(self) -> Started | None:
-        """The engine's word of the beginning; None when it ended without one."""
+        """The engine's frame of the start; None when it ended without one."""
         self._begun.wait()
         return self._started
 
