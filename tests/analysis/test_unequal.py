@@ -57,40 +57,42 @@ def test_the_same_conditions_differ_in_nothing():
         ),
         (
             {"version": "18.1"},
-            "Another server: the version is postgres 15.1 in before, postgres 18.1 in after",
+            "Different server: the version is postgres 15.1 in before, postgres 18.1 in after",
         ),
         (
             {"settings": [("work_mem", "64MB")]},
-            "Another setting: work_mem is its default in before, 64MB in after",
+            "Different setting: work_mem is the default in before, 64MB in after",
         ),
         (
             {"host": {"name": "there"}},
-            "Another machine: its name is here in before, there in after",
+            "Different host: its name is here in before, there in after",
         ),
         (
             {"plan": {"scripts": [{**SCRIPT, "text": "select 2;"}]}},
-            "Another workload: the text or weight of one is not the same",
+            "Different workload: the text or weight of one differs",
         ),
         (
             {"plan": {"clients": 16}},
-            "Another load: the number of clients is 8 in before, 16 in after",
+            "Different load: the number of clients is 8 in before, 16 in after",
         ),
         (
             {"plan": {"arrivals": {"open": {"law": "poisson"}}}},
-            "Another load: the loop is closed in before, open, poisson in after",
+            "Different load: the loop is closed in before, open, poisson in after",
         ),
         (
             {"plan": {"retry": {"tries_max": 0, "time_max_ns": 2_000_000_000}}},
-            "Another load: the number of tries is 1 in before, without limit, for 2 s in after",
+            "Different load: the maximum number of attempts is 1 in before, without limit, for 2 s "
+            "in after",
         ),
-        ({"plan": {"variables": {"scale": 2}}}, "Other data: scale is 1 in before, 2 in after"),
+        ({"plan": {"variables": {"scale": 2}}}, "Different data: scale is 1 in before, 2 in after"),
         (
             {"size": 10_000},
-            "Other data: the size of the database is 100\u202fB in before, 9.77\u202fKiB in after",
+            "Different data: the size of the database is 100\u202fB in before, 9.77\u202fKiB in "
+            "after",
         ),
         (
             {"server": {"placement": {"asked": {"numa": "interleave"}, "verified": ["seen"]}}},
-            "Another placement: numa is not set in before, interleave in after",
+            "Different placement: numa is not set in before, interleave in after",
         ),
     ],
 )
@@ -105,7 +107,7 @@ def test_a_parameter_that_only_the_data_knows_is_named():
         asked.record, command=["oltp_read_only", "--define", "tables=4", "-c", "8"]
     )
     assert unequal([conditions()], [asked]) == [
-        "Other data: tables is not set in before, 4 in after"
+        "Different data: tables is not set in before, 4 in after"
     ]
 
 
@@ -120,8 +122,8 @@ def test_a_run_that_counts_transactions_has_no_length():
     counting = {"stages": [{"duration_ns": None, "clients": None, "rate_tps": None}]}
     other = conditions(plan={**counting, "transactions_per_client": 100})
     assert unequal([conditions()], [other]) == [
-        "Another load: the measured time in seconds is 10.0 in before, not set in after",
-        "Another load: the number of transactions per client is not set in before, 100 in after",
+        "Different load: the measured time in seconds is 10.0 in before, not set in after",
+        "Different load: the number of transactions per client is not set in before, 100 in after",
     ]
 
 
@@ -136,15 +138,15 @@ def test_durability_stands_before_all_else():
     assert [line.split(":")[0] for line in said] == [
         "Unequal durability",
         "Unequal durability",
-        "Another server",
-        "Another load",
+        "Different server",
+        "Different load",
     ]
-    assert "what is promised of a crash is full in A, relaxed in B" in said[0]
+    assert "the durability level is full in A, relaxed in B" in said[0]
 
 
 def test_settings_that_keep_no_promise_by_name_are_told_as_such():
     mixed = conditions(promise=None, durability={**DURABLE, "full_page_writes": "off"})
-    assert "is full in before, none by name (a mixture of settings) in after" in str(
+    assert "is full in before, none (a mixture of settings) in after" in str(
         unequal([conditions()], [mixed])
     )
     untold = conditions(promise=None, durability={})
@@ -161,8 +163,8 @@ def test_of_two_products_only_what_both_have_is_compared():
     here = conditions(settings=[("shared_buffers", "1GB"), ("max_connections", "200")])
     said = unequal([here], [other])
     assert [line.split(" is ")[0] for line in said] == [
-        "Another server: the version",
-        "Another setting: max_connections",
+        "Different server: the version",
+        "Different setting: max_connections",
     ]
 
 
@@ -173,4 +175,4 @@ def test_folders_of_private_servers_are_no_difference():
 
 def test_runs_of_one_side_that_differ_are_told():
     said = unequal([conditions(), conditions(plan={"clients": 9})], [conditions()])
-    assert said == ["Another load: the number of clients is 8 or 9 in before, 8 in after"]
+    assert said == ["Different load: the number of clients is 8 or 9 in before, 8 in after"]

@@ -88,7 +88,7 @@ def test_what_decides_between_sets_named_by_their_runs_can_be_pasted(capsys, tag
 
 @pytest.mark.parametrize(
     ("tables", "said_of_data"),
-    [("1", []), ("4", ["Other data: tables is not set in {a}, 4 in {b}"])],
+    [("1", []), ("4", ["Different data: tables is not set in {a}, 4 in {b}"])],
 )
 def test_a_parameter_at_its_default_is_no_difference(capsys, tables, said_of_data):
     command = ["oltp_read_only", "--clients", "8"]

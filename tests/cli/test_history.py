@@ -49,7 +49,8 @@ def test_a_change_is_told_with_its_run_the_cost_that_moved_and_what_differs(caps
     assert [cost["id"] for cost in change["moved"]] == ["wal_bytes"]
     assert change["moved"][0]["ratio"] == pytest.approx(1.3, rel=0.01)
     assert change["differs"] == [
-        "Another server: the version is postgres 18.1 in the run before, postgres 18.2 in this one"
+        "Different server: the version is postgres 18.1 in the run before, postgres 18.2 in this "
+        "one"
     ]
 
 
@@ -220,6 +221,6 @@ def test_the_page_tells_the_same_as_the_text(capsys, tmp_path):
     assert main(["history", "--report", str(page)]) == 0
     text = page.read_text(encoding="utf-8")
     assert f"from run {ids[15]} on" in text
-    assert "Another server: the version is postgres 18.1" in text
+    assert "Different server: the version is postgres 18.1" in text
     assert text.count("<figure") == 4  # throughput, p95, p99, WAL
     assert "<script" not in text

@@ -1,8 +1,8 @@
-"""What differs between the runs of two variants, the promise of durability before all else.
+"""What differs between the runs of two variants, durability before all else.
 
-A server that does not wait for its disk is faster, and no other number matters before that is
-said. Then what it is, how it was set, the machine, what was run, by how many, on which data,
-and where it was placed. Whether a difference was meant is for those to say who compare.
+A server that does not wait for its disk is faster, so unequal durability is reported first. Then
+follow the server's version, its settings, the host, the workload, the load, the data and the
+placement. Whether a difference was intended is for the user to judge.
 """
 
 import json
@@ -20,17 +20,17 @@ from dbdyno.words import size
 
 _SIZES_ALIKE = 1.1
 _LENGTH_MAX = 60
-_DEFAULT = "its default"
+_DEFAULT = "the default"
 _ABSENT = "not set"
 _UNKNOWN = "not known"
-_PROMISE = "what is promised of a crash"
-_MIXTURE = "none by name (a mixture of settings)"
+_PROMISE = "the durability level"
+_MIXTURE = "none (a mixture of settings)"
 CLOSED = "closed"
 Facts: TypeAlias = Mapping[str, str]
 
 
 class Conditions(Protocol):
-    """A run with what is known of its server and machine: a recording, or a run's folder."""
+    """A run with what is known of its server and host: a recording, or a run's folder."""
 
     @property
     def record(self) -> RunRecord: ...  # noqa: D102
@@ -43,7 +43,7 @@ class Conditions(Protocol):
 
 
 class Aspect(Struct, frozen=True):
-    """One kind of condition: its facts by name, and what stands where one is not known."""
+    """One kind of condition: its facts by name, and the words for one that is not known."""
 
     title: str
     facts: Callable[[Conditions], Facts]
@@ -78,7 +78,7 @@ def unequal(
     labels: tuple[str, str] = ("before", "after"),
     defaults: Defaults = NO_DEFAULTS,
 ) -> list[str]:
-    """Every difference as a sentence, the gravest first.
+    """Every difference as a sentence, the most important first.
 
     ``defaults`` are those of each workload's parameters: to ask for one is to ask for nothing.
     """
@@ -90,7 +90,7 @@ def unequal(
 def unequal_durability(
     before: Sequence[RunRecord], after: Sequence[RunRecord], labels: tuple[str, str]
 ) -> list[str]:
-    """The gravest differences alone, for which the records are enough."""
+    """Only the differences in durability, for which the records are enough."""
     sides = _Sides(([*map(_RecordAlone, before)], [*map(_RecordAlone, after)]), labels)
     return list(_differences(_DURABILITY, sides))
 
@@ -114,7 +114,7 @@ def _differences(aspect: Aspect, sides: _Sides) -> Iterator[str]:
 def _names(aspect: Aspect, sides: _Sides) -> list[str]:
     """Of two products those alone that both have: the others mean nothing to one of them.
 
-    The promise comes first, the settings that keep it after.
+    The durability level comes first, the settings behind it after.
     """
     before, after = ({name for run in side for name in aspect.facts(run)} for side in sides.runs)
     names = before | after if sides.are_of_one_product else before & after
@@ -122,15 +122,15 @@ def _names(aspect: Aspect, sides: _Sides) -> list[str]:
 
 
 def _told(before: Sequence[str], after: Sequence[str], labels: tuple[str, str]) -> str:
-    """What stands on each side, or that it differs where it is too long to be told."""
+    """The values of each side, or only that they differ where they are too long to print."""
     if max(map(len, [*before, *after])) > _LENGTH_MAX:
-        return "is not the same"
+        return "differs"
     first, second = (" or ".join(values) for values in (before, after))
     return f"is {first} in {labels[0]}, {second} in {labels[1]}"
 
 
 def _durability(run: Conditions) -> Facts:
-    """The promise, in the same words for every database, and the settings that keep it."""
+    """The durability level, named alike for every database, and the settings behind it."""
     server = run.record.server
     settings = {name: str(value) for name, value in server.get("durability", {}).items()}
     mixture = _MIXTURE if settings and "promise" in server else None
@@ -157,22 +157,22 @@ def _host(run: Conditions) -> Facts:
     host = run.host
     told = {
         "its name": host.get("name"),
-        "the processor": host.get("cpu", {}).get("model"),
-        "the number of processors": host.get("cpu", {}).get("cores_available"),
-        "their governor": host.get("cpu", {}).get("governor"),
+        "the CPU model": host.get("cpu", {}).get("model"),
+        "the number of cores": host.get("cpu", {}).get("cores_available"),
+        "the CPU governor": host.get("cpu", {}).get("governor"),
         "the memory in bytes": host.get("memory", {}).get("total_bytes"),
-        "the setting of huge pages": host.get("memory", {}).get("transparent_huge_pages"),
+        "the transparent huge pages setting": host.get("memory", {}).get("transparent_huge_pages"),
         "the kernel": host.get("kernel", {}).get("release"),
         "the file system": host.get("disk", {}).get("file_system"),
         "the disk": host.get("disk", {}).get("device"),
-        "the processor limit": host.get("cgroup", {}).get("cpu_cores"),
+        "the CPU limit": host.get("cgroup", {}).get("cpu_cores"),
         "the memory limit": host.get("cgroup", {}).get("memory_bytes"),
     }
     return {name: str(value) for name, value in told.items() if value is not None}
 
 
 def _work(run: Conditions) -> Facts:
-    """What clients run. Texts are told to differ, not told."""
+    """What clients run. Of texts only the fact that they differ is reported."""
     scripts = {
         f"the text or weight of {script['name']}": f"{script['weight']}: {script['text']}"
         for script in run.plan.get("scripts", [])
@@ -196,8 +196,8 @@ def _load(run: Conditions) -> Facts:
         "the rate": [stage["rate_tps"] for stage in stages],
         "the warm-up in seconds": _seconds(plan.get("warmup_ns")),
         "the latency limit in seconds": _seconds(plan.get("latency_limit_ns")),
-        "the number of tries": tries_of(plan),
-        "connecting anew for each transaction": plan.get("reconnect_each_transaction"),
+        "the maximum number of attempts": tries_of(plan),
+        "reconnecting for each transaction": plan.get("reconnect_each_transaction"),
     }
     return {name: _plain(value) for name, value in told.items() if _is_told(value)}
 
@@ -258,13 +258,13 @@ def _aspects(defaults: Defaults) -> tuple[Aspect, ...]:
     """The gravest first."""
     return (
         _DURABILITY,
-        Aspect("Another server", _version),
-        Aspect("Another setting", _settings, _DEFAULT),
-        Aspect("Another machine", _host),
-        Aspect("Another workload", _work),
-        Aspect("Another load", _load),
-        Aspect("Other data", partial(_data, defaults)),
-        Aspect("Another placement", _placement),
+        Aspect("Different server", _version),
+        Aspect("Different setting", _settings, _DEFAULT),
+        Aspect("Different host", _host),
+        Aspect("Different workload", _work),
+        Aspect("Different load", _load),
+        Aspect("Different data", partial(_data, defaults)),
+        Aspect("Different placement", _placement),
     )
 
 
@@ -273,7 +273,7 @@ def _sizes(sides: _Sides) -> Iterator[str]:
     before, after = map(_database_bytes, sides.runs)
     if before and after and max(before, after) > _SIZES_ALIKE * min(before, after):
         told = _told([size(before)], [size(after)], sides.labels)
-        yield f"Other data: the size of the database {told}"
+        yield f"Different data: the size of the database {told}"
 
 
 def _database_bytes(runs: Sequence[Conditions]) -> float | None:
