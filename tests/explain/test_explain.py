@@ -187,7 +187,7 @@ def test_in_full_a_finding_says_all_it_has():
     assert lines(told_in_full(Explanation([finding], not_looked, 0.5))) == [
         "MAJOR  Title of a  [a, hint]",
         "  It is so.",
-        "  seen",
+        "  evidence",
         "    - Seen once.",
         "  accounts for",
         "    - 25 % of client time",

@@ -55,11 +55,11 @@ def _in_full(finding: Finding) -> Iterator[Line]:
     yield _flowing(f"{finding.severity.upper()}  {finding.title}  {known}", hanging="  ")
     yield _flowing(f"  {finding.summary}", hanging="  ")
     for heading, said in (
-        ("seen", finding.seen),
+        ("evidence", finding.seen),
         ("why it matters", [finding.why]),
         ("accounts for", [share_words(finding)]),
         ("try", finding.advice),
-        ("gain", [finding.gain]),
+        ("expected gain", [finding.gain]),
         ("refute", [finding.refute]),
         ("wrong when", [finding.wrong_when]),
     ):
