@@ -1,6 +1,6 @@
 """A study's answers, in the order of its file, and the verdict that they begin with.
 
-An answer that fails is a defect of ours: it says so in its place and takes no other with it.
+An answer that fails is a defect of ours: it reports so in its place and does not affect the others.
 """
 
 from collections.abc import Sequence

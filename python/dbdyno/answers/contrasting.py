@@ -1,8 +1,8 @@
 """The contrasts of a study: two levels compared at each combination of the other factors.
 
-Runs of one block are a pair. Levels that are held against the same one, at the same levels of the
-other factors, are as many tests as they are, and are judged together. Which words a verdict
-gets is ``analysis/verdicts.py``'s to say.
+Runs of one block are a pair. Levels that are compared with the same one, at the same levels of the
+other factors, are as many tests, and are judged together. The words of a verdict are those of
+``analysis/verdicts.py``.
 """
 
 from collections.abc import Mapping, Sequence

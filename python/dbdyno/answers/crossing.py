@@ -1,8 +1,8 @@
-"""Where two numbers that grow along a factor change places: at which level, with its doubt.
+"""Where two numbers that grow along a factor cross: at which level, with its interval.
 
-Each block of runs has a crossing of its own, between two levels by a straight line on
-logarithms; how those of the blocks differ is the interval. Of several the last one upwards
-counts: below it the two may swap for reasons that have nothing to do with growth.
+Each block of runs has a crossing of its own, interpolated between two levels by a straight line on
+logarithms; the interval is that over blocks. Of several crossings the last one upwards counts:
+below it the two may cross for reasons that have nothing to do with growth.
 """
 
 import math

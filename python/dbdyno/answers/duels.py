@@ -1,8 +1,8 @@
 """Two variants under one kind of load at several levels: the ratio over all of them, judged.
 
-The block is the unit: the geometric mean of a block's ratios over all levels is one sample, for
-levels of one block share what drifted. Loads that are judged together are so many tests, and
-Holm's adjustment counts that.
+The block is the unit: the geometric mean of a block's ratios over all levels is one sample, because
+levels of one block share the drift of the host. Loads that are judged together are as many tests,
+and are corrected for multiple comparisons (Holm).
 """
 
 import math

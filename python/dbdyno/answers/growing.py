@@ -1,7 +1,7 @@
 """Studies of size: measurements against the rows of a table, and words for numbers of rows.
 
-A level of the factor of rows is its number; what loading took stands in the study's record, by
-point, and many points share one load.
+A level of the factor of rows is its number; what loading took is in the study's record, by point,
+and many points share one load.
 """
 
 from collections.abc import Iterable, Sequence

@@ -1,6 +1,6 @@
 """Updates that touched no index (heap-only tuples), as PostgreSQL counts them by table.
 
-Counts alone: what prevents them in a single run is for the rules of ``explain`` to say.
+Only counts: what prevents them in a single run is reported by the rules of ``explain``.
 """
 
 from collections.abc import Iterable

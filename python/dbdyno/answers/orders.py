@@ -1,7 +1,7 @@
-"""Every valid order of a script's statements, and the rate that no row lets each exceed.
+"""Every valid order of a script's statements, and the throughput that its rows allow.
 
-Predicted from one run of the script as it was written: how long each statement takes without
-waiting for locks, and how many rows each table has (``explain/order.py``).
+Predicted from one run of the script as it was written: how long each statement takes without lock
+waits, and how many rows each table has (``explain/order.py``).
 """
 
 from collections.abc import Iterator, Sequence

@@ -1,8 +1,8 @@
-"""Upkeep of a table and its time: how it grows with the rows, and where it takes too long.
+"""Maintenance of a table and its time: how it grows with the rows, and where it takes too long.
 
-A power of the rows where two sizes took long enough for their time to be that of the rows and
-not of setting up. Else it is taken to be in proportion to them from the largest table on, which
-is a guess on the safe side, since setting up is in it.
+The time is a power of the rows where two sizes took long enough for it to be that of the rows and
+not of setup. Otherwise it is assumed to be proportional to them from the largest table on, which is
+a conservative assumption, since setup is included.
 """
 
 import math

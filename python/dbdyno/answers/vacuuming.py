@@ -1,7 +1,7 @@
 """Vacuums of a run's tables: how long each took and how many dead rows it removed.
 
-From the server's log where it was followed: only there a vacuum tells both. Analyzing alone is
-no vacuum, and vacuums of the server's own catalogs are left out.
+They come from the server's log where it was followed: only there a vacuum reports both. Analyze
+alone does not count, and vacuums of the system catalogs are left out.
 """
 
 import math

@@ -1,7 +1,7 @@
-"""What autovacuum does with a table: by what is set for it alone, or else by the server's settings.
+"""How autovacuum treats a table: by the table's own settings, or else by the server's.
 
-(PostgreSQL manual, *The Autovacuum Daemon*.) Of a table that no statement of the load uses nothing
-is known that is set for it alone. Whether autovacuum keeps up is not judged here.
+(PostgreSQL manual, *The Autovacuum Daemon*.) A table's own settings are known only if a statement
+of the load uses it. Whether autovacuum keeps up is not judged here.
 """
 
 from typing import Literal, TypeAlias

@@ -1,7 +1,7 @@
-"""What rules call things, by database: settings, commands and counters that mean the same.
+"""The terms of each database: settings, commands and counters that mean the same.
 
-A rule whose arithmetic is the same everywhere takes its words from here. What only one kind of
-database has is a matter of that rule.
+A rule whose arithmetic is the same for all databases takes its terms from here. What only one kind
+of database has is part of its rule.
 """
 
 from msgspec import Struct

@@ -1,8 +1,8 @@
-"""How much of the run some deadlock was pending: made, and not yet found.
+"""How much of the run some deadlock was pending: it existed and was not yet detected.
 
-The server looks for one only after a session has waited for deadlock_timeout; until then all
-who need its rows stand still. With λ deadlocks a second that each last τ, and that come
-independently of each other, some deadlock is pending for 1 − e^(−λτ) of the time.
+The server checks for one only after a session has waited for deadlock_timeout; until then everyone
+who needs its rows waits. With λ deadlocks per second that each last τ and occur independently, some
+deadlock is pending for 1 − e^(−λτ) of the time.
 """
 
 import math

@@ -1,7 +1,7 @@
-"""The explanation of a run: every rule asked, what they found put in order.
+"""The explanation of a run: the outcome of every rule, with the findings put in order.
 
-Refuses to judge: how grave a cause is says its rule. Here findings of one cause become one,
-and what no finding accounts for is said.
+How severe a cause is, is decided by its rule. Here findings of the same cause are merged, and what
+no finding accounts for is computed.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

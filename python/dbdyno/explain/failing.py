@@ -1,6 +1,6 @@
-"""The transactions that failed: how many of those that ended, and what clients did meanwhile.
+"""The transactions that failed: their share of those that ended, and the time spent on them.
 
-What made them fail is for the rules to say; what each class of failures asks for stands here.
+What made them fail is decided by the rules; the advice for each class of failures is here.
 """
 
 from collections.abc import Sequence

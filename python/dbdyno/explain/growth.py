@@ -1,4 +1,4 @@
-"""How a level went over the measured part: where it began and ended, and how fast."""
+"""The course of a level over the measurement: its start, its end, and its rate."""
 
 from msgspec import Struct
 

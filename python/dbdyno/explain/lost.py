@@ -1,7 +1,7 @@
-"""What events of one kind cost a run, as rules about events say it.
+"""What events of one kind cost a run, as rules about events report it.
 
-A loss is taken for real when few random placements of the events lose as much; an event that
-came once is an anecdote: a hint, and minor at most.
+A loss is taken as real when few random placements of the events lose as much; an event that
+occurred once is an anecdote: a hint, and minor at most.
 """
 
 from dbdyno.analysis.losses import CHANCE_MAX, Loss

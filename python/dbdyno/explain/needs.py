@@ -1,6 +1,6 @@
-"""What rules need of a run, and what is said when it was not recorded.
+"""What rules need of a run, and the reason that is given when it was not recorded.
 
-A rule asks here for what it cannot do without. What is missing ends the rule with
+A rule requests here what it cannot do without. What is missing ends the rule with
 :class:`LackingError`, which becomes *could not look*: no rule has to carry a None through its
 arithmetic, and each reason is worded once.
 """

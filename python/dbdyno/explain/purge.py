@@ -1,7 +1,7 @@
-"""The history that InnoDB keeps: old versions of rows, for transactions that may still need them.
+"""The history that InnoDB keeps: old versions of rows that transactions may still need.
 
-The history list counts transactions whose old versions have not been purged. Told is how it went
-over the run, and how old the oldest transaction was; what that means is for the rules to say.
+The history list counts transactions whose old versions have not been purged. This module gives its
+course over the run and the age of the oldest transaction; the rules decide what that means.
 """
 
 from msgspec import Struct

@@ -1,9 +1,9 @@
 """What a rule is, and its three outcomes.
 
-A rule is one file of ``rules`` that ends in ``RULE = Rule(…)``. Its docstring is its page in
-the manual (:mod:`dbdyno.explain.manual` says of which parts). It looks at one
-:class:`~dbdyno.explain.case.Case`; what it needs and does not find is *could not look*, with
-the reason, and :mod:`dbdyno.explain.needs` says so for it.
+A rule is one file of ``rules`` that ends in ``RULE = Rule(…)``. Its docstring is its page in the
+manual (:mod:`dbdyno.explain.manual` describes the parts). It examines one
+:class:`~dbdyno.explain.case.Case`; if something that it needs was not recorded, the outcome is
+*could not look*, with the reason from :mod:`dbdyno.explain.needs`.
 """
 
 from collections.abc import Callable

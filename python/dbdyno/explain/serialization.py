@@ -1,7 +1,7 @@
-"""What helps against serialization failures, by what the server said of them.
+"""Advice against serialization failures, by the server's message.
 
-PostgreSQL tells two kinds apart by their message alone. Of failures that were tried again until
-they succeeded no message is known: then what helps against either is told.
+PostgreSQL distinguishes two kinds by their message alone. Where the message is not known, as for
+failures that were retried until they succeeded, the advice covers both.
 """
 
 from collections.abc import Collection

@@ -1,6 +1,6 @@
-"""The server's settings as numbers, out of the unit that the server keeps them in.
+"""The server's settings as numbers, converted from the unit that the server keeps them in.
 
-A setting that was not recorded ends the rule that asks for it. Nothing is judged here.
+A setting that was not recorded ends the rule that requests it. Nothing is judged here.
 """
 
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""Shares in words: what a finding accounts for, and what none of them does.
+"""Shares in words: what a finding accounts for, and what no finding does.
 
 The same sentences for terminals and pages.
 """

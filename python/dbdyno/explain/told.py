@@ -1,6 +1,6 @@
-"""An explanation in words for a terminal: in short below a run, in full for ``explain``.
+"""An explanation as text for a terminal: in short below a run, in full for ``explain``.
 
-Where their lines end is ``layout.py``'s business; control characters are left out.
+Lines are wrapped by ``layout.py``; control characters are left out.
 """
 
 from collections.abc import Iterable, Iterator, Sequence

@@ -1,4 +1,4 @@
-"""Sentences that several rules say."""
+"""Sentences that several rules share."""
 
 from dbdyno.analysis.bounds import gain_factor
 from dbdyno.explain.case import Case

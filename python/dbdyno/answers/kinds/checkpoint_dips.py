@@ -1,9 +1,9 @@
-"""Checkpoints: what each did to the log and to the curve, and whether runs were long enough.
+"""Checkpoints: the effect of each on WAL and throughput, and whether runs were long enough.
 
-Before and after each checkpoint's begin the bytes of WAL per transaction are counted
-(``analysis/checkpoints.py``) and the dip of throughput is measured against its level
-(``analysis/checkpoint_dips.py``). Means are taken within a run first, for its checkpoints are
-not independent. InnoDB flushes all the time and has no such events: its runs are left out.
+Bytes of WAL per transaction are counted before and after the start of each checkpoint
+(``analysis/checkpoints.py``), and the dip of throughput is measured relative to its level
+(``analysis/checkpoint_dips.py``). Means are taken within a run first, because its checkpoints are
+not independent. InnoDB flushes continuously and has no such events: its runs are left out.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence

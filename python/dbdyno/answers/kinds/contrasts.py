@@ -1,8 +1,8 @@
 """Contrasts: the verdict on each pair of levels that the study compares, at each of its points.
 
-A metric that is compared at one point has its sentence; one compared at several has a sentence
-that gathers them, and a row each in the table. Where the data does not decide, it is said how
-many more repeats would.
+A metric that is compared at one point has a sentence of its own; one compared at several points has
+a sentence that summarizes them, and a table row for each. Where the data does not decide, the
+number of further repeats that would is given.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

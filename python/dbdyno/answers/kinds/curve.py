@@ -1,6 +1,6 @@
-"""Curve: a metric over a factor whose levels are numbers, a line for each level of another.
+"""Curve: a metric over a factor whose levels are numbers, with a line for each level of another.
 
-Points are geometric means over runs; their intervals are between runs, one value a block.
+Points are geometric means over runs; their intervals are between runs, with one value per block.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,9 +1,9 @@
-"""Two variants against each other under several kinds of load: who wins where, by how much.
+"""Two variants compared under several kinds of load: which is faster where, and by how much.
 
 The verdict is on throughput, over all levels of ``over`` (clients) together; response times have
-claims of their own, for who leads in one may be behind in the other. Single rows of the table are
-few pairs each, shown with their intervals and not judged. How a duel is judged stands in
-``answers/duels.py``.
+claims of their own, because the faster variant in one may be slower in the other. Single rows of
+the table rest on few pairs each: they are shown with their intervals and not judged.
+``answers/duels.py`` describes how a comparison is judged.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

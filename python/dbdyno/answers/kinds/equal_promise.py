@@ -1,7 +1,8 @@
-"""Whether the variants promise the same of a crash: settings of durability side by side.
+"""Whether the variants are equally durable: their durability settings side by side.
 
-A faster server that promises less has won nothing. What each promises is what its own settings
-say, as recorded with every run; a promise kept in other ways (a battery, a replica) is not seen.
+A server that is faster because it is less durable has won nothing. The durability level follows
+from the server's own settings, as recorded with every run; durability achieved in other ways (a
+battery, a replica) is not visible here.
 """
 
 from collections.abc import Mapping, Sequence

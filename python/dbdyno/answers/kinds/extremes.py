@@ -1,7 +1,7 @@
-"""How many a second: throughput of each point with its lowest and highest interval.
+"""Transactions per second of each point, with the lowest and highest measurement interval.
 
-The lowest interval is where the dips are, which a mean hides; it depends on how long an interval
-is, so that stands beside it.
+The lowest interval shows the dips that a mean hides; it depends on the length of an interval, which
+is therefore given with it.
 """
 
 from collections.abc import Mapping, Sequence

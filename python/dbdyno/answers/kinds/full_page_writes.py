@@ -1,9 +1,9 @@
-"""Full-page writes: what images of whole pages add to the log of a transaction.
+"""Full-page writes: what full-page images add to the WAL of a transaction.
 
-Bytes of WAL per transaction are counted, not timed, so noise hardly moves them: they tell the
-effect also where throughput is too noisy to tell. Which part of them are images follows from the
-server's own count (``analysis/wal.py``). Compares ``full_page_writes`` on with off, pair by pair;
-what a checkpoint does within a run is the matter of ``checkpoint-dips``.
+Bytes of WAL per transaction are counted, not timed, so noise hardly affects them: they show the
+effect even where throughput is too noisy. Which part of them is images follows from the server's
+own count (``analysis/wal.py``). Compares ``full_page_writes`` on with off, pair by pair; the effect
+of a checkpoint within a run is the subject of ``checkpoint-dips``.
 """
 
 from collections.abc import Mapping, Sequence

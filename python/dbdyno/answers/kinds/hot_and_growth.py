@@ -1,8 +1,8 @@
-"""HOT updates and growth: how many updates touched no index, and what the table became.
+"""HOT updates and growth: how many updates touched no index, and how the tables grew.
 
-The counts are those of the server's statistics over the measured part; sizes are those before
-and after the load, warm-up included. Only PostgreSQL has HOT updates: other servers' runs show
-their growth alone.
+The counts are those of the server's statistics over the measurement; sizes are those before and
+after the load, warm-up included. Only PostgreSQL has HOT updates: runs on other servers show only
+their growth.
 """
 
 from collections.abc import Mapping, Sequence

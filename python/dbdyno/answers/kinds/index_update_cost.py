@@ -1,9 +1,9 @@
-"""HOT's loss: what an update of an indexed column costs more than one of a plain column.
+"""The extra cost of updating an indexed column compared with a plain column.
 
-Compares two loads pair by pair within each engine: records and bytes of the log, buffers and
-processor time a transaction, which noise hardly moves, and throughput. On PostgreSQL the share
-of HOT updates says why. The two loads may write columns of different widths, so bytes alone would
-mislead: the number of log records counts index entries.
+Compares two loads pair by pair within each engine: log records and bytes, buffers and CPU time per
+transaction, which noise hardly affects, and throughput. On PostgreSQL the share of HOT updates
+explains the difference. The two loads may write columns of different widths, so bytes alone would
+mislead: the number of log records reflects index entries.
 """
 
 from collections.abc import Iterator, Mapping

@@ -1,8 +1,8 @@
-"""Jitter: how much throughput varies from second to second, and who varies more.
+"""Jitter: how much throughput varies from second to second, and which variant varies more.
 
-The coefficient of variation of 1 s samples within each run (``analysis/jitter.py``); variants
-are compared pair by pair over blocks. A short run knows its own variation badly, which the
-interval over runs shows.
+The measure is the coefficient of variation of 1 s samples within each run (``analysis/jitter.py``);
+variants are compared pair by pair over blocks. A short run estimates its own variation poorly,
+which the interval over runs shows.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,8 @@
-"""How fast tables of each size were loaded, and what the time went to.
+"""How fast tables of each size were loaded, and what the time was spent on.
 
-From the study's record of its loads: other runs got copies of that data. One load of each size, so
-there is no interval; what a load's rate depends on besides its size is not asked.
+The numbers come from the study's record of its loads: other runs used copies of that data. There is
+one load of each size, so there is no interval; what else the loading rate depends on is not
+examined.
 """
 
 from collections.abc import Iterable, Mapping

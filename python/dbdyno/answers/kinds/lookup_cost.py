@@ -1,8 +1,8 @@
-"""What a lookup by key touches: pages of the index, which is its depth, pages of the table, misses.
+"""What a lookup by key touches: index pages (the depth of the index), table pages, cache misses.
 
-Counted by the server over the measured part, so that no extension is needed: pages of the index
-for each scan of it are the levels from root to leaf. What the operating system's cache served
-counts as read here, for the server does not know.
+The server counts them over the measurement, so no extension is needed: index pages per index scan
+are the levels from root to leaf. Pages that came from the operating system's cache count as read
+here, because the server cannot tell them apart.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,8 +1,8 @@
-"""NUMA policy: which serve better than the reference, told from noise, and where memory lay.
+"""NUMA policy: which are better than the reference beyond noise, and where memory was placed.
 
-On a machine with one memory node a policy has nothing to choose from: that is said first, no
-effect is claimed, and what differs between the levels is told for what it is, the noise of this
-machine. How small a difference so many runs find stands beside those that were published.
+On a host with one NUMA node a policy has no effect: this is stated first, no effect is claimed, and
+differences between levels are reported as the noise of this host. The smallest difference that the
+runs can detect is given beside the published ones.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,9 +1,9 @@
-"""When to partition: the number of rows from which upkeep takes longer than one will wait.
+"""When to partition: the number of rows from which maintenance takes longer than acceptable.
 
-Each kind of upkeep (a vacuum, an index build, a rewrite of table and indexes) was timed at every
-size here; where its time (``answers/upkeep.py``) passes the wait is the advice. It is computed
-from this machine alone and is no fixed number: an extrapolation, whose doubt is said by how many
-decades it goes beyond what was measured.
+Each kind of maintenance (a vacuum, an index build, a rewrite of table and indexes) was timed at
+every size; the advice is the size at which its time (``answers/upkeep.py``) exceeds the limit. It
+is computed from this host alone and is no fixed number: it is an extrapolation, whose doubt is the
+number of decades that it goes beyond what was measured.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,6 +1,6 @@
-"""Queue: who waits for which row and who shields whom, with few clients and with many.
+"""Queue: which rows clients wait for and which rows shield others, with few and with many clients.
 
-The picture is that of the run's own report; who shields whom is worked out as for the finding
+The picture is that of the run's own report; shielding is determined as for the finding
 ``row_lock_convoy``.
 """
 

@@ -1,7 +1,7 @@
-"""What is smaller here than in the published study: said, so that nobody takes shape for size.
+"""What is smaller here than in the published study, so that no number is taken at its size.
 
-The published figures stand in the study's file; ours are read from what the runs recorded.
-Nothing is judged: how a number would change at the published size is not known here.
+The published figures are in the study's file; ours are read from the runs. Nothing is judged: how a
+number would change at the published size is not known here.
 """
 
 from collections.abc import Callable, Mapping, Sequence

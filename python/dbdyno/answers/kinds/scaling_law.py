@@ -1,7 +1,7 @@
 """Scaling law: how throughput grows with clients, where it peaks, and how many to allow.
 
-The Universal Scalability Law is fitted to single runs, resampled by block. No peak is claimed
-where the runs show none, and where the law does not have the shape of the means that is said.
+The Universal Scalability Law is fitted to single runs, resampled by block. No peak is claimed where
+the runs show none, and where the means do not have the law's shape the answer says so.
 """
 
 from collections.abc import Mapping, Sequence

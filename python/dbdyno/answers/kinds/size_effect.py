@@ -1,7 +1,7 @@
-"""What ten times the rows do to throughput, response times and the server's processor time.
+"""The effect of ten times the rows on throughput, response times and the server's CPU time.
 
-Throughput is the verdict; processor time a transaction, which noise moves less, often tells where
-throughput cannot. A table that outgrows a cache falls off an edge that a line does not have:
+Throughput is the verdict; CPU time per transaction, which noise affects less, often shows a change
+where throughput does not. When a table outgrows a cache there is a step that a line does not have:
 the points are drawn beside it.
 """
 

@@ -1,8 +1,8 @@
-"""Statement order: which order of the statements serves best, predicted and then measured.
+"""Statement order: which order of the statements is best, predicted and then measured.
 
 The prediction is made from the reference order's run with the most clients: each valid order's
-bound is min over its rows of 1/Σ p·h. The measurement is the contrast of each order that was run
-with the reference, at equal numbers of clients. Both are said, and whether they agree.
+bound is min over its rows of 1/Σ p·h. The measurement is the contrast of each measured order with
+the reference, at equal numbers of clients. The answer gives both, and whether they agree.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

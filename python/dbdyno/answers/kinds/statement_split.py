@@ -1,9 +1,9 @@
-"""Statement split: how long two updates take over the number of clients, and what of it waits.
+"""Statement split: the latency of two updates over the number of clients, and its lock waits.
 
-The statement that comes first and has few rows lets only as many transactions past it: the crowd
-waits there, and the one behind is waited for by few, although its row is the hotter. With fewer
-clients than rows nobody is held back, and the hotter row is the slower. Where the two change
-places is worked out block by block (``answers/crossing.py``).
+A statement that comes first and locks one of few rows lets only as many transactions past it: most
+clients wait there, and few wait for the one behind it, although its row is the hotter. With fewer
+clients than rows no client is held back, and the statement on the hotter row is slower. Where the
+two cross is determined block by block (``answers/crossing.py``).
 """
 
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,7 +1,7 @@
 """Table: a metric at each point, as published tables have it.
 
-With one run a point the lowest and highest are those of the run's intervals, as authors who
-measured once give them; with several they are over runs.
+With one run per point, minimum and maximum are those of the run's measurement intervals, as in
+publications of single runs; with several they are over runs.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,8 +1,8 @@
-"""Throughput of each interval over time, with checkpoints and autovacuums drawn in.
+"""Throughput of each measurement interval over time, with checkpoints and autovacuum runs.
 
-One picture for each level of a factor, of the first run there: events belong to one run, and
-points of several in one picture would hide which dip goes with which event. What the events
-cost is the matter of other answers.
+There is one chart for each level of a factor, of the first run there: events belong to one run, and
+points of several runs in one chart would hide which dip belongs to which event. The cost of the
+events is the subject of other answers.
 """
 
 from collections.abc import Mapping

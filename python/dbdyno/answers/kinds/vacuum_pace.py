@@ -1,8 +1,8 @@
-"""Whether autovacuum keeps up: dead rows removed a second at work against dead rows made.
+"""Whether autovacuum keeps up: dead rows removed per second while it runs, against those produced.
 
-Pruning on the page cleans most of what HOT updates leave, without any vacuum; what it leaves is
-vacuum's. The rate at work says how much vacuum could take, the share of time at work how far it
-is from that. Vacuums of short runs are few: without one the answer says that nothing is known.
+Pruning cleans up most of what HOT updates leave, without any vacuum; the rest is left to vacuum.
+The rate while running shows how much vacuum could remove, the share of time it runs how far it is
+from that. Short runs have few vacuums: without one, the answer is that the pace is not known.
 """
 
 from collections.abc import Mapping

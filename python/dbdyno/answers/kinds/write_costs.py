@@ -1,8 +1,8 @@
-"""Write amplification: bytes that a server writes for each row, and each byte, that changes.
+"""Write amplification: bytes that a server writes for each changed row, and for each changed byte.
 
-Log bytes are counted to the last one. Pages count when they are written out, which is mostly
-after the run: in a run shorter than a few checkpoint cycles they are missing, and the answer
-says so. InnoDB writes each page twice (doublewrite), PostgreSQL writes it into the log instead.
+Log bytes are counted exactly. Pages count when they are written out, which is mostly after the run:
+in a run shorter than a few checkpoint cycles they are missing, and the answer says so. InnoDB
+writes each page twice (doublewrite), PostgreSQL writes it into the WAL instead.
 """
 
 from collections.abc import Mapping, Sequence
