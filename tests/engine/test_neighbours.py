@@ -95,16 +95,19 @@ def meeting(mariadb: MariaDB) -> Callable[[EngineProcess], list[int]]:
 def exchanges(
     processors: list[int], meet: Callable[[EngineProcess], list[int]]
 ) -> Callable[[EngineProcess], None]:
-    """Half of the server's tasks here and half there, then the other way round: all must move."""
+    """Half of the server's tasks here and half there, then the other way round: all must move.
+
+    Three times, since on a busy machine the engine may be late to see where they are.
+    """
     one, other = processors
 
     def exchange(engine: EngineProcess) -> None:
         time.sleep(0.3)
         tasks = meet(engine)
         pin_lanes(engine, processors)
-        for first in range(2):
-            pin(tasks[first::2], one)
-            pin(tasks[1 - first :: 2], other)
+        for turn in range(3):
+            pin(tasks[turn % 2 :: 2], one)
+            pin(tasks[1 - turn % 2 :: 2], other)
             time.sleep(2 * LOOK_EVERY_S)
         engine.stop()
 
