@@ -24,7 +24,7 @@ from dbdyno.explain.transactions import (
 )
 
 ORDERS_MAX = 20_000
-"""Of more orders only as many are looked at."""
+"""At most this many orders are examined."""
 
 
 class Prediction(Struct, frozen=True):

@@ -1,7 +1,7 @@
 """What the statement that updates a table took in each run, split into waiting and working.
 
-The engine times statements exactly; how a time divides is told by looks at the server's sessions
-(``analysis/lock_queue.py``), so the parts of a rare statement in a short run are rough.
+The engine times statements exactly; how a time divides is estimated from samples of the server's
+sessions (``analysis/lock_queue.py``), so the parts of a rare statement in a short run are rough.
 """
 
 from dbdyno.analysis.lock_queue import StatementTime, statement_means_ms
@@ -35,7 +35,7 @@ def mean_ms_of(table: str) -> Number:
 
 
 def lock_ms_of(table: str) -> Number:
-    """Of it, waiting for locks; None where locks were not looked at."""
+    """Its part spent waiting for locks; None where locks were not sampled."""
 
     def number(trial: Trial) -> float | None:
         found = time_of(trial.case, table)
@@ -75,7 +75,7 @@ def rows_of(case: Case, table: str) -> float | None:
 
 
 def time_of(case: Case, table: str) -> StatementTime | None:
-    """The split of the table's update; None where no look saw it."""
+    """The split of the table's update; None where no sample shows it."""
     place = update_of(case, table)
     queue = case.lock_queue
     if queue is None:

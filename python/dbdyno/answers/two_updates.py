@@ -33,7 +33,7 @@ class Level(Struct, frozen=True):
         return found.value if found else 0.0
 
     def lock_share(self, table: str) -> float | None:
-        """Of the update's time; None where nobody looked."""
+        """Of the update's time; None where it was not sampled."""
         lock = mean_of(self.runs, lock_ms_of(table))
         working = mean_of(self.runs, working_ms_of(table))
         if lock is None or working is None or not lock + working:

@@ -1,4 +1,4 @@
-"""The run that rules look at, with what several of them need worked out once."""
+"""The run that rules examine, with what several of them need computed once."""
 
 from functools import cached_property
 
@@ -60,7 +60,7 @@ class Case:
 
     @cached_property
     def budget(self) -> Budget | None:
-        """Where client time went; None where no look knew what their sessions did."""
+        """Where client time went; None where no sample shows what the clients' sessions did."""
         spent = budget(self.recording)
         return spent if spent and spent.knows_sessions else None
 

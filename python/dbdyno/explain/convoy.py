@@ -18,7 +18,7 @@ from dbdyno.explain.row_holds import RowHold, bound_tps, row_holds
 from dbdyno.explain.rule import NOTICED
 
 BURSTS = 3.0
-"""Where holds are longer at times, as on a machine that stalls, so many times the waiting."""
+"""Where holds come in bursts, as on a host that stalls, waiting is up to this many times longer."""
 
 
 class Convoy(Struct, frozen=True, kw_only=True):
@@ -39,7 +39,7 @@ class Convoy(Struct, frozen=True, kw_only=True):
     """Whether so many wait for the hot table that its rows cannot be equally likely."""
 
     def waiting_mean(self, hold: RowHold) -> float:
-        """How many clients wait there; in time that no look saw, as its share has it, none."""
+        """How many clients wait there on average; time not sampled counts as no waiting."""
         return hold.waiting_s / self.total_s * self.clients
 
     @property

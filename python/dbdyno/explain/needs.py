@@ -122,7 +122,7 @@ def client_time(case: Case) -> Budget:
 def told_waits(case: Case) -> Budget | None:
     """Where client time went, if somebody named the waits within their statements.
 
-    The server itself, or the kernel of this machine; None where neither did.
+    The server itself, or the kernel of this host; None where neither did.
     """
     facts = case.before or case.after
     by_server = case.protocol in NAMES_ALL_WAITS or (

@@ -38,7 +38,7 @@ from dbdyno.model.telemetry import NO_STATEMENT
 ROW_LOCKS = frozenset({"transactionid", "tuple", "record"})
 UNKNOWN = "an unknown table"
 _SLIP = 0.01
-"""A smaller part of the waits for rows is an error of the looks, which take no single instant."""
+"""A smaller part of row waits is sampling error: a sample is not taken in a single instant."""
 _ISOLATION = ("transaction_isolation", "tx_isolation")
 _LETTING_GO = frozenset({"READ-COMMITTED", "READ-UNCOMMITTED"})
 _SCALE = "scale"

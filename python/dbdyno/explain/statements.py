@@ -50,7 +50,7 @@ def statements_on(case: Case, table: TableFacts) -> list[Statement]:
 
 
 def working_share(case: Case, statement: int | None = None) -> float | None:
-    """The share of client time in which the server worked; None where not looked at."""
+    """The share of client time in which the server worked; None where not sampled."""
     if case.budget is None:
         return None
     return sum(case.budget.share(kind, statement=statement) for kind in WORKING)
@@ -90,7 +90,7 @@ def plans_of(facts: ServerFacts, statement: int) -> dict[str, PlanFacts]:
 def time_share(case: Case, statement: int) -> float | None:
     """The share of client time that a statement took, its waits included.
 
-    From the engine's own latencies: known also where the server was not looked at.
+    From the engine's own latencies: known also where the server was not sampled.
     """
     client_s = case.recording.plan.get("clients", 0) * (case.record.duration_s or 0.0)
     if not client_s or statement >= len(case.record.statements):

@@ -41,7 +41,7 @@ def _in_short(finding: Finding) -> Iterator[Line]:
 
 
 def told_in_full(explanation: Explanation) -> list[Line]:
-    """Every finding with its evidence and advice, what remains, and what could not be looked at."""
+    """Every finding with its evidence and advice, what remains, and rules that could not look."""
     found = [list(_in_full(finding)) for finding in explanation.findings]
     parts: list[list[Line]] = found or [["No findings."]]
     parts.append([_flowing(remainder_words(explanation.unexplained))])

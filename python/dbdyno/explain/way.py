@@ -28,7 +28,7 @@ class Way(Struct, frozen=True, kw_only=True):
 
     @property
     def beyond_machine(self) -> float:
-        """The share of client time on the way that a machine by itself does not take."""
+        """The share of client time on the network beyond what it takes within one host."""
         return self.own * max(1 - WITHIN_A_MACHINE_S / self.trip_s, 0.0) if self.trip_s else 0.0
 
 
@@ -38,7 +38,7 @@ def is_over_socket(case: Case) -> bool:
 
 
 def stays_within_machine(case: Case) -> bool:
-    """Whether no network is between: then who is on the way long waits for a processor."""
+    """Whether there is no network between: then long round trips are waits for CPU."""
     tcp = _address(case).get("tcp", {})
     return is_over_socket(case) or is_loopback(tcp.get("numeric") or tcp.get("host", ""))
 
@@ -49,7 +49,7 @@ def _address(case: Case) -> dict[str, dict[str, str]]:
 
 
 def way_of(case: Case) -> Way:
-    """As the looks and the engine's count of round trips tell."""
+    """From the session samples and the engine's count of round trips."""
     spent = client_time(case)
     intervals = case.recording.tables["intervals"]
     counted = float(intervals["round_trips"][intervals["phase"] == "measure"].sum())

@@ -16,7 +16,7 @@ def gain_words(case: Case, share: float) -> str:
 
 
 def gain_of_waits(case: Case, share: float) -> str:
-    """The same of a cause that takes no processor time: processors are then the next bound."""
+    """The same for a cause that takes no CPU time: the CPU is then the next limit."""
     factor = gain_factor(share, own_utilisation(case))
     limit = "; the CPU is then saturated" if factor < gain_factor(share) else ""
     return rise_words(case, factor, limit) if share >= NOTICED else ""

@@ -62,7 +62,7 @@ def _compared(trials: Trials, factor: str, reference: str) -> Iterator[_Compared
 
 
 def _nodes(trials: Trials) -> int:
-    """Memory nodes of the machine that the runs were made on."""
+    """NUMA nodes of the host that the runs were made on."""
     told = [trial.case.recording.host.get("cpu", {}) for trial in trials.trials[:1]]
     return int(told[0].get("numa_nodes") or 1) if told else 1
 

@@ -24,7 +24,7 @@ _ALIKE = 0.02
 
 
 class _Measured(Struct, frozen=True):
-    """One order at the number of clients that is looked at."""
+    """One order at the examined number of clients."""
 
     level: str
     runs: Sequence[Trial]

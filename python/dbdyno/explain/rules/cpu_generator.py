@@ -39,7 +39,7 @@ def look(case: Case) -> Outcome:
 
 
 def _fullness(case: Case) -> float:
-    """The share that the engine took of the processor time it can have."""
+    """The share that the engine used of the CPU time it can get."""
     intervals = case.recording.tables["intervals"]
     measured = intervals["phase"] == "measure"
     seconds = float(intervals["seconds"][measured].sum())

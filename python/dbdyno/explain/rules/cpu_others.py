@@ -34,7 +34,7 @@ _UNKNOWN_TOLD = (
 
 
 def look(case: Case) -> Outcome:
-    """Only where processors are scarce do others do harm."""
+    """Other programs do harm only where the CPU is saturated."""
     used = processor_time(case)
     if used.others < NOTICED:
         return NotFound(f"other programs used {percent(used.others)} of the CPU")
@@ -76,7 +76,7 @@ def _named_share(case: Case, names: list[tuple[str, float]], used: ProcessorTime
 
 
 def _waiting_or_working(case: Case) -> float:
-    """The share of client time that more of the processors could shorten."""
+    """The share of client time that more CPU could shorten."""
     if case.budget is None:
         return 1.0
     at_processors = sum(case.budget.share(kind) for kind in _AT_PROCESSORS)
@@ -84,7 +84,7 @@ def _waiting_or_working(case: Case) -> float:
 
 
 def _on_the_way(case: Case, spent: Budget) -> float:
-    """Over a network, nobody knows how much of a long way is waiting for a processor."""
+    """Over a network, it is not known how much of a round trip is waiting for CPU."""
     if stays_within_machine(case):
         return spent.share("client_or_network")
     way = way_of(case)

@@ -20,7 +20,7 @@ from dbdyno.words import percent
 
 
 def look(case: Case) -> Outcome:
-    """The slowdown of processor work, by the part of such work."""
+    """The slowdown of CPU work, weighted by the share of such work."""
     used = processor_time(case)
     slower = used.stolen / max(used.in_use, 1e-9)
     share = slower * _processor_bound(case, used)
@@ -42,7 +42,7 @@ def look(case: Case) -> Outcome:
 
 
 def _processor_bound(case: Case, used: ProcessorTime) -> float:
-    """The share of client time that was spent on processors or in line for them."""
+    """The share of client time that was CPU time or waiting for CPU."""
     if case.budget is None:
         return used.in_use
     return case.budget.share("cpu") + case.budget.share("cpu_queue")

@@ -61,7 +61,7 @@ def _throttled_share(case: Case, who: str) -> float:
 
 
 def _ran_at_least(case: Case, who: str) -> float:
-    """The part of the time in which a group ran, if it had all processors whenever it did."""
+    """The part of the time in which a cgroup ran, if it had all cores whenever it did."""
     try:
         used = processor_time(case)
     except LackingError:
@@ -70,7 +70,7 @@ def _ran_at_least(case: Case, who: str) -> float:
 
 
 def _stopped_share(case: Case) -> float:
-    """Of the server's processes, over all looks at them."""
+    """Of the server's processes, over all samples."""
     count = levels(case, "processes", "count", "server").value
     stopped = level(case.recording, "processes", "stopped", "server")
     if stopped is None:

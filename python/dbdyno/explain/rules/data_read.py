@@ -44,7 +44,7 @@ _READ_EVENTS = (
     "buffer_io",
     "aioio",
     "innodb/innodb_data_file read",
-    "pread",  # as the kernel of the server's machine tells it
+    "pread",  # as the kernel of the server's host reports it
 )
 _DATABASE = "pg_stat_database"
 _STATUS = "global_status"

@@ -31,7 +31,7 @@ from dbdyno.words import milliseconds, percent, significant
 
 
 def look(case: Case) -> Outcome:
-    """Not where the way is short, or long only because processors are full."""
+    """Not where round trips are short, or long only because the CPU is saturated."""
     way = way_of(case)
     if way.share < NOTICED:
         return NotFound(f"clients spent {percent(way.share)} of their time on the network")
@@ -70,7 +70,7 @@ def look(case: Case) -> Outcome:
 
 
 def _has_full_processors(case: Case) -> bool:
-    """Of the machine that runs the server; one elsewhere cannot be seen, and is not it."""
+    """Of the server's host; where the server runs elsewhere it is not visible."""
     try:
         return processor_time(case).in_use >= SATURATED
     except LackingError:
@@ -78,7 +78,7 @@ def _has_full_processors(case: Case) -> bool:
 
 
 def _beside_full_processors(case: Case, each: str) -> NotFound:
-    """Who waits for a processor to go on is on the way, too."""
+    """Time spent waiting for CPU counts as part of a round trip, too."""
     if stays_within_machine(case):
         return NotFound(f"a round trip took {each} on a host whose CPU is saturated")
     raise LackingError(

@@ -38,7 +38,7 @@ from dbdyno.words import count, milliseconds, percent, significant, tps
 SPARE = 4
 """So many times the knee even out that clients do not take turns in good order."""
 NOT_SEEN_MAX = 0.3
-"""Of client time: looks that come too late do so when the processors are shortest."""
+"""Of client time: samples are late mostly when the CPU is most contended."""
 
 
 class _Crowd(Struct, frozen=True, kw_only=True):
@@ -53,12 +53,12 @@ class _Crowd(Struct, frozen=True, kw_only=True):
 
     @property
     def share(self) -> float:
-        """Of client time: the waiting for a processor of those beyond."""
+        """Of client time: the CPU waiting of the clients beyond."""
         return self.queued * max(1 - SPARE * self.knee / self.clients, 0.0)
 
 
 def look(case: Case) -> Outcome:
-    """Only where processors are full can clients be too many for them."""
+    """Only where the CPU is saturated can there be too many clients for it."""
     spent = client_time(case)
     needed(spent.knows_cpu_queue or None, "the server's CPU time was not read")
     used = processor_time(case)
@@ -96,7 +96,7 @@ def _crowd(case: Case, spent: Budget, used: ProcessorTime) -> _Crowd:
 
 
 def _queued_on_the_way(case: Case) -> float:
-    """Who is woken, or wakes, on full processors queues there; over a network nobody can tell."""
+    """On a saturated CPU wake-ups queue too; over a network this cannot be told apart."""
     return way_of(case).beyond_machine if stays_within_machine(case) else 0.0
 
 
