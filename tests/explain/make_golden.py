@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from dbdyno.explain.explain import explain
-from dbdyno.explain.told import told_in_full
+from dbdyno.explain.explanation_text import explanation_lines
 from dbdyno.layout import laid_out
 from dbdyno.servers.spec import Kind
 from dbdyno.store.run import Run
@@ -46,7 +46,7 @@ FAR_AWAY = f"postgresql://{SERVER_END}/postgres"
 def words_of(folder: Path) -> str:
     """All that the rules say of a run."""
     explanation = explain(Run(folder).recording(), HISTOGRAMS)
-    return laid_out(told_in_full(explanation)) + "\n"
+    return laid_out(explanation_lines(explanation)) + "\n"
 
 
 def make(cause: Cause) -> None:

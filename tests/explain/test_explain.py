@@ -6,10 +6,10 @@ from msgspec.structs import replace
 from dbdyno.analysis.budget import Budget, Part
 from dbdyno.explain.case import Case
 from dbdyno.explain.explain import Explanation, explain, uncovered, unexplained
+from dbdyno.explain.explanation_text import explanation_lines, summary_lines
 from dbdyno.explain.needs import LackingError
 from dbdyno.explain.registry import all_rules
 from dbdyno.explain.rule import NotFound, Rule, at_most, found, severity_of
-from dbdyno.explain.told import told, told_in_full
 from dbdyno.explain.words import gain_words
 from dbdyno.layout import laid_out
 from dbdyno.model.record import Finding, NotLooked
@@ -135,7 +135,7 @@ def test_a_server_that_could_not_be_asked_is_the_reason_for_all_that_lacks():
 
 
 @pytest.mark.parametrize(
-    ("share", "told"),
+    ("share", "expected"),
     [
         (0.02, ""),
         (0.5, "Throughput rises by a factor of at most 2."),
@@ -144,8 +144,8 @@ def test_a_server_that_could_not_be_asked_is_the_reason_for_all_that_lacks():
         (1.0, "Throughput rises by a factor of 100 or more."),
     ],
 )
-def test_a_bound_is_told_as_such_only_where_it_is_one(share, told):
-    assert gain_words(Case(MadeRun().recording(), HISTOGRAMS), share) == told
+def test_a_bound_is_told_as_such_only_where_it_is_one(share, expected):
+    assert gain_words(Case(MadeRun().recording(), HISTOGRAMS), share) == expected
 
 
 def test_at_a_given_rate_no_throughput_is_promised():
@@ -184,7 +184,7 @@ def test_in_full_a_finding_says_all_it_has():
         NotLooked(id="x", title="X", reason="it was dark"),
         NotLooked(id="y", title="Y", reason="it was dark"),
     ]
-    assert lines(told_in_full(Explanation([finding], not_looked, 0.5))) == [
+    assert lines(explanation_lines(Explanation([finding], not_looked, 0.5))) == [
         "MAJOR  Title of a  [a, hint]",
         "  It is so.",
         "  evidence",
@@ -210,20 +210,22 @@ def measured_record(**parts):
 def test_in_short_only_what_is_above_a_note():
     record = measured_record()
     findings = [a_finding("a", advice=["Do that.", "Or this."]), a_finding("b", "note")]
-    assert lines(told(replace(record, findings=findings))) == [
+    assert lines(summary_lines(replace(record, findings=findings))) == [
         "major: Title of a. It is so.",
         "  try: Do that.",
         f"1 more: dbdyno explain {record.run_id}",
     ]
-    assert told(record) == ["no finding above a note"]
+    assert summary_lines(record) == ["no finding above a note"]
     dark = [NotLooked(id="x", title="X", reason="nothing was measured")]
-    assert told(replace(record, duration_s=0.0, not_looked=dark)) == ["nothing was measured"]
+    assert summary_lines(replace(record, duration_s=0.0, not_looked=dark)) == [
+        "nothing was measured"
+    ]
 
 
 def test_in_short_much_that_remains_is_told_beside_what_was_found():
     def told_of(unexplained, *findings):
         record = measured_record(findings=list(findings), unexplained=unexplained)
-        return lines(told(record))
+        return lines(summary_lines(record))
 
     remainder = "Unexplained: 30 % of client time; no finding accounts for it."
     assert told_of(0.3, a_finding("a"))[1:] == [remainder]

@@ -11,7 +11,7 @@ from dbdyno.cli.output import Exit, Json, print_aside, print_json, print_result,
 from dbdyno.cli.verifying import verification_words
 from dbdyno.errors import DbdynoError
 from dbdyno.explain.explain import explain as explained
-from dbdyno.explain.told import told_in_full
+from dbdyno.explain.explanation_text import explanation_lines
 from dbdyno.layout import laid_out
 from dbdyno.run.declaring import parsed
 from dbdyno.run.grammar import span_ns
@@ -74,6 +74,6 @@ def explain(
         print_json(said | ({"verification": verified} if verified else {}))
     else:
         words = ["", *verification_words(verified, trial)] if verified else []
-        lines = [*told_in_full(explanation), *words]
+        lines = [*explanation_lines(explanation), *words]
         print_result(laid_out(lines, screen(sys.stdout)))
     return Exit.OK

@@ -6,8 +6,8 @@ are cut where the line ends; all of them stand in the HTML report.
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from dbdyno.explain.explanation_text import summary_lines
 from dbdyno.explain.sql import in_short
-from dbdyno.explain.told import told
 from dbdyno.layout import FLOW, Columns, Line, Paragraph, aligned, laid_out, printable, shortened
 from dbdyno.model.record import FailureRecord, Latency, RunRecord, StageRecord, StatementRecord
 from dbdyno.report.costs import cost_words, first_costs
@@ -153,4 +153,4 @@ def _explanation(record: RunRecord) -> Iterator[Line]:
     """Why it was not more, in short; nothing of a run that was not explained."""
     if record.findings or record.not_looked:
         yield "What limits throughput:"
-        yield from told(record)
+        yield from summary_lines(record)

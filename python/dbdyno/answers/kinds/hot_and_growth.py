@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from dbdyno.answers.answer import Answer, Answered, Claim, TableOf, Trial, Trials
 from dbdyno.answers.grouping import by_point, chosen, label_of, point_cells, titles_of, varied
-from dbdyno.answers.hot import counted
+from dbdyno.answers.hot_updates import counted
 from dbdyno.model.telemetry import ServerFacts
 from dbdyno.words import NOTHING, count, percent, size
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from dbdyno.answers.answer import Answer, Answered, Claim, TableOf, Trials
 from dbdyno.answers.grouping import by_level, chosen, compared, pairs, times_of
-from dbdyno.answers.hot import hot_share
+from dbdyno.answers.hot_updates import hot_share
 from dbdyno.model.comparison import MetricComparison
 from dbdyno.words import NOTHING, percent, significant, tps
 

@@ -21,7 +21,7 @@ from dbdyno.answers.grouping import (
     titles_of,
     varied,
 )
-from dbdyno.answers.hot import hot_share
+from dbdyno.answers.hot_updates import hot_share
 from dbdyno.words import NOTHING, percent, significant, size
 
 WRITTEN_MIN = 0.05

@@ -14,7 +14,13 @@ Wrong when: autovacuum was triggered by what also slows the load, such as a burs
 
 from dbdyno.analysis.protocol import POSTGRESQL
 from dbdyno.explain.case import Case
-from dbdyno.explain.lost import certainty_of, loss_evidence, loss_to, loss_words, severity_of_loss
+from dbdyno.explain.event_losses import (
+    certainty_of,
+    loss_evidence,
+    loss_to,
+    loss_words,
+    severity_of_loss,
+)
 from dbdyno.explain.needs import known_objects
 from dbdyno.explain.rule import NotFound, Outcome, Rule, found
 from dbdyno.explain.words import and_so_on, gain_words

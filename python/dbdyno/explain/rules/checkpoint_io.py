@@ -17,7 +17,13 @@ then full-page writes are reported too, and are the first thing to address.
 from dbdyno.analysis.events import RunEvent
 from dbdyno.analysis.protocol import POSTGRESQL
 from dbdyno.explain.case import Case
-from dbdyno.explain.lost import certainty_of, loss_evidence, loss_to, loss_words, severity_of_loss
+from dbdyno.explain.event_losses import (
+    certainty_of,
+    loss_evidence,
+    loss_to,
+    loss_words,
+    severity_of_loss,
+)
 from dbdyno.explain.needs import grown
 from dbdyno.explain.rule import NotFound, Outcome, Rule, found
 from dbdyno.explain.words import gain_words

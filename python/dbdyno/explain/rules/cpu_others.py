@@ -19,9 +19,9 @@ kernel threads for storage and network): then they are part of the cost of a tra
 
 from dbdyno.analysis.budget import Budget, PartKind
 from dbdyno.explain.case import Case
+from dbdyno.explain.network_time import network_time_of, stays_within_machine
 from dbdyno.explain.processors import SATURATED, ProcessorTime, busiest_others, processor_time
 from dbdyno.explain.rule import NOTICED, NotFound, Outcome, Rule, at_most, found, severity_of
-from dbdyno.explain.way import stays_within_machine, way_of
 from dbdyno.explain.words import gain_words
 from dbdyno.words import percent, seconds
 
@@ -87,8 +87,8 @@ def _on_the_way(case: Case, spent: Budget) -> float:
     """Over a network, it is not known how much of a round trip is waiting for CPU."""
     if stays_within_machine(case):
         return spent.share("client_or_network")
-    way = way_of(case)
-    return way.own - way.beyond_machine
+    network = network_time_of(case)
+    return network.own - network.beyond_machine
 
 
 def _who(names: list[tuple[str, float]]) -> str:

@@ -28,7 +28,7 @@ from dbdyno.analysis.image_time import ImageTime, image_time
 from dbdyno.analysis.losses import Loss
 from dbdyno.analysis.protocol import POSTGRESQL
 from dbdyno.explain.case import Case
-from dbdyno.explain.lost import loss_evidence, loss_to, loss_words
+from dbdyno.explain.event_losses import loss_evidence, loss_to, loss_words
 from dbdyno.explain.needs import because, client_time, needed
 from dbdyno.explain.rule import NOTICED, NotFound, Outcome, Rule, at_most, found, severity_of
 from dbdyno.explain.statements import WORKING

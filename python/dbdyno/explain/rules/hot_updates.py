@@ -26,7 +26,7 @@ from dbdyno.analysis.bounds import free_row_versions
 from dbdyno.analysis.costs import cost
 from dbdyno.analysis.protocol import PAGE_BYTES, POSTGRESQL
 from dbdyno.explain.case import Case
-from dbdyno.explain.hot import Culprit, Misses, culprit_of, misses_of
+from dbdyno.explain.hot_updates import Culprit, Misses, culprit_of, misses_of
 from dbdyno.explain.rule import NOTICED, NotFound, Outcome, Rule, found
 from dbdyno.explain.sql import ends_transaction, fits, written_table
 from dbdyno.explain.statements import WORKING, index_words, statements_of, working_share

@@ -17,54 +17,54 @@ Wrong when: a proxy or pooler in between is what takes the time: then look there
 from dbdyno.analysis.bounds import pipelining_saves_s, round_trip_floor_s
 from dbdyno.explain.case import Case
 from dbdyno.explain.needs import LackingError
+from dbdyno.explain.network_time import (
+    WITHIN_A_MACHINE_S,
+    NetworkTime,
+    is_over_socket,
+    network_time_of,
+    stays_within_machine,
+)
 from dbdyno.explain.processors import SATURATED, processor_time
 from dbdyno.explain.rule import NOTICED, NotFound, Outcome, Rule, found
-from dbdyno.explain.way import (
-    WITHIN_A_MACHINE_S,
-    Way,
-    is_over_socket,
-    stays_within_machine,
-    way_of,
-)
 from dbdyno.explain.words import gain_of_waits
 from dbdyno.words import milliseconds, percent, significant
 
 
 def look(case: Case) -> Outcome:
     """Not where round trips are short, or long only because the CPU is saturated."""
-    way = way_of(case)
-    if way.share < NOTICED:
-        return NotFound(f"clients spent {percent(way.share)} of their time on the network")
-    each = milliseconds(way.trip_s * 1e3)
-    if way.trip_s < WITHIN_A_MACHINE_S:
+    network = network_time_of(case)
+    if network.share < NOTICED:
+        return NotFound(f"clients spent {percent(network.share)} of their time on the network")
+    each = milliseconds(network.trip_s * 1e3)
+    if network.trip_s < WITHIN_A_MACHINE_S:
         return NotFound(f"a round trip took {each}, as within a host")
     if is_over_socket(case):
         return NotFound(f"a round trip took {each}, over a Unix socket: there is no network")
     if _has_full_processors(case):
         return _beside_full_processors(case, each)
-    floor_s = round_trip_floor_s(way.trips, way.trip_s)
-    saved_s = pipelining_saves_s(way.trips, way.trip_s)
+    floor_s = round_trip_floor_s(network.trips, network.trip_s)
+    saved_s = pipelining_saves_s(network.trips, network.trip_s)
     return found(
-        f"Transactions spend {percent(way.share)} of client time on the network: "
-        f"{significant(way.trips)} round trips of {each} each.",
-        share=way.share,
+        f"Transactions spend {percent(network.share)} of client time on the network: "
+        f"{significant(network.trips)} round trips of {each} each.",
+        share=network.share,
         share_of="client time",
         certainty="likely",
         evidence={
-            "round_trips_per_transaction": way.trips,
-            "round_trip_ms": way.trip_s * 1e3,
+            "round_trips_per_transaction": network.trips,
+            "round_trip_ms": network.trip_s * 1e3,
             "floor_ms": floor_s * 1e3,
             "pipelining_saves_ms": saved_s * 1e3,
         },
         seen=[
             f"With so many round trips no transaction can be faster than "
             f"{milliseconds(floor_s * 1e3)}, whatever the server does.",
-            *_behind_locks(way),
+            *_behind_locks(network),
         ],
         why="While a transaction is on the network the server does no work for it, but its locks "
         "are held.",
-        advice=_advice(way, saved_s),
-        gain=gain_of_waits(case, way.share * max(way.trips - 1, 0) / way.trips),
+        advice=_advice(network, saved_s),
+        gain=gain_of_waits(case, network.share * max(network.trips - 1, 0) / network.trips),
         refute="Run the load on the server's own host: this share must disappear.",
     )
 
@@ -87,16 +87,16 @@ def _beside_full_processors(case: Case, each: str) -> NotFound:
     )
 
 
-def _behind_locks(way: Way) -> list[str]:
-    if way.share - way.own < NOTICED:
+def _behind_locks(network: NetworkTime) -> list[str]:
+    if network.share - network.own < NOTICED:
         return []
-    part = percent(way.share - way.own)
+    part = percent(network.share - network.own)
     return [f"{part} of client time is spent waiting for locks whose holders were on the network."]
 
 
-def _advice(way: Way, saved_s: float) -> list[str]:
+def _advice(network: NetworkTime, saved_s: float) -> list[str]:
     nearer = "Run the application closer to the server: in the same zone or on the same host."
-    if way.trips <= 1:
+    if network.trips <= 1:
         return [nearer, "Use more clients: the server has capacity for them."]
     return [
         f"Send the statements together, in a pipeline or a function: up to "

@@ -28,9 +28,9 @@ from dbdyno.analysis.bounds import clients_at_work
 from dbdyno.analysis.budget import Budget
 from dbdyno.explain.case import Case
 from dbdyno.explain.needs import LackingError, client_time, committed, grown, needed
+from dbdyno.explain.network_time import network_time_of, stays_within_machine
 from dbdyno.explain.processors import SATURATED, ProcessorTime, processor_time
 from dbdyno.explain.rule import NOTICED, NotFound, Outcome, Rule, found
-from dbdyno.explain.way import stays_within_machine, way_of
 from dbdyno.explain.words import in_throughput
 from dbdyno.model.record import Finding
 from dbdyno.words import count, milliseconds, percent, significant, tps
@@ -97,7 +97,7 @@ def _crowd(case: Case, spent: Budget, used: ProcessorTime) -> _Crowd:
 
 def _queued_on_the_way(case: Case) -> float:
     """On a saturated CPU wake-ups queue too; over a network this cannot be told apart."""
-    return way_of(case).beyond_machine if stays_within_machine(case) else 0.0
+    return network_time_of(case).beyond_machine if stays_within_machine(case) else 0.0
 
 
 def _finding(case: Case, crowd: _Crowd) -> Finding:

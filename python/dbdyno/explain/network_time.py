@@ -14,7 +14,7 @@ WITHIN_A_MACHINE_S = 100e-6
 """Two wake-ups and two copies take tens of microseconds; what takes longer is farther away."""
 
 
-class Way(Struct, frozen=True, kw_only=True):
+class NetworkTime(Struct, frozen=True, kw_only=True):
     """A transaction's ``trips`` to the server, of ``trip_s`` each.
 
     ``own`` is the share of client time on the way, ``share`` with the waits for locks
@@ -48,14 +48,14 @@ def _address(case: Case) -> dict[str, dict[str, str]]:
     return address
 
 
-def way_of(case: Case) -> Way:
+def network_time_of(case: Case) -> NetworkTime:
     """From the session samples and the engine's count of round trips."""
     spent = client_time(case)
     intervals = case.recording.tables["intervals"]
     counted = float(intervals["round_trips"][intervals["phase"] == "measure"].sum())
     asked = needed(counted or None, "round trips were not counted")
     own = spent.share("client_or_network")
-    return Way(
+    return NetworkTime(
         share=spent.charged("client_or_network"),
         own=own,
         trip_s=own * spent.total / asked,

@@ -15,7 +15,7 @@ _MUCH = 0.1
 _NOTHING = "no finding above a note"
 
 
-def told(record: RunRecord) -> list[Line]:
+def summary_lines(record: RunRecord) -> list[Line]:
     """The most important findings of a run in short, and how many rules could not look.
 
     What remains is told where there is a cause to be weighed against, and it is much.
@@ -40,7 +40,7 @@ def _in_short(finding: Finding) -> Iterator[Line]:
         yield _flowing(f"  try: {finding.advice[0]}", hanging="       ")
 
 
-def told_in_full(explanation: Explanation) -> list[Line]:
+def explanation_lines(explanation: Explanation) -> list[Line]:
     """Every finding with its evidence and advice, what remains, and rules that could not look."""
     found = [list(_in_full(finding)) for finding in explanation.findings]
     parts: list[list[Line]] = found or [["No findings."]]
