@@ -233,8 +233,8 @@ def test_markdown_is_a_table_in_which_other_peoples_words_are_text(capsys):
     ("arguments", "words"),
     [
         (("last", "last"), "is on both sides"),
-        (("nobody", "last"), "No run is called 'nobody'"),
-        (("last~7", "last"), "goes too far back"),
+        (("nobody", "last"), "No run is named 'nobody'"),
+        (("last~7", "last"), "is too far back"),
         (("tag:variant=z", "last"), "no run of tag:variant=z can be compared"),
         (("tag:variant", "last"), "has no value: write tag:variant=a"),
         (("hot:clients=4", "last"), "no runs of a study named 'hot'"),

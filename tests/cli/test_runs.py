@@ -65,7 +65,7 @@ def test_age_removes_old_runs_but_not_those_of_studies(capsys):
     ("words", "said"),
     [
         ([], "no runs given"),
-        (["last", "nosuch"], "No run is called 'nosuch'"),
+        (["last", "nosuch"], "No run is named 'nosuch'"),
         (["last", "tag:v=nosuch"], "no run has tag:v=nosuch"),
         (["tag:v"], '"v" has no value'),
     ],

@@ -38,14 +38,14 @@ def test_a_probe_that_cannot_look_says_so():
         raise PermissionError("not for you")
 
     finding = doctor._look(doctor.Probe(title="x", meaning="y.", look=fail), Path("/"))
-    assert (finding.level, finding.found) == ("note", "could not look: not for you")
+    assert (finding.level, finding.found) == ("note", "could not check: not for you")
 
 
 @pytest.mark.parametrize(
     ("refusal", "disabled", "words"),
     [
         (0, 0, "works"),
-        (errno.ENOSYS, None, "does not have it"),
+        (errno.ENOSYS, None, "not available in this kernel"),
         (errno.EPERM, 2, "kernel.io_uring_disabled = 2"),
         (errno.EPERM, 0, "seccomp"),
     ],
@@ -100,4 +100,4 @@ def test_as_whom_servers_run_is_told_as_it_is():
     account = ordinary_account()
     closed = user_namespaces.judge(account)
     assert closed.level == "note"
-    assert f"under the account {account.account} instead" in closed.found
+    assert f"private servers run as {account.account} instead" in closed.found

@@ -33,7 +33,7 @@ def test_a_bare_number_is_in_the_unit_of_its_option():
 
 @pytest.mark.parametrize("text", ["", "abc", "-5", "5 parsecs", "1e3", "nan", "1h-30m", "٣s"])
 def test_what_is_not_a_span_is_shown_how_to_write_one(text):
-    with pytest.raises(ValueError, match="is not a span of time: write 30s"):
+    with pytest.raises(ValueError, match="is not a duration: write 30s"):
         grammar.span_ns(text)
 
 
@@ -63,7 +63,7 @@ def test_stages_of_clients_and_of_rates():
         ("30s", "is not a stage"),
         ("30s:8", "is not a stage"),
         ("30s:8c,", "is not a stage"),
-        ("x:8c", "is not a span"),
+        ("x:8c", "is not a duration"),
         ("0s:8c", "has no duration"),
         ("5s:0c", "has no load"),
         ("5s:0/s", "has no load"),
@@ -115,7 +115,7 @@ def test_weights():
 def test_a_script_may_be_standard_input_and_is_no_option():
     assert grammar.script_name("-") == ("-", 1)
     assert grammar.script_name("-@3") == ("-", 3)
-    with pytest.raises(ValueError, match=r'"-T" is no file'):
+    with pytest.raises(ValueError, match=r'"-T" is not a file'):
         grammar.script_name("-T")
 
 

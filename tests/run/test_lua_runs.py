@@ -83,7 +83,7 @@ def test_threads_that_may_be_meant_as_clients_are_asked_about(script, url, home,
     script.write_text(HEAD + "function event() con:query('select 1') end", encoding="utf-8")
     assert main(["run", str(script), "--target", url, "--threads=4"]) == Exit.NOTHING_RUN
     told = " ".join(capfd.readouterr().err.split())
-    assert "What sysbench calls so is -c 4 here" in told
+    assert "sysbench's --threads is -c 4 here" in told
     assert not (home / "runs").exists()
     both = ("--threads=1", *BRIEF, "--json")
     assert main(["run", str(script), "--target", url, *both, "--", "--threads=2"]) == Exit.OK
@@ -304,8 +304,8 @@ def test_options_are_the_scripts_own_and_sysbenchs(script, url, capfd):
     )
     assert run(script, text, url, "--", "--rows=7", "--threads=3", "--verbosity=5") == Exit.OK
     told = capfd.readouterr().err
-    assert "-c is given: --threads=3 is not used" in told
-    assert "--verbosity has no meaning here and is ignored" in told
+    assert "-c overrides --threads=3" in told
+    assert "--verbosity has no effect here and is ignored" in told
     assert run(script, text, url, "--", "--rwos=7") == Exit.NOTHING_RUN
     assert "invalid option: --rwos" in capfd.readouterr().err
 
@@ -319,7 +319,7 @@ def test_our_own_option_wins_also_where_it_is_the_default(script, url, home, cap
     assert main(["run", str(script), *given, *options, "--", *said]) in ENDED
     told = capfd.readouterr()
     for flag, name in (("-M", said[0]), ("--warmup", said[1]), ("-P", said[2])):
-        assert f"{flag} is given: {name} is not used" in told.err
+        assert f"{flag} overrides {name}" in told.err
     folder = home / "runs" / json.loads(told.out)["run_id"]
     plan = json.loads((folder / "plan.json").read_text(encoding="utf-8"))
     assert (plan["query_mode"], plan["warmup_ns"]) == ("prepared", 3 * 10**9)
@@ -339,12 +339,12 @@ def test_commands_are_done_and_help_needs_no_server(script, url, capfd):
     named = ("--mysql-user=loader", f"--mysql-socket={url.partition('socket=')[2]}")
     assert main(["load", str(script), "--replace", "--", *named]) == Exit.OK
     assert main(["load", str(script)]) == Exit.NOTHING_RUN
-    assert "load needs a database that stays" in capfd.readouterr().err
+    assert "load needs a database that keeps running" in capfd.readouterr().err
     assert main(["script", str(script), "cleanup", "--target", url]) == Exit.OK
     assert main(["script", str(script), "nonsense"]) == Exit.NOTHING_RUN
     assert "has no command 'nonsense'" in capfd.readouterr().err
     assert main(["script", str(script), "cleanup"]) == Exit.NOTHING_RUN
-    assert "script needs a database that stays" in capfd.readouterr().err
+    assert "script needs a database that keeps running" in capfd.readouterr().err
     assert main(["script", str(script), "help"]) == Exit.OK
     assert "mine.lua options:" in capfd.readouterr().out
 

@@ -90,8 +90,8 @@ def test_every_frame_is_passed_on_and_each_finds_its_place():
     measured, observer, kept, logged = run(Engine(*frames))
 
     assert kept == [(str(n).encode(), type(frame)) for n, frame in enumerate(frames)]
-    lost = "connections lost: terminated; clients try to connect again"
-    again = "connected again after 2.5\u202fs: 8 connections lost"
+    lost = "connections lost: terminated; clients try to reconnect"
+    again = "reconnected after 2.5\u202fs: 8 connections lost"
     assert observer.seen == ["started", "interval 0", lost, "interval 1", again]
     assert logged == ["engine: a warning", "server: vacuum", lost, again]
     assert measured.hello == hello

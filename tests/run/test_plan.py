@@ -57,7 +57,7 @@ def test_a_think_time_is_the_closed_loops():
         ({"scale": -1}, "-s -1"),
         ({"rate_tps": 0.0}, "--rate 0: must be above 0"),
         ({"rate_tps": float("nan")}, "--rate nan"),
-        ({"rate_tps": 1e8}, "--rate 1e+08: must be above 0 and at most 10,000,000 a second"),
+        ({"rate_tps": 1e8}, "--rate 1e+08: must be above 0 and at most 10,000,000 per second"),
         ({"stages": (Stage(duration_ns=1, rate_tps=1e8),)}, "--stages 1e+08"),
         (
             {"stages": (Stage(duration_ns=1, clients=2**32),)},
@@ -67,17 +67,20 @@ def test_a_think_time_is_the_closed_loops():
         ({"interval_ns": 1}, "at least 100ms"),
         ({"tries_max": -1}, "--max-tries -1"),
         ({"seed": -1}, "--seed -1"),
-        ({"transactions": 5, "duration_ns": 1}, "-t and -T exclude each other"),
+        ({"transactions": 5, "duration_ns": 1}, "-t and -T cannot be used together"),
         ({"stages": (Stage(duration_ns=1),), "duration_ns": 1}, "-T and --stages"),
         ({"rate_tps": 1.0, "think": Think(mean_ns=1)}, "--rate and --think"),
         (
             {"stages": (Stage(duration_ns=1, rate_tps=1.0),), "think": Think(mean_ns=1)},
-            "--stages with rates and --think exclude each other",
+            "--stages with rates and --think cannot be used together",
         ),
         ({"target": "x", "server": "y"}, "--target and --server"),
         ({"target": "x", "settings": (("a", "b"),)}, "--target and --set"),
         ({"arrivals": "poisson"}, "--arrivals needs --rate"),
-        ({"clients": 2, "stages": (Stage(duration_ns=1, clients=4),)}, "less than --stages"),
+        (
+            {"clients": 2, "stages": (Stage(duration_ns=1, clients=4),)},
+            "less than the clients of --stages",
+        ),
         ({"tries_max": 0, "transactions": 1}, "--max-tries 0 needs a bound"),
     ],
 )

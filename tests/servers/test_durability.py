@@ -9,7 +9,7 @@ from dbdyno.servers.settings import Setting
 def test_the_promise_is_told_for_every_kind() -> None:
     assert "\n".join(told_side_by_side("relaxed")) == snapshot(
         """\
-durability relaxed: a crash of the machine may cost the last second of commits, and damages nothing
+durability relaxed: a crash of the host may lose the last second of commits, but corrupts nothing
   PostgreSQL         fsync=on, synchronous_commit=off, full_page_writes=on
   MariaDB and MySQL  innodb_flush_log_at_trx_commit=2, sync_binlog=0, innodb_doublewrite=ON\
 """

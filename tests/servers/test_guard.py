@@ -71,7 +71,7 @@ def test_a_guard_that_takes_long_is_told_and_not_waited_for(
     monkeypatch.setattr("dbdyno.servers.guarding.STOP_PATIENCE_S", 0)
     server = start_private(spec(), connections=8)
     guard = server.guard.process
-    told = rf"still being ended after 0 s: its guard \(process {guard.pid}\) goes on"
+    told = rf"has not stopped after 0 s: its guard \(process {guard.pid}\) continues"
     guard.send_signal(signal.SIGSTOP)  # it could be done before a busy machine lets us look
     try:
         with pytest.warns(StillEnding, match=told):

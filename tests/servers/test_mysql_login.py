@@ -162,9 +162,9 @@ def test_a_login_is_written_down_whole() -> None:
 @pytest.mark.parametrize(
     ("target", "words"),
     [
-        ("mysql://clerk:hush@host:port/db", "it is no URL"),
-        ("mysql://clerk:hu/sh@host/db", "it is no URL"),
-        ("mysql://clerk:hush@[::1/db", "it is no URL"),
+        ("mysql://clerk:hush@host:port/db", "it is not a URL"),
+        ("mysql://clerk:hu/sh@host/db", "it is not a URL"),
+        ("mysql://clerk:hush@[::1/db", "it is not a URL"),
         ("mysql://clerk:hush@host/db?soket=/x", "'soket'"),
         ("mysql://clerk:hush@host/db?ssl-mode=MAYBE", "ssl-mode cannot be MAYBE"),
         ("mysql://clerk:hush@host/db?connect-timeout=soon", "connect-timeout must be a number"),

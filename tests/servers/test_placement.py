@@ -86,11 +86,11 @@ def test_sizes_are_read_as_servers_do() -> None:
 @pytest.mark.parametrize(
     ("placement", "message"),
     [
-        (Placement(server_cpus=Cpus((0, 4000))), "--server-cpus 0,4000 .* not to be had: 4000"),
+        (Placement(server_cpus=Cpus((0, 4000))), "--server-cpus 0,4000 .* not available: 4000"),
         (Placement(numa=NumaPolicy(policy="bind", nodes=(63,))), "not here: 63"),
-        (Placement(server_cores=0), "leaves no processor time"),
-        (Placement(server_cores=0.009), "0.009 leaves no processor time"),
-        (Placement(data_folder=Path("/nowhere")), "--data-folder /nowhere is no folder"),
+        (Placement(server_cores=0), "is too small"),
+        (Placement(server_cores=0.009), "0.009 is too small"),
+        (Placement(data_folder=Path("/nowhere")), "--data-folder /nowhere is not a folder"),
         (Placement(wal_folder=Path("/proc/1")), "--wal-folder"),
     ],
 )
@@ -105,7 +105,7 @@ def test_the_impossible_is_refused_before_anything_starts(
 
 def test_a_server_that_runs_already_is_not_placed() -> None:
     options = RunOptions(target="postgresql://h/d", server_cpus=Cpus((0,)))
-    with pytest.raises(DbdynoError, match=r"is running already and cannot be placed \(server-cpus"):
+    with pytest.raises(DbdynoError, match=r"is already running and cannot be placed \(server-cpus"):
         open_server(options, clients=1)
 
 
@@ -119,7 +119,7 @@ def placed(request: pytest.FixtureRequest) -> Iterator[PrivateServer]:
 def test_all_of_the_server_is_where_it_was_put(placed: PrivateServer) -> None:
     with placed.connect():  # a backend is there to be looked at
         found = verified(ALL, placed.guard.groups, placed.process_id)
-    assert found[0] == "all processes of the server may run on the processors 0 alone"
+    assert found[0] == "all processes of the server may run only on CPUs 0"
     assert any(f"interleave:{list_text(nodes_online())}" in line for line in found)
     assert any("1073741824" in line for line in found)
     assert any("50000" in line for line in found)
@@ -137,7 +137,7 @@ def test_settings_are_computed_from_the_memory_it_is_given(home: Path) -> None:
 def test_a_server_that_strays_is_an_error(placed: PrivateServer) -> None:
     assert placed.process_id is not None
     asked = Placement(server_cpus=Cpus((1,)))
-    with pytest.raises(DbdynoError, match="not on the processors 1, but on 0"):
+    with pytest.raises(DbdynoError, match="not on CPUs 1, but on 0"):
         verified(asked, (), placed.process_id)
     asked = Placement(numa=NumaPolicy(policy="bind", nodes=(0,)))
     with pytest.raises(DbdynoError, match="not under --numa bind=0, but"):
@@ -164,7 +164,7 @@ def test_a_policy_on_other_nodes_is_not_what_was_asked(
     process.joinpath("numa_maps").write_text(f"7f00 {told} anon=1 N0=1\n")
     wanted = Placement(numa=numa_policy(asked))
     if is_kept:
-        assert verified(wanted, (), 10, tmp_path)[0].endswith(f" says {told}")
+        assert verified(wanted, (), 10, tmp_path)[0].endswith(f" shows {told}")
     else:
         with pytest.raises(DbdynoError, match=f"not under --numa {asked}, but "):
             verified(wanted, (), 10, tmp_path)
@@ -252,7 +252,9 @@ def test_missing_controllers_are_named(tmp_path: Path, monkeypatch: pytest.Monke
     with pytest.raises(DbdynoError, match="the cpu controller is not mounted"):
         groups.make_groups(1.5, None)
     (tmp_path / "cgroup.controllers").touch()
-    with pytest.raises(DbdynoError, match="no group above this process hands on cpu") as caught:
+    with pytest.raises(
+        DbdynoError, match="no parent group of this process delegates cpu"
+    ) as caught:
         groups.make_groups(1.5, None)
     assert "systemd-run" in caught.value.hint
 

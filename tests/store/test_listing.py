@@ -82,10 +82,12 @@ def test_studies_are_meant_by_the_same_words(tmp_path):
     assert find_study_folder("last", tmp_path) == find_study_folder("3f22", tmp_path) == second
     assert find_study_folder("last~1", tmp_path) == find_study_folder(first.name, tmp_path) == first
     assert find_study_folder(str(first), tmp_path) == first
-    with pytest.raises(StoreError, match="'ab' may mean 2 studies: ") as caught:
+    with pytest.raises(StoreError, match="'ab' matches 2 studies: ") as caught:
         find_study_folder("ab", tmp_path)
     assert caught.value.code == "ambiguous_study"
-    with pytest.raises(StoreError, match=r"last~2 goes too far back: studies kept: 2\.") as caught:
+    with pytest.raises(
+        StoreError, match=r"last~2 is too far back: only 2 studies are kept\."
+    ) as caught:
         find_study_folder("last~2", tmp_path)
     assert caught.value.code == "no_study"
 

@@ -73,7 +73,7 @@ def test_an_interrupted_study_ends_with_130_and_is_gone_on_with(tmp_path, capsys
     assert "4 of 4 runs count" in out
     code, _, err = answer(capsys, "resume")
     assert code == 1
-    assert "is done: all 4 turns were made" in err
+    assert "is complete: all 4 turns have been run" in err
 
 
 def test_a_study_is_removed_with_its_runs_and_nothing_else(tmp_path, capsys):
@@ -81,7 +81,7 @@ def test_a_study_is_removed_with_its_runs_and_nothing_else(tmp_path, capsys):
     other = made_up.run()
     code, out, err = answer(capsys, "rm", "last", "nosuch")
     assert (code, out) == (1, "")
-    assert "No study that was run is called 'nosuch'" in err
+    assert "No study that was run is named 'nosuch'" in err
     code, out, _ = answer(capsys, "rm", "mini", "last")
     assert code == 0
     assert out.count("removed ") == 1
@@ -165,7 +165,7 @@ def test_what_does_not_fit_names_the_size_that_would(tmp_path, capsys):
         ("run hot-rows --report /nowhere/x.html", "folder /nowhere does not exist"),
         ("resume --report /nowhere/x.html", "folder /nowhere does not exist"),
         ("resume nothing", "There are no studies in "),
-        ("resume last", "Make one: dbdyno study run NAME; dbdyno study list names"),
+        ("resume last", "Start one: dbdyno study run NAME; dbdyno study list shows"),
         ("verdict", "There are no studies in "),
     ],
 )

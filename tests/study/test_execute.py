@@ -196,7 +196,7 @@ def test_a_turn_that_was_measured_is_kept_whatever_becomes_of_its_server(tmp_pat
 
 
 def test_a_turn_beside_the_remains_of_the_one_before_says_so(tmp_path, monkeypatch):
-    told = "the server before was still being removed when this one had started"
+    told = "the previous server was still being removed when this one had started"
     monkeypatch.setattr(PrivateServer, "is_gone", False)
     record = begin(tmp_path, ONCE.replace('"once"', '"each block"'))
     assert [told in result.notes for result in record.results] == [False, False, True, False]
@@ -222,7 +222,7 @@ def test_a_study_that_is_done_or_running_is_not_gone_on_with(tmp_path):
         with pytest.raises(DbdynoError, match="is running on this machine"):
             resume()
         execute(writer, engine_tools(), Watcher(), Rates())
-    with pytest.raises(DbdynoError, match="is done: all 4 turns were made"):
+    with pytest.raises(DbdynoError, match="is complete: all 4 turns have been run"):
         resume()
 
 
@@ -238,7 +238,7 @@ def test_a_study_goes_on_to_more_repeats_and_keeps_those_it_has(tmp_path):
     assert watcher.began == [turn.point for turn in after.turns[4:]]
     with pytest.raises(DbdynoError, match="has 3 already"):
         resume(repeats=2)
-    with pytest.raises(DbdynoError, match="all 6 turns were made"):
+    with pytest.raises(DbdynoError, match="all 6 turns have been run"):
         resume()
 
 

@@ -119,10 +119,10 @@ def test_clients_beyond_a_limit_are_refused_with_those_that_fit(tmp_path):
     assert "100 clients would fit" in refusal(plan(tmp_path, text, clients_max=100))
     few = text.replace("scale = 1", 'scale = 1\nset.max_connections = "200"')
     told = refusal(plan(tmp_path, few))
-    assert "max_connections = 200 admits too few clients: clients=500" in told
+    assert "max_connections = 200 allows too few clients: clients=500" in told
     assert "190 clients would fit" in told
     (none,) = plan(tmp_path, few.replace('"200"', '"5"')).refusals
-    assert none.hint == "leave max_connections out: it is then chosen."
+    assert none.hint == "leave max_connections out: dbdyno then chooses it."
 
 
 @pytest.mark.parametrize("size", ["20000000", "160000000000B", "160.5GB"])
@@ -139,7 +139,7 @@ def test_a_cache_is_as_large_as_its_server_reads_it(tmp_path, size):
         ("set.fsink = true", ("no setting 'fsink'", "did you mean fsync?")),
         ('set.work_mem = "lots"', ("mode=plain", "work_mem")),
         ('server = "postgres:3"', ("mode=plain", "3")),
-        ("transactions = 5", ("-t and -T exclude each other",)),
+        ("transactions = 5", ("-t and -T cannot be used together",)),
         ('define.scal = "3"', ("no parameter scal", "did you mean scale?")),
         ('workload = ["select-only", "nowhere.sql"]', ("cannot read the script nowhere.sql",)),
     ],
@@ -167,7 +167,7 @@ scripts.mine.text = "select 1;"
 [factor.levels.two]
 scripts.mine.text = "select 2;"
 """
-    with pytest.raises(DbdynoError, match="two scripts of different text are called 'mine'"):
+    with pytest.raises(DbdynoError, match="two different scripts are named 'mine'"):
         plan(tmp_path, HEAD + BASE + factor)
 
 

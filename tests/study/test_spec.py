@@ -88,7 +88,7 @@ def test_script_files_are_looked_for_beside_the_study(tmp_path):
         ("repeats = 2", "repets = 2", ("no key 'repets'", "did you mean repeats?")),
         ("repeats = 2", "repeats = 0", ("repeats", ">= 1")),
         ("repeats = 2", 'restore = "never"', ("restore", "never")),
-        ("repeats = 2", 'budget = "soon"', ("budget", "is not a span of time")),
+        ("repeats = 2", 'budget = "soon"', ("budget", "is not a duration")),
         ("repeats = 2", "repeats =", ("line 5",)),
         ("repeats = 2", 'metrics = ["wal_bites"]', ("metrics", "did you mean wal_bytes?")),
         ("scale = 1", "scal = 1", ("[base]", "'scal'", "did you mean scale?")),
@@ -96,11 +96,11 @@ def test_script_files_are_looked_for_beside_the_study(tmp_path):
         ("scale = 1", 'scale = "big"', ("[base]", "--scale", "big")),
         ("levels = [1, 2]", "levels = [1]", ("factor clients varies nothing",)),
         ("levels = [1, 2]", "levels = [1, 1]", ("the level '1' twice",)),
-        ("levels = [1, 2]", 'levels = ["a=b", "c"]', ("cannot name a level",)),
+        ("levels = [1, 2]", 'levels = ["a=b", "c"]', ("is not a valid level name",)),
         ("levels = [1, 2]", 'levels = [1, "few"]', ("factor clients, level few", "--clients")),
         ("levels = [1, 2]", "levls = [1, 2]", ("no key 'levls'", "did you mean levels?")),
         ('name = "clients"', 'name = "cleints"', ("'cleints'", "did you mean clients?")),
-        ('name = "clients"', 'name = "mode"', ("two factors called 'mode'",)),
+        ('name = "clients"', 'name = "mode"', ("two factors named 'mode'",)),
     ],
 )
 def test_a_slip_of_the_pen_is_named_with_what_was_meant(tmp_path, wrong, right, words):
@@ -160,9 +160,7 @@ def test_two_factors_may_not_give_one_option(tmp_path):
 def test_exclusions_may_not_take_what_a_contrast_or_a_factor_needs(tmp_path):
     contrast = '[[contrast]]\nfactor = "mode"\nbefore = "plain"\nafter = "named"\n'
     apart = '[[exclude]]\nclients = 1\nmode = "plain"\n[[exclude]]\nclients = 2\nmode = "named"\n'
-    assert "nothing that compares 'plain' with 'named'" in refusal(
-        tmp_path, MINI + contrast + apart
-    )
+    assert "no points to compare 'plain' with 'named'" in refusal(tmp_path, MINI + contrast + apart)
     idle = '[[exclude]]\nmode = "plain"\n'
     assert "leaves only 'named' of the factor mode" in refusal(tmp_path, MINI + idle)
     assert "leaves no point" in refusal(tmp_path, MINI + "[[exclude]]\nclients = [1, 2]\n")

@@ -108,7 +108,7 @@ def test_where_the_clocks_differ_only_the_time_of_reading_is_known(followed, log
     follow = followed(log)
     add(log, *(f"{follow.unix_ns + wrong_s * SECOND_NS} {word}\n" for word in ("one", "two")))
     assert follow.told() == ["one", "two"]
-    assert follow.lacks() == ["the clocks differ: entries have the time they were read at"]
+    assert follow.lacks() == ["the clocks differ: entries have the time at which they were read"]
     now_ns = time.monotonic_ns()
     assert all(follow.began_ns <= entry.at_ns <= now_ns for entry in follow.kept)
 
@@ -150,7 +150,7 @@ def test_one_that_was_emptied(followed, log):
     log.write_text("")
     add(log, f"{follow.unix_ns} x\n")
     assert follow.told() == ["first", "x"]
-    assert follow.lacks() == ["it was emptied meanwhile: lines of it may be missing"]
+    assert follow.lacks() == ["it was truncated meanwhile: lines may be missing"]
 
 
 def test_a_log_that_grows_too_fast_is_passed_over_in_part(followed, log):
@@ -159,7 +159,7 @@ def test_a_log_that_grows_too_fast_is_passed_over_in_part(followed, log):
     add(log, line * (2 * BYTES_MAX // len(line)), f"{follow.unix_ns} last\n")
     follow.follower._reader.feed = lambda text: [LogEntry(0, "error", "ERROR", str(len(text)), {})]
     assert follow.told() == [str(BYTES_MAX)]
-    assert follow.lacks() == ["it grows too fast: parts of it were passed over"]
+    assert follow.lacks() == ["it grows too fast: parts of it were skipped"]
 
 
 def test_a_log_that_cannot_be_read(followed, tmp_path):
@@ -167,7 +167,7 @@ def test_a_log_that_cannot_be_read(followed, tmp_path):
     assert follow.told() == []
     assert "No such file" in follow.lacks()[0]
     assert followed(None).lacks() == [
-        "where it is on this machine is not known: --server-log names it"
+        "its location on this host is not known: give it with --server-log"
     ]
 
 
@@ -238,5 +238,6 @@ def test_a_new_file_named_like_the_one_that_was_given_is_a_lack(followed, tmp_pa
     (tmp_path / "server-2026-11-22_0000.log").write_text("")
     assert finder.find() == given
     assert follow.lacks() == [
-        "the server may write server-2026-11-22_0000.log now, which is not read: lines may lack"
+        "the server may now write to server-2026-11-22_0000.log, which is not read: "
+        "lines may be missing"
     ]

@@ -167,7 +167,7 @@ def test_a_load_that_needs_every_connection_gets_them(database: Server, one_row:
         )
     recording = measure(database, one_row, clients=free.count, duration_ns=SECOND_NS)
     assert_sound(recording.record.invalid_reasons)
-    assert "no connection is left beside the load's" in lacks(recording)["server"]
+    assert "the load uses all available connections" in lacks(recording)["server"]
     assert (recording.tables["samples"]["source"] == "machine").sum() >= 2
 
 

@@ -324,7 +324,7 @@ def test_looks_without_a_word_of_the_engine():
         watching.take(started())
         wait_until(lambda: len(looks) > 1, "a look that is over")
         watching.finish()
-    assert "never seen together" in folder.of("Lack", "waits")[0].reason
+    assert "never sampled together" in folder.of("Lack", "waits")[0].reason
     assert folder.frames[-1].samples == 0
 
 

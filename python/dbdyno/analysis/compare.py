@@ -44,7 +44,7 @@ def compare(  # noqa: PLR0913 - what is compared, and how
     has is left out, and said to be missing if it was asked for.
     """
     if paired and len(before) != len(after):
-        raise ValueError("pairs take as many runs of one variant as of the other")
+        raise ValueError("pairs need as many runs of one variant as of the other")
     first, second = ([metrics_of(record) for record in side] for side in (before, after))
     wanted = list(metrics) if metrics is not None else _usual(first, second)
     samples = {name: sample(name, first, second, paired=paired) for name in wanted}

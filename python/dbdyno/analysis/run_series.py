@@ -128,10 +128,10 @@ def _manner(plan: Mapping[str, Any]) -> Iterator[str]:
     if tries not in (None, "1"):
         yield f"tries {tries}"
     if plan.get("reconnect_each_transaction"):
-        yield "connecting anew"
+        yield "reconnecting"
 
 
 def _stage(stage: Mapping[str, Any]) -> str:
     if stage.get("rate_tps"):
-        return f"{stage['rate_tps']:g} a second"
+        return f"{stage['rate_tps']:g} per second"
     return f"a stage of {stage['clients']}"

@@ -74,4 +74,4 @@ def _look(probe: Probe, root: Path) -> Finding:
     try:
         return probe.look(root)
     except (OSError, ValueError, DbdynoError) as error:
-        return Finding(level="note", found=f"could not look: {error}")
+        return Finding(level="note", found=f"could not check: {error}")

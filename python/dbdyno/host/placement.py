@@ -50,8 +50,8 @@ def memory_by_node(process_id: int, root: Path = ROOT) -> dict[str, int]:
 def _seen_on(cpus: Cpus, pids: Iterable[int], root: Path) -> str:
     told = set(_allowed_cpus(pids, root))
     if told != {str(cpus)}:
-        raise _not_kept(f"the server is not on the processors {cpus}, but on {_and(told)}")
-    return f"all processes of the server may run on the processors {cpus} alone"
+        raise _not_kept(f"the server is not on CPUs {cpus}, but on {_and(told)}")
+    return f"all processes of the server may run only on CPUs {cpus}"
 
 
 def _allowed_cpus(pids: Iterable[int], root: Path) -> Iterator[str]:
@@ -66,11 +66,11 @@ def _allowed_cpus(pids: Iterable[int], root: Path) -> Iterator[str]:
 def _seen_in(group: Group, pids: Iterable[int], root: Path) -> str:
     folder = Path(group.folder)
     if outside := _outside(folder, pids, root):
-        raise _not_kept(f"processes of the server are outside of its control group: {outside}")
+        raise _not_kept(f"processes of the server are outside its control group: {outside}")
     for name, wanted in group.files.items():
         told = (folder / name).read_text().strip()
         if not _is_limit(told, wanted):
-            raise _not_kept(f"the kernel made {told} of the limit {wanted} in {folder / name}")
+            raise _not_kept(f"the kernel turned the limit {wanted} in {folder / name} into {told}")
     limits = ", ".join(f"{name} {wanted}" for name, wanted in group.files.items())
     return f"all processes of the server are in a control group with {limits}"
 
@@ -97,11 +97,11 @@ def _is_limit(told: str, wanted: str) -> bool:
 def _seen_under(numa: NumaPolicy, process_id: int, root: Path) -> str:
     found = numa_maps.policies(root, process_id)
     if found is None:
-        raise _not_kept(f"numa_maps of process {process_id} cannot be read: no telling about NUMA")
+        raise _not_kept(f"numa_maps of process {process_id} cannot be read: NUMA placement unknown")
     told = _and(map(str, found))
     if not any(_is_policy(one, numa) for one in found):
         raise _not_kept(f"the server's memory is not under --numa {numa}, but {told}")
-    return f"numa_maps of the server's first process says {told}"
+    return f"numa_maps of the server's first process shows {told}"
 
 
 def _is_policy(told: numa_maps.Policy, wanted: NumaPolicy) -> bool:
@@ -118,5 +118,5 @@ def _not_kept(message: str) -> DbdynoError:
     return DbdynoError(
         "placement_not_kept",
         message,
-        "something else on this machine places processes (a container, systemd, a cpuset)",
+        "something else on this host places processes (a container, systemd, a cpuset)",
     )

@@ -22,6 +22,6 @@ def probe_of(kind: Kind) -> Probe:
     """The probe for servers of this kind: in the distribution's folders and on PATH."""
     return Probe(
         title=f"{product_of(kind).title} binaries",
-        meaning=f"--server {kind} starts a private server of its own.",
+        meaning=f"--server {kind} starts a private server.",
         look=lambda _root: newest(kind),
     )

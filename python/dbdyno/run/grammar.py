@@ -45,7 +45,7 @@ def span_ns(text: str, bare_unit: str = "s") -> int:
         stripped += bare_unit
     if not _SPAN.fullmatch(stripped):
         raise ValueError(
-            f'"{text}" is not a span of time: write 30s, 200ms, 5m or 1h30m '
+            f'"{text}" is not a duration: write 30s, 200ms, 5m or 1h30m '
             f"(a bare number is in {bare_unit})"
         )
     total = sum(float(n) * _UNIT_NS[unit] for n, unit in _SPAN_PART.findall(stripped))
@@ -68,7 +68,7 @@ def stages(text: str) -> tuple[Stage, ...]:
     """Stages in time: ``30s:8c,60s:32c`` (clients) or ``1m:500/s,1m:1000/s`` (arrivals)."""
     parsed = tuple(_stage(part) for part in text.split(","))
     if len({stage.clients is None for stage in parsed}) > 1:
-        raise ValueError(f'"{text}" mixes clients and rates: all stages change the same one')
+        raise ValueError(f'"{text}" mixes clients and rates: use one or the other in all stages')
     return parsed
 
 
@@ -79,7 +79,7 @@ def _stage(text: str) -> Stage:
     if match is None:
         raise ValueError(
             f'"{text}" is not a stage: write DURATION:CLIENTSc as in 30s:8c, '
-            "or DURATION:RATE/s as in 30s:500/s, with commas between stages"
+            "or DURATION:RATE/s as in 30s:500/s, separated by commas"
         )
     duration_ns = span_ns(match["span"])
     if duration_ns == 0:
@@ -152,13 +152,15 @@ def objective(text: str) -> Objective:
     if match is None or match["measure"] not in named:
         raise ValueError(
             f'"{text}" is not an objective: write "p99<10ms" or "failures<1%", in quotes because '
-            f"of the shell; what can be measured is {', '.join(map(name_of, _MEASURES))}"
+            f"of the shell; measures are {', '.join(map(name_of, _MEASURES))}"
         )
     measure = named[match["measure"]]
     is_share = measure == "failures"
     limit = percentage(match["limit"]) if is_share else span_ns(match["limit"], "ms") / 1e6
     if limit == 0 or (is_share and limit >= 1):
-        raise ValueError(f'"{text}" is no limit: what is to be met is above 0, failures below 100%')
+        raise ValueError(
+            f'"{text}" is not a valid limit: it must be above 0, for failures below 100%'
+        )
     return Objective(measure=measure, limit=limit)
 
 
@@ -177,7 +179,7 @@ def weighted_name(text: str) -> WeightedName:
     if not at:
         return WeightedName(text, 1)
     if not name or not re.fullmatch(r"\d{1,9}", weight, re.ASCII):
-        raise ValueError(f'"{text}" has no weight after @: write NAME@3, a whole number from 0')
+        raise ValueError(f'"{text}" has no weight after @: write NAME@3, a non-negative integer')
     return WeightedName(name, int(weight))
 
 
@@ -185,7 +187,7 @@ def script_name(text: str) -> WeightedName:
     """A script file with an optional weight, or ``-`` for standard input."""
     named = weighted_name(text)
     if named.name.startswith("-") and named.name != "-":
-        raise ValueError(f'"{text}" is no file: name one, or - for standard input')
+        raise ValueError(f'"{text}" is not a file: name one, or - for standard input')
     return named
 
 

@@ -39,7 +39,7 @@ class Watch:
 
 def begin_watch(scene: Scene, workload: Workload, values: Values) -> Watch:
     """Reads the numbers before the run."""
-    with scene.target.understood("read what the invariants are about"):
+    with scene.target.understood("read the numbers that the invariants compare"):
         before = workload.snapshot(scene.target, scene.control, values)
     scripts = [script.name for script in workload.scripts(values, scene.target.words)]
     return Watch(workload, values, CommitCounter(scripts), before)

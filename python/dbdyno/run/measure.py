@@ -30,7 +30,7 @@ SILENCE_MIN_S = 10.0
 # What clients compute before the load begins disturbs nothing: sysbench, too, gives them so long.
 BEGINNING_MIN_S = 30.0
 SILENCE_INTERVALS = 5
-IDENTITY_HINT = "this is a defect of dbdyno: no number of this run can be believed"
+IDENTITY_HINT = "this is a bug in dbdyno: no result of this run can be trusted"
 
 
 class Engine(Protocol):

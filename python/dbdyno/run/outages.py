@@ -46,7 +46,7 @@ class OutageTeller:
         self._threads += 1
         if not self._is_out:
             self._is_out = True
-            self._tell(f"connections lost: {frame.message}; clients try to connect again")
+            self._tell(f"connections lost: {frame.message}; clients try to reconnect")
 
     def _go_on(self, now_ns: int) -> None:
         """Time has passed: the outage may be over."""
@@ -68,8 +68,8 @@ def _whole(told: Sequence[Outage]) -> str:
     missing = sum(outage.connections_lost for outage in told if outage.end_ns is None)
     if missing:
         who = "and" if missing == lost else f"{missing} of them"
-        return f"{counted(lost, 'connection')} lost, {who} not had again when the run ended"
+        return f"{counted(lost, 'connection')} lost, {who} not restored when the run ended"
     begin_ns = min(outage.begin_ns for outage in told)
     end_ns = max(outage.end_ns for outage in told if outage.end_ns is not None)
     away = seconds((end_ns - begin_ns) / 1e9)
-    return f"connected again after {away}: {counted(lost, 'connection')} lost"
+    return f"reconnected after {away}: {counted(lost, 'connection')} lost"

@@ -38,8 +38,8 @@ def on_cpus(wanted: Cpus | None) -> Iterator[None]:
         if os.sched_getaffinity(0) != set(wanted.numbers):
             raise DbdynoError(
                 "placement_refused",
-                f"the kernel did not bind the engine to the processors {wanted}",
-                "a cpuset around dbdyno may hold fewer",
+                f"the kernel did not bind the engine to CPUs {wanted}",
+                "dbdyno may be running in a cpuset with fewer CPUs",
             )
         yield
     finally:

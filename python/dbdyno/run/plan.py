@@ -63,7 +63,7 @@ def _out_of_range(options: RunOptions) -> Iterator[str]:
         yield f"--stages {_stage_clients_max(options)}c: must be at most {COUNT_MAX}c"
     for flag, rate in _rates(options):
         if not 0 < rate <= RATE_MAX_TPS:
-            yield f"{flag} {rate:g}: must be above 0 and at most {RATE_MAX_TPS:,} a second"
+            yield f"{flag} {rate:g}: must be above 0 and at most {RATE_MAX_TPS:,} per second"
     if options.interval_ns < INTERVAL_MIN_NS:
         yield "--interval: must be at least 100ms"
     for flag, span in {
@@ -101,13 +101,13 @@ def _contradictions(options: RunOptions) -> Iterator[str]:
     }
     for (one, other), both in pairs.items():
         if both:
-            yield f"{one} and {other} exclude each other"
+            yield f"{one} and {other} cannot be used together"
     if options.target and options.durability:
-        yield "--durability is for dbdyno's own servers: what others promise is left as it is"
+        yield "--durability is only for private servers: dbdyno does not reconfigure others"
     if options.arrivals and not is_open(options):
         yield "--arrivals needs --rate, or --stages with rates"
     if options.stages and 0 < (options.clients or 0) < _stage_clients_max(options):
-        yield f"-c {options.clients} is less than --stages asks for"
+        yield f"-c {options.clients} is less than the clients of --stages"
     if options.tries_max == 0 and not options.retry_time_ns and options.transactions:
         yield "--max-tries 0 needs a bound: --retry-time, or -T instead of -t"
 

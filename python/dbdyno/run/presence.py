@@ -84,7 +84,7 @@ class Presence:
 def _absence(error: DbdynoError) -> DbdynoError:
     return DbdynoError(
         "server_silent",
-        f"the server stopped answering while its data was prepared ({error.message})",
-        "See whether it still runs, and what its log says. Half-loaded tables are marked as that: "
-        "--replace loads them anew.",
+        f"the server stopped responding while its data was being prepared ({error.message})",
+        "Check whether it is still running, and its log. Partly loaded tables are marked: "
+        "--replace loads them again.",
     )

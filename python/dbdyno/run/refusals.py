@@ -37,7 +37,7 @@ def _refuse_problems(problems: Sequence["Problem"], warn: Callable[[str], None])
         raise DbdynoError(
             code="script",
             message="\n".join(errors),
-            hint="Nothing was run. The script language is pgbench's.",
+            hint="Nothing was run. Scripts are written in pgbench's script language.",
         )
 
 
@@ -53,8 +53,8 @@ def refuse_unknown_mode(mode: QueryMode | None, protocol: Protocol) -> None:
     if mode == "extended" and protocol == "mysql":
         raise DbdynoError(
             code="usage",
-            message="MySQL's protocol has no -M extended",
-            hint="It has simple (text) and prepared (binary).",
+            message="-M extended is not available with MySQL's protocol",
+            hint="Use -M simple (text protocol) or -M prepared (binary protocol).",
         )
 
 
@@ -64,7 +64,7 @@ def refuse_too_many(clients: int, free: Callable[[], FreeConnections]) -> None:
     if clients > told.count:
         raise DbdynoError(
             code="too_many_clients",
-            message=f"{clients} clients, but the server admits {told.count} more connections "
+            message=f"{clients} clients, but the server allows only {told.count} more connections "
             f"({told.reason})",
             hint=told.hint,
         )

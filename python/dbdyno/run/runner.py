@@ -173,7 +173,7 @@ class _Run:
             if path is not None:
                 path.open("rb").close()
         except OSError as error:
-            self.observer.say(f"--server-log {path} cannot be read, and is not: {error.strerror}")
+            self.observer.say(f"--server-log {path} cannot be read: {error.strerror}")
 
     def _prepared(self) -> tuple[Values, Watch | None]:
         """The data, and the numbers that the workload's laws are about."""
@@ -203,7 +203,7 @@ class _Run:
         if not self.options.check and not is_ours:
             return False
         if not self.work.is_the_workloads_alone:
-            self.observer.say("the invariants are not checked: scripts of your own run, too")
+            self.observer.say("the invariants are not checked: the run includes your own scripts")
         return self.work.is_the_workloads_alone
 
     def _describe(
@@ -232,7 +232,7 @@ class _Run:
         try:
             yield
         except KeyboardInterrupt:
-            self.observer.say("what was measured is kept: dbdyno report last --text")
+            self.observer.say("the results so far are kept: dbdyno report last --text")
             raise
 
     def _conclude(
@@ -321,6 +321,6 @@ def _not_begun(plan: Plan, measured: Measured) -> BaseException:
         return DbdynoError(measured.failed.code, measured.failed.message, measured.failed.hint)
     return DbdynoError(
         "engine_ended",
-        "the engine ended before it began",
-        "dbdyno doctor tells what this machine lacks.",
+        "the engine ended before it sent its first message",
+        "Run dbdyno doctor to check this host.",
     )

@@ -88,7 +88,7 @@ def settle(scene: Scene, workload: Workload | None, prepared: Prepared) -> str:
     if workload is None or not scene.server.is_private or prepared.report is not None:
         return ""  # Freshly loaded data is settled already.
     names = [table.name for table in workload.tables(prepared.values)]
-    with scene.target.understood("make the server ready for the run"):
+    with scene.target.understood("prepare the server for the run"):
         return scene.target.settle(scene.control, names)
 
 

@@ -130,7 +130,7 @@ def search(  # noqa: PLR0913 - a run's five, and what is wanted of it
             trial = _tried(load, server, found, rate, duration_ns)
             found = replaced(found, trials=[*found.trials, trial])
             known(found)
-            observer.say(f"{rate:g} a second: {trial.outcome}")
+            observer.say(f"{rate:g} TPS: {trial.outcome}")
     return replaced(found, is_over=True)
 
 
@@ -147,13 +147,13 @@ def _as_trial(options: RunOptions, search_id: str, duration_ns: int) -> RunOptio
 
 def _probed(load: _Load, server: Server, duration_ns: int) -> RunRecord:
     """What a closed loop does: no rate above it can be kept up."""
-    load.observer.say("a closed loop tells the capacity")
+    load.observer.say("measuring the capacity in a closed loop")
     record = load.run(server, None, duration_ns).record
     if record.throughput_tps is None or not record.throughput_tps.value:
         raise DbdynoError(
             "no_capacity",
-            "the closed loop that tells the capacity completed no transaction",
-            f"dbdyno report {record.run_id} says what became of it.",
+            "the closed loop that measures the capacity completed no transaction",
+            f"See dbdyno report {record.run_id}.",
             exit_code=2,
         )
     return record
@@ -199,8 +199,8 @@ def _refuse_other_loads(options: RunOptions) -> None:
     if named := [flag for flag, value in given.items() if value is not None]:
         raise DbdynoError(
             "usage",
-            f"a search chooses the load itself: {', '.join(named)} cannot be given",
-            "--rate-max bounds the rates; -c says how many connections there are.",
+            f"a search sets the load itself: {', '.join(named)} cannot be given",
+            "--rate-max limits the rates; -c sets the number of connections.",
         )
 
 
@@ -208,6 +208,6 @@ def _failed(record: RunRecord) -> DbdynoError:
     return DbdynoError(
         "search_failed",
         f"run {record.run_id} failed: {'; '.join(record.invalid_reasons)}",
-        f"dbdyno report {record.run_id} says what became of it.",
+        f"See dbdyno report {record.run_id}.",
         exit_code=2,
     )

@@ -52,8 +52,8 @@ def refuse_passing_server(options: TargetOptions, doing: str) -> None:
     if is_passing(options):
         raise DbdynoError(
             code="usage",
-            message=f"{doing} needs a database that stays",
-            hint="Give --target URL, or --server NAME of one that dbdyno server start keeps.",
+            message=f"{doing} needs a database that keeps running",
+            hint="Give --target URL, or --server NAME of a kept server (dbdyno server start).",
         )
 
 
@@ -87,10 +87,10 @@ def _refuse_placement(placement: Placement, options: TargetOptions) -> None:
     asked = ", ".join(placement.told())
     raise DbdynoError(
         code="usage",
-        message=f"{options.target or options.server} is running already and cannot be placed "
+        message=f"{options.target or options.server} is already running and cannot be placed "
         f"({asked})",
-        hint="Placement is for private servers: leave --target out. --engine-cpus places the "
-        "load on any.",
+        hint="Placement is only for new private servers. --engine-cpus, which places the load "
+        "generator, works with any target.",
     )
 
 
@@ -101,7 +101,7 @@ def _kept(options: TargetOptions) -> Server:
         if value:
             raise DbdynoError(
                 code="usage",
-                message=f"{flag} cannot change {options.server}, which is running already",
+                message=f"{flag} cannot change {options.server}, which is already running",
                 hint="Give it to dbdyno server start.",
             )
     return find_kept(options.server)

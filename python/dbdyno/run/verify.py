@@ -91,8 +91,8 @@ def _advice(findings: Sequence[Finding]) -> Finding:
     if advice is None:
         raise DbdynoError(
             code="nothing_to_verify",
-            message="this run has no advice on the order of its statements to be verified",
-            hint="dbdyno explain without --verify says what was found.",
+            message="this run has no advice on statement order to verify",
+            hint="dbdyno explain without --verify shows what was found.",
         )
     return advice
 
@@ -101,15 +101,15 @@ def _refuse_unknown_data(recording: Recording) -> None:
     workload = recording.record.workload
     what = ""
     if workload not in all_workloads():
-        what = f"the data of {workload} is"
+        what = f"the data of {workload}"
     elif recording.record.server["kind"] == "existing":
-        what = "the server of this run, its settings and its machine are"
+        what = "the server of this run, with its settings and host"
     if what:
         raise DbdynoError(
             code="unknown_data",
-            message=f"{what} not dbdyno's to make, so it cannot be tried here",
-            hint="dbdyno explain --json has the scripts in their new order: measure both "
-            "alternately on a copy of your database.",
+            message=f"dbdyno cannot recreate {what}, so the advice cannot be tried here",
+            hint="dbdyno explain --json prints the scripts in the advised order: measure both "
+            "orders alternately on a copy of your database.",
         )
 
 
@@ -118,7 +118,7 @@ def _say_other_load(recording: Recording, trial: RunOptions, say: Callable[[str]
     if asked.rate_tps is not None or asked.stages is not None:
         say(
             "the run's load followed a rate or stages; the trial is a closed loop of "
-            f"{counted(client_count(trial), 'client')}, which tells what each order can do"
+            f"{counted(client_count(trial), 'client')}, which measures what each order can do"
         )
 
 
@@ -126,7 +126,7 @@ def _say_other_version(recording: Recording, trial: Recording, say: Callable[[st
     """A private server is chosen by its major version: the nearest that is installed may differ."""
     was, now = (one.record.server["version"] for one in (recording, trial))
     if was != now:
-        say(f"the run's server was {was}; the trial's, of what is installed, is {now}")
+        say(f"the run's server was version {was}; the trial uses the installed version {now}")
 
 
 def _with_text(script: Mapping[str, Any], texts: Mapping[str, str]) -> dict[str, Any]:
@@ -205,8 +205,8 @@ def _tps(recording: Recording) -> float:
     if recording.record.status != "done" or found is None or not found.value:
         raise DbdynoError(
             code="verify_failed",
-            message=f"run {recording.record.run_id} did not come to its end",
-            hint="dbdyno report says what became of it.",
+            message=f"run {recording.record.run_id} did not complete",
+            hint=f"See dbdyno report {recording.record.run_id}.",
         )
     return found.value
 

@@ -68,5 +68,5 @@ def watching(
 def _refuse(free: FreeConnections) -> Connection:
     """Where the load needs all connections, telemetry must not take one of them."""
     raise DbdynoError(
-        "no_connection_left", f"no connection is left beside the load's ({free.reason})", free.hint
+        "no_connection_left", f"the load uses all available connections ({free.reason})", free.hint
     )

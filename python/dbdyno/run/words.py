@@ -50,7 +50,7 @@ def read_options(tokens: Sequence[str]) -> RunOptions:
         )
     except CycloptsError as error:
         raise DbdynoError(
-            "bad_option", " ".join(str(error).split()), "dbdyno run --help says what it takes."
+            "bad_option", " ".join(str(error).split()), "See dbdyno run --help."
         ) from error
     return options
 

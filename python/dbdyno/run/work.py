@@ -83,8 +83,8 @@ def find_work(
     if len(workloads) > 1:
         raise DbdynoError(
             code="usage",
-            message=f"one workload a run: {' and '.join(w.name for w in workloads)} were given",
-            hint="Scripts of your own may stand beside a workload: dbdyno run tpcb@9 mine.sql@1",
+            message=f"a run takes one workload: {' and '.join(w.name for w in workloads)} given",
+            hint="To mix a workload with your own scripts: dbdyno run tpcb@9 mine.sql@1",
         )
     scripts = [*(item for item in items if looks_like_file(item.name)), *files]
     if not workloads and not scripts:
@@ -92,7 +92,7 @@ def find_work(
             code="usage",
             message="nothing to run",
             hint=f"Name a workload ({', '.join(all_workloads())}), a script file, "
-            "or a script of sysbench.",
+            "or a sysbench script.",
         )
     workload = find_workload(workloads[0].name) if workloads else None
     given, variables = _assigned(options, workload, has_files=bool(scripts))
@@ -116,14 +116,14 @@ def _lua_work(path: Path, items: Sequence[WeightedName], options: SizeOptions) -
     if len(items) > 1:
         raise DbdynoError(
             code="usage",
-            message=f"{path.name} cannot share a run with others",
-            hint="A script for sysbench runs alone.",
+            message=f"{path.name} cannot share a run with other scripts",
+            hint="A sysbench script runs alone.",
         )
     if options.define or options.scale is not None:
         raise DbdynoError(
             code="usage",
-            message="-D and -s are no options of a script for sysbench",
-            hint=f"Write them after --: dbdyno run {path.name} -- --table-size=100000",
+            message="-D and -s do not apply to a sysbench script",
+            hint=f"Give its options after --: dbdyno run {path.name} -- --table-size=100000",
         )
     text = read_script(path)
     return Work(
@@ -171,8 +171,8 @@ def _read(script: WeightedName) -> Script:
         raise DbdynoError(
             code="script_unreadable",
             message=f"cannot read the script {script.name}: {why_unreadable(error)}",
-            hint="A script is a file of UTF-8 text in pgbench's language or, named FILE.lua, one "
-            "for sysbench: then also the name of one that comes with it.",
+            hint="Give a pgbench script as a file of UTF-8 text, or a sysbench script as FILE.lua "
+            "or by the name of one that comes with sysbench.",
         ) from error
     name = "stdin" if script.name == STANDARD_INPUT else script.name
     return Script(name=name, weight=script.weight, text=text)

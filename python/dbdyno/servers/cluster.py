@@ -106,13 +106,13 @@ def not_started(cluster: Cluster) -> DbdynoError:
     """The error for a server that ended before it was ready."""
     blueprint = cluster.blueprint
     log = cluster.log.read_text(errors="replace") if cluster.log.exists() else ""
-    lines = log.splitlines() or ["it left no word in its log"]
+    lines = log.splitlines() or ["its log is empty"]
     # The very last line often tells of clearing up alone.
     reason = blueprint.product.failure_reason(lines) or "; ".join(lines[-LAST_WORDS:])
     return DbdynoError(
         "server_failed",
         f"{blueprint.product.title} {blueprint.binaries.version} did not start: {reason}",
-        "the reason above is from the server's own log",
+        "the reason is quoted from the server's log",
     )
 
 

@@ -50,8 +50,8 @@ def protocol_of(target: str) -> Protocol:
     if scheme.lower() not in SCHEMES:
         raise DbdynoError(
             "bad_target",
-            f"cannot read the target: no database is known by {scheme}://",
-            f"It begins with {', '.join(f'{name}://' for name in SCHEMES)} or {ODBC}",
+            f"cannot read the target: unknown scheme {scheme}://",
+            f"A target begins with {', '.join(f'{name}://' for name in SCHEMES)} or {ODBC}",
         )
     return SCHEMES[scheme.lower()]
 

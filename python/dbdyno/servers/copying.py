@@ -48,7 +48,7 @@ def refuse_lack_of_room(needed: int, folder: Path, what: str) -> None:
         raise DbdynoError(
             "disk_full",
             f"{what} needs {needed / 1e9:.2f} GB, and {folder} has {free / 1e9:.2f} GB left",
-            "make room (dbdyno data list shows what is kept), or take a smaller scale",
+            "free some space (see dbdyno data list), or use a smaller scale",
         )
 
 
@@ -137,5 +137,7 @@ def _interpreted(error: OSError, folder: Path, what: str) -> OSError | DbdynoErr
     if error.errno not in (errno.ENOSPC, errno.EDQUOT):
         return error
     return DbdynoError(
-        "disk_full", f"{what} did not fit: {folder} is full", "make room, or take a smaller scale"
+        "disk_full",
+        f"{what} did not fit: {folder} is full",
+        "free some space, or use a smaller scale",
     )

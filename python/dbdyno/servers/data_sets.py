@@ -257,8 +257,8 @@ def _remove(folder: Path) -> None:
     except BlockingIOError as error:
         raise DbdynoError(
             "data_set_in_use",
-            f"the data set {folder.name} is being used",
-            "try again when the study that uses it has ended",
+            f"the data set {folder.name} is in use",
+            "retry when the study that uses it has ended",
         ) from error
 
 
@@ -274,14 +274,16 @@ def _changing(place: Path) -> Iterator[None]:
 def _checked(key: str) -> str:
     if KEY.fullmatch(key):
         return key
-    raise DbdynoError("bad_name", f"{key!r} cannot name a data set", "letters, digits, . _ = + -")
+    raise DbdynoError(
+        "bad_name", f"{key!r} is not a valid data set key", "use letters, digits, . _ = + -"
+    )
 
 
 def unknown_data_set(key: str) -> DbdynoError:
     """The error for a key that no set has."""
     keys = ", ".join(data.key for data in list_data_sets()) or "none"
-    message = f"no data set is named {key!r}; there are: {keys}"
-    return DbdynoError("unknown_data_set", message, "dbdyno data list")
+    message = f"no data set has the key {key!r}; there are: {keys}"
+    return DbdynoError("unknown_data_set", message, "see dbdyno data list")
 
 
 def _mismatch(data: DataSet, server: str) -> DbdynoError:
@@ -290,5 +292,5 @@ def _mismatch(data: DataSet, server: str) -> DbdynoError:
     return DbdynoError(
         "data_set_mismatch",
         f"the data set {data.key} was made by {made}: {server} cannot use it",
-        f"load the data anew, or: dbdyno data prune {data.key}",
+        f"load the data again, or: dbdyno data prune {data.key}",
     )

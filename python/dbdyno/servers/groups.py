@@ -91,7 +91,7 @@ def _made_v2(path: str, limits: Limits) -> Group:
         if _hands_on(above, limits):
             return _made(above, home, files)
     wanted = " and ".join(limits)
-    raise _unavailable(f"no group above this process hands on {wanted} and may be written")
+    raise _unavailable(f"no parent group of this process delegates {wanted} and is writable")
 
 
 def _hands_on(group: Path, limits: Limits) -> bool:
@@ -124,7 +124,7 @@ def _write(file: Path, text: str) -> None:
     except OSError as error:
         with suppress(OSError):
             file.parent.rmdir()
-        raise _unavailable(f"{text!r} into {file}: {error.strerror}") from error
+        raise _unavailable(f"writing {text!r} to {file}: {error.strerror}") from error
 
 
 def _sweep(above: Path) -> None:
@@ -149,4 +149,6 @@ def _files_v2(controller: str, limit: float) -> dict[str, str]:
 
 
 def _unavailable(why: str) -> DbdynoError:
-    return DbdynoError("no_control_group", f"a limit cannot be put on the server: {why}", HINT)
+    return DbdynoError(
+        "no_control_group", f"the server cannot be given a resource limit: {why}", HINT
+    )

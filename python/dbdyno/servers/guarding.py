@@ -133,7 +133,7 @@ def _refused(why: str) -> DbdynoError:
     return DbdynoError(
         "placement_refused",
         f"the kernel refuses the server's placement: {why}",
-        "in a container this may need a right of its own (set_mempolicy: CAP_SYS_NICE)",
+        "in a container this may need a capability (set_mempolicy: CAP_SYS_NICE)",
     )
 
 
@@ -149,7 +149,7 @@ def _not_clean(cluster: Cluster, word: str) -> DbdynoError:
 
 def _say_not_gone(process_id: int) -> None:
     text = (
-        f"a private server is still being ended after {STOP_PATIENCE_S} s: its guard (process "
-        f"{process_id}) goes on, and removes its folder when it is done"
+        f"a private server has not stopped after {STOP_PATIENCE_S} s: its guard (process "
+        f"{process_id}) continues, and removes its folder when it has stopped"
     )
     warnings.warn(StillEnding(text), stacklevel=3)

@@ -28,7 +28,7 @@ from dbdyno.servers.spec import EXAMPLE, KINDS, ServerSpec
 from dbdyno.servers.starting import wait_until_ready
 
 FIRST = "Start one: dbdyno server start"
-WHAT_ELSE = f"A new one is asked for by its kind: {EXAMPLE}."
+WHAT_ELSE = f"For a new server, give its kind: {EXAMPLE}."
 USE = "servers"
 STOP_PATIENCE_S = 30
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,40}")
@@ -48,12 +48,14 @@ class KeptServer(Struct, frozen=True):
 def start_kept(name: str, spec: ServerSpec, connections: int, *, tcp: bool = False) -> Server:
     """Starts a server that stays; the name must be free."""
     if not NAME.fullmatch(name):
-        raise DbdynoError("bad_name", f"{name!r} cannot name a server", "letters, digits, . _ -")
+        raise DbdynoError(
+            "bad_name", f"{name!r} is not a valid server name", "use letters, digits, . _ -"
+        )
     if name in KINDS:
         raise DbdynoError(
             "bad_name",
-            f"{name!r} is a kind of server and cannot name one",
-            f"dbdyno server start NAME --server {name}",
+            f"{name!r} is a kind of server, not a valid name",
+            f"use: dbdyno server start NAME --server {name}",
         )
     with _named(name) as folder:
         _refuse_taken(name, folder)
@@ -77,7 +79,7 @@ def find_kept(name: str) -> Server:
     if not is_running(record.process):
         raise DbdynoError(
             "server_died",
-            f"the server {name!r} is not running any more",
+            f"the server {name!r} is no longer running",
             f"read its log, then: dbdyno server stop {name}",
         )
     return server_of("kept", record)
@@ -163,7 +165,7 @@ def _refuse_taken(name: str, folder: Path) -> None:
     record = read_record(folder)
     if record is None:
         return
-    state = "is running" if is_running(record.process) else "has died, and its data is there"
+    state = "is running" if is_running(record.process) else "has died, but its data still exists"
     raise DbdynoError(
         "name_taken",
         f"a server named {name!r} {state}",
@@ -176,7 +178,7 @@ def _record(name: str, hint: str = "") -> ServerRecord:
     if record is None:
         names = [line.name for line in list_kept()]
         message = f"no server is named {name!r}; there are: {', '.join(names) or 'none'}"
-        next_step = "dbdyno server list tells more of them." if names else FIRST
+        next_step = "See dbdyno server list." if names else FIRST
         raise DbdynoError("unknown_server", message, hint or next_step)
     return record
 

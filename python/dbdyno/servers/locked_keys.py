@@ -11,5 +11,6 @@ def locked_key(key: str, option: str) -> DbdynoError:
     return DbdynoError(
         "tls_failed",
         f"the key {key} has a passphrase: the load's connections cannot use it",
-        f"openssl pkey -in {key} -out FILE writes it without one, for your eyes only: {option}",
+        f"write it without a passphrase to a file that only you can read (openssl pkey -in {key} "
+        f"-out FILE), and {option}",
     )

@@ -123,16 +123,16 @@ def refuse_impossible(placement: Placement) -> None:
     _refuse_missing_nodes(placement.numa)
     if placement.server_cores is not None and placement.server_cores < CORES_MIN:
         raise impossible(
-            f"--server-cores {placement.server_cores:g} leaves no processor time",
-            f"the least that a control group can be given is {CORES_MIN:g}",
+            f"--server-cores {placement.server_cores:g} is too small",
+            f"the minimum for a control group is {CORES_MIN:g}",
         )
     for flag, folder in (
         ("--data-folder", placement.data_folder),
         ("--wal-folder", placement.wal_folder),
     ):
         if folder is not None and not os.access(folder, os.W_OK | os.X_OK):
-            why = "cannot be written" if folder.is_dir() else "is no folder"
-            raise impossible(f"{flag} {folder} {why}", "make it, or name another")
+            why = "is not writable" if folder.is_dir() else "is not a folder"
+            raise impossible(f"{flag} {folder} {why}", "create it, or name another")
 
 
 def refuse_missing_cpus(flag: str, wanted: Cpus) -> None:
@@ -141,8 +141,8 @@ def refuse_missing_cpus(flag: str, wanted: Cpus) -> None:
     missing = sorted(set(wanted.numbers) - set(allowed))
     if missing:
         raise impossible(
-            f"{flag} {wanted} names processors that are not to be had: {list_text(missing)}",
-            f"there are {list_text(allowed)} here",
+            f"{flag} {wanted} names CPUs that are not available: {list_text(missing)}",
+            f"available: {list_text(allowed)}",
         )
 
 
@@ -171,11 +171,11 @@ def _refuse_missing_nodes(numa: NumaPolicy | None) -> None:
     missing = sorted(set(numa.nodes) - set(online))
     if missing:
         raise impossible(
-            f"--numa {numa} names memory nodes that are not here: {list_text(missing)}",
-            f"there are {list_text(online)}",
+            f"--numa {numa} names memory nodes that do not exist: {list_text(missing)}",
+            f"this host has {list_text(online)}",
         )
     if online[-1] >= NODES_MAX:
-        raise impossible(f"--numa knows nodes 0 to {NODES_MAX - 1}, and here is {online[-1]}")
+        raise impossible(f"--numa supports nodes 0 to {NODES_MAX - 1}; this host has {online[-1]}")
 
 
 def impossible(message: str, hint: str = "") -> DbdynoError:

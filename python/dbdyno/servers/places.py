@@ -52,7 +52,7 @@ def _stand_in() -> Path:
         raise unwritable(folder, error) from error
     if folder.is_symlink() or folder.stat().st_uid != os.geteuid():
         raise DbdynoError(
-            "folder_taken", f"{folder} is somebody else's", "remove it, or set DBDYNO_HOME"
+            "folder_taken", f"{folder} belongs to another user", "remove it, or set DBDYNO_HOME"
         )
     return folder
 

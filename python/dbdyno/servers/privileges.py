@@ -73,7 +73,7 @@ def ordinary_account() -> Identity:
             return Identity(account=account)
     raise DbdynoError(
         "no_ordinary_account",
-        "a database server does not run as root, and there is no other account here",
+        "a database server does not run as root, and no other account was found",
         "run dbdyno as an ordinary user",
     )
 

@@ -71,7 +71,7 @@ def settings_told(settings: Iterable[Setting]) -> str:
 def connections_max(connections: int, least: int) -> Setting:
     """Room for all clients, and not less than the server's own default."""
     value = max(least, connections + CONNECTIONS_SPARE)
-    return Setting("max_connections", str(value), "every client, and some to spare")
+    return Setting("max_connections", str(value), "all clients, plus a reserve")
 
 
 def unknown_setting(title: str, name: str, known: Sequence[str], listing: str) -> DbdynoError:

@@ -21,6 +21,6 @@ def wait_until_ready(cluster: Cluster, process: ProcessMark) -> None:
             raise DbdynoError(
                 "server_slow",
                 f"{product.title} was not ready after {START_PATIENCE_S} s",
-                "is the disk very slow, or the machine out of memory?",
+                "is the disk very slow, or the host out of memory?",
             )
         time.sleep(0.01)

@@ -40,6 +40,6 @@ def _explain(doing: str, path: Path, error: OSError) -> StoreError:
         return StoreError("disk_full", f"no space left while {doing} {path}: {reason}", hint)
     if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
         hint = "Set DBDYNO_HOME to a folder that you may write to."
-        return StoreError("not_writable", f"not allowed: {doing} {path}: {reason}", hint)
-    hint = "Is the disk well? DBDYNO_HOME names another folder for all that is kept."
+        return StoreError("not_writable", f"permission denied while {doing} {path}: {reason}", hint)
+    hint = "Check the disk, or set DBDYNO_HOME to a folder on another one."
     return StoreError("io", f"failed while {doing} {path}: {reason}", hint)

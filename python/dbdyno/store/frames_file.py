@@ -67,7 +67,7 @@ def read_frames(path: Path) -> Iterator[Frame | TelemetryFrame]:
             yield _DECODER.decode(packed)
         except msgspec.MsgspecError as error:
             raise StoreError(
-                "damaged", f"Frame {number} of {path} is not what this version writes: {error}"
+                "damaged", f"Frame {number} of {path} is not in this version's format: {error}"
             ) from error
 
 

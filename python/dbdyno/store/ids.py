@@ -58,18 +58,17 @@ def folder_meant(named: str, folders: Sequence[Path], kept: Kept, inside: Path) 
 
 def _from_the_end(folders: Sequence[Path], back: int, kept: Kept) -> Path:
     if back >= len(folders):
-        there = f"{kept.plural} kept: {len(folders)}"
-        message = f"last~{back} goes too far back: {there}."
+        message = f"last~{back} is too far back: only {len(folders)} {kept.plural} are kept."
         raise StoreError(f"no_{kept.noun}", message, kept.hint)
     return folders[-1 - back]
 
 
 def _only(named: str, matches: Sequence[Path], kept: Kept) -> Path:
     if not matches:
-        raise StoreError(f"no_{kept.noun}", f"No {kept.called} is called {named!r}.", kept.hint)
+        raise StoreError(f"no_{kept.noun}", f"No {kept.called} is named {named!r}.", kept.hint)
     if len(matches) > 1:
         names = ", ".join(folder.name for folder in matches[:_NAMES_SHOWN])
         more = ", …" if len(matches) > _NAMES_SHOWN else ""
-        message = f"{named!r} may mean {len(matches)} {kept.plural}: {names}{more}."
-        raise StoreError(f"ambiguous_{kept.noun}", message, "Say more.")
+        message = f"{named!r} matches {len(matches)} {kept.plural}: {names}{more}."
+        raise StoreError(f"ambiguous_{kept.noun}", message, "Give a longer part of the name.")
     return matches[0]

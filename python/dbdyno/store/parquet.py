@@ -42,7 +42,7 @@ def write_tables(folder: Path, tables: Mapping[str, Columns]) -> None:
         raise StoreError(
             "not_converted",
             f"The tables of {folder} could not be written: {error}",
-            "The run stays readable through frames.bin.",
+            "The run is still readable from frames.bin.",
         ) from error
 
 

@@ -82,8 +82,8 @@ def _refuse_writing(connection: duckdb.DuckDBPyConnection, query: str) -> None:
         return
     raise StoreError(
         "query",
-        "dbdyno sql only reads, and answers one statement: select, from, with, describe, summarize",
-        "Runs are removed with: dbdyno runs rm RUN. Results are had as a file with --json.",
+        "dbdyno sql runs one read-only statement: select, from, with, describe, summarize",
+        "To remove runs: dbdyno runs rm RUN. To write results to a file: --json > FILE.",
     )
 
 

@@ -28,8 +28,8 @@ STUDY = Kept(
     noun="study",
     plural="studies",
     called="study that was run",
-    hint="dbdyno study list names them; dbdyno study run NAME makes one.",
-    first="Make one: dbdyno study run NAME; dbdyno study list names those that come with dbdyno.",
+    hint="dbdyno study list shows them; dbdyno study run NAME starts one.",
+    first="Start one: dbdyno study run NAME; dbdyno study list shows the available studies.",
 )
 
 

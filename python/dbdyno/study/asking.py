@@ -124,7 +124,7 @@ def _refuse_standard_input(options: RunOptions) -> None:
     if any(file.name == STANDARD_INPUT for file in options.script_files):
         raise DbdynoError(
             "bad_option",
-            "a study's script cannot come from standard input: it may be resumed without it",
+            "a study's script cannot come from standard input: resuming could not read it again",
             f"Name a file, or write the text in the study: [base.{SCRIPTS}] NAME.text.",
         )
 
@@ -158,8 +158,8 @@ def script_texts(all_words: Sequence[Words]) -> dict[str, str]:
             if texts.setdefault(file, script["text"]) != script["text"]:
                 raise DbdynoError(
                     "bad_study",
-                    f"two scripts of different text are called {name!r}",
-                    "Give each text a name of its own.",
+                    f"two different scripts are named {name!r}",
+                    "Give each script its own name.",
                 )
     return texts
 

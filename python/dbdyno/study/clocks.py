@@ -42,7 +42,7 @@ def told_jumps(begin: Instant, end: Instant) -> list[str]:
     set_s = (end.day - begin.day) - (end.boot - begin.boot)
     told = []
     if slept_s > JUMP_S:
-        told.append(f"the machine slept for {slept_s:.0f} s meanwhile")
+        told.append(f"the host was suspended for {slept_s:.0f} s meanwhile")
     if abs(set_s) > JUMP_S:
         told.append(
             f"the clock was set by {set_s:+.0f} s meanwhile: times of day are not to be trusted, "

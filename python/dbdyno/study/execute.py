@@ -132,8 +132,8 @@ class _Session:
         try:
             self._save(interrupted)
         except DbdynoError:
-            self._bench.observer.say("the reason could not be written; what was measured is kept")
+            self._bench.observer.say("the reason could not be written; the results so far are kept")
 
     def _resumable(self, error: DbdynoError) -> DbdynoError:
-        hint = f"{error.hint} Go on with: dbdyno study resume {self._record.study_id}".strip()
+        hint = f"{error.hint} To continue: dbdyno study resume {self._record.study_id}".strip()
         return DbdynoError(error.code, f"stopped: {error.message}", hint, exit_code=2)

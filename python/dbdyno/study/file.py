@@ -79,7 +79,7 @@ def text_of(path: Path) -> str:
         raise DbdynoError(
             "study_unreadable",
             f"cannot read the study {path}: {why_unreadable(error)}",
-            "dbdyno study list names those that come with dbdyno.",
+            "dbdyno study list shows the available studies.",
         ) from error
 
 
@@ -119,7 +119,7 @@ def known_or_refused(path: Path, where: str, name: str, known: Iterable[str]) ->
     """An error that names the nearest when ``name`` is none of those known."""
     names = sorted(known)
     if name not in names:
-        raise bad_study(path, f"{where}: there is no {name!r} here", nearest(name, names))
+        raise bad_study(path, f"{where}: unknown name {name!r}", nearest(name, names))
 
 
 def _told(key: str, message: str) -> tuple[str, str]:

@@ -23,6 +23,6 @@ def find_study(name: str) -> Path:
         return path
     raise DbdynoError(
         "unknown_study",
-        f"there is no study {name!r}",
+        f"unknown study {name!r}",
         f"{nearest(name, known)}. A file of your own ends in {ENDING}.",
     )

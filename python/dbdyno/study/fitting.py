@@ -55,9 +55,9 @@ def over_budget(needs: Needs, budget_s: float | None, repeats: int) -> Iterator[
         return
     for_turns = max(budget_s - needs.load_s, 0)
     fitting = int(repeats * for_turns / max(needs.total_s - needs.load_s, 1e-9))
-    hint = f"--repeats {fitting} would fit." if fitting >= 2 else "Take a smaller size."
+    hint = f"--repeats {fitting} would fit." if fitting >= 2 else "Use a smaller size."
     yield Refusal(
-        message=f"it takes about {span(needs.total_s)}, and its budget is {span(budget_s)}",
+        message=f"it takes about {span(needs.total_s)}, but its budget is {span(budget_s)}",
         hint=hint,
     )
 
@@ -69,7 +69,7 @@ def over_disk(needs: Needs, machine: Machine, asked: Sequence[Asked]) -> Iterato
         return
     for_data = max(room - (needs.disk_bytes - needs.data_bytes), 0)
     yield Refusal(
-        message=f"it needs about {gigabytes(needs.disk_bytes + DISK_SPARE_BYTES)} of disk, and "
+        message=f"it needs about {gigabytes(needs.disk_bytes + DISK_SPARE_BYTES)} of disk, but "
         f"{gigabytes(machine.disk_free_bytes)} are free",
         hint=_smaller_data(for_data / needs.data_bytes if needs.data_bytes else 0, asked),
     )
@@ -101,7 +101,7 @@ def over_limits(asked: Asked, settings: Sequence[Setting], machine: Machine) -> 
     """Connections that neither the server nor this process may open."""
     if asked.clients > machine.clients_max:
         yield Refusal(
-            message="the limit on open files is too low for so many clients",
+            message="the limit on open files is too low for this many clients",
             hint=f"{counted(machine.clients_max, 'client')} would fit; "
             "ulimit -Hn raises the limit.",
             points=(asked.key,),
@@ -113,8 +113,8 @@ def over_limits(asked: Asked, settings: Sequence[Setting], machine: Machine) -> 
     if asked.clients > room:
         fitting = f"{counted(room, 'client')} would fit; or " if room > 0 else ""
         yield Refusal(
-            message=f"max_connections = {admitted.value} admits too few clients",
-            hint=f"{fitting}leave max_connections out: it is then chosen.",
+            message=f"max_connections = {admitted.value} allows too few clients",
+            hint=f"{fitting}leave max_connections out: dbdyno then chooses it.",
             points=(asked.key,),
         )
 

@@ -47,8 +47,8 @@ def _take(descriptor: int, path: Path) -> None:
     except BlockingIOError as error:
         raise DbdynoError(
             "study_running",
-            f"{_holder(path)} is running on this machine, and two would measure each other",
-            "Wait for it, or stop it: what it has measured so far stays, and it can be resumed.",
+            f"{_holder(path)} is running on this host, and two studies would disturb each other",
+            "Wait for it, or stop it: its results so far are kept, and it can be resumed.",
         ) from error
 
 

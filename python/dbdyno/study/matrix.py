@@ -58,8 +58,8 @@ def _refuse_shared_options(factors: Sequence[Factor]) -> None:
         shared = _options(one) & _options(other)
         if shared:
             raise _contradiction(
-                f"the factors {one.name} and {other.name} both give {min(shared)}",
-                "Put both into one factor, a level for each combination.",
+                f"the factors {one.name} and {other.name} both set {min(shared)}",
+                "Combine them into one factor, with a level for each combination.",
             )
 
 
@@ -85,14 +85,14 @@ def _refuse_idle_factors(spec: StudySpec, points: Sequence[Point]) -> None:
         if len(factor.levels) > 1 and len(left) == 1:
             raise _contradiction(
                 f"[[exclude]] leaves only {min(left)!r} of the factor {factor.name}",
-                "Exclude less, or put that level's words into [base].",
+                "Exclude less, or put that level's options into [base].",
             )
 
 
 def _refuse_empty(contrast: Contrast, points: Sequence[Point]) -> None:
     if not any(pairs_of(contrast, points)):
         raise _contradiction(
-            f"[[exclude]] leaves nothing that compares {contrast.before!r} with "
+            f"[[exclude]] leaves no points to compare {contrast.before!r} with "
             f"{contrast.after!r} of {contrast.factor} at equal levels of the other factors",
             "Exclude less, or leave the contrast out.",
         )

@@ -186,14 +186,14 @@ def _server_key(one: Asked) -> bytes:
 
 def _notes(asked: Sequence[Asked], machine: Machine) -> Iterator[str]:
     if any(one.run_s is None for one in asked):
-        yield "points that count transactions take as long as they take: that time is not planned"
+        yield "the time of points that run a number of transactions is not known and not included"
     if any(not one.is_private for one in asked):
-        yield "a server that runs already keeps its data and its cache from run to run"
+        yield "an already running server keeps its data and its cache from run to run"
     if any(one.work.lua is not None for one in asked):
-        yield "a script for sysbench makes its data before each run: that time is not planned"
+        yield "a sysbench script loads its data before each run: that time is not included"
     crowded = max(one.clients for one in asked)
     if crowded > 100 * machine.cores:
-        yield f"{crowded} clients on {machine.cores} cores: queues will form in the kernel, too"
+        yield f"{crowded} clients on {machine.cores} cores: queues will also form in the kernel"
 
 
 def _without_effect(spec: StudySpec, machine: Machine) -> str:
@@ -206,6 +206,6 @@ def _without_effect(spec: StudySpec, machine: Machine) -> str:
     if not varied or machine.numa_nodes > 1:
         return ""
     return (
-        f"this machine has one memory node, so the factor {varied[0]} can have no effect: whatever "
+        f"this host has one memory node, so the factor {varied[0]} can have no effect: whatever "
         "differs between its levels here is noise"
     )

@@ -5,8 +5,8 @@ from dbdyno.run.options import SCRIPT_OPTION
 from dbdyno.store.secrets import without_password
 
 ELSEWHERE = (
-    "Leave it out. It is found in PGPASSWORD or ~/.pgpass, in MYSQL_PWD or ~/.my.cnf, or with an "
-    "ODBC data source in odbc.ini."
+    "Leave it out. dbdyno reads it from PGPASSWORD or ~/.pgpass, from MYSQL_PWD or ~/.my.cnf, or "
+    "from an ODBC data source in odbc.ini."
 )
 _OPTIONS = SCRIPT_OPTION.removeprefix("--")
 

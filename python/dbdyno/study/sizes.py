@@ -83,8 +83,8 @@ def _refuse_names(path: Path, factor: str, levels: Sequence[Level]) -> None:
     names = [level.name for level in levels]
     for name in (factor, *names):
         if not name or any(separator in name for separator in SEPARATORS):
-            hint = "Give it a name of its own: [factor.levels.NAME]"
-            raise bad_study(path, f"factor {factor}: {name!r} cannot name a level", hint)
+            hint = "Give it another name: [factor.levels.NAME]"
+            raise bad_study(path, f"factor {factor}: {name!r} is not a valid level name", hint)
     twice = {name for name in names if names.count(name) > 1}
     if twice:
         raise bad_study(path, f"factor {factor} has the level {min(twice)!r} twice")

@@ -124,9 +124,9 @@ class _Reader:
             raise bad_study(self._path, "nothing is varied", "Add a [[factor]].")
         for factor in self._all:
             if names.count(factor.name) > 1:
-                raise bad_study(self._path, f"there are two factors called {factor.name!r}")
+                raise bad_study(self._path, f"there are two factors named {factor.name!r}")
             if len(factor.levels) < 2 and factor.name not in self._size.levels:
-                hint = "Give it two levels at least, or put its words into [base]."
+                hint = "Give it at least two levels, or put its options into [base]."
                 raise bad_study(self._path, f"factor {factor.name} varies nothing", hint)
 
     def _factor(self, table: FactorTable) -> Factor:
@@ -143,7 +143,9 @@ class _Reader:
         for name in words:
             known_or_refused(self._path, where, name, known_words())
         if holds_password(words):
-            raise bad_study(self._path, f"{where} holds a password, which would be kept", ELSEWHERE)
+            raise bad_study(
+                self._path, f"{where} contains a password, which would be recorded", ELSEWHERE
+            )
         for name, script in dict(words.get(SCRIPTS, {})).items():
             converted(self._path, f"{where} {SCRIPTS}.{name}", script, InlineScript)
         try:

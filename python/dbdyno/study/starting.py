@@ -57,9 +57,9 @@ def reopen_study(folder: Path, repeats: int | None = None) -> Iterator[StudyWrit
     if len(record.results) == len(record.turns):
         raise DbdynoError(
             "study_done",
-            f"{record.study_id} is done: all {len(record.turns)} turns were made",
+            f"{record.study_id} is complete: all {len(record.turns)} turns have been run",
             f"--repeats {2 * record.spec.repeats} adds as many; "
-            f"dbdyno study report {record.study_id} tells what they came to.",
+            f"dbdyno study report {record.study_id} shows the results.",
         )
     _refuse_edited(record)
     with machine_held(record.study_id), StudyWriter(folder, record) as writer:
@@ -72,8 +72,8 @@ def _extended(record: StudyRecord, repeats: int) -> StudyRecord:
     if repeats < spec.repeats:
         raise DbdynoError(
             "usage",
-            f"--repeats {repeats}: {record.study_id} has {spec.repeats} already",
-            "The number is that of all repeats, those that were made included.",
+            f"--repeats {repeats}: {record.study_id} already has {spec.repeats}",
+            "Give the total number of repeats, including those already run.",
         )
     is_done = len(record.results) == len(record.turns)
     return replace(
@@ -109,8 +109,8 @@ def _refuse_edited(record: StudyRecord) -> None:
     if changed:
         raise DbdynoError(
             "study_edited",
-            f"{path.name} was edited since {record.study_id} began: {'; '.join(changed)}",
-            "Its runs could not be compared with further ones. Put the file back, or begin anew: "
+            f"{path.name} has changed since {record.study_id} began: {'; '.join(changed)}",
+            "Further runs would not be comparable. Restore the file, or start a new study: "
             f"dbdyno study run {path}",
         )
 

@@ -115,14 +115,14 @@ def _error(error: Exception) -> dict[str, str]:
         raise _disk_full(error.strerror or str(error)) from error
     place = traceback.extract_tb(error.__traceback__)[-1]
     message = f"{type(error).__name__}: {error}"
-    hint = f"This is a defect of dbdyno, in {place.name} ({place.filename}:{place.lineno})."
+    hint = f"This is a bug in dbdyno, in {place.name} ({place.filename}:{place.lineno})."
     return {"code": "unexpected", "message": message, "hint": hint}
 
 
 def _refuse_full_disk(data_bytes: int) -> None:
     free, needed = disk_free_bytes(), data_bytes + DISK_SPARE_BYTES
     if free < needed:
-        raise _disk_full(f"the next turn needs {gigabytes(needed)}, and {gigabytes(free)} are free")
+        raise _disk_full(f"the next turn needs {gigabytes(needed)}, but {gigabytes(free)} are free")
 
 
 def _refuse_no_space(outcome: dict[str, Any]) -> None:
@@ -135,4 +135,4 @@ def _refuse_no_space(outcome: dict[str, Any]) -> None:
 
 
 def _disk_full(message: str) -> DbdynoError:
-    return DbdynoError("disk_full", message, "Free some space, then go on.", exit_code=2)
+    return DbdynoError("disk_full", message, "Free some space, then continue.", exit_code=2)

@@ -78,7 +78,9 @@ class Workshop:
     def _note_remains(self) -> None:
         """What is removed beside a load takes the disk's time from it."""
         if self._ended is not None and not self._ended.is_gone:
-            self.notes.append("the server before was still being removed when this one had started")
+            self.notes.append(
+                "the previous server was still being removed when this one had started"
+            )
 
     def _with_cache(self, asked: Asked, server: PrivateServer) -> PrivateServer:
         tables = [table.name for table in asked.tables]

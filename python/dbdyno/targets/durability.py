@@ -10,9 +10,9 @@ from typing import Literal
 Promise = Literal["full", "relaxed", "none"]
 
 MEANING: dict[Promise, str] = {
-    "full": "what was committed survives a crash of the machine",
-    "relaxed": "a crash of the machine may cost the last second of commits, and damages nothing",
-    "none": "a crash of the machine may cost all data",
+    "full": "committed transactions survive a crash of the host",
+    "relaxed": "a crash of the host may lose the last second of commits, but corrupts nothing",
+    "none": "a crash of the host may lose all data",
 }
 
 SETTINGS: dict[str, dict[Promise, dict[str, str]]] = {

@@ -28,7 +28,8 @@ class GivenLog:
         self._known |= new
         for name in sorted(new):
             self._publisher.publish_lack(
-                self._source, f"the server may write {name} now, which is not read: lines may lack"
+                self._source,
+                f"the server may now write to {name}, which is not read: lines may be missing",
             )
         return self._path
 

@@ -58,7 +58,7 @@ class LogFollower:
         path = self._find_path()
         if path is None:
             self._publisher.publish_lack(
-                SOURCE, "where it is on this machine is not known: --server-log names it"
+                SOURCE, "its location on this host is not known: give it with --server-log"
             )
             return
         try:
@@ -132,12 +132,10 @@ class LogFollower:
     def _added(self, file: BinaryIO) -> bytes:
         size = file.seek(0, os.SEEK_END)
         if size < self._place:
-            self._publisher.publish_lack(
-                SOURCE, "it was emptied meanwhile: lines of it may be missing"
-            )
+            self._publisher.publish_lack(SOURCE, "it was truncated meanwhile: lines may be missing")
             self._place = 0
         if size - self._place > BYTES_MAX:
-            self._publisher.publish_lack(SOURCE, "it grows too fast: parts of it were passed over")
+            self._publisher.publish_lack(SOURCE, "it grows too fast: parts of it were skipped")
             self._place = size - BYTES_MAX
         file.seek(self._place)
         added = file.read(size - self._place)
@@ -152,7 +150,7 @@ class LogFollower:
         if started.monotonic_ns - EARLY_MAX_NS <= at_ns <= now_ns + LATE_MAX_NS:
             return at_ns
         self._publisher.publish_lack(
-            SOURCE, "the clocks differ: entries have the time they were read at"
+            SOURCE, "the clocks differ: entries have the time at which they were read"
         )
         return now_ns
 

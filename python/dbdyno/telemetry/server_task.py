@@ -65,7 +65,7 @@ class ServerTask:
                 lambda connection: self._line.telemetry.facts(connection, self._statements)
             )
         except Unavailable as unavailable:
-            why = str(unavailable) or "the server is not there"
+            why = str(unavailable) or "the server cannot be reached"
             self._publisher.publish_lack("facts", f"not known {when} the load: {why}")
         except Exception as error:  # whatever it is, the run goes on
             self._publisher.publish_lack("facts", f"not known {when} the load: {error_line(error)}")

@@ -73,7 +73,7 @@ class Watcher:
         self._room.close()
         if self._room.looks_lost and not self.samples:
             self._publisher.publish_lack(
-                SOURCE, "the engine and the server were never seen together"
+                SOURCE, "the engine and the server were never sampled together"
             )
 
     def _look(self, number: int, at_ns: int, seconds: float) -> bool:

@@ -86,7 +86,7 @@ class Loader:
         self.watch = watch
         self.phases: list[Phase] = []
         self.rows_total = sum(table.rows for table in order.tables)
-        with target.understood("ask how rows may come"):
+        with target.understood("check how rows can be loaded"):
             self._detour = target.detour(connection)
 
     def load(self, endpoint: Endpoint, bulk: Bulk) -> LoadReport:

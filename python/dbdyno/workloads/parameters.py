@@ -98,11 +98,11 @@ FILLFACTOR = Parameter(
     default=100,
     least=10,
     most=100,
-    description="how full pages are loaded, in percent; less leaves room for HOT updates",
+    description="fill factor of the pages in percent; less than 100 leaves room for HOT updates",
 )
 UNLOGGED = Parameter(
     name="unlogged",
     kind="bool",
     default=False,
-    description="tables outside the write-ahead log: not durable",
+    description="use unlogged tables: no WAL, not durable",
 )

@@ -25,20 +25,20 @@ PARAMETERS = (
         default=0,
         least=0,
         most=10_000,
-        description="parts that pgbench_accounts is cut into; 0 for none",
+        description="number of partitions of pgbench_accounts; 0 for none",
     ),
     Parameter(
         name="partition_method",
         kind="choice",
         default="range",
         choices=("range", "hash"),
-        description="how the parts are cut",
+        description="partitioning method",
     ),
     Parameter(
         name="foreign_keys",
         kind="bool",
         default=False,
-        description="foreign keys between the tables",
+        description="create foreign keys between the tables",
     ),
 )
 

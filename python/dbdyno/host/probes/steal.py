@@ -12,14 +12,14 @@ _SHARE_HARMFUL = 0.01
 def judge(share: float | None) -> Finding:
     """What a share of stolen time means."""
     if share is None:
-        return Finding(level="note", found="not told here")
-    found = f"{share:.2%} of processor time since boot"
+        return Finding(level="note", found="not available here")
+    found = f"{share:.2%} of CPU time since boot"
     if share < _SHARE_NOTED:
         return Finding(level="ok", found=found)
     return Finding(
         level="warning" if share >= _SHARE_HARMFUL else "note",
         found=found,
-        mend="Use an instance with processors of its own, and repeat runs at other hours.",
+        mend="Use an instance with dedicated CPUs, and repeat runs at different times of day.",
     )
 
 
@@ -30,7 +30,7 @@ def look(root: Path) -> Finding:
 
 PROBE = Probe(
     title="stolen time",
-    meaning="While the hypervisor runs other guests, this machine stands still without "
-    "knowing it: throughput drops and latencies grow for no reason inside it.",
+    meaning="While the hypervisor runs other guests, this host stands still without noticing: "
+    "throughput drops and latencies grow for no reason inside it.",
     look=look,
 )

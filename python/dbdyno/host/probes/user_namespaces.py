@@ -12,11 +12,11 @@ def judge(identity: Identity | None) -> Finding:
     if identity is None:
         return Finding(level="ok", found="not needed: dbdyno runs as an ordinary user")
     if identity.account is None:
-        return Finding(level="ok", found="work: private servers run as nobody in one")
+        return Finding(level="ok", found="available: private servers run as nobody in one")
     return Finding(
         level="note",
-        found=f"closed: private servers run under the account {identity.account} instead",
-        mend=f"Set DBDYNO_HOME to a folder that the account {identity.account} can pass through, "
+        found=f"not available: private servers run as {identity.account} instead",
+        mend=f"Set DBDYNO_HOME to a folder that the account {identity.account} can enter, "
         "or run as an ordinary user.",
     )
 
@@ -31,7 +31,7 @@ def look(_root: Path) -> Finding:
 
 PROBE = Probe(
     title="user namespaces",
-    meaning="PostgreSQL refuses to run as root; in a namespace of its own it does not see "
-    "that it does.",
+    meaning="PostgreSQL refuses to run as root; in a user namespace root can start it as another "
+    "user.",
     look=look,
 )

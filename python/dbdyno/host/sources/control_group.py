@@ -69,7 +69,7 @@ def lack(host: WatchedHost) -> str | None:
     """Why no group is watched."""
     if any(map(_numbers, _groups(host).values())):
         return None
-    return "neither the server nor the engine is in a control group that can be seen from here"
+    return "neither the server nor the engine is in a control group that is visible here"
 
 
 SOURCE = HostSource(

@@ -40,10 +40,10 @@ def _numbers(host: WatchedHost, row: list[str]) -> dict[str, float]:
 def lack(host: WatchedHost) -> str | None:
     """Why no disk is watched."""
     if not host.folders:
-        return "it is not known where on this machine the server keeps its data"
+        return "it is not known where on this host the server keeps its data"
     if not host.disks:
         return "the server keeps its data in memory, or on a file system without a device here"
-    return None if (host.root / "proc/diskstats").exists() else "/proc/diskstats is not there"
+    return None if (host.root / "proc/diskstats").exists() else "/proc/diskstats does not exist"
 
 
 SOURCE = HostSource(

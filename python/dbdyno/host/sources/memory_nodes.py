@@ -40,7 +40,7 @@ def lack(host: WatchedHost) -> str | None:
     """Why no node is watched."""
     if len(_nodes(host)) > 1:
         return None
-    return "this machine has one memory node"
+    return "this host has one memory node"
 
 
 SOURCE = HostSource(

@@ -18,9 +18,9 @@ def read(host: WatchedHost) -> dict[str, Numbers]:
 def lack(host: WatchedHost) -> str | None:
     """Why the bytes are not told."""
     try:
-        return None if read(host) else "this kernel does not count bytes of single processes"
+        return None if read(host) else "this kernel does not count bytes per process"
     except PermissionError:
-        return "only root and the server's own user may see how much its processes read"
+        return "only root and the server's own user may read its processes' I/O counters"
 
 
 SOURCE = HostSource(

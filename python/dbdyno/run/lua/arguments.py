@@ -67,9 +67,9 @@ def _whole(text: str, least: int = 0) -> int:
 
 
 _SECONDS = "a number of seconds"
-_WHOLE = "a whole number that is not negative"
+_WHOLE = "a non-negative integer"
 _ADOPTED = {
-    "threads": _Adopted("clients", "-c", lambda text: _whole(text, 1), "a whole number from 1"),
+    "threads": _Adopted("clients", "-c", lambda text: _whole(text, 1), "a positive integer"),
     "time": _Adopted("duration_ns", "-T", lambda text: span_ns(text) or None, _SECONDS),
     "rate": _Adopted("rate_tps", "--rate", lambda text: float(text) or None, "a number"),
     "rand_seed": _Adopted("seed", "--seed", lambda text: _whole(text) or None, _WHOLE),
@@ -88,7 +88,7 @@ def read_arguments(tokens: Sequence[str]) -> dict[str, str]:
     for token in tokens:
         if not token.startswith("--") or token.partition("=")[0] == "--":
             raise _usage(
-                f'"{token}" is no option of a script', "Write --name=value, as for sysbench."
+                f'"{token}" is not a script option', "Write --name=value, as for sysbench."
             )
         arguments[_name_of(token)] = token.partition("=")[2]
     return arguments
@@ -104,16 +104,19 @@ def equip(options: RunOptions, work: Work, say: Say) -> tuple[RunOptions, Work]:
     arguments = read_arguments(options.script_options)
     if work.lua is None:
         if arguments:
-            raise _usage("options after -- are for scripts of sysbench", "Name one to run.")
+            raise _usage("options after -- are for sysbench scripts", "Name a script to run.")
         return options, work
     if options.query_mode == "extended":
-        raise _usage("-M extended is not for scripts of sysbench", "They prepare, or do not.")
+        raise _usage(
+            "-M extended does not apply to sysbench scripts",
+            "Use -M simple or -M prepared, or leave -M out.",
+        )
     adopted, left = adopt(options, arguments, say)
     if adopted.threads is not None and adopted.clients is None:
         raise _usage(
-            f"--threads {adopted.threads} are threads of the generator, and nothing says how many "
-            "clients there are",
-            f"What sysbench calls so is -c {adopted.threads} here; with -c both can be given.",
+            f"--threads {adopted.threads} sets the threads of the load generator, and the number "
+            "of clients is not given",
+            f"sysbench's --threads is -c {adopted.threads} here; both can be given together.",
         )
     lua = replace_struct(work.lua, arguments=left, allow_unsafe=options.allow_unsafe_lua)
     return adopted, replace(work, lua=lua)
@@ -133,9 +136,9 @@ def adopt(
 ) -> tuple[RunOptions, dict[str, str]]:
     """Our options with sysbench's in them, and the arguments that the script shall see."""
     if "config_file" in arguments:
-        raise _usage("--config-file is not read", "Write its lines after -- yourself.")
+        raise _usage("--config-file is not supported", "Give its options after --.")
     for name in sorted(_WITHOUT_MEANING & arguments.keys()):
-        say(f"--{_dashed(name)} has no meaning here and is ignored")
+        say(f"--{_dashed(name)} has no effect here and is ignored")
     adopted = target_of(_with_events(options, arguments, say), arguments, say)
     for name, ours in _ADOPTED.items():
         if name in arguments and not (name == "time" and _ends_otherwise(adopted)):
@@ -155,7 +158,7 @@ def _merge(options: RunOptions, name: str, text: str, ours: _Adopted, say: Say) 
     if given is None:
         return replace(options, **{ours.field: value})
     if given != value:
-        say(f"{ours.flag} is given: --{_dashed(name)}={text} is not used")
+        say(f"{ours.flag} overrides --{_dashed(name)}={text}")
     return options
 
 
@@ -163,7 +166,7 @@ def _read(name: str, text: str, ours: _Adopted) -> Any:
     try:
         return ours.read(text)
     except (ValueError, KeyError) as error:
-        raise _usage(f'--{_dashed(name)} cannot be "{text}"', f"It takes {ours.takes}.") from error
+        raise _usage(f'--{_dashed(name)} cannot be "{text}"', f"Give {ours.takes}.") from error
 
 
 def _with_events(options: RunOptions, arguments: Mapping[str, str], say: Say) -> RunOptions:
@@ -173,14 +176,14 @@ def _with_events(options: RunOptions, arguments: Mapping[str, str], say: Say) ->
     seconds = _read("time", arguments["time"], _ADOPTED["time"]) if "time" in arguments else 0
     if options.transactions or options.duration_ns or options.stages:
         if events:
-            say("-t, -T or --stages is given: --events is not used")
+            say("-t, -T or --stages overrides --events")
         if seconds and _ends_otherwise(options):
-            say("-t or --stages is given: --time is not used")
+            say("-t or --stages overrides --time")
         return options
     if not events:
         return _refuse_endless(options, seconds)
     if seconds:
-        say("--events is given: --time is not used")
+        say("--events overrides --time")
     return replace(options, transactions=-(-events // _clients(options, arguments)))
 
 
@@ -193,7 +196,7 @@ def _clients(options: RunOptions, arguments: Mapping[str, str]) -> int:
 
 def _refuse_endless(options: RunOptions, seconds: int | None) -> RunOptions:
     if seconds is None:
-        raise _usage("--time=0 has no end", "Say how long with -T, or give --events.")
+        raise _usage("--time=0 sets no end", "Give a duration with -T, or --events.")
     return options
 
 

@@ -39,8 +39,8 @@ def ask(item: WeightedName, options: RunOptions, say: Callable[[str], None]) -> 
     if work.lua is None:
         raise DbdynoError(
             code="usage",
-            message=f"{item.name} is no script for sysbench",
-            hint="Give a file of Lua, or the name of one of sysbench's own scripts.",
+            message=f"{item.name} is not a sysbench script",
+            hint="Give a Lua file, or the name of a script that comes with sysbench.",
         )
     threads = None if "threads" in read_arguments(options.script_options) else 1
     adopted, equipped = equip(replace(options, clients=threads), work, say)

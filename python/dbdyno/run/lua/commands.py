@@ -105,15 +105,15 @@ def _failure(plan: Plan, measured: Measured) -> str | None:
     if measured.failed is not None:
         return measured.failed.message
     if measured.done is None:
-        return silence_told(plan) if measured.was_silent else "the engine ended without a word"
+        return silence_told(plan) if measured.was_silent else "the engine ended without a message"
     return _failure_of(measured.done)
 
 
 def silence_told(plan: Plan) -> str:
     """Why an engine that runs Lua falls silent."""
     return (
-        f"the script {plan.scripts[0].name} ran on and asked the server for nothing "
-        "(an endless loop?), and was ended"
+        f"the script {plan.scripts[0].name} kept running without sending a request (an endless "
+        "loop?) and was stopped"
     )
 
 

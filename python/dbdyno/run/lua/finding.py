@@ -44,7 +44,7 @@ def read_script(path: Path) -> str:
         raise DbdynoError(
             code="script_unreadable",
             message=f"cannot read the script {path}: {why_unreadable(error)}",
-            hint="A script for sysbench is a file of Lua.",
+            hint="A sysbench script is a Lua file.",
         ) from error
 
 

@@ -30,7 +30,7 @@ def target_of(
     if options.target is not None or options.server is not None:
         names = ", ".join(f"--{name.replace('_', '-')}" for name in given)
         dbdynos = "--target" if options.target else "--server"
-        say(f"{dbdynos} is given: {names} {'is' if len(given) == 1 else 'are'} not used")
+        say(f"{dbdynos} overrides {names}")
         return options
     return replace(options, target=_url(_driver(arguments), arguments))
 
@@ -43,7 +43,7 @@ def _driver(arguments: Mapping[str, str]) -> str:
         raise DbdynoError(
             code="usage",
             message=f'--db-driver cannot be "{named}"',
-            hint="sysbench has the drivers mysql and pgsql.",
+            hint="The drivers are mysql and pgsql.",
         )
     return named
 

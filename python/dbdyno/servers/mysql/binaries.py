@@ -60,8 +60,8 @@ class Brand(Struct, frozen=True):
             return found
         raise DbdynoError(
             "no_binaries",
-            f"{path} does not hold {self.title}'s programs",
-            f"name the folder in which {self.servers[0]} is",
+            f"{path} does not contain {self.title}'s programs",
+            f"name the folder that contains {self.servers[0]}",
         )
 
     def _tried(self, folders: Iterable[Path], origin: Origin) -> Iterator[Binaries | DbdynoError]:

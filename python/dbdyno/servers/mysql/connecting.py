@@ -119,7 +119,7 @@ def _files_of(login: Login) -> Iterator[None]:
 
 def _refuse_locked(login: Login) -> NoReturn:
     """Asked for a passphrase: if nobody answers, whoever sits at the terminal is asked."""
-    raise locked_key(str(login.key or login.certificate), "name that as ssl-key")
+    raise locked_key(str(login.key or login.certificate), "name that file as ssl-key")
 
 
 def endpoint_of(connection: MysqlConnection) -> Endpoint:

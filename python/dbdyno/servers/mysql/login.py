@@ -96,7 +96,7 @@ def _given(target: str) -> dict[str, str]:
         port = parts.port
         query = dict(parse_qsl(parts.query, keep_blank_values=True))
     except ValueError:
-        raise DbdynoError("bad_target", "cannot read the target: it is no URL", HINT) from None
+        raise DbdynoError("bad_target", "cannot read the target: it is not a URL", HINT) from None
     _refuse_unknown(query)
     words = {
         "user": parts.username,

@@ -24,7 +24,7 @@ def _settings(machine: Machine, connections: int, _binaries: Binaries) -> list[S
             f"{redo_mib(machine)}M",
             REDO_REASON,
         ),
-        Setting("character_set_server", "utf8mb4", "as distributions set it"),
+        Setting("character_set_server", "utf8mb4", "the default of distributions"),
     ]
 
 

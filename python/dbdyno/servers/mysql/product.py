@@ -23,7 +23,7 @@ def _settings(machine: Machine, connections: int, binaries: Binaries) -> list[Se
     return [
         *common_settings(machine, connections),
         Setting(redo, f"{redo_mib(machine)}M", REDO_REASON),
-        Setting("mysqlx", "OFF", "one protocol is spoken"),
+        Setting("mysqlx", "OFF", "only one protocol is used"),
     ]
 
 

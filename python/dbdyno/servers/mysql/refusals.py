@@ -14,7 +14,7 @@ NUMBERS = {
     1045: (
         "wrong_password",
         "check user and password; ~/.my.cnf or MYSQL_PWD keep it off the command line. An account "
-        "that requires TLS refuses others with the same words: ?ssl-mode=REQUIRED",
+        "that requires TLS refuses others with the same message: ?ssl-mode=REQUIRED",
     ),
     1698: (
         "no_rights",
@@ -47,7 +47,11 @@ TEXTS = (
     ("timed out", "unreachable", "is the host up, and does a firewall drop the packets?"),
     ("unreachable", "unreachable", "is the host up, and is there a route to it?"),
     ("Not a directory", "unreachable", "the socket's path leads through a file"),
-    ("too long", "unreachable", "the kernel takes no longer path of a socket: link to its folder"),
+    (
+        "too long",
+        "unreachable",
+        "the socket's path is too long for the kernel: use a symbolic link to its folder",
+    ),
     ("Permission denied", "no_rights", "this user may not open the server's socket"),
     ("authentication plugin", "no_rights", "this kind of account is not supported: use another"),
 )

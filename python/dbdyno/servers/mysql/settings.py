@@ -18,7 +18,7 @@ from dbdyno.servers.settings import (
 )
 
 STATEMENTS_MAX = 1 << 20  # of all sessions together; the default is reached by 900 clients
-REDO_REASON = "room for changes before pages must be written"
+REDO_REASON = "room for changes before dirty pages must be written"
 UNKNOWN = re.compile(r"unknown (?:variable|option) '(?:--)?([^'=]+)")
 # A value that the server would silently replace by another was not what was asked for.
 REFUSALS = ("[ERROR]", "adjusted to", "not recognized", "is not a compiled character set")
@@ -35,7 +35,7 @@ def common_settings(machine: Machine, connections: int) -> list[Setting]:
         ),
         Setting("local_infile", "ON", "data is loaded in bulk"),
         Setting("innodb_print_all_deadlocks", "ON", "the log explains failures"),
-        Setting("skip_name_resolve", "ON", "no connection waits for the name service"),
+        Setting("skip_name_resolve", "ON", "no connection waits for DNS"),
     ]
 
 

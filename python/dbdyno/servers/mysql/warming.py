@@ -20,7 +20,7 @@ where table_schema = database() and table_name in %s
 def warm(connection: MysqlConnection, tables: Sequence[str]) -> str:
     """Reads each index of the tables once, the one that holds the rows included."""
     if not tables:
-        return "nothing to read: the workload has no tables"
+        return "nothing to warm up: the workload has no tables"
     indexes = connection.execute(INDEXES, [tuple(tables)]).fetchall()
     indexed = {table for table, _ in indexes}
     for table, index in indexes:

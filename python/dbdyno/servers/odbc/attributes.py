@@ -73,14 +73,14 @@ def _braced(value: str) -> str:
 def _malformed() -> DbdynoError:
     return DbdynoError(
         "bad_target",
-        "this is no ODBC connection string",
-        "write --target 'odbc:Driver={…};Server=…;UID=…', with what the driver wants to know",
+        "this is not an ODBC connection string",
+        "write --target 'odbc:Driver={…};Server=…;UID=…', with the attributes the driver needs",
     )
 
 
 def _secret(name: str) -> DbdynoError:
     return DbdynoError(
         "bad_target",
-        f"{name} looks like a secret, which a command line and a record would show",
-        "give it to the data source in odbc.ini, and name that: odbc:DSN=…",
+        f"{name} looks like a secret, which would be visible on the command line and in the record",
+        "put it into a data source in odbc.ini, and use that: odbc:DSN=…",
     )

@@ -30,9 +30,9 @@ def open_connection(target: str) -> OdbcConnection:
 
 def _refusal(error: OdbcError, password: str | None) -> DbdynoError:
     message = error.message.replace(password, "***") if password else error.message
-    hint = "check the attributes of the connection string, and that the server runs"
+    hint = "check the attributes of the connection string, and that the server is running"
     if error.is_of_missing_driver:
-        hint = "install the database's ODBC driver; odbcinst -q -d names those that are there"
+        hint = "install the database's ODBC driver; odbcinst -q -d lists the installed ones"
     elif error.state.startswith("28"):
         hint = "check user (UID) and password (PWD)"
     return DbdynoError("cannot_connect", f"cannot connect: {message}", hint)

@@ -71,7 +71,7 @@ class Handle:
             message, c_int16(MESSAGE_UNITS), byref(units),
         )  # fmt: skip
         if c_int16(code).value not in (SUCCESS, SUCCESS_WITH_INFO):
-            return OdbcError("HY000", 0, "the driver failed without a word")
+            return OdbcError("HY000", 0, "the driver failed without a message")
         text = message.raw[: min(units.value, MESSAGE_UNITS - 1) * 2].decode("utf-16-le", "replace")
         return OdbcError(state.raw[:10].decode("utf-16-le"), number.value, text.strip())
 

@@ -80,8 +80,8 @@ def _at_path(path: Path) -> Binaries:
         return found
     raise DbdynoError(
         "no_binaries",
-        f"{path} does not hold PostgreSQL's programs",
-        "name the folder in which both postgres and initdb are",
+        f"{path} does not contain PostgreSQL's programs",
+        "name the folder that contains postgres and initdb",
     )
 
 

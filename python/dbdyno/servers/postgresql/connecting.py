@@ -122,7 +122,7 @@ def _tls(connection: Connection, options: dict[str, str]) -> Tls:
     roots = options.get("sslrootcert") or _default_file("root.crt")
     key = options.get("sslkey") or _default_file("postgresql.key")
     if key and options.get("sslpassword"):  # libpq asks nobody: where there is none, none is needed
-        raise locked_key(key, "name that as sslkey, and leave sslpassword out")
+        raise locked_key(key, "name that file as sslkey, without sslpassword")
     return Tls(
         mode=_tls_mode(options.get("sslmode", "prefer"), verifiable=roots is not None),
         root_certificates=None if roots == "system" else roots,

@@ -31,14 +31,16 @@ PINNED = {
 def fetch(major: int, majors_here: list[int]) -> Path:
     """The folder with the programs of this major version, fetched unless it was before."""
     if major not in PINNED or platform.machine() != "x86_64":
-        raise _unavailable(major, majors_here, "there are no programs for it that dbdyno knows")
+        raise _unavailable(major, majors_here, "dbdyno knows no binaries of it to download")
     version, digest = PINNED[major]
     cache = home_folder("binaries")
     folder = cache / f"postgres-{version}"
     with locked(cache / "lock"):
         if not folder.exists():
             if shutil.which("mvn") is None:
-                raise _unavailable(major, majors_here, "mvn, which could fetch it, is not on PATH")
+                raise _unavailable(
+                    major, majors_here, "mvn, which could download it, is not on PATH"
+                )
             _install(version, digest, folder)
     return folder / "bin"
 
@@ -53,7 +55,7 @@ def _install(version: str, digest: str, folder: Path) -> None:
             raise DbdynoError(
                 "wrong_digest",
                 f"{archive.name} has SHA-256 {found}, not the pinned {digest}",
-                "the mirror's copy is damaged or not the original: delete it there",
+                "the mirror's copy is damaged or altered: delete it there",
             )
         _unpack(archive, Path(scratch, "unpacked")).rename(folder)
 
@@ -77,7 +79,7 @@ def _download(version: str, folder: Path) -> Path:
         ]
         raise DbdynoError(
             "download_failed",
-            f"Maven could not fetch {ARTIFACT}:{version}: {lines[0]}",
+            f"Maven could not download {ARTIFACT}:{version}: {lines[0]}",
             "try again",
         )
     return archives[0]

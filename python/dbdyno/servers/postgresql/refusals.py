@@ -67,12 +67,12 @@ CAUSES = (
     (
         "hot standby mode",
         "not_ready",
-        "target_session_attrs asks for another server: name one that is, or leave it out",
+        "target_session_attrs excludes this server: name another, or leave it out",
     ),
     (
         "session is",  # read-only, or not
         "not_ready",
-        "target_session_attrs asks for another server: name one that is, or leave it out",
+        "target_session_attrs excludes this server: name another, or leave it out",
     ),
     ("SSL", "tls_failed", "check sslmode and the certificates"),
     ("certificate", "tls_failed", "check sslmode and the certificates"),
@@ -108,8 +108,8 @@ def malformed(target: str, error: psycopg.ProgrammingError) -> DbdynoError:
     return DbdynoError(
         "bad_target",
         f"cannot read the target: {text}",
-        "write postgresql://user@host:port/database, with what is not a letter or digit "
-        "percent-encoded; or in libpq's words: dbname=NAME host=HOST",
+        "write postgresql://user@host:port/database, with all characters but letters and digits "
+        "percent-encoded; or libpq keywords: dbname=NAME host=HOST",
     )
 
 

@@ -35,15 +35,15 @@ def choose_settings(machine: Machine, connections: int, _binaries: Binaries) -> 
     maintenance_mib = min(2048, max(64, machine.memory_bytes // 16 // MIB))
     return [
         Setting("shared_buffers", f"{buffers_mib}MB", "a quarter of the memory"),
-        Setting("max_wal_size", f"{wal_gib}GB", "checkpoints come by time, not by volume"),
+        Setting("max_wal_size", f"{wal_gib}GB", "checkpoints are triggered by time, not by volume"),
         Setting("maintenance_work_mem", f"{maintenance_mib}MB", "indexes are built in memory"),
         connections_max(connections, least=100),
-        Setting("track_io_timing", "on", "reads and writes are measured, not guessed"),
+        Setting("track_io_timing", "on", "read and write times are measured"),
         Setting("log_checkpoints", "on", "the log explains dips"),
         Setting("log_autovacuum_min_duration", "0", "the log explains dips"),
-        Setting("log_line_prefix", "%m [%p] ", "each line of the log has its time"),
-        Setting("log_timezone", "UTC", "a time of the log is one moment everywhere"),
-        Setting("lc_messages", "C", "the log is read by dbdyno, too"),
+        Setting("log_line_prefix", "%m [%p] ", "each log line has a timestamp"),
+        Setting("log_timezone", "UTC", "log timestamps are unambiguous"),
+        Setting("lc_messages", "C", "dbdyno reads the log as well"),
     ]
 
 
@@ -65,9 +65,9 @@ def _refuse_placed(settings: Sequence[Setting]) -> None:
         if setting.name.lower() in PLACED:
             raise DbdynoError(
                 "bad_setting",
-                f"{setting.name} is not to be set: where a private {TITLE} is and listens says "
-                "dbdyno",
-                "start a server that is reached otherwise yourself, and name it with --target",
+                f"{setting.name} cannot be set: dbdyno chooses where a private {TITLE} keeps its "
+                "data and listens",
+                "for other locations or addresses start a server yourself and use --target",
             )
 
 

@@ -38,7 +38,7 @@ def warm(connection: Connection, tables: Sequence[str]) -> str:
         return f"read {told} into the server's buffers with pg_prewarm"
     for _, _, path in relations:
         _read(_data_folder(connection), path)
-    return f"read {told} into the kernel's cache: this server has no pg_prewarm"
+    return f"read {told} into the page cache: this server has no pg_prewarm"
 
 
 def _can_prewarm(connection: Connection) -> bool:

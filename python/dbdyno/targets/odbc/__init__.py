@@ -17,8 +17,8 @@ def find_tables(connection: Connection, _names: Sequence[str]) -> dict[str, Foun
     """Refuses: a table that is not found would be created, or taken for ours."""
     raise DbdynoError(
         "unknown_product",
-        f"dbdyno has no words for the tables of {connection.product}",
-        "run scripts of your own (-f), on tables that are there",
+        f"dbdyno cannot create tables on {connection.product}",
+        "run your own scripts (-f) on existing tables",
     )
 
 

@@ -21,7 +21,7 @@ ROWS_PER_INSERT = Parameter(
     default=100,
     least=1,
     most=10_000,
-    description="rows of one insert",
+    description="rows per insert",
 )
 
 
@@ -56,7 +56,7 @@ def _laws(values: Values) -> tuple[Law, ...]:
 
 WORKLOAD = Workload(
     name=NAME,
-    summary="a hundred rows by one insert",
+    summary="inserts a hundred rows with one statement",
     parameters=(TABLES, ROWS_PER_INSERT),
     data=NAME,
     tables=_tables,

@@ -18,7 +18,7 @@ SUM_OF_K = "sum of k"
 SYSBENCH = OtherMaker(name="sysbench", scale_query="select coalesce(max(id), 0) from sbtest1")
 
 TABLES = Parameter(
-    name="tables", kind="int", default=1, least=1, most=1000, description="how many tables"
+    name="tables", kind="int", default=1, least=1, most=1000, description="number of tables"
 )
 TABLE_SIZE = Parameter(
     name="table_size",
@@ -26,7 +26,7 @@ TABLE_SIZE = Parameter(
     default=10_000,
     least=1,
     most=2**31 - 1,
-    description="rows of each table",
+    description="rows per table",
 )
 PARAMETERS = (
     TABLES,
@@ -35,13 +35,13 @@ PARAMETERS = (
         name="auto_inc",
         kind="bool",
         default=True,
-        description="loading lets the server number new rows",
+        description="the server generates the ids of loaded rows",
     ),
     Parameter(
         name="create_secondary",
         kind="bool",
         default=True,
-        description="loading makes an index over k",
+        description="create an index on k after loading",
     ),
 )
 

@@ -13,7 +13,7 @@ SKIP_TRX = Parameter(
     name="skip_trx",
     kind="bool",
     default=False,
-    description="every statement is a transaction of its own",
+    description="no explicit transaction: each statement commits by itself",
 )
 COLLISIONS = Parameter(
     name="collisions",
@@ -22,21 +22,25 @@ COLLISIONS = Parameter(
     description="any client writes any row, as with sysbench; off: each has rows of its own to "
     "write, so that none waits for another or finds its key taken",
 )
-POINT_SELECTS = _count("point_selects", 10, "rows read by id in a transaction")
+POINT_SELECTS = _count("point_selects", 10, "point selects per transaction")
 RANGES = (
-    Parameter(name="range_selects", kind="bool", default=True, description="ranges are read"),
-    _count("range_size", 100, "ids of a range", least=1),
-    _count("simple_ranges", 1, "ranges read in a transaction"),
-    _count("sum_ranges", 1, "ranges summed up in a transaction"),
-    _count("order_ranges", 1, "ranges sorted in a transaction"),
-    _count("distinct_ranges", 1, "ranges sorted without duplicates in a transaction"),
+    Parameter(name="range_selects", kind="bool", default=True, description="run the range queries"),
+    _count("range_size", 100, "ids per range", least=1),
+    _count("simple_ranges", 1, "simple range selects per transaction"),
+    _count("sum_ranges", 1, "SUM queries over a range per transaction"),
+    _count("order_ranges", 1, "ORDER BY queries over a range per transaction"),
+    _count("distinct_ranges", 1, "SELECT DISTINCT queries over a range per transaction"),
 )
-INDEX_UPDATES = _count("index_updates", 1, "updates of the indexed column in a transaction")
-NON_INDEX_UPDATES = _count("non_index_updates", 1, "updates of another column in a transaction")
-DELETE_INSERTS = _count("delete_inserts", 1, "rows replaced under their id in a transaction")
-RANDOM_POINTS = _count("random_points", 10, "keys looked for at once", least=1)
-NUMBER_OF_RANGES = _count("number_of_ranges", 10, "ranges of keys looked for at once", least=1)
-DELTA = _count("delta", 5, "width of such a range")
+INDEX_UPDATES = _count("index_updates", 1, "updates of the indexed column per transaction")
+NON_INDEX_UPDATES = _count(
+    "non_index_updates", 1, "updates of a column without an index per transaction"
+)
+DELETE_INSERTS = _count(
+    "delete_inserts", 1, "pairs of DELETE and INSERT of the same id per transaction"
+)
+RANDOM_POINTS = _count("random_points", 10, "keys per IN list", least=1)
+NUMBER_OF_RANGES = _count("number_of_ranges", 10, "key ranges per query", least=1)
+DELTA = _count("delta", 5, "width of each key range")
 
 READS = (POINT_SELECTS, *RANGES)
 WRITES = (INDEX_UPDATES, NON_INDEX_UPDATES, DELETE_INSERTS, COLLISIONS)

@@ -81,12 +81,12 @@ def _one(values: Values, name: str) -> Values:
 MEMBERS = (
     Member(
         name="oltp_point_select",
-        summary="one row by its id",
+        summary="one select by primary key",
         groups=lambda values, _: [scripts.point_selects(_one(values, "point_selects"))],
     ),
     Member(
         name="oltp_read_only",
-        summary="ten rows by id and four ranges in a transaction",
+        summary="ten point selects and four range queries in a transaction",
         groups=lambda values, _: _reads(values),
         parameters=(*parameters.READS, parameters.SKIP_TRX),
         in_transaction=True,
@@ -125,25 +125,25 @@ MEMBERS = (
     ),
     Member(
         name="oltp_insert",
-        summary="one row more",
+        summary="one insert",
         groups=_insert,
         laws=lambda _values: (OnePerTransaction(data.ROWS, "oltp_insert"),),
     ),
     Member(
         name="oltp_delete",
-        summary="one row less, if it is there: the tables become empty",
+        summary="one delete by primary key, if the row exists: the tables become empty",
         groups=lambda _values, _: [scripts.deletes()],
         laws=lambda _values: (Bounded(data.ROWS, "oltp_delete", -1, 0),),
     ),
     Member(
         name="select_random_points",
-        summary="the rows of ten keys by one select",
+        summary="one select of the rows of ten keys",
         groups=lambda values, _: [scripts.random_points(values)],
         parameters=(parameters.RANDOM_POINTS,),
     ),
     Member(
         name="select_random_ranges",
-        summary="the rows of ten short ranges of keys, counted by one select",
+        summary="one select that counts the rows of ten short key ranges",
         groups=lambda values, _: [scripts.random_ranges(values)],
         parameters=(parameters.NUMBER_OF_RANGES, parameters.DELTA),
     ),

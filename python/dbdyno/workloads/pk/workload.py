@@ -43,7 +43,7 @@ def _laws(values: Values) -> tuple[Law, ...]:
 
 WORKLOAD = Workload(
     name="pk",
-    summary="one row by primary key: a select, an update or an insert",
+    summary="one select, update or insert by primary key",
     parameters=(SCALE, FILLFACTOR, UNLOGGED, OPERATION),
     data="pk",
     tables=_tables,

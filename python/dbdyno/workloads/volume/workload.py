@@ -41,7 +41,7 @@ HOT_ROWS = Parameter(
     default=0,
     least=0,
     most=ROWS_MAX,
-    description="updates keep to so many first rows, each with a read of any row; 0 for all rows",
+    description="update only this many first rows, each with a read of any row; 0 for all rows",
 )
 
 
@@ -73,7 +73,7 @@ def _variables(values: Values, _clients: int) -> dict[str, Scalar]:
 
 WORKLOAD = Workload(
     name="volume",
-    summary="one row by primary key in a table of any size: a select or an update",
+    summary="one select or update by primary key in a table of any size",
     parameters=(ROWS, FILLFACTOR, UNLOGGED, OPERATION, HOT_ROWS),
     data="volume",
     tables=_tables,
