@@ -54,7 +54,7 @@ def test_a_run_at_which_little_could_be_looked_is_not_called_clean(ordinary):
     """Notes are of how it was run: they come without telemetry, too."""
     shown = section_of(ordinary, "findings", findings=explained.FINDINGS[2:], unexplained=None)
     assert "No finding above severity note, but some rules could not look." in shown
-    assert "holds this run back" not in shown
+    assert "limits this run" not in shown
 
 
 def test_a_remainder_that_rounds_to_nothing_is_said_in_words(ordinary):

@@ -109,7 +109,7 @@ def test_what_stands_after_the_dashes_is_in_its_place_before_anything_begins(mon
     assert service.opened == [("postgresql://sbtest@far/sbtest", 64)]
     assert {one.clients for one in service.asked} == {64}
     assert [one.duration_ns for one in service.asked[:2]] == [20 * SECOND_NS] * 2
-    assert not any("not used" in said for said in observer.said)
+    assert not any("overrides" in said for said in observer.said)
 
 
 @pytest.mark.parametrize(

@@ -39,7 +39,7 @@ def test_the_list_tells_workload_server_and_size(
     assert "data set  workload  server" in out.splitlines()[0]
     assert out.splitlines()[1].startswith("new       tpcb      postgres 15.1")
     assert out.splitlines()[1].endswith("2.5 GB")
-    assert aside == "5.0 GB in all\n"
+    assert aside == "5.0 GB in total\n"
 
 
 def test_what_is_old_goes(two_sets: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -70,4 +70,4 @@ def test_without_any_the_list_says_where_they_come_from(
     home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["data", "list"]) == Exit.OK
-    assert capsys.readouterr() == ("", "No data sets. A study keeps those that it prepares.\n")
+    assert capsys.readouterr() == ("", "No data sets. Studies create them.\n")

@@ -87,7 +87,7 @@ def test_sizes_are_read_as_servers_do() -> None:
     ("placement", "message"),
     [
         (Placement(server_cpus=Cpus((0, 4000))), "--server-cpus 0,4000 .* not available: 4000"),
-        (Placement(numa=NumaPolicy(policy="bind", nodes=(63,))), "not here: 63"),
+        (Placement(numa=NumaPolicy(policy="bind", nodes=(63,))), "do not exist: 63"),
         (Placement(server_cores=0), "is too small"),
         (Placement(server_cores=0.009), "0.009 is too small"),
         (Placement(data_folder=Path("/nowhere")), "--data-folder /nowhere is not a folder"),

@@ -61,7 +61,7 @@ def test_a_bad_value_is_told_in_the_servers_words() -> None:
 @pytest.mark.parametrize("name", ["listen_addresses", "Port", "data_directory"])
 def test_where_a_private_server_is_cannot_be_set(name: str) -> None:
     """It was told as asked for, and the server listened where it always does."""
-    with pytest.raises(DbdynoError, match=f"{name} is not to be set") as caught:
+    with pytest.raises(DbdynoError, match=f"{name} cannot be set") as caught:
         check_settings(embedded_binaries()[0], (Setting(name, "127.0.0.1", ""),))
     assert caught.value.code == "bad_setting"
     assert "--target" in caught.value.hint

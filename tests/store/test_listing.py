@@ -168,7 +168,7 @@ def test_failures_of_intervals_can_be_summed(home):
     ],
 )
 def test_all_but_reading_is_refused(home, query):
-    with pytest.raises(StoreError, match="only reads"):
+    with pytest.raises(StoreError, match="read-only"):
         sql(query, home)
 
 

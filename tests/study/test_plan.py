@@ -108,7 +108,7 @@ def test_what_many_points_meet_is_told_once_with_the_levels_that_they_share(tmp_
     assert one.points == ("clients=1,mode=named", "clients=2,mode=named")
     crowded = HEAD + BASE + CLIENTS.replace("[1, 2]", "[1, 200, 300, 400]")
     (one,) = plan(tmp_path, crowded, clients_max=100).refusals
-    assert one.message.endswith("so many clients: 3 of 4 points, clients 200 to 400")
+    assert one.message.endswith("this many clients: 3 of 4 points, clients 200 to 400")
     every = MINI.replace("scale = 1", 'scale = 1\nset.shared_buffers = "100GB"')
     (one,) = plan(tmp_path, every).refusals
     assert one.message.endswith(": all 4 points")

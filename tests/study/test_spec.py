@@ -145,16 +145,16 @@ def test_names_between_the_parts_of_a_file_must_agree(tmp_path, more, words):
 )
 def test_a_password_is_refused_since_the_file_would_be_kept(tmp_path, words):
     told = refusal(tmp_path, f"{HEAD}{BASE}{words}\n{CLIENTS}")
-    assert "[base] holds a password" in told
+    assert "[base] contains a password" in told
     assert "PGPASSWORD" in told
     assert "tiger" not in told
     level = f'[[factor]]\nname = "where"\n[factor.levels.a]\n{words}\n[factor.levels.b]\n'
-    assert "factor where, level a holds a password" in refusal(tmp_path, HEAD + BASE + level)
+    assert "factor where, level a contains a password" in refusal(tmp_path, HEAD + BASE + level)
 
 
 def test_two_factors_may_not_give_one_option(tmp_path):
     other = '[[factor]]\nname = "again"\n[factor.levels.a]\nclients = 3\n[factor.levels.b]\n'
-    assert "the factors clients and again both give clients" in refusal(tmp_path, MINI + other)
+    assert "the factors clients and again both set clients" in refusal(tmp_path, MINI + other)
 
 
 def test_exclusions_may_not_take_what_a_contrast_or_a_factor_needs(tmp_path):

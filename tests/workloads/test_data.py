@@ -44,7 +44,7 @@ def test_progress_counts_all_rows(prepare: Prepare) -> None:
 
 def test_another_scale_is_refused_by_both_names(prepare: Prepare) -> None:
     prepare("tpcb", bulk=no_rows, scale=3)
-    assert "its scale is 3, and 5 was asked for" in refusal(prepare, "tpcb", scale=5).message
+    assert "its scale is 3, and 5 was requested" in refusal(prepare, "tpcb", scale=5).message
 
 
 @pytest.mark.parametrize(
@@ -94,7 +94,7 @@ def test_a_load_cut_short_is_no_data(prepare: Prepare) -> None:
 
     with pytest.raises(DbdynoError, match="the engine is gone"):
         prepare("tpcb", bulk=cut_short)
-    assert "cut short" in refusal(prepare, "tpcb").message
+    assert "interrupted" in refusal(prepare, "tpcb").message
     assert prepare("tpcb", bulk=no_rows, replace=True).report is not None
 
 

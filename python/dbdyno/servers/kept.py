@@ -55,7 +55,7 @@ def start_kept(name: str, spec: ServerSpec, connections: int, *, tcp: bool = Fal
         raise DbdynoError(
             "bad_name",
             f"{name!r} is a kind of server, not a valid name",
-            f"use: dbdyno server start NAME --server {name}",
+            f"dbdyno server start NAME --server {name}",
         )
     with _named(name) as folder:
         _refuse_taken(name, folder)
