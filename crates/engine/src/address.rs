@@ -1,4 +1,4 @@
-//! Where the server listens, and sockets that go there.
+//! Where the server listens, and connecting sockets to it.
 
 use crate::{EngineError, clock};
 use dbdyno_model::{Address, Nanos};
@@ -10,26 +10,26 @@ use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connec
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::time::Duration;
 
-/// A full backlog is looked at again so often.
+/// Pause before retrying a connect that met a full listen backlog.
 const BACKLOG_PAUSE: Duration = Duration::from_millis(5);
 
-/// One place to connect to.
+/// One address to connect to.
 #[derive(Clone, Debug)]
 pub(crate) enum Peer {
     Unix(SocketAddrUnix),
     Tcp(SocketAddr),
 }
 
-/// How far an attempt to connect has come.
+/// State of a non-blocking connect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Dial {
-    /// The connection stands.
+    /// The socket is connected.
     Done,
-    /// The socket will be writable when the outcome is known.
+    /// The socket becomes writable when the outcome is known.
     UnderWay,
 }
 
-/// The places an address stands for: a name may have several.
+/// The socket addresses of an endpoint: a host name may have several.
 pub(crate) fn resolve(address: &Address) -> Result<Vec<Peer>, EngineError> {
     match address {
         Address::Unix { path } => {
@@ -46,16 +46,16 @@ pub(crate) fn resolve(address: &Address) -> Result<Vec<Peer>, EngineError> {
             })?;
             Ok(found.map(Peer::Tcp).collect())
         }
-        Address::Odbc { .. } => Ok(Vec::new()), // its driver knows the way
+        Address::Odbc { .. } => Ok(Vec::new()), // the driver resolves it
     }
 }
 
-/// The first of the places that takes a connection; the last one's error when none does.
+/// The first address that accepts a connection; the last one's error when none does.
 pub(crate) fn choose(address: &Address, timeout: Nanos) -> Result<Peer, EngineError> {
     let mut last = Errno::NOENT;
     for peer in resolve(address)? {
         match dial_and_wait(&peer, timeout) {
-            // A full backlog is no reason to look elsewhere: connects are retried later.
+            // A full backlog is no reason to try another address: connects are retried later.
             Ok(_) | Err(Errno::AGAIN) => return Ok(peer),
             Err(errno) => last = errno,
         }
@@ -70,7 +70,7 @@ pub(crate) fn choose(address: &Address, timeout: Nanos) -> Result<Peer, EngineEr
     Err(EngineError::new("cannot_connect", format!("cannot connect to {place}: {cause}"), hint))
 }
 
-/// Begins to connect, without waiting.
+/// Starts a non-blocking connect.
 pub(crate) fn dial(peer: &Peer) -> Result<(OwnedFd, Dial), Errno> {
     let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
     let (socket, result) = match peer {
@@ -94,12 +94,12 @@ pub(crate) fn dial(peer: &Peer) -> Result<(OwnedFd, Dial), Errno> {
     }
 }
 
-/// The outcome of a dial whose socket has become writable.
+/// The outcome of a connect whose socket has become writable.
 pub(crate) fn dialed(socket: &OwnedFd) -> Result<(), Errno> {
     socket_error(socket.as_fd())?
 }
 
-/// Connects and waits for it. The socket stays non-blocking.
+/// Connects and waits until connected. The socket stays non-blocking.
 pub(crate) fn dial_and_wait(peer: &Peer, timeout: Nanos) -> Result<OwnedFd, Errno> {
     let (socket, dial) = dial(peer)?;
     if dial == Dial::UnderWay {
@@ -112,7 +112,7 @@ pub(crate) fn dial_and_wait(peer: &Peer, timeout: Nanos) -> Result<OwnedFd, Errn
     Ok(socket)
 }
 
-/// The same, coming again as long as there is only no room in the backlog.
+/// Like [`dial_and_wait`], retrying until the deadline while the listen backlog is full.
 pub(crate) fn dial_patiently(peer: &Peer, deadline: Nanos) -> Result<OwnedFd, Errno> {
     loop {
         match dial_and_wait(peer, deadline - clock::now()) {

@@ -1,4 +1,4 @@
-//! Why nothing (more) could be done.
+//! Errors that end the engine's work, or prevent it.
 
 use crate::odbc;
 use dbdyno_hist::frame::Failed;
@@ -9,7 +9,7 @@ use std::fmt;
 /// An error that ends the engine's work.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EngineError {
-    /// A stable word.
+    /// A stable identifier.
     pub code: String,
     /// What went wrong.
     pub message: String,
@@ -17,7 +17,7 @@ pub struct EngineError {
     pub hint: String,
 }
 
-/// SQLSTATE of a prepared statement that is there already.
+/// SQLSTATE of a prepared statement that already exists.
 pub(crate) const SHARED_SESSION: &str = "42P05";
 
 impl EngineError {
@@ -26,7 +26,7 @@ impl EngineError {
         Self { code: code.into(), message: message.into(), hint: hint.into() }
     }
 
-    /// What kept the clients from connecting.
+    /// Clients could not connect, because of this error.
     pub fn cannot_connect(protocol: Protocol, error: &ServerError) -> Self {
         let hint = match (error.class, error.code.as_str()) {
             (_, "53300" | "1040" | "1203") => {
@@ -53,19 +53,19 @@ impl EngineError {
         Self::new("cannot_connect", error.message.clone(), hint)
     }
 
-    /// Scripts that cannot run.
+    /// The scripts have errors.
     pub fn bad_script(problems: &[Problem]) -> Self {
         let words: Vec<String> = problems.iter().map(ToString::to_string).collect();
         Self::new("bad_script", words.join("\n"), "")
     }
 
-    /// The frame that tells it.
+    /// The frame that reports the error.
     pub fn into_frame(self) -> Failed {
         Failed { code: self.code, message: self.message, hint: self.hint }
     }
 }
 
-/// What to check when encryption fails, in the words of the database's own clients.
+/// What to check when encryption fails, by the option names of the database's own clients.
 pub(crate) fn tls_hint(protocol: Protocol) -> &'static str {
     match protocol {
         Protocol::Postgresql => "check sslmode, sslrootcert, sslcert and sslkey",

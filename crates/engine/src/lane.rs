@@ -1,4 +1,4 @@
-//! One thread of the engine: a worker, the links of its clients, and the kernel between them.
+//! A lane, one thread of the engine: a worker, the links of its clients, and its kernel interface.
 
 mod ahead;
 pub(crate) mod blocking;
@@ -27,7 +27,7 @@ use std::sync::mpsc::Sender;
 
 pub(crate) use messages::{Channels, Ending, Greeting, Message, Mover, Report};
 
-/// The longest a lane sleeps, so that nothing is forgotten for long.
+/// The longest wait of a lane, as a safeguard against a missed wake-up.
 const SLEEP_LONGEST: Nanos = Nanos::from_millis(500);
 
 /// One thread of the engine.
@@ -40,12 +40,12 @@ pub(crate) struct Lane<I: Io> {
     notices: Notices,
     shell: Shell,
     threads: u32,
-    /// Since they were last told to the worker.
+    /// Since they were last reported to the worker.
     bytes_sent: u64,
     bytes_received: u64,
-    /// Cancellations to be delivered, all of one round by one thread.
+    /// Cancellations to be sent, all of one round by one thread.
     cancellations: Vec<Cancellation>,
-    /// Whether actions are being done: further ones then join the queue, never the stack.
+    /// Whether actions are being performed: further ones are then queued instead of recursing.
     acting: bool,
 }
 
@@ -61,13 +61,13 @@ pub(crate) fn run<I: Io>(
     });
 }
 
-/// Lets a lane live, and reports how it ended, however that was, before what is left of it goes.
+/// Runs a lane, and reports how it ended, even by a panic, before its state is dropped.
 fn watched<Left>(
     reports: &Sender<Report>,
     thread: u32,
     live: impl FnOnce() -> (Ending, Option<Left>),
 ) {
-    // The panic itself has been told to the log; the others must not wait for this lane.
+    // The panic hook has logged the panic; the other lanes must not wait for this one.
     let (ending, left) = catch_unwind(AssertUnwindSafe(live)).unwrap_or_else(|_| {
         let broken = "a thread of the engine panicked: this is a defect of dbdyno";
         (Ending { broken: Some(broken.into()), ..Ending::default() }, None)
@@ -92,7 +92,7 @@ fn live<I: Io>(
     }
 }
 
-/// However a lane ends, the kernel lets go of its links' memory before that is freed.
+/// However a lane ends, the kernel releases its links' memory before that is freed.
 impl<I: Io> Drop for Lane<I> {
     fn drop(&mut self) {
         self.links.retire_all(&mut self.io);
@@ -194,7 +194,7 @@ impl<I: Io> Lane<I> {
         Ok(())
     }
 
-    /// Takes all events of what a link has received.
+    /// Handles all events in the bytes a link has received.
     fn work_off(&mut self, slot: usize) -> io::Result<()> {
         let now = clock::now();
         while let Some(link) = self.links.get(slot) {
@@ -227,7 +227,8 @@ impl<I: Io> Lane<I> {
             LinkEvent::RowsWanted => Ok(()),
             LinkEvent::Connected(backend) => {
                 self.tell(Event::Connected { client, backend })?;
-                // A script begins here: those of many clients may take long together.
+                // The client's script starts here: with many clients, starting them may take long
+                // in total.
                 self.report();
                 Ok(())
             }
@@ -248,7 +249,7 @@ impl<I: Io> Lane<I> {
         self.act()
     }
 
-    /// Does what the worker asked for, and what it asks for meanwhile.
+    /// Performs the actions the worker asked for, and those it adds meanwhile.
     fn act(&mut self) -> io::Result<()> {
         if std::mem::replace(&mut self.acting, true) {
             return Ok(());
@@ -256,8 +257,9 @@ impl<I: Io> Lane<I> {
         while let Some(action) = self.links.next_action() {
             match action {
                 Action::Flush(slot) => self.flush(slot)?,
-                // At the end all close, once that is told: the lane's last transactions shall not
-                // pay for the ends of thousands of sessions, nor the verdict wait for them.
+                // At the end all links are closed after the lane has reported: closing thousands of
+                // sessions must neither slow down the lane's last transactions nor delay the
+                // result.
                 Action::Close(_) if self.worker.is_ending() => {}
                 Action::Close(slot) => self.close(slot),
                 Action::Dial(client) => self.dial(client)?,
@@ -295,7 +297,7 @@ impl<I: Io> Lane<I> {
         Ok(())
     }
 
-    /// Tells what has come to an end.
+    /// Reports the intervals and activity completed since the last report.
     fn report(&mut self) {
         let (sent, received) = (&mut self.bytes_sent, &mut self.bytes_received);
         self.worker.count_bytes(std::mem::take(sent), std::mem::take(received));

@@ -1,4 +1,4 @@
-//! Sockets, threads and the machine's clock: the only crate that has them.
+//! Sockets, threads and the machine's clock: the only crate that uses them.
 //!
 //! [`Engine::run`] takes a plan and reports in frames. Each of its threads is a lane: a
 //! [`dbdyno_load::Worker`] with the connections of its clients, driven by `io_uring` or epoll.

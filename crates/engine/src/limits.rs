@@ -1,29 +1,29 @@
-//! The limit of open files: one for each connection, and some for ourselves.
+//! The limit on open files: one for each connection, and some for the engine itself.
 
 use crate::EngineError;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// Files a thread of the engine has open beside its connections, and those of the process.
+/// Open files of each thread of the engine beside its connections, and of the process.
 const FILES_PER_THREAD: u64 = 4;
 const FILES_OF_PROCESS: u64 = 64;
 
-/// Connections of so many clients, with those that are being closed while their successors
-/// are made.
+/// Connections of this many clients, including those being closed while their successors are made.
 pub(crate) fn slots(clients: usize) -> usize {
     2 * clients + 16
 }
 
-/// How many files may be open now.
+/// The current limit on open files.
 pub(crate) fn open_files_max() -> u64 {
     getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX)
 }
 
-/// Files of a run with so many threads that are no client's connection.
+/// Open files of a run with this many threads, other than the clients' connections.
 pub fn files_beside_clients(threads: u32) -> u64 {
     u64::from(threads) * FILES_PER_THREAD + FILES_OF_PROCESS
 }
 
-/// Raises the limit of this process as far as wanted, or at least needed, and allowed.
+/// Raises this process's limit on open files as far as wanted and allowed; an error when that is
+/// less than needed.
 pub fn make_room(clients: u32, threads: u32) -> Result<(), EngineError> {
     let own = files_beside_clients(threads);
     let needed = u64::from(clients) + own;

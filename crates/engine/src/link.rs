@@ -1,7 +1,7 @@
-//! One connection: a socket, encryption where wanted, and the wire protocol above them.
+//! A link: one connection, made of a socket, encryption where wanted, and the wire protocol.
 //!
-//! The lane moves the bytes: it receives into [`Link::socket_and_space`], tells
-//! [`Link::received`], takes events from [`Link::poll`], and sends what stands in `out`.
+//! The lane moves the bytes: it receives into [`Link::socket_and_space`], calls [`Link::received`],
+//! takes events from [`Link::poll`], and sends the contents of `out`.
 
 mod blueprint;
 mod patient;
@@ -23,16 +23,16 @@ pub(crate) use patient::PatientLink;
 pub(crate) use route::Route;
 pub(crate) use wire::Cancellation;
 
-/// Where a connection is on its way to use.
+/// How far a connection has been set up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stage {
     /// The socket is not connected yet.
     Dialing,
     /// PostgreSQL was asked whether it encrypts.
     AskingForTls,
-    /// The TLS handshake goes on.
+    /// The TLS handshake is in progress.
     Handshaking,
-    /// The login goes on.
+    /// The login is in progress.
     LoggingIn,
     /// The statements are being prepared.
     Preparing,
@@ -40,10 +40,10 @@ pub(crate) enum Stage {
     Ready,
 }
 
-/// What happened on a connection, in a form that borrows nothing of it.
+/// What happened on a connection; owns its data.
 #[derive(Debug)]
 pub(crate) enum LinkEvent {
-    /// Ready for the first request; served by this process or thread of the server.
+    /// Ready for the first request; the process or thread of the server that serves it.
     Connected(u32),
     /// An answer.
     Reply(Flow, Answer),
@@ -71,12 +71,12 @@ pub(crate) struct Link {
     pub(crate) socket: OwnedFd,
     pub(crate) client: usize,
     pub(crate) stage: Stage,
-    /// What is to be sent, ready for the socket.
+    /// Bytes to be sent, encrypted where wanted.
     pub(crate) out: Vec<u8>,
     wire: Wire,
     blueprint: Arc<Blueprint>,
     channel: Option<Box<Channel>>,
-    /// The one byte that answers the question for encryption.
+    /// PostgreSQL's one-byte answer to the request for encryption.
     answer: [u8; 1],
 }
 
@@ -99,8 +99,8 @@ impl Link {
         }
     }
 
-    /// The socket is connected: the first bytes go out. PostgreSQL is asked for encryption
-    /// before anything else is said; MySQL speaks first, and encrypts after that.
+    /// The socket is connected. PostgreSQL is asked for encryption before anything else is sent;
+    /// MySQL speaks first, and encrypts after that.
     pub(crate) fn dialed(&mut self) {
         if self.blueprint.encryption.is_some() && matches!(self.wire, Wire::Postgres(..)) {
             self.out.extend_from_slice(&question::REQUEST);
@@ -115,8 +115,8 @@ impl Link {
         self.stage = Stage::LoggingIn;
     }
 
-    /// The socket, and room to receive into. The room stays in place until the bytes have
-    /// been told.
+    /// The socket, and the space to receive into. The space stays in place until [`Link::received`]
+    /// is called.
     pub(crate) fn socket_and_space(&mut self) -> (&OwnedFd, &mut [u8]) {
         let space = match (&mut self.channel, self.stage) {
             (_, Stage::AskingForTls) => &mut self.answer,
@@ -126,11 +126,10 @@ impl Link {
         (&self.socket, space)
     }
 
-    /// Sends what stands in `out`, as far as that can be done without waiting; true when
-    /// nothing is left.
+    /// Sends as much of `out` as is possible without waiting; true when nothing is left.
     ///
-    /// That the peer has closed is no error here: its last words, with the reason, are still
-    /// to be received, and its end after them.
+    /// That the peer has closed is no error here: its last message, with the reason, is still to be
+    /// received, and then the end of the stream.
     #[inline]
     pub(crate) fn send_now(&mut self) -> io::Result<bool> {
         while !self.out.is_empty() {
@@ -145,7 +144,7 @@ impl Link {
         Ok(true)
     }
 
-    /// So many bytes were received.
+    /// This many bytes were received.
     pub(crate) fn received(&mut self, count: usize) -> Result<(), ServerError> {
         match (&mut self.channel, self.stage) {
             (_, Stage::AskingForTls) => self.answered(),
@@ -161,7 +160,7 @@ impl Link {
         }
     }
 
-    /// The server said whether it encrypts.
+    /// The server has answered whether it encrypts.
     fn answered(&mut self) -> Result<(), ServerError> {
         match question::answer(&self.answer)? {
             question::Answer::Accepted => self.start_tls(),
@@ -178,7 +177,7 @@ impl Link {
         }
     }
 
-    /// Whether encryption is welcome and not insisted on.
+    /// Whether encryption is preferred but not required.
     fn prefers_tls(&self) -> bool {
         let mode = self.blueprint.encryption.as_ref().map(|encryption| encryption.mode);
         mode == Some(TlsMode::Prefer)
@@ -202,7 +201,7 @@ impl Link {
         }
     }
 
-    /// The next event of what was received, if it makes one.
+    /// The next event in the received bytes, if there is one.
     #[inline]
     pub(crate) fn poll(&mut self) -> Result<Option<LinkEvent>, ServerError> {
         loop {
@@ -231,7 +230,7 @@ impl Link {
         LinkEvent::Connected(self.wire.backend())
     }
 
-    /// Hands decrypted bytes on to the wire; false when there are none.
+    /// Passes decrypted bytes on to the wire; false when there are none.
     fn decrypt(&mut self) -> bool {
         let Some(channel) = &mut self.channel else { return false };
         if channel.is_handshaking() {
@@ -248,14 +247,14 @@ impl Link {
         self.wire.request(request, outgoing(&mut self.out, &mut self.channel));
     }
 
-    /// The last message of a session.
+    /// Encodes the last message of a session.
     pub(crate) fn terminate(&mut self) {
         if matches!(self.stage, Stage::Ready | Stage::Preparing) {
             self.wire.terminate(outgoing(&mut self.out, &mut self.channel));
         }
     }
 
-    /// Encrypts what waits for it, so that all that is to be sent stands in `out`.
+    /// Encrypts what is to be encrypted, so that `out` holds all that is to be sent.
     #[inline]
     pub(crate) fn seal(&mut self) {
         if let Some(channel) = &mut self.channel {
@@ -263,7 +262,7 @@ impl Link {
         }
     }
 
-    /// What cancels that which the session is doing.
+    /// How to cancel what the session is executing.
     pub(crate) fn cancellation(&self) -> Cancellation {
         self.wire.cancellation()
     }
@@ -273,12 +272,12 @@ impl Link {
         self.wire.backend()
     }
 
-    /// The server's version, as it words it.
+    /// The server's version, as it reports it.
     pub(crate) fn server_version(&self) -> &str {
         self.wire.server_version()
     }
 
-    /// Protocol and cipher, or empty.
+    /// TLS protocol and cipher, or empty.
     pub(crate) fn tls_description(&self) -> String {
         self.channel.as_ref().map(|channel| channel.description()).unwrap_or_default()
     }
@@ -294,7 +293,7 @@ pub(crate) fn is_peer_gone(errno: Errno) -> bool {
     matches!(errno, Errno::PIPE | Errno::CONNRESET)
 }
 
-/// Where the wire writes: to the socket's bytes, or to what is encrypted first.
+/// Where the wire writes: to the socket's output, or to the input of encryption.
 fn outgoing<'a>(out: &'a mut Vec<u8>, channel: &'a mut Option<Box<Channel>>) -> &'a mut Vec<u8> {
     match channel {
         Some(channel) => &mut channel.plain,

@@ -1,18 +1,18 @@
-//! The scripts of a plan, in whichever language they are, ready to run.
+//! The compiled scripts of a plan, in either language.
 
 use dbdyno_model::{Plan, Protocol, QueryMode, Statement, StatementId};
 use dbdyno_script::{Problem, Session, lua};
 use std::sync::Arc;
 
-/// The scripts of a plan.
+/// The compiled scripts of a plan.
 pub(crate) enum Program {
     Pgbench(Arc<dbdyno_script::Program>),
     Lua(Box<lua::Program>),
 }
 
 impl Program {
-    /// Compiles the scripts of a plan: the program, unless there are errors, and what is to be
-    /// said of it.
+    /// Compiles the scripts of a plan: the program, unless there are errors, and all errors and
+    /// warnings.
     pub(crate) fn of(plan: &Plan) -> (Option<Self>, Vec<Problem>) {
         if plan.lua.is_some() {
             return match lua_program(plan, print) {
@@ -36,7 +36,7 @@ impl Program {
         }
     }
 
-    /// Those that have come up while running, from this one on.
+    /// The statements discovered during the run, from this number on.
     pub(crate) fn new_statements(&self, from: usize) -> Vec<Statement> {
         match self {
             Self::Pgbench(_) => Vec::new(),
@@ -44,7 +44,7 @@ impl Program {
         }
     }
 
-    /// One of them, whichever way it came to be known.
+    /// A statement, known before the run or discovered during it.
     pub(crate) fn statement(&self, id: StatementId) -> Option<Statement> {
         match self {
             Self::Pgbench(program) => program.statements().get(id.0 as usize).cloned(),
@@ -52,7 +52,7 @@ impl Program {
         }
     }
 
-    /// Whoever runs a script's own reports; nobody when there are none.
+    /// What runs the script's own report hooks; none when it has no hooks.
     pub(crate) fn reporter(&self) -> Result<Option<lua::Reporter>, Problem> {
         match self {
             Self::Pgbench(_) => Ok(None),
@@ -60,7 +60,7 @@ impl Program {
         }
     }
 
-    /// What sysbench counts of a script's statements, so far.
+    /// What sysbench has counted of the script's statements so far.
     pub(crate) fn count(&self, counter: lua::Counter) -> u64 {
         match self {
             Self::Pgbench(_) => 0,
@@ -68,7 +68,8 @@ impl Program {
         }
     }
 
-    /// Sessions of the clients of one thread; `apart`, each with all that it needs to go to another.
+    /// Sessions for the clients of one thread; `apart`: each one self-contained, so that it can
+    /// move to another thread.
     pub(crate) fn sessions(
         &self,
         clients: impl Iterator<Item = u32>,
@@ -89,12 +90,12 @@ impl Program {
     }
 }
 
-/// Standard error is the log; frames have a way of their own.
+/// Standard error is the log; frames have a descriptor of their own.
 fn print(line: &str) {
     eprintln!("{line}");
 }
 
-/// Loads the script of a plan that has one in Lua.
+/// Loads the Lua script of a plan.
 pub(crate) fn lua_program(plan: &Plan, print: fn(&str)) -> Result<lua::Program, Vec<Problem>> {
     let refused = |message: &str| Err(vec![Problem::outside("", message)]);
     let ([script], Some(lua)) = (plan.scripts.as_slice(), &plan.lua) else {

@@ -1,26 +1,26 @@
-//! Whether the generator itself was the bottleneck: then the run says nothing of the server.
+//! Whether the load generator itself was the bottleneck: then the run does not measure the server.
 
 use dbdyno_hist::Latencies;
 use dbdyno_model::{Nanos, Plan, Protocol};
 
-/// A generator that took this share of the processor time it can have was the bottleneck.
+/// A generator that used this share of the processor time available to it was the bottleneck.
 const BUSY_SHARE_MAX: f64 = 0.9;
-/// A shorter time does not tell how busy it was: the kernel credits processor time in ticks of up
-/// to 10 ms a thread, and what is made and read for the first time is most of the work.
+/// A shorter time does not show how busy it was: the kernel credits processor time in ticks of up
+/// to 10 ms a thread, and initialization is most of the work.
 const BUSY_TIME_MIN: Nanos = Nanos::from_secs(1);
-/// Being late by less than this never makes a run invalid.
+/// A lateness below this never makes a run invalid.
 const LATENESS_MIN: Nanos = Nanos::from_millis(1);
-/// Nor does being late by less than this share of the 99th percentile it would distort.
+/// Nor does a lateness below this share of the 99th percentile it would distort.
 const LATENESS_SHARE_MAX: f64 = 0.1;
 
-/// What the engine knows of its own work in the measured part.
+/// The engine's own work in the measured part.
 #[derive(Debug)]
 pub(crate) struct OwnWork<'a> {
     pub(crate) open_loop: bool,
-    /// Whether the run broke off, for a reason that is told: what was sent before says little of the
-    /// generator.
+    /// Whether the run ended early for a reason that is reported: what was sent before says little
+    /// about the generator.
     pub(crate) broke_off: bool,
-    /// How many processors its threads can have at once.
+    /// How many processors its threads can use at once.
     pub(crate) processors: u32,
     pub(crate) measured: Nanos,
     pub(crate) cpu_us: u64,
@@ -28,8 +28,8 @@ pub(crate) struct OwnWork<'a> {
     pub(crate) response_p99: Nanos,
 }
 
-/// How many processors the generator's work can have at once: one for each thread that does it, if
-/// there are as many that this process may use. Behind ODBC each client has a thread.
+/// How many processors the generator can use at once: one for each of its threads, up to those that
+/// this process may use. Behind ODBC each client has a thread.
 pub(crate) fn processors(plan: &Plan) -> u32 {
     let threads =
         if plan.endpoint.protocol == Protocol::Odbc { plan.clients } else { plan.threads };
@@ -41,9 +41,9 @@ fn at_once(threads: u32) -> u32 {
     threads.min(allowed as u32)
 }
 
-/// Why the run is invalid, if it is. A closed loop is judged by the generator's CPU only: there
-/// lateness has no schedule to be measured against. Nor is lateness held against a run that broke
-/// off: one cause is enough.
+/// Why the run is invalid, if it is. A closed loop is judged by the generator's CPU only: it has no
+/// schedule to measure lateness against. Lateness is not held against a run that ended early
+/// either: one reason is enough.
 pub(crate) fn invalid_reasons(work: &OwnWork<'_>) -> Vec<String> {
     let mut reasons = Vec::new();
     let processors = work.processors;

@@ -1,7 +1,7 @@
-//! A look at a script in Lua without a server: whether it can run, and what can be asked of it.
+//! Examines a Lua script without a server: whether it can run, and which commands it has.
 //!
-//! It happens in a process of its own, since a script that loads for ever can only be ended
-//! from outside.
+//! This happens in a process of its own, since a script that never finishes loading can only be
+//! ended from outside.
 
 use crate::program::lua_program;
 use crate::{EngineError, Sink};
@@ -12,7 +12,7 @@ use dbdyno_script::{Fault, Problem, Resume, Step, lua};
 /// The command that needs no server.
 const HELP: &str = "help";
 
-/// Tells what there is to know of the script of a plan; asked for its help, it prints that.
+/// Reports what the script of a plan provides; if the command is `help`, runs that.
 pub fn survey(plan: &Plan, sink: &mut Sink<'_>) -> Result<(), EngineError> {
     let frame = match look_at(plan) {
         Ok(survey) => survey,

@@ -1,4 +1,4 @@
-//! Encryption between the socket and the wire, as libpq's `sslmode` means it.
+//! Encryption between the socket and the wire, with the meaning of libpq's `sslmode`.
 
 use crate::EngineError;
 use crate::error::tls_hint;
@@ -17,7 +17,7 @@ use std::fs::read_to_string;
 use std::io::{self, Read, Write};
 use std::sync::Arc;
 
-/// What every encrypted connection of a run shares.
+/// The TLS settings shared by all connections of a run.
 #[derive(Clone, Debug)]
 pub(crate) struct Encryption {
     pub(crate) mode: TlsMode,
@@ -58,7 +58,7 @@ impl Encryption {
     pub(crate) fn channel(&self) -> Result<Channel, ServerError> {
         let mut session = ClientConnection::new(Arc::clone(&self.config), self.name.clone())
             .map_err(|error| failed(&error))?;
-        session.set_buffer_limit(None); // what is to be sent is bounded by what was asked
+        session.set_buffer_limit(None); // the output is bounded by the requests
         Ok(Channel {
             session,
             inbox: vec![0; INBOX_BYTES],
@@ -80,7 +80,7 @@ fn broken(error: &io::Error) -> ServerError {
     ServerError::connection_lost(format!("TLS: {error}"))
 }
 
-/// The two sides do not agree on their encryption.
+/// The two sides do not agree on encryption.
 pub(crate) fn refused(message: impl Into<String>) -> ServerError {
     ServerError { code: "tls".into(), ..ServerError::connection_lost(message) }
 }
@@ -91,7 +91,7 @@ fn certificates(path: &str) -> Result<Vec<CertificateDer<'static>>, EngineError>
         .map_err(|error| bad_tls(&format!("cannot read certificates from {path}: {error}")))
 }
 
-/// The file that OpenSSL takes them from, and with it the control connections.
+/// The file that OpenSSL reads them from, and thereby the control connections.
 fn roots_of_the_system() -> Result<String, EngineError> {
     let path = openssl_probe::probe().cert_file;
     path.map(|path| path.to_string_lossy().into_owned())
@@ -110,7 +110,7 @@ fn private_key(path: &str) -> Result<PrivateKeyDer<'static>, EngineError> {
     })
 }
 
-/// A TLS record and what surrounds it.
+/// A TLS record with its overhead.
 const INBOX_BYTES: usize = 17 << 10;
 
 /// One encrypted connection, without the socket.
@@ -118,27 +118,27 @@ const INBOX_BYTES: usize = 17 << 10;
 pub(crate) struct Channel {
     session: ClientConnection,
     inbox: Vec<u8>,
-    /// What was decrypted and nobody has taken yet.
+    /// Decrypted bytes that have not been read yet.
     opened: VecDeque<u8>,
-    /// What is to be encrypted.
+    /// Bytes to be encrypted.
     pub(crate) plain: Vec<u8>,
 }
 
 impl Channel {
-    /// Room to receive into.
+    /// The space to receive into.
     pub(crate) fn space(&mut self) -> &mut [u8] {
         &mut self.inbox
     }
 
-    /// So many bytes were received.
+    /// This many bytes were received.
     pub(crate) fn received(&mut self, count: usize) -> Result<(), ServerError> {
         let mut bytes = &self.inbox[..count];
         while !bytes.is_empty() {
             if self.session.read_tls(&mut bytes).map_err(|error| broken(&error))? == 0 {
-                break; // the server has said goodbye: nothing after that is its own
+                break; // the server has ended the session: what follows is not part of it
             }
             let state = self.session.process_new_packets().map_err(|error| failed(&error))?;
-            // A session that holds more than a record's worth of plain text takes no more.
+            // A session that holds more than a record's worth of plain text accepts no more.
             let mut opened = self.session.reader().take(state.plaintext_bytes_to_read() as u64);
             io::copy(&mut opened, &mut self.opened).map_err(|error| broken(&error))?;
         }
@@ -149,12 +149,12 @@ impl Channel {
         self.session.is_handshaking()
     }
 
-    /// Decrypted bytes into `space`; zero when there are no more for now.
+    /// Copies decrypted bytes to `space`; zero when there are none for now.
     pub(crate) fn decrypted(&mut self, space: &mut [u8]) -> usize {
         self.opened.read(space).expect("reading from memory does not fail")
     }
 
-    /// Encrypts what stands in `plain`, and appends all that is to be sent to `out`.
+    /// Encrypts `plain`, and appends all that is to be sent to `out`.
     pub(crate) fn seal(&mut self, out: &mut Vec<u8>) {
         self.session.writer().write_all(&self.plain).expect("the session's buffer has no limit");
         self.plain.clear();
@@ -180,11 +180,11 @@ impl Channel {
     }
 }
 
-/// Checks the server's certificate as far as the mode asks for it.
+/// Checks the server's certificate as far as the mode requires.
 #[derive(Debug)]
 struct Verifier {
     provider: Arc<CryptoProvider>,
-    /// The trusted roots, and how they are followed; none when nothing is checked.
+    /// The trusted roots and their verifier; none when nothing is checked.
     trust: Option<(Vec<CertificateDer<'static>>, Arc<WebPkiServerVerifier>)>,
     check_name: bool,
 }
@@ -227,12 +227,12 @@ impl ServerCertVerifier for Verifier {
             return Ok(ServerCertVerified::assertion());
         };
         match verifier.verify_server_cert(end_entity, intermediates, name, ocsp, now) {
-            // `verify-ca` asks who signed it, not for whom.
+            // `verify-ca` checks the issuer, not the host name.
             Err(Error::InvalidCertificate(
                 CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. },
             )) if !self.check_name => Ok(ServerCertVerified::assertion()),
-            // A self-signed certificate that is itself trusted: OpenSSL takes it, webpki does
-            // not, since its own signer is then no authority. Its name is checked all the same.
+            // A self-signed certificate that is itself trusted: OpenSSL accepts it, webpki does
+            // not, since its own signer is then no authority. Its name is checked nevertheless.
             Err(Error::InvalidCertificate(CertificateError::Other(_)))
                 if roots.contains(end_entity) =>
             {

@@ -1,8 +1,8 @@
-//! What this process has used so far.
+//! The resources this process has used so far.
 
 use dbdyno_hist::EngineUse;
 
-/// User and system time and context switches of the process since it began.
+/// User and system time and context switches of the process since it started.
 pub(crate) fn so_far() -> EngineUse {
     // SAFETY: an all-zero `rusage` is a valid value of this plain struct.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
@@ -16,7 +16,7 @@ pub(crate) fn so_far() -> EngineUse {
     }
 }
 
-/// What was used between two readings.
+/// The difference between two readings.
 pub(crate) fn between(before: EngineUse, after: EngineUse) -> EngineUse {
     EngineUse {
         cpu_us: after.cpu_us - before.cpu_us,

@@ -1,4 +1,4 @@
-//! Rows through ODBC, as arrays of a prepared INSERT's parameters.
+//! Loads rows through ODBC, as parameter arrays of a prepared INSERT.
 
 use super::carrier::{Carrier, Freight};
 use super::rows::Cells;
@@ -7,10 +7,10 @@ use crate::odbc::{Batch, Blueprint, Session};
 use dbdyno_model::ServerError;
 use std::sync::Arc;
 
-/// Rows of one execution: more gain nothing, and some drivers hold them all twice.
+/// Rows per execution: more gain nothing, and some drivers hold all of them twice.
 const ROWS_AT_ONCE: u64 = 1_000;
 
-/// A session that fills tables.
+/// Opens a session that fills tables.
 pub(super) fn carrier(blueprint: &Arc<Blueprint>) -> Result<impl Carrier + use<>, ServerError> {
     Session::alone(blueprint)
 }
@@ -34,14 +34,14 @@ impl Carrier for Session {
     }
 }
 
-/// A row that is being written.
+/// A row being written.
 struct Row<'a> {
     batch: &'a mut Batch,
     column: usize,
 }
 
 impl Row<'_> {
-    /// The place of the next value.
+    /// The column of the next value.
     fn next(&mut self) -> (&mut Batch, usize) {
         self.column += 1;
         (self.batch, self.column - 1)

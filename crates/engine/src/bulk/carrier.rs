@@ -1,4 +1,4 @@
-//! Connections that rows can go over: on a wire of ours, or of an ODBC driver.
+//! Connections that load rows: over one of our wire protocols, or through an ODBC driver.
 
 use super::arrays;
 use super::rows::RowMaker;
@@ -11,15 +11,15 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Rows go out in chunks of about this size.
+/// Rows are sent in chunks of about this size.
 const CHUNK_BYTES: usize = 128 << 10;
 
-/// Rows of one table that travel in one transaction.
+/// Rows of one table that are loaded in one transaction.
 pub(super) struct Freight<'a> {
     pub(super) table: &'a LoadTable,
     pub(super) maker: RowMaker<'a>,
     pub(super) rows: Range<u64>,
-    /// Counts those that were sent.
+    /// Counts the rows sent.
     pub(super) sent: &'a AtomicU64,
 }
 
@@ -28,11 +28,11 @@ pub(super) trait Carrier {
     /// Runs a statement.
     fn run(&mut self, sql: &str) -> Result<(), ServerError>;
 
-    /// Sends rows, in the transaction that is open.
+    /// Sends rows in the open transaction.
     fn carry(&mut self, freight: &Freight<'_>) -> Result<(), ServerError>;
 }
 
-/// How carriers are had.
+/// Opens connections for loading.
 pub(super) enum Door {
     Wire { blueprint: Arc<Blueprint>, route: Route, protocol: Protocol, timeout: Nanos },
     Odbc(Arc<odbc::Blueprint>),
@@ -87,13 +87,13 @@ impl Carrier for WireCarrier {
 }
 
 impl Freight<'_> {
-    /// The rows in parts of so many.
+    /// The rows in ranges of this size.
     pub(super) fn parts(&self, size: u64) -> impl Iterator<Item = Range<u64>> + use<> {
         let end = self.rows.end;
         self.rows.clone().step_by(size as usize).map(move |first| first..end.min(first + size))
     }
 
-    /// These were sent.
+    /// Counts these rows as sent.
     pub(super) fn count(&self, rows: &Range<u64>) {
         self.sent.fetch_add(rows.end - rows.start, Ordering::Relaxed);
     }

@@ -1,4 +1,4 @@
-//! Rows by PostgreSQL's COPY, in its binary format.
+//! Loads rows with PostgreSQL's COPY in its binary format.
 
 use super::rows::{Cells, RowMaker};
 use super::way::Way;
@@ -14,7 +14,7 @@ pub(super) struct Copy<'a> {
 }
 
 impl<'a> Copy<'a> {
-    /// With the first block, which needs no rows.
+    /// Prepares the first block, which needs no rows.
     pub(super) fn new(sql: &'a str) -> Self {
         let mut blocks = Vec::new();
         let header = |block: &mut Block<'_>| block.header();
@@ -22,7 +22,7 @@ impl<'a> Copy<'a> {
         Self { sql, blocks }
     }
 
-    /// Sends the blocks that have been made.
+    /// Sends the blocks built so far.
     fn push(&mut self, link: &mut PatientLink) -> Result<(), ServerError> {
         let outcome = link.rows(&self.blocks);
         self.blocks.clear();
@@ -53,7 +53,7 @@ impl Way for Copy<'_> {
         let trailer = |block: &mut Block<'_>| block.trailer();
         copy::block(&mut self.blocks, trailer);
         self.push(link)?;
-        link.rows_done().map(drop) // it is all or nothing
+        link.rows_done().map(drop) // a COPY stores all rows or none
     }
 }
 

@@ -1,8 +1,8 @@
-//! Rows by MySQL's `LOAD DATA LOCAL INFILE`, in the text format that is its default: a line for
-//! each row, tabs between values, a backslash before what would end either.
+//! Loads rows with MySQL's `LOAD DATA LOCAL INFILE`, in its default text format: a line for each
+//! row, tabs between values, a backslash before each byte that would end either.
 //!
-//! With LOCAL the server turns errors of single rows into warnings and goes on without them:
-//! here a warning is an error, and so is a row that did not arrive.
+//! With LOCAL the server turns errors of single rows into warnings and continues without these
+//! rows. Here a warning is an error, and so is a missing row.
 
 use super::rows::{Cells, RowMaker};
 use super::separated::Separated;
@@ -61,7 +61,7 @@ fn refused(code: &str, message: String) -> ServerError {
     ServerError { class: FailureClass::Data, code: code.into(), message }
 }
 
-/// A line that is being written.
+/// A line being written.
 struct Line<'a>(Separated<'a>);
 
 impl<'a> Line<'a> {

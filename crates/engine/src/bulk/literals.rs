@@ -1,4 +1,4 @@
-//! Rows as literals of a multi-row INSERT: slower than `LOAD DATA`, and possible where the
+//! Loads rows as literals of a multi-row INSERT: slower than `LOAD DATA`, but it works where the
 //! server forbids that.
 
 use super::rows::{Cells, RowMaker};
@@ -44,11 +44,11 @@ impl Way for Literals<'_> {
     }
 
     fn end(&mut self, _link: &mut PatientLink, _rows: u64) -> Result<(), ServerError> {
-        Ok(()) // each statement has told its errors
+        Ok(()) // each statement has reported its errors
     }
 }
 
-/// A row that is being written.
+/// A row being written.
 struct Tuple<'a>(Separated<'a>);
 
 impl<'a> Tuple<'a> {

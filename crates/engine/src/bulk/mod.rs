@@ -1,4 +1,4 @@
-//! Fills tables: rows are made here and sent by the protocol's bulk way, on several
+//! Fills tables: generates the rows and sends them by the protocol's bulk-load method, on several
 //! connections at once.
 
 mod arrays;
@@ -23,11 +23,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
-/// A piece is never smaller than this: each is a transaction of its own.
+/// Minimum size of a piece, as each is a transaction of its own.
 const PIECE_ROWS_MIN: u64 = 50_000;
-/// Pieces for each job, so that none waits long for the last one.
+/// Pieces per job, so that jobs end at about the same time.
 const PIECES_PER_JOB: u64 = 4;
-/// Progress is told so often.
+/// Interval of progress reports.
 const PROGRESS_EVERY: Duration = Duration::from_millis(250);
 
 /// Rows of one table that one connection sends in one transaction.
@@ -37,7 +37,7 @@ struct Piece {
     rows: Range<u64>,
 }
 
-/// What the jobs share.
+/// State shared by the jobs.
 struct Shared<'a> {
     plan: &'a LoadPlan,
     pieces: Mutex<VecDeque<Piece>>,
@@ -46,7 +46,7 @@ struct Shared<'a> {
     door: Door,
 }
 
-/// Fills the tables of a plan, telling its progress to `sink`.
+/// Fills the tables of a plan and reports progress to `sink`.
 pub fn load(plan: &LoadPlan, sink: &mut Sink<'_>) -> Result<(), EngineError> {
     let begin = Instant::now();
     let shared = Shared {
@@ -78,12 +78,12 @@ fn pieces(plan: &LoadPlan) -> VecDeque<Piece> {
         (0..count).map(move |piece| Piece { table, rows: border(piece)..border(piece + 1) })
     };
     let mut pieces: Vec<Piece> = plan.tables.iter().enumerate().flat_map(of_table).collect();
-    // The largest first, so that the jobs end together.
+    // The largest first, so that the jobs end at about the same time.
     pieces.sort_by_key(|piece| std::cmp::Reverse(piece.rows.end - piece.rows.start));
     pieces.into()
 }
 
-/// Tells the progress until all jobs have ended; the first error, if there was one.
+/// Reports progress until all jobs have ended; returns the first error, if there was one.
 fn watch(
     shared: &Shared<'_>,
     ended: &Receiver<Result<(), EngineError>>,
@@ -111,7 +111,7 @@ fn tell_progress(shared: &Shared<'_>, sink: &mut Sink<'_>) -> Result<(), EngineE
     Ok(())
 }
 
-/// One connection's share: pieces, until there are no more or one fails.
+/// One connection's job: loads pieces until none are left or one fails.
 fn job(shared: &Shared<'_>, ended: &Sender<Result<(), EngineError>>) {
     let outcome = work(shared);
     if outcome.is_err() {
@@ -125,7 +125,7 @@ fn take_piece(shared: &Shared<'_>) -> Option<Piece> {
     shared.pieces.lock().ok()?.pop_front()
 }
 
-/// Leaves nothing to do for the others.
+/// Removes all remaining pieces, so that the other jobs end.
 fn take_all(shared: &Shared<'_>) {
     while take_piece(shared).is_some() {}
 }

@@ -1,14 +1,14 @@
-//! Makes the rows of a table: what a row holds depends on the seed and on its number alone.
+//! Generates the rows of a table. A row's values depend only on the seed and the row's number.
 //!
-//! How a value is written is the business of the way that it travels: [`Cells`].
+//! How a value is encoded depends on the load method: see [`Cells`].
 
 use dbdyno_model::{ColumnType, Generator, LoadColumn, Purpose, Stream, text_by_pattern};
 use std::fmt::Write;
 
-/// Takes the values of one row, in the order of its columns.
+/// Receives the values of one row, in column order.
 pub(super) trait Cells {
     fn null(&mut self);
-    /// Where the width of a number makes no difference, as in text.
+    /// For encodings in which the width of an integer makes no difference, such as text.
     fn int4(&mut self, number: i32) {
         self.int8(number.into());
     }
@@ -18,7 +18,7 @@ pub(super) trait Cells {
     fn timestamp(&mut self, micros: i64);
 }
 
-/// Makes rows of one table.
+/// Generates rows of one table.
 pub(super) struct RowMaker<'a> {
     seed: u64,
     table: u64,
@@ -30,7 +30,7 @@ impl<'a> RowMaker<'a> {
         Self { seed, table, columns }
     }
 
-    /// About how long a row is on the wire.
+    /// Approximate size of an encoded row.
     pub(super) fn row_bytes(&self) -> usize {
         let value = |column: &LoadColumn| match &column.generator {
             Generator::Constant { text } => text.len(),
@@ -41,7 +41,7 @@ impl<'a> RowMaker<'a> {
         2 + self.columns.iter().map(|column| 4 + value(column)).sum::<usize>()
     }
 
-    /// How many columns a row has.
+    /// Number of columns of a row.
     pub(super) fn columns(&self) -> u16 {
         self.columns.len() as u16
     }

@@ -1,9 +1,9 @@
-//! A row as text: its values one after the other, with a byte between them. How a value is
-//! written, and what begins and ends a row, is the business of whoever writes it.
+//! A row as text: its values with a separator byte between them. The caller encodes the values, and
+//! writes what begins and ends a row.
 
 use std::io::Write;
 
-/// A row that is being written.
+/// A row being written.
 pub(super) struct Separated<'a> {
     text: &'a mut Vec<u8>,
     between: u8,
@@ -15,7 +15,7 @@ impl<'a> Separated<'a> {
         Self { text, between, begun: false }
     }
 
-    /// Where the next value goes.
+    /// The buffer, positioned for the next value.
     pub(super) fn value(&mut self) -> &mut Vec<u8> {
         if std::mem::replace(&mut self.begun, true) {
             self.text.push(self.between);

@@ -1,15 +1,16 @@
-//! Instants in words, as MySQL reads them.
+//! Timestamps in MySQL's text format.
 
 use std::io::Write;
 
 const SECOND_US: i64 = 1_000_000;
 const DAY_S: i64 = 86_400;
-/// Days from 0000-03-01, where the calendar's leap days fall to the ends of years, to 2000-01-01.
+/// Days from 0000-03-01 to 2000-01-01. Counting years from March puts leap days at the ends of
+/// years.
 const DAYS_TO_2000: i64 = 730_425;
-/// Days of the calendar's whole cycle of 400 years.
+/// Days of the calendar's 400-year cycle.
 const CYCLE_DAYS: i64 = 146_097;
 
-/// Microseconds since the start of the year 2000 as MySQL writes an instant.
+/// Writes a timestamp, given as microseconds since the start of the year 2000.
 pub(super) fn write_timestamp(out: &mut Vec<u8>, micros: i64) {
     let (seconds, micros) = (micros.div_euclid(SECOND_US), micros.rem_euclid(SECOND_US));
     let (days, seconds) = (seconds.div_euclid(DAY_S), seconds.rem_euclid(DAY_S));
@@ -19,14 +20,14 @@ pub(super) fn write_timestamp(out: &mut Vec<u8>, micros: i64) {
         write!(out, "{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02}.{micros:06}");
 }
 
-/// Year, month and day, so many days after 2000-01-01. Years are counted from March on, so
-/// that a leap day is the last of its year, its century and its cycle.
+/// Year, month and day of the date this many days after 2000-01-01. Years are counted from March,
+/// so that a leap day is the last of its year, its century and its cycle.
 fn date(days: i64) -> (i64, i64, i64) {
     let days = days + DAYS_TO_2000;
     let (cycle, day) = (days.div_euclid(CYCLE_DAYS), days.rem_euclid(CYCLE_DAYS));
     let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;
     let day = day - (365 * year + year / 4 - year / 100);
-    // From March on, five months have 153 days, over and over.
+    // From March on, each five months have 153 days.
     let month = (5 * day + 2) / 153;
     let day = day - (153 * month + 2) / 5 + 1;
     let (month, later) = if month < 10 { (month + 3, 0) } else { (month - 9, 1) };

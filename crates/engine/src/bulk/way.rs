@@ -1,4 +1,4 @@
-//! The ways in which rows travel in bulk.
+//! The bulk-load methods.
 
 use super::copy::Copy;
 use super::infile::Infile;
@@ -8,12 +8,12 @@ use crate::link::PatientLink;
 use dbdyno_model::{Protocol, ServerError};
 use std::ops::Range;
 
-/// Takes one piece's rows to the server, in the transaction that is open on the link.
+/// Sends the rows of one piece to the server, in the open transaction of the link.
 pub(super) trait Way {
-    /// Gets ready for rows.
+    /// Prepares for sending rows.
     fn begin(&mut self, link: &mut PatientLink) -> Result<(), ServerError>;
 
-    /// Makes and sends these rows.
+    /// Generates and sends these rows.
     fn rows(
         &mut self,
         link: &mut PatientLink,
@@ -21,11 +21,11 @@ pub(super) trait Way {
         rows: Range<u64>,
     ) -> Result<(), ServerError>;
 
-    /// All have been sent, so many: an error unless they are what the table now has.
+    /// Ends the load of this many rows: an error unless the server has stored all of them.
     fn end(&mut self, link: &mut PatientLink, rows: u64) -> Result<(), ServerError>;
 }
 
-/// The way of a statement that receives rows.
+/// The load method for a statement that receives rows.
 pub(super) fn choose(protocol: Protocol, sql: &str) -> Box<dyn Way + '_> {
     match protocol {
         Protocol::Postgresql => Box::new(Copy::new(sql)),

@@ -1,7 +1,8 @@
-//! epoll: level-triggered readiness, and a system call for each send and each receive.
+//! epoll: level-triggered readiness, and a system call for each send and receive.
 //!
-//! Its waits are of whole milliseconds on kernels before 5.11, which would make an arrival of an open
-//! loop late by half of one. So the end of a wait is waited for by poll, which knows nanoseconds.
+//! Before kernel 5.11, epoll waits in whole milliseconds, which would make an open loop's arrival
+//! late by half a millisecond on average. So the last part of a wait uses poll, whose timeout has
+//! nanoseconds.
 
 use super::{Alarm, Io, Ready, Received};
 use crate::clock;
@@ -15,21 +16,22 @@ use rustix::io::Errno;
 use rustix::net::{RecvFlags, recv};
 use std::io;
 
-/// Events taken in one wait.
+/// Maximum number of events per wait.
 const EVENTS_AT_ONCE: usize = 64;
-/// What epoll's waits are counted in.
+/// The unit of epoll's timeout.
 const MILLISECOND: Nanos = Nanos::from_millis(1);
-/// What poll waits for. The kernel may end a wait late by a thousandth of it: by less than this.
+/// The part of a wait that uses poll. The kernel may end a wait late by a thousandth of its length,
+/// which is less than this.
 const END_OF_WAIT: Nanos = Nanos::from_millis(2);
-/// Stands for the alarm among the slots.
+/// Stands for the waker among the slots.
 const ALARM: u64 = u64::MAX;
 
-/// epoll over the links of one thread.
+/// epoll for the links of one thread.
 pub(crate) struct Epoll {
     set: OwnedFd,
     alarm: Alarm,
     events: Vec<Event>,
-    /// Whether the slot waits to send more.
+    /// By slot: whether it waits to send more.
     blocked: Vec<bool>,
 }
 
@@ -40,8 +42,8 @@ impl Epoll {
         Ok(epoll::modify(&self.set, &link.socket, EventData::new_u64(slot as u64), wanted)?)
     }
 
-    /// How long epoll has to wait. Of a long wait that is all but its end, for which the caller comes
-    /// again; the end itself is waited for here, as long as there is no event.
+    /// How long epoll is to wait. For a long wait this is all but its last part, and the caller
+    /// waits again; the last part is waited for here, until there is an event.
     fn wait_of_epoll(&self, timeout: Nanos) -> io::Result<Nanos> {
         if timeout >= END_OF_WAIT {
             let early = timeout - MILLISECOND;
@@ -109,7 +111,7 @@ impl Io for Epoll {
     }
 
     fn retire(&mut self, _: usize, link: Box<Link>) -> bool {
-        drop(link); // closing the socket takes it out of the set
+        drop(link); // closing the socket removes it from the set
         true
     }
 
@@ -159,7 +161,7 @@ mod tests {
             assert!(ready.is_empty());
             clock::now() - begin
         };
-        // A busy machine makes many of them longer, but hardly all.
+        // A busy machine makes many waits longer, but hardly all.
         let shortest = (0..1000).map(|_| wait()).min().unwrap();
         assert!(shortest >= Nanos::from_micros(100) && shortest < MILLISECOND, "{shortest:?}");
     }

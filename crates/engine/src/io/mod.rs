@@ -1,7 +1,7 @@
-//! Moving bytes between links and sockets: two kernel interfaces of equal standing.
+//! Moves bytes between links and sockets, by one of two equivalent kernel interfaces.
 //!
-//! A slot is a number under which the kernel knows a link. It is used again only when nothing
-//! is under way for its old link any more.
+//! A slot is a number that identifies a link to the kernel. It is reused only when the kernel has
+//! no operation in flight for its previous link.
 
 mod buffers;
 mod epoll;
@@ -19,31 +19,31 @@ use std::sync::Arc;
 pub(crate) use epoll::Epoll;
 pub(crate) use uring::Uring;
 
-/// What a wait found.
+/// An event that a wait returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ready {
-    /// There is something to receive.
+    /// There are bytes to receive.
     Readable(usize),
-    /// The dial is over, or more can be sent.
+    /// The connect has finished, or more can be sent.
     Writable(usize),
-    /// The slot may be used again.
+    /// The slot may be reused.
     Freed(usize),
-    /// The link that is to be let go of can be detached, if nothing has come for it meanwhile.
+    /// The link being released can be detached, unless bytes have arrived meanwhile.
     Released(usize),
-    /// Somebody called [`Alarm::ring`].
+    /// [`Waker::wake`] was called.
     Woken,
 }
 
-/// What came of a receive.
+/// The outcome of a receive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Received {
-    /// There was nothing after all.
+    /// Nothing was there.
     Nothing,
-    /// Bytes were put into the link's space.
+    /// Bytes were received into the link's space.
     Bytes {
         /// How many.
         count: usize,
-        /// Whether more are at hand, which will not be told of again.
+        /// Whether more have already arrived, for which no further event will come.
         more: bool,
     },
     /// The server has closed the connection.
@@ -52,34 +52,34 @@ pub(crate) enum Received {
 
 /// A kernel interface that moves the bytes of one thread's links.
 pub(crate) trait Io: Sized {
-    /// Ready for so many slots.
+    /// With this many slots.
     fn new(slots: usize, alarm: &Alarm) -> io::Result<Self>;
 
-    /// Tells, by `Writable`, when the link's dial is over.
+    /// Reports `Writable` when the link's connect has finished.
     fn watch_dial(&mut self, slot: usize, link: &Link) -> io::Result<()>;
 
-    /// The link's socket is connected: what arrives is told from now on.
+    /// The link's socket is connected: bytes that arrive are reported from now on.
     fn open(&mut self, slot: usize, link: &mut Link) -> io::Result<()>;
 
-    /// Sends what stands in the link's `out`, now or as soon as it can be sent, and sees to it
-    /// that what arrives is told.
+    /// Sends the link's `out`, now or as soon as possible, and makes sure that bytes that arrive
+    /// are reported.
     fn flush(&mut self, slot: usize, link: &mut Link) -> io::Result<()>;
 
     /// After `Readable`: receives into the link's space.
     fn receive(&mut self, slot: usize, link: &mut Link) -> io::Result<Received>;
 
-    /// Begins to let go of a link that stays open. True when it can be detached now or not at
-    /// all; else `Released` will tell.
+    /// Starts to release a link that stays open. True when it can be detached now, or not at all;
+    /// otherwise `Released` follows.
     fn release(&mut self, slot: usize) -> bool;
 
-    /// Lets go of it, unless something is under way for it: false then, and it stays.
+    /// Detaches the link. False when an operation of it is in flight: then it stays.
     fn detach(&mut self, slot: usize, link: &Link) -> io::Result<bool>;
 
-    /// Closes the link. True when the slot may be used again after this round of events; else
-    /// `Freed` will tell.
+    /// Closes the link. True when the slot may be reused after this round of events; otherwise
+    /// `Freed` follows.
     fn retire(&mut self, slot: usize, link: Box<Link>) -> bool;
 
-    /// Waits until something is ready, at most so long.
+    /// Waits until something is ready, up to the timeout.
     fn wait(&mut self, timeout: Nanos, ready: &mut Vec<Ready>) -> io::Result<()>;
 }
 
@@ -94,19 +94,19 @@ impl Alarm {
 
     /// Wakes the thread.
     pub(crate) fn ring(&self) {
-        // It can fail only when the counter is full: then the thread is being woken already.
+        // It fails only when the counter is full: then the thread is being woken already.
         let _ = rustix::io::write(&*self.0, &1_u64.to_ne_bytes());
     }
 
-    /// Waits for the ring, at most so long, where there is nothing else to wait for.
+    /// Waits until woken, up to the timeout, for threads that wait for nothing else.
     pub(crate) fn wait(&self, timeout: Nanos) {
         let mut files = [PollFd::new(self.file(), PollFlags::IN)];
-        // Whoever wakes early looks around and waits again.
+        // A caller that wakes early checks its state and waits again.
         let _ = poll(&mut files, Some(&clock::timespec(timeout)));
         self.silence();
     }
 
-    /// The thread is awake.
+    /// Called by the thread once it is awake.
     fn silence(&self) {
         let _ = rustix::io::read(&*self.0, &mut [0_u8; 8]);
     }
@@ -116,7 +116,7 @@ impl Alarm {
     }
 }
 
-/// Whether `io_uring` can be used here; if not, why.
+/// Checks that `io_uring` can be used here; the error says why not.
 pub(crate) fn probe_uring() -> Result<(), String> {
     let alarm = Alarm::new().map_err(|error| error.to_string())?;
     Uring::new(1, &alarm).map(drop).map_err(|error| match error.raw_os_error() {

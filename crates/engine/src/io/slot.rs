@@ -1,4 +1,4 @@
-//! What a ring knows of a slot: the orders under way, what has arrived, what is being sent.
+//! The state of a slot in a ring: operations in flight, bytes received, bytes being sent.
 
 use super::Ready;
 use dbdyno_model::Queue;
@@ -11,38 +11,38 @@ pub(super) struct Chunk {
     pub(super) count: usize,
 }
 
-/// What is being sent.
+/// The bytes being sent.
 #[derive(Debug, Default)]
 pub(super) struct Outbox {
-    /// Empty when nothing is; else they stay where they are until the kernel has done.
+    /// Empty when nothing is being sent; otherwise they stay in place until the kernel is done.
     pub(super) bytes: Vec<u8>,
-    /// They go at once or not at all: only a failure would be told.
+    /// They are sent at once or not at all; only a failure is reported.
     pub(super) at_once: bool,
-    /// Whether more waits in the link's `out` meanwhile.
+    /// Whether the link's `out` has more to send.
     pub(super) more: bool,
 }
 
 /// What the kernel is doing for a slot.
 #[derive(Debug, Default)]
 pub(super) struct Slot {
-    /// Orders that will be completed once more.
+    /// Operations of which another completion will come.
     pub(super) under_way: u32,
     pub(super) receiving: bool,
     pub(super) chunks: Queue<Chunk>,
     pub(super) outbox: Outbox,
-    /// How the connection ended: 0, or an error.
+    /// How the connection ended: 0, or an errno.
     pub(super) ended: Option<i32>,
     /// The link is gone, and the slot waits for its last completion.
     pub(super) retired: bool,
 }
 
 impl Slot {
-    /// Whether the kernel has nothing of its link, nor is there anything for it.
+    /// Whether the kernel has no operation in flight and nothing received is left to read.
     pub(super) fn is_clear(&self) -> bool {
         self.under_way == 0 && self.chunks.is_empty() && self.outbox.bytes.is_empty()
     }
 
-    /// Takes the completion of an order to receive.
+    /// Handles the completion of a receive.
     pub(super) fn received(
         &mut self,
         slot: usize,
@@ -56,7 +56,7 @@ impl Slot {
                 self.chunks.push_back(Chunk { buffer, taken: 0, count: result.max(0) as usize });
                 Ready::Readable(slot)
             }
-            // All buffers were in use: the order is given anew with the next flush.
+            // All buffers were in use: the receive is submitted again with the next flush.
             None if result == -libc::ENOBUFS => Ready::Writable(slot),
             None if result == -libc::ECANCELED => Ready::Released(slot),
             None => {

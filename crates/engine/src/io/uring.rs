@@ -1,15 +1,15 @@
-//! `io_uring`: one ring a thread; each link has one standing order to receive.
+//! `io_uring`: one ring a thread; each link has one multishot receive.
 //!
-//! The kernel fills buffers of the ring itself as bytes arrive, and what is being sent is moved
-//! to the slot, so the kernel never holds memory of a link: a link can go at any time.
+//! The kernel fills buffers of the ring as bytes arrive, and bytes being sent are moved to the
+//! slot, so the kernel never holds memory of a link: a link can be dropped at any time.
 //!
-//! Sends are submitted by the call that waits for the next completions. A thread that sends by
-//! a call of its own wakes a server process each time and, on shared cores, is preempted by it
-//! on the way out: half of all sends cost a context switch more. A send that the socket takes at
-//! once completes in silence, or its completion would end that very wait.
+//! Sends are submitted by the system call that waits for the next completions. A separate call for
+//! each send would wake a server process each time and, on shared cores, be preempted by it on
+//! return: half of all sends would cost one more context switch. A send that the socket accepts at
+//! once posts no completion, which would otherwise end that very wait.
 //!
-//! A thread that waits for a server waits for no disk, and would be counted as if it did: the
-//! kernel is asked not to, where it can be (6.15). Elsewhere a run shows as I/O pressure.
+//! The kernel counts a thread that waits in a ring as waiting for a disk. It is asked not to, where
+//! it can be (6.15). Elsewhere a run shows up as I/O pressure.
 
 use super::buffers::{Buffers, GROUP};
 use super::slot::Slot;
@@ -25,9 +25,10 @@ use rustix::io::Errno;
 use rustix::net::{Shutdown, shutdown};
 use std::io;
 
-/// Room for submissions.
+/// Submission queue entries.
 const ENTRIES: u32 = 256;
-/// So many sends do not wait for the end of the round, in which the server would be idle.
+/// This many queued sends are submitted before the end of the round, so that the server is not idle
+/// until then.
 const SENDS_AT_ONCE: u32 = 32;
 
 const RECEIVE: u64 = 0;
@@ -36,37 +37,37 @@ const DIAL: u64 = 2;
 const ALARM: u64 = 3;
 const OPERATION_BITS: u64 = 2;
 
-/// A ring over the links of one thread. The ring goes before the buffers it knows.
+/// A ring for the links of one thread. It is dropped before the buffers registered with it.
 pub(crate) struct Uring {
     ring: IoUring,
-    /// How each wait enters the kernel.
+    /// The flags of each wait.
     wait: EnterFlags,
     buffers: Buffers,
     alarm: Alarm,
     slots: Vec<Slot>,
-    /// Slots with a send that goes at once and may still complain.
+    /// Slots with a send that may still fail.
     sends: Vec<usize>,
     sends_waiting: u32,
-    /// Whether a link has more to send than is under way, so that nobody may sleep.
+    /// Whether a link has more to send than is in flight, so that the thread must not sleep.
     more_waiting: bool,
 }
 
 impl Uring {
     fn push(&mut self, entry: &squeue::Entry) -> io::Result<()> {
         // SAFETY: the only memory an entry of ours points to is a slot's outbox, whose bytes stay
-        // until the send has ended; buffers to receive into are registered with the ring.
-        // A full queue must be taken before there is room, so here a busy kernel is an error.
+        // in place until the send has ended; receive buffers are registered with the ring. A full
+        // queue must be submitted before there is room, so here a busy kernel is an error.
         while unsafe { self.ring.submission().push(entry) }.is_err() {
             self.ring.submit()?;
         }
         Ok(())
     }
 
-    /// Submits all that is queued and waits for so many completions, for so long at most.
+    /// Submits all queued entries and waits for this many completions, up to the timeout in `args`.
     fn enter(&mut self, completions: usize, patience: &SubmitArgs<'_, '_>) -> io::Result<usize> {
         let queued = self.ring.submission().len() as u32;
         let flags = self.wait.bits();
-        // SAFETY: the flags say that `patience` is what it is, and it lives until the call ends.
+        // SAFETY: the flags say that `args` are extended arguments, which live until the call ends.
         unsafe { self.ring.submitter().enter(queued, completions as u32, flags, Some(patience)) }
     }
 
@@ -75,8 +76,8 @@ impl Uring {
         self.push(&opcode::PollAdd::new(file, libc::POLLIN as u32).build().user_data(ALARM))
     }
 
-    /// Orders the kernel to send what stands in the slot's outbox: at once and in silence, or
-    /// as soon as the socket takes it.
+    /// Queues a send of the slot's outbox: without waiting and without a completion, or as soon as
+    /// the socket accepts it.
     fn order_send(&mut self, slot: usize, at_once: bool) -> io::Result<()> {
         let state = &mut self.slots[slot];
         state.under_way += 1;
@@ -122,7 +123,7 @@ impl Uring {
         Ok(())
     }
 
-    /// Something of a link that is gone.
+    /// A completion for a link that is gone.
     fn completed_late(&mut self, slot: usize, buffer: Option<u16>, ready: &mut Vec<Ready>) {
         if let Some(buffer) = buffer {
             self.buffers.give(buffer);
@@ -133,7 +134,7 @@ impl Uring {
         }
     }
 
-    /// The sends that went at once and did not complain have ended.
+    /// The sends without a completion have succeeded.
     fn sent_at_once(&mut self, ready: &mut Vec<Ready>) {
         let queue = self.ring.submission();
         let complaints_may_come = !queue.is_empty() || queue.cq_overflow();
@@ -146,7 +147,7 @@ impl Uring {
         for slot in sends.drain(..) {
             let state = &mut self.slots[slot];
             if !std::mem::take(&mut state.outbox.at_once) {
-                continue; // its complaint has been seen to
+                continue; // it has failed, and that was handled
             }
             state.under_way -= 1;
             if state.retired {
@@ -161,14 +162,13 @@ impl Uring {
         self.sends = sends;
     }
 
-    /// A send was told of: it ended in full, or short, when the rest of it goes before anything
-    /// else. That the peer has closed is not told of the send: its last words are still to be
-    /// received.
+    /// A send has completed: in full, or partly, in which case the rest goes before anything else.
+    /// That the peer has closed is no error of the send: its last bytes are still to be received.
     fn sent(&mut self, slot: usize, result: i32, ready: &mut Vec<Ready>) -> io::Result<()> {
         let state = &mut self.slots[slot];
         match result {
             count @ 0.. => drop(state.outbox.bytes.drain(..count as usize)),
-            // The socket was full: the whole of it goes as soon as there is room.
+            // The socket's buffer was full: all of it is sent as soon as there is room.
             _ if result == -libc::EAGAIN => {}
             _ if is_peer_gone(Errno::from_raw_os_error(-result)) => state.outbox.bytes.clear(),
             _ => {
@@ -191,15 +191,15 @@ fn user_data(slot: usize, operation: u64) -> u64 {
     (slot as u64) << OPERATION_BITS | operation
 }
 
-/// Not as one who waits for a disk, if the kernel can tell the two apart.
+/// Asks not to be counted as waiting for a disk, if the kernel can tell the two apart.
 fn wait_flags(ring: &IoUring) -> EnterFlags {
     let mut flags = EnterFlags::GETEVENTS | EnterFlags::EXT_ARG;
     flags.set(EnterFlags::NO_IOWAIT, ring.params().is_feature_no_iowait());
     flags
 }
 
-/// What the kernel did not take stays in the queue for the next wait: it takes nothing while
-/// completions that had no room are to be taken from it, or when the wait itself was cut short.
+/// Entries that the kernel did not take stay queued for the next wait: it takes none while
+/// overflowed completions are pending, or when the wait itself was interrupted.
 fn taken_or_waiting(submitted: io::Result<usize>) -> io::Result<()> {
     match submitted {
         Err(error) if !is_passing(&error) => Err(error),
@@ -243,7 +243,7 @@ impl Io for Uring {
     }
 
     fn open(&mut self, slot: usize, link: &mut Link) -> io::Result<()> {
-        // On a non-blocking socket the kernel would answer at once instead of waiting.
+        // On a non-blocking socket the receive would complete at once instead of waiting.
         let flags = fcntl_getfl(&link.socket)?;
         fcntl_setfl(&link.socket, flags - OFlags::NONBLOCK)?;
         self.ring.submitter().register_files_update(slot as u32, &[link.socket.as_raw_fd()])?;
@@ -296,7 +296,7 @@ impl Io for Uring {
 
     fn release(&mut self, slot: usize) -> bool {
         let order = CancelBuilder::user_data(user_data(slot, RECEIVE));
-        // It is refused where the order has ended by itself, or is yet to be submitted.
+        // It is refused where the receive has ended by itself, or is yet to be submitted.
         self.ring.submitter().register_sync_cancel(None, order).is_err()
     }
 
@@ -310,7 +310,7 @@ impl Io for Uring {
     }
 
     fn retire(&mut self, slot: usize, link: Box<Link>) -> bool {
-        // Whatever waits on the socket ends with this.
+        // This completes every operation that waits on the socket.
         let _ = shutdown(&link.socket, Shutdown::Both);
         let _ = self.ring.submitter().register_files_update(slot as u32, &[-1]);
         let state = &mut self.slots[slot];

@@ -1,8 +1,9 @@
-//! Fetching ahead what the next clients' turns need, while others have theirs.
+//! Prefetches what the next clients' turns need.
 //!
-//! With hundreds of clients, and the server's processes between, hardly anything of a client is
-//! in a cache when its turn comes, and a turn would wait for one place after the other. Each place
-//! tells where the next one is, so there are steps to it: one a turn.
+//! With hundreds of clients, and server processes running in between, hardly anything of a client
+//! is still in a cache when its turn comes, and each turn would wait for one memory access after
+//! the other. Each location holds the address of the next one, so prefetching takes several steps:
+//! one a turn.
 
 use super::Lane;
 use crate::io::{Io, Ready};

@@ -1,7 +1,7 @@
-//! A lane whose connections are threads: for databases behind ODBC, whose calls wait.
+//! A lane whose connections are threads: for databases behind ODBC, whose calls block.
 //!
-//! It drives the same worker. What a connection tells bears the instant at which it happened,
-//! so that the way through the lane is not counted as the server's.
+//! It drives the same worker. Each event carries the time at which it happened, so that its delay
+//! on the way to the lane is not counted as the server's.
 
 use super::dialing::is_busy;
 use super::reporting::{Reporter, ending};
@@ -18,10 +18,10 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::Builder;
 use std::time::Duration;
 
-/// How long connections may take to say goodbye when all is over.
+/// How long connections may take to close at the end.
 const GOODBYE: Duration = Duration::from_secs(2);
 
-/// One thread of the engine, and those of its connections.
+/// A thread of the engine, with the threads of its connections.
 struct BlockingLane {
     worker: Worker,
     connections: Connections,
@@ -29,7 +29,7 @@ struct BlockingLane {
     channels: Channels,
     reporter: Reporter,
     server_version: String,
-    /// The instant of the last event: letters of several threads may come out of their order.
+    /// The time of the latest event: events of several threads may arrive out of order.
     now: Nanos,
 }
 
@@ -37,8 +37,8 @@ struct BlockingLane {
 struct Connections {
     blueprint: Arc<Blueprint>,
     open: Vec<Option<Connection>>,
-    /// Counts on when a connection is made and when it is closed: what is still told of an
-    /// older life concerns nobody.
+    /// Incremented when a connection is made and when it is closed: events of an earlier generation
+    /// are ignored.
     lives: Vec<u64>,
     post: Sender<Letter>,
     alarm: Alarm,
@@ -99,7 +99,7 @@ impl BlockingLane {
         self.report();
     }
 
-    /// Passes on what a connection tells, unless it is one of those that were closed.
+    /// Passes on an event, unless its connection has been closed.
     fn read(&mut self, letter: Letter) {
         let Letter { client, life, at, news } = letter;
         if self.connections.lives[client] != life {
@@ -134,7 +134,7 @@ impl BlockingLane {
             match message {
                 Message::Start(timeline) => self.worker.start(timeline),
                 Message::Stop(at) => self.tell(clock::now(), Event::Stop { at }),
-                // Only a link of ours can go to another thread.
+                // Only links of our own wire protocols can move to another thread.
                 Message::Send { .. } | Message::Arrival(_) => {}
                 Message::GiveBack(tally) => self.worker.give_back(tally),
                 Message::Shell { client, ticket, output } => {
@@ -150,14 +150,14 @@ impl BlockingLane {
             thread: self.channels.thread,
             task: 0,
             server_version: self.server_version.clone(),
-            tls: String::new(), // the driver does not tell
+            tls: String::new(), // the driver does not report it
             connects: Latencies::default(),
             backends: Vec::new(),
         };
         self.reporter.report(&mut self.worker, greeting);
     }
 
-    /// Closes all connections, and waits a while for those that are still at work.
+    /// Closes all connections, and waits a while for those that are still busy.
     fn say_goodbye(self) {
         let Self { connections, letters, .. } = self;
         drop(connections);
@@ -168,13 +168,13 @@ impl BlockingLane {
 }
 
 impl Connections {
-    /// A driver may make a connection for each, so that waits in a thread of its own.
+    /// A driver may make a connection for each cancellation, so this runs in a thread of its own.
     fn deliver_cancellations(&mut self) {
         if self.cancelled.is_empty() {
             return;
         }
         let round = std::mem::take(&mut self.cancelled);
-        // Without a thread nothing is cancelled: the run waits for the effect, and gives up.
+        // If no thread can be started, nothing is cancelled: the run gives up after its usual wait.
         let _ = Builder::new()
             .name("cancel".into())
             .spawn(move || round.iter().for_each(|running| running.cancel()));
@@ -192,7 +192,7 @@ impl Port for Connections {
             Err(error) => {
                 let message = format!("no thread for a connection: {error}");
                 let news = News::Refused(ServerError::connection_lost(message));
-                // The lane holds the other end itself.
+                // The lane itself holds the receiver.
                 let _ = self.post.send(Letter { client, life, at: clock::now(), news });
                 self.alarm.ring();
             }

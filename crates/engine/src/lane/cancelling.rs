@@ -1,7 +1,8 @@
-//! Cancels from outside what sessions are doing, by a thread of its own for each round.
+//! Sends cancellations to the server, in a thread of its own for each round.
 //!
-//! Nobody answers a cancellation: the run waits for the effect, and gives up. Why a server would
-//! not even hear of it is told, because then it is to blame for nothing else.
+//! Cancellations are not answered: the run waits for their effect up to a limit. When the server
+//! refuses the session that would cancel, this is reported, because it then explains why the server
+//! did not react.
 
 use super::{Channels, Report};
 use crate::link::{Blueprint, Cancellation, PatientLink, Route};
@@ -12,10 +13,10 @@ use std::sync::Arc;
 use std::sync::mpsc::Sender;
 use std::thread::Builder;
 
-/// How long the delivery of one round's cancellations may take.
+/// How long sending one round of cancellations may take.
 const TIMEOUT: Nanos = Nanos::from_secs(4);
 
-/// Delivers a round of cancellations.
+/// Sends a round of cancellations.
 pub(super) fn deliver(
     route: Arc<Route>,
     blueprint: &Blueprint,
@@ -35,19 +36,19 @@ pub(super) fn deliver(
     });
     if let Err(error) = started {
         let why = ServerError::connection_lost(format!("no thread for it: {error}"));
-        // The conductor listens until all lanes are over.
+        // The coordinator listens until all lanes are over.
         let _ = channels.reports.send(Report::Uncancelled(thread, why));
     }
 }
 
-/// Who delivers one round.
+/// Sends one round of cancellations.
 struct Courier {
     route: Arc<Route>,
     blueprint: Arc<Blueprint>,
-    /// One session gives all orders of the round.
+    /// One session sends all cancellations of the round.
     session: Option<PatientLink>,
     deadline: Nanos,
-    /// The lane whose orders they are.
+    /// The lane whose sessions are cancelled.
     thread: u32,
     reports: Sender<Report>,
 }
@@ -58,12 +59,12 @@ impl Courier {
         match cancellation {
             Cancellation::Message(bytes) => {
                 let socket = address::dial_patiently(&self.route.peer, self.deadline).ok()?;
-                // Only a connection that broke at once takes less than the whole message.
+                // Only a connection that broke at once accepts less than the whole message.
                 let _ = send(&socket, &bytes, SendFlags::NOSIGNAL);
                 Some(())
             }
             Cancellation::Statement(sql) => {
-                // The server's refusal means that the session is gone already.
+                // If the server refuses, the session is gone already.
                 let _ = self.session()?.execute(&sql, Keep::None);
                 Some(())
             }
@@ -75,7 +76,7 @@ impl Courier {
             let timeout = self.deadline - clock::now();
             match PatientLink::open(&self.blueprint, &self.route, timeout) {
                 Ok(session) => self.session = Some(session),
-                // A server that is silent or gone is known as that without us.
+                // A server that is silent or gone is reported elsewhere.
                 Err(error) if error.class == FailureClass::Connection => {}
                 Err(error) => {
                     let _ = self.reports.send(Report::Uncancelled(self.thread, error));

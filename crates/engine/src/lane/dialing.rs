@@ -1,6 +1,6 @@
-//! How links come and go: dialed, opened, lost and closed, and the worker told of each.
+//! Connects, opens, loses and closes links, and notifies the worker of each.
 //!
-//! A refusal is told in the kernel's words; whether to dial again is the worker's to decide.
+//! An error is reported in the kernel's words; the worker decides whether to connect again.
 
 use super::Lane;
 use crate::address::{self, Dial};
@@ -11,7 +11,7 @@ use dbdyno_model::{FailureClass, ServerError};
 use std::io;
 
 impl<I: Io> Lane<I> {
-    /// Begins a client's connection.
+    /// Starts to connect a client.
     pub(super) fn dial(&mut self, client: usize) -> io::Result<()> {
         let dialed = address::dial(&self.links.route.peer);
         let (socket, dial) = match dialed {
@@ -26,7 +26,7 @@ impl<I: Io> Lane<I> {
             }
         };
         let Some(slot) = self.links.add(client, socket) else {
-            // All slots are still held by the kernel: as if the server had no room just now.
+            // All slots are still in use by the kernel: treated like a server without room.
             let error = ServerError::connection_lost("too many connections are being closed");
             return self.tell(Event::ConnectFailed { client, error: &error, busy: true });
         };
@@ -36,7 +36,7 @@ impl<I: Io> Lane<I> {
         }
     }
 
-    /// The kernel takes bytes: of a link that was being dialed, the first.
+    /// The socket can be written: for a link being dialed, for the first time.
     pub(super) fn writable(&mut self, slot: usize) -> io::Result<()> {
         let Some(link) = self.links.get(slot) else { return Ok(()) };
         if link.stage != Stage::Dialing {
@@ -56,7 +56,7 @@ impl<I: Io> Lane<I> {
         self.flush(slot)
     }
 
-    /// A link is of no further use: the worker is told, in the words of the link's stage.
+    /// A link can no longer be used: notifies the worker, according to the link's stage.
     pub(super) fn lost(&mut self, slot: usize, error: &ServerError) -> io::Result<()> {
         let Some(link) = self.links.get(slot) else { return Ok(()) };
         let (client, was_ready) = (link.client, link.stage == Stage::Ready);
@@ -68,7 +68,7 @@ impl<I: Io> Lane<I> {
         }
     }
 
-    /// Gives a link back to the kernel, which may hold on to its memory for a while.
+    /// Returns a link to the kernel interface, which may hold its memory for a while.
     pub(super) fn close(&mut self, slot: usize) {
         if let Some(link) = self.links.take(slot)
             && self.io.retire(slot, link)
@@ -78,16 +78,16 @@ impl<I: Io> Lane<I> {
     }
 }
 
-/// Codes of a server, or of the kernel, that is there and has no room just now.
+/// Codes of a server, or of the kernel, that is reachable but has no room right now.
 const BUSY: [&str; 2] = ["57P03", "EAGAIN"];
 
-/// Whether to try again soon may help.
+/// Whether retrying soon may help.
 pub(super) fn is_busy(error: &ServerError) -> bool {
     BUSY.contains(&error.code.as_str())
 }
 
 fn refused(errno: rustix::io::Errno) -> ServerError {
-    // A full backlog is that of a server that listens and has no room.
+    // A full backlog belongs to a server that listens but has no room.
     let (class, code) = match errno {
         rustix::io::Errno::AGAIN => (FailureClass::Resource, "EAGAIN"),
         _ => (FailureClass::Connection, "connect"),

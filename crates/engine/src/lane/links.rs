@@ -1,4 +1,4 @@
-//! The links of a lane, by slot and by client, and what the worker wants done with them.
+//! The links of a lane, by slot and by client, and the actions that the worker requests for them.
 
 use super::Greeting;
 use crate::io::Io;
@@ -11,20 +11,20 @@ use rustix::fd::OwnedFd;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// Something the worker asked for while an event was told to it.
+/// An action that the worker requested while it handled an event.
 #[derive(Debug)]
 pub(crate) enum Action {
-    /// Send what the link has to say.
+    /// Send the link's output.
     Flush(usize),
     /// Close the link.
     Close(usize),
     /// Connect the client.
     Dial(usize),
-    /// Cancel what the link's session is doing.
+    /// Cancel what the link's session is executing.
     Cancel(usize),
-    /// Let go of the link, for another lane.
+    /// Release the link, for another lane.
     Release(usize),
-    /// Run a command of the shell.
+    /// Run a shell command.
     Shell(ShellCall),
 }
 
@@ -35,16 +35,16 @@ pub(crate) struct Links {
     /// `Box`, because a link is large and most slots are free.
     slots: Vec<Option<Box<Link>>>,
     free: Vec<usize>,
-    /// Freed in this round of events, in which stale ones may still name them.
+    /// Slots freed in this round of events, in which stale events may still name them.
     freed: Vec<usize>,
     slot_of: Vec<Option<usize>>,
     actions: VecDeque<Action>,
-    /// The link whose events are being worked off: it is flushed when that is done.
+    /// The link whose events are being handled: it is flushed once that is done.
     pub(crate) handling: Option<usize>,
 }
 
 impl Links {
-    /// Slots for so many clients: a closed link may keep its slot for a while.
+    /// Slots for this many clients: a closed link may keep its slot for a while.
     pub(crate) fn slots_for(clients: usize) -> usize {
         limits::slots(clients).min(limits::open_files_max() as usize)
     }
@@ -86,7 +86,7 @@ impl Links {
         Some(slot)
     }
 
-    /// Takes a link out, to be closed.
+    /// Removes a link, to be closed.
     pub(crate) fn take(&mut self, slot: usize) -> Option<Box<Link>> {
         let mut link = self.slots[slot].take()?;
         if self.slot_of[link.client] == Some(slot) {
@@ -96,7 +96,7 @@ impl Links {
         Some(link)
     }
 
-    /// Takes a link out for another lane.
+    /// Removes a link, for another lane.
     pub(crate) fn detach(&mut self, slot: usize) -> Option<Box<Link>> {
         let link = self.slots[slot].take()?;
         self.slot_of[link.client] = None;
@@ -104,7 +104,7 @@ impl Links {
         Some(link)
     }
 
-    /// Takes a link of another lane in, for a client of this one; none when every slot is taken.
+    /// Adds a link of another lane for a client of this one; none when every slot is taken.
     pub(crate) fn attach(&mut self, client: usize, mut link: Box<Link>) -> Option<usize> {
         let slot = self.free.pop()?;
         link.client = client;
@@ -114,12 +114,12 @@ impl Links {
         Some(slot)
     }
 
-    /// The kernel has let go of a slot.
+    /// The kernel has released a slot.
     pub(crate) fn freed(&mut self, slot: usize) {
         self.freed.push(slot);
     }
 
-    /// The round of events is over: freed slots can be used again.
+    /// The round of events is over: freed slots can be reused.
     pub(crate) fn release_freed(&mut self) {
         self.free.append(&mut self.freed);
     }
@@ -133,7 +133,7 @@ impl Links {
         }
     }
 
-    /// What the servers said, once all clients are connected.
+    /// What the lane reports once all clients are connected.
     pub(crate) fn greeting(&self, thread: u32, threads: u32) -> Greeting {
         let links = || self.slots.iter().flatten().filter(|link| link.stage == Stage::Ready);
         let global_id = |client: usize| u64::from(thread) + client as u64 * u64::from(threads);
@@ -151,7 +151,7 @@ impl Links {
     }
 }
 
-/// Tells the server that the session ends, if that can be said without waiting.
+/// Sends the protocol's terminate message, if that is possible without waiting.
 fn say_goodbye(link: &mut Link) {
     link.terminate();
     link.seal();

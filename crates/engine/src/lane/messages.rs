@@ -1,4 +1,4 @@
-//! What a lane is told, what it tells, and the two ends that it talks through: plain data.
+//! The messages to a lane, its reports, and its ends of the channels: plain data.
 
 use crate::io::Alarm;
 use crate::link::Link;
@@ -10,27 +10,27 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::mpsc::{Receiver, Sender};
 
-/// What a lane is told.
+/// A message to a lane.
 #[derive(Debug)]
 pub(crate) enum Message {
     /// The load begins at the timeline's start.
     Start(Timeline),
-    /// The run shall end then.
+    /// The run is to end at this time.
     Stop(Nanos),
-    /// A client, by its number over the whole run, shall go to another lane.
+    /// A client, by its number over the whole run, is to move to another lane.
     Send { client: u64, to: u32 },
     /// A client comes from another lane.
     Arrival(Box<Mover>),
-    /// A shell command of a client has ended.
+    /// A client's shell command has ended.
     Shell { client: usize, ticket: u32, output: Result<String, String> },
-    /// A tally's memory, for use again.
+    /// A tally's memory, for reuse.
     GiveBack(Box<dbdyno_hist::Tally>),
 }
 
-/// What a lane tells.
+/// A report of a lane.
 #[derive(Debug)]
 pub(crate) enum Report {
-    /// The lane lives; not all of its clients are connected yet.
+    /// The lane is alive; not all of its clients are connected yet.
     Connecting(u32),
     /// All clients of the lane are connected.
     Connected(Greeting),
@@ -38,25 +38,25 @@ pub(crate) enum Report {
     Departure { to: u32, mover: Box<Mover> },
     /// An interval is over.
     Closed(u32, ClosedInterval),
-    /// What the lane's clients were doing at an instant.
+    /// What the lane's clients were doing at one instant.
     Activity(u32, Activity),
     /// A notice of the server.
     Notice(Nanos, String),
-    /// Connections were lost, or had again.
+    /// Connections were lost or restored.
     Outage(OutageNews),
     /// A script can never work.
     Hopeless(Hopeless),
     /// The lane is done.
     Over(u32, Box<Ending>),
-    /// The server lets in nobody who could tell it what to cancel for the lane.
+    /// The server refuses the session that would cancel what the lane's clients are executing.
     Uncancelled(u32, ServerError),
-    /// Somebody outside wants the run to end.
+    /// The caller wants the run to end.
     Stop,
-    /// Somebody outside knows which task serves which session of the server.
+    /// Which task serves which session of the server, as the caller has found out.
     Served(HashMap<u32, u32>),
 }
 
-/// A client between two lanes, with its connection.
+/// A client on its way between two lanes, with its connection.
 pub(crate) struct Mover {
     pub(crate) client: Client,
     pub(crate) link: Box<Link>,
@@ -68,7 +68,7 @@ impl fmt::Debug for Mover {
     }
 }
 
-/// What the servers said at the beginning.
+/// What a lane reports once all its clients are connected.
 #[derive(Debug, Default)]
 pub(crate) struct Greeting {
     pub(crate) thread: u32,
@@ -76,9 +76,9 @@ pub(crate) struct Greeting {
     pub(crate) tls: String,
     /// Times to connect.
     pub(crate) connects: Latencies,
-    /// (client over the whole run, process of the server).
+    /// (client over the whole run, backend process ID).
     pub(crate) backends: Vec<(u64, u32)>,
-    /// The lane, as the kernel knows it.
+    /// The kernel's ID of the lane's thread.
     pub(crate) task: u32,
 }
 
@@ -90,11 +90,11 @@ pub(crate) struct Ending {
     pub(crate) faults: Vec<(u64, Fault)>,
     pub(crate) unfinished_ages: Vec<Nanos>,
     pub(crate) last_end: Nanos,
-    /// The kernel interface itself failed.
+    /// The error of the kernel interface itself.
     pub(crate) broken: Option<String>,
 }
 
-/// The two ends a lane talks through.
+/// A lane's ends of the channels.
 pub(crate) struct Channels {
     pub(crate) thread: u32,
     pub(crate) inbox: Receiver<Message>,

@@ -1,4 +1,4 @@
-//! Clients that go to another lane take their links along.
+//! Moves clients to other lanes, together with their links.
 
 use super::{Lane, Mover, Report};
 use crate::clock;
@@ -8,14 +8,14 @@ use dbdyno_model::ServerError;
 use std::io;
 
 impl<I: Io> Lane<I> {
-    /// A client wants to leave with its link.
+    /// Starts to release the link of a client that is to move.
     pub(super) fn release(&mut self, slot: usize) -> io::Result<()> {
         if self.io.release(slot) { self.depart(slot) } else { Ok(()) }
     }
 
-    /// The kernel has let go of the link of such a client.
+    /// The kernel has released the link of such a client.
     pub(super) fn released(&mut self, slot: usize) -> io::Result<()> {
-        self.readable(slot)?; // what the server said at the last moment
+        self.readable(slot)?; // what the server sent at the last moment
         self.depart(slot)
     }
 
@@ -33,10 +33,10 @@ impl<I: Io> Lane<I> {
         }
         self.worker.keep(clock::now(), client, &mut self.links);
         self.act()?;
-        self.flush(slot) // it is to be heard again, whether or not it says something
+        self.flush(slot) // receiving has to be resumed in any case
     }
 
-    /// A client comes with its link, and goes on here.
+    /// Adds a client that has moved here with its link.
     pub(super) fn take_in(&mut self, Mover { client, link }: Mover) -> io::Result<()> {
         let client = self.worker.take_in(client);
         let Some(slot) = self.links.attach(client, link) else {

@@ -1,21 +1,21 @@
-//! What servers say unasked, within bounds.
+//! Notices of the server, limited in number.
 //!
-//! A function that raises a notice does so in each transaction. Some tens of thousands a second
-//! would fill the disk within hours, and whoever writes them down takes the processor from the
-//! load. So the first ones of each second are told, and of the others how many they were.
+//! A function that raises a notice does so in each transaction. Tens of thousands a second would
+//! fill the disk within hours, and recording them would take processor time from the load. So the
+//! first notices of each second are reported, and the others only counted.
 
 use super::Report;
 use dbdyno_model::Nanos;
 use std::sync::mpsc::Sender;
 
-/// So many of a lane are told within a second.
+/// How many notices a lane reports in a second.
 const TOLD_MOST: u32 = 5;
 const SECOND: Nanos = Nanos::from_secs(1);
 
 /// The notices of one lane.
 pub(super) struct Notices {
     reports: Sender<Report>,
-    /// When the first one of the present second came.
+    /// When the first notice of the current second came.
     begin: Nanos,
     told: u32,
     untold: u64,
@@ -26,7 +26,7 @@ impl Notices {
         Self { reports, begin: Nanos::ZERO, told: 0, untold: 0 }
     }
 
-    /// One came.
+    /// Reports or counts a notice.
     pub(super) fn hear(&mut self, now: Nanos, text: String) {
         if now - self.begin >= SECOND {
             self.tell_rest(now);
@@ -40,7 +40,7 @@ impl Notices {
         }
     }
 
-    /// Tells how many have not been told.
+    /// Reports how many were only counted.
     pub(super) fn tell_rest(&mut self, now: Nanos) {
         let untold = std::mem::take(&mut self.untold);
         if untold > 0 {

@@ -1,4 +1,4 @@
-//! What a lane tells of its worker, whatever kind of lane it is.
+//! What a lane of either kind reports of its worker.
 
 use super::{Channels, Ending, Greeting, Report};
 use crate::clock;
@@ -6,10 +6,10 @@ use dbdyno_load::Worker;
 use dbdyno_model::Nanos;
 use std::sync::mpsc::Sender;
 
-/// How often a lane says that it lives while its clients connect.
+/// How often a lane reports that it is alive while its clients connect.
 const CONNECTING_EVERY: Nanos = Nanos::from_secs(1);
 
-/// Tells what has come to an end.
+/// Reports what the worker has completed.
 pub(super) struct Reporter {
     thread: u32,
     reports: Sender<Report>,
@@ -29,7 +29,7 @@ impl Reporter {
         }
     }
 
-    /// Tells what is new; the greeting once, when all clients are connected.
+    /// Reports what is new; once, when all clients are connected, also the connections.
     pub(super) fn report(&mut self, worker: &mut Worker, greeting: impl FnOnce() -> Greeting) {
         for closed in worker.take_closed() {
             self.tell(Report::Closed(self.thread, closed));
@@ -68,7 +68,7 @@ impl Reporter {
     }
 }
 
-/// How a lane ended, as its worker knows it.
+/// How a lane ended, as far as its worker knows.
 pub(super) fn ending(worker: &Worker) -> Ending {
     Ending {
         fatal: worker.fatal().cloned(),

@@ -1,6 +1,6 @@
-//! Commands of the shell would make a lane wait: each is run by a thread of its own.
+//! Shell commands of scripts. They would block the lane, so each runs in a thread of its own.
 //!
-//! None outlives its lane: what still runs then is killed, with all that it has begun.
+//! None outlives its lane: the process groups of those still running are then killed.
 
 use super::{Channels, Message};
 use crate::io::Alarm;
@@ -27,7 +27,7 @@ impl Shell {
         Self { lane, alarm, running: Arc::default() }
     }
 
-    /// Runs a command of a script, and tells the lane how it ended.
+    /// Runs a command of a script, and sends its outcome to the lane.
     pub(super) fn run(&self, call: ShellCall) {
         let ShellCall { client, ticket, command, output } = call;
         let (lane, alarm) = (self.lane.clone(), self.alarm.clone());
@@ -52,14 +52,14 @@ impl Drop for Shell {
     }
 }
 
-/// The commands that run, each the first of a process group of its own.
+/// The commands that are running, each in a process group of its own.
 #[derive(Default)]
 struct Running(Mutex<Groups>);
 
 #[derive(Default)]
 struct Groups {
     leaders: HashSet<Pid>,
-    /// The lane is gone, and nothing begins any more.
+    /// The lane is gone, and no command is started any more.
     is_over: bool,
 }
 
@@ -90,8 +90,8 @@ impl Running {
         Ok(child)
     }
 
-    /// Waits for the end. Its number is another's as soon as the child is reaped: until it is
-    /// forgotten here, the child only is waited for.
+    /// Waits until the command has ended. Its process ID may be reused as soon as the child is
+    /// reaped, so the child is first only waited for, then removed from the set, then reaped.
     fn see_end(&self, mut child: Child) -> io::Result<(ExitStatus, Vec<u8>)> {
         let mut printed = Vec::new();
         let read = child.stdout.take().map_or(Ok(0), |mut out| out.read_to_end(&mut printed));
@@ -107,7 +107,7 @@ impl Running {
         let mut groups = self.groups();
         groups.is_over = true;
         for leader in std::mem::take(&mut groups.leaders) {
-            // It may have come to its end just now.
+            // It may have ended just now.
             let _ = kill_process_group(leader, Signal::KILL);
         }
     }

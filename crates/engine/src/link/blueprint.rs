@@ -1,4 +1,5 @@
-//! What all connections of a run share: the protocol, who logs in and how, and what is prepared.
+//! The configuration shared by all connections of a run: the protocol, the login, and the
+//! statements to prepare.
 
 use crate::EngineError;
 use crate::tls::Encryption;
@@ -6,11 +7,11 @@ use dbdyno_model::{Address, Endpoint, Protocol, QueryMode, Statement, TlsMode};
 use dbdyno_wire::{mysql, postgres};
 use std::sync::Arc;
 
-/// Rows are written for a server that takes backslashes for escapes and refuses what does not fit,
-/// whatever it, or whoever runs it, prefers.
+/// Generated rows need a server that reads backslashes as escapes and refuses values that do not
+/// fit, whatever its own setting or the user's.
 const LOADING_MODE: &str = "SET SESSION sql_mode = 'STRICT_ALL_TABLES'";
 
-/// What all connections of a run share.
+/// The configuration shared by all connections of a run.
 #[derive(Clone, Debug)]
 pub(crate) struct Blueprint {
     pub(super) dialect: Dialect,
@@ -18,7 +19,7 @@ pub(crate) struct Blueprint {
     pub(super) encryption: Option<Encryption>,
 }
 
-/// A wire protocol, with what its sessions begin with.
+/// A wire protocol, with the settings its sessions start with.
 #[derive(Clone, Debug)]
 pub(super) enum Dialect {
     Postgres(Arc<postgres::Config>),
@@ -40,7 +41,7 @@ impl Blueprint {
         Self::new(endpoint, QueryMode::Simple, Arc::new([]), true)
     }
 
-    /// For a session beside the load that prepares nothing.
+    /// For a session beside the load that prepares nothing, such as one that cancels.
     pub(crate) fn for_orders(&self) -> Self {
         Self { statements: Arc::new([]), ..self.clone() }
     }
@@ -100,7 +101,7 @@ fn mysql_config(
     })
 }
 
-/// A number stands bare: the server takes no text for a numeric variable.
+/// A number is not quoted: the server accepts no string for a numeric variable.
 fn set_variable((name, value): (&String, &String)) -> String {
     let name = name.replace('`', "``");
     if value.parse::<f64>().is_ok() {

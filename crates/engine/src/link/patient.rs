@@ -1,4 +1,4 @@
-//! A link that is waited for: one thread, one connection, one thing at a time.
+//! A link with blocking calls: one thread, one connection, one statement at a time.
 
 use super::{Answer, Blueprint, Link, LinkEvent, Route, is_peer_gone};
 use crate::{address, clock};
@@ -8,7 +8,7 @@ use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, recv, send};
 use std::sync::Arc;
 
-/// A connection that loads, or gives an order beside the load.
+/// A connection that loads rows or runs statements beside the load.
 pub(crate) struct PatientLink {
     link: Link,
 }
@@ -37,7 +37,7 @@ impl PatientLink {
         self.await_reply()
     }
 
-    /// Begins the protocol's bulk way; rows may follow.
+    /// Starts the protocol's bulk load; rows may follow.
     pub(crate) fn rows_begin(&mut self, sql: &str) -> Result<(), ServerError> {
         let (wire, out) = self.link.wire();
         wire.rows_begin(sql, out);
@@ -50,7 +50,7 @@ impl PatientLink {
         }
     }
 
-    /// Sends rows, and hears whether the server has had enough.
+    /// Sends rows, and checks whether the server has already reported an error.
     pub(crate) fn rows(&mut self, rows: &[u8]) -> Result<(), ServerError> {
         let (wire, out) = self.link.wire();
         wire.rows(rows, out);
@@ -62,7 +62,7 @@ impl PatientLink {
         }
     }
 
-    /// All rows have been written; how many arrived.
+    /// Ends the rows; returns how many the server stored.
     pub(crate) fn rows_done(&mut self) -> Result<u64, ServerError> {
         let (wire, out) = self.link.wire();
         wire.rows_done(out);
@@ -110,7 +110,7 @@ impl PatientLink {
         Ok(())
     }
 
-    /// Receives what there is, waiting for it at most so long.
+    /// Receives what is there, waiting for it up to the timeout.
     fn receive(&mut self, timeout: Option<Nanos>) -> Result<(), ServerError> {
         self.wait(PollFlags::IN, timeout)?;
         let (socket, space) = self.link.socket_and_space();
@@ -134,7 +134,7 @@ impl PatientLink {
 impl Drop for PatientLink {
     fn drop(&mut self) {
         self.link.terminate();
-        // Whether the server hears of it makes no difference any more.
+        // It makes no difference any more whether the server receives it.
         let _ = self.send_all();
     }
 }

@@ -1,10 +1,10 @@
-//! The way to the server, shared by all links of a run, and what was learned on it.
+//! The address of the server, shared by all links of a run, and which protocol version it accepts.
 
 use crate::address::Peer;
 use dbdyno_wire::postgres::Version;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// The way to the server.
+/// The address of the server and the protocol version to ask for.
 #[derive(Debug)]
 pub(crate) struct Route {
     pub(crate) peer: Peer,
@@ -16,7 +16,7 @@ impl Route {
         Self { peer, oldest_version: AtomicBool::new(false) }
     }
 
-    /// The server, or a pooler before it, does not know the newer version.
+    /// The server, or a pooler in front of it, does not know the newer version.
     pub(crate) fn ask_for_oldest_version(&self) {
         self.oldest_version.store(true, Ordering::Relaxed);
     }

@@ -1,4 +1,4 @@
-//! The wire protocol of a link, whichever it is, and its events in one form.
+//! The wire protocol of a link, whichever it is, with its events in one form.
 
 use super::blueprint::{Blueprint, Dialect};
 use super::{Answer, LinkEvent};
@@ -15,22 +15,22 @@ pub(crate) enum Wire {
     Mysql(mysql::Connection, mysql::Channel),
 }
 
-/// What a wire tells its link.
+/// An event of the wire.
 pub(super) enum WireEvent {
-    /// For the link's owner.
+    /// To be passed on to the link's owner.
     Told(LinkEvent),
     /// The login is done.
     LoggedIn,
-    /// All statements have been tried.
+    /// Every statement has been prepared, or its preparation has failed.
     Prepared,
-    /// What has been written is the last in the clear: encryption begins.
+    /// What has been written is the last unencrypted message: encryption starts.
     StartTls,
 }
 
-/// How another session is cancelled.
+/// How to cancel what a session is executing.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Cancellation {
-    /// By this message, alone on a connection of its own.
+    /// By this message, on a connection of its own.
     Message(Vec<u8>),
     /// By this statement, in any session of the same user.
     Statement(String),
@@ -49,7 +49,7 @@ impl Wire {
         }
     }
 
-    /// Begins a session in the clear.
+    /// Starts an unencrypted session.
     pub(super) fn start(&mut self, out: &mut Vec<u8>) {
         match self {
             Self::Postgres(wire, version) => {
@@ -62,7 +62,7 @@ impl Wire {
         }
     }
 
-    /// The transport is encrypted from here on: PostgreSQL's session begins, MySQL's goes on.
+    /// The transport is encrypted from here on: PostgreSQL's session starts, MySQL's continues.
     pub(super) fn encrypted(&mut self, server_certificate: Option<&[u8]>, out: &mut Vec<u8>) {
         match self {
             Self::Postgres(wire, version) => {
@@ -114,7 +114,7 @@ impl Wire {
         }
     }
 
-    /// Begins the protocol's bulk way by its statement.
+    /// Starts the protocol's bulk load with its statement.
     pub(super) fn rows_begin(&mut self, sql: &str, out: &mut Vec<u8>) {
         match self {
             Self::Postgres(wire, _) => wire.copy_begin(StatementId::UNCOUNTED, sql, out),
@@ -122,7 +122,7 @@ impl Wire {
         }
     }
 
-    /// Rows: for PostgreSQL in blocks of the COPY, for MySQL as plain text.
+    /// Encodes rows: for PostgreSQL as blocks of the COPY, for MySQL as plain text.
     pub(super) fn rows(&mut self, rows: &[u8], out: &mut Vec<u8>) {
         match self {
             Self::Postgres(..) => out.extend_from_slice(rows),
@@ -130,7 +130,7 @@ impl Wire {
         }
     }
 
-    /// All rows have been written.
+    /// Ends the rows.
     pub(super) fn rows_done(&mut self, out: &mut Vec<u8>) {
         match self {
             Self::Postgres(wire, _) => wire.copy_done(out),
@@ -145,7 +145,7 @@ impl Wire {
         }
     }
 
-    /// What cancels that which the session is doing.
+    /// How to cancel what the session is executing.
     pub(super) fn cancellation(&self) -> Cancellation {
         match self {
             Self::Postgres(wire, _) => {
@@ -175,7 +175,7 @@ impl Wire {
 
 fn nonce<const LENGTH: usize>() -> [u8; LENGTH] {
     let mut nonce = [0; LENGTH];
-    // The pool of random numbers is ready long before a benchmark runs, so this is whole.
+    // The kernel's random pool is initialized long before a benchmark runs, so this is complete.
     let _ = rustix::rand::getrandom(&mut nonce, rustix::rand::GetRandomFlags::empty());
     nonce
 }
@@ -185,8 +185,8 @@ fn of_postgres(event: postgres::Event<'_>) -> Result<WireEvent, ServerError> {
     Ok(WireEvent::Told(match event {
         postgres::Event::Reply { flow, reply, .. } => told(flow, &reply),
         postgres::Event::Ready(_) => return Ok(WireEvent::LoggedIn),
-        // A statement that could not be prepared may still become possible: its first use
-        // tries again, and tells the error if there still is one.
+        // A statement that could not be prepared now may be possible later: its first use prepares
+        // it again, and reports the error if there still is one.
         postgres::Event::Prepared { failures } => {
             return unshared(failures).map(|()| WireEvent::Prepared);
         }
@@ -199,8 +199,8 @@ fn of_postgres(event: postgres::Event<'_>) -> Result<WireEvent, ServerError> {
     }))
 }
 
-/// A session of our own begins with no prepared statement. Where a name is taken, others had the
-/// session before and will have it after: what they put under that name would run as ours.
+/// A new session has no prepared statements. A name that is taken means that a pooler shares the
+/// session with other clients, whose statements of that name would run in place of ours.
 fn unshared(failures: &[postgres::PrepareFailure]) -> Result<(), ServerError> {
     let is_taken = |failure: &postgres::PrepareFailure| failure.error.code == SHARED_SESSION;
     match failures.iter().find(|failure| is_taken(failure)) {
@@ -227,7 +227,7 @@ fn of_mysql(event: mysql::Event<'_>) -> Result<WireEvent, ServerError> {
     })
 }
 
-/// A reply that borrows nothing of the wire.
+/// A reply that owns its data.
 #[inline]
 fn told(flow: Flow, reply: &Reply<'_>) -> LinkEvent {
     let answer = Answer {

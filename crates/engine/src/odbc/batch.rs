@@ -1,4 +1,4 @@
-//! Many rows by one execution of a prepared statement: each parameter is an array.
+//! Executes a prepared statement for many rows at once: each parameter is an array.
 
 use super::handle::{Complaint, Handle};
 use super::parameters::{Place, TypePair};
@@ -16,12 +16,12 @@ const ROW_FAILED: u16 = 5;
 const NULL_LENGTH: isize = -1;
 const TIMESTAMP_DIGITS: i16 = 6;
 
-/// Rows that wait to be sent.
+/// Rows waiting to be sent.
 #[derive(Debug)]
 pub(crate) struct Batch {
     statement: Statement,
     columns: Vec<Column>,
-    /// What became of each row; the driver writes it.
+    /// The outcome of each row, written by the driver.
     statuses: Vec<u16>,
 }
 
@@ -30,9 +30,9 @@ pub(crate) struct Batch {
 struct Column {
     types: TypePair,
     numbers: Vec<i64>,
-    /// The texts one after the other, as they come.
+    /// The texts as they were added, one after the other.
     texts: Vec<u16>,
-    /// The same texts, each with as much room as the longest.
+    /// The same texts, each in as much space as the longest one.
     table: Vec<u16>,
     lengths: Vec<isize>,
 }
@@ -73,7 +73,7 @@ impl Batch {
         self.columns[column].text(text);
     }
 
-    /// Sends the rows, so many.
+    /// Sends this many rows.
     pub(crate) fn send(&mut self, session: &Session, rows: usize) -> Result<(), ServerError> {
         let sent = self.execute(rows);
         self.columns.iter_mut().for_each(Column::clear);
@@ -87,7 +87,7 @@ impl Batch {
         set(handle, ATTRIBUTE_STATUS, statuses.as_mut_ptr().cast())?;
         set(handle, ATTRIBUTE_ROWS, without_provenance_mut(rows))?;
         for (place, column) in columns.iter_mut().enumerate() {
-            // SAFETY: the arrays stay as they are until the rows have been sent.
+            // SAFETY: the arrays stay in place until the rows have been sent.
             unsafe { column.place(place as u16 + 1, rows).bind(handle)? };
         }
         self.statement.execute()?;
@@ -126,7 +126,7 @@ impl Column {
         self.lengths.clear();
     }
 
-    /// Where the first row's value stands; the others follow it.
+    /// The first row's value; the others follow it.
     fn place(&mut self, number: u16, rows: usize) -> Place {
         let units = if self.types == TypePair::INTEGER { 4 } else { self.lay_out(rows) };
         let value: *mut c_void = match self.types {
@@ -139,7 +139,7 @@ impl Column {
         Place { number, types: self.types, size, digits, value, bytes, lengths }
     }
 
-    /// Gives each text the room of the longest, and says how much that is.
+    /// Gives each text the space of the longest one, and returns that length.
     fn lay_out(&mut self, rows: usize) -> usize {
         let units = |length: isize| length.max(0) as usize / 2;
         let room = self.lengths.iter().map(|&length| units(length)).max().unwrap_or(0).max(1);
@@ -155,9 +155,9 @@ impl Column {
     }
 }
 
-/// Sets an attribute of a statement: a number in the pointer, or where the driver may write.
+/// Sets an attribute of a statement: a number passed in the pointer, or where the driver may write.
 fn set(statement: &Handle, attribute: i32, value: *mut c_void) -> Result<(), Complaint> {
-    // SAFETY: what is pointed to lives as long as the batch, and is as long as it has rows.
+    // SAFETY: what is pointed to lives as long as the batch, and has an element for each row.
     let code = unsafe { (statement.library.SQLSetStmtAttrW)(statement.raw, attribute, value, 0) };
     statement.check(code).map(drop)
 }

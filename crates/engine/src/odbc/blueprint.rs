@@ -1,4 +1,4 @@
-//! What all sessions of a run share: where they log in, and what they prepare.
+//! The configuration shared by all sessions of a run: where they log in, and what they prepare.
 
 use super::library::Library;
 use crate::EngineError;
@@ -6,10 +6,10 @@ use dbdyno_model::{Endpoint, QueryMode, Statement};
 use std::fmt;
 use std::sync::Arc;
 
-/// Drivers take no longer text to connect.
+/// Drivers accept no longer connection string.
 const UNITS_MAX: usize = i16::MAX as usize;
 
-/// What all sessions share.
+/// The configuration shared by all sessions.
 #[derive(Debug)]
 pub(crate) struct Blueprint {
     pub(super) library: &'static Library,
@@ -19,12 +19,11 @@ pub(crate) struct Blueprint {
     pub(super) statements: Arc<[Statement]>,
 }
 
-/// Where and as whom to log in. Holds the password, which nobody is shown.
+/// Where and as whom to log in. Contains the password, so it is never shown.
 pub(super) struct ConnectionString(Vec<u16>);
 
 impl Blueprint {
-    /// For clients that run these statements. The address' attributes are completed by who
-    /// logs in.
+    /// For clients that run these statements. The login is added to the attributes of the address.
     pub(crate) fn for_run(
         endpoint: &Endpoint,
         attributes: &str,
@@ -68,8 +67,8 @@ impl ConnectionString {
     }
 }
 
-/// A value as a connection string has it; only in braces where it must be, since not all
-/// drivers take them off again.
+/// A value as written in a connection string; in braces only where necessary, since not all drivers
+/// remove them.
 fn quoted(value: &str) -> String {
     let is_plain = !value.contains([';', '{', '}']) && value.trim() == value;
     if is_plain { value.to_owned() } else { format!("{{{}}}", value.replace('}', "}}")) }

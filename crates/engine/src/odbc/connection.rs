@@ -1,4 +1,4 @@
-//! One client's connection: a thread that carries out orders, since calls of ODBC wait.
+//! One client's connection: a thread that executes commands, since ODBC calls block.
 
 use super::blueprint::Blueprint;
 use super::order::Order;
@@ -12,34 +12,34 @@ use std::io;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
-/// The two ends of a connection. Dropped, it closes as soon as what it is doing is done.
+/// The lane's side of a connection. When dropped, it closes as soon as its current command ends.
 #[derive(Debug)]
 pub(crate) struct Connection {
     orders: Sender<Order>,
     running: Arc<Running>,
 }
 
-/// What a connection tells its lane.
+/// An event of a connection, with its origin and time.
 #[derive(Debug)]
 pub(crate) struct Letter {
     pub(crate) client: usize,
-    /// Which of the client's connections, one after the other, it is.
+    /// Which of the client's successive connections it is.
     pub(crate) life: u64,
     pub(crate) at: Nanos,
     pub(crate) news: News,
 }
 
-/// What has happened on a connection.
+/// What happened on a connection.
 #[derive(Debug)]
 pub(crate) enum News {
-    /// It can be used; the server's version.
+    /// It is ready; the server's version.
     Connected(String),
     Refused(ServerError),
     Answered(Flow, Answer),
     Lost(ServerError),
 }
 
-/// Who writes a connection's letters.
+/// Sends a connection's events to its lane.
 #[derive(Debug)]
 pub(crate) struct Writer {
     pub(crate) client: usize,
@@ -51,14 +51,14 @@ pub(crate) struct Writer {
 impl Writer {
     fn tell(&self, news: News) {
         let letter = Letter { client: self.client, life: self.life, at: clock::now(), news };
-        // A lane that is gone reads no more.
+        // A lane that is gone receives no more.
         let _ = self.lane.send(letter);
         self.alarm.ring();
     }
 }
 
 impl Connection {
-    /// Begins to connect.
+    /// Starts to connect.
     pub(crate) fn open(blueprint: &Arc<Blueprint>, writer: Writer) -> io::Result<Self> {
         let (orders, inbox) = channel();
         let running = Arc::new(Running::new(blueprint.library));
@@ -70,11 +70,11 @@ impl Connection {
     }
 
     pub(crate) fn send(&self, request: &Request<'_>) {
-        // A connection that is lost has said so.
+        // A lost connection has reported that.
         let _ = self.orders.send(Order::of(request));
     }
 
-    /// By which what it is doing can be cancelled.
+    /// Through which its current statement can be cancelled.
     pub(crate) fn running(&self) -> Arc<Running> {
         Arc::clone(&self.running)
     }

@@ -1,6 +1,6 @@
-//! Statements that begin and end transactions, known by their text.
+//! Transaction control statements, recognized by their text.
 //!
-//! ODBC does not tell whether a transaction is open, so that is followed from what was asked.
+//! ODBC does not report whether a transaction is open, so this is tracked from the statements.
 
 use super::vendor::Transactions;
 
@@ -13,13 +13,14 @@ pub(super) enum Control {
 }
 
 impl Control {
-    /// What the text does, if it does nothing else.
+    /// What the text does to the transaction, if it does nothing else.
     pub(super) fn of(sql: &str, transactions: Transactions) -> Option<Self> {
         let statement = sql.trim().trim_end_matches(';').to_lowercase();
         let words: Vec<&str> = statement.split_whitespace().collect();
         match words[..] {
             ["begin"] | ["begin" | "start", "transaction" | "work" | "tran"] => Some(Self::Begin),
-            // With more to it, such as an isolation level, which the calls do not know.
+            // Statements with more in them, such as an isolation level, have no equivalent ODBC
+            // call.
             ["begin", ..] | ["start", "transaction", ..] => {
                 let is_one = transactions == Transactions::Statements && !statement.contains(';');
                 is_one.then_some(Self::Begin)
@@ -34,8 +35,8 @@ impl Control {
         }
     }
 
-    /// The statement: what ends a transaction in the words that every database with such
-    /// statements knows, what begins one as it was written.
+    /// The statement to execute: to end a transaction, words that every database with such
+    /// statements knows; to begin one, the text as written.
     pub(super) fn sql(self, written: &str) -> &str {
         match self {
             Self::Begin => written,

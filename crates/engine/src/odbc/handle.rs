@@ -1,4 +1,4 @@
-//! Handles of the driver manager, given back when they are dropped, and what it says of errors.
+//! Handles of the driver manager, freed when dropped, and its diagnostics.
 
 use super::library::{Code, Library, RawHandle};
 use super::vendor::{Codes, Vendor};
@@ -12,7 +12,7 @@ const VERSION_ATTRIBUTE: i32 = 200;
 const VERSION_3: usize = 3;
 const MESSAGE_UNITS_MAX: usize = 1024;
 
-/// What a handle stands for.
+/// The kind of a handle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Environment = 1,
@@ -20,7 +20,7 @@ pub(super) enum Kind {
     Statement = 3,
 }
 
-/// A handle of our own.
+/// A handle that we own.
 #[derive(Debug)]
 pub(super) struct Handle {
     pub(super) library: &'static Library,
@@ -28,15 +28,15 @@ pub(super) struct Handle {
     kind: Kind,
 }
 
-// SAFETY: ODBC binds no handle to a thread; each of ours is used by one at a time, but for
-// cancelling, which the standard allows from any.
+// SAFETY: ODBC binds no handle to a thread; each of ours is used by one thread at a time, except
+// for cancelling, which the standard allows from any thread.
 unsafe impl Send for Handle {}
 
-/// What the driver manager or a driver says of an error.
+/// A diagnostic record of the driver manager or a driver.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Complaint {
     state: String,
-    /// The database's own number of it, or 0.
+    /// The database's own error number, or 0.
     number: i32,
     message: String,
 }
@@ -51,7 +51,7 @@ impl Handle {
             return Err(Complaint::ours("the driver manager gives no environment"));
         }
         let environment = Self { library, raw, kind: Kind::Environment };
-        // SAFETY: the attribute is a number that travels in the pointer.
+        // SAFETY: the attribute is a number passed in the pointer.
         let code = unsafe {
             (library.SQLSetEnvAttr)(raw, VERSION_ATTRIBUTE, without_provenance_mut(VERSION_3), 0)
         };
@@ -59,7 +59,7 @@ impl Handle {
         Ok(environment)
     }
 
-    /// A handle below this one, which must outlive it.
+    /// A child handle, which this one must outlive.
     pub(super) fn child(&self, kind: Kind) -> Result<Self, Complaint> {
         let mut raw = null_mut();
         // SAFETY: this handle is valid, the out parameter one of ours.
@@ -68,7 +68,7 @@ impl Handle {
         Ok(Self { library: self.library, raw, kind })
     }
 
-    /// What a call with this handle came to: whether there was something.
+    /// The outcome of a call with this handle: whether there was data.
     pub(super) fn check(&self, code: Code) -> Result<bool, Complaint> {
         match code {
             SUCCESS | SUCCESS_WITH_INFO => Ok(true),
@@ -77,12 +77,12 @@ impl Handle {
         }
     }
 
-    /// The first thing that was said of the last call. What follows it explains less.
+    /// The first diagnostic record of the last call. Later ones explain less.
     fn complaint(&self, code: Code) -> Complaint {
         let mut state = [0; 6];
         let mut message = [0; MESSAGE_UNITS_MAX];
         let (mut number, mut length) = (0, 0);
-        // SAFETY: the buffers are as long as is said.
+        // SAFETY: the buffers have the lengths passed.
         let told = unsafe {
             (self.library.SQLGetDiagRecW)(
                 self.kind as i16,
@@ -109,7 +109,7 @@ impl Handle {
 
 impl Drop for Handle {
     fn drop(&mut self) {
-        // SAFETY: nobody uses the handle any more; what was below it is gone.
+        // SAFETY: the handle is no longer used, and its children are gone.
         unsafe { (self.library.SQLFreeHandle)(self.kind as i16, self.raw) };
     }
 }
@@ -119,12 +119,12 @@ impl Complaint {
         Self { state: "HY000".into(), number: 0, message: message.into() }
     }
 
-    /// Whether the driver itself could not be had.
+    /// Whether the driver could not be found or loaded.
     fn is_of_missing_driver(&self) -> bool {
         self.state.starts_with("IM") || self.message.contains("Can't open lib")
     }
 
-    /// As an error of this database.
+    /// The error in this database's terms.
     pub(super) fn understood(self, vendor: &Vendor) -> ServerError {
         let class = vendor.class(self.number, &self.state);
         let code = match vendor.codes {

@@ -1,8 +1,8 @@
-//! The ODBC driver manager, found when the first plan asks for it.
+//! The ODBC driver manager, loaded when the first plan needs it.
 //!
-//! Nothing of dbdyno is linked against it: who measures PostgreSQL needs no ODBC. Only the
-//! functions that we call are here, under their own names, with the types of the standard;
-//! wide characters are UTF-16, as unixODBC has them.
+//! dbdyno is not linked against it: measuring PostgreSQL needs no ODBC. Only the functions that we
+//! call are here, under their own names, with the types of the standard; wide characters are
+//! UTF-16, as in unixODBC.
 
 use crate::EngineError;
 use std::ffi::{CStr, CString, c_char, c_void};
@@ -10,10 +10,10 @@ use std::sync::OnceLock;
 
 /// A handle of the driver manager: environment, connection or statement.
 pub(super) type RawHandle = *mut c_void;
-/// What every function returns.
+/// The return code of every function.
 pub(super) type Code = i16;
 
-/// Names of the driver manager's library: unixODBC's, and that of a development package.
+/// File names of the driver manager's library: unixODBC's, and that of a development package.
 const NAMES: [&str; 2] = ["libodbc.so.2", "libodbc.so"];
 
 macro_rules! functions {
@@ -25,7 +25,7 @@ macro_rules! functions {
         }
 
         impl Library {
-            /// Finds the functions in a library that was loaded.
+            /// Finds the functions in a loaded library.
             pub(super) fn of(loaded: *mut c_void) -> Result<Self, String> {
                 $(
                     let found = symbol(loaded, stringify!($name))?;
@@ -77,7 +77,7 @@ mod table {
 pub(super) use table::Library;
 
 impl Library {
-    /// The driver manager of this machine, loaded once and for good.
+    /// The driver manager of this machine, loaded once and never unloaded.
     pub(super) fn get() -> Result<&'static Self, EngineError> {
         static FOUND: OnceLock<Result<Library, String>> = OnceLock::new();
         FOUND.get_or_init(load).as_ref().map_err(|reason| {
@@ -92,8 +92,8 @@ fn load() -> Result<Library, String> {
     let mut reason = String::new();
     for name in NAMES {
         let path = CString::new(name).map_err(|error| error.to_string())?;
-        // SAFETY: the name ends with a zero byte; what the library does when it is loaded is
-        // the business of whoever installed it.
+        // SAFETY: the name ends with a zero byte; what the library does when it is loaded is the
+        // responsibility of whoever installed it.
         let loaded = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
         if !loaded.is_null() {
             return Library::of(loaded);
@@ -110,9 +110,9 @@ fn symbol(loaded: *mut c_void, name: &str) -> Result<*mut c_void, String> {
     if found.is_null() { Err(last_error()) } else { Ok(found) }
 }
 
-/// What the loader said last.
+/// The loader's last error message.
 fn last_error() -> String {
-    // SAFETY: the text is this thread's own until its next call of the loader.
+    // SAFETY: the text belongs to this thread until its next call of the loader.
     unsafe {
         let text: *const c_char = libc::dlerror();
         if text.is_null() {

@@ -1,4 +1,4 @@
-//! A connection that is logged in: what can be asked of it and set for it as a whole.
+//! A logged-in connection: the calls that apply to it as a whole.
 
 use super::blueprint::Blueprint;
 use super::handle::{Complaint, Handle, Kind};
@@ -13,7 +13,7 @@ const WITHOUT_PROMPT: u16 = 0;
 const COMMIT: i16 = 0;
 const ROLLBACK: i16 = 1;
 
-/// A connection that is logged in.
+/// A logged-in connection.
 #[derive(Debug)]
 pub(super) struct Login {
     pub(super) handle: Handle,
@@ -21,13 +21,13 @@ pub(super) struct Login {
 }
 
 impl Login {
-    /// With an environment of its own: driver managers lock within one.
+    /// With an environment of its own, since driver managers lock within one.
     pub(super) fn new(blueprint: &Blueprint) -> Result<Self, Complaint> {
         let environment = Handle::environment(blueprint.library)?;
         let handle = environment.child(Kind::Connection)?;
         set(&handle, ATTRIBUTE_LOGIN_TIMEOUT, blueprint.login_timeout_s)?;
         let words = blueprint.connection_string.units();
-        // SAFETY: the text is as long as is said; nothing is asked to be written.
+        // SAFETY: the text has the length passed; nothing is written.
         let code = unsafe {
             (handle.library.SQLDriverConnectW)(
                 handle.raw,
@@ -52,11 +52,11 @@ impl Login {
         self.info(INFO_VERSION)
     }
 
-    /// Something that the driver tells of the database, as text.
+    /// A property of the database that the driver reports as text.
     fn info(&self, kind: u16) -> Result<String, Complaint> {
         let mut text = [0_u16; INFO_UNITS_MAX];
         let mut bytes = 0;
-        // SAFETY: the room is as long as is said.
+        // SAFETY: the buffer has the length passed.
         let code = unsafe {
             (self.handle.library.SQLGetInfoW)(
                 self.handle.raw,
@@ -71,7 +71,7 @@ impl Login {
         Ok(String::from_utf16_lossy(&text[..units]))
     }
 
-    /// Whether each statement is a transaction of its own.
+    /// Sets whether each statement is a transaction of its own.
     pub(super) fn set_autocommit(&self, on: bool) -> Result<(), Complaint> {
         set(&self.handle, ATTRIBUTE_AUTOCOMMIT, usize::from(on))
     }
@@ -89,16 +89,16 @@ impl Login {
 
 impl Drop for Login {
     fn drop(&mut self) {
-        // What is still open is nobody's any more; without it the driver may disconnect.
+        // An open transaction is of no use any more; without it the driver can disconnect.
         let _ = self.end(false);
         // SAFETY: the statements of the connection are gone.
         unsafe { (self.handle.library.SQLDisconnect)(self.handle.raw) };
     }
 }
 
-/// Sets an attribute of a connection: a number, which travels in the pointer.
+/// Sets an attribute of a connection: a number passed in the pointer.
 fn set(connection: &Handle, attribute: i32, value: usize) -> Result<(), Complaint> {
-    // SAFETY: the attribute is a number, so that nothing is pointed to.
+    // SAFETY: the attribute is a number, so nothing is pointed to.
     let code = unsafe {
         (connection.library.SQLSetConnectAttr)(
             connection.raw,

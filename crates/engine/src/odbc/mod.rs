@@ -1,9 +1,9 @@
-//! Databases behind ODBC: whatever has a driver, at the price of a thread for each connection.
+//! Databases behind ODBC: any that has a driver, at the cost of a thread for each connection.
 //!
-//! The standard's calls wait for their answers, so they stay out of the event loop: a
-//! [`Connection`] is a thread that carries out the orders of its client, and the lane of such a
-//! run only passes them on. What differs between databases stands in `vendor`. Nothing here is
-//! linked against a driver manager; it is loaded when a plan asks for it.
+//! ODBC calls block, so they stay out of the event loop: a [`Connection`] is a thread that executes
+//! the commands of its client, and the lane of such a run only passes them on. What differs between
+//! databases is in `vendor`. Nothing here is linked against a driver manager; it is loaded when a
+//! plan needs it.
 
 mod batch;
 mod blueprint;
@@ -26,5 +26,5 @@ pub(crate) use connection::{Connection, Letter, News, Writer};
 pub(crate) use running::Running;
 pub(crate) use session::Session;
 
-/// Our code for a driver that cannot be had.
+/// Our error code for a driver that cannot be loaded.
 pub(crate) const NO_DRIVER: &str = "no_odbc_driver";

@@ -1,8 +1,8 @@
-//! A request that has left the script that made it, on its way to a connection's thread.
+//! A request in owned form, on its way from the script to a connection's thread.
 
 use dbdyno_model::{Flow, Keep, PreparedId, Request, StatementId, Value};
 
-/// What a session is to do. Owns what it needs.
+/// A command to a session. Owns its data.
 #[derive(Debug)]
 pub(super) enum Order {
     Text {
@@ -25,7 +25,7 @@ pub(super) enum Order {
         parameters: Vec<Value>,
         keep: Keep,
     },
-    /// A part of a pipeline, which ODBC does not have.
+    /// A part of a pipeline, which ODBC does not support.
     Pipelined(Flow),
 }
 

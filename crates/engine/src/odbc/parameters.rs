@@ -1,7 +1,7 @@
-//! Values on their way into a prepared statement.
+//! Parameter values of a prepared statement.
 //!
-//! A driver keeps pointers to where the values stand, so each has a place of its own that never
-//! moves; it is bound anew only when it takes another shape.
+//! A driver keeps pointers to the values, so each has a location of its own that never moves; it is
+//! bound again only when its type or capacity changes.
 
 use super::handle::{Complaint, Handle};
 use super::vendor::Integers;
@@ -10,10 +10,10 @@ use std::ffi::c_void;
 
 const INPUT: i16 = 1;
 const NULL_LENGTH: isize = -1;
-/// Room for a text's parameter, in UTF-16 units, is made for so many at least.
+/// Minimum capacity of a text parameter, in UTF-16 units.
 const TEXT_UNITS_MIN: usize = 64;
 
-/// A type in memory and the one in SQL that it becomes, by the numbers of the standard.
+/// The type of a value in memory and in SQL, by the standard's numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct TypePair {
     pub(super) memory: i16,
@@ -25,17 +25,17 @@ impl TypePair {
     pub(super) const INTEGER: Self = Self { memory: -25, sql: -5 };
     pub(super) const DECIMAL: Self = Self { memory: -8, sql: 3 };
     const DOUBLE: Self = Self { memory: 8, sql: 8 };
-    /// Not as a text of national characters: a column of ordinary ones would be converted to
-    /// be compared, without its index.
+    /// Not a national character type: an ordinary column would be converted for the comparison,
+    /// without using its index.
     pub(super) const TEXT: Self = Self { memory: -8, sql: 12 };
     pub(super) const TIMESTAMP: Self = Self { memory: -8, sql: 93 };
 }
 
-/// Where one parameter's value stands, and how long it is.
+/// Where one parameter's value is, and how long it is.
 pub(super) struct Place {
     pub(super) number: u16,
     pub(super) types: TypePair,
-    /// In symbols or digits.
+    /// In characters or digits.
     pub(super) size: usize,
     pub(super) digits: i16,
     pub(super) value: *mut c_void,
@@ -44,10 +44,10 @@ pub(super) struct Place {
 }
 
 impl Place {
-    /// Tells the driver.
+    /// Binds it.
     ///
     /// # Safety
-    /// What is pointed to stays where it is until the statement is gone or bound anew.
+    /// What is pointed to stays in place until the statement is freed or bound again.
     pub(super) unsafe fn bind(&self, statement: &Handle) -> Result<(), Complaint> {
         // SAFETY: as the caller promised.
         let code = unsafe {
@@ -68,10 +68,10 @@ impl Place {
     }
 }
 
-/// One parameter's place.
+/// One parameter's value.
 #[derive(Debug, Default)]
 struct Cell {
-    /// What the driver was told: the types, and how much text there is room for.
+    /// What was bound: the types, and the capacity for text.
     bound: Option<(TypePair, usize)>,
     bit: u8,
     number: i64,
@@ -80,7 +80,7 @@ struct Cell {
     length: isize,
 }
 
-// SAFETY: this is what drivers write lengths to and read values from; no thread owns it.
+// SAFETY: drivers write lengths to it and read values from it; it belongs to no thread.
 unsafe impl Send for Parameters {}
 
 /// The parameters of a statement.
@@ -95,7 +95,7 @@ impl Parameters {
         Self { cells: (0..count).map(|_| Cell::default()).collect(), integers }
     }
 
-    /// Puts values into their places, in the order of the `?`.
+    /// Stores values in the order of the `?`.
     pub(super) fn set<'a>(
         &mut self,
         statement: &Handle,
@@ -115,12 +115,12 @@ impl Parameters {
 }
 
 impl Cell {
-    /// Takes a value, and says as what it travels.
+    /// Stores a value, and returns the types it is sent as.
     fn take(&mut self, value: &Value, integers: Integers) -> TypePair {
         match value {
             Value::Null => {
                 self.length = NULL_LENGTH;
-                // As whatever it was last: NULL fits all types.
+                // Of the same type as the last value: NULL fits all types.
                 self.bound.map_or(TypePair::TEXT, |(types, _)| types)
             }
             Value::Bool(truth) => {

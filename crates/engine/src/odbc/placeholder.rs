@@ -1,14 +1,14 @@
-//! Turns a statement's `$1`, `$2`, … into the `?` of ODBC.
+//! Translates a statement's `$1`, `$2`, … to the `?` of ODBC.
 //!
-//! ODBC counts parameters by where they stand: one that is used twice is sent twice. Strings,
-//! quoted names and comments are read as the SQL standard has them and left alone. A text that
-//! has `?` already keeps them.
+//! ODBC numbers parameters by their position: one that is used twice is sent twice. Strings, quoted
+//! names and comments are recognized as in the SQL standard and left unchanged, and so is a text
+//! that already uses `?`.
 
-/// A statement in ODBC's words.
+/// A statement with ODBC's placeholders.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Translated {
     pub(super) sql: String,
-    /// For each `?` in order: which parameter of the request it takes, from 0.
+    /// For each `?` in order: the index of the request's parameter, from 0.
     pub(super) order: Vec<usize>,
 }
 
@@ -43,7 +43,7 @@ impl Translated {
     }
 }
 
-/// The parameter that the text begins with, and its length.
+/// The parameter at the beginning of the text, and its length.
 fn numbered(rest: &str) -> Option<(usize, usize)> {
     let after = rest.strip_prefix('$')?;
     let digits = after.bytes().take_while(u8::is_ascii_digit).count();
@@ -51,12 +51,13 @@ fn numbered(rest: &str) -> Option<(usize, usize)> {
     Some((number.checked_sub(1)?, 1 + digits))
 }
 
-/// Whether a `$` here would belong to a name.
+/// Whether a `$` here would be part of a name.
 fn ends_in_name(before: &str) -> bool {
     before.ends_with(|symbol: char| symbol.is_alphanumeric() || "_$@".contains(symbol))
 }
 
-/// The length of what the text begins with: one symbol, or all that a quotation or comment is.
+/// The length of what the text begins with: one character, or a whole string, quoted name or
+/// comment.
 fn other(rest: &str, symbol: char) -> usize {
     let inside = match symbol {
         '\'' | '"' | '`' => rest[1..].find(symbol).map(|end| end + 2),

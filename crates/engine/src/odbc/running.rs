@@ -1,10 +1,10 @@
-//! What a connection is executing, for those who would cancel it from another thread.
+//! The statement that a connection is executing, so that another thread can cancel it.
 
 use super::handle::Handle;
 use super::library::{Library, RawHandle};
 use std::sync::Mutex;
 
-/// The statement that is executing, if one is.
+/// The statement being executed, if there is one.
 #[derive(Debug)]
 pub(crate) struct Running {
     library: &'static Library,
@@ -23,7 +23,7 @@ impl Running {
         Self { library, statement: Mutex::new(None) }
     }
 
-    /// While this lasts, the statement can be cancelled.
+    /// Runs `work`, during which the statement can be cancelled.
     pub(super) fn during<T>(&self, statement: &Handle, work: impl FnOnce() -> T) -> T {
         self.set(Some(Shared(statement.raw)));
         let outcome = work();
@@ -32,12 +32,12 @@ impl Running {
     }
 
     fn set(&self, statement: Option<Shared>) {
-        // Who held it while a panic passed had done nothing yet.
+        // A thread that panicked while it held the lock had changed nothing yet.
         *self.statement.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = statement;
     }
 
-    /// Cancels what is executing. The driver may make a connection of its own for that; the
-    /// statement's handle stays until it has come back.
+    /// Cancels the statement being executed. The driver may open a connection for that; the
+    /// statement's handle stays valid until it returns.
     pub(crate) fn cancel(&self) {
         let statement = self.statement.lock();
         if let Ok(Some(Shared(raw))) = statement.as_deref() {

@@ -1,5 +1,5 @@
-//! One session of a database behind a driver: logged in, its statements prepared, one order
-//! after the other. Every call waits for its answer.
+//! One session of a database behind a driver: logged in, its statements prepared, executing one
+//! command after the other. Every call blocks until it is answered.
 
 use super::blueprint::Blueprint;
 use super::control::Control;
@@ -14,13 +14,13 @@ use dbdyno_model::{FailureClass, Keep, PreparedId, QueryMode, ServerError, State
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// A session. Its parts are given back in this order: statements before their connection.
+/// A session. Its fields are dropped in this order: statements before their connection.
 #[derive(Debug)]
 pub(crate) struct Session {
     direct: Statement,
-    /// By the statements of the plan.
+    /// By the plan's statement number.
     prepared: Vec<Option<Prepared>>,
-    /// By the numbers that scripts give them.
+    /// By the number that a script gave the statement.
     numbered: HashMap<PreparedId, (String, Prepared)>,
     connection: Login,
     blueprint: Arc<Blueprint>,
@@ -30,12 +30,12 @@ pub(crate) struct Session {
 }
 
 impl Session {
-    /// A session that nobody cancels.
+    /// A session that is never cancelled.
     pub(crate) fn alone(blueprint: &Arc<Blueprint>) -> Result<Self, ServerError> {
         Self::open(blueprint, &Arc::new(Running::new(blueprint.library)))
     }
 
-    /// Logs in, and prepares what the plan wants prepared.
+    /// Logs in, and prepares the plan's statements.
     pub(super) fn open(
         blueprint: &Arc<Blueprint>,
         running: &Arc<Running>,
@@ -60,8 +60,8 @@ impl Session {
         Ok(session)
     }
 
-    /// A statement that cannot be prepared may still become possible: its first use tries
-    /// again, and tells the error if there still is one.
+    /// A statement that cannot be prepared now may be possible later: its first use prepares it
+    /// again, and reports the error if there still is one.
     fn prepare_all(&mut self) {
         let statements = Arc::clone(&self.blueprint);
         let wanted = statements.query_mode == QueryMode::Prepared;
@@ -79,14 +79,14 @@ impl Session {
         Prepared::new(&self.connection.handle, sql, self.vendor.integers)
     }
 
-    /// Product and version, as they word it.
+    /// Product and version, as the database reports them.
     pub(super) fn server_version(&self) -> String {
         [self.connection.product(), self.connection.version()]
             .map(Result::unwrap_or_default)
             .join(" ")
     }
 
-    /// Carries out an order.
+    /// Executes a command.
     pub(super) fn perform(&mut self, order: &Order) -> Answer {
         let outcome = match order {
             Order::Text { sql, keep } => self.text(sql, *keep),
@@ -141,7 +141,7 @@ impl Session {
         outcome
     }
 
-    /// The statement of that number, prepared anew if it has another text.
+    /// The statement of that number, prepared again if its text has changed.
     fn number(&mut self, number: PreparedId, sql: &str) -> Result<&mut Prepared, Complaint> {
         if self.numbered.get(&number).is_none_or(|(known, _)| known != sql) {
             let prepared = self.prepare(sql)?;
@@ -168,7 +168,7 @@ impl Session {
         Control::of(sql, self.vendor.transactions)
     }
 
-    /// Begins or ends a transaction, the way that the database has.
+    /// Begins or ends a transaction, by statement or by call.
     fn control(&mut self, control: Control, written: &str) -> Result<(), Complaint> {
         match self.vendor.transactions {
             Transactions::Statements => {
@@ -186,22 +186,22 @@ impl Session {
         Ok(())
     }
 
-    /// Runs a text that answers nothing of interest.
+    /// Runs a statement and discards its results.
     pub(crate) fn run(&mut self, sql: &str) -> Result<(), ServerError> {
         self.text(sql, Keep::None).map(drop).map_err(|error| self.understood(error))
     }
 
-    /// How whole numbers travel here.
+    /// How integers are sent to this database.
     pub(super) fn integers(&self) -> Integers {
         self.vendor.integers
     }
 
-    /// A statement for who prepares on its own.
+    /// A new statement, for callers that prepare it themselves.
     pub(super) fn new_statement(&self) -> Result<Statement, Complaint> {
         Statement::new(&self.connection.handle)
     }
 
-    /// An error in the database's own terms.
+    /// The error in the database's own terms.
     pub(super) fn understood(&self, error: Complaint) -> ServerError {
         error.understood(self.vendor)
     }

@@ -1,4 +1,4 @@
-//! One statement: prepared, executed, and its answer read.
+//! One statement: preparing it, executing it, and reading its answer.
 
 use super::handle::{Complaint, Handle, Kind, SUCCESS, SUCCESS_WITH_INFO};
 use super::parameters::Parameters;
@@ -19,7 +19,7 @@ const FIELD_UNITS: usize = 1024;
 #[derive(Debug)]
 pub(super) struct Statement(pub(super) Handle);
 
-/// A statement that was prepared, with the places of its parameters.
+/// A prepared statement with its parameters.
 #[derive(Debug)]
 pub(super) struct Prepared {
     statement: Statement,
@@ -62,7 +62,7 @@ impl Statement {
         connection.child(Kind::Statement).map(Self)
     }
 
-    /// Executes a text.
+    /// Executes a statement given as text.
     pub(super) fn direct(
         &self,
         sql: &str,
@@ -71,7 +71,7 @@ impl Statement {
     ) -> Result<Answer, Complaint> {
         let sql: Vec<u16> = sql.encode_utf16().collect();
         running.during(&self.0, || {
-            // SAFETY: the text is as long as is said.
+            // SAFETY: the text has the length passed.
             let code = unsafe {
                 (self.0.library.SQLExecDirectW)(self.0.raw, sql.as_ptr(), sql.len() as i32)
             };
@@ -82,20 +82,20 @@ impl Statement {
 
     pub(super) fn prepare(&self, sql: &str) -> Result<(), Complaint> {
         let sql: Vec<u16> = sql.encode_utf16().collect();
-        // SAFETY: the text is as long as is said.
+        // SAFETY: the text has the length passed.
         let code =
             unsafe { (self.0.library.SQLPrepareW)(self.0.raw, sql.as_ptr(), sql.len() as i32) };
         self.0.check(code).map(drop)
     }
 
-    /// That nothing was found to change is no error.
+    /// That no rows were found to change is not an error.
     pub(super) fn execute(&self) -> Result<(), Complaint> {
-        // SAFETY: what is bound stands where it was bound.
+        // SAFETY: what is bound is still in place.
         let code = unsafe { (self.0.library.SQLExecute)(self.0.raw) };
         self.0.check(code).map(drop)
     }
 
-    /// Reads all that was answered, and makes the handle ready for the next time.
+    /// Reads the whole answer, and makes the handle ready for the next execution.
     pub(super) fn answer(&self, keep: Keep) -> Result<Answer, Complaint> {
         let answer = self.results(keep);
         self.close();
@@ -142,7 +142,7 @@ impl Statement {
         // SAFETY: the out parameter is ours.
         let code = unsafe { (self.0.library.SQLRowCount)(self.0.raw, &raw mut rows) };
         self.0.check(code)?;
-        Ok(rows.max(0) as u64) // a driver that does not know says -1
+        Ok(rows.max(0) as u64) // a driver that does not know returns -1
     }
 
     fn result(&self, columns: u16, keep: Keep) -> Result<ResultSet, Complaint> {
@@ -170,12 +170,12 @@ impl Statement {
         self.0.check(code)
     }
 
-    /// The column's name. One in capitals is a name that was not quoted, in a database that
-    /// makes capitals of those: scripts know it as they wrote it.
+    /// The column's name. A name in capitals is one that was not quoted, in a database that folds
+    /// those to upper case: it is returned in lower case, as scripts write it.
     fn name(&self, column: u16) -> Result<String, Complaint> {
         let mut name = [0; NAME_UNITS_MAX];
         let (mut length, mut kind, mut size, mut digits, mut nullable) = (0, 0, 0, 0, 0);
-        // SAFETY: the name's room is as long as is said, the other out parameters are ours.
+        // SAFETY: the name's buffer has the length passed, the other out parameters are ours.
         let code = unsafe {
             (self.0.library.SQLDescribeColW)(
                 self.0.raw,
@@ -196,13 +196,13 @@ impl Statement {
         Ok(if in_capitals { name.to_lowercase() } else { name })
     }
 
-    /// A field of the row as text, in as many pieces as it takes.
+    /// A field of the row as text, fetched in as many parts as necessary.
     fn field(&self, column: u16) -> Result<Option<String>, Complaint> {
         let mut text = Vec::new();
         loop {
             let mut piece = [0_u16; FIELD_UNITS];
             let mut left = 0;
-            // SAFETY: the room is as long as is said.
+            // SAFETY: the buffer has the length passed.
             let code = unsafe {
                 (self.0.library.SQLGetData)(
                     self.0.raw,

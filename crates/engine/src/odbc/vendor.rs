@@ -1,63 +1,64 @@
-//! What differs from one database behind ODBC to the next, as data.
+//! What differs between databases behind ODBC, as data.
 //!
-//! A database that is not in the table gets what the standard promises: calls that begin and
-//! end transactions, whole numbers of 64 bits, SQLSTATEs.
+//! A database that is not in the table gets what the standard promises: calls that begin and end
+//! transactions, 64-bit integers, SQLSTATEs.
 
 use dbdyno_model::FailureClass;
 
 /// How transactions begin and end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Transactions {
-    /// By statements, as on the database's own wire.
+    /// By statements, as with the database's own protocol.
     Statements,
-    /// By calls: the database has no statement that begins one, or another one than `begin`.
+    /// By calls: the database has no statement that begins a transaction, or one other than
+    /// `begin`.
     Calls,
 }
 
-/// How a whole number travels as a parameter.
+/// How an integer is sent as a parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Integers {
-    /// As 64 bits.
+    /// As a 64-bit integer.
     Binary,
-    /// As a decimal text: the driver knows no numbers of 64 bits.
+    /// As decimal text: the driver does not support 64-bit integers.
     Decimal,
 }
 
-/// What is said of a failure.
+/// Which error code identifies a failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Codes {
-    /// The SQLSTATE says all.
+    /// The SQLSTATE.
     States,
-    /// The database's own number says more.
+    /// The database's own error number, which is more specific.
     Numbers,
 }
 
 /// A database behind ODBC.
 #[derive(Debug)]
 pub(super) struct Vendor {
-    /// What the name of the product begins with, in lower case.
+    /// How the name of the product begins, in lower case.
     name: &'static str,
     pub(super) transactions: Transactions,
     pub(super) integers: Integers,
     pub(super) codes: Codes,
-    /// The class of an error by number and SQLSTATE, where they tell it.
+    /// The class of an error by number and SQLSTATE, where they identify it.
     class: fn(i32, &str) -> Option<FailureClass>,
 }
 
 impl Vendor {
-    /// The database that calls itself so.
+    /// The entry for a product name.
     pub(super) fn of(product: &str) -> &'static Self {
         let product = product.to_lowercase();
         VENDORS.iter().find(|vendor| product.starts_with(vendor.name)).unwrap_or(&UNKNOWN)
     }
 
-    /// What kind of failure it is.
+    /// The class of a failure.
     pub(super) fn class(&self, number: i32, state: &str) -> FailureClass {
         (self.class)(number, state).unwrap_or_else(|| by_state(state))
     }
 }
 
-/// Databases whose drivers keep to less than the standard, or tell more than it.
+/// Databases whose drivers support less than the standard, or report more.
 static VENDORS: [Vendor; 6] = [
     Vendor { transactions: Transactions::Statements, ..Vendor::standard("postgresql") },
     Vendor { class: mysql, ..Vendor::mysql("mysql") },
@@ -93,7 +94,7 @@ impl Vendor {
     }
 }
 
-/// The standard's own states, beside those that all databases share.
+/// The standard's own SQLSTATEs, beside those that all databases share.
 fn by_state(state: &str) -> FailureClass {
     match state {
         "HY008" | "HYT00" => FailureClass::Cancelled,
@@ -110,7 +111,7 @@ fn mysql(number: i32, state: &str) -> Option<FailureClass> {
     Some(FailureClass::from_mysql(number, state))
 }
 
-/// By the numbers of Oracle's messages (ORA-00060 is 60).
+/// By Oracle's error numbers (ORA-00060 is 60).
 fn oracle(number: i32, _: &str) -> Option<FailureClass> {
     Some(match number {
         60 | 4020 => FailureClass::Deadlock,
@@ -142,8 +143,8 @@ fn sql_server(number: i32, _: &str) -> Option<FailureClass> {
     })
 }
 
-/// Db2 tells a deadlock and a lock's timeout by the same number; where both stop a unit of
-/// work, it is the deadlock that this benchmark makes.
+/// Db2 reports a deadlock and a lock timeout with the same number. Where both roll back, it is a
+/// deadlock that this load causes.
 fn db2(number: i32, _: &str) -> Option<FailureClass> {
     Some(match number {
         -911 => FailureClass::Deadlock,

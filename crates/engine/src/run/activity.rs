@@ -1,13 +1,13 @@
-//! Puts together what the lanes' clients were doing at one instant, in the order of clients.
+//! Combines what the lanes' clients were doing at one instant, in the order of clients.
 //!
-//! Only one instant is held at a time. A lane that is late by more than an interval passes
-//! instants over, so whatever is still incomplete when the next instant comes stays so: it is
-//! dropped, because a picture with holes would be read as one of idle clients.
+//! Only one instant is held at a time. A lane that is late by more than an interval skips instants,
+//! so a snapshot that is incomplete when the next instant comes will never be complete: it is
+//! dropped, because its gaps would be read as idle clients.
 
 use dbdyno_hist::{Activity, Doing, frame};
 use dbdyno_model::Nanos;
 
-/// The instant that is being put together.
+/// The snapshot being assembled.
 #[derive(Debug)]
 pub(super) struct Picture {
     clients: usize,
@@ -17,13 +17,13 @@ pub(super) struct Picture {
 }
 
 impl Picture {
-    /// Of so many clients on so many lanes.
+    /// Of this many clients on this many lanes.
     pub(super) fn new(clients: u32, lanes: u32) -> Self {
         let parts = (0..lanes).map(|_| None).collect();
         Self { clients: clients as usize, at: Nanos::ZERO, parts }
     }
 
-    /// One lane's part.
+    /// Adds one lane's part.
     pub(super) fn add(&mut self, lane: u32, part: Activity) {
         if part.at > self.at {
             self.at = part.at;
@@ -34,8 +34,8 @@ impl Picture {
         }
     }
 
-    /// The frame, once, when every lane has told its part or is over. Clients of a lane that
-    /// is over have no connections any more.
+    /// The frame, once, when every lane has sent its part or is over. Clients of a lane that is
+    /// over have no connections any more.
     pub(super) fn take_complete(
         &mut self,
         is_over: impl Fn(usize) -> bool,
@@ -50,7 +50,7 @@ impl Picture {
         let mut clients = vec![(Doing::UNCONNECTED, 0); self.clients];
         let told = self.parts.iter_mut().filter_map(Option::take).flat_map(|part| part.clients);
         for (client, doing, backend) in told {
-            // Nobody's number is kept by a place whose client went to another lane.
+            // The place of a client that moved to another lane holds a number that no client has.
             if let Some(place) = clients.get_mut(client as usize) {
                 *place = (doing, backend);
             }

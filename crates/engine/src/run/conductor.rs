@@ -1,7 +1,7 @@
-//! Leads the lanes through a run, and tells what they report in the order it happened.
+//! Coordinates the lanes of a run, and writes what they report as frames in order of time.
 //!
-//! It waits until all clients are connected, lets the load begin, and from then on only hears and
-//! tells. What the reports add up to is known to `gather`; nothing of the load is decided here.
+//! It waits until all clients are connected, starts the load, and from then on handles reports.
+//! `aggregator` adds them up; nothing about the load is decided here.
 
 use super::gather::{Gather, fault_told};
 use super::hooks::Hooks;
@@ -18,11 +18,11 @@ use dbdyno_model::{Nanos, Protocol};
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-/// Between the decision to begin or to stop and the instant of it: long enough that every
-/// lane has heard.
+/// Time between the decision to start or stop and its effect: enough for every lane to receive the
+/// message.
 const NOTICE: Nanos = Nanos::from_millis(50);
 
-/// Leads the lanes through a run.
+/// Coordinates the lanes of a run.
 pub(super) struct Conductor<'a> {
     engine: &'a Engine,
     lanes: &'a [LaneHandle],
@@ -30,12 +30,12 @@ pub(super) struct Conductor<'a> {
     hooks: Option<Hooks<'a>>,
     /// Of the lanes that are connected.
     greetings: Vec<Greeting>,
-    /// The load's, once it has begun.
+    /// The timeline of the load, once it has started.
     timeline: Option<Timeline>,
     neighbours: Option<Neighbours>,
-    /// Of the statements that came up while running.
+    /// How many of the statements discovered during the run have been reported.
     statements_told: usize,
-    /// The lanes that were heard of since the last word that all of them live.
+    /// The lanes that have reported since the last `Connecting` frame.
     connecting: BTreeSet<u32>,
 }
 
@@ -55,7 +55,7 @@ impl<'a> Conductor<'a> {
         })
     }
 
-    /// Takes the run to its end, telling everything to `sink`.
+    /// Runs to the end, and writes all frames to `sink`.
     pub(super) fn conduct(mut self, sink: &mut Sink<'_>) -> Result<(), EngineError> {
         while !self.gather.all_over() {
             let Some(report) = self.next_report() else {
@@ -71,7 +71,7 @@ impl<'a> Conductor<'a> {
     fn hear(&mut self, report: Report, sink: &mut Sink<'_>) -> Result<(), EngineError> {
         match report {
             Report::Connecting(thread) => self.connecting(thread, sink),
-            // The last lane may have connected just when the run was told to end.
+            // The last lane may have connected just when the run was stopped.
             Report::Connected(_) if self.gather.interrupted => Ok(()),
             Report::Connected(greeting) => self.greeted(greeting, sink),
             Report::Served(tasks) => {
@@ -110,7 +110,7 @@ impl<'a> Conductor<'a> {
         }
     }
 
-    /// All clients of a lane are connected; with the last lane's the load begins.
+    /// All clients of a lane are connected; after the last lane the load starts.
     fn greeted(&mut self, greeting: Greeting, sink: &mut Sink<'_>) -> Result<(), EngineError> {
         self.greetings.push(greeting);
         self.connecting.clear();
@@ -124,7 +124,7 @@ impl<'a> Conductor<'a> {
         Ok(())
     }
 
-    /// It is known which task serves a session: clients may go where theirs is.
+    /// It is known which task serves each session: clients may move to that task's processor.
     fn follow_tasks(&mut self, task_of: TaskOf) {
         let Some(timeline) = &self.timeline else { return };
         let (plan, start) = (&self.engine.plan, timeline.start());
@@ -156,7 +156,7 @@ impl<'a> Conductor<'a> {
         tell(sink, &Frame::Done(Box::new(done)))
     }
 
-    /// None when it is time to look for neighbours.
+    /// None when it is time to check for clients to move.
     fn next_report(&self) -> Option<Report> {
         // The engine holds a sender itself, so the channel never closes before its end.
         let reports = &self.engine.reports.1;
@@ -174,7 +174,7 @@ impl<'a> Conductor<'a> {
         }
     }
 
-    /// Tells that all lanes live, when every one that is not connected yet has said so.
+    /// Reports that all lanes are alive, once every one that is not connected yet has said so.
     fn connecting(&mut self, thread: u32, sink: &mut Sink<'_>) -> Result<(), EngineError> {
         self.connecting.insert(thread);
         if self.connecting.len() + self.greetings.len() < self.lanes.len() {
@@ -184,7 +184,7 @@ impl<'a> Conductor<'a> {
         tell(sink, &Frame::Connecting)
     }
 
-    /// Tells the statements that have come up, before anything is told of them.
+    /// Reports newly discovered statements, before any frame that refers to them.
     fn tell_new_statements(&mut self, sink: &mut Sink<'_>) -> Result<(), EngineError> {
         for statement in self.engine.program.new_statements(self.statements_told) {
             let number = self.statements_told as u32;
@@ -206,7 +206,7 @@ impl<'a> Conductor<'a> {
         hopeless_told(script, statement.as_ref(), &hopeless.error)
     }
 
-    /// Ends the run as soon as every lane can have heard of it, if it would last longer.
+    /// Ends the run as soon as every lane can have received the message, unless it ends sooner.
     fn end_soon(&mut self) {
         let at = clock::now() + NOTICE;
         if let Some(timeline) = &mut self.timeline {
@@ -241,7 +241,7 @@ impl<'a> Conductor<'a> {
         }
     }
 
-    /// Before the load has begun, one lane's failure is everybody's.
+    /// Before the load has started, the failure of one lane fails the run.
     fn fail_early(&self, ending: &Ending) -> Result<(), EngineError> {
         if self.timeline.is_some() {
             return Ok(());
@@ -264,7 +264,7 @@ impl<'a> Conductor<'a> {
         if runs { "dbdyno load makes the tables of a script for sysbench" } else { "" }
     }
 
-    /// Lets the load begin, a moment from now.
+    /// Starts the load, a moment from now.
     fn begin(&mut self, sink: &mut Sink<'_>) -> Result<Timeline, EngineError> {
         let start = clock::now() + NOTICE;
         let timeline = Timeline::new(&self.engine.plan, start);
@@ -281,7 +281,7 @@ impl<'a> Conductor<'a> {
         Ok(timeline)
     }
 
-    /// Takes what one lane's clients were doing; tells what all were, once that is known.
+    /// Adds what one lane's clients were doing; reports the whole snapshot once it is complete.
     fn picture(
         &mut self,
         thread: u32,
@@ -297,7 +297,7 @@ impl<'a> Conductor<'a> {
         }
     }
 
-    /// Tells every interval that all lanes have reported.
+    /// Reports every interval that all lanes have closed.
     fn emit(&mut self, sink: &mut Sink<'_>) -> Result<(), EngineError> {
         while let Some((frames, tallies)) = self.gather.next_complete()? {
             for frame in &frames {

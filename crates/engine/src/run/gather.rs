@@ -1,4 +1,4 @@
-//! Puts together what the lanes report: interval by interval, then the whole.
+//! Aggregates what the lanes report: each interval, then the whole run.
 
 use super::activity::Picture;
 use crate::lane::Ending;
@@ -11,10 +11,10 @@ use dbdyno_model::{Arrivals, Nanos, Plan, ServerError};
 use dbdyno_script::Fault;
 use std::collections::BTreeMap;
 
-/// Intervals in the order of time; an empty one stands before the one that begins with it.
+/// Orders intervals by time; an empty one comes before the one that begins at the same time.
 type Key = (Nanos, u8);
 
-/// One interval, as far as it has been reported.
+/// An interval, as far as it has been reported.
 #[derive(Debug)]
 struct Partial {
     phase: Phase,
@@ -22,14 +22,14 @@ struct Partial {
     tallies: BTreeMap<u32, Box<Tally>>,
 }
 
-/// What a lane is known for.
+/// The state of a lane.
 #[derive(Debug, Default)]
 struct LaneState {
-    /// As of the last interval that was told: a lane that is over reports no more of them, but
-    /// what it counted stays counted.
+    /// As of the last reported interval: a lane that is over reports no more of them, but what it
+    /// counted stays counted.
     counters: Counters,
     ending: Option<Ending>,
-    /// Why the server could not be told to cancel what was under way.
+    /// Why the server could not be asked to cancel.
     uncancelled: Option<ServerError>,
 }
 
@@ -39,10 +39,10 @@ impl LaneState {
     }
 }
 
-/// Frames of an interval, and the tallies to give back to their lanes.
+/// Frames of an interval, and the tallies to return to their lanes.
 type Complete = (Vec<Frame>, Vec<(u32, Box<Tally>)>);
 
-/// Gathers the reports of a run.
+/// Aggregates the reports of a run.
 pub(super) struct Gather {
     shape: Shape,
     collector: Collector,
@@ -50,12 +50,12 @@ pub(super) struct Gather {
     picture: Picture,
     lanes: Vec<LaneState>,
     last_use: EngineUse,
-    /// Where the last interval that was told ended, and which part of the run it was in.
+    /// End of the last reported interval, and the phase it was in.
     last_end: Nanos,
     last_phase: Phase,
     pub(super) interrupted: bool,
     pub(super) clients_moved: u64,
-    /// Why no more was to be had of a script that can never work.
+    /// The message about a script that can never work, which ended the run.
     pub(super) hopeless: Option<String>,
 }
 
@@ -77,7 +77,7 @@ impl Gather {
         }
     }
 
-    /// What the process has used for connecting is no part of the load.
+    /// What the process has used for connecting is not part of the load.
     pub(super) fn load_begins(&mut self) {
         self.last_use = usage::so_far();
     }
@@ -93,7 +93,8 @@ impl Gather {
         partial.tallies.insert(thread, closed.tally);
     }
 
-    /// One lane's clients at an instant; the frame, when it was the last lane that lacked.
+    /// Adds what one lane's clients were doing at an instant; returns the frame once all lanes are
+    /// in.
     pub(super) fn activity(&mut self, thread: u32, activity: Activity) -> Option<frame::Activity> {
         self.picture.add(thread, activity);
         self.picture.take_complete(|lane| self.lanes[lane].ending.is_some())
@@ -103,7 +104,7 @@ impl Gather {
         self.lanes[thread as usize].ending = Some(ending);
     }
 
-    /// One lane's orders to cancel could not be given.
+    /// The cancellations of a lane could not be sent.
     pub(super) fn uncancelled(&mut self, thread: u32, why: ServerError) {
         self.lanes[thread as usize].uncancelled = Some(why);
     }
@@ -149,7 +150,7 @@ impl Gather {
         Ok((frames, tallies.into_iter().collect()))
     }
 
-    /// What is left for the histograms of the run's last stretch, once no interval is to come.
+    /// The histograms of the run's last window, once no more intervals follow.
     pub(super) fn last_window(&mut self) -> Option<Frame> {
         self.collector.last_window(self.last_end).map(Frame::Window)
     }
@@ -177,8 +178,8 @@ impl Gather {
         self.lanes.iter().filter_map(|lane| lane.ending.as_ref())
     }
 
-    /// How long was measured: to the end of the time that was set, or where no client is left
-    /// before it; without one, to the last transaction's end.
+    /// How long was measured: to the planned end, or to when no client was left before it; without
+    /// a planned end, to the end of the last transaction.
     fn measured(&self, timeline: &Timeline) -> Nanos {
         let last = self.endings().map(|ending| ending.last_end).max().unwrap_or_default();
         let end = if timeline.measure_end() == Nanos::MAX { last } else { timeline.measure_end() };
@@ -200,8 +201,8 @@ impl Gather {
     }
 }
 
-/// How the server stopped answering, if any lane saw it do so. A lane whose orders arrived knows
-/// it best: why another's were refused is no excuse for that.
+/// How the server stopped answering, if any lane noticed. A lane whose cancellations arrived knows
+/// best: that another lane's were refused does not explain this one's stall.
 fn stall_told(lanes: &[LaneState]) -> Option<String> {
     let stalled = lanes.iter().filter(|lane| lane.stalled().is_some());
     let lane = stalled.min_by_key(|lane| lane.uncancelled.is_some())?;
@@ -216,7 +217,7 @@ fn stall_told(lanes: &[LaneState]) -> Option<String> {
     })
 }
 
-/// Which script went wrong for whom, where, and how.
+/// Which script failed for which client, where, and how.
 pub(super) fn fault_told(plan: &Plan, client: u64, fault: &Fault) -> String {
     let script = &plan.scripts[fault.script as usize].name;
     let place = if fault.line == 0 { String::new() } else { format!(", line {}", fault.line) };

@@ -1,8 +1,8 @@
-//! A script's own reports: its hooks, handed sysbench's statistics as the run goes on.
+//! A script's own reports: its hooks, called with sysbench's statistics during the run.
 //!
-//! Nothing of the warm-up is told, and rates are of the measured time alone, as in the record.
-//! What the hooks print goes to the log. One that goes wrong ends nothing, as in sysbench; unlike
-//! there it is said once.
+//! The warm-up is not reported, and rates are of the measured time alone, as in the record. What
+//! the hooks print goes to the log. One that fails does not end the run, as in sysbench; unlike
+//! there, this is reported once.
 
 use crate::clock;
 use crate::program::Program;
@@ -49,7 +49,7 @@ impl Stretch {
         counts: Counts,
     ) {
         // What ends after the measured time was due in it: its response time belongs to the run,
-        // but it is no part of what was done in that time.
+        // but it does not count as completed in that time.
         if interval.phase == "measure" {
             self.length += Nanos(interval.end_ns - interval.begin_ns);
             self.events += interval.completed_ok;
@@ -60,7 +60,7 @@ impl Stretch {
         }
     }
 
-    /// What both kinds of reports tell.
+    /// The statistics of both kinds of reports.
     fn statistics(&self, percentile: f64) -> Statistics {
         let latency = self.response.quantile(percentile / 100.0).as_secs_f64();
         let mut statistics = vec![
@@ -74,7 +74,7 @@ impl Stretch {
         statistics
     }
 
-    /// What only a report of the whole run tells.
+    /// The statistics that only the report of the whole run has.
     fn latencies(&self) -> Statistics {
         let all = self.response.distribution();
         let seconds = |ns: u64| Nanos(ns).as_secs_f64();
@@ -88,7 +88,7 @@ impl Stretch {
     }
 }
 
-/// The reports of a script that has hooks for them.
+/// The hooks of a script and what they report.
 pub(super) struct Hooks<'a> {
     program: &'a Program,
     reporter: Reporter,
@@ -100,7 +100,7 @@ pub(super) struct Hooks<'a> {
 }
 
 impl<'a> Hooks<'a> {
-    /// None when the program has no script with a hook.
+    /// None when no script has a hook.
     pub(super) fn of(program: &'a Program, plan: &Plan) -> Result<Option<Self>, Problem> {
         let reporter = program.reporter()?;
         Ok(reporter.map(|reporter| Self {
@@ -114,8 +114,8 @@ impl<'a> Hooks<'a> {
         }))
     }
 
-    /// Takes an interval that all lanes have reported, and reports when it is time to. Gives what
-    /// is to be told of a hook that went wrong.
+    /// Adds an interval that all lanes have reported, and calls the hook when it is due. Returns a
+    /// note about a hook that failed.
     pub(super) fn take(&mut self, frames: &[Frame], tallies: &[(u32, Box<Tally>)]) -> Option<Note> {
         let Some(Frame::Interval(interval)) = frames.first() else { return None };
         let counts = COUNTED.map(|(_, counter)| self.program.count(counter));
@@ -139,7 +139,7 @@ impl<'a> Hooks<'a> {
         self.report(Report::Intermediate, &statistics)
     }
 
-    /// Reports the whole run, which was measured for so long.
+    /// Calls the hook for the whole run, which was measured for this long.
     pub(super) fn end(mut self, measured: Nanos) -> Option<Note> {
         let mut wrong = None;
         if measured > Nanos::ZERO {

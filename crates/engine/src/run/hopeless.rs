@@ -1,12 +1,12 @@
-//! What is said of a script that can never work: where it fails, with what, and how to go on.
+//! The message about a script that can never work: where it fails, with what error, and what to do.
 
 use dbdyno_load::HOPELESS_AFTER;
 use dbdyno_model::{ServerError, Statement};
 
-/// The longest text of a statement that is told.
+/// The longest excerpt of a statement in the message.
 const SQL_CHARACTERS_MAX: usize = 160;
 
-/// Why the run ends; the statement is not known of what a script made up as it went.
+/// The message; `statement` is none where the script built it while running.
 pub(super) fn hopeless_told(
     script: &str,
     statement: Option<&Statement>,

@@ -1,4 +1,4 @@
-//! How the lanes of a run come to be: on a wire of ours, or on threads that call a driver.
+//! Starts the lanes of a run: with our own wire protocols, or with threads that call a driver.
 
 use crate::address::choose;
 use crate::io::{Alarm, Epoll, Uring, probe_uring};
@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
 use std::thread::JoinHandle;
 
-/// A lane from outside.
+/// A lane, seen from outside.
 pub(super) struct LaneHandle {
     sender: Sender<Message>,
     alarm: Alarm,
@@ -20,13 +20,13 @@ pub(super) struct LaneHandle {
 
 impl LaneHandle {
     pub(super) fn tell(&self, message: Message) {
-        // A lane that is over listens no more.
+        // A lane that is over receives no more.
         let _ = self.sender.send(message);
         self.alarm.ring();
     }
 }
 
-/// The way to the server.
+/// How the lanes reach the server.
 pub(super) enum Way {
     Wire { blueprint: Arc<Blueprint>, route: Arc<Route>, io: &'static str, io_reason: String },
     Odbc(Arc<odbc::Blueprint>),
@@ -53,7 +53,7 @@ impl Way {
         }
     }
 
-    /// Why nothing better does, if that needs saying.
+    /// Why nothing better does, where that needs an explanation.
     pub(super) fn io_reason(&self) -> &str {
         match self {
             Self::Wire { io_reason, .. } => io_reason,
@@ -103,7 +103,7 @@ fn spawn(
     Ok(LaneHandle { sender, alarm, thread })
 }
 
-/// Which kernel interface runs, and why if that needs saying.
+/// The kernel interface to use, and the reason where it needs one.
 fn choose_io(wanted: model::Io) -> Result<(&'static str, String), EngineError> {
     match (wanted, probe_uring()) {
         (model::Io::Epoll, _) => Ok(("epoll", String::new())),

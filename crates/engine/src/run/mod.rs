@@ -1,8 +1,8 @@
-//! A run from its plan to its last frame.
+//! A run, from its plan to its last frame.
 //!
-//! Here the lanes are started and joined again, with a greeting first. In between `conductor`
-//! leads them, `gather` puts together what they report, and `hooks` lets scripts report it in
-//! their own words. `neighbours` knows who should change lanes.
+//! The lanes are started and joined here. In between, `coordinator` controls them, `aggregator`
+//! adds up what they report, `hooks` calls the scripts' own report functions, and `colocation`
+//! decides which clients change lanes.
 
 mod activity;
 mod conductor;
@@ -27,7 +27,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
-/// A plan that can be run.
+/// A plan that is ready to run.
 pub struct Engine {
     plan: Arc<Plan>,
     program: Program,
@@ -38,25 +38,25 @@ pub struct Engine {
     prospects: Arc<Prospects>,
 }
 
-/// Says something to a run from outside; one that is over does not hear it.
+/// Sends messages to a run from outside; a run that is over ignores them.
 #[derive(Clone, Debug)]
 pub struct RunHandle(Sender<Report>);
 
 impl RunHandle {
-    /// The run shall end now: nothing new is started, and what is under way gets its grace.
+    /// Ends the run now: nothing new is started, and transactions in flight get a grace period.
     pub fn stop(&self) {
         let _ = self.0.send(Report::Stop);
     }
 
-    /// Which task of this machine serves which of the server's sessions, by their numbers; of a
-    /// server whose sessions are processes that is known.
+    /// Sets which task of this machine serves each of the server's sessions, by their numbers. Not
+    /// needed for a server whose sessions are processes.
     pub fn served_by(&self, tasks: HashMap<u32, u32>) {
         let _ = self.0.send(Report::Served(tasks));
     }
 }
 
 impl Engine {
-    /// Compiles the scripts of a plan; all problems, when there is an error among them.
+    /// Compiles the scripts of a plan; returns all problems when one of them is an error.
     pub fn new(plan: Plan) -> Result<Self, Vec<Problem>> {
         let (program, problems) = Program::of(&plan);
         let Some(program) = program else { return Err(problems) };
@@ -71,12 +71,12 @@ impl Engine {
         })
     }
 
-    /// The way to say something to the run.
+    /// A handle for sending messages to the run.
     pub fn handle(&self) -> RunHandle {
         RunHandle(self.reports.0.clone())
     }
 
-    /// Runs the plan, telling everything to `sink`. An error means that the load never began.
+    /// Runs the plan and writes all frames to `sink`. An error means that the load never started.
     pub fn run(self, sink: &mut Sink<'_>) -> Result<(), EngineError> {
         let plan = &self.plan;
         if plan.threads == 0 || plan.threads > plan.clients {
@@ -143,7 +143,7 @@ impl Engine {
     }
 }
 
-/// What is wrong with the scripts of a plan.
+/// The problems of the scripts of a plan.
 pub fn problems(plan: &Plan) -> Vec<Problem> {
     Program::of(plan).1
 }

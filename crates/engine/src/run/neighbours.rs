@@ -1,47 +1,49 @@
-//! Which clients should change lanes, to share a processor with the server's task that serves them.
+//! Decides which clients change lanes, to share a processor with the server's task that serves
+//! them.
 //!
-//! Where the load and the server have all processors busy, requests that go to the other one cost
-//! a third more processor time in all (measured on two, with half of the clients so): the wake-up
-//! crosses over, and what was just written is in the other's cache. The kernel leaves server and
-//! lanes where the first milliseconds have put them, each task on its processor for seconds, so
-//! chance would decide how fast a run is. The server's tasks are left alone; clients are cheap to
-//! move. They are exchanged, so that each lane keeps as many as it had.
+//! Where load and server keep all processors busy, a request to a task on another processor costs a
+//! third more processor time in all (measured on two, with half of the clients so): the wake-up
+//! crosses processors, and the data just written is in the other one's cache. The kernel leaves
+//! server and lanes where the first milliseconds have put them, each task on its processor for
+//! seconds, so chance would decide how fast a run is. The server's tasks are left alone; clients
+//! are cheap to move. They are exchanged, so that each lane keeps as many as it had.
 //!
-//! A session of PostgreSQL is a process, whose number it tells whoever logs in. Which thread serves
-//! a session elsewhere only the server knows, and whoever asks it. After a loss of connections the
-//! sessions are others, which telemetry's looks at the clients tell; elsewhere nobody asks again.
+//! A PostgreSQL session is a process, whose ID the client learns at login. With other servers, only
+//! the server knows which thread serves a session, and the caller has to ask it. After connections
+//! were lost the sessions are new ones: the activity of the clients shows their processes; threads
+//! are not asked for again.
 //!
-//! With more than some dozens of clients to a processor no gain was seen.
+//! With more than some dozens of clients per processor no gain was seen.
 
 use crate::lane::Greeting;
 use dbdyno_hist::Activity;
 use dbdyno_model::{Arrivals, Nanos, Plan, Protocol};
 use std::fs;
 
-/// More clients to a thread are left where they are. Measured with point selects on two processors
-/// and PostgreSQL: with 64 a thread throughput is 1.07 (1.03 to 1.11) of that without moving, with 128
+/// With more clients per thread, none move. Measured with point selects on two processors and
+/// PostgreSQL: with 64 a thread throughput is 1.07 (1.03 to 1.11) of that without moving, with 128
 /// it is 0.99 (0.95 to 1.04).
 const CLIENTS_MAX: u32 = 64;
-/// The same of a script in Lua. A client that may move has an interpreter of its own, and the compiled
-/// code of 32 costs a thread more than its clients gain.
+/// The same for a Lua script. A client that may move has an interpreter of its own, and the
+/// compiled code of 32 costs a thread more than its clients gain.
 const INTERPRETERS_MAX: u32 = 16;
-/// The first look, after the load's begin; each later one comes after twice the time.
+/// Time of the first check after the load's start; the interval doubles with each further one.
 const FIRST_LOOK: Nanos = Nanos::from_millis(20);
 const LOOK_EVERY: Nanos = Nanos::from_secs(1);
 
-/// A client that should go to another lane.
+/// A client that should move to another lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Move {
     pub(super) client: usize,
     pub(super) to: usize,
 }
 
-/// Tells which task of this machine serves a session, where that is known.
+/// Returns which task of this machine serves a session, where that is known.
 pub(super) type TaskOf = Box<dyn Fn(u32) -> Option<u32>>;
 
 /// The clients, their lanes and the server's sessions that serve them.
 pub(super) struct Neighbours {
-    /// The lanes' threads.
+    /// Thread IDs of the lanes.
     tasks: Vec<u32>,
     /// By client: its lane, and the session that serves it.
     clients: Vec<(usize, u32)>,
@@ -52,7 +54,7 @@ pub(super) struct Neighbours {
 
 impl Neighbours {
     /// None where clients do not move, or where not every one is served by a task of this machine;
-    /// `task_of` tells that of a session.
+    /// `task_of` returns the task of a session.
     pub(super) fn of(
         plan: &Plan,
         greetings: &[Greeting],
@@ -81,15 +83,15 @@ impl Neighbours {
         })
     }
 
-    /// When it wants to look.
+    /// When the next check is due.
     pub(super) fn next_look(&self) -> Nanos {
         self.look
     }
 
-    /// Takes what clients were doing: those that were lost have come back with another session.
+    /// Updates the sessions of clients that have reconnected, from what clients were doing.
     pub(super) fn follow(&mut self, seen: &Activity) {
         for &(client, _, session) in &seen.clients {
-            // Nobody's number is kept by a place whose client went to another lane.
+            // The place of a client that moved to another lane holds a number that no client has.
             if session > 0
                 && let Some(known) = self.clients.get_mut(client as usize)
             {
@@ -98,7 +100,8 @@ impl Neighbours {
         }
     }
 
-    /// Looks who runs where, and tells who should go; it counts them as gone.
+    /// Checks on which processors lanes and tasks run, and returns the clients that should move;
+    /// they are counted as moved.
     pub(super) fn look(&mut self, now: Nanos) -> Vec<Move> {
         self.look = now + self.pause;
         self.pause = (self.pause * 2).min(LOOK_EVERY);
@@ -117,8 +120,8 @@ impl Neighbours {
     }
 }
 
-/// Whether clients of such a run may change threads. A share of transactions for each ties it to its
-/// thread, which is over when all of its own have done theirs.
+/// Whether clients of such a run may change threads. A fixed number of transactions per client ties
+/// it to its thread, which ends when all of its own clients have done theirs.
 pub(super) fn may_move(plan: &Plan) -> bool {
     let most = if plan.lua.is_some() { INTERPRETERS_MAX } else { CLIENTS_MAX };
     plan.threads > 1
@@ -129,18 +132,18 @@ pub(super) fn may_move(plan: &Plan) -> bool {
         && !plan.reconnect_each_transaction
 }
 
-/// Whether these are tasks of this machine, and of one parent, as a server's are. Elsewhere their
-/// numbers are strangers' here, or nobody's.
+/// Whether these are tasks of this machine with one parent, as a server's are. On another machine
+/// the numbers would belong to unrelated tasks here, or to none.
 fn are_siblings(tasks: impl Iterator<Item = u32>) -> bool {
     let parents: Option<Vec<u32>> = tasks.map(|task| number_of(task, PARENT)).collect();
     parents.is_some_and(|parents| parents.windows(2).all(|two| two[0] == two[1]))
 }
 
-/// Places in a stat file after the process's name: see proc_pid_stat(5).
+/// Indexes in a stat file of the fields after the process's name: see proc_pid_stat(5).
 const PARENT: usize = 1;
 const PROCESSOR: usize = 36;
 
-/// Where a process or thread runs, or ran last.
+/// The processor on which a process or thread runs, or ran last.
 fn processor_of(task: u32) -> Option<u32> {
     number_of(task, PROCESSOR)
 }

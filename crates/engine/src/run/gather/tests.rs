@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 const SHAPE: Shape = Shape { scripts: 1, statements: 0, service_differs: false };
 const SILENT: &str = "did not answer a cancellation";
 
-/// Two lanes of a client each, from instant zero on, without a warm-up.
+/// Two lanes of one client each, from time zero on, without a warm-up.
 fn plan(duration: Option<Nanos>) -> Plan {
     let tls = Tls { mode: TlsMode::Disable, root_certificates: None, certificate: None, key: None };
     Plan {
@@ -53,7 +53,7 @@ fn plan(duration: Option<Nanos>) -> Plan {
     }
 }
 
-/// An interval in which a lane ended transactions well, and so many over the whole run.
+/// An interval in which a lane completed transactions, and how many it completed in the whole run.
 fn closed(phase: Phase, [begin_ms, end_ms]: [u64; 2], ok: u64, ok_in_all: u64) -> ClosedInterval {
     let mut tally = Box::new(Tally::new(SHAPE));
     (0..ok).for_each(|_| tally.scripts[0].response.record(Nanos::from_millis(1)));
@@ -63,7 +63,7 @@ fn closed(phase: Phase, [begin_ms, end_ms]: [u64; 2], ok: u64, ok_in_all: u64) -
     ClosedInterval { phase, begin, end, tally }
 }
 
-/// Both lanes report, are over, and all is told.
+/// Both lanes report and end, and all frames are emitted.
 fn gathered(plan: &Plan, reports: [Vec<ClosedInterval>; 2]) -> (Gather, Vec<Frame>) {
     let mut gather = Gather::new(SHAPE, plan);
     for (thread, intervals) in (0..).zip(reports) {
