@@ -11,7 +11,7 @@ use std::net::{SocketAddr, ToSocketAddrs};
 use std::time::Duration;
 
 /// Pause before retrying a connect that met a full listen backlog.
-const BACKLOG_PAUSE: Duration = Duration::from_millis(5);
+const BACKLOG_RETRY_PAUSE: Duration = Duration::from_millis(5);
 
 /// One address to connect to.
 #[derive(Clone, Debug)]
@@ -26,7 +26,7 @@ pub(crate) enum Dial {
     /// The socket is connected.
     Done,
     /// The socket becomes writable when the outcome is known.
-    UnderWay,
+    InProgress,
 }
 
 /// The socket addresses of an endpoint: a host name may have several.
@@ -51,7 +51,7 @@ pub(crate) fn resolve(address: &Address) -> Result<Vec<Peer>, EngineError> {
 }
 
 /// The first address that accepts a connection; the last one's error when none does.
-pub(crate) fn choose(address: &Address, timeout: Nanos) -> Result<Peer, EngineError> {
+pub(crate) fn connectable_peer(address: &Address, timeout: Nanos) -> Result<Peer, EngineError> {
     let mut last = Errno::NOENT;
     for peer in resolve(address)? {
         match dial_and_wait(&peer, timeout) {
@@ -89,7 +89,7 @@ pub(crate) fn dial(peer: &Peer) -> Result<(OwnedFd, Dial), Errno> {
     };
     match result {
         Ok(()) => Ok((socket, Dial::Done)),
-        Err(Errno::INPROGRESS) => Ok((socket, Dial::UnderWay)),
+        Err(Errno::INPROGRESS) => Ok((socket, Dial::InProgress)),
         Err(errno) => Err(errno),
     }
 }
@@ -102,7 +102,7 @@ pub(crate) fn dialed(socket: &OwnedFd) -> Result<(), Errno> {
 /// Connects and waits until connected. The socket stays non-blocking.
 pub(crate) fn dial_and_wait(peer: &Peer, timeout: Nanos) -> Result<OwnedFd, Errno> {
     let (socket, dial) = dial(peer)?;
-    if dial == Dial::UnderWay {
+    if dial == Dial::InProgress {
         let mut wanted = [PollFd::new(&socket, PollFlags::OUT)];
         if poll(&mut wanted, Some(&clock::timespec(timeout)))? == 0 {
             return Err(Errno::TIMEDOUT);
@@ -113,10 +113,10 @@ pub(crate) fn dial_and_wait(peer: &Peer, timeout: Nanos) -> Result<OwnedFd, Errn
 }
 
 /// Like [`dial_and_wait`], retrying until the deadline while the listen backlog is full.
-pub(crate) fn dial_patiently(peer: &Peer, deadline: Nanos) -> Result<OwnedFd, Errno> {
+pub(crate) fn dial_with_retry(peer: &Peer, deadline: Nanos) -> Result<OwnedFd, Errno> {
     loop {
         match dial_and_wait(peer, deadline - clock::now()) {
-            Err(Errno::AGAIN) if clock::now() < deadline => std::thread::sleep(BACKLOG_PAUSE),
+            Err(Errno::AGAIN) if clock::now() < deadline => std::thread::sleep(BACKLOG_RETRY_PAUSE),
             outcome => return outcome,
         }
     }

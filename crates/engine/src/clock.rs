@@ -22,7 +22,7 @@ pub(crate) fn unix_now() -> Nanos {
 
 /// Makes the calling thread's timed waits end on time. By default the kernel delays timers by up to
 /// 50 µs to combine wake-ups, which would make each arrival of an open loop as late.
-pub(crate) fn be_punctual() {
+pub(crate) fn minimize_timer_slack() {
     // Where it is refused, as in some sandboxes, the thread keeps that delay.
     let _ = set_current_timer_slack(NonZeroU64::new(1));
 }

@@ -1,6 +1,6 @@
 //! A lane, one thread of the engine: a worker, the links of its clients, and its kernel interface.
 
-mod ahead;
+mod prefetch;
 pub(crate) mod blocking;
 mod cancelling;
 mod dialing;
@@ -9,7 +9,7 @@ mod messages;
 mod moving;
 mod notices;
 mod reporting;
-mod shelling;
+mod shell;
 
 use crate::clock;
 use crate::io::{Io, Ready, Received};
@@ -19,13 +19,13 @@ use dbdyno_model::{Flow, Nanos, Reply, ServerError};
 use links::{Action, Links};
 use notices::Notices;
 use reporting::{Reporter, ending};
-use shelling::Shell;
+use shell::Shell;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
 
-pub(crate) use messages::{Channels, Ending, Greeting, Message, Mover, Report};
+pub(crate) use messages::{Channels, Ending, ConnectedLane, Message, MovingClient, Report};
 
 /// The longest wait of a lane, as a safeguard against a missed wake-up.
 const SLEEP_LONGEST: Nanos = Nanos::from_millis(500);
@@ -46,7 +46,7 @@ pub(crate) struct Lane<I: Io> {
     /// Cancellations to be sent, all of one round by one thread.
     cancellations: Vec<Cancellation>,
     /// Whether actions are being performed: further ones are then queued instead of recursing.
-    acting: bool,
+    performing_actions: bool,
 }
 
 /// Runs a lane to its end.
@@ -56,28 +56,28 @@ pub(crate) fn run<I: Io>(
     route: Arc<Route>,
     channels: Channels,
 ) {
-    watched(&channels.reports.clone(), channels.thread, || {
-        live::<I>(settings, blueprint, route, channels)
+    run_and_report(&channels.reports.clone(), channels.thread, || {
+        run_lane::<I>(settings, blueprint, route, channels)
     });
 }
 
 /// Runs a lane, and reports how it ended, even by a panic, before its state is dropped.
-fn watched<Left>(
+fn run_and_report<State>(
     reports: &Sender<Report>,
     thread: u32,
-    live: impl FnOnce() -> (Ending, Option<Left>),
+    run_lane: impl FnOnce() -> (Ending, Option<State>),
 ) {
     // The panic hook has logged the panic; the other lanes must not wait for this one.
-    let (ending, left) = catch_unwind(AssertUnwindSafe(live)).unwrap_or_else(|_| {
+    let (ending, state) = catch_unwind(AssertUnwindSafe(run_lane)).unwrap_or_else(|_| {
         let broken = "a thread of the engine panicked: this is a defect of dbdyno";
         (Ending { broken: Some(broken.into()), ..Ending::default() }, None)
     });
     // The receiver is gone only when the whole run is.
     let _ = reports.send(Report::Over(thread, Box::new(ending)));
-    drop(left);
+    drop(state);
 }
 
-fn live<I: Io>(
+fn run_lane<I: Io>(
     settings: Settings,
     blueprint: Arc<Blueprint>,
     route: Arc<Route>,
@@ -112,7 +112,7 @@ impl<I: Io> Lane<I> {
         Ok(Self {
             worker: Worker::new(settings),
             links: Links::new(clients, blueprint, route),
-            io: I::new(slots, &channels.alarm)?,
+            io: I::new(slots, &channels.waker)?,
             reporter: Reporter::new(&channels),
             notices: Notices::new(channels.reports.clone()),
             shell: Shell::new(&channels),
@@ -121,28 +121,28 @@ impl<I: Io> Lane<I> {
             bytes_sent: 0,
             bytes_received: 0,
             cancellations: Vec::new(),
-            acting: false,
+            performing_actions: false,
         })
     }
 
     fn run(&mut self) -> io::Result<()> {
         let mut ready = Vec::new();
         self.worker.connect_all(clock::now(), &mut self.links);
-        self.act()?;
+        self.perform_actions()?;
         while !self.worker.is_over() && self.worker.fatal().is_none() {
             let timeout = self.worker.next_wake() - clock::now();
             self.io.wait(timeout.min(SLEEP_LONGEST), &mut ready)?;
             for place in 0..ready.len() {
-                self.look_ahead(&ready[place..]);
+                self.prefetch_next_clients(&ready[place..]);
                 self.handle(ready[place])?;
             }
             ready.clear();
             self.links.release_freed();
-            self.tell(Event::Wake)?;
+            self.notify_worker(Event::Wake)?;
             self.report();
         }
         self.worker.close_last(clock::now());
-        self.notices.tell_rest(clock::now());
+        self.notices.report_suppressed(clock::now());
         self.report();
         Ok(())
     }
@@ -184,7 +184,7 @@ impl<I: Io> Lane<I> {
                 Err(error) => (Err(broken(&error)), false),
             };
             match received {
-                Ok(()) => self.work_off(slot)?,
+                Ok(()) => self.handle_events(slot)?,
                 Err(error) => self.lost(slot, &error)?,
             }
             if !more {
@@ -195,7 +195,7 @@ impl<I: Io> Lane<I> {
     }
 
     /// Handles all events in the bytes a link has received.
-    fn work_off(&mut self, slot: usize) -> io::Result<()> {
+    fn handle_events(&mut self, slot: usize) -> io::Result<()> {
         let now = clock::now();
         while let Some(link) = self.links.get(slot) {
             let client = link.client;
@@ -221,19 +221,19 @@ impl<I: Io> Lane<I> {
                 self.links.handling = Some(slot);
                 self.worker.on(now, event, &mut self.links);
                 self.links.handling = None;
-                self.act()
+                self.perform_actions()
             }
             // Only the loader sends rows.
             LinkEvent::RowsWanted => Ok(()),
             LinkEvent::Connected(backend) => {
-                self.tell(Event::Connected { client, backend })?;
+                self.notify_worker(Event::Connected { client, backend })?;
                 // The client's script starts here: with many clients, starting them may take long
                 // in total.
                 self.report();
                 Ok(())
             }
             LinkEvent::Notice(text) => {
-                self.notices.hear(now, text);
+                self.notices.add(now, text);
                 Ok(())
             }
             LinkEvent::VersionRefused => {
@@ -244,14 +244,14 @@ impl<I: Io> Lane<I> {
         }
     }
 
-    fn tell(&mut self, event: Event<'_>) -> io::Result<()> {
+    fn notify_worker(&mut self, event: Event<'_>) -> io::Result<()> {
         self.worker.on(clock::now(), event, &mut self.links);
-        self.act()
+        self.perform_actions()
     }
 
     /// Performs the actions the worker asked for, and those it adds meanwhile.
-    fn act(&mut self) -> io::Result<()> {
-        if std::mem::replace(&mut self.acting, true) {
+    fn perform_actions(&mut self) -> io::Result<()> {
+        if std::mem::replace(&mut self.performing_actions, true) {
             return Ok(());
         }
         while let Some(action) = self.links.next_action() {
@@ -271,7 +271,7 @@ impl<I: Io> Lane<I> {
                 Action::Shell(call) => self.shell.run(call),
             }
         }
-        self.acting = false;
+        self.performing_actions = false;
         if !self.cancellations.is_empty() {
             let round = std::mem::take(&mut self.cancellations);
             let route = Arc::clone(&self.links.route);
@@ -284,13 +284,13 @@ impl<I: Io> Lane<I> {
         while let Ok(message) = self.channels.inbox.try_recv() {
             match message {
                 Message::Start(timeline) => self.worker.start(timeline),
-                Message::Stop(at) => self.tell(Event::Stop { at })?,
-                Message::Send { client, to } => self.worker.send_to(client, to),
-                Message::Arrival(mover) => self.take_in(*mover)?,
-                Message::GiveBack(tally) => self.worker.give_back(tally),
+                Message::Stop(at) => self.notify_worker(Event::Stop { at })?,
+                Message::MoveClient { client, to } => self.worker.send_to(client, to),
+                Message::ClientArrived(moving) => self.add_moved(*moving)?,
+                Message::ReuseTally(tally) => self.worker.give_back(tally),
                 Message::Shell { client, ticket, output } => {
                     let output = output.as_deref().map_err(String::as_str);
-                    self.tell(Event::Shell { client, ticket, output })?;
+                    self.notify_worker(Event::Shell { client, ticket, output })?;
                 }
             }
         }
@@ -301,8 +301,8 @@ impl<I: Io> Lane<I> {
     fn report(&mut self) {
         let (sent, received) = (&mut self.bytes_sent, &mut self.bytes_received);
         self.worker.count_bytes(std::mem::take(sent), std::mem::take(received));
-        let greeting = || self.links.greeting(self.channels.thread, self.threads);
-        self.reporter.report(&mut self.worker, greeting);
+        let connected_lane = || self.links.connected_lane(self.channels.thread, self.threads);
+        self.reporter.report(&mut self.worker, connected_lane);
     }
 }
 

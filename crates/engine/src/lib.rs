@@ -7,7 +7,7 @@
 mod address;
 mod bulk;
 mod clock;
-mod courtesy;
+mod scheduling_policy;
 mod error;
 mod io;
 mod lane;
@@ -17,15 +17,15 @@ mod odbc;
 mod program;
 mod run;
 mod selfcheck;
-mod survey;
+mod script_survey;
 mod tls;
 mod usage;
 
 pub use bulk::load;
 pub use error::EngineError;
-pub use limits::{files_beside_clients, make_room};
+pub use limits::{files_beside_clients, raise_file_limit};
 pub use run::{Engine, RunHandle, problems};
-pub use survey::survey;
+pub use script_survey::survey_script;
 
 /// Where frames go: encoded, in order. An error ends the run.
 pub type Sink<'a> = dyn FnMut(&[u8]) -> std::io::Result<()> + 'a;

@@ -24,7 +24,7 @@ pub fn files_beside_clients(threads: u32) -> u64 {
 
 /// Raises this process's limit on open files as far as wanted and allowed; an error when that is
 /// less than needed.
-pub fn make_room(clients: u32, threads: u32) -> Result<(), EngineError> {
+pub fn raise_file_limit(clients: u32, threads: u32) -> Result<(), EngineError> {
     let own = files_beside_clients(threads);
     let needed = u64::from(clients) + own;
     let hard = getrlimit(Resource::Nofile).maximum.unwrap_or(u64::MAX);

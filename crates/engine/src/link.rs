@@ -4,13 +4,13 @@
 //! takes events from [`Link::poll`], and sends the contents of `out`.
 
 mod blueprint;
-mod patient;
+mod blocking;
 mod route;
 mod wire;
 
 use crate::tls::{self, Channel};
 use dbdyno_model::{Flow, Request, ResultSet, ServerError, TlsMode};
-use dbdyno_wire::postgres::tls as question;
+use dbdyno_wire::postgres::tls as tls_request;
 use rustix::fd::OwnedFd;
 use rustix::io::Errno;
 use rustix::net::{SendFlags, send};
@@ -19,7 +19,7 @@ use std::sync::Arc;
 use wire::{Wire, WireEvent};
 
 pub(crate) use blueprint::Blueprint;
-pub(crate) use patient::PatientLink;
+pub(crate) use blocking::BlockingLink;
 pub(crate) use route::Route;
 pub(crate) use wire::Cancellation;
 
@@ -103,7 +103,7 @@ impl Link {
     /// MySQL speaks first, and encrypts after that.
     pub(crate) fn dialed(&mut self) {
         if self.blueprint.encryption.is_some() && matches!(self.wire, Wire::Postgres(..)) {
-            self.out.extend_from_slice(&question::REQUEST);
+            self.out.extend_from_slice(&tls_request::REQUEST);
             self.stage = Stage::AskingForTls;
         } else {
             self.log_in();
@@ -147,10 +147,10 @@ impl Link {
     /// This many bytes were received.
     pub(crate) fn received(&mut self, count: usize) -> Result<(), ServerError> {
         match (&mut self.channel, self.stage) {
-            (_, Stage::AskingForTls) => self.answered(),
+            (_, Stage::AskingForTls) => self.tls_answered(),
             (Some(channel), _) => {
                 channel.received(count)?;
-                self.go_on_handshaking();
+                self.continue_handshake();
                 Ok(())
             }
             (None, _) => {
@@ -161,17 +161,17 @@ impl Link {
     }
 
     /// The server has answered whether it encrypts.
-    fn answered(&mut self) -> Result<(), ServerError> {
-        match question::answer(&self.answer)? {
-            question::Answer::Accepted => self.start_tls(),
-            question::Answer::Refused if self.prefers_tls() => {
+    fn tls_answered(&mut self) -> Result<(), ServerError> {
+        match tls_request::answer(&self.answer)? {
+            tls_request::Answer::Accepted => self.start_tls(),
+            tls_request::Answer::Refused if self.prefers_tls() => {
                 self.log_in();
                 Ok(())
             }
-            question::Answer::Refused => {
+            tls_request::Answer::Refused => {
                 Err(tls::refused("the server does not support TLS, but it was required"))
             }
-            question::Answer::Error => Err(ServerError::connection_lost(
+            tls_request::Answer::Error => Err(ServerError::connection_lost(
                 "the server refused the connection before its login",
             )),
         }
@@ -191,7 +191,7 @@ impl Link {
         Ok(())
     }
 
-    fn go_on_handshaking(&mut self) {
+    fn continue_handshake(&mut self) {
         let Some(channel) = &mut self.channel else { return };
         if self.stage == Stage::Handshaking && !channel.is_handshaking() {
             let mut hello = Vec::new();
@@ -207,7 +207,7 @@ impl Link {
         loop {
             let out = outgoing(&mut self.out, &mut self.channel);
             match self.wire.poll(out)? {
-                Some(WireEvent::Told(event)) => return Ok(Some(event)),
+                Some(WireEvent::Link(event)) => return Ok(Some(event)),
                 Some(WireEvent::LoggedIn) if self.prepare() => {}
                 Some(WireEvent::LoggedIn | WireEvent::Prepared) => {
                     return Ok(Some(self.connected()));

@@ -65,7 +65,7 @@ fn work(sink: &mut dyn FnMut(&[u8]) -> io::Result<()>) -> Result<(), EngineError
         }
         Job::Survey(plan) => {
             Listener::start()?;
-            dbdyno_engine::survey(&plan, sink)
+            dbdyno_engine::survey_script(&plan, sink)
         }
         Job::Run(plan) => {
             let listener = Listener::start()?;
@@ -114,7 +114,7 @@ impl Listener {
             match serde_json::from_str(&line) {
                 Ok(Word::Served(tasks)) => {
                     if let Some(run) = self.run.get() {
-                        run.served_by(tasks);
+                        run.set_session_tasks(tasks);
                     }
                 }
                 Ok(Word::Stop) | Err(_) => self.stop(),

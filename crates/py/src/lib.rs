@@ -36,7 +36,7 @@ fn check_plan(plan: &[u8]) -> PyResult<String> {
 /// and hint.
 #[pyfunction]
 fn make_room(clients: u32, threads: u32) -> Option<(String, String, String)> {
-    let refusal = dbdyno_engine::make_room(clients, threads).err()?;
+    let refusal = dbdyno_engine::raise_file_limit(clients, threads).err()?;
     Some((refusal.code, refusal.message, refusal.hint))
 }
 

@@ -1,6 +1,6 @@
 //! Loads rows through ODBC, as parameter arrays of a prepared INSERT.
 
-use super::carrier::{Carrier, Freight};
+use super::connection::{LoadConnection, RowSource};
 use super::rows::Cells;
 use super::timestamp::write_timestamp;
 use crate::odbc::{Batch, Blueprint, Session};
@@ -11,24 +11,24 @@ use std::sync::Arc;
 const ROWS_AT_ONCE: u64 = 1_000;
 
 /// Opens a session that fills tables.
-pub(super) fn carrier(blueprint: &Arc<Blueprint>) -> Result<impl Carrier + use<>, ServerError> {
+pub(super) fn open(blueprint: &Arc<Blueprint>) -> Result<impl LoadConnection + use<>, ServerError> {
     Session::alone(blueprint)
 }
 
-impl Carrier for Session {
+impl LoadConnection for Session {
     fn run(&mut self, sql: &str) -> Result<(), ServerError> {
         Session::run(self, sql)
     }
 
-    fn carry(&mut self, freight: &Freight<'_>) -> Result<(), ServerError> {
-        let kinds = freight.table.columns.iter().map(|column| column.kind);
-        let mut batch = Batch::new(self, &freight.table.copy, kinds)?;
-        for rows in freight.parts(ROWS_AT_ONCE) {
+    fn send_rows(&mut self, source: &RowSource<'_>) -> Result<(), ServerError> {
+        let kinds = source.table.columns.iter().map(|column| column.kind);
+        let mut batch = Batch::new(self, &source.table.copy, kinds)?;
+        for rows in source.ranges(ROWS_AT_ONCE) {
             for row in rows.clone() {
-                freight.maker.write(row, &mut Row { batch: &mut batch, column: 0 });
+                source.maker.write(row, &mut Row { batch: &mut batch, column: 0 });
             }
             batch.send(self, (rows.end - rows.start) as usize)?;
-            freight.count(&rows);
+            source.count_sent(&rows);
         }
         Ok(())
     }

@@ -1,8 +1,8 @@
 //! Loads rows with PostgreSQL's COPY in its binary format.
 
 use super::rows::{Cells, RowMaker};
-use super::way::Way;
-use crate::link::PatientLink;
+use super::method::LoadMethod;
+use crate::link::BlockingLink;
 use dbdyno_model::ServerError;
 use dbdyno_wire::postgres::copy::{self, Block, Row};
 use std::ops::Range;
@@ -23,21 +23,21 @@ impl<'a> Copy<'a> {
     }
 
     /// Sends the blocks built so far.
-    fn push(&mut self, link: &mut PatientLink) -> Result<(), ServerError> {
+    fn push(&mut self, link: &mut BlockingLink) -> Result<(), ServerError> {
         let outcome = link.rows(&self.blocks);
         self.blocks.clear();
         outcome
     }
 }
 
-impl Way for Copy<'_> {
-    fn begin(&mut self, link: &mut PatientLink) -> Result<(), ServerError> {
+impl LoadMethod for Copy<'_> {
+    fn begin(&mut self, link: &mut BlockingLink) -> Result<(), ServerError> {
         link.rows_begin(self.sql)
     }
 
     fn rows(
         &mut self,
-        link: &mut PatientLink,
+        link: &mut BlockingLink,
         maker: &RowMaker<'_>,
         rows: Range<u64>,
     ) -> Result<(), ServerError> {
@@ -49,7 +49,7 @@ impl Way for Copy<'_> {
         self.push(link)
     }
 
-    fn end(&mut self, link: &mut PatientLink, _rows: u64) -> Result<(), ServerError> {
+    fn end(&mut self, link: &mut BlockingLink, _rows: u64) -> Result<(), ServerError> {
         let trailer = |block: &mut Block<'_>| block.trailer();
         copy::block(&mut self.blocks, trailer);
         self.push(link)?;

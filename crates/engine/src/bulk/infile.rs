@@ -7,8 +7,8 @@
 use super::rows::{Cells, RowMaker};
 use super::separated::Separated;
 use super::timestamp::write_timestamp;
-use super::way::Way;
-use crate::link::PatientLink;
+use super::method::LoadMethod;
+use crate::link::BlockingLink;
 use dbdyno_model::{FailureClass, Keep, ServerError};
 use std::ops::Range;
 
@@ -24,14 +24,14 @@ impl<'a> Infile<'a> {
     }
 }
 
-impl Way for Infile<'_> {
-    fn begin(&mut self, link: &mut PatientLink) -> Result<(), ServerError> {
+impl LoadMethod for Infile<'_> {
+    fn begin(&mut self, link: &mut BlockingLink) -> Result<(), ServerError> {
         link.rows_begin(self.sql)
     }
 
     fn rows(
         &mut self,
-        link: &mut PatientLink,
+        link: &mut BlockingLink,
         maker: &RowMaker<'_>,
         rows: Range<u64>,
     ) -> Result<(), ServerError> {
@@ -43,7 +43,7 @@ impl Way for Infile<'_> {
         link.rows(&self.text)
     }
 
-    fn end(&mut self, link: &mut PatientLink, rows: u64) -> Result<(), ServerError> {
+    fn end(&mut self, link: &mut BlockingLink, rows: u64) -> Result<(), ServerError> {
         let arrived = link.rows_done()?;
         let warnings = link.execute("SHOW WARNINGS LIMIT 1", Keep::AllRows)?;
         let first = warnings.results.iter().flat_map(|result| &result.rows).next();

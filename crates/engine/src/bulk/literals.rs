@@ -4,8 +4,8 @@
 use super::rows::{Cells, RowMaker};
 use super::separated::Separated;
 use super::timestamp::write_timestamp;
-use super::way::Way;
-use crate::link::PatientLink;
+use super::method::LoadMethod;
+use crate::link::BlockingLink;
 use dbdyno_model::{Keep, ServerError};
 use std::ops::Range;
 
@@ -21,14 +21,14 @@ impl<'a> Literals<'a> {
     }
 }
 
-impl Way for Literals<'_> {
-    fn begin(&mut self, _link: &mut PatientLink) -> Result<(), ServerError> {
+impl LoadMethod for Literals<'_> {
+    fn begin(&mut self, _link: &mut BlockingLink) -> Result<(), ServerError> {
         Ok(())
     }
 
     fn rows(
         &mut self,
-        link: &mut PatientLink,
+        link: &mut BlockingLink,
         maker: &RowMaker<'_>,
         rows: Range<u64>,
     ) -> Result<(), ServerError> {
@@ -43,7 +43,7 @@ impl Way for Literals<'_> {
         link.execute(sql, Keep::None).map(drop)
     }
 
-    fn end(&mut self, _link: &mut PatientLink, _rows: u64) -> Result<(), ServerError> {
+    fn end(&mut self, _link: &mut BlockingLink, _rows: u64) -> Result<(), ServerError> {
         Ok(()) // each statement has reported its errors
     }
 }

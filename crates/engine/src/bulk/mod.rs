@@ -2,17 +2,17 @@
 //! connections at once.
 
 mod arrays;
-mod carrier;
+mod connection;
 mod copy;
 mod infile;
 mod literals;
 mod rows;
 mod separated;
 mod timestamp;
-mod way;
+mod method;
 
 use crate::{EngineError, Sink};
-use carrier::{Carrier, Door, Freight};
+use connection::{LoadConnection, Connector, RowSource};
 use dbdyno_hist::frame::{Frame, Loaded, Progress};
 use dbdyno_model::{LoadPlan, LoadTable, ServerError};
 use rows::RowMaker;
@@ -43,7 +43,7 @@ struct Shared<'a> {
     pieces: Mutex<VecDeque<Piece>>,
     /// Rows sent, by table.
     sent: Vec<AtomicU64>,
-    door: Door,
+    connector: Connector,
 }
 
 /// Fills the tables of a plan and reports progress to `sink`.
@@ -53,7 +53,7 @@ pub fn load(plan: &LoadPlan, sink: &mut Sink<'_>) -> Result<(), EngineError> {
         plan,
         pieces: Mutex::new(pieces(plan)),
         sent: plan.tables.iter().map(|_| AtomicU64::new(0)).collect(),
-        door: Door::to(&plan.endpoint)?,
+        connector: Connector::new(&plan.endpoint)?,
     };
     std::thread::scope(|scope| {
         let (sender, ended) = channel();
@@ -93,16 +93,16 @@ fn watch(
     loop {
         match ended.recv_timeout(PROGRESS_EVERY) {
             Ok(outcome) => result = result.and(outcome),
-            Err(RecvTimeoutError::Timeout) => tell_progress(shared, sink)?,
+            Err(RecvTimeoutError::Timeout) => report_progress(shared, sink)?,
             Err(RecvTimeoutError::Disconnected) => {
-                tell_progress(shared, sink)?;
+                report_progress(shared, sink)?;
                 return result;
             }
         }
     }
 }
 
-fn tell_progress(shared: &Shared<'_>, sink: &mut Sink<'_>) -> Result<(), EngineError> {
+fn report_progress(shared: &Shared<'_>, sink: &mut Sink<'_>) -> Result<(), EngineError> {
     for (table, sent) in shared.plan.tables.iter().zip(&shared.sent) {
         let rows = sent.load(Ordering::Relaxed);
         let progress = Progress { table: table.name.clone(), rows, rows_total: table.rows };
@@ -133,13 +133,13 @@ fn take_all(shared: &Shared<'_>) {
 fn work(shared: &Shared<'_>) -> Result<(), EngineError> {
     let Some(mut piece) = take_piece(shared) else { return Ok(()) };
     let endpoint = &shared.plan.endpoint;
-    let mut carrier = shared
-        .door
+    let mut connection = shared
+        .connector
         .open()
         .map_err(|error| EngineError::cannot_connect(endpoint.protocol, &error))?;
     loop {
         let table = &shared.plan.tables[piece.table];
-        send_piece(shared, &mut *carrier, &piece).map_err(|error| not_loaded(table, &error))?;
+        send_piece(shared, &mut *connection, &piece).map_err(|error| not_loaded(table, &error))?;
         match take_piece(shared) {
             Some(next) => piece = next,
             None => return Ok(()),
@@ -160,19 +160,19 @@ fn not_loaded(table: &LoadTable, error: &ServerError) -> EngineError {
 
 fn send_piece(
     shared: &Shared<'_>,
-    carrier: &mut dyn Carrier,
+    connection: &mut dyn LoadConnection,
     piece: &Piece,
 ) -> Result<(), ServerError> {
     let table = &shared.plan.tables[piece.table];
-    carrier.run("BEGIN")?;
+    connection.run("BEGIN")?;
     for statement in &table.before {
-        carrier.run(statement)?;
+        connection.run(statement)?;
     }
-    carrier.carry(&Freight {
+    connection.send_rows(&RowSource {
         table,
         maker: RowMaker::new(shared.plan.seed, piece.table as u64, &table.columns),
         rows: piece.rows.clone(),
         sent: &shared.sent[piece.table],
     })?;
-    carrier.run("COMMIT")
+    connection.run("COMMIT")
 }

@@ -4,7 +4,7 @@
 //! late by half a millisecond on average. So the last part of a wait uses poll, whose timeout has
 //! nanoseconds.
 
-use super::{Alarm, Io, Ready, Received};
+use super::{Waker, Io, Ready, Received};
 use crate::clock;
 use crate::link::Link;
 use dbdyno_model::Nanos;
@@ -24,12 +24,12 @@ const MILLISECOND: Nanos = Nanos::from_millis(1);
 /// which is less than this.
 const END_OF_WAIT: Nanos = Nanos::from_millis(2);
 /// Stands for the waker among the slots.
-const ALARM: u64 = u64::MAX;
+const WAKER: u64 = u64::MAX;
 
 /// epoll for the links of one thread.
 pub(crate) struct Epoll {
     set: OwnedFd,
-    alarm: Alarm,
+    waker: Waker,
     events: Vec<Event>,
     /// By slot: whether it waits to send more.
     blocked: Vec<bool>,
@@ -61,11 +61,11 @@ impl Epoll {
 }
 
 impl Io for Epoll {
-    fn new(slots: usize, alarm: &Alarm) -> io::Result<Self> {
+    fn new(slots: usize, waker: &Waker) -> io::Result<Self> {
         let set = epoll::create(CreateFlags::CLOEXEC)?;
-        epoll::add(&set, alarm.file(), EventData::new_u64(ALARM), EventFlags::IN)?;
+        epoll::add(&set, waker.file(), EventData::new_u64(WAKER), EventFlags::IN)?;
         let events = Vec::with_capacity(EVENTS_AT_ONCE);
-        Ok(Self { set, alarm: alarm.clone(), events, blocked: vec![false; slots] })
+        Ok(Self { set, waker: waker.clone(), events, blocked: vec![false; slots] })
     }
 
     fn watch_dial(&mut self, slot: usize, link: &Link) -> io::Result<()> {
@@ -128,8 +128,8 @@ impl Io for Epoll {
         }
         for event in &self.events {
             let (data, flags) = (event.data.u64(), event.flags);
-            if data == ALARM {
-                self.alarm.silence();
+            if data == WAKER {
+                self.waker.reset();
                 ready.push(Ready::Woken);
                 continue;
             }
@@ -147,14 +147,14 @@ impl Io for Epoll {
 
 #[cfg(test)]
 mod tests {
-    use super::{Alarm, Epoll, Io, MILLISECOND};
+    use super::{Waker, Epoll, Io, MILLISECOND};
     use crate::clock;
     use dbdyno_model::Nanos;
 
     #[test]
     fn a_wait_may_be_shorter_than_a_millisecond() {
-        let alarm = Alarm::new().unwrap();
-        let mut epoll = Epoll::new(1, &alarm).unwrap();
+        let waker = Waker::new().unwrap();
+        let mut epoll = Epoll::new(1, &waker).unwrap();
         let mut wait = || {
             let (begin, mut ready) = (clock::now(), Vec::new());
             epoll.wait(Nanos::from_micros(100), &mut ready).unwrap();

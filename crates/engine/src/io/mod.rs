@@ -53,7 +53,7 @@ pub(crate) enum Received {
 /// A kernel interface that moves the bytes of one thread's links.
 pub(crate) trait Io: Sized {
     /// With this many slots.
-    fn new(slots: usize, alarm: &Alarm) -> io::Result<Self>;
+    fn new(slots: usize, waker: &Waker) -> io::Result<Self>;
 
     /// Reports `Writable` when the link's connect has finished.
     fn watch_dial(&mut self, slot: usize, link: &Link) -> io::Result<()>;
@@ -85,15 +85,15 @@ pub(crate) trait Io: Sized {
 
 /// Wakes a thread that waits in its [`Io`].
 #[derive(Clone, Debug)]
-pub(crate) struct Alarm(Arc<OwnedFd>);
+pub(crate) struct Waker(Arc<OwnedFd>);
 
-impl Alarm {
+impl Waker {
     pub(crate) fn new() -> io::Result<Self> {
         Ok(Self(Arc::new(eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC)?)))
     }
 
     /// Wakes the thread.
-    pub(crate) fn ring(&self) {
+    pub(crate) fn wake(&self) {
         // It fails only when the counter is full: then the thread is being woken already.
         let _ = rustix::io::write(&*self.0, &1_u64.to_ne_bytes());
     }
@@ -103,11 +103,11 @@ impl Alarm {
         let mut files = [PollFd::new(self.file(), PollFlags::IN)];
         // A caller that wakes early checks its state and waits again.
         let _ = poll(&mut files, Some(&clock::timespec(timeout)));
-        self.silence();
+        self.reset();
     }
 
     /// Called by the thread once it is awake.
-    fn silence(&self) {
+    fn reset(&self) {
         let _ = rustix::io::read(&*self.0, &mut [0_u8; 8]);
     }
 
@@ -118,8 +118,8 @@ impl Alarm {
 
 /// Checks that `io_uring` can be used here; the error says why not.
 pub(crate) fn probe_uring() -> Result<(), String> {
-    let alarm = Alarm::new().map_err(|error| error.to_string())?;
-    Uring::new(1, &alarm).map(drop).map_err(|error| match error.raw_os_error() {
+    let waker = Waker::new().map_err(|error| error.to_string())?;
+    Uring::new(1, &waker).map(drop).map_err(|error| match error.raw_os_error() {
         Some(libc::EPERM | libc::EACCES) => {
             "io_uring is forbidden here (kernel.io_uring_disabled, or a container's seccomp profile)".into()
         }

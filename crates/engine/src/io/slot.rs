@@ -26,7 +26,7 @@ pub(super) struct Outbox {
 #[derive(Debug, Default)]
 pub(super) struct Slot {
     /// Operations of which another completion will come.
-    pub(super) under_way: u32,
+    pub(super) in_flight: u32,
     pub(super) receiving: bool,
     pub(super) chunks: Queue<Chunk>,
     pub(super) outbox: Outbox,
@@ -39,7 +39,7 @@ pub(super) struct Slot {
 impl Slot {
     /// Whether the kernel has no operation in flight and nothing received is left to read.
     pub(super) fn is_clear(&self) -> bool {
-        self.under_way == 0 && self.chunks.is_empty() && self.outbox.bytes.is_empty()
+        self.in_flight == 0 && self.chunks.is_empty() && self.outbox.bytes.is_empty()
     }
 
     /// Handles the completion of a receive.

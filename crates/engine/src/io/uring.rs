@@ -13,7 +13,7 @@
 
 use super::buffers::{Buffers, GROUP};
 use super::slot::Slot;
-use super::{Alarm, Io, Ready, Received};
+use super::{Waker, Io, Ready, Received};
 use crate::clock;
 use crate::link::{Link, is_peer_gone};
 use dbdyno_model::Nanos;
@@ -34,7 +34,7 @@ const SENDS_AT_ONCE: u32 = 32;
 const RECEIVE: u64 = 0;
 const SEND: u64 = 1;
 const DIAL: u64 = 2;
-const ALARM: u64 = 3;
+const WAKER: u64 = 3;
 const OPERATION_BITS: u64 = 2;
 
 /// A ring for the links of one thread. It is dropped before the buffers registered with it.
@@ -43,7 +43,7 @@ pub(crate) struct Uring {
     /// The flags of each wait.
     wait: EnterFlags,
     buffers: Buffers,
-    alarm: Alarm,
+    waker: Waker,
     slots: Vec<Slot>,
     /// Slots with a send that may still fail.
     sends: Vec<usize>,
@@ -64,28 +64,28 @@ impl Uring {
     }
 
     /// Submits all queued entries and waits for this many completions, up to the timeout in `args`.
-    fn enter(&mut self, completions: usize, patience: &SubmitArgs<'_, '_>) -> io::Result<usize> {
+    fn enter(&mut self, completions: usize, args: &SubmitArgs<'_, '_>) -> io::Result<usize> {
         let queued = self.ring.submission().len() as u32;
         let flags = self.wait.bits();
         // SAFETY: the flags say that `args` are extended arguments, which live until the call ends.
-        unsafe { self.ring.submitter().enter(queued, completions as u32, flags, Some(patience)) }
+        unsafe { self.ring.submitter().enter(queued, completions as u32, flags, Some(args)) }
     }
 
-    fn watch_alarm(&mut self) -> io::Result<()> {
-        let file = Fd(self.alarm.file().as_raw_fd());
-        self.push(&opcode::PollAdd::new(file, libc::POLLIN as u32).build().user_data(ALARM))
+    fn watch_waker(&mut self) -> io::Result<()> {
+        let file = Fd(self.waker.file().as_raw_fd());
+        self.push(&opcode::PollAdd::new(file, libc::POLLIN as u32).build().user_data(WAKER))
     }
 
     /// Queues a send of the slot's outbox: without waiting and without a completion, or as soon as
     /// the socket accepts it.
-    fn order_send(&mut self, slot: usize, at_once: bool) -> io::Result<()> {
+    fn queue_send(&mut self, slot: usize, at_once: bool) -> io::Result<()> {
         let state = &mut self.slots[slot];
-        state.under_way += 1;
+        state.in_flight += 1;
         state.outbox.at_once = at_once;
         let (bytes, count) = (state.outbox.bytes.as_ptr(), state.outbox.bytes.len() as u32);
-        let patience = if at_once { libc::MSG_DONTWAIT } else { 0 };
+        let wait_flags = if at_once { libc::MSG_DONTWAIT } else { 0 };
         let mut entry = opcode::Send::new(Fixed(slot as u32), bytes, count)
-            .flags(libc::MSG_NOSIGNAL | libc::MSG_WAITALL | patience)
+            .flags(libc::MSG_NOSIGNAL | libc::MSG_WAITALL | wait_flags)
             .build();
         if at_once {
             entry = entry.flags(squeue::Flags::SKIP_SUCCESS);
@@ -95,10 +95,10 @@ impl Uring {
         self.push(&entry.user_data(user_data(slot, SEND)))
     }
 
-    fn order_receives(&mut self, slot: usize) -> io::Result<()> {
+    fn queue_receive(&mut self, slot: usize) -> io::Result<()> {
         let state = &mut self.slots[slot];
         state.receiving = true;
-        state.under_way += 1;
+        state.in_flight += 1;
         let entry = opcode::RecvMulti::new(Fixed(slot as u32), GROUP).build();
         self.push(&entry.user_data(user_data(slot, RECEIVE)))
     }
@@ -108,11 +108,11 @@ impl Uring {
         let state = &mut self.slots[slot];
         let operation = entry.user_data() & ((1 << OPERATION_BITS) - 1);
         let is_last = !cqueue::more(entry.flags());
-        state.under_way -= u32::from(is_last);
+        state.in_flight -= u32::from(is_last);
         state.outbox.at_once &= operation != SEND;
         let buffer = cqueue::buffer_select(entry.flags());
         if state.retired {
-            self.completed_late(slot, buffer, ready);
+            self.completed_after_retire(slot, buffer, ready);
             return Ok(());
         }
         match operation {
@@ -124,11 +124,11 @@ impl Uring {
     }
 
     /// A completion for a link that is gone.
-    fn completed_late(&mut self, slot: usize, buffer: Option<u16>, ready: &mut Vec<Ready>) {
+    fn completed_after_retire(&mut self, slot: usize, buffer: Option<u16>, ready: &mut Vec<Ready>) {
         if let Some(buffer) = buffer {
             self.buffers.give(buffer);
         }
-        if self.slots[slot].under_way == 0 {
+        if self.slots[slot].in_flight == 0 {
             self.slots[slot] = Slot::default();
             ready.push(Ready::Freed(slot));
         }
@@ -137,9 +137,9 @@ impl Uring {
     /// The sends without a completion have succeeded.
     fn sent_at_once(&mut self, ready: &mut Vec<Ready>) {
         let queue = self.ring.submission();
-        let complaints_may_come = !queue.is_empty() || queue.cq_overflow();
+        let failures_may_come = !queue.is_empty() || queue.cq_overflow();
         drop(queue);
-        if complaints_may_come {
+        if failures_may_come {
             return;
         }
         self.more_waiting = false;
@@ -149,9 +149,9 @@ impl Uring {
             if !std::mem::take(&mut state.outbox.at_once) {
                 continue; // it has failed, and that was handled
             }
-            state.under_way -= 1;
+            state.in_flight -= 1;
             if state.retired {
-                self.completed_late(slot, None, ready);
+                self.completed_after_retire(slot, None, ready);
                 continue;
             }
             state.outbox.bytes.clear();
@@ -178,7 +178,7 @@ impl Uring {
             }
         }
         if !state.outbox.bytes.is_empty() {
-            return self.order_send(slot, false);
+            return self.queue_send(slot, false);
         }
         if std::mem::take(&mut state.outbox.more) {
             ready.push(Ready::Writable(slot));
@@ -202,17 +202,17 @@ fn wait_flags(ring: &IoUring) -> EnterFlags {
 /// overflowed completions are pending, or when the wait itself was interrupted.
 fn taken_or_waiting(submitted: io::Result<usize>) -> io::Result<()> {
     match submitted {
-        Err(error) if !is_passing(&error) => Err(error),
+        Err(error) if !is_transient(&error) => Err(error),
         _ => Ok(()),
     }
 }
 
-fn is_passing(error: &io::Error) -> bool {
+fn is_transient(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::ETIME | libc::EINTR | libc::EBUSY))
 }
 
 impl Io for Uring {
-    fn new(slots: usize, alarm: &Alarm) -> io::Result<Self> {
+    fn new(slots: usize, waker: &Waker) -> io::Result<Self> {
         let ring = IoUring::builder()
             .setup_single_issuer()
             .setup_defer_taskrun()
@@ -225,18 +225,18 @@ impl Io for Uring {
             wait: wait_flags(&ring),
             ring,
             buffers,
-            alarm: alarm.clone(),
+            waker: waker.clone(),
             slots,
             sends: Vec::new(),
             sends_waiting: 0,
             more_waiting: false,
         };
-        uring.watch_alarm()?;
+        uring.watch_waker()?;
         Ok(uring)
     }
 
     fn watch_dial(&mut self, slot: usize, link: &Link) -> io::Result<()> {
-        self.slots[slot].under_way += 1;
+        self.slots[slot].in_flight += 1;
         let socket = Fd(link.socket.as_raw_fd());
         let entry = opcode::PollAdd::new(socket, libc::POLLOUT as u32).build();
         self.push(&entry.user_data(user_data(slot, DIAL)))
@@ -247,7 +247,7 @@ impl Io for Uring {
         let flags = fcntl_getfl(&link.socket)?;
         fcntl_setfl(&link.socket, flags - OFlags::NONBLOCK)?;
         self.ring.submitter().register_files_update(slot as u32, &[link.socket.as_raw_fd()])?;
-        self.order_receives(slot)
+        self.queue_receive(slot)
     }
 
     #[inline]
@@ -258,11 +258,11 @@ impl Io for Uring {
         self.more_waiting |= outbox.more && outbox.at_once;
         if !busy && !link.out.is_empty() {
             std::mem::swap(&mut outbox.bytes, &mut link.out);
-            self.order_send(slot, true)?;
+            self.queue_send(slot, true)?;
         }
         let state = &self.slots[slot];
         if !state.receiving && state.ended.is_none() {
-            self.order_receives(slot)?;
+            self.queue_receive(slot)?;
         }
         if self.sends_waiting >= SENDS_AT_ONCE {
             self.sends_waiting = 0;
@@ -295,9 +295,9 @@ impl Io for Uring {
     }
 
     fn release(&mut self, slot: usize) -> bool {
-        let order = CancelBuilder::user_data(user_data(slot, RECEIVE));
+        let receive = CancelBuilder::user_data(user_data(slot, RECEIVE));
         // It is refused where the receive has ended by itself, or is yet to be submitted.
-        self.ring.submitter().register_sync_cancel(None, order).is_err()
+        self.ring.submitter().register_sync_cancel(None, receive).is_err()
     }
 
     fn detach(&mut self, slot: usize, _: &Link) -> io::Result<bool> {
@@ -317,7 +317,7 @@ impl Io for Uring {
         while let Some(chunk) = state.chunks.pop_front() {
             self.buffers.give(chunk.buffer);
         }
-        state.retired = state.under_way > 0;
+        state.retired = state.in_flight > 0;
         if !state.retired {
             *state = Slot::default();
         }
@@ -327,15 +327,15 @@ impl Io for Uring {
     fn wait(&mut self, timeout: Nanos, ready: &mut Vec<Ready>) -> io::Result<()> {
         let time = clock::timespec(timeout);
         let time = Timespec::new().sec(time.tv_sec as u64).nsec(time.tv_nsec as u32);
-        let patience = SubmitArgs::new().timespec(&time);
+        let args = SubmitArgs::new().timespec(&time);
         let completions = usize::from(!self.more_waiting);
         self.sends_waiting = 0;
-        taken_or_waiting(self.enter(completions, &patience))?;
+        taken_or_waiting(self.enter(completions, &args))?;
         while let Some(entry) = { self.ring.completion().next() } {
-            if entry.user_data() == ALARM {
-                self.alarm.silence();
+            if entry.user_data() == WAKER {
+                self.waker.reset();
                 ready.push(Ready::Woken);
-                self.watch_alarm()?;
+                self.watch_waker()?;
             } else {
                 self.completed(&entry, ready)?;
             }
@@ -352,11 +352,11 @@ mod tests {
 
     #[test]
     fn a_kernel_that_is_busy_ends_no_link_and_one_that_refuses_does() {
-        let told = |errno| taken_or_waiting(Err(io::Error::from_raw_os_error(errno)));
-        for passing in [libc::EBUSY, libc::EINTR, libc::ETIME] {
-            assert!(told(passing).is_ok());
+        let outcome = |errno| taken_or_waiting(Err(io::Error::from_raw_os_error(errno)));
+        for transient in [libc::EBUSY, libc::EINTR, libc::ETIME] {
+            assert!(outcome(transient).is_ok());
         }
-        assert_eq!(told(libc::EBADF).unwrap_err().raw_os_error(), Some(libc::EBADF));
+        assert_eq!(outcome(libc::EBADF).unwrap_err().raw_os_error(), Some(libc::EBADF));
         assert!(taken_or_waiting(Ok(1)).is_ok());
     }
 }

@@ -5,11 +5,11 @@
 
 use super::dialing::is_busy;
 use super::reporting::{Reporter, ending};
-use super::shelling::Shell;
-use super::{Channels, Greeting, Message, SLEEP_LONGEST, reply_event};
+use super::shell::Shell;
+use super::{Channels, ConnectedLane, Message, SLEEP_LONGEST, reply_event};
 use crate::clock;
-use crate::io::Alarm;
-use crate::odbc::{Blueprint, Connection, Letter, News, Running, Writer};
+use crate::io::Waker;
+use crate::odbc::{Blueprint, Connection, TimedEvent, ConnectionEvent, ActiveStatement, EventSender};
 use dbdyno_hist::Latencies;
 use dbdyno_load::{Event, Port, Settings, ShellCall, Worker};
 use dbdyno_model::{Nanos, Request, ServerError};
@@ -19,13 +19,13 @@ use std::thread::Builder;
 use std::time::Duration;
 
 /// How long connections may take to close at the end.
-const GOODBYE: Duration = Duration::from_secs(2);
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// A thread of the engine, with the threads of its connections.
 struct BlockingLane {
     worker: Worker,
     connections: Connections,
-    letters: Receiver<Letter>,
+    events: Receiver<TimedEvent>,
     channels: Channels,
     reporter: Reporter,
     server_version: String,
@@ -39,20 +39,20 @@ struct Connections {
     open: Vec<Option<Connection>>,
     /// Incremented when a connection is made and when it is closed: events of an earlier generation
     /// are ignored.
-    lives: Vec<u64>,
-    post: Sender<Letter>,
-    alarm: Alarm,
+    generations: Vec<u64>,
+    event_sender: Sender<TimedEvent>,
+    waker: Waker,
     shell: Shell,
-    cancelled: Vec<Arc<Running>>,
+    cancelled: Vec<Arc<ActiveStatement>>,
 }
 
 /// Runs a lane to its end.
 pub(crate) fn run(settings: Settings, blueprint: Arc<Blueprint>, channels: Channels) {
-    super::watched(&channels.reports.clone(), channels.thread, || {
+    super::run_and_report(&channels.reports.clone(), channels.thread, || {
         let mut lane = BlockingLane::new(settings, blueprint, channels);
         lane.run();
         let ending = ending(&lane.worker);
-        lane.say_goodbye();
+        lane.close_connections();
         (ending, None::<BlockingLane>)
     });
 }
@@ -60,13 +60,13 @@ pub(crate) fn run(settings: Settings, blueprint: Arc<Blueprint>, channels: Chann
 impl BlockingLane {
     fn new(settings: Settings, blueprint: Arc<Blueprint>, channels: Channels) -> Self {
         let clients = settings.sessions.len();
-        let (post, letters) = channel();
+        let (event_sender, events) = channel();
         let connections = Connections {
             blueprint,
             open: (0..clients).map(|_| None).collect(),
-            lives: vec![0; clients],
-            post,
-            alarm: channels.alarm.clone(),
+            generations: vec![0; clients],
+            event_sender,
+            waker: channels.waker.clone(),
             shell: Shell::new(&channels),
             cancelled: Vec::new(),
         };
@@ -74,7 +74,7 @@ impl BlockingLane {
         Self {
             worker: Worker::new(settings),
             connections,
-            letters,
+            events,
             channels,
             reporter,
             server_version: String::new(),
@@ -87,12 +87,12 @@ impl BlockingLane {
         self.worker.connect_all(self.now, &mut self.connections);
         while !self.worker.is_over() && self.worker.fatal().is_none() {
             let timeout = self.worker.next_wake() - clock::now();
-            self.channels.alarm.wait(timeout.min(SLEEP_LONGEST));
-            while let Ok(letter) = self.letters.try_recv() {
-                self.read(letter);
+            self.channels.waker.wait(timeout.min(SLEEP_LONGEST));
+            while let Ok(event) = self.events.try_recv() {
+                self.read(event);
             }
             self.read_messages();
-            self.tell(clock::now(), Event::Wake);
+            self.notify_worker(clock::now(), Event::Wake);
             self.report();
         }
         self.worker.close_last(clock::now());
@@ -100,30 +100,30 @@ impl BlockingLane {
     }
 
     /// Passes on an event, unless its connection has been closed.
-    fn read(&mut self, letter: Letter) {
-        let Letter { client, life, at, news } = letter;
-        if self.connections.lives[client] != life {
+    fn read(&mut self, event: TimedEvent) {
+        let TimedEvent { client, generation, at, event } = event;
+        if self.connections.generations[client] != generation {
             return;
         }
-        match news {
-            News::Connected(version) => {
+        match event {
+            ConnectionEvent::Connected(version) => {
                 self.server_version = version;
-                self.tell(at, Event::Connected { client, backend: 0 });
+                self.notify_worker(at, Event::Connected { client, backend: 0 });
             }
-            News::Answered(flow, answer) => self.tell(at, reply_event(client, flow, &answer)),
-            News::Refused(error) => {
+            ConnectionEvent::Answered(flow, answer) => self.notify_worker(at, reply_event(client, flow, &answer)),
+            ConnectionEvent::Refused(error) => {
                 self.connections.open[client] = None;
                 let busy = is_busy(&error);
-                self.tell(at, Event::ConnectFailed { client, error: &error, busy });
+                self.notify_worker(at, Event::ConnectFailed { client, error: &error, busy });
             }
-            News::Lost(error) => {
+            ConnectionEvent::Lost(error) => {
                 self.connections.open[client] = None;
-                self.tell(at, Event::Lost { client, error: &error });
+                self.notify_worker(at, Event::Lost { client, error: &error });
             }
         }
     }
 
-    fn tell(&mut self, at: Nanos, event: Event<'_>) {
+    fn notify_worker(&mut self, at: Nanos, event: Event<'_>) {
         self.now = self.now.max(at);
         self.worker.on(self.now, event, &mut self.connections);
         self.connections.deliver_cancellations();
@@ -133,20 +133,20 @@ impl BlockingLane {
         while let Ok(message) = self.channels.inbox.try_recv() {
             match message {
                 Message::Start(timeline) => self.worker.start(timeline),
-                Message::Stop(at) => self.tell(clock::now(), Event::Stop { at }),
+                Message::Stop(at) => self.notify_worker(clock::now(), Event::Stop { at }),
                 // Only links of our own wire protocols can move to another thread.
-                Message::Send { .. } | Message::Arrival(_) => {}
-                Message::GiveBack(tally) => self.worker.give_back(tally),
+                Message::MoveClient { .. } | Message::ClientArrived(_) => {}
+                Message::ReuseTally(tally) => self.worker.give_back(tally),
                 Message::Shell { client, ticket, output } => {
                     let output = output.as_deref().map_err(String::as_str);
-                    self.tell(clock::now(), Event::Shell { client, ticket, output });
+                    self.notify_worker(clock::now(), Event::Shell { client, ticket, output });
                 }
             }
         }
     }
 
     fn report(&mut self) {
-        let greeting = || Greeting {
+        let connected_lane = || ConnectedLane {
             thread: self.channels.thread,
             task: 0,
             server_version: self.server_version.clone(),
@@ -154,16 +154,16 @@ impl BlockingLane {
             connects: Latencies::default(),
             backends: Vec::new(),
         };
-        self.reporter.report(&mut self.worker, greeting);
+        self.reporter.report(&mut self.worker, connected_lane);
     }
 
     /// Closes all connections, and waits a while for those that are still busy.
-    fn say_goodbye(self) {
-        let Self { connections, letters, .. } = self;
+    fn close_connections(self) {
+        let Self { connections, events, .. } = self;
         drop(connections);
-        let deadline = clock::now() + Nanos(GOODBYE.as_nanos() as u64);
+        let deadline = clock::now() + Nanos(CLOSE_TIMEOUT.as_nanos() as u64);
         // The last connection that ends closes the channel.
-        while clock::now() < deadline && letters.recv_timeout(GOODBYE).is_ok() {}
+        while clock::now() < deadline && events.recv_timeout(CLOSE_TIMEOUT).is_ok() {}
     }
 }
 
@@ -177,35 +177,35 @@ impl Connections {
         // If no thread can be started, nothing is cancelled: the run gives up after its usual wait.
         let _ = Builder::new()
             .name("cancel".into())
-            .spawn(move || round.iter().for_each(|running| running.cancel()));
+            .spawn(move || round.iter().for_each(|statement| statement.cancel()));
     }
 }
 
 impl Port for Connections {
     fn connect(&mut self, client: usize) {
-        self.lives[client] += 1;
-        let life = self.lives[client];
-        let (lane, alarm) = (self.post.clone(), self.alarm.clone());
-        let writer = Writer { client, life, lane, alarm };
-        match Connection::open(&self.blueprint, writer) {
+        self.generations[client] += 1;
+        let generation = self.generations[client];
+        let (lane, waker) = (self.event_sender.clone(), self.waker.clone());
+        let events = EventSender { client, generation, lane, waker };
+        match Connection::open(&self.blueprint, events) {
             Ok(connection) => self.open[client] = Some(connection),
             Err(error) => {
                 let message = format!("no thread for a connection: {error}");
-                let news = News::Refused(ServerError::connection_lost(message));
+                let event = ConnectionEvent::Refused(ServerError::connection_lost(message));
                 // The lane itself holds the receiver.
-                let _ = self.post.send(Letter { client, life, at: clock::now(), news });
-                self.alarm.ring();
+                let _ = self.event_sender.send(TimedEvent { client, generation, at: clock::now(), event });
+                self.waker.wake();
             }
         }
     }
 
     fn close(&mut self, client: usize) {
-        self.lives[client] += 1;
+        self.generations[client] += 1;
         self.open[client] = None;
     }
 
     fn cancel(&mut self, client: usize) {
-        self.cancelled.extend(self.open[client].as_ref().map(Connection::running));
+        self.cancelled.extend(self.open[client].as_ref().map(Connection::active_statement));
     }
 
     fn send(&mut self, client: usize, request: &Request<'_>) {

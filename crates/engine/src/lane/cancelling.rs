@@ -5,7 +5,7 @@
 //! did not react.
 
 use super::{Channels, Report};
-use crate::link::{Blueprint, Cancellation, PatientLink, Route};
+use crate::link::{Blueprint, Cancellation, BlockingLink, Route};
 use crate::{address, clock};
 use dbdyno_model::{FailureClass, Keep, Nanos, ServerError};
 use rustix::net::{SendFlags, send};
@@ -24,12 +24,12 @@ pub(super) fn deliver(
     channels: &Channels,
 ) {
     let (thread, reports) = (channels.thread, channels.reports.clone());
-    let blueprint = Arc::new(blueprint.for_orders());
+    let blueprint = Arc::new(blueprint.for_cancelling());
     let started = Builder::new().name(format!("cancel-{thread}")).spawn(move || {
         let deadline = clock::now() + TIMEOUT;
-        let mut courier = Courier { route, blueprint, session: None, deadline, thread, reports };
+        let mut sender = CancelSender { route, blueprint, session: None, deadline, thread, reports };
         for cancellation in round {
-            if courier.deliver(cancellation).is_none() {
+            if sender.deliver(cancellation).is_none() {
                 return;
             }
         }
@@ -37,28 +37,28 @@ pub(super) fn deliver(
     if let Err(error) = started {
         let why = ServerError::connection_lost(format!("no thread for it: {error}"));
         // The coordinator listens until all lanes are over.
-        let _ = channels.reports.send(Report::Uncancelled(thread, why));
+        let _ = channels.reports.send(Report::CancelFailed(thread, why));
     }
 }
 
 /// Sends one round of cancellations.
-struct Courier {
+struct CancelSender {
     route: Arc<Route>,
     blueprint: Arc<Blueprint>,
     /// One session sends all cancellations of the round.
-    session: Option<PatientLink>,
+    session: Option<BlockingLink>,
     deadline: Nanos,
     /// The lane whose sessions are cancelled.
     thread: u32,
     reports: Sender<Report>,
 }
 
-impl Courier {
+impl CancelSender {
     /// None when the server cannot be reached.
     fn deliver(&mut self, cancellation: Cancellation) -> Option<()> {
         match cancellation {
             Cancellation::Message(bytes) => {
-                let socket = address::dial_patiently(&self.route.peer, self.deadline).ok()?;
+                let socket = address::dial_with_retry(&self.route.peer, self.deadline).ok()?;
                 // Only a connection that broke at once accepts less than the whole message.
                 let _ = send(&socket, &bytes, SendFlags::NOSIGNAL);
                 Some(())
@@ -71,15 +71,15 @@ impl Courier {
         }
     }
 
-    fn session(&mut self) -> Option<&mut PatientLink> {
+    fn session(&mut self) -> Option<&mut BlockingLink> {
         if self.session.is_none() {
             let timeout = self.deadline - clock::now();
-            match PatientLink::open(&self.blueprint, &self.route, timeout) {
+            match BlockingLink::open(&self.blueprint, &self.route, timeout) {
                 Ok(session) => self.session = Some(session),
                 // A server that is silent or gone is reported elsewhere.
                 Err(error) if error.class == FailureClass::Connection => {}
                 Err(error) => {
-                    let _ = self.reports.send(Report::Uncancelled(self.thread, error));
+                    let _ = self.reports.send(Report::CancelFailed(self.thread, error));
                 }
             }
         }

@@ -18,7 +18,7 @@ impl<I: Io> Lane<I> {
             Ok(dialed) => dialed,
             Err(errno) => {
                 let error = refused(errno);
-                return self.tell(Event::ConnectFailed {
+                return self.notify_worker(Event::ConnectFailed {
                     client,
                     error: &error,
                     busy: is_busy(&error),
@@ -28,10 +28,10 @@ impl<I: Io> Lane<I> {
         let Some(slot) = self.links.add(client, socket) else {
             // All slots are still in use by the kernel: treated like a server without room.
             let error = ServerError::connection_lost("too many connections are being closed");
-            return self.tell(Event::ConnectFailed { client, error: &error, busy: true });
+            return self.notify_worker(Event::ConnectFailed { client, error: &error, busy: true });
         };
         match (dial, self.links.get(slot)) {
-            (Dial::UnderWay, Some(link)) => self.io.watch_dial(slot, link),
+            (Dial::InProgress, Some(link)) => self.io.watch_dial(slot, link),
             _ => self.open(slot),
         }
     }
@@ -62,9 +62,9 @@ impl<I: Io> Lane<I> {
         let (client, was_ready) = (link.client, link.stage == Stage::Ready);
         self.close(slot);
         if was_ready {
-            self.tell(Event::Lost { client, error })
+            self.notify_worker(Event::Lost { client, error })
         } else {
-            self.tell(Event::ConnectFailed { client, error, busy: is_busy(error) })
+            self.notify_worker(Event::ConnectFailed { client, error, busy: is_busy(error) })
         }
     }
 

@@ -1,6 +1,6 @@
 //! The links of a lane, by slot and by client, and the actions that the worker requests for them.
 
-use super::Greeting;
+use super::ConnectedLane;
 use crate::io::Io;
 use crate::limits;
 use crate::link::{Blueprint, Link, Route, Stage};
@@ -69,7 +69,7 @@ impl Links {
     }
 
     #[inline]
-    pub(crate) fn look_at(&self, slot: usize) -> Option<&Link> {
+    pub(crate) fn peek(&self, slot: usize) -> Option<&Link> {
         self.slots[slot].as_deref()
     }
 
@@ -92,7 +92,7 @@ impl Links {
         if self.slot_of[link.client] == Some(slot) {
             self.slot_of[link.client] = None;
         }
-        say_goodbye(&mut link);
+        send_terminate(&mut link);
         Some(link)
     }
 
@@ -134,10 +134,10 @@ impl Links {
     }
 
     /// What the lane reports once all clients are connected.
-    pub(crate) fn greeting(&self, thread: u32, threads: u32) -> Greeting {
+    pub(crate) fn connected_lane(&self, thread: u32, threads: u32) -> ConnectedLane {
         let links = || self.slots.iter().flatten().filter(|link| link.stage == Stage::Ready);
         let global_id = |client: usize| u64::from(thread) + client as u64 * u64::from(threads);
-        Greeting {
+        ConnectedLane {
             thread,
             connects: Latencies::default(),
             server_version: links()
@@ -152,7 +152,7 @@ impl Links {
 }
 
 /// Sends the protocol's terminate message, if that is possible without waiting.
-fn say_goodbye(link: &mut Link) {
+fn send_terminate(link: &mut Link) {
     link.terminate();
     link.seal();
     let _ = link.send_now();

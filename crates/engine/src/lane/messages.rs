@@ -1,6 +1,6 @@
 //! The messages to a lane, its reports, and its ends of the channels: plain data.
 
-use crate::io::Alarm;
+use crate::io::Waker;
 use crate::link::Link;
 use dbdyno_hist::{Activity, Latencies};
 use dbdyno_load::{Client, ClosedInterval, Hopeless, OutageNews, Timeline};
@@ -18,13 +18,13 @@ pub(crate) enum Message {
     /// The run is to end at this time.
     Stop(Nanos),
     /// A client, by its number over the whole run, is to move to another lane.
-    Send { client: u64, to: u32 },
+    MoveClient { client: u64, to: u32 },
     /// A client comes from another lane.
-    Arrival(Box<Mover>),
+    ClientArrived(Box<MovingClient>),
     /// A client's shell command has ended.
     Shell { client: usize, ticket: u32, output: Result<String, String> },
     /// A tally's memory, for reuse.
-    GiveBack(Box<dbdyno_hist::Tally>),
+    ReuseTally(Box<dbdyno_hist::Tally>),
 }
 
 /// A report of a lane.
@@ -33,11 +33,11 @@ pub(crate) enum Report {
     /// The lane is alive; not all of its clients are connected yet.
     Connecting(u32),
     /// All clients of the lane are connected.
-    Connected(Greeting),
+    Connected(ConnectedLane),
     /// A client has left for another lane.
-    Departure { to: u32, mover: Box<Mover> },
+    ClientDeparted { to: u32, moving: Box<MovingClient> },
     /// An interval is over.
-    Closed(u32, ClosedInterval),
+    IntervalClosed(u32, ClosedInterval),
     /// What the lane's clients were doing at one instant.
     Activity(u32, Activity),
     /// A notice of the server.
@@ -49,28 +49,28 @@ pub(crate) enum Report {
     /// The lane is done.
     Over(u32, Box<Ending>),
     /// The server refuses the session that would cancel what the lane's clients are executing.
-    Uncancelled(u32, ServerError),
+    CancelFailed(u32, ServerError),
     /// The caller wants the run to end.
     Stop,
     /// Which task serves which session of the server, as the caller has found out.
-    Served(HashMap<u32, u32>),
+    SessionTasks(HashMap<u32, u32>),
 }
 
 /// A client on its way between two lanes, with its connection.
-pub(crate) struct Mover {
+pub(crate) struct MovingClient {
     pub(crate) client: Client,
     pub(crate) link: Box<Link>,
 }
 
-impl fmt::Debug for Mover {
+impl fmt::Debug for MovingClient {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("Mover").finish_non_exhaustive()
+        formatter.debug_struct("MovingClient").finish_non_exhaustive()
     }
 }
 
 /// What a lane reports once all its clients are connected.
 #[derive(Debug, Default)]
-pub(crate) struct Greeting {
+pub(crate) struct ConnectedLane {
     pub(crate) thread: u32,
     pub(crate) server_version: String,
     pub(crate) tls: String,
@@ -100,5 +100,5 @@ pub(crate) struct Channels {
     pub(crate) inbox: Receiver<Message>,
     pub(crate) sender: Sender<Message>,
     pub(crate) reports: Sender<Report>,
-    pub(crate) alarm: Alarm,
+    pub(crate) waker: Waker,
 }

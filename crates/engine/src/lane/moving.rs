@@ -1,6 +1,6 @@
 //! Moves clients to other lanes, together with their links.
 
-use super::{Lane, Mover, Report};
+use super::{Lane, MovingClient, Report};
 use crate::clock;
 use crate::io::Io;
 use dbdyno_load::Event;
@@ -27,26 +27,26 @@ impl<I: Io> Lane<I> {
             && let Some((client, to)) = self.worker.take_away(client)
             && let Some(link) = self.links.detach(slot)
         {
-            let mover = Box::new(Mover { client, link });
-            let _ = self.channels.reports.send(Report::Departure { to, mover });
+            let moving = Box::new(MovingClient { client, link });
+            let _ = self.channels.reports.send(Report::ClientDeparted { to, moving });
             return Ok(());
         }
         self.worker.keep(clock::now(), client, &mut self.links);
-        self.act()?;
+        self.perform_actions()?;
         self.flush(slot) // receiving has to be resumed in any case
     }
 
     /// Adds a client that has moved here with its link.
-    pub(super) fn take_in(&mut self, Mover { client, link }: Mover) -> io::Result<()> {
+    pub(super) fn add_moved(&mut self, MovingClient { client, link }: MovingClient) -> io::Result<()> {
         let client = self.worker.take_in(client);
         let Some(slot) = self.links.attach(client, link) else {
             let error = ServerError::connection_lost("too many connections are being closed");
-            return self.tell(Event::Lost { client, error: &error });
+            return self.notify_worker(Event::Lost { client, error: &error });
         };
         if let Some(link) = self.links.get(slot) {
             self.io.open(slot, link)?;
         }
         self.worker.keep(clock::now(), client, &mut self.links);
-        self.act()
+        self.perform_actions()
     }
 }

@@ -9,7 +9,7 @@ use dbdyno_model::Nanos;
 use std::sync::mpsc::Sender;
 
 /// How many notices a lane reports in a second.
-const TOLD_MOST: u32 = 5;
+const REPORTED_PER_SECOND_MAX: u32 = 5;
 const SECOND: Nanos = Nanos::from_secs(1);
 
 /// The notices of one lane.
@@ -17,38 +17,38 @@ pub(super) struct Notices {
     reports: Sender<Report>,
     /// When the first notice of the current second came.
     begin: Nanos,
-    told: u32,
-    untold: u64,
+    reported: u32,
+    suppressed: u64,
 }
 
 impl Notices {
     pub(super) fn new(reports: Sender<Report>) -> Self {
-        Self { reports, begin: Nanos::ZERO, told: 0, untold: 0 }
+        Self { reports, begin: Nanos::ZERO, reported: 0, suppressed: 0 }
     }
 
     /// Reports or counts a notice.
-    pub(super) fn hear(&mut self, now: Nanos, text: String) {
+    pub(super) fn add(&mut self, now: Nanos, text: String) {
         if now - self.begin >= SECOND {
-            self.tell_rest(now);
-            (self.begin, self.told) = (now, 0);
+            self.report_suppressed(now);
+            (self.begin, self.reported) = (now, 0);
         }
-        if self.told < TOLD_MOST {
-            self.told += 1;
-            self.tell(now, text);
+        if self.reported < REPORTED_PER_SECOND_MAX {
+            self.reported += 1;
+            self.send(now, text);
         } else {
-            self.untold += 1;
+            self.suppressed += 1;
         }
     }
 
     /// Reports how many were only counted.
-    pub(super) fn tell_rest(&mut self, now: Nanos) {
-        let untold = std::mem::take(&mut self.untold);
-        if untold > 0 {
-            self.tell(now, format!("further notices within a second: {untold}"));
+    pub(super) fn report_suppressed(&mut self, now: Nanos) {
+        let suppressed = std::mem::take(&mut self.suppressed);
+        if suppressed > 0 {
+            self.send(now, format!("further notices within a second: {suppressed}"));
         }
     }
 
-    fn tell(&self, now: Nanos, text: String) {
+    fn send(&self, now: Nanos, text: String) {
         // The receiver is gone only when the whole run is.
         let _ = self.reports.send(Report::Notice(now, text));
     }
@@ -66,18 +66,18 @@ mod tests {
         let (sender, receiver) = channel();
         let mut notices = Notices::new(sender);
         for (begin, count) in [(SECOND, 8), (SECOND * 2, 2), (SECOND * 3, 6)] {
-            (0..count).for_each(|number| notices.hear(begin + Nanos(number), number.to_string()));
+            (0..count).for_each(|number| notices.add(begin + Nanos(number), number.to_string()));
         }
-        notices.tell_rest(SECOND * 4);
-        notices.tell_rest(SECOND * 4);
+        notices.report_suppressed(SECOND * 4);
+        notices.report_suppressed(SECOND * 4);
         drop(notices);
-        let told = receiver.iter().map(|report| match report {
+        let reported = receiver.iter().map(|report| match report {
             Report::Notice(at, text) => (at.0 / SECOND.0, text),
             other => panic!("{other:?}"),
         });
         let text = |(second, text): (u64, String)| format!("{second}: {text}");
         assert_eq!(
-            told.map(text).collect::<Vec<_>>(),
+            reported.map(text).collect::<Vec<_>>(),
             [
                 "1: 0",
                 "1: 1",

@@ -1,6 +1,6 @@
 //! What a lane of either kind reports of its worker.
 
-use super::{Channels, Ending, Greeting, Report};
+use super::{Channels, Ending, ConnectedLane, Report};
 use crate::clock;
 use dbdyno_load::Worker;
 use dbdyno_model::Nanos;
@@ -14,7 +14,7 @@ pub(super) struct Reporter {
     thread: u32,
     reports: Sender<Report>,
     connecting_told: Nanos,
-    greeted: bool,
+    connected_sent: bool,
     hopeless_told: bool,
 }
 
@@ -24,45 +24,45 @@ impl Reporter {
             thread: channels.thread,
             reports: channels.reports.clone(),
             connecting_told: Nanos::ZERO,
-            greeted: false,
+            connected_sent: false,
             hopeless_told: false,
         }
     }
 
     /// Reports what is new; once, when all clients are connected, also the connections.
-    pub(super) fn report(&mut self, worker: &mut Worker, greeting: impl FnOnce() -> Greeting) {
+    pub(super) fn report(&mut self, worker: &mut Worker, connected_lane: impl FnOnce() -> ConnectedLane) {
         for closed in worker.take_closed() {
-            self.tell(Report::Closed(self.thread, closed));
+            self.send(Report::IntervalClosed(self.thread, closed));
         }
         if let Some(activity) = worker.take_activity() {
-            self.tell(Report::Activity(self.thread, activity));
+            self.send(Report::Activity(self.thread, activity));
         }
         for news in worker.take_outage_news() {
-            self.tell(Report::Outage(news));
+            self.send(Report::Outage(news));
         }
         if !self.hopeless_told
             && let Some(hopeless) = worker.hopeless()
         {
             self.hopeless_told = true;
-            self.tell(Report::Hopeless(hopeless.clone()));
+            self.send(Report::Hopeless(hopeless.clone()));
         }
-        if !self.greeted && worker.is_connected() {
-            self.greeted = true;
+        if !self.connected_sent && worker.is_connected() {
+            self.connected_sent = true;
             let connects = worker.take_connects();
-            self.tell(Report::Connected(Greeting { connects, ..greeting() }));
-        } else if !self.greeted {
-            self.tell_connecting(clock::now());
+            self.send(Report::Connected(ConnectedLane { connects, ..connected_lane() }));
+        } else if !self.connected_sent {
+            self.send_connecting(clock::now());
         }
     }
 
-    fn tell_connecting(&mut self, now: Nanos) {
+    fn send_connecting(&mut self, now: Nanos) {
         if now - self.connecting_told >= CONNECTING_EVERY {
             self.connecting_told = now;
-            self.tell(Report::Connecting(self.thread));
+            self.send(Report::Connecting(self.thread));
         }
     }
 
-    fn tell(&self, report: Report) {
+    fn send(&self, report: Report) {
         // The receiver is gone only when the whole run is.
         let _ = self.reports.send(report);
     }

@@ -42,7 +42,7 @@ impl Blueprint {
     }
 
     /// For a session beside the load that prepares nothing, such as one that cancels.
-    pub(crate) fn for_orders(&self) -> Self {
+    pub(crate) fn for_cancelling(&self) -> Self {
         Self { statements: Arc::new([]), ..self.clone() }
     }
 

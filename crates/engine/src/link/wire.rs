@@ -18,7 +18,7 @@ pub(crate) enum Wire {
 /// An event of the wire.
 pub(super) enum WireEvent {
     /// To be passed on to the link's owner.
-    Told(LinkEvent),
+    Link(LinkEvent),
     /// The login is done.
     LoggedIn,
     /// Every statement has been prepared, or its preparation has failed.
@@ -93,8 +93,8 @@ impl Wire {
     #[inline]
     pub(super) fn poll(&mut self, out: &mut Vec<u8>) -> Result<Option<WireEvent>, ServerError> {
         match self {
-            Self::Postgres(wire, _) => wire.poll(out)?.map(of_postgres).transpose(),
-            Self::Mysql(wire, _) => wire.poll(out)?.map(of_mysql).transpose(),
+            Self::Postgres(wire, _) => wire.poll(out)?.map(from_postgres).transpose(),
+            Self::Mysql(wire, _) => wire.poll(out)?.map(from_mysql).transpose(),
         }
     }
 
@@ -181,14 +181,14 @@ fn nonce<const LENGTH: usize>() -> [u8; LENGTH] {
 }
 
 #[inline]
-fn of_postgres(event: postgres::Event<'_>) -> Result<WireEvent, ServerError> {
-    Ok(WireEvent::Told(match event {
-        postgres::Event::Reply { flow, reply, .. } => told(flow, &reply),
+fn from_postgres(event: postgres::Event<'_>) -> Result<WireEvent, ServerError> {
+    Ok(WireEvent::Link(match event {
+        postgres::Event::Reply { flow, reply, .. } => owned_reply(flow, &reply),
         postgres::Event::Ready(_) => return Ok(WireEvent::LoggedIn),
         // A statement that could not be prepared now may be possible later: its first use prepares
         // it again, and reports the error if there still is one.
         postgres::Event::Prepared { failures } => {
-            return unshared(failures).map(|()| WireEvent::Prepared);
+            return refuse_shared_session(failures).map(|()| WireEvent::Prepared);
         }
         postgres::Event::CopyInReady => LinkEvent::RowsWanted,
         postgres::Event::Notice(notice) => {
@@ -201,7 +201,7 @@ fn of_postgres(event: postgres::Event<'_>) -> Result<WireEvent, ServerError> {
 
 /// A new session has no prepared statements. A name that is taken means that a pooler shares the
 /// session with other clients, whose statements of that name would run in place of ours.
-fn unshared(failures: &[postgres::PrepareFailure]) -> Result<(), ServerError> {
+fn refuse_shared_session(failures: &[postgres::PrepareFailure]) -> Result<(), ServerError> {
     let is_taken = |failure: &postgres::PrepareFailure| failure.error.code == SHARED_SESSION;
     match failures.iter().find(|failure| is_taken(failure)) {
         None => Ok(()),
@@ -216,12 +216,12 @@ fn unshared(failures: &[postgres::PrepareFailure]) -> Result<(), ServerError> {
 }
 
 #[inline]
-fn of_mysql(event: mysql::Event<'_>) -> Result<WireEvent, ServerError> {
+fn from_mysql(event: mysql::Event<'_>) -> Result<WireEvent, ServerError> {
     Ok(match event {
-        mysql::Event::Reply { flow, reply, .. } => WireEvent::Told(told(flow, &reply)),
+        mysql::Event::Reply { flow, reply, .. } => WireEvent::Link(owned_reply(flow, &reply)),
         mysql::Event::Ready(_) => WireEvent::LoggedIn,
         mysql::Event::Prepared { .. } => WireEvent::Prepared,
-        mysql::Event::InfileReady => WireEvent::Told(LinkEvent::RowsWanted),
+        mysql::Event::InfileReady => WireEvent::Link(LinkEvent::RowsWanted),
         mysql::Event::StartTls => WireEvent::StartTls,
         mysql::Event::Fatal(error) => return Err(error),
     })
@@ -229,7 +229,7 @@ fn of_mysql(event: mysql::Event<'_>) -> Result<WireEvent, ServerError> {
 
 /// A reply that owns its data.
 #[inline]
-fn told(flow: Flow, reply: &Reply<'_>) -> LinkEvent {
+fn owned_reply(flow: Flow, reply: &Reply<'_>) -> LinkEvent {
     let answer = Answer {
         error: reply.error.cloned(),
         results: reply.results.to_vec(),

@@ -1,6 +1,6 @@
 //! Executes a prepared statement for many rows at once: each parameter is an array.
 
-use super::handle::{Complaint, Handle};
+use super::handle::{Diagnostic, Handle};
 use super::parameters::{Place, TypePair};
 use super::placeholder::translate;
 use super::session::Session;
@@ -80,7 +80,7 @@ impl Batch {
         sent.map_err(|error| session.understood(error))
     }
 
-    fn execute(&mut self, rows: usize) -> Result<(), Complaint> {
+    fn execute(&mut self, rows: usize) -> Result<(), Diagnostic> {
         let Self { statement: Statement(handle), columns, statuses } = self;
         statuses.clear();
         statuses.resize(rows, 0);
@@ -93,7 +93,7 @@ impl Batch {
         self.statement.execute()?;
         self.statement.answer(Keep::None)?;
         match self.statuses.iter().position(|&status| status == ROW_FAILED) {
-            Some(row) => Err(Complaint::ours(format!("row {row} of a batch was refused"))),
+            Some(row) => Err(Diagnostic::ours(format!("row {row} of a batch was refused"))),
             None => Ok(()),
         }
     }
@@ -156,7 +156,7 @@ impl Column {
 }
 
 /// Sets an attribute of a statement: a number passed in the pointer, or where the driver may write.
-fn set(statement: &Handle, attribute: i32, value: *mut c_void) -> Result<(), Complaint> {
+fn set(statement: &Handle, attribute: i32, value: *mut c_void) -> Result<(), Diagnostic> {
     // SAFETY: what is pointed to lives as long as the batch, and has an element for each row.
     let code = unsafe { (statement.library.SQLSetStmtAttrW)(statement.raw, attribute, value, 0) };
     statement.check(code).map(drop)

@@ -1,11 +1,11 @@
 //! One client's connection: a thread that executes commands, since ODBC calls block.
 
 use super::blueprint::Blueprint;
-use super::order::Order;
-use super::running::Running;
+use super::command::Command;
+use super::active_statement::ActiveStatement;
 use super::session::Session;
 use crate::clock;
-use crate::io::Alarm;
+use crate::io::Waker;
 use crate::link::Answer;
 use dbdyno_model::{FailureClass, Flow, Nanos, Request, ServerError};
 use std::io;
@@ -15,23 +15,23 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 /// The lane's side of a connection. When dropped, it closes as soon as its current command ends.
 #[derive(Debug)]
 pub(crate) struct Connection {
-    orders: Sender<Order>,
-    running: Arc<Running>,
+    commands: Sender<Command>,
+    active: Arc<ActiveStatement>,
 }
 
 /// An event of a connection, with its origin and time.
 #[derive(Debug)]
-pub(crate) struct Letter {
+pub(crate) struct TimedEvent {
     pub(crate) client: usize,
     /// Which of the client's successive connections it is.
-    pub(crate) life: u64,
+    pub(crate) generation: u64,
     pub(crate) at: Nanos,
-    pub(crate) news: News,
+    pub(crate) event: ConnectionEvent,
 }
 
 /// What happened on a connection.
 #[derive(Debug)]
-pub(crate) enum News {
+pub(crate) enum ConnectionEvent {
     /// It is ready; the server's version.
     Connected(String),
     Refused(ServerError),
@@ -41,63 +41,63 @@ pub(crate) enum News {
 
 /// Sends a connection's events to its lane.
 #[derive(Debug)]
-pub(crate) struct Writer {
+pub(crate) struct EventSender {
     pub(crate) client: usize,
-    pub(crate) life: u64,
-    pub(crate) lane: Sender<Letter>,
-    pub(crate) alarm: Alarm,
+    pub(crate) generation: u64,
+    pub(crate) lane: Sender<TimedEvent>,
+    pub(crate) waker: Waker,
 }
 
-impl Writer {
-    fn tell(&self, news: News) {
-        let letter = Letter { client: self.client, life: self.life, at: clock::now(), news };
+impl EventSender {
+    fn send(&self, event: ConnectionEvent) {
+        let timed = TimedEvent { client: self.client, generation: self.generation, at: clock::now(), event };
         // A lane that is gone receives no more.
-        let _ = self.lane.send(letter);
-        self.alarm.ring();
+        let _ = self.lane.send(timed);
+        self.waker.wake();
     }
 }
 
 impl Connection {
     /// Starts to connect.
-    pub(crate) fn open(blueprint: &Arc<Blueprint>, writer: Writer) -> io::Result<Self> {
-        let (orders, inbox) = channel();
-        let running = Arc::new(Running::new(blueprint.library));
-        let (blueprint, seen) = (Arc::clone(blueprint), Arc::clone(&running));
+    pub(crate) fn open(blueprint: &Arc<Blueprint>, events: EventSender) -> io::Result<Self> {
+        let (commands, inbox) = channel();
+        let active = Arc::new(ActiveStatement::new(blueprint.library));
+        let (blueprint, seen) = (Arc::clone(blueprint), Arc::clone(&active));
         std::thread::Builder::new()
-            .name(format!("odbc-{}", writer.client))
-            .spawn(move || live(&blueprint, &seen, &inbox, &writer))?;
-        Ok(Self { orders, running })
+            .name(format!("odbc-{}", events.client))
+            .spawn(move || run(&blueprint, &seen, &inbox, &events))?;
+        Ok(Self { commands, active })
     }
 
     pub(crate) fn send(&self, request: &Request<'_>) {
         // A lost connection has reported that.
-        let _ = self.orders.send(Order::of(request));
+        let _ = self.commands.send(Command::of(request));
     }
 
     /// Through which its current statement can be cancelled.
-    pub(crate) fn running(&self) -> Arc<Running> {
-        Arc::clone(&self.running)
+    pub(crate) fn active_statement(&self) -> Arc<ActiveStatement> {
+        Arc::clone(&self.active)
     }
 }
 
-fn live(
+fn run(
     blueprint: &Arc<Blueprint>,
-    running: &Arc<Running>,
-    orders: &Receiver<Order>,
-    writer: &Writer,
+    active: &Arc<ActiveStatement>,
+    commands: &Receiver<Command>,
+    events: &EventSender,
 ) {
-    let mut session = match Session::open(blueprint, running) {
+    let mut session = match Session::open(blueprint, active) {
         Ok(session) => session,
-        Err(error) => return writer.tell(News::Refused(error)),
+        Err(error) => return events.send(ConnectionEvent::Refused(error)),
     };
-    writer.tell(News::Connected(session.server_version()));
-    for order in orders {
-        let answer = session.perform(&order);
+    events.send(ConnectionEvent::Connected(session.server_version()));
+    for command in commands {
+        let answer = session.perform(&command);
         match answer.error {
             Some(error) if error.class == FailureClass::Connection => {
-                return writer.tell(News::Lost(error));
+                return events.send(ConnectionEvent::Lost(error));
             }
-            _ => writer.tell(News::Answered(order.flow(), answer)),
+            _ => events.send(ConnectionEvent::Answered(command.flow(), answer)),
         }
     }
 }

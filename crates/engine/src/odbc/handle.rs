@@ -34,7 +34,7 @@ unsafe impl Send for Handle {}
 
 /// A diagnostic record of the driver manager or a driver.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Complaint {
+pub(super) struct Diagnostic {
     state: String,
     /// The database's own error number, or 0.
     number: i32,
@@ -42,13 +42,13 @@ pub(super) struct Complaint {
 }
 
 impl Handle {
-    pub(super) fn environment(library: &'static Library) -> Result<Self, Complaint> {
+    pub(super) fn environment(library: &'static Library) -> Result<Self, Diagnostic> {
         let mut raw = null_mut();
         // SAFETY: the out parameter is a handle of ours.
         let code =
             unsafe { (library.SQLAllocHandle)(Kind::Environment as i16, null_mut(), &raw mut raw) };
         if code != SUCCESS {
-            return Err(Complaint::ours("the driver manager gives no environment"));
+            return Err(Diagnostic::ours("the driver manager gives no environment"));
         }
         let environment = Self { library, raw, kind: Kind::Environment };
         // SAFETY: the attribute is a number passed in the pointer.
@@ -60,7 +60,7 @@ impl Handle {
     }
 
     /// A child handle, which this one must outlive.
-    pub(super) fn child(&self, kind: Kind) -> Result<Self, Complaint> {
+    pub(super) fn child(&self, kind: Kind) -> Result<Self, Diagnostic> {
         let mut raw = null_mut();
         // SAFETY: this handle is valid, the out parameter one of ours.
         let code = unsafe { (self.library.SQLAllocHandle)(kind as i16, self.raw, &raw mut raw) };
@@ -69,21 +69,21 @@ impl Handle {
     }
 
     /// The outcome of a call with this handle: whether there was data.
-    pub(super) fn check(&self, code: Code) -> Result<bool, Complaint> {
+    pub(super) fn check(&self, code: Code) -> Result<bool, Diagnostic> {
         match code {
             SUCCESS | SUCCESS_WITH_INFO => Ok(true),
             NO_DATA => Ok(false),
-            _ => Err(self.complaint(code)),
+            _ => Err(self.diagnostic(code)),
         }
     }
 
     /// The first diagnostic record of the last call. Later ones explain less.
-    fn complaint(&self, code: Code) -> Complaint {
+    fn diagnostic(&self, code: Code) -> Diagnostic {
         let mut state = [0; 6];
         let mut message = [0; MESSAGE_UNITS_MAX];
         let (mut number, mut length) = (0, 0);
         // SAFETY: the buffers have the lengths passed.
-        let told = unsafe {
+        let status = unsafe {
             (self.library.SQLGetDiagRecW)(
                 self.kind as i16,
                 self.raw,
@@ -95,11 +95,11 @@ impl Handle {
                 &raw mut length,
             )
         };
-        if !matches!(told, SUCCESS | SUCCESS_WITH_INFO) {
-            return Complaint::ours(format!("the driver failed without a word (code {code})"));
+        if !matches!(status, SUCCESS | SUCCESS_WITH_INFO) {
+            return Diagnostic::ours(format!("the driver failed without a word (code {code})"));
         }
         let units = usize::try_from(length).unwrap_or(0).min(MESSAGE_UNITS_MAX - 1);
-        Complaint {
+        Diagnostic {
             state: String::from_utf16_lossy(&state[..5]),
             number,
             message: String::from_utf16_lossy(&message[..units]).trim_end().to_owned(),
@@ -114,7 +114,7 @@ impl Drop for Handle {
     }
 }
 
-impl Complaint {
+impl Diagnostic {
     pub(super) fn ours(message: impl Into<String>) -> Self {
         Self { state: "HY000".into(), number: 0, message: message.into() }
     }
@@ -125,7 +125,7 @@ impl Complaint {
     }
 
     /// The error in this database's terms.
-    pub(super) fn understood(self, vendor: &Vendor) -> ServerError {
+    pub(super) fn into_server_error(self, vendor: &Vendor) -> ServerError {
         let class = vendor.class(self.number, &self.state);
         let code = match vendor.codes {
             _ if self.is_of_missing_driver() => super::NO_DRIVER.into(),

@@ -1,7 +1,7 @@
 //! A logged-in connection: the calls that apply to it as a whole.
 
 use super::blueprint::Blueprint;
-use super::handle::{Complaint, Handle, Kind};
+use super::handle::{Diagnostic, Handle, Kind};
 use std::ptr::{null_mut, without_provenance_mut};
 
 const ATTRIBUTE_AUTOCOMMIT: i32 = 102;
@@ -22,7 +22,7 @@ pub(super) struct Login {
 
 impl Login {
     /// With an environment of its own, since driver managers lock within one.
-    pub(super) fn new(blueprint: &Blueprint) -> Result<Self, Complaint> {
+    pub(super) fn new(blueprint: &Blueprint) -> Result<Self, Diagnostic> {
         let environment = Handle::environment(blueprint.library)?;
         let handle = environment.child(Kind::Connection)?;
         set(&handle, ATTRIBUTE_LOGIN_TIMEOUT, blueprint.login_timeout_s)?;
@@ -44,16 +44,16 @@ impl Login {
         Ok(Self { handle, _environment: environment })
     }
 
-    pub(super) fn product(&self) -> Result<String, Complaint> {
+    pub(super) fn product(&self) -> Result<String, Diagnostic> {
         self.info(INFO_PRODUCT)
     }
 
-    pub(super) fn version(&self) -> Result<String, Complaint> {
+    pub(super) fn version(&self) -> Result<String, Diagnostic> {
         self.info(INFO_VERSION)
     }
 
     /// A property of the database that the driver reports as text.
-    fn info(&self, kind: u16) -> Result<String, Complaint> {
+    fn info(&self, kind: u16) -> Result<String, Diagnostic> {
         let mut text = [0_u16; INFO_UNITS_MAX];
         let mut bytes = 0;
         // SAFETY: the buffer has the length passed.
@@ -72,12 +72,12 @@ impl Login {
     }
 
     /// Sets whether each statement is a transaction of its own.
-    pub(super) fn set_autocommit(&self, on: bool) -> Result<(), Complaint> {
+    pub(super) fn set_autocommit(&self, on: bool) -> Result<(), Diagnostic> {
         set(&self.handle, ATTRIBUTE_AUTOCOMMIT, usize::from(on))
     }
 
     /// Ends the transaction: commits it, or rolls it back.
-    pub(super) fn end(&self, commits: bool) -> Result<(), Complaint> {
+    pub(super) fn end(&self, commits: bool) -> Result<(), Diagnostic> {
         let how = if commits { COMMIT } else { ROLLBACK };
         // SAFETY: the handle is valid.
         let code = unsafe {
@@ -97,7 +97,7 @@ impl Drop for Login {
 }
 
 /// Sets an attribute of a connection: a number passed in the pointer.
-fn set(connection: &Handle, attribute: i32, value: usize) -> Result<(), Complaint> {
+fn set(connection: &Handle, attribute: i32, value: usize) -> Result<(), Diagnostic> {
     // SAFETY: the attribute is a number, so nothing is pointed to.
     let code = unsafe {
         (connection.library.SQLSetConnectAttr)(

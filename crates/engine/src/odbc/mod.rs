@@ -12,18 +12,18 @@ mod control;
 mod handle;
 mod library;
 mod login;
-mod order;
+mod command;
 mod parameters;
 mod placeholder;
-mod running;
+mod active_statement;
 mod session;
 mod statement;
 mod vendor;
 
 pub(crate) use batch::Batch;
 pub(crate) use blueprint::Blueprint;
-pub(crate) use connection::{Connection, Letter, News, Writer};
-pub(crate) use running::Running;
+pub(crate) use connection::{Connection, TimedEvent, ConnectionEvent, EventSender};
+pub(crate) use active_statement::ActiveStatement;
 pub(crate) use session::Session;
 
 /// Our error code for a driver that cannot be loaded.

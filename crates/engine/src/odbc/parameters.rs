@@ -3,7 +3,7 @@
 //! A driver keeps pointers to the values, so each has a location of its own that never moves; it is
 //! bound again only when its type or capacity changes.
 
-use super::handle::{Complaint, Handle};
+use super::handle::{Diagnostic, Handle};
 use super::vendor::Integers;
 use dbdyno_model::Value;
 use std::ffi::c_void;
@@ -48,7 +48,7 @@ impl Place {
     ///
     /// # Safety
     /// What is pointed to stays in place until the statement is freed or bound again.
-    pub(super) unsafe fn bind(&self, statement: &Handle) -> Result<(), Complaint> {
+    pub(super) unsafe fn bind(&self, statement: &Handle) -> Result<(), Diagnostic> {
         // SAFETY: as the caller promised.
         let code = unsafe {
             (statement.library.SQLBindParameter)(
@@ -100,7 +100,7 @@ impl Parameters {
         &mut self,
         statement: &Handle,
         values: impl Iterator<Item = &'a Value>,
-    ) -> Result<(), Complaint> {
+    ) -> Result<(), Diagnostic> {
         for (place, (cell, value)) in self.cells.iter_mut().zip(values).enumerate() {
             let types = cell.take(value, self.integers);
             let wanted = (types, cell.text.capacity());

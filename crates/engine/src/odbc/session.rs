@@ -3,10 +3,10 @@
 
 use super::blueprint::Blueprint;
 use super::control::Control;
-use super::handle::Complaint;
+use super::handle::Diagnostic;
 use super::login::Login;
-use super::order::Order;
-use super::running::Running;
+use super::command::Command;
+use super::active_statement::ActiveStatement;
 use super::statement::{Prepared, Statement};
 use super::vendor::{Integers, Transactions, Vendor};
 use crate::link::Answer;
@@ -25,20 +25,20 @@ pub(crate) struct Session {
     connection: Login,
     blueprint: Arc<Blueprint>,
     vendor: &'static Vendor,
-    running: Arc<Running>,
+    active: Arc<ActiveStatement>,
     in_transaction: bool,
 }
 
 impl Session {
     /// A session that is never cancelled.
     pub(crate) fn alone(blueprint: &Arc<Blueprint>) -> Result<Self, ServerError> {
-        Self::open(blueprint, &Arc::new(Running::new(blueprint.library)))
+        Self::open(blueprint, &Arc::new(ActiveStatement::new(blueprint.library)))
     }
 
     /// Logs in, and prepares the plan's statements.
     pub(super) fn open(
         blueprint: &Arc<Blueprint>,
-        running: &Arc<Running>,
+        active: &Arc<ActiveStatement>,
     ) -> Result<Self, ServerError> {
         let nobody = Vendor::of("");
         let connection = Login::new(blueprint).map_err(|error| error.understood(nobody))?;
@@ -53,7 +53,7 @@ impl Session {
             connection,
             blueprint: Arc::clone(blueprint),
             vendor,
-            running: Arc::clone(running),
+            active: Arc::clone(active),
             in_transaction: false,
         };
         session.prepare_all();
@@ -75,7 +75,7 @@ impl Session {
             .collect();
     }
 
-    fn prepare(&self, sql: &str) -> Result<Prepared, Complaint> {
+    fn prepare(&self, sql: &str) -> Result<Prepared, Diagnostic> {
         Prepared::new(&self.connection.handle, sql, self.vendor.integers)
     }
 
@@ -87,19 +87,19 @@ impl Session {
     }
 
     /// Executes a command.
-    pub(super) fn perform(&mut self, order: &Order) -> Answer {
-        let outcome = match order {
-            Order::Text { sql, keep } => self.text(sql, *keep),
-            Order::Statement { statement, parameters, keep } => {
+    pub(super) fn perform(&mut self, command: &Command) -> Answer {
+        let outcome = match command {
+            Command::Text { sql, keep } => self.text(sql, *keep),
+            Command::Statement { statement, parameters, keep } => {
                 self.of_table(*statement, parameters, *keep)
             }
-            Order::Prepare { prepared, sql } => {
+            Command::Prepare { prepared, sql } => {
                 self.number(*prepared, sql).map(|_| Answer::default())
             }
-            Order::Execute { prepared, sql, parameters, keep } => {
+            Command::Execute { prepared, sql, parameters, keep } => {
                 self.execute_numbered(*prepared, sql, parameters, *keep)
             }
-            Order::Pipelined(_) => return self.refusal(no_pipelines()),
+            Command::Pipelined(_) => return self.refusal(no_pipelines()),
         };
         match outcome {
             Ok(answer) => Answer { in_transaction: self.in_transaction, ..answer },
@@ -111,10 +111,10 @@ impl Session {
         Answer { error: Some(error), in_transaction: self.in_transaction, ..Answer::default() }
     }
 
-    fn text(&mut self, sql: &str, keep: Keep) -> Result<Answer, Complaint> {
+    fn text(&mut self, sql: &str, keep: Keep) -> Result<Answer, Diagnostic> {
         match self.control_of(sql) {
             Some(control) => self.control(control, sql).map(|()| Answer::default()),
-            None => self.direct.direct(sql, keep, &self.running),
+            None => self.direct.direct(sql, keep, &self.active),
         }
     }
 
@@ -123,7 +123,7 @@ impl Session {
         statement: StatementId,
         parameters: &[Value],
         keep: Keep,
-    ) -> Result<Answer, Complaint> {
+    ) -> Result<Answer, Diagnostic> {
         let place = statement.0 as usize;
         let blueprint = Arc::clone(&self.blueprint);
         let sql = &blueprint.statements[place].sql;
@@ -134,7 +134,7 @@ impl Session {
             Some(prepared) => prepared,
             None => self.prepare(sql)?,
         };
-        let outcome = prepared.execute(parameters, keep, &self.running);
+        let outcome = prepared.execute(parameters, keep, &self.active);
         if blueprint.query_mode == QueryMode::Prepared {
             self.prepared[place] = Some(prepared);
         }
@@ -142,7 +142,7 @@ impl Session {
     }
 
     /// The statement of that number, prepared again if its text has changed.
-    fn number(&mut self, number: PreparedId, sql: &str) -> Result<&mut Prepared, Complaint> {
+    fn number(&mut self, number: PreparedId, sql: &str) -> Result<&mut Prepared, Diagnostic> {
         if self.numbered.get(&number).is_none_or(|(known, _)| known != sql) {
             let prepared = self.prepare(sql)?;
             self.numbered.insert(number, (sql.to_owned(), prepared));
@@ -150,7 +150,7 @@ impl Session {
         self.numbered
             .get_mut(&number)
             .map(|(_, prepared)| prepared)
-            .ok_or_else(|| Complaint::ours("the statement is not prepared"))
+            .ok_or_else(|| Diagnostic::ours("the statement is not prepared"))
     }
 
     fn execute_numbered(
@@ -159,9 +159,9 @@ impl Session {
         sql: &str,
         parameters: &[Value],
         keep: Keep,
-    ) -> Result<Answer, Complaint> {
-        let running = Arc::clone(&self.running);
-        self.number(number, sql)?.execute(parameters, keep, &running)
+    ) -> Result<Answer, Diagnostic> {
+        let active = Arc::clone(&self.active);
+        self.number(number, sql)?.execute(parameters, keep, &active)
     }
 
     fn control_of(&self, sql: &str) -> Option<Control> {
@@ -169,10 +169,10 @@ impl Session {
     }
 
     /// Begins or ends a transaction, by statement or by call.
-    fn control(&mut self, control: Control, written: &str) -> Result<(), Complaint> {
+    fn control(&mut self, control: Control, written: &str) -> Result<(), Diagnostic> {
         match self.vendor.transactions {
             Transactions::Statements => {
-                self.direct.direct(control.sql(written), Keep::None, &self.running)?;
+                self.direct.direct(control.sql(written), Keep::None, &self.active)?;
             }
             Transactions::Calls if control == Control::Begin => {
                 self.connection.set_autocommit(false)?;
@@ -197,12 +197,12 @@ impl Session {
     }
 
     /// A new statement, for callers that prepare it themselves.
-    pub(super) fn new_statement(&self) -> Result<Statement, Complaint> {
+    pub(super) fn new_statement(&self) -> Result<Statement, Diagnostic> {
         Statement::new(&self.connection.handle)
     }
 
     /// The error in the database's own terms.
-    pub(super) fn understood(&self, error: Complaint) -> ServerError {
+    pub(super) fn server_error(&self, error: Diagnostic) -> ServerError {
         error.understood(self.vendor)
     }
 }

@@ -1,9 +1,9 @@
 //! One statement: preparing it, executing it, and reading its answer.
 
-use super::handle::{Complaint, Handle, Kind, SUCCESS, SUCCESS_WITH_INFO};
+use super::handle::{Diagnostic, Handle, Kind, SUCCESS, SUCCESS_WITH_INFO};
 use super::parameters::Parameters;
 use super::placeholder::translate;
-use super::running::Running;
+use super::active_statement::ActiveStatement;
 use super::vendor::Integers;
 use crate::link::Answer;
 use dbdyno_model::{Keep, ResultSet, Value};
@@ -32,7 +32,7 @@ impl Prepared {
         connection: &Handle,
         sql: &str,
         integers: Integers,
-    ) -> Result<Self, Complaint> {
+    ) -> Result<Self, Diagnostic> {
         let translated = translate(sql);
         let statement = Statement::new(connection)?;
         statement.prepare(&translated.sql)?;
@@ -45,12 +45,12 @@ impl Prepared {
         &mut self,
         values: &[Value],
         keep: Keep,
-        running: &Running,
-    ) -> Result<Answer, Complaint> {
+        active: &ActiveStatement,
+    ) -> Result<Answer, Diagnostic> {
         const NULL: &Value = &Value::Null;
         let values = self.order.iter().map(|&place| values.get(place).unwrap_or(NULL));
         self.parameters.set(&self.statement.0, values)?;
-        running.during(&self.statement.0, || {
+        active.during(&self.statement.0, || {
             self.statement.execute()?;
             self.statement.answer(keep)
         })
@@ -58,7 +58,7 @@ impl Prepared {
 }
 
 impl Statement {
-    pub(super) fn new(connection: &Handle) -> Result<Self, Complaint> {
+    pub(super) fn new(connection: &Handle) -> Result<Self, Diagnostic> {
         connection.child(Kind::Statement).map(Self)
     }
 
@@ -67,10 +67,10 @@ impl Statement {
         &self,
         sql: &str,
         keep: Keep,
-        running: &Running,
-    ) -> Result<Answer, Complaint> {
+        active: &ActiveStatement,
+    ) -> Result<Answer, Diagnostic> {
         let sql: Vec<u16> = sql.encode_utf16().collect();
-        running.during(&self.0, || {
+        active.during(&self.0, || {
             // SAFETY: the text has the length passed.
             let code = unsafe {
                 (self.0.library.SQLExecDirectW)(self.0.raw, sql.as_ptr(), sql.len() as i32)
@@ -80,7 +80,7 @@ impl Statement {
         })
     }
 
-    pub(super) fn prepare(&self, sql: &str) -> Result<(), Complaint> {
+    pub(super) fn prepare(&self, sql: &str) -> Result<(), Diagnostic> {
         let sql: Vec<u16> = sql.encode_utf16().collect();
         // SAFETY: the text has the length passed.
         let code =
@@ -89,20 +89,20 @@ impl Statement {
     }
 
     /// That no rows were found to change is not an error.
-    pub(super) fn execute(&self) -> Result<(), Complaint> {
+    pub(super) fn execute(&self) -> Result<(), Diagnostic> {
         // SAFETY: what is bound is still in place.
         let code = unsafe { (self.0.library.SQLExecute)(self.0.raw) };
         self.0.check(code).map(drop)
     }
 
     /// Reads the whole answer, and makes the handle ready for the next execution.
-    pub(super) fn answer(&self, keep: Keep) -> Result<Answer, Complaint> {
+    pub(super) fn answer(&self, keep: Keep) -> Result<Answer, Diagnostic> {
         let answer = self.results(keep);
         self.close();
         answer
     }
 
-    fn results(&self, keep: Keep) -> Result<Answer, Complaint> {
+    fn results(&self, keep: Keep) -> Result<Answer, Diagnostic> {
         let mut answer = Answer::default();
         loop {
             let columns = self.columns()?;
@@ -129,7 +129,7 @@ impl Statement {
         unsafe { (self.0.library.SQLFreeStmt)(self.0.raw, CLOSE) };
     }
 
-    fn columns(&self) -> Result<u16, Complaint> {
+    fn columns(&self) -> Result<u16, Diagnostic> {
         let mut columns = 0;
         // SAFETY: the out parameter is ours.
         let code = unsafe { (self.0.library.SQLNumResultCols)(self.0.raw, &raw mut columns) };
@@ -137,7 +137,7 @@ impl Statement {
         Ok(columns.max(0) as u16)
     }
 
-    fn rows_affected(&self) -> Result<u64, Complaint> {
+    fn rows_affected(&self) -> Result<u64, Diagnostic> {
         let mut rows = 0;
         // SAFETY: the out parameter is ours.
         let code = unsafe { (self.0.library.SQLRowCount)(self.0.raw, &raw mut rows) };
@@ -145,7 +145,7 @@ impl Statement {
         Ok(rows.max(0) as u64) // a driver that does not know returns -1
     }
 
-    fn result(&self, columns: u16, keep: Keep) -> Result<ResultSet, Complaint> {
+    fn result(&self, columns: u16, keep: Keep) -> Result<ResultSet, Diagnostic> {
         let mut result = ResultSet::default();
         if keep != Keep::None {
             result.columns =
@@ -164,7 +164,7 @@ impl Statement {
         Ok(result)
     }
 
-    fn fetch(&self) -> Result<bool, Complaint> {
+    fn fetch(&self) -> Result<bool, Diagnostic> {
         // SAFETY: nothing is bound to columns.
         let code = unsafe { (self.0.library.SQLFetch)(self.0.raw) };
         self.0.check(code)
@@ -172,7 +172,7 @@ impl Statement {
 
     /// The column's name. A name in capitals is one that was not quoted, in a database that folds
     /// those to upper case: it is returned in lower case, as scripts write it.
-    fn name(&self, column: u16) -> Result<String, Complaint> {
+    fn name(&self, column: u16) -> Result<String, Diagnostic> {
         let mut name = [0; NAME_UNITS_MAX];
         let (mut length, mut kind, mut size, mut digits, mut nullable) = (0, 0, 0, 0, 0);
         // SAFETY: the name's buffer has the length passed, the other out parameters are ours.
@@ -197,7 +197,7 @@ impl Statement {
     }
 
     /// A field of the row as text, fetched in as many parts as necessary.
-    fn field(&self, column: u16) -> Result<Option<String>, Complaint> {
+    fn field(&self, column: u16) -> Result<Option<String>, Diagnostic> {
         let mut text = Vec::new();
         loop {
             let mut piece = [0_u16; FIELD_UNITS];

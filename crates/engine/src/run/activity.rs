@@ -9,14 +9,14 @@ use dbdyno_model::Nanos;
 
 /// The snapshot being assembled.
 #[derive(Debug)]
-pub(super) struct Picture {
+pub(super) struct Snapshot {
     clients: usize,
     at: Nanos,
     /// By lane.
     parts: Vec<Option<Activity>>,
 }
 
-impl Picture {
+impl Snapshot {
     /// Of this many clients on this many lanes.
     pub(super) fn new(clients: u32, lanes: u32) -> Self {
         let parts = (0..lanes).map(|_| None).collect();
@@ -42,14 +42,14 @@ impl Picture {
     ) -> Option<frame::Activity> {
         let mut parts = self.parts.iter().enumerate();
         let complete = parts.all(|(lane, part)| part.is_some() || is_over(lane));
-        let told = self.parts.iter().any(Option::is_some);
-        (complete && told).then(|| self.take())
+        let reported = self.parts.iter().any(Option::is_some);
+        (complete && reported).then(|| self.take())
     }
 
     fn take(&mut self) -> frame::Activity {
         let mut clients = vec![(Doing::UNCONNECTED, 0); self.clients];
-        let told = self.parts.iter_mut().filter_map(Option::take).flat_map(|part| part.clients);
-        for (client, doing, backend) in told {
+        let reported = self.parts.iter_mut().filter_map(Option::take).flat_map(|part| part.clients);
+        for (client, doing, backend) in reported {
             // The place of a client that moved to another lane holds a number that no client has.
             if let Some(place) = clients.get_mut(client as usize) {
                 *place = (doing, backend);
@@ -61,13 +61,13 @@ impl Picture {
 
 #[cfg(test)]
 mod tests {
-    use super::Picture;
+    use super::Snapshot;
     use dbdyno_hist::{Activity, Doing, frame};
     use dbdyno_model::Nanos;
 
     fn part(at: u64, clients: &[(u64, u16, u32)]) -> Activity {
-        let told = |&(client, doing, backend): &_| (client, Doing(doing), backend);
-        let clients = clients.iter().map(told).collect();
+        let reported = |&(client, doing, backend): &_| (client, Doing(doing), backend);
+        let clients = clients.iter().map(reported).collect();
         Activity { at: Nanos(at), clients }
     }
 
@@ -80,34 +80,34 @@ mod tests {
 
     #[test]
     fn clients_stand_in_their_order_over_all_lanes() {
-        let mut picture = Picture::new(5, 2);
-        picture.add(1, part(100, &[(4, 4, 14), (3, 3, 13)]));
-        assert_eq!(picture.take_complete(|_| false), None);
-        picture.add(0, part(100, &[(0, 0, 10), (2, 2, 12), (u64::MAX, 9, 0), (1, 1, 11)]));
-        let frame = picture.take_complete(|_| false).unwrap();
+        let mut snapshot = Snapshot::new(5, 2);
+        snapshot.add(1, part(100, &[(4, 4, 14), (3, 3, 13)]));
+        assert_eq!(snapshot.take_complete(|_| false), None);
+        snapshot.add(0, part(100, &[(0, 0, 10), (2, 2, 12), (u64::MAX, 9, 0), (1, 1, 11)]));
+        let frame = snapshot.take_complete(|_| false).unwrap();
         assert_eq!(read(&frame), (100, vec![0, 1, 2, 3, 4], vec![10, 11, 12, 13, 14]));
-        assert_eq!(picture.take_complete(|_| false), None);
+        assert_eq!(snapshot.take_complete(|_| false), None);
     }
 
     #[test]
     fn an_instant_that_one_lane_passed_over_is_dropped() {
-        let mut picture = Picture::new(2, 2);
-        picture.add(0, part(100, &[(0, 0, 10)]));
-        picture.add(0, part(200, &[(0, 1, 10)]));
-        picture.add(1, part(100, &[(1, 9, 11)]));
-        assert_eq!(picture.take_complete(|_| false), None);
-        picture.add(1, part(200, &[(1, 2, 11)]));
-        let frame = picture.take_complete(|_| false).unwrap();
+        let mut snapshot = Snapshot::new(2, 2);
+        snapshot.add(0, part(100, &[(0, 0, 10)]));
+        snapshot.add(0, part(200, &[(0, 1, 10)]));
+        snapshot.add(1, part(100, &[(1, 9, 11)]));
+        assert_eq!(snapshot.take_complete(|_| false), None);
+        snapshot.add(1, part(200, &[(1, 2, 11)]));
+        let frame = snapshot.take_complete(|_| false).unwrap();
         assert_eq!(read(&frame), (200, vec![1, 2], vec![10, 11]));
     }
 
     #[test]
     fn clients_of_a_lane_that_is_over_are_unconnected() {
-        let mut picture = Picture::new(2, 2);
-        assert_eq!(picture.take_complete(|_| true), None);
-        picture.add(0, part(100, &[(0, 7, 10)]));
-        assert_eq!(picture.take_complete(|_| false), None);
-        let frame = picture.take_complete(|lane| lane == 1).unwrap();
+        let mut snapshot = Snapshot::new(2, 2);
+        assert_eq!(snapshot.take_complete(|_| true), None);
+        snapshot.add(0, part(100, &[(0, 7, 10)]));
+        assert_eq!(snapshot.take_complete(|_| false), None);
+        let frame = snapshot.take_complete(|lane| lane == 1).unwrap();
         assert_eq!(read(&frame), (100, vec![7, 0xFFFF], vec![10, 0]));
     }
 }

@@ -29,7 +29,7 @@ type Statistics = Vec<(&'static str, f64)>;
 
 /// What happened since some instant.
 #[derive(Debug, Default)]
-struct Stretch {
+struct Period {
     length: Nanos,
     events: u64,
     response: Latencies,
@@ -37,7 +37,7 @@ struct Stretch {
     counts: Counts,
 }
 
-impl Stretch {
+impl Period {
     fn since(counts_before: Counts) -> Self {
         Self { counts_before, counts: counts_before, ..Self::default() }
     }
@@ -94,8 +94,8 @@ pub(super) struct Hooks<'a> {
     reporter: Reporter,
     clients: u32,
     is_open: bool,
-    last: Stretch,
-    whole: Stretch,
+    last: Period,
+    whole: Period,
     went_wrong: bool,
 }
 
@@ -108,8 +108,8 @@ impl<'a> Hooks<'a> {
             reporter,
             clients: plan.clients,
             is_open: matches!(plan.arrivals, Arrivals::Open { .. }),
-            last: Stretch::default(),
-            whole: Stretch::default(),
+            last: Period::default(),
+            whole: Period::default(),
             went_wrong: false,
         }))
     }
@@ -121,7 +121,7 @@ impl<'a> Hooks<'a> {
         let counts = COUNTED.map(|(_, counter)| self.program.count(counter));
         let tallies = tallies.iter().map(|(_, tally)| &**tally);
         if interval.phase == "warmup" {
-            (self.last, self.whole) = (Stretch::since(counts), Stretch::since(counts));
+            (self.last, self.whole) = (Period::since(counts), Period::since(counts));
             return None;
         }
         self.whole.add(interval, tallies.clone(), counts);
@@ -135,7 +135,7 @@ impl<'a> Hooks<'a> {
             statistics.push(("queue_length", interval.counters.waiting as f64));
             statistics.push(("concurrency", interval.counters.in_flight as f64));
         }
-        self.last = Stretch::since(counts);
+        self.last = Period::since(counts);
         self.report(Report::Intermediate, &statistics)
     }
 
@@ -151,8 +151,8 @@ impl<'a> Hooks<'a> {
         wrong.or(self.reporter.end().err().map(|fault| note(fault.message)))
     }
 
-    fn statistics(&self, stretch: &Stretch) -> Statistics {
-        let mut statistics = stretch.statistics(self.reporter.percentile());
+    fn statistics(&self, period: &Period) -> Statistics {
+        let mut statistics = period.statistics(self.reporter.percentile());
         statistics.push(("time_total", self.whole.length.as_secs_f64()));
         statistics.push(("threads_running", f64::from(self.clients)));
         statistics

@@ -7,7 +7,7 @@ use dbdyno_model::{ServerError, Statement};
 const SQL_CHARACTERS_MAX: usize = 160;
 
 /// The message; `statement` is none where the script built it while running.
-pub(super) fn hopeless_told(
+pub(super) fn hopeless_message(
     script: &str,
     statement: Option<&Statement>,
     error: &ServerError,
@@ -32,7 +32,7 @@ fn in_one_line(sql: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::hopeless_told;
+    use super::hopeless_message;
     use dbdyno_model::{ServerError, Statement};
 
     fn statement(line: u32, source: &str) -> Statement {
@@ -40,15 +40,15 @@ mod tests {
         Statement { script: 0, index: 0, line, source: source.into(), sql, parameters: 0 }
     }
 
-    fn told(statement: Option<&Statement>) -> String {
+    fn message(statement: Option<&Statement>) -> String {
         let error = ServerError::from_sqlstate("42P01", "relation \"nowhere\" does not exist");
-        hopeless_told("app.sql", statement, &error)
+        hopeless_message("app.sql", statement, &error)
     }
 
     #[test]
     fn the_place_is_where_a_person_looks() {
         assert_eq!(
-            told(Some(&statement(3, "select *\n  from nowhere;"))),
+            message(Some(&statement(3, "select *\n  from nowhere;"))),
             "app.sql:3 can never work: 42P01 relation \"nowhere\" does not exist, \
              in: select * from nowhere; (its first 10 failures are all of a kind that another \
              try does not mend; --max-failures 100% lets them pass)"
@@ -58,13 +58,13 @@ mod tests {
     #[test]
     fn without_a_line_the_script_is_named() {
         let start = "app.sql can never work: 42P01 relation \"nowhere\" does not exist";
-        assert!(told(Some(&statement(0, "select"))).starts_with(&format!("{start}, in: select (")));
-        assert!(told(None).starts_with(&format!("{start} (")));
+        assert!(message(Some(&statement(0, "select"))).starts_with(&format!("{start}, in: select (")));
+        assert!(message(None).starts_with(&format!("{start} (")));
     }
 
     #[test]
     fn a_long_statement_is_cut_between_characters() {
-        let told = told(Some(&statement(1, &"é".repeat(500))));
-        assert!(told.contains(&format!("in: {}… (", "é".repeat(160))));
+        let message = message(Some(&statement(1, &"é".repeat(500))));
+        assert!(message.contains(&format!("in: {}… (", "é".repeat(160))));
     }
 }

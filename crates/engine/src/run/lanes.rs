@@ -1,10 +1,10 @@
 //! Starts the lanes of a run: with our own wire protocols, or with threads that call a driver.
 
-use crate::address::choose;
-use crate::io::{Alarm, Epoll, Uring, probe_uring};
+use crate::address::connectable_peer;
+use crate::io::{Waker, Epoll, Uring, probe_uring};
 use crate::lane::{self, Channels, Message, Report};
 use crate::link::{Blueprint, Route};
-use crate::{EngineError, clock, courtesy, odbc};
+use crate::{EngineError, clock, scheduling_policy, odbc};
 use dbdyno_load::Settings;
 use dbdyno_model::{self as model, Address, Plan, Statement};
 use std::sync::Arc;
@@ -14,33 +14,33 @@ use std::thread::JoinHandle;
 /// A lane, seen from outside.
 pub(super) struct LaneHandle {
     sender: Sender<Message>,
-    alarm: Alarm,
+    waker: Waker,
     pub(super) thread: JoinHandle<()>,
 }
 
 impl LaneHandle {
-    pub(super) fn tell(&self, message: Message) {
+    pub(super) fn send(&self, message: Message) {
         // A lane that is over receives no more.
         let _ = self.sender.send(message);
-        self.alarm.ring();
+        self.waker.wake();
     }
 }
 
 /// How the lanes reach the server.
-pub(super) enum Way {
+pub(super) enum Transport {
     Wire { blueprint: Arc<Blueprint>, route: Arc<Route>, io: &'static str, io_reason: String },
     Odbc(Arc<odbc::Blueprint>),
 }
 
-impl Way {
-    pub(super) fn to(plan: &Plan, statements: Arc<[Statement]>) -> Result<Self, EngineError> {
+impl Transport {
+    pub(super) fn new(plan: &Plan, statements: Arc<[Statement]>) -> Result<Self, EngineError> {
         let (endpoint, mode) = (&plan.endpoint, plan.query_mode);
         if let Address::Odbc { attributes } = &endpoint.address {
             let blueprint = odbc::Blueprint::for_run(endpoint, attributes, mode, statements)?;
             return Ok(Self::Odbc(Arc::new(blueprint)));
         }
         let blueprint = Arc::new(Blueprint::for_run(endpoint, mode, statements)?);
-        let peer = choose(&endpoint.address, endpoint.connect_timeout_ns)?;
+        let peer = connectable_peer(&endpoint.address, endpoint.connect_timeout_ns)?;
         let (io, io_reason) = choose_io(plan.io)?;
         Ok(Self::Wire { blueprint, route: Arc::new(Route::new(peer)), io, io_reason })
     }
@@ -91,16 +91,16 @@ fn spawn(
     run: impl FnOnce(Settings, Channels) + Send + 'static,
 ) -> Result<LaneHandle, EngineError> {
     let (sender, inbox) = channel();
-    let alarm = Alarm::new()?;
+    let waker = Waker::new()?;
     let thread = settings.thread;
     let channels =
-        Channels { thread, inbox, sender: sender.clone(), reports, alarm: alarm.clone() };
+        Channels { thread, inbox, sender: sender.clone(), reports, waker: waker.clone() };
     let thread = std::thread::Builder::new().name(format!("load-{thread}")).spawn(move || {
-        courtesy::keep_for(&settings.plan.arrivals);
-        clock::be_punctual();
+        scheduling_policy::choose_for(&settings.plan.arrivals);
+        clock::minimize_timer_slack();
         run(settings, channels);
     })?;
-    Ok(LaneHandle { sender, alarm, thread })
+    Ok(LaneHandle { sender, waker, thread })
 }
 
 /// The kernel interface to use, and the reason where it needs one.

@@ -5,23 +5,23 @@
 //! decides which clients change lanes.
 
 mod activity;
-mod conductor;
-mod gather;
+mod coordinator;
+mod aggregator;
 mod hooks;
 mod hopeless;
 mod lanes;
-mod neighbours;
+mod colocation;
 
 use crate::lane::{Message, Report};
 use crate::program::Program;
 use crate::{EngineError, Sink, limits, selfcheck};
-use conductor::Conductor;
+use coordinator::Coordinator;
 use dbdyno_hist::Shape;
 use dbdyno_hist::frame::{Frame, Hello, StatementInfo};
 use dbdyno_load::{Prospects, Settings};
 use dbdyno_model::{Arrivals, Nanos, Plan};
 use dbdyno_script::Problem;
-use lanes::Way;
+use lanes::Transport;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -50,8 +50,8 @@ impl RunHandle {
 
     /// Sets which task of this machine serves each of the server's sessions, by their numbers. Not
     /// needed for a server whose sessions are processes.
-    pub fn served_by(&self, tasks: HashMap<u32, u32>) {
-        let _ = self.0.send(Report::Served(tasks));
+    pub fn set_session_tasks(&self, tasks: HashMap<u32, u32>) {
+        let _ = self.0.send(Report::SessionTasks(tasks));
     }
 }
 
@@ -83,15 +83,15 @@ impl Engine {
             let message = format!("{} threads cannot share {} clients", plan.threads, plan.clients);
             return Err(EngineError::new("bad_plan", message, "use at most one thread a client"));
         }
-        limits::make_room(plan.clients, plan.threads)?;
-        let way = Way::to(plan, self.program.statements().into())?;
-        tell(sink, &Frame::Hello(self.hello(&way)))?;
+        limits::raise_file_limit(plan.clients, plan.threads)?;
+        let transport = Transport::new(plan, self.program.statements().into())?;
+        emit(sink, &Frame::Hello(self.hello(&transport)))?;
         let lanes = (0..plan.threads)
-            .map(|thread| way.spawn_lane(self.settings(thread)?, self.reports.0.clone()))
+            .map(|thread| transport.spawn_lane(self.settings(thread)?, self.reports.0.clone()))
             .collect::<Result<Vec<_>, _>>()?;
-        let result = Conductor::new(&self, &lanes).and_then(|conductor| conductor.conduct(sink));
+        let result = Coordinator::new(&self, &lanes).and_then(|coordinator| coordinator.run(sink));
         for lane in &lanes {
-            lane.tell(Message::Stop(Nanos::ZERO));
+            lane.send(Message::Stop(Nanos::ZERO));
         }
         for lane in lanes {
             let _ = lane.thread.join();
@@ -101,7 +101,7 @@ impl Engine {
 
     fn settings(&self, thread: u32) -> Result<Settings, EngineError> {
         let clients = (thread..self.plan.clients).step_by(self.plan.threads as usize);
-        let sessions = self.program.sessions(clients, neighbours::may_move(&self.plan));
+        let sessions = self.program.sessions(clients, colocation::may_move(&self.plan));
         Ok(Settings {
             plan: Arc::clone(&self.plan),
             thread,
@@ -122,12 +122,12 @@ impl Engine {
         }
     }
 
-    fn hello(&self, way: &Way) -> Hello {
+    fn hello(&self, transport: &Transport) -> Hello {
         let statements = self.program.statements().iter();
         Hello {
             pid: std::process::id(),
-            io: way.io(),
-            io_reason: way.io_reason().to_owned(),
+            io: transport.io(),
+            io_reason: transport.io_reason().to_owned(),
             threads: self.plan.threads,
             processors: selfcheck::processors(&self.plan),
             statements: statements
@@ -148,6 +148,6 @@ pub fn problems(plan: &Plan) -> Vec<Problem> {
     Program::of(plan).1
 }
 
-fn tell(sink: &mut Sink<'_>, frame: &Frame) -> Result<(), EngineError> {
+fn emit(sink: &mut Sink<'_>, frame: &Frame) -> Result<(), EngineError> {
     Ok(sink(&frame.encode())?)
 }

@@ -15,7 +15,7 @@
 //!
 //! With more than some dozens of clients per processor no gain was seen.
 
-use crate::lane::Greeting;
+use crate::lane::ConnectedLane;
 use dbdyno_hist::Activity;
 use dbdyno_model::{Arrivals, Nanos, Plan, Protocol};
 use std::fs;
@@ -28,7 +28,7 @@ const CLIENTS_MAX: u32 = 64;
 /// compiled code of 32 costs a thread more than its clients gain.
 const INTERPRETERS_MAX: u32 = 16;
 /// Time of the first check after the load's start; the interval doubles with each further one.
-const FIRST_LOOK: Nanos = Nanos::from_millis(20);
+const FIRST_CHECK: Nanos = Nanos::from_millis(20);
 const LOOK_EVERY: Nanos = Nanos::from_secs(1);
 
 /// A client that should move to another lane.
@@ -42,7 +42,7 @@ pub(super) struct Move {
 pub(super) type TaskOf = Box<dyn Fn(u32) -> Option<u32>>;
 
 /// The clients, their lanes and the server's sessions that serve them.
-pub(super) struct Neighbours {
+pub(super) struct Colocation {
     /// Thread IDs of the lanes.
     tasks: Vec<u32>,
     /// By client: its lane, and the session that serves it.
@@ -52,24 +52,24 @@ pub(super) struct Neighbours {
     pause: Nanos,
 }
 
-impl Neighbours {
+impl Colocation {
     /// None where clients do not move, or where not every one is served by a task of this machine;
     /// `task_of` returns the task of a session.
-    pub(super) fn of(
+    pub(super) fn new(
         plan: &Plan,
-        greetings: &[Greeting],
+        connected_lanes: &[ConnectedLane],
         task_of: TaskOf,
         start: Nanos,
     ) -> Option<Self> {
         if !may_move(plan) {
             return None;
         }
-        let mut tasks = vec![0; greetings.len()];
+        let mut tasks = vec![0; connected_lanes.len()];
         let mut clients = vec![(0, 0); plan.clients as usize];
-        for greeting in greetings {
-            tasks[greeting.thread as usize] = greeting.task;
-            for &(client, session) in &greeting.backends {
-                clients[client as usize] = (greeting.thread as usize, session);
+        for lane in connected_lanes {
+            tasks[lane.thread as usize] = lane.task;
+            for &(client, session) in &lane.backends {
+                clients[client as usize] = (lane.thread as usize, session);
             }
         }
         let servers: Option<Vec<u32>> =
@@ -78,18 +78,18 @@ impl Neighbours {
             tasks,
             clients,
             task_of,
-            look: start + FIRST_LOOK,
-            pause: FIRST_LOOK,
+            look: start + FIRST_CHECK,
+            pause: FIRST_CHECK,
         })
     }
 
     /// When the next check is due.
-    pub(super) fn next_look(&self) -> Nanos {
+    pub(super) fn next_check(&self) -> Nanos {
         self.look
     }
 
     /// Updates the sessions of clients that have reconnected, from what clients were doing.
-    pub(super) fn follow(&mut self, seen: &Activity) {
+    pub(super) fn update_sessions(&mut self, seen: &Activity) {
         for &(client, _, session) in &seen.clients {
             // The place of a client that moved to another lane holds a number that no client has.
             if session > 0
@@ -102,7 +102,7 @@ impl Neighbours {
 
     /// Checks on which processors lanes and tasks run, and returns the clients that should move;
     /// they are counted as moved.
-    pub(super) fn look(&mut self, now: Nanos) -> Vec<Move> {
+    pub(super) fn check(&mut self, now: Nanos) -> Vec<Move> {
         self.look = now + self.pause;
         self.pause = (self.pause * 2).min(LOOK_EVERY);
         let lanes: Option<Vec<u32>> = self.tasks.iter().map(|&task| processor_of(task)).collect();
@@ -183,32 +183,32 @@ fn exchanges(lanes: &[u32], seen: &[Option<(usize, u32)>]) -> Vec<Move> {
 mod tests {
     use super::{Move, are_siblings, exchanges, processor_of};
 
-    fn told(lanes: &[u32], seen: &[(usize, u32)]) -> Vec<(usize, usize)> {
+    fn moves(lanes: &[u32], seen: &[(usize, u32)]) -> Vec<(usize, usize)> {
         let seen: Vec<_> = seen.iter().copied().map(Some).collect();
         exchanges(lanes, &seen).iter().map(|&Move { client, to }| (client, to)).collect()
     }
 
     #[test]
     fn two_that_gain_by_it_change_places() {
-        assert_eq!(told(&[0, 1], &[(0, 1), (1, 0)]), [(1, 0), (0, 1)]);
-        assert_eq!(told(&[1, 0], &[(0, 1), (1, 0)]), []);
+        assert_eq!(moves(&[0, 1], &[(0, 1), (1, 0)]), [(1, 0), (0, 1)]);
+        assert_eq!(moves(&[1, 0], &[(0, 1), (1, 0)]), []);
     }
 
     #[test]
     fn nobody_goes_where_nobody_comes_from() {
-        assert_eq!(told(&[0, 1], &[(0, 1), (0, 1), (1, 1)]), []);
-        assert_eq!(told(&[0, 1, 2], &[(0, 1), (1, 2), (2, 0)]), []);
+        assert_eq!(moves(&[0, 1], &[(0, 1), (0, 1), (1, 1)]), []);
+        assert_eq!(moves(&[0, 1, 2], &[(0, 1), (1, 2), (2, 0)]), []);
     }
 
     #[test]
     fn each_goes_once() {
         let seen = [(0, 1), (0, 1), (1, 0), (1, 0), (1, 0), (0, 0)];
-        assert_eq!(told(&[0, 1], &seen), [(2, 0), (0, 1), (3, 0), (1, 1)]);
+        assert_eq!(moves(&[0, 1], &seen), [(2, 0), (0, 1), (3, 0), (1, 1)]);
     }
 
     #[test]
     fn lanes_on_one_processor_exchange_nobody() {
-        assert_eq!(told(&[0, 0], &[(0, 1), (1, 0), (1, 1)]), []);
+        assert_eq!(moves(&[0, 0], &[(0, 1), (1, 0), (1, 1)]), []);
     }
 
     #[test]

@@ -12,9 +12,9 @@ use dbdyno_model::prefetch;
 impl<I: Io> Lane<I> {
     /// Takes one step for each of the clients that are served soon.
     #[inline]
-    pub(super) fn look_ahead(&self, ready: &[Ready]) {
+    pub(super) fn prefetch_next_clients(&self, ready: &[Ready]) {
         let link = |turns: usize| match ready.get(turns)? {
-            Ready::Readable(slot) => self.links.look_at(*slot),
+            Ready::Readable(slot) => self.links.peek(*slot),
             Ready::Writable(_) | Ready::Freed(_) | Ready::Released(_) | Ready::Woken => None,
         };
         if let Some(link) = link(4) {

@@ -2,9 +2,9 @@
 
 use super::arrays;
 use super::rows::RowMaker;
-use super::way;
-use crate::address::choose;
-use crate::link::{Blueprint, PatientLink, Route};
+use super::method;
+use crate::address::connectable_peer;
+use crate::link::{Blueprint, BlockingLink, Route};
 use crate::{EngineError, odbc};
 use dbdyno_model::{Address, Endpoint, Keep, LoadTable, Nanos, Protocol, ServerError};
 use std::ops::Range;
@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 const CHUNK_BYTES: usize = 128 << 10;
 
 /// Rows of one table that are loaded in one transaction.
-pub(super) struct Freight<'a> {
+pub(super) struct RowSource<'a> {
     pub(super) table: &'a LoadTable,
     pub(super) maker: RowMaker<'a>,
     pub(super) rows: Range<u64>,
@@ -24,22 +24,22 @@ pub(super) struct Freight<'a> {
 }
 
 /// A connection that fills tables.
-pub(super) trait Carrier {
+pub(super) trait LoadConnection {
     /// Runs a statement.
     fn run(&mut self, sql: &str) -> Result<(), ServerError>;
 
     /// Sends rows in the open transaction.
-    fn carry(&mut self, freight: &Freight<'_>) -> Result<(), ServerError>;
+    fn send_rows(&mut self, source: &RowSource<'_>) -> Result<(), ServerError>;
 }
 
 /// Opens connections for loading.
-pub(super) enum Door {
+pub(super) enum Connector {
     Wire { blueprint: Arc<Blueprint>, route: Route, protocol: Protocol, timeout: Nanos },
     Odbc(Arc<odbc::Blueprint>),
 }
 
-impl Door {
-    pub(super) fn to(endpoint: &Endpoint) -> Result<Self, EngineError> {
+impl Connector {
+    pub(super) fn new(endpoint: &Endpoint) -> Result<Self, EngineError> {
         let timeout = endpoint.connect_timeout_ns;
         if let Address::Odbc { attributes } = &endpoint.address {
             let blueprint = odbc::Blueprint::for_loading(endpoint, attributes)?;
@@ -47,54 +47,54 @@ impl Door {
         }
         Ok(Self::Wire {
             blueprint: Arc::new(Blueprint::for_loading(endpoint)?),
-            route: Route::new(choose(&endpoint.address, timeout)?),
+            route: Route::new(connectable_peer(&endpoint.address, timeout)?),
             protocol: endpoint.protocol,
             timeout,
         })
     }
 
-    pub(super) fn open(&self) -> Result<Box<dyn Carrier>, ServerError> {
+    pub(super) fn open(&self) -> Result<Box<dyn LoadConnection>, ServerError> {
         match self {
             Self::Wire { blueprint, route, protocol, timeout } => {
-                let link = PatientLink::open(blueprint, route, *timeout)?;
-                Ok(Box::new(WireCarrier { link, protocol: *protocol }))
+                let link = BlockingLink::open(blueprint, route, *timeout)?;
+                Ok(Box::new(WireConnection { link, protocol: *protocol }))
             }
-            Self::Odbc(blueprint) => Ok(Box::new(arrays::carrier(blueprint)?)),
+            Self::Odbc(blueprint) => Ok(Box::new(arrays::open(blueprint)?)),
         }
     }
 }
 
-struct WireCarrier {
-    link: PatientLink,
+struct WireConnection {
+    link: BlockingLink,
     protocol: Protocol,
 }
 
-impl Carrier for WireCarrier {
+impl LoadConnection for WireConnection {
     fn run(&mut self, sql: &str) -> Result<(), ServerError> {
         self.link.execute(sql, Keep::None).map(drop)
     }
 
-    fn carry(&mut self, freight: &Freight<'_>) -> Result<(), ServerError> {
-        let mut way = way::choose(self.protocol, &freight.table.copy);
-        way.begin(&mut self.link)?;
-        let chunk = (CHUNK_BYTES / freight.maker.row_bytes()).max(1);
-        for rows in freight.parts(chunk as u64) {
-            way.rows(&mut self.link, &freight.maker, rows.clone())?;
-            freight.count(&rows);
+    fn send_rows(&mut self, source: &RowSource<'_>) -> Result<(), ServerError> {
+        let mut method = method::choose(self.protocol, &source.table.copy);
+        method.begin(&mut self.link)?;
+        let chunk = (CHUNK_BYTES / source.maker.row_bytes()).max(1);
+        for rows in source.ranges(chunk as u64) {
+            method.rows(&mut self.link, &source.maker, rows.clone())?;
+            source.count_sent(&rows);
         }
-        way.end(&mut self.link, freight.rows.end - freight.rows.start)
+        method.end(&mut self.link, source.rows.end - source.rows.start)
     }
 }
 
-impl Freight<'_> {
+impl RowSource<'_> {
     /// The rows in ranges of this size.
-    pub(super) fn parts(&self, size: u64) -> impl Iterator<Item = Range<u64>> + use<> {
+    pub(super) fn ranges(&self, size: u64) -> impl Iterator<Item = Range<u64>> + use<> {
         let end = self.rows.end;
         self.rows.clone().step_by(size as usize).map(move |first| first..end.min(first + size))
     }
 
     /// Counts these rows as sent.
-    pub(super) fn count(&self, rows: &Range<u64>) {
+    pub(super) fn count_sent(&self, rows: &Range<u64>) {
         self.sent.fetch_add(rows.end - rows.start, Ordering::Relaxed);
     }
 }

@@ -4,7 +4,7 @@ use dbdyno_model::{Flow, Keep, PreparedId, Request, StatementId, Value};
 
 /// A command to a session. Owns its data.
 #[derive(Debug)]
-pub(super) enum Order {
+pub(super) enum Command {
     Text {
         sql: String,
         keep: Keep,
@@ -29,7 +29,7 @@ pub(super) enum Order {
     Pipelined(Flow),
 }
 
-impl Order {
+impl Command {
     pub(super) fn of(request: &Request<'_>) -> Self {
         match *request {
             Request::Sync { flow, .. }

@@ -13,15 +13,15 @@ use dbdyno_script::{Fault, Problem, Resume, Step, lua};
 const HELP: &str = "help";
 
 /// Reports what the script of a plan provides; if the command is `help`, runs that.
-pub fn survey(plan: &Plan, sink: &mut Sink<'_>) -> Result<(), EngineError> {
-    let frame = match look_at(plan) {
+pub fn survey_script(plan: &Plan, sink: &mut Sink<'_>) -> Result<(), EngineError> {
+    let frame = match examine(plan) {
         Ok(survey) => survey,
         Err(problem) => Survey { problem: Some(problem), ..Survey::default() },
     };
     Ok(sink(&Frame::Survey(frame).encode())?)
 }
 
-fn look_at(plan: &Plan) -> Result<Survey, ScriptProblem> {
+fn examine(plan: &Plan) -> Result<Survey, ScriptProblem> {
     let program = lua_program(plan, |line| println!("{line}")).map_err(first_problem)?;
     if plan.lua.as_ref().is_some_and(|lua| lua.command == HELP) {
         help(&program, &plan.scripts[0].name)?;
@@ -46,7 +46,7 @@ fn help(program: &lua::Program, script: &str) -> Result<(), ScriptProblem> {
         session.begin(0, Stream::keyed(0, Purpose::Script, 0, 0));
         match session.resume(Resume::Continue) {
             Ok(Step::Done | Step::Stop { .. }) => {}
-            Ok(_) => return Err(talks()),
+            Ok(_) => return Err(uses_server()),
             Err(fault) => return Err(problem_of(&fault, script)),
         }
     }
@@ -57,6 +57,6 @@ fn problem_of(fault: &Fault, script: &str) -> ScriptProblem {
     ScriptProblem { line: fault.line, message: fault.message_without_place(script).to_owned() }
 }
 
-fn talks() -> ScriptProblem {
+fn uses_server() -> ScriptProblem {
     ScriptProblem { line: 0, message: "help must not talk to the server".into() }
 }

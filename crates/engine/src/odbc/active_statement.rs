@@ -6,7 +6,7 @@ use std::sync::Mutex;
 
 /// The statement being executed, if there is one.
 #[derive(Debug)]
-pub(crate) struct Running {
+pub(crate) struct ActiveStatement {
     library: &'static Library,
     statement: Mutex<Option<Shared>>,
 }
@@ -18,7 +18,7 @@ struct Shared(RawHandle);
 // SAFETY: the standard lets any thread cancel a statement that another one executes.
 unsafe impl Send for Shared {}
 
-impl Running {
+impl ActiveStatement {
     pub(super) fn new(library: &'static Library) -> Self {
         Self { library, statement: Mutex::new(None) }
     }

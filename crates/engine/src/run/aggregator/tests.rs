@@ -1,6 +1,6 @@
 //! What the reports of lanes add up to, worked out by hand.
 
-use super::{Gather, LaneState, stall_told};
+use super::{Aggregator, LaneState, stall_message};
 use crate::lane::Ending;
 use dbdyno_hist::frame::Frame;
 use dbdyno_hist::{Counters, Shape, Tally};
@@ -64,20 +64,20 @@ fn closed(phase: Phase, [begin_ms, end_ms]: [u64; 2], ok: u64, ok_in_all: u64) -
 }
 
 /// Both lanes report and end, and all frames are emitted.
-fn gathered(plan: &Plan, reports: [Vec<ClosedInterval>; 2]) -> (Gather, Vec<Frame>) {
-    let mut gather = Gather::new(SHAPE, plan);
+fn aggregated(plan: &Plan, reports: [Vec<ClosedInterval>; 2]) -> (Aggregator, Vec<Frame>) {
+    let mut aggregator = Aggregator::new(SHAPE, plan);
     for (thread, intervals) in (0..).zip(reports) {
         let end = intervals.last().expect("each lane reports").end;
         for closed in intervals {
-            gather.closed(thread, closed);
+            aggregator.closed(thread, closed);
         }
-        gather.over(thread, Ending { last_end: end, ..Ending::default() });
+        aggregator.over(thread, Ending { last_end: end, ..Ending::default() });
     }
     let mut frames = Vec::new();
-    while let Some((told, _)) = gather.next_complete().expect("the identities hold") {
+    while let Some((told, _)) = aggregator.next_complete().expect("the identities hold") {
         frames.extend(told);
     }
-    (gather, frames)
+    (aggregator, frames)
 }
 
 fn ok_so_far(frames: &[Frame]) -> Vec<u64> {
@@ -94,7 +94,7 @@ fn a_lane_that_heard_late_of_the_end_is_counted_when_its_interval_is() {
         vec![closed(Phase::Measure, [0, 950], 3, 3), closed(Phase::Drain, [950, 1100], 1, 4)];
     let late =
         vec![closed(Phase::Measure, [0, 1000], 5, 5), closed(Phase::Drain, [1000, 1100], 2, 7)];
-    let (_, frames) = gathered(&plan(Some(Nanos::from_secs(60))), [prompt, late]);
+    let (_, frames) = aggregated(&plan(Some(Nanos::from_secs(60))), [prompt, late]);
     assert_eq!(ok_so_far(&frames), [8, 9, 11]);
 }
 
@@ -102,8 +102,8 @@ fn a_lane_that_heard_late_of_the_end_is_counted_when_its_interval_is() {
 fn measured_is_until_no_client_was_left() {
     let plan = plan(Some(Nanos::from_secs(60)));
     let lane = |end_ms| vec![closed(Phase::Measure, [0, end_ms], 1, 1)];
-    let (mut gather, _) = gathered(&plan, [lane(400), lane(700)]);
-    let done = gather.done(&plan, Some(&Timeline::new(&plan, Nanos::ZERO)));
+    let (mut aggregator, _) = aggregated(&plan, [lane(400), lane(700)]);
+    let done = aggregator.done(&plan, Some(&Timeline::new(&plan, Nanos::ZERO)));
     assert_eq!((done.end, done.measured_ns), ("complete", 700_000_000));
 }
 
@@ -112,19 +112,19 @@ fn what_is_under_way_at_the_end_lengthens_nothing() {
     let plan = plan(Some(Nanos::from_secs(1)));
     let lane =
         || vec![closed(Phase::Measure, [0, 1000], 1, 1), closed(Phase::Drain, [1000, 1800], 1, 2)];
-    let (mut gather, _) = gathered(&plan, [lane(), lane()]);
-    let done = gather.done(&plan, Some(&Timeline::new(&plan, Nanos::ZERO)));
+    let (mut aggregator, _) = aggregated(&plan, [lane(), lane()]);
+    let done = aggregator.done(&plan, Some(&Timeline::new(&plan, Nanos::ZERO)));
     assert_eq!(done.measured_ns, 1_000_000_000);
 }
 
 #[test]
 fn the_last_histograms_of_a_run_that_counts_are_told() {
     let lane = || vec![closed(Phase::Measure, [0, 700], 1, 1)];
-    let (mut gather, frames) = gathered(&plan(None), [lane(), lane()]);
+    let (mut aggregator, frames) = aggregated(&plan(None), [lane(), lane()]);
     assert!(!frames.iter().any(|frame| matches!(frame, Frame::Window(_))));
-    let Some(Frame::Window(window)) = gather.last_window() else { panic!("there is none") };
+    let Some(Frame::Window(window)) = aggregator.last_window() else { panic!("there is none") };
     assert_eq!((window.begin_ns, window.end_ns), (0, 700_000_000));
-    assert!(gather.last_window().is_none(), "it was told already");
+    assert!(aggregator.last_window().is_none(), "it was told already");
 }
 
 #[test]
@@ -137,10 +137,10 @@ fn what_broke_a_run_off_is_all_that_is_told_of_it() {
             closed.tally.lateness.record(Nanos::from_millis(20));
             vec![closed]
         };
-        let (mut gather, _) = gathered(&plan, [lane(), lane()]);
-        gather.interrupted = interrupted;
-        gather.over(0, Ending { broken, ..Ending::default() });
-        let done = gather.done(&plan, Some(&Timeline::new(&plan, Nanos::ZERO)));
+        let (mut aggregator, _) = aggregated(&plan, [lane(), lane()]);
+        aggregator.interrupted = interrupted;
+        aggregator.over(0, Ending { broken, ..Ending::default() });
+        let done = aggregator.done(&plan, Some(&Timeline::new(&plan, Nanos::ZERO)));
         assert_eq!(done.invalid_reasons.len(), reasons, "{:?}", done.invalid_reasons);
     }
 }
@@ -153,14 +153,14 @@ fn lane(stalled: Option<&'static str>, refused: bool) -> LaneState {
     };
     LaneState {
         ending: Some(Ending { stalled, ..Ending::default() }),
-        uncancelled: refused.then(crowded),
+        cancel_failed: refused.then(crowded),
         ..LaneState::default()
     }
 }
 
 #[test]
 fn a_refused_order_explains_the_stall_of_its_lane() {
-    let told = stall_told(&[lane(None, false), lane(Some(SILENT), true)]).unwrap();
+    let told = stall_message(&[lane(None, false), lane(Some(SILENT), true)]).unwrap();
     assert_eq!(
         told,
         "the server did not answer a cancellation: the order for it needs one more \
@@ -175,11 +175,11 @@ fn a_refused_order_is_no_excuse_for_ignoring_the_others() {
         [lane(Some(SILENT), true), lane(Some(SILENT), false)],
         [lane(None, true), lane(Some(SILENT), false)],
     ] {
-        assert_eq!(stall_told(&lanes).as_deref(), Some(told));
+        assert_eq!(stall_message(&lanes).as_deref(), Some(told));
     }
 }
 
 #[test]
 fn no_stall_needs_no_words() {
-    assert_eq!(stall_told(&[lane(None, true)]), None);
+    assert_eq!(stall_message(&[lane(None, true)]), None);
 }

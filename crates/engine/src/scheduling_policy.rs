@@ -11,17 +11,17 @@ use dbdyno_model::Arrivals;
 /// the last one has ended. It then preempts nobody: it runs as soon as a processor is free or its
 /// time slice comes, and finds more replies at once. In an open loop it keeps the default policy,
 /// because it has to be punctual.
-pub(crate) fn keep_for(arrivals: &Arrivals) {
-    if matches!(arrivals, Arrivals::Closed { .. }) && runs_as_usual() {
-        let none = libc::sched_param { sched_priority: 0 };
+pub(crate) fn choose_for(arrivals: &Arrivals) {
+    if matches!(arrivals, Arrivals::Closed { .. }) && is_default() {
+        let parameters = libc::sched_param { sched_priority: 0 };
         // SAFETY: the pointer is to a live `sched_param`; 0 is the calling thread. Where it is
         // refused, as in some sandboxes, the thread keeps its policy.
-        let _ = unsafe { libc::sched_setscheduler(0, libc::SCHED_BATCH, &raw const none) };
+        let _ = unsafe { libc::sched_setscheduler(0, libc::SCHED_BATCH, &raw const parameters) };
     }
 }
 
 /// Whether the thread has the default policy: the user has not chosen another one for the process.
-fn runs_as_usual() -> bool {
+fn is_default() -> bool {
     // SAFETY: 0 is the calling thread; the call reads no memory.
     unsafe { libc::sched_getscheduler(0) == libc::SCHED_OTHER }
 }

@@ -3,7 +3,7 @@
 //! None outlives its lane: the process groups of those still running are then killed.
 
 use super::{Channels, Message};
-use crate::io::Alarm;
+use crate::io::Waker;
 use dbdyno_load::ShellCall;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 use std::collections::HashSet;
@@ -17,29 +17,29 @@ use std::thread;
 /// The shell of a lane.
 pub(super) struct Shell {
     lane: Sender<Message>,
-    alarm: Alarm,
-    running: Arc<Running>,
+    waker: Waker,
+    running: Arc<RunningCommands>,
 }
 
 impl Shell {
     pub(super) fn new(channels: &Channels) -> Self {
-        let (lane, alarm) = (channels.sender.clone(), channels.alarm.clone());
-        Self { lane, alarm, running: Arc::default() }
+        let (lane, waker) = (channels.sender.clone(), channels.waker.clone());
+        Self { lane, waker, running: Arc::default() }
     }
 
     /// Runs a command of a script, and sends its outcome to the lane.
     pub(super) fn run(&self, call: ShellCall) {
         let ShellCall { client, ticket, command, output } = call;
-        let (lane, alarm) = (self.lane.clone(), self.alarm.clone());
-        let tell = move |output| {
+        let (lane, waker) = (self.lane.clone(), self.waker.clone());
+        let send = move |output| {
             // A lane that is gone needs no answer.
             let _ = lane.send(Message::Shell { client, ticket, output });
-            alarm.ring();
+            waker.wake();
         };
-        let (running, refuse) = (Arc::clone(&self.running), tell.clone());
+        let (running, refuse) = (Arc::clone(&self.running), send.clone());
         let thread = thread::Builder::new()
             .name(format!("shell-{client}"))
-            .spawn(move || tell(running.execute(&command, output)));
+            .spawn(move || send(running.execute(&command, output)));
         if let Err(error) = thread {
             refuse(Err(format!("no thread for the command: {error}")));
         }
@@ -48,26 +48,26 @@ impl Shell {
 
 impl Drop for Shell {
     fn drop(&mut self) {
-        self.running.end();
+        self.running.kill_all();
     }
 }
 
 /// The commands that are running, each in a process group of its own.
 #[derive(Default)]
-struct Running(Mutex<Groups>);
+struct RunningCommands(Mutex<Groups>);
 
 #[derive(Default)]
 struct Groups {
     leaders: HashSet<Pid>,
     /// The lane is gone, and no command is started any more.
-    is_over: bool,
+    is_closed: bool,
 }
 
-impl Running {
+impl RunningCommands {
     fn execute(&self, command: &str, output: bool) -> Result<String, String> {
         let (status, printed) = self
             .begin(command, output)
-            .and_then(|child| self.see_end(child))
+            .and_then(|child| self.wait(child))
             .map_err(|error| format!("cannot run the command: {error}"))?;
         if !status.success() {
             return Err(format!("the command failed: {status}"));
@@ -77,7 +77,7 @@ impl Running {
 
     fn begin(&self, command: &str, output: bool) -> io::Result<Child> {
         let mut groups = self.groups();
-        if groups.is_over {
+        if groups.is_closed {
             return Err(io::Error::other("the run is over"));
         }
         let child = Command::new("/bin/sh")
@@ -92,7 +92,7 @@ impl Running {
 
     /// Waits until the command has ended. Its process ID may be reused as soon as the child is
     /// reaped, so the child is first only waited for, then removed from the set, then reaped.
-    fn see_end(&self, mut child: Child) -> io::Result<(ExitStatus, Vec<u8>)> {
+    fn wait(&self, mut child: Child) -> io::Result<(ExitStatus, Vec<u8>)> {
         let mut printed = Vec::new();
         let read = child.stdout.take().map_or(Ok(0), |mut out| out.read_to_end(&mut printed));
         let leader = Pid::from_child(&child);
@@ -103,9 +103,9 @@ impl Running {
         read.map(|_| (status, printed))
     }
 
-    fn end(&self) {
+    fn kill_all(&self) {
         let mut groups = self.groups();
-        groups.is_over = true;
+        groups.is_closed = true;
         for leader in std::mem::take(&mut groups.leaders) {
             // It may have ended just now.
             let _ = kill_process_group(leader, Signal::KILL);

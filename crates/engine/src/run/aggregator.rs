@@ -1,6 +1,6 @@
 //! Aggregates what the lanes report: each interval, then the whole run.
 
-use super::activity::Picture;
+use super::activity::Snapshot;
 use crate::lane::Ending;
 use crate::selfcheck::{self, OwnWork, invalid_reasons};
 use crate::{EngineError, usage};
@@ -30,7 +30,7 @@ struct LaneState {
     counters: Counters,
     ending: Option<Ending>,
     /// Why the server could not be asked to cancel.
-    uncancelled: Option<ServerError>,
+    cancel_failed: Option<ServerError>,
 }
 
 impl LaneState {
@@ -43,11 +43,11 @@ impl LaneState {
 type Complete = (Vec<Frame>, Vec<(u32, Box<Tally>)>);
 
 /// Aggregates the reports of a run.
-pub(super) struct Gather {
+pub(super) struct Aggregator {
     shape: Shape,
     collector: Collector,
     partial: BTreeMap<Key, Partial>,
-    picture: Picture,
+    snapshot: Snapshot,
     lanes: Vec<LaneState>,
     last_use: EngineUse,
     /// End of the last reported interval, and the phase it was in.
@@ -59,14 +59,14 @@ pub(super) struct Gather {
     pub(super) hopeless: Option<String>,
 }
 
-impl Gather {
+impl Aggregator {
     pub(super) fn new(shape: Shape, plan: &Plan) -> Self {
         let duration = plan.stages.iter().filter_map(|stage| stage.duration_ns).sum();
         Self {
             shape,
             collector: Collector::new(shape, duration),
             partial: BTreeMap::new(),
-            picture: Picture::new(plan.clients, plan.threads),
+            snapshot: Snapshot::new(plan.clients, plan.threads),
             lanes: (0..plan.threads).map(|_| LaneState::default()).collect(),
             last_use: usage::so_far(),
             last_end: Nanos::ZERO,
@@ -96,8 +96,8 @@ impl Gather {
     /// Adds what one lane's clients were doing at an instant; returns the frame once all lanes are
     /// in.
     pub(super) fn activity(&mut self, thread: u32, activity: Activity) -> Option<frame::Activity> {
-        self.picture.add(thread, activity);
-        self.picture.take_complete(|lane| self.lanes[lane].ending.is_some())
+        self.snapshot.add(thread, activity);
+        self.snapshot.take_complete(|lane| self.lanes[lane].ending.is_some())
     }
 
     pub(super) fn over(&mut self, thread: u32, ending: Ending) {
@@ -105,8 +105,8 @@ impl Gather {
     }
 
     /// The cancellations of a lane could not be sent.
-    pub(super) fn uncancelled(&mut self, thread: u32, why: ServerError) {
-        self.lanes[thread as usize].uncancelled = Some(why);
+    pub(super) fn cancel_failed(&mut self, thread: u32, why: ServerError) {
+        self.lanes[thread as usize].cancel_failed = Some(why);
     }
 
     pub(super) fn all_over(&self) -> bool {
@@ -190,9 +190,9 @@ impl Gather {
     fn how_it_ended(&self, plan: &Plan) -> (&'static str, String) {
         let broken = self.endings().find_map(|ending| ending.broken.clone());
         let fault = self.endings().find_map(|ending| ending.faults.first());
-        let fault = fault.map(|(client, fault)| fault_told(plan, *client, fault));
+        let fault = fault.map(|(client, fault)| fault_message(plan, *client, fault));
         let aborted = broken.or(fault).or(self.hopeless.clone());
-        match (aborted, stall_told(&self.lanes)) {
+        match (aborted, stall_message(&self.lanes)) {
             (Some(why), _) => ("aborted", why),
             (_, Some(stalled)) => ("stalled", stalled),
             _ if self.interrupted => ("interrupted", "the run was stopped from outside".into()),
@@ -203,11 +203,11 @@ impl Gather {
 
 /// How the server stopped answering, if any lane noticed. A lane whose cancellations arrived knows
 /// best: that another lane's were refused does not explain this one's stall.
-fn stall_told(lanes: &[LaneState]) -> Option<String> {
+fn stall_message(lanes: &[LaneState]) -> Option<String> {
     let stalled = lanes.iter().filter(|lane| lane.stalled().is_some());
-    let lane = stalled.min_by_key(|lane| lane.uncancelled.is_some())?;
+    let lane = stalled.min_by_key(|lane| lane.cancel_failed.is_some())?;
     let stalled = lane.stalled()?;
-    Some(match &lane.uncancelled {
+    Some(match &lane.cancel_failed {
         None => format!("the server {stalled}"),
         Some(why) => format!(
             "the server {stalled}: the order for it needs one more connection, which was \
@@ -218,7 +218,7 @@ fn stall_told(lanes: &[LaneState]) -> Option<String> {
 }
 
 /// Which script failed for which client, where, and how.
-pub(super) fn fault_told(plan: &Plan, client: u64, fault: &Fault) -> String {
+pub(super) fn fault_message(plan: &Plan, client: u64, fault: &Fault) -> String {
     let script = &plan.scripts[fault.script as usize].name;
     let place = if fault.line == 0 { String::new() } else { format!(", line {}", fault.line) };
     let message = fault.message_without_place(script);

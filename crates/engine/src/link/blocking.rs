@@ -9,11 +9,11 @@ use rustix::net::{RecvFlags, SendFlags, recv, send};
 use std::sync::Arc;
 
 /// A connection that loads rows or runs statements beside the load.
-pub(crate) struct PatientLink {
+pub(crate) struct BlockingLink {
     link: Link,
 }
 
-impl PatientLink {
+impl BlockingLink {
     pub(crate) fn open(
         blueprint: &Arc<Blueprint>,
         route: &Route,
@@ -21,7 +21,7 @@ impl PatientLink {
     ) -> Result<Self, ServerError> {
         loop {
             let deadline = clock::now() + timeout;
-            let socket = address::dial_patiently(&route.peer, deadline).map_err(broken)?;
+            let socket = address::dial_with_retry(&route.peer, deadline).map_err(broken)?;
             let mut patient = Self { link: Link::new(socket, 0, route, blueprint) };
             patient.link.dialed();
             match patient.next_event(Some(deadline))? {
@@ -131,7 +131,7 @@ impl PatientLink {
     }
 }
 
-impl Drop for PatientLink {
+impl Drop for BlockingLink {
     fn drop(&mut self) {
         self.link.terminate();
         // It makes no difference any more whether the server receives it.
