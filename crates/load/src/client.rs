@@ -1,59 +1,59 @@
-//! One client: its place in the life of a connection, and its transaction.
+//! One client: the state of its connection and its current transaction.
 
 use dbdyno_model::{Nanos, Queue, ServerError, StatementId, Stream};
 use dbdyno_script::{Fault, Resume, Session, Step};
 
-/// Where a client is.
+/// The state of a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
-    /// No connection, none under way. Waits for its turn to connect, or for the alarm that
-    /// ends its pause after a failed attempt. Leaves to `Connecting`.
+    /// Not connected and not connecting. Waits for its turn to connect, or for the alarm that ends
+    /// its pause after a failed attempt. Leaves to `Connecting`.
     Unconnected,
-    /// The connection is being made, since this instant. Leaves to `Idle`, or into the
-    /// transaction that waited for it, or back to `Unconnected`.
+    /// Connecting since this instant. Leaves to `Idle`, or into the transaction that waited for the
+    /// connection, or back to `Unconnected`.
     Connecting(Nanos),
-    /// Connected, with nothing to do, since this instant. Leaves to `Asking` when a
-    /// transaction is due.
+    /// Connected and idle since this instant. Leaves to `AwaitingReply` when a transaction is due.
     Idle(Nanos),
-    /// Between two transactions, until its alarm. Leaves to `Asking`.
+    /// Think time between two transactions, until its alarm. Leaves to `AwaitingReply`.
     Thinking,
-    /// After a transaction that asked for nothing, until the clock has moved. Leaves as `Idle`
-    /// does, or to `Thinking`.
+    /// After a transaction without requests, until the clock has advanced. Leaves as `Idle` does,
+    /// or to `Thinking`.
     Breathing,
-    /// A reply is awaited. Leaves back to itself with the next statement, or to any of the
-    /// states below, or to the end of the transaction.
+    /// Waits for a reply. Stays with the next statement, or leaves to any of the states below, or
+    /// to the end of the transaction.
     Asking,
-    /// The script pauses, until its alarm.
+    /// The script sleeps, until its alarm.
     Sleeping,
-    /// A command of the shell runs.
+    /// A shell command is running.
     Shelling,
-    /// The transaction failed and left its block open; the reply to ROLLBACK is awaited.
-    /// Leaves to the next try or to the transaction's end.
+    /// The transaction failed and left its block open; waits for the reply to ROLLBACK. Leaves to
+    /// the retry or to the transaction's end.
     RollingBack {
-        /// Whether the transaction is tried again.
+        /// Whether the transaction is retried.
         retry: bool,
     },
-    /// The run is over and the server was asked to cancel; whatever it still says is awaited.
+    /// The run is over and the server was asked to cancel; waits for its last reply.
     Cancelling,
-    /// It goes to another thread as soon as its connection can. Leaves with it, or as `Idle` does.
+    /// Moves to another thread as soon as its connection can. Leaves with it, or as `Idle` does.
     Moving,
-    /// Done for good: nothing leaves it.
+    /// Done: there is no further state.
     Finished,
 }
 
-/// How far a client is with what its script does around all its transactions.
+/// Where a client is between the setup and the teardown of its script.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Course {
-    /// It has not entered, or has lost the connection that it had entered on. Leaves to
-    /// `Entering` with the next one, or to `Inside` when its script has nothing to do there.
+    /// Setup has not run, or the connection it ran on was lost. Leaves to `SettingUp` with the next
+    /// connection, or to `SetUp` when the script has no setup.
     Outside,
-    /// The script prepares what its transactions need. Leaves to `Inside`, or back to `Outside`
-    /// with the connection.
+    /// The script's setup is running. Leaves to `SetUp`, or back to `NotSetUp` if the connection is
+    /// lost.
     Entering,
-    /// Transactions follow each other. Leaves to `Leaving`, or back to `Outside` with the
-    /// connection.
+    /// The client runs transactions. Leaves to `TearingDown`, or back to `NotSetUp` if the
+    /// connection is lost.
     Inside,
-    /// The last one is over, and the script takes leave. The client is finished then.
+    /// The last transaction is over, and the script's teardown is running. The client is finished
+    /// then.
     Leaving,
 }
 
@@ -61,13 +61,13 @@ pub(crate) enum Course {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Transaction {
     pub(crate) script: usize,
-    /// The client's how-manieth (closed loop), or the arrival's number (open loop).
+    /// Index among the client's transactions (closed loop), or number of the arrival (open loop).
     pub(crate) number: u64,
     pub(crate) due: Nanos,
     /// When its first request was sent.
     pub(crate) sent: Option<Nanos>,
     pub(crate) tries: u32,
-    /// When the latest of its tries began.
+    /// When its latest try began.
     pub(crate) try_began: Nanos,
     /// Whether it was due in the measured part of the run.
     pub(crate) measured: bool,
@@ -77,40 +77,41 @@ pub(crate) struct Transaction {
 pub struct Client {
     /// Its number over the whole run.
     pub(crate) id: u64,
-    /// The thread that it is to go to.
+    /// The thread it is to move to.
     pub(crate) bound_for: Option<u32>,
     pub(crate) session: Box<dyn Session>,
     pub(crate) state: State,
     pub(crate) course: Course,
-    /// Whether it has a connection that can be used.
+    /// Whether it has a usable connection.
     pub(crate) connected: bool,
-    /// The server's process at the other end of its latest connection; 0 where it is not told.
+    /// The server's process at the other end of its latest connection; 0 if unknown.
     pub(crate) backend: u32,
-    /// Alarms of earlier states carry an older generation.
+    /// Alarms set in earlier states carry an older generation.
     pub(crate) generation: u32,
     pub(crate) transaction: Option<Transaction>,
-    /// What has been asked and not been answered, oldest first.
+    /// Requests without an answer yet, oldest first.
     pub(crate) outstanding: Queue<(StatementId, Nanos)>,
     /// Statements of this try and their latencies.
     pub(crate) timings: Vec<(StatementId, Nanos)>,
-    /// The error of the try under way.
+    /// The error of the current try.
     pub(crate) error: Option<ServerError>,
-    /// The statement that the latest error was the answer to.
+    /// The statement that the latest error answered.
     pub(crate) failing: StatementId,
     pub(crate) in_transaction: bool,
-    /// Scripts that failed for good here, while nobody had seen them do anything else.
+    /// Scripts that failed permanently here while it was undecided whether they can work.
     pub(crate) failed_scripts: Vec<usize>,
     /// Transactions begun, warm-up included: the next one's number in a closed loop.
     pub(crate) begun: u64,
     /// Measured transactions begun.
     pub(crate) measured: u64,
-    /// Attempts to connect that failed in a row.
+    /// Connect attempts that failed in a row.
     pub(crate) connect_failures: u32,
-    /// When the first of its attempts in vain began, of those since anybody last met the server.
+    /// When the first of its failed connect attempts began, since any client last reached the
+    /// server.
     pub(crate) refused_since: Option<Nanos>,
-    /// Whether the connection that it has not is counted as lost.
+    /// Whether its missing connection has been counted as lost.
     pub(crate) misses_connection: bool,
-    /// Since when it has been trying to connect to a server that has no room.
+    /// Since when it has been trying to connect to a server that is too busy.
     pub(crate) patient_since: Option<Nanos>,
 }
 
@@ -141,7 +142,7 @@ impl Client {
         }
     }
 
-    /// Keeps the place of a client that has gone, whose alarms are void.
+    /// A placeholder for a client that has moved away; its alarms are void.
     pub(crate) fn nobody(gone: &Self) -> Self {
         let generation = gone.generation.wrapping_add(1);
         let nobody = Self::new(u64::MAX, Box::new(Nobody));
@@ -154,18 +155,18 @@ impl Client {
         self.generation = self.generation.wrapping_add(1);
     }
 
-    /// Whether it can have transactions.
+    /// Whether it can run transactions.
     pub(crate) fn is_inside(&self) -> bool {
         self.connected && matches!(self.course, Course::Inside | Course::Leaving)
     }
 
-    /// Whether the server owes it an answer.
+    /// Whether it waits for an answer of the server.
     pub(crate) fn awaits_server(&self) -> bool {
         matches!(self.state, State::Asking | State::RollingBack { .. } | State::Cancelling)
     }
 }
 
-/// Runs nothing.
+/// The session of a placeholder.
 struct Nobody;
 
 impl Session for Nobody {

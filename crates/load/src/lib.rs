@@ -1,8 +1,8 @@
-//! The load itself: when transactions become due, which client runs them, what counts.
+//! The load: when transactions become due, which client runs them, what is counted.
 //!
-//! Everything here is plain data and plain functions: the [`Worker`] is told what happened
-//! and when, and says through its [`Port`] what to do. The engine gives it sockets and the
-//! machine's clock, the simulator invented servers and a clock that jumps.
+//! Everything here is plain data and plain functions: the [`Worker`] is given events with their
+//! times, and requests actions through its [`Port`]. The engine provides sockets and the machine's
+//! clock, the simulator a simulated server and a virtual clock.
 
 mod client;
 mod prospects;

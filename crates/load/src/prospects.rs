@@ -1,15 +1,15 @@
-//! Whether scripts can work at all, as all workers of a run know it together.
+//! Whether each script can work at all, as known to all workers of a run together.
 //!
-//! A statement that is wrong, or not allowed, fails the same way each time. A script that has only
-//! ever failed so, and that often, is hopeless, once each client that has begun it has seen it end.
-//! Failures are fast: one client whose data or role is wrong fails many times while the others are
-//! still in their first transaction, and one of those may well succeed. One success, or one failure
-//! that another try may be spared, and it never is again: what a script did once it may do once
-//! more.
+//! A wrong or forbidden statement fails in the same way each time. A script is hopeless when it has
+//! only failed permanently, and [`HOPELESS_AFTER`] times, and each client that began it has seen it
+//! end. The last condition matters because failures are fast: one client with wrong data or rights
+//! fails many times while the others are still in their first transaction, which may well succeed.
+//! After one success, or one failure that a retry may avoid, a script is never hopeless: what
+//! worked once may work again.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// So many lasting failures, and nothing else, leave no hope for a script.
+/// A script is hopeless after this many permanent failures and nothing else.
 pub const HOPELESS_AFTER: u32 = 10;
 
 /// Stands for a script that may work.
@@ -18,7 +18,7 @@ const HOPEFUL: u32 = u32::MAX;
 /// What is known of one script.
 #[derive(Debug, Default)]
 struct Prospect {
-    /// Lasting failures, while it has seen nothing else.
+    /// Permanent failures, as long as nothing else has happened.
     failures: AtomicU32,
     /// Clients that have begun it and not yet seen it end.
     curious: AtomicU32,
@@ -28,52 +28,52 @@ struct Prospect {
 #[derive(Debug)]
 pub struct Prospects {
     scripts: Vec<Prospect>,
-    /// Workers whose clients have begun nothing yet: they wake at the same instant, and the kernel
-    /// lets some of them run long before others.
+    /// Workers whose clients have not begun yet: they wake at the same instant, but the kernel may
+    /// let some of them run long before others.
     asleep: AtomicU32,
 }
 
 impl Prospects {
-    /// Of so many scripts, of which nothing is known until so many workers have begun.
+    /// For this many scripts; nothing is decided until this many workers have begun.
     pub fn new(scripts: usize, workers: u32) -> Self {
         let scripts = std::iter::repeat_with(Prospect::default).take(scripts).collect();
         Self { scripts, asleep: AtomicU32::new(workers) }
     }
 
-    /// All clients of one more worker that have something to begin have begun it.
+    /// One more worker has begun: all of its clients that had something to begin have begun it.
     pub(crate) fn worker_begun(&self) {
         self.asleep.fetch_sub(1, Ordering::AcqRel);
     }
 
-    /// It succeeded, or failed in a way that another try may be spared.
+    /// It succeeded, or failed in a way that a retry may avoid.
     pub(crate) fn brighten(&self, script: usize) {
-        // Nearly always known already: what all workers read, nobody shall write.
+        // Nearly always known already: shared memory that all workers read is then not written.
         if self.is_open(script) {
             self.scripts[script].failures.store(HOPEFUL, Ordering::Relaxed);
         }
     }
 
-    /// Whether it is not known yet that it may work.
+    /// Whether it is not yet known that the script may work.
     pub(crate) fn is_open(&self, script: usize) -> bool {
         self.scripts[script].failures.load(Ordering::Relaxed) != HOPEFUL
     }
 
-    /// A client begins it that has not seen it end.
+    /// A client that has not seen the script end begins it.
     pub(crate) fn begin_first(&self, script: usize) {
         self.scripts[script].curious.fetch_add(1, Ordering::AcqRel);
     }
 
-    /// It failed for good for a client that had not seen it end.
+    /// It failed permanently for a client that had not seen it end.
     pub(crate) fn darken_first(&self, script: usize) -> bool {
         self.scripts[script].curious.fetch_sub(1, Ordering::AcqRel);
         self.darken(script)
     }
 
-    /// It failed for good once more; whether it is hopeless now.
+    /// It failed permanently once more; returns whether it is hopeless now.
     pub(crate) fn darken(&self, script: usize) -> bool {
         let Prospect { failures, curious } = &self.scripts[script];
-        // To what stands for hope nothing can be added. Whoever counts the last failure has seen
-        // what all others did before theirs.
+        // The value of a viable script cannot be incremented. The thread that counts the last
+        // failure has seen what all others did before theirs.
         let one_more = |failures: u32| failures.checked_add(1);
         failures
             .fetch_update(Ordering::AcqRel, Ordering::Relaxed, one_more)

@@ -1,4 +1,4 @@
-//! Decides when each transaction of an open loop is due. Knows nothing of clients or clocks.
+//! Decides when each transaction of an open loop is due. Knows neither clients nor clocks.
 //!
 //! Arrivals are scheduled in advance and never moved because the server was slow: the delay
 //! is what we are here to measure. Arrival `k` is due when the expected number of arrivals
@@ -9,16 +9,16 @@
 use crate::Timeline;
 use dbdyno_model::{ArrivalLaw, Nanos, Purpose, Stream};
 
-/// The arrivals of a run, in order, as (number, due); numbers count from 0 in the warm-up.
+/// The arrivals of a run, in order, as (number, due); numbers start at 0 in the warm-up.
 #[derive(Clone, Debug)]
 pub struct Schedule {
     seed: u64,
     law: ArrivalLaw,
-    /// What is left of the run, as (end, arrivals per second).
+    /// The rest of the run, as (end, arrivals per second).
     rates: Vec<(Nanos, f64)>,
     stage: usize,
     stage_begin: Nanos,
-    /// Expected arrivals before the present stage.
+    /// Expected number of arrivals before the current stage.
     stage_area: f64,
     number: u64,
     area: f64,
@@ -87,7 +87,8 @@ mod tests {
         let due: Vec<u64> = Schedule::new(1, ArrivalLaw::Constant, &line)
             .map(|(_, due)| (due - line.start()).0 / 1_000_000)
             .collect();
-        // The fourth arrival of the first stage would stand on its end: it opens the third.
+        // The fourth arrival of the first stage would fall on its end: it becomes the first of the
+        // third.
         assert_eq!(due, [250, 500, 750, 2000, 2500]);
     }
 

@@ -1,15 +1,15 @@
-//! The run in time: warm-up, stages, end, and where the intervals' borders lie.
+//! The run in time: warm-up, stages, end, and the boundaries of intervals.
 
 use dbdyno_model::{Nanos, Plan, Stage};
 
 /// Part of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
-    /// Before anything counts.
+    /// Nothing counts yet.
     Warmup,
     /// What is due now counts.
     Measure,
-    /// Nothing new is started; what is under way may end.
+    /// Nothing new is started; transactions in flight may end.
     Drain,
 }
 
@@ -31,7 +31,7 @@ pub struct Timeline {
     measure_begin: Nanos,
     measure_end: Nanos,
     interval: Nanos,
-    /// Each stage and its end; the last one's end is the run's.
+    /// Each stage and its end; the end of the last one is the end of the run.
     stages: Vec<(Nanos, Stage)>,
 }
 
@@ -66,7 +66,7 @@ impl Timeline {
         self.measure_end
     }
 
-    /// Ends the run at `now`, if it would last longer.
+    /// Ends the run at `now`, unless it ends before.
     pub fn stop_at(&mut self, now: Nanos) {
         self.measure_end = self.measure_end.min(now);
         self.measure_begin = self.measure_begin.min(self.measure_end);
@@ -83,7 +83,7 @@ impl Timeline {
         }
     }
 
-    /// How many of `clients` take part at an instant; the warm-up runs as the first stage.
+    /// How many of `clients` are active at an instant; the warm-up runs like the first stage.
     pub fn active_clients(&self, at: Nanos, clients: u32) -> u32 {
         self.stage(at).and_then(|stage| stage.clients).unwrap_or(clients).min(clients)
     }
@@ -93,19 +93,19 @@ impl Timeline {
         self.stages.get(place).or(self.stages.last()).map(|(_, stage)| stage)
     }
 
-    /// The stretches of constant arrival rate, as (end, arrivals per second); the first begins
-    /// at [`Timeline::start`].
+    /// The periods of constant arrival rate, as (end, arrivals per second); the first begins at
+    /// [`Timeline::start`].
     pub fn rates(&self) -> Vec<(Nanos, f64)> {
         self.stages.iter().map(|(end, stage)| (*end, stage.rate_tps.unwrap_or(0.0))).collect()
     }
 
-    /// The first border between stages after an instant.
+    /// The first boundary between stages after an instant.
     pub fn next_stage(&self, after: Nanos) -> Nanos {
         self.stages.iter().map(|(end, _)| *end).find(|end| *end > after).unwrap_or(Nanos::MAX)
     }
 
-    /// Where the interval that begins at `begin` ends. Intervals are counted from the
-    /// beginning of their phase, so that none holds parts of two.
+    /// The end of the interval that begins at `begin`. Intervals are aligned to the beginning of
+    /// their phase, so that none spans two phases.
     pub fn interval_end(&self, begin: Nanos) -> Nanos {
         let (origin, last) = match self.phase(begin) {
             Phase::Warmup => (self.start, self.measure_begin),

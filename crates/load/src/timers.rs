@@ -1,11 +1,11 @@
-//! Who wants to be woken when.
+//! The alarms of clients.
 
 use dbdyno_model::Nanos;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Alarms of clients. An alarm that is no longer wanted is not removed: its generation is
-/// then not the client's any more, and it is passed over.
+/// The alarms of clients. An alarm that is no longer wanted is not removed: its generation then
+/// differs from the client's, and it is ignored.
 #[derive(Debug, Default)]
 pub(crate) struct Timers {
     heap: BinaryHeap<Reverse<(Nanos, usize, u32)>>,
@@ -21,7 +21,7 @@ impl Timers {
         self.heap.peek().map_or(Nanos::MAX, |Reverse((at, _, _))| *at)
     }
 
-    /// Takes one that is due: (when, client, generation).
+    /// Removes an alarm that is due: (when, client, generation).
     pub(crate) fn take_due(&mut self, now: Nanos) -> Option<(Nanos, usize, u32)> {
         (self.next() <= now).then(|| self.heap.pop()).flatten().map(|Reverse(alarm)| alarm)
     }

@@ -1,26 +1,26 @@
-//! What the clients are doing at instants that all workers of a run share.
+//! Samples what the clients are doing, at instants that all workers of a run share.
 
 use super::Worker;
 use crate::client::{Client, State};
 use dbdyno_hist::{Activity, Doing};
 use dbdyno_model::Nanos;
 
-/// Evenly spaced instants, of which each is told once, or passed over for a later one.
+/// Evenly spaced instants, each of which is sampled once or skipped.
 #[derive(Debug)]
 pub(super) struct Beat {
     interval: Nanos,
-    /// The next one.
+    /// The next instant.
     next: Nanos,
 }
 
 impl Beat {
-    /// One `interval` after `start`, and so on.
+    /// The first one is one `interval` after `start`.
     pub(super) fn new(start: Nanos, interval: Nanos) -> Self {
         Self { interval, next: start + interval }
     }
 
-    /// The latest instant until `now`, if there is one that was not told yet. What came before
-    /// it is passed over: nobody looked then, and what is seen now says nothing about it.
+    /// The latest instant up to `now`, unless it was sampled already. Earlier ones are skipped:
+    /// what the clients are doing now says nothing about them.
     fn passed(&mut self, now: Nanos) -> Option<Nanos> {
         let late = (self.next <= now).then(|| (now - self.next).0 / self.interval.0)?;
         let latest = self.next + self.interval * late;
@@ -30,12 +30,12 @@ impl Beat {
 }
 
 impl Worker {
-    /// When the clients are to be looked at next.
+    /// When the next sample is due.
     pub(super) fn next_look(&self) -> Nanos {
         self.beat.as_ref().map_or(Nanos::MAX, |beat| beat.next)
     }
 
-    /// Looks at the clients, if it is time, before anything of this moment changes them.
+    /// Samples the clients, if it is due, before any event of this moment changes them.
     pub(super) fn look_at_clients(&mut self, now: Nanos) {
         if let Some(at) = self.beat.as_mut().and_then(|beat| beat.passed(now)) {
             let clients = self.clients.iter().map(Client::activity).collect();
@@ -43,7 +43,7 @@ impl Worker {
         }
     }
 
-    /// What was seen when the clients were last looked at, once.
+    /// The last sample, once.
     pub fn take_activity(&mut self) -> Option<Activity> {
         self.activity.take()
     }

@@ -1,23 +1,23 @@
-//! Fetching ahead what the turns of the next clients will need, one step before the other: where
-//! a client's session stands is written in the client, where its variables are in its session.
+//! Prefetches what the next clients' turns will need, in steps: the address of a client's session
+//! is in the client, and that of its variables in the session.
 
 use super::Worker;
 use dbdyno_model::prefetch;
 
 impl Worker {
-    /// A client's turn comes soon.
+    /// For a client whose turn comes soon.
     #[inline]
     pub fn prefetch_client(&self, client: usize) {
         prefetch(&self.clients[client]);
     }
 
-    /// It comes after another one.
+    /// For the client after the next one.
     #[inline]
     pub fn prefetch_session(&self, client: usize) {
         prefetch(&*self.clients[client].session);
     }
 
-    /// It comes next.
+    /// For the next client.
     #[inline]
     pub fn prefetch_variables(&self, client: usize) {
         self.clients[client].session.prefetch();

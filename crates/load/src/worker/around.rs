@@ -1,5 +1,5 @@
-//! What scripts do around their transactions, if their language has that: entering on the
-//! client's first connection, leaving at the end, and beginning a transaction anew by their own
+//! What scripts do around their transactions, where their language provides it: setup on the
+//! client's first connection, teardown at the end, and restarting a transaction by their own
 //! decision.
 
 use super::{Port, Worker};
@@ -7,18 +7,19 @@ use crate::client::{Course, State};
 use dbdyno_model::{FailureClass, Nanos, Purpose, ServerError, StatementId, Stream};
 use dbdyno_script::Resume;
 
-/// Numbers that no transaction has.
+/// Transaction numbers for the random streams of setup and teardown, which no transaction has.
 const ENTERING: u64 = u64::MAX;
 const LEAVING: u64 = u64::MAX - 1;
 
 impl Worker {
-    /// The client is connected and has no transaction: it enters first, if it has not yet.
+    /// The client is connected and has no transaction: its script is set up first, if it is not
+    /// yet.
     pub(super) fn enter<P: Port>(&mut self, now: Nanos, client: usize, port: &mut P) {
         let chance = self.chance_around(client, ENTERING);
         let own = &mut self.clients[client];
         match own.course {
             Course::Outside if own.session.enter(chance) => own.course = Course::Entering,
-            // A script that connects anew while entering goes on.
+            // A script that reconnects during setup continues it.
             Course::Entering => {}
             Course::Leaving => return self.finish(client, port),
             Course::Outside | Course::Inside => {
@@ -29,7 +30,8 @@ impl Worker {
         self.run(now, client, Resume::Continue, port);
     }
 
-    /// The client has had its last transaction: it leaves, and is then finished.
+    /// The client has had its last transaction: its script is torn down, then the client is
+    /// finished.
     pub(super) fn leave<P: Port>(&mut self, now: Nanos, client: usize, port: &mut P) {
         let chance = self.chance_around(client, LEAVING);
         let own = &mut self.clients[client];
@@ -40,7 +42,7 @@ impl Worker {
         self.finish(client, port);
     }
 
-    /// What the script did outside of its transactions is done; true when it can go on at once.
+    /// The script's setup or teardown is done; true when the client can continue at once.
     pub(super) fn has_come_through<P: Port>(&mut self, client: usize, port: &mut P) -> bool {
         if self.clients[client].course == Course::Leaving {
             self.finish(client, port);
@@ -54,7 +56,7 @@ impl Worker {
         Stream::keyed(self.plan.seed, Purpose::Script, self.global_id(client), number)
     }
 
-    /// The script begins its transaction anew; false when it may not, and has failed.
+    /// The script restarts its transaction; false when it may not, and the transaction has failed.
     pub(super) fn begins_anew<P: Port>(&mut self, now: Nanos, client: usize, port: &mut P) -> bool {
         let may = self.has_tries_left(now, client);
         let own = &mut self.clients[client];
@@ -71,7 +73,7 @@ impl Worker {
         may
     }
 
-    /// The script wants a new connection in place of the old.
+    /// The script asks for a new connection in place of the old one.
     pub(super) fn connect_anew<P: Port>(&mut self, now: Nanos, client: usize, port: &mut P) {
         port.close(client);
         self.clients[client].connected = false;
@@ -80,7 +82,7 @@ impl Worker {
     }
 }
 
-/// The error of a script that begins anew without one of the server's.
+/// The error of a transaction that the script restarts without an error of the server.
 fn given_up() -> ServerError {
     ServerError {
         class: FailureClass::Script,

@@ -1,8 +1,8 @@
-//! Arrivals: what the schedule makes due, and which client takes it.
+//! Arrivals: which transactions the schedule makes due, and which client takes each.
 //!
-//! An arrival waits for a client rather than being dropped or put off; only one that is older
-//! than the latency limit is skipped, and counted as that. Those that wait are kept as a stretch
-//! of the schedule, drawn again when their turn comes: a backlog of hours takes no memory.
+//! An arrival waits for a client and is neither dropped nor postponed; only one that is older than
+//! the latency limit is skipped, and counted as such. Waiting arrivals are kept as a range of the
+//! schedule and drawn again when their turn comes, so a backlog of hours takes no memory.
 
 use super::{Port, Worker};
 use crate::client::State;
@@ -10,17 +10,17 @@ use crate::{Schedule, Timeline};
 use dbdyno_model::{Nanos, Plan};
 use dbdyno_script::Resume;
 
-/// Numbers of an open loop's arrivals belong to no client.
+/// Stands for the client in the random streams of open-loop arrivals, which belong to no client.
 pub(super) const NOBODY: u64 = u64::MAX;
 
-/// The schedule's arrivals that fall to this worker.
+/// The schedule's arrivals assigned to this worker.
 pub(super) struct Pending {
     schedule: Schedule,
-    /// The schedule's next arrival of ours, not due yet when last looked at.
+    /// The schedule's next arrival for this worker, not due yet when last checked.
     upcoming: Option<(u64, Nanos)>,
-    /// Number of the run's first arrival after the warm-up, once it was drawn.
+    /// Number of the first arrival after the warm-up, once it was drawn.
     first_measured: Option<u64>,
-    /// The schedule once more, from the oldest arrival that waits.
+    /// A second copy of the schedule, positioned at the oldest waiting arrival.
     backlog: Schedule,
     /// Arrivals that are due and not begun.
     waiting: u64,
@@ -33,8 +33,8 @@ impl Pending {
     }
 }
 
-/// Whether an arrival falls to a thread: arrival `k` falls to that of client
-/// `k mod active clients`.
+/// Whether an arrival is assigned to a thread: arrival `k` goes to the thread of client `k mod
+/// active clients`.
 fn falls_to(thread: u32, (number, due): (u64, Nanos), timeline: &Timeline, plan: &Plan) -> bool {
     let active = u64::from(timeline.active_clients(due, plan.clients)).max(1);
     number % active % u64::from(plan.threads) == u64::from(thread)
@@ -45,7 +45,7 @@ impl Worker {
         self.tally.counters.due += u64::from(self.is_measured(due));
     }
 
-    /// Gives arrivals that are due to clients that stand ready.
+    /// Assigns due arrivals to idle clients.
     pub(super) fn dispatch<P: Port>(&mut self, now: Nanos, port: &mut P) {
         if self.pending.is_none() || self.begins_no_more() {
             return;
@@ -64,7 +64,7 @@ impl Worker {
         self.finish_if_exhausted(now, port);
     }
 
-    /// A run that counts transactions is over when the last arrival has been served.
+    /// A run with a fixed number of transactions is over when the last arrival has been served.
     fn finish_if_exhausted<P: Port>(&mut self, now: Nanos, port: &mut P) {
         let exhausted = self.plan.transactions_per_client.is_some()
             && self
@@ -76,7 +76,7 @@ impl Worker {
         }
     }
 
-    /// The oldest arrival that is still worth beginning; the others are skipped.
+    /// The oldest waiting arrival that is still within the latency limit; older ones are skipped.
     fn next_waiting(&mut self, now: Nanos) -> Option<(u64, Nanos)> {
         loop {
             let (number, due) = self.take_oldest()?;
@@ -114,7 +114,7 @@ impl Worker {
         }
     }
 
-    /// The next arrival, if a client stands ready for it and may take it.
+    /// When the next arrival is due, if a client is idle and may take it.
     pub(super) fn next_arrival(&self) -> Nanos {
         match &self.pending {
             Some(pending) if !self.idle.is_empty() && !self.begins_no_more() => {
@@ -124,7 +124,7 @@ impl Worker {
         }
     }
 
-    /// Draws the schedule on to the next arrival that falls to this worker.
+    /// Advances the schedule to the next arrival assigned to this worker.
     pub(super) fn draw_upcoming(&mut self) {
         let (Some(timeline), Some(pending)) = (&self.timeline, &mut self.pending) else { return };
         let (plan, thread) = (&self.plan, self.thread);

@@ -1,6 +1,6 @@
-//! Making connections, and making them again after a loss.
+//! Makes connections, and makes them again after a loss.
 //!
-//! Connects are paced: a listen backlog is short, and a thousand at once would only be
+//! Connects are paced: listen backlogs are short, and a thousand attempts at once would only be
 //! refused. After a failure a client pauses before its next attempt, twice as long each time.
 
 use super::{Outage, OutageNews, Port, Worker};
@@ -9,9 +9,9 @@ use dbdyno_model::{FailureClass, Nanos, Purpose, ServerError, StatementId, Strea
 use dbdyno_script::Resume;
 use std::sync::atomic::Ordering;
 
-/// Connects under way at once in one thread, when many are to be made.
+/// Limit on concurrent connects per thread, when many are to be made.
 const CONNECTS_AT_ONCE: usize = 16;
-/// The first pause after a failed attempt; each further one is twice as long, up to the longest.
+/// The first pause after a failed attempt; it doubles with each further one, up to a maximum.
 const PAUSE_FIRST: Nanos = Nanos::from_millis(10);
 const PAUSE_LONGEST: Nanos = Nanos::from_secs(1);
 
@@ -93,13 +93,13 @@ impl Worker {
             self.fail_transaction(now, client, error, StatementId::UNCOUNTED);
         }
         self.reconnect_later(now, client, port);
-        // A server without room is left alone until this client's pause is over.
+        // A server that is too busy gets no further connect until this client's pause is over.
         if !busy {
             self.connect_from_queue(now, port);
         }
     }
 
-    /// The connection broke under the client.
+    /// The client's connection was lost.
     pub(super) fn lost<P: Port>(
         &mut self,
         now: Nanos,
@@ -116,7 +116,8 @@ impl Worker {
         self.idle.retain(|&other| other != client);
         self.miss_connection(now, client, error);
         self.clients[client].enter(State::Unconnected);
-        // What its script set in the session is gone with it: the next one begins anew.
+        // What its script set in the session is lost with it, so the next connection is set up
+        // again.
         if self.clients[client].course != Course::Leaving {
             self.clients[client].course = Course::Outside;
         }
@@ -128,7 +129,8 @@ impl Worker {
         self.reconnect_later(now, client, port);
     }
 
-    /// At the run's end only a transaction that still waits for its connection has use for one.
+    /// Reconnects after a pause; at the run's end only for a transaction that still waits for its
+    /// connection.
     fn reconnect_later<P: Port>(&mut self, now: Nanos, client: usize, port: &mut P) {
         if self.ending.is_some() && self.clients[client].transaction.is_none() {
             return self.finish(client, port);
@@ -137,7 +139,7 @@ impl Worker {
         self.timers.set(now + pause, client, self.clients[client].generation);
     }
 
-    /// Half of the pause is drawn, so that clients lost together do not come back together.
+    /// Half of the pause is random, so that clients lost together do not reconnect together.
     fn pause(&self, client: usize) -> Nanos {
         let failures = self.clients[client].connect_failures;
         let pause = (PAUSE_FIRST * (1 << failures.min(10))).min(PAUSE_LONGEST);
@@ -146,14 +148,15 @@ impl Worker {
         Nanos(pause.0 / 2 + chance.up_to(pause.0 / 2))
     }
 
-    /// The server is there, whether it lets the client in or not.
+    /// The server is reachable, whether it accepts the client or not.
     fn meet_server(&self, now: Nanos) {
         self.met_by_all.fetch_max(now.0, Ordering::Relaxed);
     }
 
-    /// Who connects for each transaction may have no connection to lose when the server goes. Then
-    /// it is gone where a client is refused twice in a row and nobody of the whole run met it
-    /// meanwhile: once may be chance, or one of several servers behind one address.
+    /// Clients that connect for each transaction may have no connection to lose during an outage.
+    /// Then the server counts as gone when a client is refused twice in a row and no client of the
+    /// whole run reached it in between: a single refusal may be chance, or come from one of several
+    /// servers behind one address.
     fn look_for_outage(&mut self, client: usize, attempt: Nanos, error: &ServerError) {
         let is_looked_for = self.plan.reconnect_each_transaction
             && self.timeline.is_some()
@@ -170,7 +173,7 @@ impl Worker {
         }
     }
 
-    /// The client has been without its connection since then, which is counted once.
+    /// The client has been without its connection since that time, which is counted once.
     fn miss_connection(&mut self, since: Nanos, client: usize, error: &ServerError) {
         if std::mem::replace(&mut self.clients[client].misses_connection, true) {
             return;
@@ -191,9 +194,9 @@ impl Worker {
     }
 }
 
-/// Whether a server that is up turned the client away, as for lack of room: its codes have digits,
-/// and words of ours have none. Class 08 says that there is no connection, also where a driver or
-/// a pooler says so, and 57P03 that the server is not up yet.
+/// Whether a server that is up refused the client, for example because it is full: its codes
+/// contain digits, ours do not. Class 08 says that there is no connection, even if a driver or
+/// pooler says so, and 57P03 that the server is not up yet.
 fn is_servers_own(error: &ServerError) -> bool {
     let is_said_by_one = error.code.bytes().any(|byte| byte.is_ascii_digit());
     is_said_by_one && !error.code.starts_with("08") && error.code != "57P03"

@@ -1,31 +1,32 @@
-//! The end of a run: nothing new, a grace for what is under way, then cancellation, then
-//! giving up. A server that has stopped answering ends the run as well.
+//! The end of a run: nothing new is started; transactions in flight get a grace period, then are
+//! cancelled, then are given up. A server that has stopped answering ends the run as well.
 
 use super::{Outage, Port, Worker};
 use crate::client::{Client, State};
 use dbdyno_model::Nanos;
 use std::sync::atomic::Ordering;
 
-/// The grace is three times the 99th percentile, within these bounds.
+/// The grace period is three times the 99th percentile, within these bounds.
 const GRACE_SHORTEST: Nanos = Nanos::from_secs(1);
 const GRACE_LONGEST: Nanos = Nanos::from_secs(30);
 /// How long the server may take to answer a cancellation.
 const CANCEL_WAIT: Nanos = Nanos::from_secs(5);
-/// Whoever is later than this to the end of a wait stood still over it, and so may have the machine.
+/// A wait that ends later than planned by more than this was delayed by a standstill, perhaps of
+/// the whole machine.
 const STOOD_STILL: Nanos = Nanos::from_millis(100);
 
-/// How the run ends.
+/// The state of the run's end.
 pub(super) enum Ending {
-    /// Transactions under way may end until this is over.
+    /// Transactions in flight may end within this period.
     Grace(Wait),
-    /// The server was asked to cancel what still is under way; it may answer until this is over.
+    /// The server was asked to cancel the remaining ones; it may answer within this period.
     Cancelling(Wait),
     /// Nothing is awaited any more.
     Over,
 }
 
-/// A wait for the server. After a standstill its answers of meanwhile lie there unheard: then it
-/// is prolonged by a moment, once, so that they are heard first.
+/// A wait for the server. If it was delayed by a standstill, answers that arrived meanwhile have
+/// not been read yet: the wait is then extended once by a moment, so that they are.
 pub(super) struct Wait {
     until: Nanos,
     is_prolonged: bool,
@@ -45,7 +46,7 @@ impl Wait {
 }
 
 impl Worker {
-    /// Ends the run at `at`, if it would last longer.
+    /// Ends the run at `at`, unless it ends before.
     pub(super) fn stop<P: Port>(&mut self, now: Nanos, at: Nanos, port: &mut P) {
         if let Some(timeline) = &mut self.timeline {
             timeline.stop_at(at);
@@ -59,7 +60,7 @@ impl Worker {
         self.take_arrivals(now);
         let grace = (self.responses.quantile(0.99) * 3).max(GRACE_SHORTEST).min(GRACE_LONGEST);
         self.ending = Some(Ending::Grace(Wait::until(now + grace)));
-        // What was lost only just now may be on its way back.
+        // An outage that has only just begun may end in time.
         let is_out = |outage: &Outage| now - outage.begin >= GRACE_SHORTEST;
         if self.outage.as_ref().is_some_and(is_out)
             && self.clients.iter().all(|client| !client.connected)
@@ -72,7 +73,7 @@ impl Worker {
             }
         }
         if self.clients_left == 0 {
-            self.ending = Some(Ending::Over); // the last ones have gone to other threads
+            self.ending = Some(Ending::Over); // the last ones have moved to other threads
         }
     }
 
@@ -89,7 +90,7 @@ impl Worker {
         }
     }
 
-    /// When the end has to go on, at the latest.
+    /// When the end has to be continued, at the latest.
     pub(super) fn next_of_ending(&self) -> Nanos {
         match &self.ending {
             Some(Ending::Grace(wait) | Ending::Cancelling(wait)) => wait.until,
@@ -110,7 +111,7 @@ impl Worker {
         }
     }
 
-    /// A transaction that is still under way stays unfinished, with the age it has.
+    /// A transaction that is still in flight stays unfinished, with its current age.
     pub(super) fn cut_off(&mut self, now: Nanos, client: usize) {
         let Some(transaction) = self.clients[client].transaction.take() else { return };
         if transaction.measured {
@@ -121,8 +122,8 @@ impl Worker {
         }
     }
 
-    /// No worker heard anything for so long, though something was awaited: the server has
-    /// stopped for good.
+    /// If no worker received anything for the stall limit, though answers were awaited, the server
+    /// has stopped for good.
     pub(super) fn look_for_stall<P: Port>(&mut self, now: Nanos, port: &mut P) {
         let waits = |client: &Client| {
             client.awaits_server()
@@ -141,7 +142,7 @@ impl Worker {
         }
     }
 
-    /// The client does no more.
+    /// The client runs nothing any more.
     pub(super) fn finish<P: Port>(&mut self, client: usize, port: &mut P) {
         if self.clients[client].state != State::Finished {
             self.clients[client].enter(State::Finished);

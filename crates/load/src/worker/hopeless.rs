@@ -1,14 +1,14 @@
-//! Scripts that can never work: nothing new is begun once one of them is known, because more of
-//! its failures would say no more.
+//! Scripts that can never work: once one of them is known no transaction is started, because
+//! further failures would add no information.
 //!
-//! What makes a script hopeless is known to [`crate::Prospects`]; that the run ends for all is
-//! for whoever leads the workers.
+//! [`crate::ScriptViability`] decides which scripts are hopeless; the coordinator of the workers
+//! ends the run.
 
 use super::{Hopeless, Worker};
 use dbdyno_model::{ServerError, StatementId};
 
 impl Worker {
-    /// The client begins the script, of which it may be the first to see that it works.
+    /// The client begins a script, which it has possibly not seen end yet.
     pub(super) fn look_forward(&self, client: usize, script: usize) {
         let is_first = || !self.clients[client].failed_scripts.contains(&script);
         if self.plan.ends_on_hopeless_script && self.prospects.is_open(script) && is_first() {
@@ -16,7 +16,7 @@ impl Worker {
         }
     }
 
-    /// What a failure of a client's transaction, at this statement, says of its script.
+    /// Takes into account the failure of a client's transaction at this statement.
     pub(super) fn judge_script(
         &mut self,
         client: usize,
@@ -24,7 +24,7 @@ impl Worker {
         error: &ServerError,
         statement: StatementId,
     ) {
-        // The end of a run that took its whole time needs no other reason.
+        // A run that has reached its planned end needs no other reason to end.
         if !self.plan.ends_on_hopeless_script || self.ending.is_some() {
             return;
         }
@@ -37,7 +37,7 @@ impl Worker {
         }
     }
 
-    /// Whether this failure of the client leaves no hope for the script.
+    /// Whether this failure makes the script hopeless.
     fn darkens(&mut self, client: usize, script: usize) -> bool {
         let failed = &mut self.clients[client].failed_scripts;
         if failed.contains(&script) {
@@ -52,7 +52,7 @@ impl Worker {
         self.ending.is_some() || self.hopeless.is_some()
     }
 
-    /// A script that can never work, once there is one.
+    /// A script that can never work, if there is one.
     pub fn hopeless(&self) -> Option<&Hopeless> {
         self.hopeless.as_ref()
     }

@@ -1,36 +1,36 @@
-//! Closing the books of an interval.
+//! Closes intervals.
 
 use super::Worker;
 use crate::Phase;
 use dbdyno_hist::Tally;
 use dbdyno_model::Nanos;
 
-/// What one worker saw between two borders of the timeline.
+/// What one worker counted between two boundaries of the timeline.
 #[derive(Debug)]
 pub struct ClosedInterval {
-    /// Which part of the run it is in.
+    /// The phase of the run.
     pub phase: Phase,
-    /// Its begin.
+    /// Its beginning.
     pub begin: Nanos,
     /// Its end.
     pub end: Nanos,
-    /// What was seen.
+    /// What was counted.
     pub tally: Box<Tally>,
 }
 
 impl Worker {
-    /// The intervals closed since they were last taken.
+    /// The intervals closed since the last call.
     pub fn take_closed(&mut self) -> Vec<ClosedInterval> {
         std::mem::take(&mut self.closed)
     }
 
-    /// Gives back a tally's memory for reuse.
+    /// Returns a tally's memory for reuse.
     pub fn give_back(&mut self, mut tally: Box<Tally>) {
         tally.clear();
         self.spare = Some(tally);
     }
 
-    /// Closes the last interval; the worker is over and nothing more will be counted.
+    /// Closes the last interval; the worker is over and counts nothing more.
     pub fn close_last(&mut self, now: Nanos) {
         let end = now.max(self.interval_begin);
         self.close_interval(end);
@@ -41,12 +41,12 @@ impl Worker {
         let begin = self.interval_begin;
         let phase = timeline.phase(begin);
         if self.tally.bytes_received > 0 {
-            self.heard = self.heard.max(end); // a long answer is a sign of life before it ends
+            self.heard = self.heard.max(end); // part of a long answer counts, too
         }
         self.interval_begin = end;
         self.interval_end = timeline.interval_end(end);
         if self.ending.is_none() {
-            // An arrival on the border itself belongs to the next interval.
+            // An arrival exactly on the boundary belongs to the next interval.
             self.take_arrivals(end - Nanos(1));
         }
         let mut next = *self.spare.take().unwrap_or_else(|| Box::new(Tally::new(self.shape)));

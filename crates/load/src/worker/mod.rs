@@ -1,13 +1,12 @@
 //! One thread's share of the load: its clients, its part of the schedule, its tally.
 //!
-//! The worker is told what happened and when ([`Worker::on`]), and says through its [`Port`]
-//! what to do. It holds no socket and reads no clock. `port` is what goes in and out,
-//! `connecting` makes and remakes connections, `arrivals` says what is due, `running` takes
-//! transactions through their scripts, `around` what scripts do before and after all of them,
-//! `outcome` ends and counts them, `hopeless` judges their scripts, `ending` stops the run,
-//! `intervals` closes the books,
-//! `activity` looks at the clients now and then, `ahead` fetches what their turns will need,
-//! `moving` lets them go to another thread.
+//! The worker is given events with their times ([`Worker::on`]), and requests actions through its
+//! [`Port`]. It holds no socket and reads no clock. `port` defines its inputs and outputs,
+//! `connecting` makes and remakes connections, `arrivals` decides what is due, `running` executes
+//! transactions, `lifecycle` the scripts' setup and teardown, `outcome` ends and counts
+//! transactions, `hopeless` detects scripts that can never work, `ending` ends the run, `intervals`
+//! closes intervals, `activity` samples what the clients are doing, `prefetch` prefetches what
+//! their turns will need, `moving` moves them to other threads.
 
 mod activity;
 mod ahead;
@@ -45,7 +44,7 @@ pub struct Worker {
     shape: Shape,
     total_weight: u64,
     clients: Vec<Client>,
-    /// Places among them whose clients have gone to another thread.
+    /// Indexes in it whose clients have moved to another thread.
     vacant: Vec<usize>,
     timeline: Option<Timeline>,
     next_activation: Nanos,
@@ -62,16 +61,16 @@ pub struct Worker {
     interval_begin: Nanos,
     interval_end: Nanos,
     closed: Vec<ClosedInterval>,
-    /// When the clients are to be looked at, if at all.
+    /// When the clients are sampled, if at all.
     beat: Option<Beat>,
-    /// What was seen of them, until it is taken.
+    /// The last sample, until it is taken.
     activity: Option<Activity>,
     responses: Latencies,
-    /// When the server last said something.
+    /// When the server was last heard from.
     heard: Nanos,
     heard_by_all: Arc<AtomicU64>,
     prospects: Arc<Prospects>,
-    /// When it last was asked nothing.
+    /// When last no answer was awaited.
     unasked: Nanos,
     ending: Option<Ending>,
     last_end: Nanos,
@@ -86,7 +85,7 @@ pub struct Worker {
 }
 
 impl Worker {
-    /// A worker with nothing connected yet.
+    /// A worker with no client connected yet.
     pub fn new(settings: Settings) -> Self {
         let Settings { plan, thread, shape, sessions, heard_by_all, met_by_all, prospects } =
             settings;
@@ -132,29 +131,29 @@ impl Worker {
         }
     }
 
-    /// Begins to connect the clients.
+    /// Starts to connect the clients.
     pub fn connect_all<P: Port>(&mut self, now: Nanos, port: &mut P) {
         self.clients_left = self.clients.len();
         self.connect_queue.extend(0..self.clients.len());
         self.connect_from_queue(now, port);
     }
 
-    /// How many clients it has.
+    /// The number of its clients.
     pub fn clients(&self) -> usize {
         self.clients.len()
     }
 
-    /// Whether every client has its first connection, and its script is ready to run.
+    /// Whether every client is connected and its script is set up.
     pub fn is_connected(&self) -> bool {
         self.clients.iter().all(Client::is_inside)
     }
 
-    /// Times of the connects so far, taken out of the tally.
+    /// Removes the connect times so far from the tally.
     pub fn take_connects(&mut self) -> Latencies {
         std::mem::take(&mut self.tally.connects)
     }
 
-    /// Sets the time of the load, which begins at the timeline's start.
+    /// Sets the timeline; the load begins at its start.
     pub fn start(&mut self, timeline: Timeline) {
         self.interval_begin = timeline.start();
         self.interval_end = timeline.interval_end(timeline.start());
@@ -170,10 +169,10 @@ impl Worker {
         self.draw_upcoming();
     }
 
-    /// Something happened at `now`.
+    /// Handles an event that happened at `now`.
     pub fn on<P: Port>(&mut self, now: Nanos, event: Event<'_>, port: &mut P) {
-        // First of all: a machine that stood still wakes with the answers of meanwhile, and the
-        // server has not been silent for that long.
+        // First of all: after a standstill of the machine the replies that arrived meanwhile are
+        // there, and the server was not silent for that long.
         if event.is_heard_of_the_server() {
             self.heard = now;
         }
@@ -200,7 +199,7 @@ impl Worker {
         self.dispatch(now, port);
     }
 
-    /// When the worker wants to be woken, at the latest.
+    /// When the worker has to be woken, at the latest.
     pub fn next_wake(&self) -> Nanos {
         let measure_end = match (&self.timeline, &self.ending) {
             (Some(timeline), None) => timeline.measure_end(),
@@ -256,33 +255,33 @@ impl Worker {
         self.clients[client].id
     }
 
-    /// Counts bytes that went over the wire.
+    /// Counts bytes sent and received.
     pub fn count_bytes(&mut self, sent: u64, received: u64) {
         self.tally.bytes_sent += sent;
         self.tally.bytes_received += received;
     }
 
-    /// An error before the load began: there is nothing to run.
+    /// An error before the load began, which makes the run impossible.
     pub fn fatal(&self) -> Option<&ServerError> {
         self.fatal.as_ref()
     }
 
-    /// Whether the server stopped answering, and what was seen of it.
+    /// How the server stopped answering, if it did.
     pub fn stalled(&self) -> Option<&'static str> {
         self.stalled
     }
 
-    /// Clients whose scripts went wrong: (client over the whole run, what went wrong).
+    /// Clients whose scripts failed: (client over the whole run, error).
     pub fn faults(&self) -> &[(u64, Fault)] {
         &self.faults
     }
 
-    /// Ages, at the end of the grace, of the measured transactions that were cut off.
+    /// Ages, at the end of the grace period, of the measured transactions that were cut off.
     pub fn unfinished_ages(&self) -> &[Nanos] {
         &self.unfinished_ages
     }
 
-    /// What is new of outages; at the run's end the one that is not over is known as well.
+    /// New outage events; at the run's end, also an outage that is not over.
     pub fn take_outage_news(&mut self) -> Vec<OutageNews> {
         if self.is_over() {
             self.outage_news.extend(self.outage.take().map(OutageNews::Known));
@@ -295,7 +294,7 @@ impl Worker {
         self.last_end
     }
 
-    /// Whether the end has begun: what clients let go of from now on, they need no more.
+    /// Whether the end has begun: connections that clients close from now on are not needed again.
     pub fn is_ending(&self) -> bool {
         self.ending.is_some()
     }

@@ -1,7 +1,7 @@
-//! Clients go to another thread, between two transactions of a closed loop.
+//! Moves clients to other threads, between two transactions of a closed loop.
 //!
-//! One that is bound for another thread begins no transaction there: its connection is let go, and
-//! client and connection leave together. The place that it had is another's when one comes.
+//! A client that is to move begins no further transaction: its connection is released, and client
+//! and connection leave together. Its slot is reused by the next client that arrives.
 
 use super::Worker;
 use super::port::Port;
@@ -9,7 +9,7 @@ use crate::client::{Client, State};
 use dbdyno_model::Nanos;
 
 impl Worker {
-    /// The client of that number over the whole run shall go to another thread, if it is here.
+    /// The client of this number over the whole run is to move to another thread, if it is here.
     pub fn send_to(&mut self, id: u64, thread: u32) {
         let can_go = self.ending.is_none();
         let own = self.clients.iter_mut().find(|client| client.id == id);
@@ -18,12 +18,12 @@ impl Worker {
         }
     }
 
-    /// Whether a client waits for its connection to go.
+    /// Whether a client waits for its connection to be released.
     pub fn wants_away(&self, client: usize) -> bool {
         self.clients[client].state == State::Moving && self.clients[client].bound_for.is_some()
     }
 
-    /// The connection of a client goes, and the client with it; whereto, too.
+    /// Removes a client whose connection has been released; also returns the thread it moves to.
     pub fn take_away(&mut self, client: usize) -> Option<(Client, u32)> {
         let own = &mut self.clients[client];
         let thread = own.bound_for.take()?;
@@ -33,7 +33,7 @@ impl Worker {
         Some((std::mem::replace(own, nobody), thread))
     }
 
-    /// The connection cannot go after all: the client goes on here.
+    /// The connection cannot be released after all: the client stays.
     pub fn keep<P: Port>(&mut self, now: Nanos, client: usize, port: &mut P) {
         self.clients[client].bound_for = None;
         if self.clients[client].state == State::Moving {
@@ -41,14 +41,14 @@ impl Worker {
         }
     }
 
-    /// A client comes from another thread. Its place here.
+    /// Adds a client from another thread; returns its slot.
     pub fn take_in(&mut self, mut client: Client) -> usize {
         self.clients_left += 1;
         let Some(place) = self.vacant.pop() else {
             self.clients.push(client);
             return self.clients.len() - 1;
         };
-        // Alarms that were set for who was here before are void.
+        // Alarms set for the slot's previous client are void.
         client.generation = self.clients[place].generation.wrapping_add(1);
         self.clients[place] = client;
         place

@@ -1,7 +1,8 @@
-//! How a transaction ends: well, in an error after its last try, or with its script in the wrong.
+//! How a transaction ends: successfully, with an error after its last try, or because its script
+//! failed.
 //!
-//! Only here is an outcome counted, once for each transaction. What was cut off at the run's end
-//! has no outcome: that is `ending`'s.
+//! Outcomes are counted only here, once for each transaction. A transaction that was cut off at the
+//! run's end has no outcome: see `ending`.
 
 use super::{Port, Worker};
 use crate::Phase;
@@ -10,13 +11,13 @@ use dbdyno_hist::{FailedTry, Slow, add_failure};
 use dbdyno_model::{Keep, Nanos, Request, ServerError, StatementId};
 use dbdyno_script::{Fault, Resume};
 
-/// How many transactions that ask for nothing a client may have before the clock is looked at:
-/// each look is a sleep of some 30 µs, and a script that collects rows has one for each row. But
+/// How many transactions without requests a client may run before the clock is read: each time
+/// costs a sleep of some 30 µs, and a script that collects rows runs one for each row. But
 /// meanwhile no other client of the thread is served, and a script may compute for long.
 const UNASKED_MOST: u64 = 8;
 
 impl Worker {
-    /// The try failed: leave the open block first, then try again or give up.
+    /// The try failed: rolls back the open block, then retries or gives up.
     pub(super) fn clean_up<P: Port>(&mut self, now: Nanos, client: usize, port: &mut P) {
         let retry = self.may_retry(now, client);
         let own = &mut self.clients[client];
@@ -36,8 +37,8 @@ impl Worker {
             && self.has_tries_left(now, client)
     }
 
-    /// Whether there is room for another try of the client's transaction. The run's end is no
-    /// bound: what is under way then has a grace, and a try is a part of it.
+    /// Whether another try of the client's transaction is allowed. The run's end does not matter: a
+    /// transaction in flight then has a grace period, which includes retries.
     pub(super) fn has_tries_left(&self, now: Nanos, client: usize) -> bool {
         let Some(transaction) = self.clients[client].transaction else { return false };
         let retry = self.plan.retry;
@@ -68,7 +69,7 @@ impl Worker {
         self.ready(now, client, port);
     }
 
-    /// A try failed, at this statement, and another follows.
+    /// A try failed, at this statement, and is retried.
     pub(super) fn try_again(
         &mut self,
         now: Nanos,
@@ -88,7 +89,7 @@ impl Worker {
         own.session.restart();
     }
 
-    /// The script reached its end; true when the transaction ended well.
+    /// The script reached its end; true when the client can continue at once.
     pub(super) fn script_ended<P: Port>(
         &mut self,
         now: Nanos,
@@ -108,7 +109,7 @@ impl Worker {
         self.succeed(now, client, &transaction);
         self.leave_connection(client, port);
         if transaction.sent.is_none() && transaction.number.is_multiple_of(UNASKED_MOST) {
-            // Nothing was asked, so nothing will make time pass: give the clock a chance.
+            // Without a request no event would advance the time, so the client waits for the clock.
             self.clients[client].enter(State::Breathing);
             self.timers.set(now + Nanos(1), client, self.clients[client].generation);
             return false;
@@ -142,8 +143,8 @@ impl Worker {
         }
     }
 
-    /// Ends a transaction in an error, the answer to this statement. Connection and further course
-    /// are the caller's.
+    /// Ends a transaction with an error, the answer to this statement. What happens to the
+    /// connection and the client is decided by the caller.
     pub(super) fn fail_transaction(
         &mut self,
         now: Nanos,
@@ -177,7 +178,7 @@ impl Worker {
         self.last_end = now;
     }
 
-    /// Counts the tries beyond the first of a measured transaction, however it ended.
+    /// Counts the retries of a measured transaction, however it ended.
     pub(super) fn count_tries(&mut self, transaction: &Transaction) {
         let counters = &mut self.tally.counters;
         counters.retried += u64::from(transaction.tries > 1);
@@ -199,7 +200,7 @@ impl Worker {
         });
     }
 
-    /// With a connection for each transaction, this one has served.
+    /// With a connection for each transaction, closes this one.
     pub(super) fn leave_connection<P: Port>(&mut self, client: usize, port: &mut P) {
         if self.plan.reconnect_each_transaction {
             port.close(client);
@@ -207,7 +208,7 @@ impl Worker {
         }
     }
 
-    /// The script itself failed: the client is done for good. Always false: nothing follows.
+    /// The script failed: the client is finished. Always false: nothing follows.
     pub(super) fn script_went_wrong<P: Port>(
         &mut self,
         now: Nanos,
@@ -223,7 +224,7 @@ impl Worker {
         self.fail_transaction(now, client, &error, StatementId::UNCOUNTED);
         self.faults.push((self.global_id(client), fault));
         if self.timeline.is_none() {
-            self.fatal.get_or_insert(error); // the others would wait for it for ever
+            self.fatal.get_or_insert(error); // the others would otherwise wait for it for ever
         }
         self.finish(client, port);
         false

@@ -1,6 +1,6 @@
-//! What goes in and out of a worker: its settings, what happens to it, what it wants done.
+//! The inputs and outputs of a worker: its settings, its events, and the actions it requests.
 //!
-//! Plain data and one trait, without a decision: those are the worker's.
+//! Plain data and one trait, without decisions.
 
 use crate::Prospects;
 use dbdyno_hist::Shape;
@@ -9,37 +9,38 @@ use dbdyno_script::Session;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-/// What a worker wants done. Clients are numbered from 0 within the worker.
+/// The actions a worker requests. Clients are numbered from 0 within the worker.
 pub trait Port {
     /// Connect, log in and prepare; answered by `Connected` or `ConnectFailed`.
     fn connect(&mut self, client: usize);
-    /// Close the connection; nothing of it is answered any more.
+    /// Close the connection; no event of it follows.
     fn close(&mut self, client: usize);
     /// Ask the server to cancel what the client waits for.
     fn cancel(&mut self, client: usize);
     /// Send a request.
     fn send(&mut self, client: usize, request: &Request<'_>);
-    /// Let go of the connection, so that another thread can have it; answered by
-    /// [`super::Worker::take_away`] or [`super::Worker::keep`].
+    /// Release the connection, so that another thread can use it; answered by
+    /// [`super::Worker::take_client`] or [`super::Worker::cancel_move`].
     fn release(&mut self, client: usize);
-    /// Run a command of the shell; answered by `Shell`.
+    /// Run a shell command; answered by `Shell`.
     fn shell(&mut self, call: ShellCall);
 }
 
-/// A command of a script, for the shell.
+/// A shell command of a script.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ShellCall {
-    /// Whose.
+    /// The client that runs it.
     pub client: usize,
-    /// Which of the client's: a late end of one that is given up must not be taken for another's.
+    /// Identifies the call, so that the late end of one that was given up is not taken for
+    /// another's.
     pub ticket: u32,
     /// The command line.
     pub command: String,
-    /// Whether its output is wanted.
+    /// Whether the script wants its output.
     pub output: bool,
 }
 
-/// What happened.
+/// An event.
 #[derive(Debug)]
 pub enum Event<'a> {
     /// Time passed.
@@ -51,16 +52,16 @@ pub enum Event<'a> {
         /// The server's process that serves it, or 0.
         backend: u32,
     },
-    /// It could not be.
+    /// Connecting failed.
     ConnectFailed {
         /// Which client.
         client: usize,
         /// Why.
         error: &'a ServerError,
-        /// Whether the server was merely too busy to take the connection.
+        /// Whether the server was merely too busy to accept the connection.
         busy: bool,
     },
-    /// The answer to what the script waits for.
+    /// The reply that the script waits for.
     Reply {
         /// Which client.
         client: usize,
@@ -74,14 +75,14 @@ pub enum Event<'a> {
         /// Its error, if it has one.
         error: Option<&'a ServerError>,
     },
-    /// The connection is gone.
+    /// The connection is lost.
     Lost {
         /// Which client.
         client: usize,
         /// How.
         error: &'a ServerError,
     },
-    /// The shell command ended.
+    /// The shell command has ended.
     Shell {
         /// Which client.
         client: usize,
@@ -90,75 +91,76 @@ pub enum Event<'a> {
         /// What it printed, or why it failed.
         output: Result<&'a str, &'a str>,
     },
-    /// The run shall end earlier than planned.
+    /// The run is to end earlier than planned.
     Stop {
-        /// When: the same for all workers, and a little ahead, so that none has passed it.
+        /// When: the same for all workers, and slightly in the future, so that none has passed it.
         at: Nanos,
     },
 }
 
 impl Event<'_> {
-    /// Whether the server has said something by it, good or bad.
+    /// Whether it shows that the server has sent something.
     pub(super) fn is_heard_of_the_server(&self) -> bool {
         matches!(self, Self::Reply { .. } | Self::Part { .. } | Self::Connected { .. })
     }
 }
 
-/// A time without connections that were there before, or with [`Plan::reconnect_each_transaction`]
-/// without any that could be had.
+/// A period in which connections were missing or, with [`Plan::reconnect_each_transaction`], none
+/// could be made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outage {
-    /// The first connection lost, or asked for in vain.
+    /// When the first connection was lost, or could not be made.
     pub begin: Nanos,
-    /// The first one had again.
+    /// When the first connection was restored.
     pub end: Option<Nanos>,
     /// How many were lost.
     pub connections_lost: u64,
-    /// The first loss's message.
+    /// The error message of the first loss.
     pub message: String,
 }
 
-/// What is new of outages.
+/// A change in the state of outages.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OutageNews {
-    /// One has begun.
+    /// An outage has begun.
     Begun {
-        /// With the first connection lost.
+        /// When the first connection was lost.
         at: Nanos,
-        /// How that was told.
+        /// The error message of that loss.
         message: String,
     },
-    /// It is over, or the run is.
+    /// The outage is over, or the run is.
     Known(Outage),
 }
 
-/// A script that can never work, as one of its failures shows.
+/// A script that can never work, with one of its failures.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hopeless {
     /// The script.
     pub script: usize,
     /// The statement that fails.
     pub statement: StatementId,
-    /// How it fails.
+    /// Its error.
     pub error: ServerError,
 }
 
-/// What a worker is set up with.
+/// What a worker is created with.
 pub struct Settings {
     /// The plan of the run.
     pub plan: Arc<Plan>,
     /// Which of the plan's threads this is, from 0.
     pub thread: u32,
-    /// What there is to count.
+    /// The counters and histograms to keep.
     pub shape: Shape,
-    /// The sessions of this thread's clients: client `i` here is client
-    /// `thread + i · threads` of the run.
+    /// The sessions of this thread's clients: client `i` here is client `thread + i · threads` of
+    /// the run.
     pub sessions: Vec<Box<dyn Session>>,
-    /// When any worker of the run last heard of the server, in nanoseconds: one client's long
-    /// wait is no stall while others are answered.
+    /// When any worker of the run last heard from the server, in nanoseconds: a long wait of one
+    /// client is no stall while others are answered.
     pub heard_by_all: Arc<AtomicU64>,
-    /// When any worker of the run last met the server at its door, in nanoseconds: one client's
-    /// refusals are no outage while others are let in, or turned away in the server's own words.
+    /// When any worker of the run last reached the server by a connect, in nanoseconds: refused
+    /// connects of one client are no outage while others are accepted, or refused by the server
+    /// itself.
     pub met_by_all: Arc<AtomicU64>,
     /// What all workers of the run know of its scripts.
     pub prospects: Arc<Prospects>,

@@ -1,6 +1,6 @@
-//! Transactions under way: begun when due, and taken step by step through their scripts.
+//! Transactions in flight: begun when due, and executed step by step.
 //!
-//! What is due `arrivals` knows; how a transaction ended is decided and counted in `outcome`.
+//! `arrivals` decides what is due; `outcome` decides how a transaction ended and counts it.
 
 use super::arrivals::NOBODY;
 use super::{Port, ShellCall, Worker};
@@ -12,7 +12,7 @@ use dbdyno_model::{
 use dbdyno_script::{Resume, Step};
 
 impl Worker {
-    /// A stage begins: clients that stood aside may take part now.
+    /// A stage begins: clients that were inactive may become active now.
     pub(super) fn activate<P: Port>(&mut self, now: Nanos, port: &mut P) {
         let Some(timeline) = &self.timeline else { return };
         let is_first = self.next_activation == timeline.start();
@@ -28,15 +28,15 @@ impl Worker {
         }
     }
 
-    /// The client has nothing to do: its next transaction, or a pause, or the end.
+    /// The client has no transaction: starts its next one, or a pause, or its end.
     pub(super) fn ready<P: Port>(&mut self, now: Nanos, client: usize, port: &mut P) {
         if self.follow(now, client, port) {
             self.run(now, client, Resume::Continue, port);
         }
     }
 
-    /// Decides what a client without a transaction does next; true when it has begun one and
-    /// can go on at once.
+    /// Decides what a client without a transaction does next; true when it has begun one and can
+    /// continue at once.
     fn follow<P: Port>(&mut self, now: Nanos, client: usize, port: &mut P) -> bool {
         if self.begins_no_more() || self.has_done_its_share(client) {
             self.leave(now, client, port);
@@ -71,7 +71,7 @@ impl Worker {
         }
     }
 
-    /// Whether a client takes part in the present stage.
+    /// Whether a client is active in the current stage.
     fn is_active(&self, now: Nanos, client: usize) -> bool {
         self.timeline.as_ref().is_some_and(|timeline| {
             now >= timeline.start()
@@ -150,7 +150,7 @@ impl Worker {
         self.plan.scripts.iter().map(|script| u64::from(script.weight)).position(is_it).unwrap_or(0)
     }
 
-    /// Takes a client on from where it is, through as many transactions as do not wait.
+    /// Runs a client, through as many transactions as need no wait.
     pub(super) fn run<P: Port>(
         &mut self,
         now: Nanos,
@@ -261,12 +261,13 @@ impl Worker {
         }
     }
 
-    /// One statement is answered: the last of what the script waits for, or a queued one.
+    /// One statement is answered: the last one that the script waits for, or a queued one.
     pub(super) fn part_answered(&mut self, now: Nanos, client: usize, error: Option<&ServerError>) {
         let own = &mut self.clients[client];
         let Some((statement, sent)) = own.outstanding.pop_front() else { return };
         if let Some(error) = error {
-            // Of a pipeline the first says why; a script that goes on after one asks again.
+            // In a pipeline the first error is the cause; a script that handles its own errors
+            // sends further requests.
             if own.error.is_none() || own.session.governs_itself() {
                 own.error = Some(error.clone());
                 own.failing = statement;
