@@ -285,9 +285,9 @@ impl<I: Io> Lane<I> {
             match message {
                 Message::Start(timeline) => self.worker.start(timeline),
                 Message::Stop(at) => self.notify_worker(Event::Stop { at })?,
-                Message::MoveClient { client, to } => self.worker.send_to(client, to),
+                Message::MoveClient { client, to } => self.worker.move_client(client, to),
                 Message::ClientArrived(moving) => self.add_moved(*moving)?,
-                Message::ReuseTally(tally) => self.worker.give_back(tally),
+                Message::ReuseTally(tally) => self.worker.reuse_tally(tally),
                 Message::Shell { client, ticket, output } => {
                     let output = output.as_deref().map_err(String::as_str);
                     self.notify_worker(Event::Shell { client, ticket, output })?;

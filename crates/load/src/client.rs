@@ -18,14 +18,14 @@ pub(crate) enum State {
     Thinking,
     /// After a transaction without requests, until the clock has advanced. Leaves as `Idle` does,
     /// or to `Thinking`.
-    Breathing,
+    Yielding,
     /// Waits for a reply. Stays with the next statement, or leaves to any of the states below, or
     /// to the end of the transaction.
-    Asking,
+    AwaitingReply,
     /// The script sleeps, until its alarm.
     Sleeping,
     /// A shell command is running.
-    Shelling,
+    InShell,
     /// The transaction failed and left its block open; waits for the reply to ROLLBACK. Leaves to
     /// the retry or to the transaction's end.
     RollingBack {
@@ -42,19 +42,19 @@ pub(crate) enum State {
 
 /// Where a client is between the setup and the teardown of its script.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Course {
+pub(crate) enum Lifecycle {
     /// Setup has not run, or the connection it ran on was lost. Leaves to `SettingUp` with the next
     /// connection, or to `SetUp` when the script has no setup.
-    Outside,
+    NotSetUp,
     /// The script's setup is running. Leaves to `SetUp`, or back to `NotSetUp` if the connection is
     /// lost.
-    Entering,
+    SettingUp,
     /// The client runs transactions. Leaves to `TearingDown`, or back to `NotSetUp` if the
     /// connection is lost.
-    Inside,
+    SetUp,
     /// The last transaction is over, and the script's teardown is running. The client is finished
     /// then.
-    Leaving,
+    TearingDown,
 }
 
 /// The transaction a client is in.
@@ -78,10 +78,10 @@ pub struct Client {
     /// Its number over the whole run.
     pub(crate) id: u64,
     /// The thread it is to move to.
-    pub(crate) bound_for: Option<u32>,
+    pub(crate) moving_to: Option<u32>,
     pub(crate) session: Box<dyn Session>,
     pub(crate) state: State,
-    pub(crate) course: Course,
+    pub(crate) lifecycle: Lifecycle,
     /// Whether it has a usable connection.
     pub(crate) connected: bool,
     /// The server's process at the other end of its latest connection; 0 if unknown.
@@ -110,19 +110,19 @@ pub struct Client {
     /// server.
     pub(crate) refused_since: Option<Nanos>,
     /// Whether its missing connection has been counted as lost.
-    pub(crate) misses_connection: bool,
+    pub(crate) is_counted_as_lost: bool,
     /// Since when it has been trying to connect to a server that is too busy.
-    pub(crate) patient_since: Option<Nanos>,
+    pub(crate) server_busy_since: Option<Nanos>,
 }
 
 impl Client {
     pub(crate) fn new(id: u64, session: Box<dyn Session>) -> Self {
         Self {
             id,
-            bound_for: None,
+            moving_to: None,
             session,
             state: State::Unconnected,
-            course: Course::Outside,
+            lifecycle: Lifecycle::NotSetUp,
             connected: false,
             backend: 0,
             generation: 0,
@@ -137,16 +137,16 @@ impl Client {
             measured: 0,
             connect_failures: 0,
             refused_since: None,
-            misses_connection: false,
-            patient_since: None,
+            is_counted_as_lost: false,
+            server_busy_since: None,
         }
     }
 
     /// A placeholder for a client that has moved away; its alarms are void.
-    pub(crate) fn nobody(gone: &Self) -> Self {
+    pub(crate) fn placeholder(gone: &Self) -> Self {
         let generation = gone.generation.wrapping_add(1);
-        let nobody = Self::new(u64::MAX, Box::new(Nobody));
-        Self { state: State::Finished, generation, ..nobody }
+        let placeholder = Self::new(u64::MAX, Box::new(NoSession));
+        Self { state: State::Finished, generation, ..placeholder }
     }
 
     /// Enters a state; alarms set before are void.
@@ -156,20 +156,20 @@ impl Client {
     }
 
     /// Whether it can run transactions.
-    pub(crate) fn is_inside(&self) -> bool {
-        self.connected && matches!(self.course, Course::Inside | Course::Leaving)
+    pub(crate) fn is_set_up(&self) -> bool {
+        self.connected && matches!(self.lifecycle, Lifecycle::SetUp | Lifecycle::TearingDown)
     }
 
     /// Whether it waits for an answer of the server.
     pub(crate) fn awaits_server(&self) -> bool {
-        matches!(self.state, State::Asking | State::RollingBack { .. } | State::Cancelling)
+        matches!(self.state, State::AwaitingReply | State::RollingBack { .. } | State::Cancelling)
     }
 }
 
 /// The session of a placeholder.
-struct Nobody;
+struct NoSession;
 
-impl Session for Nobody {
+impl Session for NoSession {
     fn begin(&mut self, _: usize, _: Stream) {}
 
     fn restart(&mut self) {}

@@ -5,16 +5,16 @@
 //! clock, the simulator a simulated server and a virtual clock.
 
 mod client;
-mod prospects;
+mod script_viability;
 mod schedule;
 mod timeline;
 mod timers;
 mod worker;
 
 pub use client::Client;
-pub use prospects::{HOPELESS_AFTER, Prospects};
+pub use script_viability::{HOPELESS_AFTER, ScriptViability};
 pub use schedule::Schedule;
 pub use timeline::{Phase, Timeline};
 pub use worker::{
-    ClosedInterval, Event, Hopeless, Outage, OutageNews, Port, Settings, ShellCall, Worker,
+    ClosedInterval, Event, HopelessScript, Outage, OutageEvent, Port, Settings, ShellCall, Worker,
 };

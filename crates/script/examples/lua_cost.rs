@@ -27,7 +27,7 @@ fn main() {
     let begin = Instant::now();
     let mut sessions = program.sessions(0..CLIENTS).expect("a lane");
     for session in &mut sessions {
-        session.enter(chance(0));
+        session.set_up(chance(0));
         to_the_end(&mut **session);
     }
     let took_us = begin.elapsed().as_micros() / u128::from(CLIENTS);

@@ -26,18 +26,18 @@ pub trait Session: Send {
 
     /// Whether the script answers for its own errors and transaction blocks: it is then told of
     /// a statement's error by its reply, and says itself when its transaction begins anew.
-    fn governs_itself(&self) -> bool {
+    fn handles_own_errors(&self) -> bool {
         false
     }
 
     /// Begins what the script does once on its client's first connection, before any
     /// transaction: resumed until [`Step::Done`]. False when there is nothing to do.
-    fn enter(&mut self, _chance: Stream) -> bool {
+    fn set_up(&mut self, _chance: Stream) -> bool {
         false
     }
 
     /// Begins what the script does at the end of the run, in the same way.
-    fn leave(&mut self, _chance: Stream) -> bool {
+    fn tear_down(&mut self, _chance: Stream) -> bool {
         false
     }
 

@@ -4,7 +4,7 @@ use crate::Server;
 use dbdyno_hist::frame::{FailureCount, Interval};
 use dbdyno_hist::{Activity, Collector, Counters, EngineUse, Latencies, Shape, Tally};
 use dbdyno_load::{
-    Event, Hopeless, Outage, OutageNews, Phase, Port, Prospects, Settings, ShellCall, Timeline,
+    Event, HopelessScript, Outage, OutageEvent, Phase, Port, ScriptViability, Settings, ShellCall, Timeline,
     Worker,
 };
 use dbdyno_model::{Nanos, Plan, Reply, Request, ServerError};
@@ -30,9 +30,9 @@ pub struct Outcome {
     /// Ages of those cut off.
     pub unfinished_ages: Vec<Nanos>,
     /// What was told of times without connections, worker after worker.
-    pub outage_news: Vec<OutageNews>,
+    pub outage_events: Vec<OutageEvent>,
     /// A script that can never work.
-    pub hopeless: Option<Hopeless>,
+    pub hopeless: Option<HopelessScript>,
     /// Scripts that went wrong.
     pub faults: Vec<(u64, Fault)>,
     /// The error that kept the load from beginning.
@@ -48,9 +48,9 @@ pub struct Outcome {
 impl Outcome {
     /// The times without connections.
     pub fn outages(&self) -> Vec<&Outage> {
-        let known = self.outage_news.iter().filter_map(|news| match news {
-            OutageNews::Known(outage) => Some(outage),
-            OutageNews::Begun { .. } => None,
+        let known = self.outage_events.iter().filter_map(|event| match event {
+            OutageEvent::Closed(outage) => Some(outage),
+            OutageEvent::Begun { .. } => None,
         });
         known.collect()
     }
@@ -76,7 +76,7 @@ struct World<'a> {
     /// How many were made so far: each is served by a process of that number.
     connections: u32,
     /// Counts the connections of each client: what comes from an older one is void.
-    lives: Vec<u32>,
+    generations: Vec<u32>,
     connected: Vec<bool>,
     in_transaction: Vec<bool>,
 }
@@ -91,7 +91,7 @@ impl World<'_> {
 impl Port for World<'_> {
     fn connect(&mut self, client: usize) {
         let at = self.now + self.server.connect;
-        let life = self.lives[client];
+        let life = self.generations[client];
         let refused = self.server.refuses(self.now);
         self.plan(
             at,
@@ -104,14 +104,14 @@ impl Port for World<'_> {
     }
 
     fn close(&mut self, client: usize) {
-        self.lives[client] += 1;
+        self.generations[client] += 1;
         self.connected[client] = false;
         self.in_transaction[client] = false;
     }
 
     fn cancel(&mut self, client: usize) {
         if self.server.silent_from.is_none() {
-            let life = self.lives[client];
+            let life = self.generations[client];
             self.plan(self.now, Coming::Answer { client, life, error: true });
         }
     }
@@ -123,7 +123,7 @@ impl Port for World<'_> {
             && self.server.error.as_ref().is_some_and(|(each, _)| self.asked.is_multiple_of(*each));
         self.in_transaction[client] = error;
         if let Some(at) = self.server.answered(self.now) {
-            let life = self.lives[client];
+            let life = self.generations[client];
             self.plan(at, Coming::Answer { client, life, error });
         }
     }
@@ -157,9 +157,9 @@ pub fn simulate(
             shape,
             sessions,
             // Workers run one after the other here, so nothing that one learns is known to others.
-            heard_by_all: Arc::default(),
-            met_by_all: Arc::default(),
-            prospects: Arc::new(Prospects::new(plan.scripts.len(), 1)),
+            last_heard_by_all: Arc::default(),
+            last_reached_by_all: Arc::default(),
+            viability: Arc::new(ScriptViability::new(plan.scripts.len(), 1)),
         };
         let (worker, activities) = run_worker(&plan, server, Worker::new(settings));
         merged.add(worker);
@@ -178,7 +178,7 @@ fn run_worker(plan: &Plan, server: &Server, mut worker: Worker) -> (Worker, Vec<
         events: 0,
         asked: 0,
         connections: 0,
-        lives: vec![0; clients],
+        generations: vec![0; clients],
         connected: vec![false; clients],
         in_transaction: vec![false; clients],
     };
@@ -220,17 +220,17 @@ fn happen(worker: &mut Worker, world: &mut World<'_>) {
 fn tell(worker: &mut Worker, world: &mut World<'_>, coming: &Coming) {
     let now = world.now;
     match *coming {
-        Coming::Connected { client, life } if life == world.lives[client] => {
+        Coming::Connected { client, life } if life == world.generations[client] => {
             world.connections += 1;
             world.connected[client] = true;
             let backend = world.connections;
             worker.on(now, Event::Connected { client, backend }, world);
         }
-        Coming::Refused { client, life } if life == world.lives[client] => {
+        Coming::Refused { client, life } if life == world.generations[client] => {
             let error = ServerError::connection_lost("refused");
             worker.on(now, Event::ConnectFailed { client, error: &error, busy: false }, world);
         }
-        Coming::Answer { client, life, error } if life == world.lives[client] => {
+        Coming::Answer { client, life, error } if life == world.generations[client] => {
             let planned = world.server.error.as_ref().filter(|_| error).map(|(_, error)| error);
             let in_transaction = world.in_transaction[client];
             let reply = Reply {
@@ -244,7 +244,7 @@ fn tell(worker: &mut Worker, world: &mut World<'_>, coming: &Coming) {
         }
         Coming::Cut => {
             let error = ServerError::connection_lost("cut");
-            for client in 0..world.lives.len() {
+            for client in 0..world.generations.len() {
                 if world.connected[client] {
                     world.close(client);
                     worker.on(now, Event::Lost { client, error: &error }, world);
@@ -309,7 +309,7 @@ impl Merged {
                 .iter()
                 .flat_map(|worker| worker.unfinished_ages().to_vec())
                 .collect(),
-            outage_news: self.workers.iter_mut().flat_map(Worker::take_outage_news).collect(),
+            outage_events: self.workers.iter_mut().flat_map(Worker::take_outage_events).collect(),
             hopeless: self.workers.iter().find_map(|worker| worker.hopeless().cloned()),
             faults: self.workers.iter().flat_map(|worker| worker.faults().to_vec()).collect(),
             fatal: self.workers.iter().find_map(|worker| worker.fatal().cloned()),

@@ -6,7 +6,7 @@ mod common;
 use common::{closed, ms, open, plan, stage};
 use dbdyno_hist::{Counters, Shape};
 use dbdyno_load::{
-    Event, HOPELESS_AFTER, OutageNews, Port, Prospects, Settings, ShellCall, Timeline, Worker,
+    Event, HOPELESS_AFTER, OutageEvent, Port, ScriptViability, Settings, ShellCall, Timeline, Worker,
 };
 use dbdyno_model::{ArrivalLaw, Nanos, Plan, Reply, Request, ServerError};
 use dbdyno_sim::{Asking, Drawn};
@@ -27,7 +27,7 @@ impl Port for Nowhere {
 /// All workers of a plan, connected, with the load's begin at zero.
 fn workers(plan: &Plan) -> Vec<Worker> {
     let (heard, met) = (Arc::default(), Arc::default());
-    let prospects = Arc::new(Prospects::new(plan.scripts.len(), plan.threads));
+    let viability = Arc::new(ScriptViability::new(plan.scripts.len(), plan.threads));
     let worker = |thread| {
         let clients = (thread..plan.clients).step_by(plan.threads as usize);
         Worker::new(Settings {
@@ -35,9 +35,9 @@ fn workers(plan: &Plan) -> Vec<Worker> {
             thread,
             shape: Shape { scripts: plan.scripts.len(), statements: 1, service_differs: false },
             sessions: clients.map(|_| Asking::boxed(1, &Drawn::default())).collect(),
-            heard_by_all: Arc::clone(&heard),
-            met_by_all: Arc::clone(&met),
-            prospects: Arc::clone(&prospects),
+            last_heard_by_all: Arc::clone(&heard),
+            last_reached_by_all: Arc::clone(&met),
+            viability: Arc::clone(&viability),
         })
     };
     (0..plan.threads).map(worker).map(|worker| begun(plan, worker)).collect()
@@ -184,8 +184,8 @@ fn gone() -> ServerError {
     ServerError::connection_lost("connection refused")
 }
 
-fn begins_an_outage(news: &[OutageNews]) -> bool {
-    matches!(news, [OutageNews::Begun { .. }])
+fn begins_an_outage(events: &[OutageEvent]) -> bool {
+    matches!(events, [OutageEvent::Begun { .. }])
 }
 
 #[test]
@@ -197,7 +197,7 @@ fn two_refusals_in_a_row_are_an_outage_unless_another_worker_was_let_in() {
             other.on(ms(150), Event::Connected { client: 0, backend: 1 }, &mut Nowhere);
         }
         refuse(unlucky, ms(200), &gone());
-        assert_eq!(begins_an_outage(&unlucky.take_outage_news()), !let_in);
+        assert_eq!(begins_an_outage(&unlucky.take_outage_events()), !let_in);
     }
 }
 
@@ -214,7 +214,7 @@ fn a_server_that_says_itself_that_it_has_no_room_is_there() {
         refuse(worker, ms(100), &gone());
         refuse(worker, ms(200), &between);
         refuse(worker, ms(300), &gone());
-        let told = begins_an_outage(&worker.take_outage_news());
+        let told = begins_an_outage(&worker.take_outage_events());
         assert_eq!(told, is_outage, "{between:?}");
     }
 }
@@ -319,14 +319,14 @@ fn begun_and_over(worker: &mut Worker) -> (u64, u64) {
 #[test]
 fn a_client_goes_to_another_worker_between_two_transactions() {
     let [here, there] = &mut two_apart();
-    here.send_to(0, 1);
-    here.send_to(1, 1); // not here
-    assert!(!here.wants_away(0));
+    here.move_client(0, 1);
+    here.move_client(1, 1); // not here
+    assert!(!here.wants_to_move(0));
     answer(here, ms(1), 0, None);
-    assert!(here.wants_away(0));
-    let (client, thread) = here.take_away(0).unwrap();
-    assert_eq!((thread, there.take_in(client)), (1, 1));
-    there.keep(ms(2), 1, &mut Nowhere);
+    assert!(here.wants_to_move(0));
+    let (client, thread) = here.take_client(0).unwrap();
+    assert_eq!((thread, there.add_client(client)), (1, 1));
+    there.cancel_move(ms(2), 1, &mut Nowhere);
     answer(there, ms(3), 1, None);
     assert_eq!(begun_and_over(here), (1, 1));
     assert_eq!(begun_and_over(there), (3, 1));
@@ -335,10 +335,10 @@ fn a_client_goes_to_another_worker_between_two_transactions() {
 #[test]
 fn a_client_that_cannot_leave_goes_on_where_it_is() {
     let [here, _] = &mut two_apart();
-    here.send_to(0, 1);
+    here.move_client(0, 1);
     answer(here, ms(1), 0, None);
-    here.keep(ms(2), 0, &mut Nowhere);
-    assert!(!here.wants_away(0));
+    here.cancel_move(ms(2), 0, &mut Nowhere);
+    assert!(!here.wants_to_move(0));
     answer(here, ms(3), 0, None);
     assert_eq!(begun_and_over(here), (3, 2));
 }
@@ -346,10 +346,10 @@ fn a_client_that_cannot_leave_goes_on_where_it_is() {
 #[test]
 fn whoever_is_bound_for_where_it_is_stays() {
     let [here, _] = &mut two_apart();
-    here.send_to(0, 1);
-    here.send_to(0, 0);
+    here.move_client(0, 1);
+    here.move_client(0, 0);
     answer(here, ms(1), 0, None);
-    assert!(!here.wants_away(0));
+    assert!(!here.wants_to_move(0));
     assert_eq!(begun_and_over(here), (2, 1));
 }
 
@@ -357,9 +357,9 @@ fn whoever_is_bound_for_where_it_is_stays() {
 fn a_place_is_anothers_when_one_comes() {
     let [here, there] = &mut two_apart();
     let carry = |from: &mut Worker, to: &mut Worker, id: u64, thread: u32, at: u64| {
-        from.send_to(id, thread);
+        from.move_client(id, thread);
         answer(from, ms(at), 0, None);
-        to.take_in(from.take_away(0).unwrap().0)
+        to.add_client(from.take_client(0).unwrap().0)
     };
     assert_eq!(carry(here, there, 0, 1, 1), 1);
     assert_eq!(carry(there, here, 1, 0, 2), 0);
@@ -368,15 +368,15 @@ fn a_place_is_anothers_when_one_comes() {
 #[test]
 fn a_worker_whose_last_client_went_is_over_with_the_run() {
     let [here, there] = &mut two_apart();
-    here.send_to(0, 1);
+    here.move_client(0, 1);
     answer(here, ms(1), 0, None);
-    let (client, _) = here.take_away(0).unwrap();
+    let (client, _) = here.take_client(0).unwrap();
     wake(here, ms(10_000));
     assert!(here.is_over());
     // Whoever comes after the end only leaves.
     wake(there, ms(10_000));
-    let place = there.take_in(client);
-    there.keep(ms(10_001), place, &mut Nowhere);
+    let place = there.add_client(client);
+    there.cancel_move(ms(10_001), place, &mut Nowhere);
     answer(there, ms(10_002), 0, None);
     assert!(there.is_over());
 }

@@ -289,7 +289,7 @@ fn an_outage_is_measured_where_each_transaction_connects() {
         assert!(outage.end.unwrap() < ms(6100), "{outage:?}");
         assert_eq!(outage.connections_lost, 3);
     }
-    assert_eq!(outcome.outage_news.len(), 2 * told.len());
+    assert_eq!(outcome.outage_events.len(), 2 * told.len());
     let healthy = run(&plan, &Server { outage: None, ..server });
-    assert_eq!(healthy.outage_news, []);
+    assert_eq!(healthy.outage_events, []);
 }

@@ -136,7 +136,7 @@ impl BlockingLane {
                 Message::Stop(at) => self.notify_worker(clock::now(), Event::Stop { at }),
                 // Only links of our own wire protocols can move to another thread.
                 Message::MoveClient { .. } | Message::ClientArrived(_) => {}
-                Message::ReuseTally(tally) => self.worker.give_back(tally),
+                Message::ReuseTally(tally) => self.worker.reuse_tally(tally),
                 Message::Shell { client, ticket, output } => {
                     let output = output.as_deref().map_err(String::as_str);
                     self.notify_worker(clock::now(), Event::Shell { client, ticket, output });

@@ -3,7 +3,7 @@
 use crate::io::Waker;
 use crate::link::Link;
 use dbdyno_hist::{Activity, Latencies};
-use dbdyno_load::{Client, ClosedInterval, Hopeless, OutageNews, Timeline};
+use dbdyno_load::{Client, ClosedInterval, HopelessScript, OutageEvent, Timeline};
 use dbdyno_model::{Nanos, ServerError};
 use dbdyno_script::Fault;
 use std::collections::HashMap;
@@ -43,9 +43,9 @@ pub(crate) enum Report {
     /// A notice of the server.
     Notice(Nanos, String),
     /// Connections were lost or restored.
-    Outage(OutageNews),
+    Outage(OutageEvent),
     /// A script can never work.
-    Hopeless(Hopeless),
+    Hopeless(HopelessScript),
     /// The lane is done.
     Over(u32, Box<Ending>),
     /// The server refuses the session that would cancel what the lane's clients are executing.

@@ -22,23 +22,23 @@ impl<I: Io> Lane<I> {
     fn depart(&mut self, slot: usize) -> io::Result<()> {
         let Some(link) = self.links.get(slot) else { return Ok(()) };
         let client = link.client;
-        if self.worker.wants_away(client)
+        if self.worker.wants_to_move(client)
             && self.io.detach(slot, link)?
-            && let Some((client, to)) = self.worker.take_away(client)
+            && let Some((client, to)) = self.worker.take_client(client)
             && let Some(link) = self.links.detach(slot)
         {
             let moving = Box::new(MovingClient { client, link });
             let _ = self.channels.reports.send(Report::ClientDeparted { to, moving });
             return Ok(());
         }
-        self.worker.keep(clock::now(), client, &mut self.links);
+        self.worker.cancel_move(clock::now(), client, &mut self.links);
         self.perform_actions()?;
         self.flush(slot) // receiving has to be resumed in any case
     }
 
     /// Adds a client that has moved here with its link.
     pub(super) fn add_moved(&mut self, MovingClient { client, link }: MovingClient) -> io::Result<()> {
-        let client = self.worker.take_in(client);
+        let client = self.worker.add_client(client);
         let Some(slot) = self.links.attach(client, link) else {
             let error = ServerError::connection_lost("too many connections are being closed");
             return self.notify_worker(Event::Lost { client, error: &error });
@@ -46,7 +46,7 @@ impl<I: Io> Lane<I> {
         if let Some(link) = self.links.get(slot) {
             self.io.open(slot, link)?;
         }
-        self.worker.keep(clock::now(), client, &mut self.links);
+        self.worker.cancel_move(clock::now(), client, &mut self.links);
         self.perform_actions()
     }
 }

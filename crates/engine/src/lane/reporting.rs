@@ -37,8 +37,8 @@ impl Reporter {
         if let Some(activity) = worker.take_activity() {
             self.send(Report::Activity(self.thread, activity));
         }
-        for news in worker.take_outage_news() {
-            self.send(Report::Outage(news));
+        for event in worker.take_outage_events() {
+            self.send(Report::Outage(event));
         }
         if !self.hopeless_told
             && let Some(hopeless) = worker.hopeless()

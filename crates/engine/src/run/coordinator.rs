@@ -13,7 +13,7 @@ use crate::lane::{Ending, ConnectedLane, Message, Report};
 use crate::{EngineError, Sink, clock};
 use dbdyno_hist::frame::{Connected, Frame, Note, Outage, OutageBegun, Started, Statement};
 use dbdyno_hist::{Activity, Latencies};
-use dbdyno_load::{Hopeless, OutageNews, Timeline};
+use dbdyno_load::{HopelessScript, OutageEvent, Timeline};
 use dbdyno_model::{Nanos, Protocol};
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -91,7 +91,7 @@ impl<'a> Coordinator<'a> {
             Report::Notice(at, text) => {
                 emit(sink, &Frame::Note(Note { at_ns: at.0, source: "server", text }))
             }
-            Report::Outage(news) => emit(sink, &outage_frame(news)),
+            Report::Outage(event) => emit(sink, &outage_frame(event)),
             Report::Hopeless(hopeless) => {
                 self.aggregator.hopeless.get_or_insert(self.hopeless_message(&hopeless));
                 self.end_soon();
@@ -200,7 +200,7 @@ impl<'a> Coordinator<'a> {
         Ok(())
     }
 
-    fn hopeless_message(&self, hopeless: &Hopeless) -> String {
+    fn hopeless_message(&self, hopeless: &HopelessScript) -> String {
         let script = &self.engine.plan.scripts[hopeless.script].name;
         let statement = self.engine.program.statement(hopeless.statement);
         hopeless_message(script, statement.as_ref(), &hopeless.error)
@@ -315,12 +315,12 @@ impl<'a> Coordinator<'a> {
     }
 }
 
-fn outage_frame(news: OutageNews) -> Frame {
-    match news {
-        OutageNews::Begun { at, message } => {
+fn outage_frame(event: OutageEvent) -> Frame {
+    match event {
+        OutageEvent::Begun { at, message } => {
             Frame::OutageBegun(OutageBegun { at_ns: at.0, message })
         }
-        OutageNews::Known(outage) => Frame::Outage(Outage {
+        OutageEvent::Closed(outage) => Frame::Outage(Outage {
             begin_ns: outage.begin.0,
             end_ns: outage.end.map(|end| end.0),
             connections_lost: outage.connections_lost,

@@ -18,7 +18,7 @@ use crate::{EngineError, Sink, limits, selfcheck};
 use coordinator::Coordinator;
 use dbdyno_hist::Shape;
 use dbdyno_hist::frame::{Frame, Hello, StatementInfo};
-use dbdyno_load::{Prospects, Settings};
+use dbdyno_load::{ScriptViability, Settings};
 use dbdyno_model::{Arrivals, Nanos, Plan};
 use dbdyno_script::Problem;
 use lanes::Transport;
@@ -33,9 +33,9 @@ pub struct Engine {
     program: Program,
     warnings: Vec<Problem>,
     reports: (Sender<Report>, Receiver<Report>),
-    heard: Arc<AtomicU64>,
-    met: Arc<AtomicU64>,
-    prospects: Arc<Prospects>,
+    last_heard: Arc<AtomicU64>,
+    last_reached: Arc<AtomicU64>,
+    viability: Arc<ScriptViability>,
 }
 
 /// Sends messages to a run from outside; a run that is over ignores them.
@@ -61,13 +61,13 @@ impl Engine {
         let (program, problems) = Program::of(&plan);
         let Some(program) = program else { return Err(problems) };
         Ok(Self {
-            prospects: Arc::new(Prospects::new(plan.scripts.len(), plan.threads)),
+            viability: Arc::new(ScriptViability::new(plan.scripts.len(), plan.threads)),
             plan: Arc::new(plan),
             program,
             warnings: problems,
             reports: channel(),
-            heard: Arc::default(),
-            met: Arc::default(),
+            last_heard: Arc::default(),
+            last_reached: Arc::default(),
         })
     }
 
@@ -107,9 +107,9 @@ impl Engine {
             thread,
             shape: self.shape(),
             sessions: sessions.map_err(|problem| EngineError::bad_script(&[problem]))?,
-            heard_by_all: Arc::clone(&self.heard),
-            met_by_all: Arc::clone(&self.met),
-            prospects: Arc::clone(&self.prospects),
+            last_heard_by_all: Arc::clone(&self.last_heard),
+            last_reached_by_all: Arc::clone(&self.last_reached),
+            viability: Arc::clone(&self.viability),
         })
     }
 

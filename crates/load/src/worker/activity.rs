@@ -7,13 +7,13 @@ use dbdyno_model::Nanos;
 
 /// Evenly spaced instants, each of which is sampled once or skipped.
 #[derive(Debug)]
-pub(super) struct Beat {
+pub(super) struct SampleTimes {
     interval: Nanos,
     /// The next instant.
     next: Nanos,
 }
 
-impl Beat {
+impl SampleTimes {
     /// The first one is one `interval` after `start`.
     pub(super) fn new(start: Nanos, interval: Nanos) -> Self {
         Self { interval, next: start + interval }
@@ -31,13 +31,13 @@ impl Beat {
 
 impl Worker {
     /// When the next sample is due.
-    pub(super) fn next_look(&self) -> Nanos {
-        self.beat.as_ref().map_or(Nanos::MAX, |beat| beat.next)
+    pub(super) fn next_sample(&self) -> Nanos {
+        self.sample_times.as_ref().map_or(Nanos::MAX, |sample_times| sample_times.next)
     }
 
     /// Samples the clients, if it is due, before any event of this moment changes them.
-    pub(super) fn look_at_clients(&mut self, now: Nanos) {
-        if let Some(at) = self.beat.as_mut().and_then(|beat| beat.passed(now)) {
+    pub(super) fn sample_clients(&mut self, now: Nanos) {
+        if let Some(at) = self.sample_times.as_mut().and_then(|sample_times| sample_times.passed(now)) {
             let clients = self.clients.iter().map(Client::activity).collect();
             self.activity = Some(Activity { at, clients });
         }
@@ -54,10 +54,10 @@ impl Client {
     fn activity(&self) -> (u64, Doing, u32) {
         let doing = match self.state {
             State::Unconnected | State::Connecting(_) | State::Finished => Doing::UNCONNECTED,
-            State::Idle(_) | State::Thinking | State::Breathing | State::Moving => Doing::IDLE,
-            State::Sleeping | State::Shelling => Doing::PAUSING,
+            State::Idle(_) | State::Thinking | State::Yielding | State::Moving => Doing::IDLE,
+            State::Sleeping | State::InShell => Doing::PAUSING,
             State::RollingBack { .. } | State::Cancelling => Doing::UNLISTED,
-            State::Asking => self
+            State::AwaitingReply => self
                 .outstanding
                 .front()
                 .map_or(Doing::UNLISTED, |(statement, _)| Doing::awaiting(*statement)),
@@ -68,14 +68,14 @@ impl Client {
 
 #[cfg(test)]
 mod tests {
-    use super::Beat;
+    use super::SampleTimes;
     use dbdyno_model::Nanos;
 
     #[test]
     fn each_instant_is_told_once_and_those_slept_through_never() {
-        let mut beat = Beat::new(Nanos(1000), Nanos(100));
+        let mut sample_times = SampleTimes::new(Nanos(1000), Nanos(100));
         let told = [1050, 1099, 1100, 1100, 1150, 1260, 1299, 1730, 1799, 1800]
-            .map(|now| beat.passed(Nanos(now)).map(|at| at.0));
+            .map(|now| sample_times.passed(Nanos(now)).map(|at| at.0));
         let (none, at) = (None, Some);
         assert_eq!(
             told,

@@ -11,7 +11,7 @@ use dbdyno_model::{Nanos, Plan};
 use dbdyno_script::Resume;
 
 /// Stands for the client in the random streams of open-loop arrivals, which belong to no client.
-pub(super) const NOBODY: u64 = u64::MAX;
+pub(super) const NO_CLIENT: u64 = u64::MAX;
 
 /// The schedule's arrivals assigned to this worker.
 pub(super) struct Pending {
@@ -47,7 +47,7 @@ impl Worker {
 
     /// Assigns due arrivals to idle clients.
     pub(super) fn dispatch<P: Port>(&mut self, now: Nanos, port: &mut P) {
-        if self.pending.is_none() || self.begins_no_more() {
+        if self.pending.is_none() || self.is_winding_down() {
             return;
         }
         self.take_arrivals(now);
@@ -72,7 +72,7 @@ impl Worker {
                 .as_ref()
                 .is_some_and(|pending| pending.upcoming.is_none() && pending.waiting == 0);
         while exhausted && let Some(client) = self.idle.pop_front() {
-            self.leave(now, client, port);
+            self.tear_down(now, client, port);
         }
     }
 
@@ -87,7 +87,7 @@ impl Worker {
                 return Some((number, due));
             }
             self.tally.counters.skipped += u64::from(measured);
-            let script = self.choose_script(NOBODY, number);
+            let script = self.choose_script(NO_CLIENT, number);
             self.tally.scripts[script].skipped += u64::from(measured);
         }
     }
@@ -117,7 +117,7 @@ impl Worker {
     /// When the next arrival is due, if a client is idle and may take it.
     pub(super) fn next_arrival(&self) -> Nanos {
         match &self.pending {
-            Some(pending) if !self.idle.is_empty() && !self.begins_no_more() => {
+            Some(pending) if !self.idle.is_empty() && !self.is_winding_down() => {
                 pending.upcoming.map_or(Nanos::MAX, |(_, due)| due)
             }
             _ => Nanos::MAX,

@@ -3,8 +3,8 @@
 //! Connects are paced: listen backlogs are short, and a thousand attempts at once would only be
 //! refused. After a failure a client pauses before its next attempt, twice as long each time.
 
-use super::{Outage, OutageNews, Port, Worker};
-use crate::client::{Course, State};
+use super::{Outage, OutageEvent, Port, Worker};
+use crate::client::{Lifecycle, State};
 use dbdyno_model::{FailureClass, Nanos, Purpose, ServerError, StatementId, Stream};
 use dbdyno_script::Resume;
 use std::sync::atomic::Ordering;
@@ -17,7 +17,7 @@ const PAUSE_LONGEST: Nanos = Nanos::from_secs(1);
 
 impl Worker {
     pub(super) fn connect_from_queue<P: Port>(&mut self, now: Nanos, port: &mut P) {
-        while self.connects_under_way < CONNECTS_AT_ONCE {
+        while self.connects_in_flight < CONNECTS_AT_ONCE {
             let Some(client) = self.connect_queue.pop_front() else { return };
             if self.clients[client].state == State::Unconnected {
                 self.connect(now, client, port);
@@ -26,7 +26,7 @@ impl Worker {
     }
 
     pub(super) fn connect<P: Port>(&mut self, now: Nanos, client: usize, port: &mut P) {
-        self.connects_under_way += 1;
+        self.connects_in_flight += 1;
         self.clients[client].enter(State::Connecting(now));
         let generation = self.clients[client].generation;
         self.timers.set(now + self.plan.endpoint.connect_timeout_ns, client, generation);
@@ -45,21 +45,21 @@ impl Worker {
     }
 
     pub(super) fn connected<P: Port>(&mut self, now: Nanos, client: usize, port: &mut P) {
-        self.connects_under_way -= 1;
+        self.connects_in_flight -= 1;
         let State::Connecting(since) = self.clients[client].state else { return };
         self.tally.connects.record(now - since);
         let own = &mut self.clients[client];
         own.connected = true;
-        own.misses_connection = false;
+        own.is_counted_as_lost = false;
         own.connect_failures = 0;
         own.refused_since = None;
-        own.patient_since = None;
-        self.meet_server(now);
+        own.server_busy_since = None;
+        self.note_server_reached(now);
         self.end_outage(now);
         if self.clients[client].transaction.is_some() {
             self.run(now, client, Resume::Continue, port);
         } else {
-            self.enter(now, client, port);
+            self.set_up(now, client, port);
         }
         self.connect_from_queue(now, port);
     }
@@ -72,22 +72,22 @@ impl Worker {
         busy: bool,
         port: &mut P,
     ) {
-        self.connects_under_way -= 1;
+        self.connects_in_flight -= 1;
         let State::Connecting(since) = self.clients[client].state else { return };
-        let begun = *self.clients[client].patient_since.get_or_insert(since);
+        let begun = *self.clients[client].server_busy_since.get_or_insert(since);
         let patient = busy && now - begun < self.plan.endpoint.connect_timeout_ns;
         if !patient {
-            self.clients[client].patient_since = None;
+            self.clients[client].server_busy_since = None;
         }
         if self.timeline.is_none() && !patient {
             self.fatal.get_or_insert_with(|| error.clone());
         }
         self.clients[client].connect_failures += 1;
         self.clients[client].enter(State::Unconnected);
-        if is_servers_own(error) {
-            self.meet_server(now);
+        if is_from_server(error) {
+            self.note_server_reached(now);
         } else {
-            self.look_for_outage(client, since, error);
+            self.detect_outage(client, since, error);
         }
         if !patient && self.clients[client].transaction.is_some() {
             self.fail_transaction(now, client, error, StatementId::UNCOUNTED);
@@ -114,12 +114,12 @@ impl Worker {
             _ => {}
         }
         self.idle.retain(|&other| other != client);
-        self.miss_connection(now, client, error);
+        self.count_lost_connection(now, client, error);
         self.clients[client].enter(State::Unconnected);
         // What its script set in the session is lost with it, so the next connection is set up
         // again.
-        if self.clients[client].course != Course::Leaving {
-            self.clients[client].course = Course::Outside;
+        if self.clients[client].lifecycle != Lifecycle::TearingDown {
+            self.clients[client].lifecycle = Lifecycle::NotSetUp;
         }
         if self.clients[client].transaction.is_some() {
             let awaited = self.clients[client].outstanding.front();
@@ -149,38 +149,38 @@ impl Worker {
     }
 
     /// The server is reachable, whether it accepts the client or not.
-    fn meet_server(&self, now: Nanos) {
-        self.met_by_all.fetch_max(now.0, Ordering::Relaxed);
+    fn note_server_reached(&self, now: Nanos) {
+        self.last_reached_by_all.fetch_max(now.0, Ordering::Relaxed);
     }
 
     /// Clients that connect for each transaction may have no connection to lose during an outage.
     /// Then the server counts as gone when a client is refused twice in a row and no client of the
     /// whole run reached it in between: a single refusal may be chance, or come from one of several
     /// servers behind one address.
-    fn look_for_outage(&mut self, client: usize, attempt: Nanos, error: &ServerError) {
+    fn detect_outage(&mut self, client: usize, attempt: Nanos, error: &ServerError) {
         let is_looked_for = self.plan.reconnect_each_transaction
             && self.timeline.is_some()
             && self.ending.is_none();
         if !is_looked_for || error.class != FailureClass::Connection {
             return;
         }
-        let met_last = Nanos(self.met_by_all.load(Ordering::Relaxed));
+        let met_last = Nanos(self.last_reached_by_all.load(Ordering::Relaxed));
         match self.clients[client].refused_since {
             Some(since) if since >= met_last => {
-                self.miss_connection(since, client, error);
+                self.count_lost_connection(since, client, error);
             }
             _ => self.clients[client].refused_since = Some(attempt),
         }
     }
 
     /// The client has been without its connection since that time, which is counted once.
-    fn miss_connection(&mut self, since: Nanos, client: usize, error: &ServerError) {
-        if std::mem::replace(&mut self.clients[client].misses_connection, true) {
+    fn count_lost_connection(&mut self, since: Nanos, client: usize, error: &ServerError) {
+        if std::mem::replace(&mut self.clients[client].is_counted_as_lost, true) {
             return;
         }
         let outage = self.outage.get_or_insert_with(|| {
             let message = error.message.clone();
-            self.outage_news.push(OutageNews::Begun { at: since, message: message.clone() });
+            self.outage_events.push(OutageEvent::Begun { at: since, message: message.clone() });
             Outage { begin: since, end: None, connections_lost: 0, message }
         });
         outage.connections_lost += 1;
@@ -189,7 +189,7 @@ impl Worker {
     fn end_outage(&mut self, now: Nanos) {
         if let Some(mut outage) = self.outage.take() {
             outage.end = Some(now);
-            self.outage_news.push(OutageNews::Known(outage));
+            self.outage_events.push(OutageEvent::Closed(outage));
         }
     }
 }
@@ -197,7 +197,7 @@ impl Worker {
 /// Whether a server that is up refused the client, for example because it is full: its codes
 /// contain digits, ours do not. Class 08 says that there is no connection, even if a driver or
 /// pooler says so, and 57P03 that the server is not up yet.
-fn is_servers_own(error: &ServerError) -> bool {
+fn is_from_server(error: &ServerError) -> bool {
     let is_said_by_one = error.code.bytes().any(|byte| byte.is_ascii_digit());
     is_said_by_one && !error.code.starts_with("08") && error.code != "57P03"
 }

@@ -13,7 +13,7 @@ const GRACE_LONGEST: Nanos = Nanos::from_secs(30);
 const CANCEL_WAIT: Nanos = Nanos::from_secs(5);
 /// A wait that ends later than planned by more than this was delayed by a standstill, perhaps of
 /// the whole machine.
-const STOOD_STILL: Nanos = Nanos::from_millis(100);
+const STANDSTILL_MIN: Nanos = Nanos::from_millis(100);
 
 /// The state of the run's end.
 pub(super) enum Ending {
@@ -38,8 +38,8 @@ impl Wait {
     }
 
     fn is_over(&mut self, now: Nanos) -> bool {
-        if now - self.until > STOOD_STILL && !self.is_prolonged {
-            *self = Self { until: now + STOOD_STILL, is_prolonged: true };
+        if now - self.until > STANDSTILL_MIN && !self.is_prolonged {
+            *self = Self { until: now + STANDSTILL_MIN, is_prolonged: true };
         }
         now >= self.until
     }
@@ -69,7 +69,7 @@ impl Worker {
         }
         for client in 0..self.clients.len() {
             if self.clients[client].transaction.is_none() && !self.clients[client].awaits_server() {
-                self.leave(now, client, port);
+                self.tear_down(now, client, port);
             }
         }
         if self.clients_left == 0 {
@@ -77,7 +77,7 @@ impl Worker {
         }
     }
 
-    pub(super) fn go_on_ending<P: Port>(&mut self, now: Nanos, port: &mut P) {
+    pub(super) fn continue_ending<P: Port>(&mut self, now: Nanos, port: &mut P) {
         let Some(Ending::Grace(wait) | Ending::Cancelling(wait)) = &mut self.ending else { return };
         if !wait.is_over(now) {
             return;
@@ -91,7 +91,7 @@ impl Worker {
     }
 
     /// When the end has to be continued, at the latest.
-    pub(super) fn next_of_ending(&self) -> Nanos {
+    pub(super) fn next_ending_wake(&self) -> Nanos {
         match &self.ending {
             Some(Ending::Grace(wait) | Ending::Cancelling(wait)) => wait.until,
             Some(Ending::Over) | None => Nanos::MAX,
@@ -115,7 +115,7 @@ impl Worker {
     pub(super) fn cut_off(&mut self, now: Nanos, client: usize) {
         let Some(transaction) = self.clients[client].transaction.take() else { return };
         if transaction.measured {
-            self.count_tries(&transaction);
+            self.count_retries(&transaction);
             self.tally.counters.in_flight -= 1;
             self.tally.counters.unfinished += 1;
             self.unfinished_ages.push(now - transaction.due);
@@ -124,16 +124,16 @@ impl Worker {
 
     /// If no worker received anything for the stall limit, though answers were awaited, the server
     /// has stopped for good.
-    pub(super) fn look_for_stall<P: Port>(&mut self, now: Nanos, port: &mut P) {
+    pub(super) fn detect_stall<P: Port>(&mut self, now: Nanos, port: &mut P) {
         let waits = |client: &Client| {
             client.awaits_server()
                 || matches!(client.state, State::Unconnected | State::Connecting(_))
         };
         if !self.clients.iter().any(waits) {
-            self.unasked = now;
+            self.last_unasked = now;
         }
-        let heard_elsewhere = self.heard_by_all.fetch_max(self.heard.0, Ordering::Relaxed);
-        let silent_since = self.unasked.max(self.heard).max(Nanos(heard_elsewhere));
+        let heard_elsewhere = self.last_heard_by_all.fetch_max(self.last_heard.0, Ordering::Relaxed);
+        let silent_since = self.last_unasked.max(self.last_heard).max(Nanos(heard_elsewhere));
         if self.ending.is_none() && now - silent_since >= self.plan.stall_limit_ns {
             self.stalled = Some("stopped answering");
             self.take_arrivals(now);

@@ -4,15 +4,15 @@
 //! [`crate::ScriptViability`] decides which scripts are hopeless; the coordinator of the workers
 //! ends the run.
 
-use super::{Hopeless, Worker};
+use super::{HopelessScript, Worker};
 use dbdyno_model::{ServerError, StatementId};
 
 impl Worker {
     /// The client begins a script, which it has possibly not seen end yet.
-    pub(super) fn look_forward(&self, client: usize, script: usize) {
+    pub(super) fn note_first_begin(&self, client: usize, script: usize) {
         let is_first = || !self.clients[client].failed_scripts.contains(&script);
-        if self.plan.ends_on_hopeless_script && self.prospects.is_open(script) && is_first() {
-            self.prospects.begin_first(script);
+        if self.plan.ends_on_hopeless_script && self.viability.is_undecided(script) && is_first() {
+            self.viability.begin_first(script);
         }
     }
 
@@ -29,31 +29,31 @@ impl Worker {
             return;
         }
         if !error.class.is_lasting() {
-            return self.prospects.brighten(script);
+            return self.viability.mark_viable(script);
         }
-        if self.prospects.is_open(script) && self.darkens(client, script) {
+        if self.viability.is_undecided(script) && self.makes_hopeless(client, script) {
             let error = error.clone();
-            self.hopeless.get_or_insert(Hopeless { script, statement, error });
+            self.hopeless.get_or_insert(HopelessScript { script, statement, error });
         }
     }
 
     /// Whether this failure makes the script hopeless.
-    fn darkens(&mut self, client: usize, script: usize) -> bool {
+    fn makes_hopeless(&mut self, client: usize, script: usize) -> bool {
         let failed = &mut self.clients[client].failed_scripts;
         if failed.contains(&script) {
-            return self.prospects.darken(script);
+            return self.viability.count_failure(script);
         }
         failed.push(script);
-        self.prospects.darken_first(script)
+        self.viability.count_first_failure(script)
     }
 
     /// Whether clients begin no further transaction.
-    pub(super) fn begins_no_more(&self) -> bool {
+    pub(super) fn is_winding_down(&self) -> bool {
         self.ending.is_some() || self.hopeless.is_some()
     }
 
     /// A script that can never work, if there is one.
-    pub fn hopeless(&self) -> Option<&Hopeless> {
+    pub fn hopeless(&self) -> Option<&HopelessScript> {
         self.hopeless.as_ref()
     }
 }

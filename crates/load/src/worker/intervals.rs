@@ -25,7 +25,7 @@ impl Worker {
     }
 
     /// Returns a tally's memory for reuse.
-    pub fn give_back(&mut self, mut tally: Box<Tally>) {
+    pub fn reuse_tally(&mut self, mut tally: Box<Tally>) {
         tally.clear();
         self.spare = Some(tally);
     }
@@ -41,7 +41,7 @@ impl Worker {
         let begin = self.interval_begin;
         let phase = timeline.phase(begin);
         if self.tally.bytes_received > 0 {
-            self.heard = self.heard.max(end); // part of a long answer counts, too
+            self.last_heard = self.last_heard.max(end); // part of a long answer counts, too
         }
         self.interval_begin = end;
         self.interval_end = timeline.interval_end(end);

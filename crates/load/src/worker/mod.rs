@@ -9,8 +9,8 @@
 //! their turns will need, `moving` moves them to other threads.
 
 mod activity;
-mod ahead;
-mod around;
+mod prefetch;
+mod lifecycle;
 mod arrivals;
 mod connecting;
 mod ending;
@@ -23,8 +23,8 @@ mod running;
 
 use crate::client::{Client, State};
 use crate::timers::Timers;
-use crate::{Phase, Prospects, Schedule, Timeline};
-use activity::Beat;
+use crate::{Phase, ScriptViability, Schedule, Timeline};
+use activity::SampleTimes;
 use arrivals::Pending;
 use dbdyno_hist::{Activity, Latencies, Shape, Tally};
 use dbdyno_model::{Arrivals, Nanos, Plan, ServerError};
@@ -35,7 +35,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 pub use intervals::ClosedInterval;
-pub use port::{Event, Hopeless, Outage, OutageNews, Port, Settings, ShellCall};
+pub use port::{Event, HopelessScript, Outage, OutageEvent, Port, Settings, ShellCall};
 
 /// One thread's share of the load.
 pub struct Worker {
@@ -53,7 +53,7 @@ pub struct Worker {
     /// Clients of an open loop that wait for an arrival, longest first.
     idle: VecDeque<usize>,
     connect_queue: VecDeque<usize>,
-    connects_under_way: usize,
+    connects_in_flight: usize,
     /// Clients that are not finished.
     clients_left: usize,
     tally: Tally,
@@ -62,24 +62,24 @@ pub struct Worker {
     interval_end: Nanos,
     closed: Vec<ClosedInterval>,
     /// When the clients are sampled, if at all.
-    beat: Option<Beat>,
+    sample_times: Option<SampleTimes>,
     /// The last sample, until it is taken.
     activity: Option<Activity>,
     responses: Latencies,
     /// When the server was last heard from.
-    heard: Nanos,
-    heard_by_all: Arc<AtomicU64>,
-    prospects: Arc<Prospects>,
+    last_heard: Nanos,
+    last_heard_by_all: Arc<AtomicU64>,
+    viability: Arc<ScriptViability>,
     /// When last no answer was awaited.
-    unasked: Nanos,
+    last_unasked: Nanos,
     ending: Option<Ending>,
     last_end: Nanos,
     unfinished_ages: Vec<Nanos>,
     outage: Option<Outage>,
-    outage_news: Vec<OutageNews>,
-    met_by_all: Arc<AtomicU64>,
+    outage_events: Vec<OutageEvent>,
+    last_reached_by_all: Arc<AtomicU64>,
     faults: Vec<(u64, Fault)>,
-    hopeless: Option<Hopeless>,
+    hopeless: Option<HopelessScript>,
     fatal: Option<ServerError>,
     stalled: Option<&'static str>,
 }
@@ -87,7 +87,7 @@ pub struct Worker {
 impl Worker {
     /// A worker with no client connected yet.
     pub fn new(settings: Settings) -> Self {
-        let Settings { plan, thread, shape, sessions, heard_by_all, met_by_all, prospects } =
+        let Settings { plan, thread, shape, sessions, last_heard_by_all, last_reached_by_all, viability } =
             settings;
         let ids = (u64::from(thread)..).step_by(plan.threads.max(1) as usize);
         let clients = ids.zip(sessions).map(|(id, session)| Client::new(id, session)).collect();
@@ -104,26 +104,26 @@ impl Worker {
             pending: None,
             idle: VecDeque::new(),
             connect_queue: VecDeque::new(),
-            connects_under_way: 0,
+            connects_in_flight: 0,
             clients_left: 0,
             tally: Tally::new(shape),
             spare: None,
             interval_begin: Nanos::ZERO,
             interval_end: Nanos::MAX,
             closed: Vec::new(),
-            beat: None,
+            sample_times: None,
             activity: None,
             responses: Latencies::default(),
-            heard: Nanos::ZERO,
-            heard_by_all,
-            prospects,
-            unasked: Nanos::ZERO,
+            last_heard: Nanos::ZERO,
+            last_heard_by_all,
+            viability,
+            last_unasked: Nanos::ZERO,
             ending: None,
             last_end: Nanos::ZERO,
             unfinished_ages: Vec::new(),
             outage: None,
-            outage_news: Vec::new(),
-            met_by_all,
+            outage_events: Vec::new(),
+            last_reached_by_all,
             faults: Vec::new(),
             hopeless: None,
             fatal: None,
@@ -145,7 +145,7 @@ impl Worker {
 
     /// Whether every client is connected and its script is set up.
     pub fn is_connected(&self) -> bool {
-        self.clients.iter().all(Client::is_inside)
+        self.clients.iter().all(Client::is_set_up)
     }
 
     /// Removes the connect times so far from the tally.
@@ -158,9 +158,9 @@ impl Worker {
         self.interval_begin = timeline.start();
         self.interval_end = timeline.interval_end(timeline.start());
         self.next_activation = timeline.start();
-        self.unasked = timeline.start();
-        self.beat =
-            self.plan.activity_interval_ns.map(|interval| Beat::new(timeline.start(), interval));
+        self.last_unasked = timeline.start();
+        self.sample_times =
+            self.plan.activity_interval_ns.map(|interval| SampleTimes::new(timeline.start(), interval));
         if let Arrivals::Open { law } = self.plan.arrivals {
             let schedule = Schedule::new(self.plan.seed, law, &timeline);
             self.pending = Some(Pending::new(schedule));
@@ -173,8 +173,8 @@ impl Worker {
     pub fn on<P: Port>(&mut self, now: Nanos, event: Event<'_>, port: &mut P) {
         // First of all: after a standstill of the machine the replies that arrived meanwhile are
         // there, and the server was not silent for that long.
-        if event.is_heard_of_the_server() {
-            self.heard = now;
+        if event.is_from_server() {
+            self.last_heard = now;
         }
         if now >= self.next_wake() {
             self.wake(now, port);
@@ -208,17 +208,17 @@ impl Worker {
         self.interval_end
             .min(self.timers.next())
             .min(self.next_activation)
-            .min(self.next_look())
+            .min(self.next_sample())
             .min(measure_end)
-            .min(self.next_of_ending())
+            .min(self.next_ending_wake())
             .min(self.next_arrival())
     }
 
     fn wake<P: Port>(&mut self, now: Nanos, port: &mut P) {
-        self.look_at_clients(now);
+        self.sample_clients(now);
         while self.interval_end <= now {
             self.close_interval(self.interval_end);
-            self.look_for_stall(now, port);
+            self.detect_stall(now, port);
         }
         if self.ending.is_none()
             && self.timeline.as_ref().is_some_and(|line| line.phase(now) == Phase::Drain)
@@ -233,7 +233,7 @@ impl Worker {
         if self.next_activation <= now {
             self.activate(now, port);
         }
-        self.go_on_ending(now, port);
+        self.continue_ending(now, port);
     }
 
     /// A client's alarm: the pause of its state is over.
@@ -244,7 +244,7 @@ impl Worker {
                 self.connect_from_queue(now, port);
             }
             State::Connecting(_) => self.connect_timed_out(now, client, port),
-            State::Thinking | State::Breathing => self.ready(now, client, port),
+            State::Thinking | State::Yielding => self.ready(now, client, port),
             State::Sleeping => self.run(now, client, dbdyno_script::Resume::Continue, port),
             _ => {}
         }
@@ -282,11 +282,11 @@ impl Worker {
     }
 
     /// New outage events; at the run's end, also an outage that is not over.
-    pub fn take_outage_news(&mut self) -> Vec<OutageNews> {
+    pub fn take_outage_events(&mut self) -> Vec<OutageEvent> {
         if self.is_over() {
-            self.outage_news.extend(self.outage.take().map(OutageNews::Known));
+            self.outage_events.extend(self.outage.take().map(OutageEvent::Closed));
         }
-        std::mem::take(&mut self.outage_news)
+        std::mem::take(&mut self.outage_events)
     }
 
     /// When the last measured transaction ended.

@@ -14,11 +14,11 @@ use dbdyno_script::{Fault, Resume};
 /// How many transactions without requests a client may run before the clock is read: each time
 /// costs a sleep of some 30 µs, and a script that collects rows runs one for each row. But
 /// meanwhile no other client of the thread is served, and a script may compute for long.
-const UNASKED_MOST: u64 = 8;
+const UNASKED_TRANSACTIONS_MAX: u64 = 8;
 
 impl Worker {
     /// The try failed: rolls back the open block, then retries or gives up.
-    pub(super) fn clean_up<P: Port>(&mut self, now: Nanos, client: usize, port: &mut P) {
+    pub(super) fn end_failed_try<P: Port>(&mut self, now: Nanos, client: usize, port: &mut P) {
         let retry = self.may_retry(now, client);
         let own = &mut self.clients[client];
         own.outstanding.clear();
@@ -60,7 +60,7 @@ impl Worker {
         let statement = own.failing;
         if let Some(error) = own.error.take() {
             if retry {
-                self.try_again(now, client, &error, statement);
+                self.retry(now, client, &error, statement);
                 return self.run(now, client, Resume::Continue, port);
             }
             self.fail_transaction(now, client, &error, statement);
@@ -70,7 +70,7 @@ impl Worker {
     }
 
     /// A try failed, at this statement, and is retried.
-    pub(super) fn try_again(
+    pub(super) fn retry(
         &mut self,
         now: Nanos,
         client: usize,
@@ -97,20 +97,20 @@ impl Worker {
         port: &mut P,
     ) -> bool {
         let Some(transaction) = self.clients[client].transaction else {
-            return self.has_come_through(client, port);
+            return self.hook_done(client, port);
         };
         let own = &self.clients[client];
-        if own.in_transaction && !own.session.governs_itself() {
+        if own.in_transaction && !own.session.handles_own_errors() {
             let message = "the script ended without ending its transaction block".to_owned();
             let script = transaction.script as u32;
             let fault = Fault { script, command: 0, line: 0, message };
-            return self.script_went_wrong(now, client, fault, port);
+            return self.script_failed(now, client, fault, port);
         }
         self.succeed(now, client, &transaction);
         self.leave_connection(client, port);
-        if transaction.sent.is_none() && transaction.number.is_multiple_of(UNASKED_MOST) {
+        if transaction.sent.is_none() && transaction.number.is_multiple_of(UNASKED_TRANSACTIONS_MAX) {
             // Without a request no event would advance the time, so the client waits for the clock.
-            self.clients[client].enter(State::Breathing);
+            self.clients[client].enter(State::Yielding);
             self.timers.set(now + Nanos(1), client, self.clients[client].generation);
             return false;
         }
@@ -119,7 +119,7 @@ impl Worker {
 
     fn succeed(&mut self, now: Nanos, client: usize, transaction: &Transaction) {
         self.clients[client].transaction = None;
-        self.prospects.brighten(transaction.script);
+        self.viability.mark_viable(transaction.script);
         let warmup = self.timeline.as_ref().is_some_and(|line| line.phase(now) == Phase::Warmup);
         let response = now - transaction.due;
         self.tally.completed_ok += 1;
@@ -173,13 +173,13 @@ impl Worker {
     }
 
     fn end_measured(&mut self, now: Nanos, transaction: &Transaction) {
-        self.count_tries(transaction);
+        self.count_retries(transaction);
         self.tally.counters.in_flight -= 1;
         self.last_end = now;
     }
 
     /// Counts the retries of a measured transaction, however it ended.
-    pub(super) fn count_tries(&mut self, transaction: &Transaction) {
+    pub(super) fn count_retries(&mut self, transaction: &Transaction) {
         let counters = &mut self.tally.counters;
         counters.retried += u64::from(transaction.tries > 1);
         counters.retries += u64::from(transaction.tries - 1);
@@ -209,7 +209,7 @@ impl Worker {
     }
 
     /// The script failed: the client is finished. Always false: nothing follows.
-    pub(super) fn script_went_wrong<P: Port>(
+    pub(super) fn script_failed<P: Port>(
         &mut self,
         now: Nanos,
         client: usize,

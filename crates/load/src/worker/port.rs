@@ -2,7 +2,7 @@
 //!
 //! Plain data and one trait, without decisions.
 
-use crate::Prospects;
+use crate::ScriptViability;
 use dbdyno_hist::Shape;
 use dbdyno_model::{Nanos, Plan, Reply, Request, ServerError, StatementId};
 use dbdyno_script::Session;
@@ -100,7 +100,7 @@ pub enum Event<'a> {
 
 impl Event<'_> {
     /// Whether it shows that the server has sent something.
-    pub(super) fn is_heard_of_the_server(&self) -> bool {
+    pub(super) fn is_from_server(&self) -> bool {
         matches!(self, Self::Reply { .. } | Self::Part { .. } | Self::Connected { .. })
     }
 }
@@ -121,7 +121,7 @@ pub struct Outage {
 
 /// A change in the state of outages.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum OutageNews {
+pub enum OutageEvent {
     /// An outage has begun.
     Begun {
         /// When the first connection was lost.
@@ -130,12 +130,12 @@ pub enum OutageNews {
         message: String,
     },
     /// The outage is over, or the run is.
-    Known(Outage),
+    Closed(Outage),
 }
 
 /// A script that can never work, with one of its failures.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Hopeless {
+pub struct HopelessScript {
     /// The script.
     pub script: usize,
     /// The statement that fails.
@@ -157,11 +157,11 @@ pub struct Settings {
     pub sessions: Vec<Box<dyn Session>>,
     /// When any worker of the run last heard from the server, in nanoseconds: a long wait of one
     /// client is no stall while others are answered.
-    pub heard_by_all: Arc<AtomicU64>,
+    pub last_heard_by_all: Arc<AtomicU64>,
     /// When any worker of the run last reached the server by a connect, in nanoseconds: refused
     /// connects of one client are no outage while others are accepted, or refused by the server
     /// itself.
-    pub met_by_all: Arc<AtomicU64>,
+    pub last_reached_by_all: Arc<AtomicU64>,
     /// What all workers of the run know of its scripts.
-    pub prospects: Arc<Prospects>,
+    pub viability: Arc<ScriptViability>,
 }

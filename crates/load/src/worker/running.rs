@@ -2,7 +2,7 @@
 //!
 //! `arrivals` decides what is due; `outcome` decides how a transaction ended and counts it.
 
-use super::arrivals::NOBODY;
+use super::arrivals::NO_CLIENT;
 use super::{Port, ShellCall, Worker};
 use crate::Phase;
 use crate::client::{State, Transaction};
@@ -24,25 +24,25 @@ impl Worker {
             }
         }
         if is_first {
-            self.prospects.worker_begun();
+            self.viability.worker_begun();
         }
     }
 
     /// The client has no transaction: starts its next one, or a pause, or its end.
     pub(super) fn ready<P: Port>(&mut self, now: Nanos, client: usize, port: &mut P) {
-        if self.follow(now, client, port) {
+        if self.begin_next(now, client, port) {
             self.run(now, client, Resume::Continue, port);
         }
     }
 
     /// Decides what a client without a transaction does next; true when it has begun one and can
     /// continue at once.
-    fn follow<P: Port>(&mut self, now: Nanos, client: usize, port: &mut P) -> bool {
-        if self.begins_no_more() || self.has_done_its_share(client) {
-            self.leave(now, client, port);
+    fn begin_next<P: Port>(&mut self, now: Nanos, client: usize, port: &mut P) -> bool {
+        if self.is_winding_down() || self.has_reached_its_quota(client) {
+            self.tear_down(now, client, port);
             return false;
         }
-        if self.clients[client].bound_for.is_some() {
+        if self.clients[client].moving_to.is_some() {
             self.clients[client].enter(State::Moving);
             port.release(client);
             return false;
@@ -80,12 +80,12 @@ impl Worker {
         })
     }
 
-    fn has_done_its_share(&self, client: usize) -> bool {
+    fn has_reached_its_quota(&self, client: usize) -> bool {
         matches!(self.plan.arrivals, Arrivals::Closed { .. })
             && self
                 .plan
                 .transactions_per_client
-                .is_some_and(|share| self.clients[client].measured >= share)
+                .is_some_and(|quota| self.clients[client].measured >= quota)
     }
 
     fn think(&self, client: usize, think: Think) -> Nanos {
@@ -113,10 +113,10 @@ impl Worker {
         port: &mut P,
     ) -> bool {
         let measured = self.is_measured(due);
-        let who = if self.pending.is_some() { NOBODY } else { self.global_id(client) };
+        let who = if self.pending.is_some() { NO_CLIENT } else { self.global_id(client) };
         let script = self.choose_script(who, number);
         let chance = Stream::keyed(self.plan.seed, Purpose::Script, who, number);
-        self.look_forward(client, script);
+        self.note_first_begin(client, script);
         if measured {
             self.tally.counters.started += 1;
             self.tally.counters.in_flight += 1;
@@ -161,7 +161,7 @@ impl Worker {
         if !self.step(now, client, input, port) {
             return;
         }
-        while self.follow(now, client, port) {
+        while self.begin_next(now, client, port) {
             if !self.step(now, client, Resume::Continue, port) {
                 return;
             }
@@ -182,7 +182,7 @@ impl Worker {
                 Ok(Step::Ask(request)) => {
                     port.send(client, &request);
                     let (statement, flow) = (request.statement(), request.flow());
-                    if self.asked(now, client, statement, flow) {
+                    if self.request_sent(now, client, statement, flow) {
                         return false;
                     }
                 }
@@ -193,18 +193,18 @@ impl Worker {
                 }
                 Ok(Step::Shell { command, output }) => {
                     let command = command.to_owned();
-                    own.enter(State::Shelling);
+                    own.enter(State::InShell);
                     let ticket = own.generation;
                     port.shell(ShellCall { client, ticket, command, output });
                     return false;
                 }
                 Ok(Step::Restart) => {
-                    if !self.begins_anew(now, client, port) {
+                    if !self.restart_transaction(now, client, port) {
                         return true;
                     }
                 }
                 Ok(Step::Reconnect) => {
-                    self.connect_anew(now, client, port);
+                    self.reconnect(now, client, port);
                     return false;
                 }
                 Ok(Step::Done) => return self.script_ended(now, client, port),
@@ -213,17 +213,17 @@ impl Worker {
                         self.cut_off(now, client);
                     }
                     self.script_ended(now, client, port);
-                    self.leave(now, client, port);
+                    self.tear_down(now, client, port);
                     return false;
                 }
-                Err(fault) => return self.script_went_wrong(now, client, fault, port),
+                Err(fault) => return self.script_failed(now, client, fault, port),
             }
             input = Resume::Continue;
         }
     }
 
     /// A request was sent; true when the script waits for its answer.
-    fn asked(&mut self, now: Nanos, client: usize, statement: StatementId, flow: Flow) -> bool {
+    fn request_sent(&mut self, now: Nanos, client: usize, statement: StatementId, flow: Flow) -> bool {
         let own = &mut self.clients[client];
         own.outstanding.push_back((statement, now));
         if let Some(transaction) = &mut own.transaction {
@@ -232,7 +232,7 @@ impl Worker {
         let waits = flow == Flow::Wait;
         if waits {
             self.tally.round_trips += 1;
-            own.state = State::Asking;
+            own.state = State::AwaitingReply;
         }
         waits
     }
@@ -246,13 +246,13 @@ impl Worker {
     ) {
         self.clients[client].in_transaction = reply.in_transaction;
         match self.clients[client].state {
-            State::Asking => {
+            State::AwaitingReply => {
                 self.part_answered(now, client, reply.error);
                 let own = &self.clients[client];
-                if own.error.is_none() || own.session.governs_itself() {
+                if own.error.is_none() || own.session.handles_own_errors() {
                     self.run(now, client, Resume::Reply(reply), port);
                 } else {
-                    self.clean_up(now, client, port);
+                    self.end_failed_try(now, client, port);
                 }
             }
             State::RollingBack { retry } => self.rolled_back(now, client, retry, port),
@@ -268,7 +268,7 @@ impl Worker {
         if let Some(error) = error {
             // In a pipeline the first error is the cause; a script that handles its own errors
             // sends further requests.
-            if own.error.is_none() || own.session.governs_itself() {
+            if own.error.is_none() || own.session.handles_own_errors() {
                 own.error = Some(error.clone());
                 own.failing = statement;
             }
@@ -290,7 +290,7 @@ impl Worker {
         output: Result<&str, &str>,
         port: &mut P,
     ) {
-        let waits = self.clients[client].state == State::Shelling;
+        let waits = self.clients[client].state == State::InShell;
         if waits && self.clients[client].generation == ticket {
             self.run(now, client, Resume::Shell(output), port);
         }

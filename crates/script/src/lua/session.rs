@@ -147,11 +147,11 @@ impl Session for LuaSession {
 
     fn restart(&mut self) {}
 
-    fn governs_itself(&self) -> bool {
+    fn handles_own_errors(&self) -> bool {
         true
     }
 
-    fn enter(&mut self, chance: Stream) -> bool {
+    fn set_up(&mut self, chance: Stream) -> bool {
         let enters = !self.is_of_a_command();
         if enters {
             self.coroutine.begin_at(Entry::Enter, chance);
@@ -159,7 +159,7 @@ impl Session for LuaSession {
         enters
     }
 
-    fn leave(&mut self, chance: Stream) -> bool {
+    fn tear_down(&mut self, chance: Stream) -> bool {
         let leaves = !self.is_of_a_command() && self.coroutine.has_lived();
         if leaves {
             self.coroutine.begin_at(Entry::Leave, chance);

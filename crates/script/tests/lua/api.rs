@@ -286,9 +286,9 @@ fn a_lost_connection_while_entering_enters_again() {
                 function event() con:query('b') end";
     let program = program(text);
     let mut client = Client::new(&program, nothing);
-    assert!(client.session.enter(crate::driver::chance(0)));
+    assert!(client.session.set_up(crate::driver::chance(0)));
     assert_eq!(client.first_request(), "a");
-    client.enter().expect("no fault");
+    client.set_up().expect("no fault");
     client.event().expect("no fault");
     assert_eq!(client.asked, ["a", "b"]);
 }

@@ -103,23 +103,23 @@ impl<'a> Client<'a> {
     pub(crate) fn of_command(program: &Program, thread: u32) -> Self {
         let session = program.sessions([thread].into_iter()).expect("a lane").remove(0);
         let mut client = Self::of(session, nothing);
-        assert!(!client.session.enter(chance(u64::MAX)));
+        assert!(!client.session.set_up(chance(u64::MAX)));
         client.begin();
         client
     }
 
     /// Enters, runs so many events and leaves; gives what was asked for.
     pub(crate) fn live(mut self, events: u64) -> Result<Vec<String>, Fault> {
-        self.enter()?;
+        self.set_up()?;
         for _ in 0..events {
             self.event()?;
         }
-        self.leave()?;
+        self.tear_down()?;
         Ok(self.asked)
     }
 
-    pub(crate) fn enter(&mut self) -> Result<(), Fault> {
-        assert!(self.session.enter(chance(u64::MAX)));
+    pub(crate) fn set_up(&mut self) -> Result<(), Fault> {
+        assert!(self.session.set_up(chance(u64::MAX)));
         self.run_to_end()
     }
 
@@ -133,8 +133,8 @@ impl<'a> Client<'a> {
         self.number += 1;
     }
 
-    pub(crate) fn leave(&mut self) -> Result<(), Fault> {
-        assert!(self.session.leave(chance(u64::MAX - 1)));
+    pub(crate) fn tear_down(&mut self) -> Result<(), Fault> {
+        assert!(self.session.tear_down(chance(u64::MAX - 1)));
         self.run_to_end()
     }
 

@@ -16,7 +16,7 @@ fn globals_of_clients_are_apart() {
         .map(|session| Client::of(session, nothing))
         .collect();
     for client in &mut clients {
-        client.enter().expect("no fault");
+        client.set_up().expect("no fault");
     }
     for client in [0, 1, 1, 0] {
         clients[client].event().expect("no fault");

@@ -336,7 +336,7 @@ fn an_event_that_was_given_up_does_not_stand_in_the_way() {
                 con:query('a') con:query('b') con:disconnect() end";
     let program = program(text);
     let mut client = Client::new(&program, nothing);
-    client.enter().unwrap();
+    client.set_up().unwrap();
     client.begin();
     assert_eq!(client.first_request(), "a");
     client.event().expect("the connection of the lost event is void");
@@ -350,7 +350,7 @@ fn what_was_being_prepared_when_its_event_was_given_up_answers_nothing_later() {
                 print(con:query_row('two rows')) con:disconnect() end";
     let program = program(text);
     let mut client = Client::new(&program, server);
-    client.enter().unwrap();
+    client.set_up().unwrap();
     client.begin();
     assert_eq!(client.first_request(), "prepare 0: x");
     client.event().expect("a query is answered by its rows");
@@ -370,7 +370,7 @@ fn rows_that_nobody_looks_at_are_not_asked_for() {
         let text =
             format!("function event() con = con or sysbench.sql.driver():connect() {text} end");
         let mut client = Client::new(&program(&text), nothing);
-        client.enter().unwrap();
+        client.set_up().unwrap();
         client.begin();
         match client.session.resume(Resume::Continue) {
             Ok(Step::Ask(Request::Text { keep, .. })) => assert_eq!(keep, expected),

@@ -3,27 +3,27 @@
 //! decision.
 
 use super::{Port, Worker};
-use crate::client::{Course, State};
+use crate::client::{Lifecycle, State};
 use dbdyno_model::{FailureClass, Nanos, Purpose, ServerError, StatementId, Stream};
 use dbdyno_script::Resume;
 
 /// Transaction numbers for the random streams of setup and teardown, which no transaction has.
-const ENTERING: u64 = u64::MAX;
-const LEAVING: u64 = u64::MAX - 1;
+const SETUP: u64 = u64::MAX;
+const TEARDOWN: u64 = u64::MAX - 1;
 
 impl Worker {
     /// The client is connected and has no transaction: its script is set up first, if it is not
     /// yet.
-    pub(super) fn enter<P: Port>(&mut self, now: Nanos, client: usize, port: &mut P) {
-        let chance = self.chance_around(client, ENTERING);
+    pub(super) fn set_up<P: Port>(&mut self, now: Nanos, client: usize, port: &mut P) {
+        let chance = self.hook_chance(client, SETUP);
         let own = &mut self.clients[client];
-        match own.course {
-            Course::Outside if own.session.enter(chance) => own.course = Course::Entering,
+        match own.lifecycle {
+            Lifecycle::NotSetUp if own.session.set_up(chance) => own.lifecycle = Lifecycle::SettingUp,
             // A script that reconnects during setup continues it.
-            Course::Entering => {}
-            Course::Leaving => return self.finish(client, port),
-            Course::Outside | Course::Inside => {
-                own.course = Course::Inside;
+            Lifecycle::SettingUp => {}
+            Lifecycle::TearingDown => return self.finish(client, port),
+            Lifecycle::NotSetUp | Lifecycle::SetUp => {
+                own.lifecycle = Lifecycle::SetUp;
                 return self.ready(now, client, port);
             }
         }
@@ -32,32 +32,32 @@ impl Worker {
 
     /// The client has had its last transaction: its script is torn down, then the client is
     /// finished.
-    pub(super) fn leave<P: Port>(&mut self, now: Nanos, client: usize, port: &mut P) {
-        let chance = self.chance_around(client, LEAVING);
+    pub(super) fn tear_down<P: Port>(&mut self, now: Nanos, client: usize, port: &mut P) {
+        let chance = self.hook_chance(client, TEARDOWN);
         let own = &mut self.clients[client];
-        if own.course == Course::Inside && own.connected && own.session.leave(chance) {
-            own.course = Course::Leaving;
+        if own.lifecycle == Lifecycle::SetUp && own.connected && own.session.tear_down(chance) {
+            own.lifecycle = Lifecycle::TearingDown;
             return self.run(now, client, Resume::Continue, port);
         }
         self.finish(client, port);
     }
 
     /// The script's setup or teardown is done; true when the client can continue at once.
-    pub(super) fn has_come_through<P: Port>(&mut self, client: usize, port: &mut P) -> bool {
-        if self.clients[client].course == Course::Leaving {
+    pub(super) fn hook_done<P: Port>(&mut self, client: usize, port: &mut P) -> bool {
+        if self.clients[client].lifecycle == Lifecycle::TearingDown {
             self.finish(client, port);
             return false;
         }
-        self.clients[client].course = Course::Inside;
+        self.clients[client].lifecycle = Lifecycle::SetUp;
         true
     }
 
-    fn chance_around(&self, client: usize, number: u64) -> Stream {
+    fn hook_chance(&self, client: usize, number: u64) -> Stream {
         Stream::keyed(self.plan.seed, Purpose::Script, self.global_id(client), number)
     }
 
     /// The script restarts its transaction; false when it may not, and the transaction has failed.
-    pub(super) fn begins_anew<P: Port>(&mut self, now: Nanos, client: usize, port: &mut P) -> bool {
+    pub(super) fn restart_transaction<P: Port>(&mut self, now: Nanos, client: usize, port: &mut P) -> bool {
         let may = self.has_tries_left(now, client);
         let own = &mut self.clients[client];
         let (error, statement) = match own.error.take() {
@@ -65,7 +65,7 @@ impl Worker {
             None => (given_up(), StatementId::UNCOUNTED),
         };
         if may {
-            self.try_again(now, client, &error, statement);
+            self.retry(now, client, &error, statement);
         } else if own.transaction.is_some() {
             self.fail_transaction(now, client, &error, statement);
             self.leave_connection(client, port);
@@ -74,7 +74,7 @@ impl Worker {
     }
 
     /// The script asks for a new connection in place of the old one.
-    pub(super) fn connect_anew<P: Port>(&mut self, now: Nanos, client: usize, port: &mut P) {
+    pub(super) fn reconnect<P: Port>(&mut self, now: Nanos, client: usize, port: &mut P) {
         port.close(client);
         self.clients[client].connected = false;
         self.clients[client].enter(State::Unconnected);

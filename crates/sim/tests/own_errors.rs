@@ -52,11 +52,11 @@ impl Governed {
 }
 
 impl Session for Governed {
-    fn governs_itself(&self) -> bool {
+    fn handles_own_errors(&self) -> bool {
         true
     }
 
-    fn enter(&mut self, _: Stream) -> bool {
+    fn set_up(&mut self, _: Stream) -> bool {
         self.start("enter", self.entering.clone());
         true
     }
@@ -69,7 +69,7 @@ impl Session for Governed {
         self.start("restart", self.transaction.clone());
     }
 
-    fn leave(&mut self, _: Stream) -> bool {
+    fn tear_down(&mut self, _: Stream) -> bool {
         self.start("leave", self.leaving.clone());
         true
     }
@@ -185,7 +185,7 @@ fn a_new_connection_is_a_part_of_its_transaction() {
     let session = Governed { transaction: vec![Ask, Reconnect], ..Governed::default() };
     let outcome = session.run(&short(), &server);
     assert_eq!(outcome.counters.ok, 40);
-    assert!(outcome.outage_news.is_empty());
+    assert!(outcome.outage_events.is_empty());
     assert_eq!(session.told().iter().filter(|word| **word == "enter").count(), 1);
 }
 
