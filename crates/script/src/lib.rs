@@ -1,8 +1,8 @@
-//! What one client runs in one transaction.
+//! Scripts: what one client runs in one transaction.
 //!
-//! Scripts are coroutines: a session is resumed with what it waited for and goes on to its
-//! next step. It does no I/O, knows no clock, and draws chance only from the stream it was
-//! given, so the same session runs against sockets and in the simulator.
+//! Scripts are coroutines: a session is resumed with the result it waited for and continues to its
+//! next step. It does no I/O, reads no clock, and draws random numbers only from the stream it was
+//! given, so the same session runs with sockets and in the simulator.
 
 mod dist;
 pub mod lua;
@@ -14,53 +14,53 @@ pub use problem::{Problem, Severity};
 
 use dbdyno_model::{Nanos, Reply, Request, Stream};
 
-/// One client's side of its scripts: variables and the place it has reached.
+/// One client's execution of its scripts: variables and current position.
 pub trait Session: Send {
-    /// Begins a transaction with script number `script` of the plan. All that it draws comes
-    /// from `chance`.
+    /// Begins a transaction with script number `script` of the plan. All random numbers it draws
+    /// come from `chance`.
     fn begin(&mut self, script: usize, chance: Stream);
 
-    /// Begins the same transaction again after a retryable failure, with the variables and
-    /// the chance it began with.
+    /// Restarts the same transaction after a retryable failure, with the variables and the random
+    /// stream it began with.
     fn restart(&mut self);
 
-    /// Whether the script answers for its own errors and transaction blocks: it is then told of
-    /// a statement's error by its reply, and says itself when its transaction begins anew.
+    /// Whether the script handles its own errors and transaction blocks: it then receives a
+    /// statement's error as the reply, and decides itself when its transaction restarts.
     fn handles_own_errors(&self) -> bool {
         false
     }
 
-    /// Begins what the script does once on its client's first connection, before any
-    /// transaction: resumed until [`Step::Done`]. False when there is nothing to do.
+    /// Begins the script's setup, which runs once on the client's first connection before any
+    /// transaction: resumed until [`Step::Done`]. False when there is none.
     fn set_up(&mut self, _chance: Stream) -> bool {
         false
     }
 
-    /// Begins what the script does at the end of the run, in the same way.
+    /// Begins the script's teardown at the end of the run, in the same way.
     fn tear_down(&mut self, _chance: Stream) -> bool {
         false
     }
 
-    /// Whether it can go on in another thread, between two transactions.
+    /// Whether it can continue in another thread, between two transactions.
     fn can_move(&self) -> bool {
         false
     }
 
-    /// Its turn comes next: fetches ahead what it points to and is sure to need.
+    /// Its turn comes next: prefetches what it points to and is sure to need.
     fn prefetch(&self) {}
 
-    /// Goes on until the script needs something again.
+    /// Continues until the script needs something again.
     ///
-    /// After `Begin` the first step; after `Ask` with [`dbdyno_model::Flow::Wait`] the reply;
-    /// after a queued ask, a sleep, a restart and a new connection, `Continue`; after `Shell`
-    /// its output.
+    /// The first call after `begin` returns the first step. After `Request` with
+    /// [`dbdyno_model::Flow::Wait`], `input` is the reply; after `Shell` its output; after a queued
+    /// request, a sleep, a restart and a reconnect, `Continue`.
     fn resume(&mut self, input: Resume<'_>) -> Result<Step<'_>, Fault>;
 }
 
 /// What a session is resumed with.
 #[derive(Debug)]
 pub enum Resume<'a> {
-    /// Nothing was waited for.
+    /// Nothing was awaited.
     Continue,
     /// The reply to the request.
     Reply(&'a Reply<'a>),
@@ -71,37 +71,37 @@ pub enum Resume<'a> {
 /// What a session needs next.
 #[derive(Debug, PartialEq)]
 pub enum Step<'a> {
-    /// An exchange with the server.
+    /// Send a request to the server.
     Ask(Request<'a>),
-    /// A pause.
+    /// Pause.
     Sleep(Nanos),
-    /// A command for the shell; its output is asked for when `output` is set.
+    /// Run a shell command; its output is wanted when `output` is set.
     Shell {
         /// The command line.
         command: &'a str,
         /// Whether the session reads the output.
         output: bool,
     },
-    /// The try has failed, and the script has cleaned up after it: the same transaction
-    /// begins anew when the session is resumed.
+    /// The try has failed, and the script has cleaned up after it: the same transaction restarts
+    /// when the session is resumed.
     Restart,
-    /// A new connection in place of the present one.
+    /// Replace the connection by a new one.
     Reconnect,
-    /// The transaction's script is at its end.
+    /// The transaction's script has ended.
     Done,
     /// The client wants no further transaction.
     Stop {
-        /// Whether the script told that the present one is over; else it does not count.
+        /// Whether the script reported the current one as over; otherwise it does not count.
         is_over: bool,
     },
 }
 
-/// The script itself went wrong while running: the client cannot go on.
+/// A script failed while running: its client cannot continue.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
     /// Which script.
     pub script: u32,
-    /// Which command of it.
+    /// Which command of the script.
     pub command: u32,
     /// Line of the script, from 1.
     pub line: u32,
@@ -110,7 +110,8 @@ pub struct Fault {
 }
 
 impl Fault {
-    /// The message for whoever tells the line, which Lua has put before it.
+    /// The message without the line that Lua puts before it, for callers that show the line
+    /// separately.
     pub fn message_without_place(&self, script: &str) -> &str {
         self.message.strip_prefix(&format!("{script}:{}: ", self.line)).unwrap_or(&self.message)
     }

@@ -1,7 +1,7 @@
-//! What is wrong with a script, told before anything runs.
+//! Problems of a script, found before anything runs.
 //!
-//! A problem is a place in a named script, the text that stands there, and what is wrong with
-//! it. Whoever finds one reports it and goes on: people want to see all of them at once.
+//! A problem is a position in a named script, the text there, and a message. Checking continues
+//! after each problem, because people want to see all of them at once.
 
 use serde::Serialize;
 use std::fmt;
@@ -10,13 +10,13 @@ use std::fmt;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Severity {
-    /// It may not.
+    /// It may not start.
     Error,
-    /// It may, but probably does not do what was meant.
+    /// It may start, but probably does not do what was meant.
     Warning,
 }
 
-/// One thing that is wrong.
+/// One problem.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Problem {
     /// How bad it is.
@@ -34,7 +34,7 @@ pub struct Problem {
 }
 
 impl Problem {
-    /// An error in what was given beside the scripts.
+    /// A problem with something other than the scripts.
     pub fn outside(text: &str, message: impl Into<String>) -> Self {
         Self {
             severity: Severity::Error,

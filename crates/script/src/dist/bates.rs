@@ -1,15 +1,15 @@
-//! Likeliest in the middle: the mean of several uniform draws (the law of Bates). What
-//! sysbench calls gaussian.
+//! The Bates distribution, densest in the middle: the mean of several uniform draws. sysbench calls
+//! it gaussian.
 
 use super::Span;
 use dbdyno_model::Stream;
 
-/// Draws from the range as the mean of so many uniform draws, at least one.
+/// Draws from the range as the mean of `draws` uniform draws, at least one.
 pub(crate) fn bates(stream: &mut Stream, span: Span, draws: u32) -> i64 {
     span.at(mean(stream, draws))
 }
 
-/// The mean of so many uniform draws from [0, 1).
+/// The mean of `draws` uniform draws from [0, 1).
 pub(super) fn mean(stream: &mut Stream, draws: u32) -> f64 {
     let sum: f64 = (0..draws).map(|_| stream.next_f64()).sum();
     sum / f64::from(draws)

@@ -1,4 +1,4 @@
-//! The lower the number the likelier: an exponential density cut off at the range's end.
+//! Lower numbers are more likely: an exponential density truncated at the range's end.
 //!
 //! With parameter `p` the density falls by the factor `exp(-p)` from the first number to the
 //! last; `p` near 0 is uniform.

@@ -1,5 +1,5 @@
-//! Likeliest in the middle: a normal density cut off at `parameter` standard deviations on
-//! either side and stretched over the range.
+//! Densest in the middle: a normal density truncated at `parameter` standard deviations on either
+//! side and stretched over the range.
 
 use super::Span;
 use dbdyno_model::Stream;

@@ -1,8 +1,8 @@
-//! The laws that scripts draw numbers from, one file each, with the definitions of pgbench and
-//! of sysbench.
+//! The distributions that scripts draw numbers from, one file each, as defined by pgbench and
+//! sysbench.
 //!
-//! The laws are the same, not the numbers: pgbench seeds a generator per client, we seed a
-//! stream per transaction. What is not chance at all (`hash`, `permute`) gives the same bits.
+//! The distributions are the same, the numbers are not: pgbench seeds a generator per client, we
+//! seed a stream per transaction. Deterministic functions (`hash`, `permute`) give the same bits.
 
 mod bates;
 mod exponential;
@@ -28,7 +28,7 @@ pub(crate) use unique::Unique;
 pub(crate) use zipf::Zipf;
 pub(crate) use zipfian::zipfian;
 
-/// A range of whole numbers, both ends included, whose size fits in 63 bits.
+/// A range of integers, both ends included, whose size fits in 63 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Span {
     low: i64,
@@ -47,10 +47,10 @@ impl Span {
         }
     }
 
-    /// The number at `fraction` of the range; the law of `fraction` lies in [0, 1).
+    /// The number at `fraction` of the range, which lies in [0, 1).
     fn at(self, fraction: f64) -> i64 {
         let steps = (self.size as f64 * fraction) as i64;
-        // Rounding can carry a fraction next to 1 over the end of a wide range.
+        // Rounding can move a fraction close to 1 beyond the end of a wide range.
         self.low + steps.clamp(0, self.size - 1)
     }
 }
@@ -75,7 +75,7 @@ pub(crate) mod testing {
         counts
     }
 
-    /// Whether the counts could come of these shares: chi-square below the value that is
+    /// Whether the counts are consistent with these shares: chi-square below the value that is
     /// exceeded once in ten thousand (Wilson and Hilferty's approximation).
     pub(crate) fn fits(counts: &[u32], shares: &[f64]) -> bool {
         let total = f64::from(counts.iter().sum::<u32>());

@@ -1,17 +1,17 @@
-//! The lower the number the likelier, by a power: with parameter `h`, the first `h` of the range
-//! take `1 − h` of the draws (self-similar: Gray and others, SIGMOD 1994).
+//! Lower numbers are more likely, by a power law: with parameter `h`, the first `h` of the range
+//! gets `1 − h` of the draws (self-similar: Gray and others, SIGMOD 1994).
 
 use super::Span;
 use dbdyno_model::Stream;
 
-/// The law with its power worked out.
+/// The distribution with its precomputed exponent.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Pareto {
     power: f64,
 }
 
 impl Pareto {
-    /// The law of a parameter between 0 and 1.
+    /// The distribution for a parameter between 0 and 1.
     pub(crate) fn new(parameter: f64) -> Result<Self, String> {
         if parameter > 0.0 && parameter < 1.0 {
             return Ok(Self { power: parameter.ln() / (1.0 - parameter).ln() });

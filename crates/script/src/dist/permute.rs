@@ -1,4 +1,4 @@
-//! A pseudorandom permutation of `0..size`, bit for bit that of pgbench since version 15.
+//! A pseudorandom permutation of `0..size`, bit for bit the same as in pgbench since version 15.
 //!
 //! Six rounds, each a bijection of the range: an odd multiplication, an exclusive or and a
 //! rotation on the largest power of two that fits at the bottom, the same at the top, and a
@@ -9,7 +9,7 @@ use rand_xoshiro::Xoroshiro128StarStar;
 
 const ROUNDS: u32 = 6;
 
-/// Where `number` (modulo `size`) goes. The size is above 0.
+/// The image of `number` (modulo `size`). The size is above 0.
 pub(crate) fn permute(number: i64, size: i64, seed: i64) -> Result<i64, String> {
     if size <= 0 {
         return Err(format!("the size of a permutation must be above 0, not {size}"));

@@ -1,22 +1,21 @@
-//! A few numbers in the middle take most draws, all others the rest: sysbench's default until
-//! 1.0.
+//! A few numbers in the middle get most draws, all others the rest: sysbench's default until 1.0.
 //!
 //! Of a range, `hot_percent` around the middle are hot. `hot_draws_percent` of the draws are
-//! uniform over those; the others follow the law of Bates over the whole range. As sysbench
-//! does, one uniform draw decides both which it is and where in the hot part it falls: hence
-//! only the upper part of the hot numbers is really drawn.
+//! uniform over those; the others follow the Bates distribution over the whole range. As in
+//! sysbench, one uniform draw decides both which part is used and where in the hot part the number
+//! falls, so only the upper part of the hot numbers is drawn often.
 
 use super::{Span, bates};
 use dbdyno_model::Stream;
 
-/// The shape of the law.
+/// The shape of the distribution.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Special {
-    /// Of how many uniform draws the mean is taken.
+    /// The number of uniform draws whose mean is taken.
     pub(crate) draws: u32,
     /// Share of the range that is hot.
     pub(crate) hot_percent: f64,
-    /// Share of the draws that fall there.
+    /// Share of the draws that are hot.
     pub(crate) hot_draws_percent: f64,
 }
 

@@ -1,12 +1,12 @@
-//! Numbers of 32 bits of which none comes twice, in an order that looks random.
+//! 32-bit numbers without repetition, in an order that looks random.
 //!
-//! A place in a sequence is scattered by a bijection: squares modulo a prime are distinct up to
+//! The position in a sequence is mapped by a bijection: squares modulo a prime are distinct up to
 //! half of it, their negatives fill the other half (Preshing 2012, on quadratic residues).
 
-/// The largest prime of 32 bits that leaves the remainder 3 when divided by 4.
+/// The largest 32-bit prime that leaves the remainder 3 when divided by 4.
 const PRIME: u32 = 4_294_967_291;
 
-/// One client's share of the sequence: every `step`-th place, so that clients never meet.
+/// One client's share of the sequence: every `step`-th position, so that clients never collide.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Unique {
     place: u32,
@@ -15,7 +15,7 @@ pub(crate) struct Unique {
 }
 
 impl Unique {
-    /// The share of client `client` of so many; the seed chooses the order.
+    /// The share of client `client` of `clients`; the seed chooses the order.
     pub(crate) fn new(client: u32, clients: u32, seed: u64) -> Self {
         let (start, offset) = (seed as u32, (seed >> 32) as u32);
         Self {
@@ -25,7 +25,7 @@ impl Unique {
         }
     }
 
-    /// The next number. They repeat only when all 2³² of the sequence have been drawn.
+    /// The next number. Numbers repeat only when all 2³² of the sequence have been drawn.
     pub(crate) fn next(&mut self) -> u32 {
         let place = self.place;
         self.place = self.place.wrapping_add(self.step);
@@ -33,7 +33,7 @@ impl Unique {
     }
 }
 
-/// A bijection of the numbers of 32 bits; the few above the prime stay where they are.
+/// A bijection of the 32-bit numbers; the few above the prime map to themselves.
 fn scatter(number: u32) -> u32 {
     if number >= PRIME {
         return number;

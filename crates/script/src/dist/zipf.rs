@@ -1,26 +1,26 @@
-//! A few numbers take most of the draws: the k-th is drawn with a weight of `1 / k^s`, for any
-//! exponent `s` from 0 on.
+//! A few numbers get most of the draws: the k-th is drawn with weight `1 / k^s`, for any exponent
+//! `s` from 0 on.
 //!
-//! Drawn by rejection-inversion (Hörmann and Derflinger, Rejection-inversion to generate
-//! variates from monotone discrete distributions, ACM TOMACS 6.3, 1996): the weights' sum is
-//! inverted as if it were an integral, and what that gets wrong is rejected. The other
-//! rejection here, pgbench's, needs an exponent above 1.
+//! Drawn by rejection-inversion (Hörmann and Derflinger, Rejection-inversion to generate variates
+//! from monotone discrete distributions, ACM TOMACS 6.3, 1996): the sum of the weights is inverted
+//! as if it were an integral, and the resulting error is corrected by rejection. pgbench's
+//! rejection method, in `zipfian`, needs an exponent above 1.
 
 use super::Span;
 use dbdyno_model::Stream;
 
-/// The law with what depends on its exponent alone.
+/// The distribution with what depends only on its exponent.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Zipf {
     exponent: f64,
-    /// Where the integral of the hat begins.
+    /// Where the integral of the hat function begins.
     begin: f64,
-    /// Up to this distance from its whole number a point needs no second look.
+    /// A point within this distance of its integer is accepted without further computation.
     squeeze: f64,
 }
 
 impl Zipf {
-    /// The law of an exponent that is not negative.
+    /// The distribution for an exponent that is not negative.
     pub(crate) fn new(exponent: f64) -> Result<Self, String> {
         if exponent.is_nan() || exponent < 0.0 {
             return Err(format!("a zipfian exponent must not be negative, nor {exponent}"));
@@ -56,15 +56,15 @@ impl Zipf {
         over_argument(f64::exp_m1, (1.0 - self.exponent) * log) * log
     }
 
-    /// The `x` of an integral.
+    /// The inverse of the integral.
     fn inverse(&self, area: f64) -> f64 {
-        // Rounding must not carry the argument below the pole of the logarithm.
+        // Rounding must not move the argument below the pole of the logarithm.
         let scaled = (area * (1.0 - self.exponent)).max(-1.0);
         (over_argument(f64::ln_1p, scaled) * area).exp()
     }
 }
 
-/// `function(x) / x`, which goes to 1 at 0 for both functions here.
+/// `function(x) / x`, which tends to 1 at 0 for both functions used here.
 fn over_argument(function: fn(f64) -> f64, x: f64) -> f64 {
     if x.abs() < 1e-8 { 1.0 } else { function(x) / x }
 }

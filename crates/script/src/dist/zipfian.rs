@@ -1,12 +1,12 @@
-//! A few numbers take most of the draws: the k-th is drawn with a weight of `1 / k^s`.
+//! A few numbers get most of the draws: the k-th is drawn with weight `1 / k^s`.
 //!
-//! Drawn by rejection (Devroye, Non-Uniform Random Variate Generation, 1986, pp. 550-551):
-//! no table and no start-up whatever the size of the range.
+//! Drawn by rejection (Devroye, Non-Uniform Random Variate Generation, 1986, pp. 550-551), without
+//! a table and without setup time, whatever the size of the range.
 
 use super::Span;
 use dbdyno_model::Stream;
 
-/// Parameters with which the rejection ends soon and its numbers stay finite.
+/// Parameters with which few draws are rejected and all intermediate results are finite.
 const PARAMETERS: std::ops::RangeInclusive<f64> = 1.001..=1000.0;
 
 /// Draws from the range.

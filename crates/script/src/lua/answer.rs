@@ -1,11 +1,12 @@
-//! What came of an exchange, as the library takes it: results, or nothing and a failure.
+//! Converts a server's answer to the values that the library expects: results, or nothing and a
+//! failure.
 
 use super::settings::Driver;
 use dbdyno_model::{Reply, ResultSet, ServerError};
 use mlua::{Lua, MultiValue, Table, Value};
 
-/// What PostgreSQL's driver of sysbench restarts an event for: deadlock, duplicate key and
-/// serialization failure.
+/// The SQLSTATEs for which sysbench's PostgreSQL driver restarts an event: deadlock, duplicate key
+/// and serialization failure.
 const IGNORABLE_POSTGRES: [&str; 3] = ["40P01", "23505", "40001"];
 
 /// The errors that restart the event instead of ending the run.
@@ -16,7 +17,7 @@ pub(super) enum Ignorable {
 }
 
 impl Ignorable {
-    /// Those of a driver, or of `--mysql-ignore-errors`.
+    /// The default of a driver, or those of `--mysql-ignore-errors`.
     pub(super) fn new(driver: Driver, given: Option<&str>) -> Self {
         let codes =
             |list: &str| Self::Codes(list.split(',').map(|code| code.trim().into()).collect());
@@ -36,7 +37,7 @@ impl Ignorable {
 }
 
 /// The values that a coroutine is resumed with after an exchange: its results, or `false` where
-/// rows came and none was kept.
+/// rows came and none were kept.
 pub(super) fn values(
     lua: &Lua,
     reply: &Reply<'_>,
@@ -58,7 +59,7 @@ pub(super) fn values(
     Ok([Value::Table(list)].into_iter().collect())
 }
 
-/// Nothing, and what the server said.
+/// Nothing, and the server's error.
 pub(super) fn refusal(
     lua: &Lua,
     error: &ServerError,
@@ -66,7 +67,7 @@ pub(super) fn refusal(
 ) -> mlua::Result<MultiValue> {
     let failure = lua.create_table()?;
     let number: u32 = error.code.parse().unwrap_or(0);
-    // A code of five digits is PostgreSQL's state as well as a number.
+    // A code of five digits is PostgreSQL's SQLSTATE as well as a number.
     let (number, state) = match error.code.len() {
         4 => (number, state_of(number)),
         _ => (0, error.code.as_str()),
@@ -78,7 +79,7 @@ pub(super) fn refusal(
     Ok([Value::Nil, Value::Table(failure)].into_iter().collect())
 }
 
-/// The states that belong to the errors of MySQL that load scripts meet.
+/// The SQLSTATEs of the MySQL errors that load scripts encounter.
 fn state_of(number: u32) -> &'static str {
     match number {
         1213 => "40001",

@@ -1,11 +1,11 @@
-//! The words between a client's coroutine and its session: what the coroutine yields.
+//! What a client's coroutine yields to its session.
 //!
-//! The first value says what is wanted. It is a light userdata, which no script can make, so
-//! that a script's own coroutines cannot be mistaken for requests.
+//! The first value is the operation. It is a light userdata, which no script can create, so that
+//! what a script's own coroutines yield cannot be mistaken for it.
 
 use mlua::{LightUserData, Lua, MultiValue, Table, Value};
 
-/// What is wanted, and how the library calls it.
+/// The operations, and their names in the library.
 macro_rules! words {
     ($($word:ident $name:literal,)*) => {
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,42 +30,42 @@ words! {
     Fault "FAULT",
 }
 
-/// What a coroutine wants.
+/// What a coroutine has yielded.
 #[derive(Debug)]
 pub(super) enum Ask {
-    /// The next transaction: the one before is over.
+    /// Wait for the next transaction: the previous one is over.
     Next,
-    /// The transaction is over; whether there is another is asked later, if at all.
+    /// The transaction is over; the next one is requested later, if at all.
     Over,
-    /// An exchange with a text.
+    /// Execute a statement given as text.
     Query(mlua::LuaString),
-    /// A prepared statement; answered by its number.
+    /// Prepare a statement; answered by its number.
     Prepare(mlua::LuaString),
-    /// A statement's parameters are of these kinds, a letter each.
+    /// A statement's parameters have these types, a letter each.
     Bind(u32, mlua::LuaString),
-    /// An exchange with a prepared statement and its values.
+    /// Execute a prepared statement with these values.
     Execute(u32, MultiValue),
-    /// A statement is not used any more.
+    /// Close a prepared statement.
     Close(u32),
-    /// A pause of so many seconds.
+    /// Sleep for this many seconds.
     Sleep(f64),
-    /// The transaction begins anew.
+    /// Restart the transaction.
     Restart,
-    /// A new connection in place of the old.
+    /// Replace the connection by a new one.
     Reconnect,
     /// No further transaction.
     Stop,
-    /// The coroutine is at its end.
+    /// The coroutine has ended.
     End,
     /// The script failed.
     Fault(String),
 }
 
-/// The table of words for the library.
+/// The table of operations for the library.
 pub(super) fn words(lua: &Lua) -> mlua::Result<Table> {
     let table = lua.create_table()?;
     for (word, name) in WORDS {
-        // Null stands for something else in Lua's own C interface.
+        // A null pointer has another meaning in Lua's C interface.
         let pointer = (*word as usize + 1) as *mut std::ffi::c_void;
         table.set(*name, LightUserData(pointer))?;
     }
@@ -73,8 +73,7 @@ pub(super) fn words(lua: &Lua) -> mlua::Result<Table> {
 }
 
 impl Ask {
-    /// Reads what was yielded. None for what a script yielded on its own, outside a coroutine
-    /// of its own.
+    /// Reads what was yielded. None if a script itself yielded outside a coroutine of its own.
     pub(super) fn read(mut yielded: MultiValue) -> Option<Self> {
         let Some(Value::LightUserData(LightUserData(pointer))) = yielded.pop_front() else {
             return None;
@@ -98,7 +97,7 @@ impl Ask {
     }
 }
 
-/// The next value, which the library has made sure is a text.
+/// The next value, which the library has checked to be a string.
 fn text(yielded: &mut MultiValue) -> Option<mlua::LuaString> {
     match yielded.pop_front()? {
         Value::String(text) => Some(text),
@@ -106,7 +105,7 @@ fn text(yielded: &mut MultiValue) -> Option<mlua::LuaString> {
     }
 }
 
-/// A number, which is whole where LuaJIT could make it so.
+/// A number, which LuaJIT may have made an integer.
 fn seconds(yielded: &mut MultiValue) -> Option<f64> {
     match yielded.pop_front()? {
         Value::Integer(whole) => Some(whole as f64),

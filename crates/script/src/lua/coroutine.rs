@@ -1,7 +1,7 @@
-//! A client's coroutine: where it is, what begins it anew, and whose chance it draws.
+//! A client's coroutine: its state, its entry point, and its random stream.
 //!
-//! Knows nothing of statements and replies: it is resumed with values and tells what the script
-//! asks for next.
+//! Knows nothing of statements and replies: it is resumed with values and returns what the script
+//! yields next.
 
 use super::ask::Ask;
 use super::fault::message_of;
@@ -10,7 +10,7 @@ use super::lane::{Lane, resume};
 use dbdyno_model::Stream;
 use mlua::{IntoLuaMulti, Table, Thread};
 
-/// What a coroutine is made to run.
+/// The entry point of a coroutine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Entry {
     /// `thread_init`, then events.
@@ -34,18 +34,18 @@ impl Entry {
     }
 }
 
-/// Where the coroutine is.
+/// The state of the coroutine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place {
-    /// There is none yet, or it is of no more use: the next one begins here.
+    /// There is none yet, or it is of no more use: the next one starts with this entry point.
     Outside(Entry),
-    /// It has begun and has not come to its first event.
+    /// It has started and has not reached its first event.
     Entering,
     /// Between two events.
     Between,
-    /// In an event, or in whatever else it was made for.
+    /// In an event, or in another entry point.
     Inside,
-    /// Past an event that it said is over, and not yet asking for the next.
+    /// After an event that it reported as over, before it asks for the next one.
     Past,
 }
 
@@ -53,11 +53,11 @@ pub(super) enum Place {
 pub(super) struct Coroutine {
     number: u32,
     running: Running,
-    /// The client in the state's own terms, once the script is loaded for it.
+    /// The client's Lua object, once the script is loaded for it.
     client: Option<Table>,
     thread: Option<Thread>,
     place: Place,
-    /// Whether an event is to follow when the coroutine is ready for one.
+    /// Whether an event is to start when the coroutine is ready for one.
     event_is_due: bool,
 }
 
@@ -76,11 +76,11 @@ impl Coroutine {
         self.client.is_some()
     }
 
-    /// An event is due, with this chance.
+    /// An event is due, with this random stream.
     pub(super) fn begin_event(&mut self, chance: Stream) {
         self.running.chance = chance;
         self.event_is_due = true;
-        // An event that was given up leaves a coroutine that nobody will answer any more.
+        // After an event was given up, its coroutine waits for an answer that will not come.
         match self.place {
             Place::Inside | Place::Past => self.place = Place::Outside(Entry::Again),
             Place::Entering => self.place = Place::Outside(Entry::Enter),
@@ -88,14 +88,14 @@ impl Coroutine {
         }
     }
 
-    /// The next coroutine begins here, with this chance and no event.
+    /// The next coroutine starts with this entry point and random stream, and without an event.
     pub(super) fn begin_at(&mut self, entry: Entry, chance: Stream) {
         self.running.chance = chance;
         self.event_is_due = false;
         self.place = Place::Outside(entry);
     }
 
-    /// Begins a coroutine, which takes the place of the one before.
+    /// Starts a coroutine, which replaces the previous one.
     pub(super) fn start(&mut self, lane: &Lane, entry: Entry) -> Result<Ask, String> {
         let client = match &self.client {
             Some(client) => client.clone(),
@@ -116,19 +116,19 @@ impl Coroutine {
         Ok(client)
     }
 
-    /// Lets the coroutine run until it asks for something.
+    /// Resumes the coroutine until it yields.
     pub(super) fn wake(&mut self, values: impl IntoLuaMulti) -> Result<Ask, String> {
         let thread = self.thread.as_ref().ok_or("the script is not running")?;
         resume(thread, values, &mut self.running)
     }
 
-    /// Lets it run into the event that it was waiting for.
+    /// Resumes it into the event that it was waiting for.
     pub(super) fn wake_for_event(&mut self) -> Result<Ask, String> {
         self.place = Place::Inside;
         self.wake(())
     }
 
-    /// It is ready for an event. Whether there is one, which begins at once.
+    /// It is ready for an event. Returns whether one is due, which then begins.
     pub(super) fn comes_to_event(&mut self) -> bool {
         let has_ended_one = matches!(self.place, Place::Inside | Place::Past);
         let begins = self.event_is_due && !has_ended_one;
@@ -136,14 +136,14 @@ impl Coroutine {
         begins
     }
 
-    /// It says that its event is over.
+    /// It reports that its event is over.
     pub(super) fn pass_event(&mut self) {
         if self.place == Place::Inside {
             self.place = Place::Past;
         }
     }
 
-    /// The script went wrong: there is nothing to resume any more.
+    /// The script failed: there is nothing to resume any more.
     pub(super) fn abandon(&mut self) {
         self.thread = None;
     }

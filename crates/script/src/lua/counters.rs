@@ -1,4 +1,4 @@
-//! sysbench's own counts of statements, which its reports and hooks are made of.
+//! sysbench's own counts of statements, on which its reports and hooks are based.
 
 use dbdyno_model::Reply;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -16,7 +16,7 @@ pub enum Counter {
     Transaction,
     /// Errors that restarted their event, and those that scripts count themselves.
     Error,
-    /// Connections made anew.
+    /// Reconnects.
     Reconnect,
 }
 

@@ -1,8 +1,8 @@
-//! A client's exchanges with the server: the requests that a script's asks become, and the
-//! values that replies become.
+//! A client's exchanges with the server: converts what scripts yield to requests, and replies to
+//! values.
 //!
-//! Whether statements are prepared or values put into their text is decided here alone; the
-//! script sees no difference.
+//! Only this module decides whether statements are prepared or values are inserted into their text;
+//! the script sees no difference.
 
 use super::answer::{self, Ignorable};
 use super::counters::Counter;
@@ -18,35 +18,35 @@ use mlua::{IntoLuaMulti, LuaString, MultiValue};
 pub(super) struct Exchange {
     ignorable: Ignorable,
     numbers: Numbers,
-    /// The request under way; after one that was never answered, the next takes its place.
+    /// The request in flight; if it is never answered, the next one replaces it.
     under_way: Option<Need>,
     room: Room,
 }
 
-/// What a request lends to whoever sends it.
+/// The text and values that a request borrows.
 #[derive(Debug, Default)]
 struct Room {
     sql: String,
     values: Vec<Value>,
 }
 
-/// A request, told without borrowing from the client.
+/// A request, in a form that borrows nothing from the client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Need {
-    /// The text in the room.
+    /// The text in the buffers.
     Text(StatementId, Keep),
-    /// A statement's text.
+    /// Preparing a statement.
     Prepare(u32),
-    /// A statement with the values in the room.
+    /// A prepared statement with the values in the buffers.
     Execute(u32, Keep),
 }
 
-/// What comes of preparing.
+/// The outcome of a call to prepare.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Preparation {
     /// Nothing has to be sent: the statement has this number.
     Here(u32),
-    /// The server has to be asked.
+    /// A request has to be sent.
     Asked(Need),
 }
 
@@ -56,15 +56,15 @@ impl Exchange {
         Self { ignorable, numbers, under_way: None, room }
     }
 
-    /// A text for the server.
+    /// A statement given as text.
     pub(super) fn query(&mut self, lane: &Lane, sql: &LuaString) -> Result<Need, String> {
         self.room.sql = utf8(sql)?;
         Ok(Need::Text(lane.statement_of(&self.room.sql), lane.source.keep_of_query))
     }
 
-    /// A statement to prepare. Where values are put into the text there is nothing to send.
+    /// A statement to prepare. Where values are inserted into the text there is nothing to send.
     ///
-    /// The statement is known by its numbered text, whatever is sent: a bare `?` may be an
+    /// Statistics use the text with numbered parameters, whatever is sent: a bare `?` may be an
     /// operator.
     pub(super) fn prepare(&mut self, lane: &Lane, sql: &LuaString) -> Result<Preparation, String> {
         let settings = &lane.source.settings;
@@ -82,12 +82,12 @@ impl Exchange {
         Ok(Preparation::Asked(Need::Prepare(number)))
     }
 
-    /// A statement's parameters are of these kinds.
+    /// A statement's parameters have these types.
     pub(super) fn bind(&mut self, number: u32, kinds: &LuaString) {
         self.numbers.bind(number, &kinds.as_bytes());
     }
 
-    /// A statement with its values.
+    /// A prepared statement with its values.
     pub(super) fn execute(
         &mut self,
         lane: &Lane,
@@ -105,12 +105,12 @@ impl Exchange {
         Ok(Need::Text(prepared.statement, keep))
     }
 
-    /// A statement is not used any more.
+    /// A prepared statement is not used any more.
     pub(super) fn close(&mut self, number: u32) {
         self.numbers.close(number);
     }
 
-    /// The request itself, which is under way from here.
+    /// The request itself, which is in flight from here on.
     pub(super) fn step(&mut self, need: Need) -> Step<'_> {
         self.under_way = Some(need);
         let Room { sql, values } = &self.room;
@@ -134,7 +134,7 @@ impl Exchange {
         prepared.map_or((StatementId::UNCOUNTED, ""), |known| (known.statement, &known.sql))
     }
 
-    /// The values that answer the request under way.
+    /// The values that answer the request in flight.
     pub(super) fn answer(&mut self, lane: &Lane, reply: &Reply<'_>) -> mlua::Result<MultiValue> {
         let prepared = match self.under_way.take() {
             Some(Need::Prepare(number)) => Some(number),
@@ -155,7 +155,7 @@ impl Exchange {
     }
 }
 
-/// Counts what came of a statement.
+/// Counts the outcome of a statement.
 fn count(lane: &Lane, reply: &Reply<'_>) {
     match reply.error {
         Some(_) => lane.counters.add(Counter::Error),

@@ -1,13 +1,12 @@
-//! What went wrong in a script, in few lines: the message, and the script's own lines that led
-//! there.
+//! Errors of a script in few lines: the message, and the script's own lines of the traceback.
 
 use super::lane::LIBRARY_NAME;
 use crate::Fault;
 
-/// Lines of a traceback that are shown.
+/// Maximum number of traceback lines shown.
 const TRACE_LINES_MAX: usize = 8;
 
-/// The message of an error that reached us through Lua's C interface.
+/// The message of an error raised through Lua's C interface.
 pub(super) fn message_of(error: &mlua::Error) -> String {
     match error {
         mlua::Error::CallbackError { cause, .. } => message_of(cause),
@@ -18,7 +17,7 @@ pub(super) fn message_of(error: &mlua::Error) -> String {
     }
 }
 
-/// A message without our own lines in it.
+/// A message without the library's own lines.
 pub(super) fn trimmed(message: &str) -> String {
     let mut lines = message.lines();
     let first = without_place(lines.next().unwrap_or_default());
@@ -27,7 +26,7 @@ pub(super) fn trimmed(message: &str) -> String {
     std::iter::once(first).chain(trace).collect::<Vec<_>>().join("\n")
 }
 
-/// The fault of a message.
+/// The fault with this message.
 pub(super) fn fault(message: &str, script: &str) -> Fault {
     let message = trimmed(message);
     Fault { script: 0, command: 0, line: line_in(&message, script), message }
@@ -41,7 +40,8 @@ pub(super) fn line_in(message: &str, script: &str) -> u32 {
     after[..digits].parse().unwrap_or(0)
 }
 
-/// An error that the library raised begins with a place that says nothing to anybody.
+/// An error raised by the library begins with a position in the library, which is of no use to the
+/// user.
 fn without_place(line: &str) -> &str {
     let Some(rest) = line.strip_prefix(LIBRARY_NAME).and_then(|rest| rest.strip_prefix(':')) else {
         return line;

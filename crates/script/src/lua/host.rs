@@ -1,9 +1,10 @@
-//! What the library calls in Rust: chance, printing, counting, and the texts of modules.
+//! The Rust functions that the library calls: random numbers, printing, counting, and loading
+//! modules.
 //!
-//! All clients of a lane share one set of these functions. They act for the client that is
-//! running, whose chance its session lends them for as long as it runs. What is lent stands with
-//! the thread, where nobody else can be and nothing has to be locked: a client may run on any,
-//! and one runs on each at a time.
+//! All clients of a lane share one set of these functions. They act for the client that is running,
+//! whose random stream its session provides while it runs. The running client's context is kept in
+//! a thread local, so nothing has to be locked: a client may run on any thread, and only one runs
+//! on each at a time.
 
 use super::counters::{Counter, Counters};
 use super::laws::{Law, Laws};
@@ -17,7 +18,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The client that is running: what it lends.
+/// The context of the running client.
 #[derive(Debug)]
 pub(super) struct Running {
     pub(super) chance: Stream,
@@ -25,14 +26,14 @@ pub(super) struct Running {
 }
 
 thread_local! {
-    /// What the client that runs on this thread has lent.
+    /// The context of the client that runs on this thread.
     static LENT: RefCell<Running> = RefCell::new(Running {
         chance: Stream::keyed(0, Purpose::Script, 0, 0),
         unique: Unique::new(0, 1, 0),
     });
 }
 
-/// Runs something in the name of one client, with its chance.
+/// Runs `act` in the context of a client.
 pub(super) fn lend<T>(running: &mut Running, act: impl FnOnce() -> T) -> T {
     with_lent(|lent| std::mem::swap(lent, running));
     let result = act();
@@ -44,7 +45,7 @@ fn with_lent<T>(act: impl FnOnce(&mut Running) -> T) -> T {
     LENT.with_borrow_mut(act)
 }
 
-/// The table of everything that the library needs of us.
+/// The table of all functions and facts that the library needs.
 pub(super) fn table(
     lua: &Lua,
     source: &Arc<Source>,
@@ -121,7 +122,7 @@ fn draw<T: mlua::IntoLuaMulti>(
     lua.create_function(move |_, ()| Ok(with_lent(&law)))
 }
 
-/// Lua's numbers hold 53 bits: a number of 64 goes over in two.
+/// Lua's numbers have 53 bits: a 64-bit number is passed in two.
 fn halves(drawn: u64) -> (f64, f64) {
     ((drawn >> 32) as f64, f64::from(drawn as u32))
 }
@@ -133,7 +134,7 @@ fn text_function(lua: &Lua) -> mlua::Result<Function> {
     })
 }
 
-/// Text of a drawn length, of the characters from `0` to `z`; without a longest length, none.
+/// Text of random length, of the characters from `0` to `z`; empty without a maximum length.
 fn varied_text(lua: &Lua) -> mlua::Result<Function> {
     lua.create_function(|_, (least, most): (u32, u32)| {
         let least = if least > most { 1 } else { least };
@@ -147,7 +148,7 @@ fn text_of_drawn_length(chance: &mut Stream, span: Span) -> String {
     (0..length).map(|_| char::from(b'0' + chance.up_to(u64::from(b'z' - b'0')) as u8)).collect()
 }
 
-/// `math.random`: a fraction, or a whole number of a range.
+/// `math.random`: a fraction, or an integer of a range.
 fn lua_random(lua: &Lua) -> mlua::Result<Function> {
     lua.create_function(|_, (first, second): (Option<f64>, Option<f64>)| {
         let (low, high) = match (first, second) {
@@ -160,7 +161,7 @@ fn lua_random(lua: &Lua) -> mlua::Result<Function> {
     })
 }
 
-/// How many parameters a statement has.
+/// The number of parameters of a statement.
 fn parameter_counter(lua: &Lua, source: &Source) -> mlua::Result<Function> {
     let driver = source.settings.driver;
     lua.create_function(move |_, sql: mlua::LuaString| {
@@ -186,7 +187,7 @@ fn counter(lua: &Lua, counters: Arc<Counters>) -> mlua::Result<Function> {
     })
 }
 
-/// The script, and the modules that it may require: each is compiled once in a lane.
+/// The script, and the modules that it may require: each is compiled once per lane.
 fn add_chunks(lua: &Lua, host: &Table, source: &Arc<Source>) -> mlua::Result<()> {
     host.set("script", chunk(lua, &source.name, &source.text)?)?;
     let compiled = lua.create_table()?;
@@ -204,7 +205,8 @@ fn add_chunks(lua: &Lua, host: &Table, source: &Arc<Source>) -> mlua::Result<()>
 }
 
 fn chunk(lua: &Lua, name: &str, text: &str) -> mlua::Result<Function> {
-    // A first line that tells a shell what to run is no Lua; its line stays, for the numbers.
+    // A first line that names an interpreter (`#!`) is not Lua; it is blanked, to keep the line
+    // numbers.
     let text =
         if text.starts_with('#') { &text[text.find('\n').unwrap_or(text.len())..] } else { text };
     lua.load(text)

@@ -1,9 +1,8 @@
 //! One Lua state: the library, the compiled script, and the clients of one thread.
 //!
-//! A state of its own for each client would cost 900 times the library and the compiler's
-//! traces. Clients of one lane share both; each has its own globals, its own coroutine and its
-//! own chance. Whoever holds a session may send it anywhere: the state lets one thread in at a
-//! time.
+//! A state for each client would cost 900 times the library and the JIT compiler's traces. The
+//! clients of a lane share both; each has its own globals, its own coroutine and its own random
+//! stream. A session may be sent to another thread: the state's lock admits one thread at a time.
 
 use super::ask::Ask;
 use super::counters::Counters;
@@ -26,7 +25,7 @@ const LIBRARY: [&str; 7] = [
     include_str!("library/client.lua"),
 ];
 
-/// What the library's chunks are called in tracebacks: those lines are not shown.
+/// The name of the library's chunks in tracebacks, whose lines are not shown.
 pub(super) const LIBRARY_NAME: &str = "dbdyno";
 
 /// A Lua state with the clients of one thread.
@@ -41,9 +40,9 @@ pub(super) struct Lane {
 impl Lane {
     /// A lane without clients.
     pub(super) fn new(source: &Arc<Source>, counters: Arc<Counters>) -> mlua::Result<Self> {
-        // Safety: `ffi` and `debug` are for the library alone, which uses them for 64-bit
-        // numbers and for the environments of coroutines. Scripts run in environments that
-        // hold neither, unless their author was trusted with everything.
+        // Safety: `ffi` and `debug` are for the library alone, which uses them for 64-bit numbers
+        // and for the environments of coroutines. Scripts run in environments that have neither,
+        // unless the user has allowed unsafe Lua.
         let options = LuaOptions::new().catch_rust_panics(true);
         let lua = unsafe { Lua::unsafe_new_with(StdLib::ALL, options) };
         let library = lua.create_table()?;
@@ -68,12 +67,12 @@ impl Lane {
         self.function("thread")?.call(client)
     }
 
-    /// What there is to know of the script, as the library gathers it.
+    /// The properties of the script, as collected by the library.
     pub(super) fn survey(&self, client: &Table) -> mlua::Result<Table> {
         self.function("survey")?.call(client)
     }
 
-    /// The place of a statement's text.
+    /// The statement number of a text.
     pub(super) fn statement_of(&self, sql: &str) -> StatementId {
         let mut places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
         places.of(sql, self.source.settings.driver, &self.source.statements)
@@ -84,7 +83,7 @@ impl Lane {
     }
 }
 
-/// Lets a coroutine run until it wants something.
+/// Resumes a coroutine until it yields.
 pub(super) fn resume(
     thread: &Thread,
     values: impl IntoLuaMulti,

@@ -1,10 +1,10 @@
-//! The laws of `sysbench.rand` with the parameters of the command line (`--rand-…`).
+//! The distributions of `sysbench.rand` with the parameters of the command line (`--rand-…`).
 
 use super::settings::Settings;
 use crate::dist::{Pareto, Span, Special, Zipf, bates, uniform};
 use dbdyno_model::Stream;
 
-/// Laws over a range, by their names on the command line.
+/// Distributions over a range, by their names on the command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Law {
     Uniform,
@@ -22,7 +22,7 @@ const NAMES: [(&str, Law); 5] = [
     ("zipfian", Law::Zipfian),
 ];
 
-/// All laws, ready to draw.
+/// All distributions with their parameters.
 #[derive(Clone, Debug)]
 pub(super) struct Laws {
     default: Law,
@@ -32,7 +32,7 @@ pub(super) struct Laws {
 }
 
 impl Laws {
-    /// The laws with their parameters, sysbench 1.0's where none is given.
+    /// The distributions with their parameters, sysbench 1.0's where none is given.
     pub(super) fn new(settings: &Settings) -> Result<Self, String> {
         let number = |name: &str, default: f64| match settings.argument(name) {
             None => Ok(default),
@@ -55,12 +55,12 @@ impl Laws {
         })
     }
 
-    /// The law of `sysbench.rand.default`.
+    /// The distribution of `sysbench.rand.default`.
     pub(super) fn default_law(&self) -> Law {
         self.default
     }
 
-    /// Draws from the whole numbers from `low` to `high`.
+    /// Draws an integer from `low` to `high`.
     pub(super) fn draw(
         &self,
         law: Law,

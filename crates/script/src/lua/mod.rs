@@ -1,10 +1,9 @@
-//! The language of sysbench: Lua, with its library of connections, chance and options.
+//! The scripts of sysbench: Lua, with its library for connections, random numbers and options.
 //!
 //! Scripts run unmodified, in LuaJIT. Each client is a coroutine with globals of its own; all
-//! clients of a thread share one Lua state, the compiled script and the library, which is
-//! written anew here (`library/`). What a script asks of a server, it asks by yielding. Of Lua's
-//! own `os`, `io` and `ffi` scripts get what load scripts need, and no more unless they are
-//! trusted.
+//! clients of a thread share one Lua state, the compiled script and the library, which is a new
+//! implementation (`library/`). A script sends requests to the server by yielding. Of Lua's own
+//! `os`, `io` and `ffi`, scripts get what load scripts need, and no more unless the user allows it.
 
 mod answer;
 mod ask;

@@ -1,16 +1,17 @@
-//! One text for all statements that differ only in their values: what statistics count under.
+//! Normalizes statements: those that differ only in their values get one text, under which
+//! statistics are kept.
 //!
-//! Numbers and quoted texts become `?`, lists of them `?, …`, digits at the end of a name `#`
-//! (`sbtest7`, `s_dist_03`), and runs of blanks one blank. The text is for people and for
-//! telling statements apart; it is never sent.
+//! Numbers and strings become `?`, lists of them `?, …`, digits at the end of a name `#`
+//! (`sbtest7`, `s_dist_03`), and runs of white space one blank. The text is for people and for
+//! distinguishing statements; it is never sent.
 
 use super::placeholders::inert_bytes;
 use super::settings::Driver;
 
-/// Of a long text (rows by the thousand) only the beginning counts.
+/// Of a long text (thousands of rows) only the beginning is used.
 const BYTES_MAX: usize = 2048;
 
-/// Writes the normal form of a statement into `out`, which is emptied first.
+/// Writes the normalized statement to `out`, which is emptied first.
 pub(super) fn normalise(sql: &str, driver: Driver, out: &mut String) {
     out.clear();
     let mut rest = beginning(sql.trim());
@@ -23,7 +24,8 @@ pub(super) fn normalise(sql: &str, driver: Driver, out: &mut String) {
     }
 }
 
-/// Where a text was cut depends on its values; the rows before that do not.
+/// Where a text was cut depends on its values: the incomplete row is removed, earlier ones do not
+/// depend on it.
 fn drop_cut_row(out: &mut String) {
     const MORE_ROWS: &str = "), …";
     if let Some(end) = out.rfind(MORE_ROWS) {
@@ -31,7 +33,7 @@ fn drop_cut_row(out: &mut String) {
     }
 }
 
-/// What of a text is looked at.
+/// The part of a text that is used.
 pub(super) fn beginning(sql: &str) -> &str {
     let mut end = sql.len().min(BYTES_MAX);
     while !sql.is_char_boundary(end) {
@@ -40,7 +42,7 @@ pub(super) fn beginning(sql: &str) -> &str {
     &sql[..end]
 }
 
-/// Takes what begins with `symbol` and tells how many bytes it was.
+/// Handles the token that begins with `symbol`, and returns its length in bytes.
 fn take(rest: &str, symbol: char, driver: Driver, out: &mut String) -> usize {
     let span = |of: fn(char) -> bool| rest.find(|next| !of(next)).unwrap_or(rest.len());
     match symbol {
@@ -82,12 +84,12 @@ fn take(rest: &str, symbol: char, driver: Driver, out: &mut String) -> usize {
     }
 }
 
-/// MySQL takes double quotes for a text, others for a name.
+/// In MySQL double quotes enclose a string, elsewhere a name.
 fn begins_text(symbol: char, driver: Driver) -> bool {
     symbol == '\'' || symbol == '"' && driver == Driver::Mysql
 }
 
-/// Length of a quoted text, with the doubled quotes in it.
+/// Length of a quoted string or name, including doubled quotes.
 fn quoted_bytes(rest: &str, driver: Driver) -> usize {
     let mut length = inert_bytes(rest, driver);
     while rest.as_bytes().get(length) == rest.as_bytes().first() {
@@ -107,7 +109,7 @@ fn begins_value(out: &str) -> bool {
     out.trim_end().ends_with(['(', ',', '=', '<', '>', '+', '*', '/'])
 }
 
-/// A value: a further one of a list is told by dots.
+/// A value: further values of a list become dots.
 fn value(out: &mut String) {
     let before = out.trim_end();
     if let Some(list) = before.strip_suffix(',') {
@@ -125,7 +127,7 @@ fn value(out: &mut String) {
     out.push('?');
 }
 
-/// A closing bracket: a further row of values is told by dots.
+/// A closing bracket: further rows of values become dots.
 fn close(out: &mut String) {
     out.push(')');
     let Some(open) = out.rfind('(') else { return };

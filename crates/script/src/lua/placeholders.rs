@@ -5,7 +5,7 @@ use super::settings::Driver;
 use dbdyno_model::{Value, write_double};
 use std::fmt::Write;
 
-/// Writes the text with each `?` outside of quotes and comments replaced.
+/// The text with each `?` outside quotes and comments replaced.
 fn replaced(sql: &str, driver: Driver, mut replace: impl FnMut(usize, &mut String)) -> String {
     let mut out = String::with_capacity(sql.len() + 16);
     let mut rest = sql;
@@ -28,8 +28,8 @@ fn replaced(sql: &str, driver: Driver, mut replace: impl FnMut(usize, &mut Strin
     out
 }
 
-/// Length of the quotation or comment that begins here; 0 when none does. In MySQL's strings a
-/// quote behind a backslash is no end.
+/// Length of the quoted text or comment that begins here; 0 when there is none. In MySQL's strings
+/// a quote after a backslash does not end the string.
 pub(super) fn inert_bytes(rest: &str, driver: Driver) -> usize {
     let quoted = |quote: char| rest[1..].find(quote).map_or(rest.len(), |end| end + 2);
     match rest.as_bytes() {
@@ -43,7 +43,7 @@ pub(super) fn inert_bytes(rest: &str, driver: Driver) -> usize {
     }
 }
 
-/// Length of the quotation that begins here, in which a backslash takes the next symbol's meaning.
+/// Length of the quoted text that begins here, in which a backslash escapes the next character.
 pub(super) fn escaped_bytes(rest: &str) -> usize {
     let mut symbols = rest.char_indices();
     let quote = symbols.next().map(|(_, quote)| quote);
@@ -60,18 +60,18 @@ pub(super) fn escaped_bytes(rest: &str) -> usize {
 /// The text with its parameters as PostgreSQL writes them.
 pub(super) fn numbered(sql: &str, driver: Driver) -> String {
     replaced(sql, driver, |place, out| {
-        let _ = write!(out, "${}", place + 1); // a String takes everything
+        let _ = write!(out, "${}", place + 1); // writing to a String does not fail
     })
 }
 
-/// How many parameters the text has, as the server will count them.
+/// The number of parameters, as the server counts them.
 pub(super) fn count(sql: &str, driver: Driver) -> usize {
     let mut count = 0;
     replaced(sql, driver, |_, _| count += 1);
     count
 }
 
-/// The text with its values in it, in the words of sysbench.
+/// The text with its values inserted, formatted as in sysbench.
 pub(super) fn filled(sql: &str, values: &[Value], driver: Driver) -> String {
     replaced(sql, driver, |place, out| {
         write_value(values.get(place).unwrap_or(&Value::Null), driver, out);

@@ -1,7 +1,8 @@
 //! The statements that one client has prepared, by their numbers.
 //!
-//! A number that was closed is used again by the next statement: the connection closes the one
-//! under it then, so that a script that prepares and closes for ever fills no memory.
+//! The number of a closed statement is reused by the next one, which also closes the old statement
+//! on the connection. So a script that prepares and closes repeatedly does not use ever more
+//! memory.
 
 use super::placeholders::filled;
 use super::settings::Driver;
@@ -13,7 +14,7 @@ use mlua::{LuaString, MultiValue, Value as LuaValue};
 pub(super) struct Prepared {
     pub(super) statement: StatementId,
     pub(super) sql: String,
-    /// How its values travel, a letter each: as `i`ntegers, `d`oubles or text.
+    /// How its values are sent, a letter each: as `i`nteger, `d`ouble or text.
     kinds: Vec<u8>,
 }
 
@@ -24,7 +25,7 @@ pub(super) struct Numbers {
 }
 
 impl Numbers {
-    /// Takes the lowest free number for a statement.
+    /// Assigns the lowest free number to a statement.
     pub(super) fn take(&mut self, statement: StatementId, sql: String) -> u32 {
         let prepared = Some(Prepared { statement, sql, kinds: Vec::new() });
         let free = self.taken.iter().position(Option::is_none);
@@ -55,7 +56,7 @@ impl Numbers {
 }
 
 impl Prepared {
-    /// Writes the values that the script gave into `out`, in the types they were bound with.
+    /// Writes the script's values to `out`, in the types they were bound with.
     pub(super) fn read_values(
         &self,
         given: MultiValue,
@@ -68,7 +69,7 @@ impl Prepared {
         Ok(())
     }
 
-    /// The text with values in it, where nothing is prepared.
+    /// The text with the values inserted, where nothing is prepared.
     pub(super) fn with_values(&self, values: &[Value], driver: Driver) -> String {
         filled(&self.sql, values, driver)
     }
@@ -86,12 +87,12 @@ fn read_value(value: LuaValue, kind: u8) -> Result<Value, String> {
     })
 }
 
-/// A whole number of more digits than Lua's own numbers have.
+/// An integer with more digits than Lua's own numbers have.
 fn whole(digits: &LuaString) -> Result<i64, String> {
     utf8(digits)?.parse().map_err(|_| "a whole number was expected".to_owned())
 }
 
-/// The text that is sent. Other bytes would reach the server as something else.
+/// The text that is sent. Other encodings would reach the server as different text.
 pub(super) fn utf8(text: &LuaString) -> Result<String, String> {
     let text = text.to_str().map_err(|_| "what is sent to the server must be UTF-8".to_owned())?;
     Ok(text.to_owned())

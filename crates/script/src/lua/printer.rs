@@ -1,6 +1,6 @@
-//! What scripts print, cut into lines.
+//! Splits what scripts print into lines.
 
-/// Keeps the begin of a line until its end comes.
+/// Keeps the beginning of a line until its end is printed.
 #[derive(Debug)]
 pub(super) struct Printer {
     line: String,
@@ -25,7 +25,7 @@ impl Printer {
     }
 }
 
-/// What has no end of line is printed all the same.
+/// An incomplete last line is printed as well.
 impl Drop for Printer {
     fn drop(&mut self) {
         if !self.line.is_empty() {

@@ -1,4 +1,4 @@
-//! A script that has been looked at, and the sessions that run it.
+//! A script that has been loaded and examined, and the sessions that run it.
 
 use super::coroutine::Entry;
 use super::counters::{Counter, Counters};
@@ -17,13 +17,13 @@ use dbdyno_model::{Keep, Purpose, Script, Stream};
 use mlua::Table;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The command that lets clients have transactions.
+/// The command that runs transactions.
 pub(super) const RUN: &str = "run";
 
-/// The client outside of all clients, in whose name a script is looked at, and reports.
+/// The client number used for examining the script and for its reports, which belong to no client.
 const NOBODY: u32 = 0;
 
-/// Everything that all lanes share of a script.
+/// What all lanes share of a script.
 #[derive(Debug)]
 pub(super) struct Source {
     pub(super) name: String,
@@ -31,13 +31,13 @@ pub(super) struct Source {
     pub(super) settings: Settings,
     pub(super) laws: Laws,
     pub(super) statements: Arc<Statements>,
-    /// What to keep of the answers to texts and to prepared statements: nothing when the
-    /// script never looks.
+    /// What to keep of the answers to texts and to prepared statements: nothing when the script
+    /// never uses them.
     pub(super) keep_of_query: Keep,
     pub(super) keep_of_execute: Keep,
 }
 
-/// A script that can be run.
+/// A script that is ready to run.
 #[derive(Debug)]
 pub struct Program {
     source: Arc<Source>,
@@ -48,7 +48,7 @@ pub struct Program {
     counters: Mutex<Vec<Arc<Counters>>>,
 }
 
-/// Looks at a script: loads it once, and reads what it declares.
+/// Examines a script: loads it once, and reads what it declares.
 pub fn compile(script: &Script, settings: Settings) -> Result<Program, Vec<Problem>> {
     look_at(script, settings).map_err(|message| vec![problem(script, &message)])
 }
@@ -127,9 +127,9 @@ impl Source {
 }
 
 impl Program {
-    /// Sessions that run the events of these clients, or the command that the script was
-    /// compiled for as each client's one transaction. All clients of one thread are made
-    /// together: they share a Lua state.
+    /// Sessions that run the events of these clients, or the command that the script was compiled
+    /// for as each client's one transaction. All clients of one thread are created together: they
+    /// share a Lua state.
     pub fn sessions(
         &self,
         clients: impl Iterator<Item = u32>,
@@ -142,7 +142,7 @@ impl Program {
         Ok(clients.map(session).collect())
     }
 
-    /// A Lua state of its own for one thread.
+    /// A Lua state for one thread.
     fn lane(&self) -> Result<Arc<Lane>, Problem> {
         let counters: Arc<Counters> = Arc::default();
         self.counters().push(Arc::clone(&counters));
@@ -151,8 +151,8 @@ impl Program {
             .map_err(|error| Problem::outside(&self.source.name, fault::message_of(&error)))
     }
 
-    /// Whoever runs the script's hooks for reports, in a state of their own; nobody when it
-    /// has none, or is asked for a command: those are not reported.
+    /// What runs the script's report hooks, in a Lua state of its own; none when it has no hooks,
+    /// or when another command than `run` is executed.
     pub fn reporter(&self) -> Result<Option<Reporter>, Problem> {
         if self.source.settings.command != RUN {
             return Ok(None);
@@ -165,7 +165,7 @@ impl Program {
         reporter.map_err(|error| refused(fault::message_of(&error)))
     }
 
-    /// The script's commands, in the order of the alphabet, beside `run`.
+    /// The script's commands besides `run`, in alphabetical order.
     pub fn commands(&self) -> &[String] {
         &self.commands
     }
@@ -185,7 +185,7 @@ impl Program {
         self.is_parallel
     }
 
-    /// The statements, as they come up.
+    /// The statements discovered so far.
     pub fn statements(&self) -> &Arc<Statements> {
         &self.source.statements
     }

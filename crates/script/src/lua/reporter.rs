@@ -1,4 +1,4 @@
-//! The hooks by which a script reports a run in its own words.
+//! The hooks with which a script reports a run itself.
 
 use super::ask::Ask;
 use super::fault::fault;
@@ -9,12 +9,12 @@ use dbdyno_model::Nanos;
 use mlua::{IntoLuaMulti, Table};
 use std::sync::Arc;
 
-/// Which report.
+/// The kind of report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Report {
-    /// Of the time since the last one.
+    /// About the time since the last one.
     Intermediate,
-    /// Of the whole run.
+    /// About the whole run.
     Cumulative,
 }
 
@@ -27,7 +27,7 @@ impl Report {
     }
 }
 
-/// Runs a script's hooks for reports.
+/// Runs a script's report hooks.
 pub struct Reporter {
     lane: Arc<Lane>,
     client: Table,
@@ -57,24 +57,24 @@ impl Reporter {
         Ok(Some(Self { lane, client, running, interval, percentile }))
     }
 
-    /// How often intermediate reports are wanted, by `--report-interval`; never without it.
+    /// The interval of intermediate reports, from `--report-interval`; none without it.
     pub fn interval(&self) -> Option<Nanos> {
         self.interval
     }
 
-    /// The percentile of latencies that reports tell, by `--percentile`; 0 for none.
+    /// The percentile of latencies in reports, from `--percentile`; 0 for none.
     pub fn percentile(&self) -> f64 {
         self.percentile
     }
 
-    /// Hands the statistics to the script's hook for this report, by sysbench's names for them.
+    /// Calls the script's hook for this report with the statistics, by sysbench's names for them.
     pub fn report(&mut self, report: Report, statistics: &[(&str, f64)]) -> Result<(), Fault> {
         let table = self.lane.lua.create_table_from(statistics.iter().copied());
         let table = table.map_err(|error| self.fault(&error.to_string()))?;
         self.run("report", (report.hook(), table))
     }
 
-    /// There are no more reports: what one of the ready-made ones has begun is ended.
+    /// There are no more reports: completes the output of a built-in hook.
     pub fn end(mut self) -> Result<(), Fault> {
         self.run("end_reports", ())
     }

@@ -1,8 +1,8 @@
-//! One client running a script: what its coroutine asks for, and whose turn it is then.
+//! One client running a script: handles what its coroutine yields, and resumes it with the results.
 //!
-//! Errors are the script's own business: it may catch them, and it decides whether its event
-//! begins anew. An endless loop without a request never comes back here, and no hook of the
-//! interpreter sees it once it is compiled: a watchdog outside ends such a run.
+//! The script handles its own errors: it may catch them, and decides whether its event restarts. An
+//! endless loop without a request never returns, and no hook of the interpreter runs once the loop
+//! is compiled: a watchdog outside ends such a run.
 
 use super::answer::Ignorable;
 use super::ask::Ask;
@@ -18,7 +18,7 @@ use crate::{Fault, Resume, Session, Step};
 use dbdyno_model::{Nanos, Purpose, Stream};
 use std::sync::Arc;
 
-/// A client's side of a Lua script.
+/// A client's session of a Lua script.
 pub(super) struct LuaSession {
     lane: Arc<Lane>,
     coroutine: Coroutine,
@@ -33,11 +33,11 @@ enum Wanted {
     Other(Step<'static>),
 }
 
-/// Whose turn it is when a coroutine has asked for something.
+/// How to proceed when a coroutine has yielded.
 enum Turn {
-    /// Somebody else's.
+    /// Return to the caller.
     Others(Wanted),
-    /// The coroutine's again, with this answer.
+    /// Resume the coroutine, with this answer.
     Script(Option<u32>),
 }
 
@@ -73,7 +73,7 @@ impl LuaSession {
         Self { lane, coroutine, exchange }
     }
 
-    /// Goes on until somebody else is needed.
+    /// Continues until the caller has to do something.
     fn advance(&mut self, input: &Resume<'_>) -> Result<Wanted, String> {
         let mut ask = self.go_on(input)?;
         loop {
@@ -84,7 +84,7 @@ impl LuaSession {
         }
     }
 
-    /// Resumes the coroutine with what it waits for, or begins one.
+    /// Resumes the coroutine with what it waits for, or starts one.
     fn go_on(&mut self, input: &Resume<'_>) -> Result<Ask, String> {
         let lane = &self.lane;
         match (self.coroutine.place(), input) {
@@ -129,14 +129,14 @@ impl LuaSession {
         })
     }
 
-    /// A command is a transaction with nothing around it.
+    /// A command is a transaction without setup or teardown.
     fn is_of_a_command(&self) -> bool {
         self.lane.source.settings.command != RUN
     }
 }
 
 impl Session for LuaSession {
-    /// Only with its whole Lua state.
+    /// Only together with its whole Lua state.
     fn can_move(&self) -> bool {
         Arc::strong_count(&self.lane) == 1
     }

@@ -1,8 +1,8 @@
-//! What a script is run with, beside its text. Decided elsewhere: nothing here has a default.
+//! The settings that a script runs with. They are decided elsewhere: nothing here has a default.
 
 use std::collections::BTreeMap;
 
-/// Which kind of server the script talks to.
+/// The kind of server the script talks to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Driver {
     /// The MySQL family.
@@ -21,34 +21,36 @@ impl Driver {
     }
 }
 
-/// What a script is run with.
+/// The settings that a script runs with.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// What the script is asked to do: `run`, `prepare`, `cleanup`, `help` or one of its own.
+    /// The command to run: `run`, `prepare`, `cleanup`, `help` or one of the script's own.
     pub command: String,
     /// Path of the script, as it was given.
     pub path: String,
     /// The options of the command line, the script's own and sysbench's general ones: name, with
-    /// dashes or underscores and without the leading dashes, and text; empty for a bare flag.
+    /// dashes or underscores and without the leading dashes, and text; empty for a flag without a
+    /// value.
     pub arguments: BTreeMap<String, String>,
     /// What `require` finds: the text of each module by its name (`oltp_common`, `lib.util`).
     pub modules: BTreeMap<String, String>,
-    /// Which kind of server it is.
+    /// The kind of server.
     pub driver: Driver,
-    /// Whether `con:prepare` prepares; else values are put into the text (`--db-ps-mode`).
+    /// Whether `con:prepare` prepares; otherwise values are inserted into the text
+    /// (`--db-ps-mode`).
     pub prepares: bool,
-    /// How many clients there are, over all lanes: sysbench's threads.
+    /// The number of clients over all lanes: sysbench's threads.
     pub clients: u32,
     /// The run's seed.
     pub seed: u64,
     /// Whether the script may use the real `io`, `os` and `ffi`.
     pub allow_unsafe: bool,
-    /// Takes the lines that scripts print.
+    /// Receives the lines that scripts print.
     pub print: fn(&str),
 }
 
 impl Settings {
-    /// The text of an option, under either spelling of its name.
+    /// The value of an option, under either spelling of its name.
     pub(super) fn argument(&self, name: &str) -> Option<&str> {
         let dashed = name.replace('_', "-");
         [name, dashed.as_str()]

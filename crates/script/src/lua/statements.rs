@@ -1,7 +1,7 @@
-//! The statements of a script, as they come up: nobody knows them before the run.
+//! The statements of a script, which are discovered while it runs.
 //!
-//! Statistics are kept in places that are there from the start, so their number is bounded;
-//! what comes up when all are taken is counted under the last one.
+//! Statistics are kept in arrays, so the number of statements is limited; statements beyond the
+//! limit are all counted under the last number.
 
 use super::normal::{beginning, normalise};
 use super::settings::Driver;
@@ -9,13 +9,13 @@ use dbdyno_model::{Statement, StatementId};
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
-/// How many statements are told apart, the last place for all others included.
+/// The maximum number of statements, including the last one for all others.
 const STATEMENTS_MAX: usize = 256;
 
-/// The place that is the last one's when all others are taken.
+/// The number of all statements beyond the limit.
 const LAST: usize = STATEMENTS_MAX - 1;
 
-/// What stands for the statements that found no place.
+/// The name of the statements beyond the limit.
 const OTHERS: &str = "(other statements)";
 
 /// The statements of a run, shared by all lanes.
@@ -29,8 +29,8 @@ struct Known {
 }
 
 impl Statements {
-    /// Those that came up so far, from place `from` on: a statement keeps its place, and the
-    /// list only grows.
+    /// The statements discovered so far, from number `from` on: a statement keeps its number, and
+    /// the list only grows.
     pub fn since(&self, from: usize) -> Vec<Statement> {
         self.known().list.get(from..).unwrap_or_default().to_vec()
     }
@@ -53,8 +53,7 @@ impl Statements {
 }
 
 impl Known {
-    /// A further statement: its normal form is what it is called, and its text is the first that
-    /// came up.
+    /// Adds a statement: its normalized text is its name, and the first text found is its example.
     fn add(&mut self, normal: &str, sql: &str) -> StatementId {
         let place = StatementId(self.list.len() as u32);
         self.places.insert(normal.to_owned(), place);
@@ -70,7 +69,7 @@ impl Known {
     }
 }
 
-/// One lane's memory of the statements, so that lanes meet only over new ones.
+/// One lane's cache of statement numbers, so that lanes share a lock only for new statements.
 #[derive(Debug, Default)]
 pub(super) struct Places {
     places: HashMap<String, StatementId>,
@@ -78,7 +77,7 @@ pub(super) struct Places {
 }
 
 impl Places {
-    /// The place of a text.
+    /// The number of a statement.
     pub(super) fn of(&mut self, sql: &str, driver: Driver, statements: &Statements) -> StatementId {
         normalise(sql, driver, &mut self.normal);
         if let Some(place) = self.places.get(self.normal.as_str()) {

@@ -1,10 +1,10 @@
-//! Where the server is, as the options of sysbench in which a script may look that up.
+//! The server's address, as the sysbench options in which a script may look for it.
 //!
-//! The password is not among them: what a script prints is kept.
+//! The password is not among them, because what a script prints is recorded.
 
 use dbdyno_model::{Address, Endpoint, Protocol};
 
-/// The options that would lead sysbench there; none for what is not known yet.
+/// The options that would make sysbench connect there; none for what is not known yet.
 pub fn options_of(endpoint: &Endpoint) -> impl Iterator<Item = (String, String)> {
     let prefix = if endpoint.protocol == Protocol::Mysql { "mysql" } else { "pgsql" };
     let named = [("user", endpoint.user.clone()), ("db", endpoint.database.clone())];
@@ -23,7 +23,7 @@ fn place_of(endpoint: &Endpoint) -> Vec<(&'static str, String)> {
     }
 }
 
-/// Its name is made of the folder that is given as the host, and of the port.
+/// The socket's name consists of the folder, which is given as the host, and the port.
 fn of_socket_of_postgresql(path: &str) -> Vec<(&'static str, String)> {
     let (folder, port) = path.split_once("/.s.PGSQL.").unwrap_or_default();
     vec![("host", folder.into()), ("port", port.into())]

@@ -1,14 +1,14 @@
-//! Whether a script looks at what its statements give.
+//! Whether a script uses the results of its statements.
 //!
-//! Most load scripts only send. Rows that nobody looks at need not be kept, which is most of
-//! what a client's CPU would do with them. What a text says is read conservatively: rows are
-//! not kept only when each mention of the function is a call whose value is dropped, and nothing
-//! is mentioned that would reach them by another way.
+//! Most load scripts only send. Rows that are never used need not be kept, which would be most of a
+//! client's CPU time. The script's text is read conservatively: rows are dropped only when each
+//! mention of the function is a call whose value is dropped, and nothing is mentioned that would
+//! access them in another way.
 
 use super::placeholders::escaped_bytes;
 use dbdyno_model::Keep;
 
-/// Methods that reach rows without the value of the call that asked for them.
+/// Methods that access rows without the value of the call that requested them.
 const LATER: [&str; 2] = ["next_result", "more_results"];
 
 /// What to keep of the answers to texts.
@@ -26,17 +26,17 @@ fn keep(is_dropped: bool, texts: &[&str]) -> Keep {
     if is_dropped && !are_mentioned(&LATER, texts) { Keep::None } else { Keep::AllRows }
 }
 
-/// Whether all mentions of these names are calls that stand alone as statements.
+/// Whether all mentions of these names are calls that are statements of their own.
 fn are_dropped(names: &[&str], texts: &[&str]) -> bool {
     names.iter().all(|name| every_mention(name, texts, stands_alone))
 }
 
-/// Whether any of these names comes up at all.
+/// Whether any of these names is mentioned at all.
 fn are_mentioned(names: &[&str], texts: &[&str]) -> bool {
     names.iter().any(|name| !every_mention(name, texts, |_, _| false))
 }
 
-/// Whether the name is only used so, and no text speaks of it.
+/// Whether the name is only used in this way, and not in a string.
 fn every_mention(name: &str, texts: &[&str], is_so: fn(&[Token<'_>], usize) -> bool) -> bool {
     texts.iter().all(|text| {
         let tokens = tokens(text);
@@ -48,8 +48,8 @@ fn every_mention(name: &str, texts: &[&str], is_so: fn(&[Token<'_>], usize) -> b
     })
 }
 
-/// Whether a text may be a piece of program that uses `name`: it is the name itself, as of a
-/// field, or has it as a method or called. In an option's help the word is only a word.
+/// Whether a string may be a piece of program that uses `name`: it is the name itself, as of a
+/// field, or has it as a method or called. In an option's help text the word means nothing.
 fn speaks_of(text: &str, name: &str) -> bool {
     let quotes = |symbol| matches!(symbol, '\'' | '"');
     text.trim_matches(quotes) == name
@@ -59,7 +59,7 @@ fn speaks_of(text: &str, name: &str) -> bool {
         })
 }
 
-/// A word, a symbol or a text of the language; comments and blanks are none.
+/// A word, a symbol or a string of the language; comments and white space are left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Token<'a> {
     Name(&'a str),
@@ -67,11 +67,11 @@ enum Token<'a> {
     Symbol(char),
 }
 
-/// Words after which an expression stands, so that a call's value is used.
+/// Words that are followed by an expression, so that a call's value is used.
 const BEFORE_VALUES: [&str; 9] =
     ["return", "and", "or", "not", "if", "elseif", "while", "until", "in"];
 
-/// Whether the method at this place is called, and the call is a statement.
+/// Whether the method at this index is called, and the call is a statement.
 fn stands_alone(tokens: &[Token<'_>], place: usize) -> bool {
     let called = tokens.get(place + 1) == Some(&Token::Symbol('('));
     let method = place > 0 && matches!(tokens[place - 1], Token::Symbol(':' | '.'));
@@ -99,7 +99,7 @@ fn end_of_brackets(tokens: &[Token<'_>], open: usize) -> Option<usize> {
     None
 }
 
-/// The call must be followed by the begin of another statement, or by the end of a block.
+/// The call must be followed by the beginning of another statement, or by the end of a block.
 fn drops_value_after(tokens: &[Token<'_>], end: usize) -> bool {
     match tokens.get(end) {
         None | Some(Token::Symbol(';')) => true,
@@ -108,7 +108,7 @@ fn drops_value_after(tokens: &[Token<'_>], end: usize) -> bool {
     }
 }
 
-/// What the method is called on must be the begin of a statement.
+/// What the method is called on must be the beginning of a statement.
 fn drops_value_before(tokens: &[Token<'_>], method: usize) -> bool {
     match begin_of_prefix(tokens, method).checked_sub(1).map(|before| tokens[before]) {
         None | Some(Token::Symbol(';' | ')') | Token::Text(_)) => true,
@@ -131,7 +131,7 @@ fn begin_of_prefix(tokens: &[Token<'_>], method: usize) -> usize {
     place
 }
 
-/// The bracket that the one at `close` closes.
+/// The bracket that is closed by the one at `close`.
 fn begin_of_brackets(tokens: &[Token<'_>], close: usize) -> Option<usize> {
     let mut depth = 0;
     for place in (0..=close).rev() {
@@ -182,7 +182,7 @@ fn next_token(rest: &str, symbol: char) -> (Option<Token<'_>>, usize) {
     }
 }
 
-/// Begin and end of the contents of `[[…]]` or `[==[…]==]`.
+/// Beginning and end of the contents of `[[…]]` or `[==[…]==]`.
 fn long_bracket(rest: &str) -> Option<(usize, usize)> {
     let level = rest.strip_prefix('[')?.find(|symbol| symbol != '=')?;
     let contents = rest[1 + level..].strip_prefix('[')?;

@@ -1,4 +1,4 @@
-//! Which characters a variable's name has, in expressions and in SQL alike.
+//! The characters of variable names, in expressions and in SQL.
 
 /// A letter or an underscore; anything outside ASCII counts as a letter.
 pub(super) fn is_name_start(c: char) -> bool {
@@ -10,12 +10,12 @@ pub(super) fn is_name(c: char) -> bool {
     is_name_start(c) || c.is_ascii_digit()
 }
 
-/// Whether the whole text is a variable's name.
+/// Whether the whole text is a valid name of a variable.
 pub(super) fn is_valid_name(text: &str) -> bool {
     text.starts_with(is_name_start) && text.chars().all(is_name)
 }
 
-/// The first place at or after `at` whose character does not belong.
+/// The first offset from `at` on whose character does not belong.
 pub(super) fn skip_while(text: &str, at: usize, belongs: impl Fn(char) -> bool) -> usize {
     text[at..].find(|c| !belongs(c)).map_or(text.len(), |length| at + length)
 }

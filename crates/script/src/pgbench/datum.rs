@@ -1,7 +1,7 @@
-//! What an expression computes with: NULL, booleans, 64-bit integers and doubles.
+//! The values of expressions: NULL, booleans, 64-bit integers and doubles.
 //!
-//! Text is not among them. A variable that holds text (from `-D` or from a row) is read as
-//! one of the four when an expression uses it, by the rules below.
+//! Text is not among them. A variable that holds text (from `-D` or from a row) is converted to one
+//! of the four when an expression uses it, by the rules below.
 
 use dbdyno_model::Value;
 use dbdyno_model::write_double;
@@ -30,7 +30,7 @@ impl Datum {
         Err(format!("cannot use {} as {wanted}: {self}", self.kind()))
     }
 
-    /// Whether a condition with this value holds.
+    /// Whether a condition with this value is true.
     pub(super) fn holds(self) -> bool {
         match self {
             Self::Null => false,
@@ -40,7 +40,7 @@ impl Datum {
         }
     }
 
-    /// The boolean; numbers are not booleans here.
+    /// The boolean; numbers are not converted to booleans.
     pub(super) fn bool(self) -> Result<bool, String> {
         match self {
             Self::Bool(truth) => Ok(truth),
@@ -48,7 +48,7 @@ impl Datum {
         }
     }
 
-    /// The integer, or the double rounded to the nearest, halves to even.
+    /// The integer, or the double rounded to the nearest integer, halves to even.
     #[inline]
     pub(super) fn int(self) -> Result<i64, String> {
         match self {
@@ -67,7 +67,7 @@ impl Datum {
         }
     }
 
-    /// The line that `debug()` prints, without its place.
+    /// The line that `debug()` prints, without the position.
     pub(super) fn described(self) -> String {
         match self {
             Self::Null => "null".into(),
@@ -75,7 +75,7 @@ impl Datum {
         }
     }
 
-    /// What a variable's value means in an expression.
+    /// A variable's value, converted for an expression.
     #[inline]
     pub(super) fn from_value(value: &Value) -> Result<Self, String> {
         match value {
@@ -126,13 +126,13 @@ impl From<Datum> for Value {
     }
 }
 
-/// Puts a value into SQL text as pgbench does; text goes in as it is.
+/// Writes a value into SQL text as pgbench does; text is written unchanged.
 pub(super) fn write_value(out: &mut String, value: &Value) {
     match value {
         Value::Null => out.push_str("NULL"),
         Value::Bool(truth) => out.push_str(if *truth { "true" } else { "false" }),
         Value::Int(number) => {
-            // A string takes everything.
+            // Writing to a String does not fail.
             let _ = write!(out, "{number}");
         }
         Value::Double(number) => write_double(out, *number),
@@ -140,8 +140,8 @@ pub(super) fn write_value(out: &mut String, value: &Value) {
     }
 }
 
-/// Text from outside as a value. What prints the same as an integer is kept as one, which
-/// costs no memory and travels in binary.
+/// External text as a value. Text that is the canonical form of an integer is stored as one, which
+/// takes no memory and is sent in binary.
 pub(super) fn value_from_text(text: &str) -> Value {
     match text.parse::<i64>() {
         Ok(number) if is_canonical(text) => Value::Int(number),
@@ -166,7 +166,7 @@ fn rounded(number: f64) -> Option<i64> {
     (-BOUND..BOUND).contains(&whole).then_some(whole as i64)
 }
 
-/// NULL and the booleans, which may be shortened as far as they stay distinct.
+/// NULL and the booleans, which may be abbreviated as long as they are unambiguous.
 fn keyword(text: &str) -> Option<Datum> {
     let shortens = |word: &str| {
         !text.is_empty()

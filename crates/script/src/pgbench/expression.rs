@@ -1,7 +1,7 @@
 //! Expressions as trees, and their evaluation.
 //!
-//! `and`, `or` and `case` evaluate only what they need. Everything else evaluates all its
-//! parts first and is NULL when one of them is. Draws come from the transaction's stream.
+//! `and`, `or` and `case` evaluate only what they need. Everything else evaluates all its operands
+//! first and is NULL when one of them is. Random numbers come from the transaction's stream.
 
 use super::datum::Datum;
 use super::functions::{ARGUMENTS_MAX, Function};
@@ -9,7 +9,7 @@ use super::names::Slot;
 use super::operators::{self, Operator};
 use dbdyno_model::{Stream, Value};
 
-/// An expression whose variables are slots.
+/// An expression, with variables resolved to slots.
 #[derive(Debug, PartialEq)]
 pub(super) enum Expression {
     Constant(Datum),
@@ -17,10 +17,10 @@ pub(super) enum Expression {
     Not(Box<Self>),
     And(Box<[Self; 2]>),
     Or(Box<[Self; 2]>),
-    /// `is null`, `is true`, `is false`; of another kind means no.
+    /// `is null`, `is true`, `is false`; false for a value of another type.
     Is(Box<Self>, Datum),
     Binary(Operator, Box<[Self; 2]>),
-    /// Conditions with their results, and what holds when none does.
+    /// Conditions with their results, and the result when none is true.
     Case(Vec<(Self, Self)>, Box<Self>),
     Call(Function, Vec<Self>),
 }
@@ -30,7 +30,7 @@ pub(super) struct Scope<'a> {
     pub(super) variables: &'a [Option<Value>],
     pub(super) names: &'a [String],
     pub(super) chance: &'a mut Stream,
-    /// Takes the lines of `debug()`.
+    /// Receives the lines of `debug()`.
     pub(super) print: fn(&str),
     /// Script and command, for those lines.
     pub(super) place: (u32, u32),
@@ -52,7 +52,7 @@ impl Scope<'_> {
 }
 
 impl Expression {
-    /// The value, or what went wrong.
+    /// The value, or an error message.
     pub(super) fn evaluate(&self, scope: &mut Scope<'_>) -> Result<Datum, String> {
         match self {
             Self::Constant(datum) => Ok(*datum),
@@ -79,7 +79,7 @@ fn not(operand: Datum) -> Result<Datum, String> {
     }
 }
 
-/// `and` and `or`: the first operand alone decides when it is `decisive`, or NULL.
+/// `and` and `or`: the first operand alone decides when it is `decisive`.
 fn lazy(
     operands: &[Expression; 2],
     decisive: bool,

@@ -1,6 +1,6 @@
-//! The functions of expressions: their names, how many arguments they take, what they give.
+//! The functions of expressions: their names, their numbers of arguments, their results.
 //!
-//! A function is NULL when an argument is, except `debug`, which shows it.
+//! A function is NULL when an argument is, except `debug`, which prints it.
 
 use super::datum::Datum;
 use super::expression::Scope;
@@ -8,10 +8,10 @@ use super::operators::{self, Operator};
 use crate::dist::{self, Span};
 use std::ops::RangeInclusive;
 
-/// No function takes more.
+/// The maximum number of arguments.
 pub(super) const ARGUMENTS_MAX: usize = 16;
 
-/// A function; two names may mean the same one.
+/// A function; it may have several names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Function {
     Abs,
@@ -35,7 +35,7 @@ pub(super) enum Function {
     SquareRoot,
 }
 
-/// A function's name and the arguments it takes.
+/// A function's name and its number of arguments.
 pub(super) struct Signature {
     pub(super) name: &'static str,
     pub(super) function: Function,
@@ -80,13 +80,13 @@ const SIGNATURES: [Signature; 21] = [
     plain("sqrt", Function::SquareRoot, 1),
 ];
 
-/// The function of that name, in any case.
+/// The function of that name, in upper or lower case.
 pub(super) fn find(name: &str) -> Option<&'static Signature> {
     SIGNATURES.iter().find(|signature| signature.name.eq_ignore_ascii_case(name))
 }
 
 impl Signature {
-    /// How many arguments it takes, in words.
+    /// The number of arguments it takes, in words.
     pub(super) fn wants(&self) -> String {
         let (least, most) = (*self.arguments.start(), *self.arguments.end());
         let plural = if most == 1 { "" } else { "s" };
@@ -130,7 +130,7 @@ impl Function {
     fn of_one(self, argument: Datum) -> Result<Datum, String> {
         match (self, argument) {
             (Self::Int, _) => return argument.int().map(Datum::Int),
-            // The least integer has no positive counterpart and stays as it is.
+            // The smallest integer has no positive counterpart and stays as it is.
             (Self::Abs, Datum::Int(number)) => return Ok(Datum::Int(number.wrapping_abs())),
             _ => {}
         }
@@ -169,7 +169,7 @@ impl Function {
         law(scope.chance, span, parameter.double()?).map(Datum::Int)
     }
 
-    /// The least or the greatest; as doubles when one of them is a double.
+    /// The smallest or the largest; as doubles when one of them is a double.
     fn extreme(self, values: &[Datum]) -> Result<Datum, String> {
         if values.iter().any(|value| matches!(value, Datum::Double(_))) {
             let pick: fn(f64, f64) -> f64 = match self {
@@ -183,7 +183,7 @@ impl Function {
     }
 }
 
-/// The one of the values that remains when of two always one is picked.
+/// Combines all values, two at a time.
 fn fold<T>(
     values: &[Datum],
     read: fn(Datum) -> Result<T, String>,

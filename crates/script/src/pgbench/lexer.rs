@@ -1,7 +1,7 @@
-//! Words and symbols of an expression.
+//! Tokens of an expression.
 //!
-//! An expression ends at the end of its line; a backslash at the very end joins the next line
-//! to it. What the tokens mean together is the parser's business.
+//! An expression ends at the end of its line; a backslash at the very end joins the next line to
+//! it.
 
 use super::chars::{is_name, is_name_start, skip_while};
 use super::line::skip_blanks;
@@ -12,18 +12,18 @@ use std::ops::Range;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Token<'a> {
     Integer(i64),
-    /// 9223372036854775808, of which only the negative fits in 64 bits.
+    /// 9223372036854775808, which fits in 64 bits only when negated.
     IntegerBound,
     Double(f64),
     /// `:name`
     Variable(&'a str),
-    /// A word that is no keyword: a function's name.
+    /// A word that is not a keyword: a function's name.
     Word(&'a str),
     /// An operator, a bracket, a comma, or a keyword in lower case.
     Symbol(&'static str),
 }
 
-/// Longer symbols before those they begin with.
+/// Longer symbols come before those they begin with.
 const SYMBOLS: [&str; 21] = [
     "<=", ">=", "<>", "!=", "<<", ">>", "<", ">", "=", "+", "-", "*", "/", "%", "|", "&", "#", "~",
     "(", ")", ",",
@@ -34,10 +34,10 @@ const KEYWORDS: [&str; 14] = [
     "else", "end",
 ];
 
-/// A token and where it stands.
+/// A token and its position.
 pub(super) type Placed<'a> = (Token<'a>, Range<usize>);
 
-/// All tokens of the expression that lies in `span` of the text.
+/// All tokens of the expression in `span` of the text.
 pub(super) fn tokens(text: &str, span: Range<usize>) -> Result<Vec<Placed<'_>>, Flaw> {
     let text = &text[..span.end];
     let mut tokens = Vec::new();
@@ -109,7 +109,7 @@ fn fraction_end(text: &str, at: usize) -> usize {
     }
 }
 
-/// The end of an exponent at this place; the place itself when the letter has no digits.
+/// The end of an exponent at this offset; the offset itself when no digits follow the letter.
 fn exponent_end(text: &str, at: usize) -> usize {
     let Some(rest) = text[at..].strip_prefix(['e', 'E']) else { return at };
     let sign = usize::from(rest.starts_with(['+', '-']));

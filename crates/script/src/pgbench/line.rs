@@ -1,11 +1,11 @@
-//! The line of a meta-command: where it ends, its blanks, its words.
+//! The line of a meta-command: its end, its white space, its words.
 //!
 //! A backslash at the very end of a line joins the next one to it.
 
 use std::ops::Range;
 
-/// The end of the meta-command that goes on at `at`: its line's, or a later one's when lines
-/// are joined by a backslash at the end.
+/// The end of the meta-command that continues at `at`: the end of its line, or of a later one when
+/// lines are joined by a backslash at the end.
 pub(super) fn end(text: &str, at: usize) -> usize {
     let mut from = at;
     loop {
@@ -33,7 +33,7 @@ pub(super) fn words(text: &str, span: Range<usize>) -> Vec<Range<usize>> {
     words
 }
 
-/// A word ends at a blank, and at a backslash that joins lines. It has one character at least.
+/// A word ends at white space, and at a backslash that joins lines. It has at least one character.
 fn word_end(text: &str, at: usize) -> usize {
     let ends = |(index, c): (usize, char)| {
         (index > 0 && (is_blank(c) || c == '\n' || skip_blanks(text, at + index) > at + index))
@@ -42,7 +42,7 @@ fn word_end(text: &str, at: usize) -> usize {
     text[at..].char_indices().find_map(ends).unwrap_or(text.len())
 }
 
-/// The place after blanks and joined line ends.
+/// The offset after white space and joined line ends.
 pub(super) fn skip_blanks(text: &str, mut at: usize) -> usize {
     loop {
         let rest = &text[at..];

@@ -1,7 +1,7 @@
-//! A script's commands to instructions.
+//! Compiles a script's commands to instructions.
 //!
-//! Blocks become jumps and pipelines become the flow of their queries, so nothing of either
-//! is left to be tracked while running. What is wrong with them is therefore found here.
+//! Blocks become jumps and pipelines become the flow of their queries, so neither has to be tracked
+//! while running. Errors in their structure are therefore found here.
 
 use super::Options;
 use super::meta::Meta;
@@ -16,7 +16,7 @@ use dbdyno_model::{Flow, QueryMode, Statement, StatementId};
 use std::collections::HashSet;
 use std::ops::Range;
 
-/// What a statement of PostgreSQL's protocol can carry.
+/// The maximum number of parameters in PostgreSQL's protocol.
 const PARAMETERS_MAX: usize = 65_535;
 
 /// What lowering needs besides the script, and adds to.
@@ -27,7 +27,7 @@ pub(super) struct Context<'a> {
     pub(super) statements: &'a mut Vec<Statement>,
 }
 
-/// Lowers script number `script`: its instructions, and what is wrong with it.
+/// Lowers script number `script`: its instructions, and its problems.
 pub(super) fn lower(
     script: u32,
     source: &Source<'_>,
@@ -59,7 +59,7 @@ struct Lowering<'a, 's, 'c> {
     script: u32,
     source: &'a Source<'s>,
     context: &'a mut Context<'c>,
-    /// The command being lowered, and where it stands.
+    /// The command being lowered, and its position.
     command: u32,
     span: Range<usize>,
     code: Vec<Instruction>,
@@ -68,19 +68,19 @@ struct Lowering<'a, 's, 'c> {
     /// Where the open pipeline began.
     pipeline: Option<Range<usize>>,
     problems: Vec<Problem>,
-    /// Texts that were warned of.
+    /// Texts that a warning was issued for.
     warned: HashSet<&'a str>,
 }
 
-/// An `\if` that waits for its `\endif`.
+/// An `\if` without its `\endif` yet.
 struct Block {
     opened: Range<usize>,
     has_else: bool,
-    /// The test of the branch now open, which must learn where the next one begins.
+    /// The test of the current branch, whose jump target is the next branch.
     test: Option<usize>,
-    /// Ends of branches, which must learn where the block ends.
+    /// Jumps at the ends of branches, whose target is the end of the block.
     exits: Vec<usize>,
-    /// The pipeline that was open before: every branch must leave it so.
+    /// The pipeline that was open before: every branch must leave it unchanged.
     pipeline: Option<Range<usize>>,
 }
 
@@ -94,7 +94,7 @@ impl Lowering<'_, '_, '_> {
         self.problems.push(self.source.problem(severity, flaw));
     }
 
-    /// Warns of each text once: a name that nothing sets is often mentioned many times.
+    /// Warns once for each text: a name that is never set is often mentioned many times.
     fn warn(&mut self, flaw: Flaw) {
         if self.warned.insert(&self.source.text[flaw.span.clone()]) {
             self.report(Severity::Warning, flaw);
@@ -172,7 +172,7 @@ impl Lowering<'_, '_, '_> {
         }
     }
 
-    /// The command's row in the table of statements, and how its values travel.
+    /// Adds the command to the table of statements; returns how its values are sent.
     fn body(&mut self, sql: &Sql, chunks: Vec<Chunk>) -> (StatementId, Body) {
         if self.context.mode == QueryMode::Simple {
             let text = self.source.text[sql.span.clone()].into();
@@ -186,7 +186,7 @@ impl Lowering<'_, '_, '_> {
         (self.statement(sql, slots.len() as u32), Body::Parameters(slots, flow))
     }
 
-    /// A row of the table of statements, for the command being lowered.
+    /// Adds a statement of the command being lowered to the table.
     fn statement(&mut self, sql: String, parameters: u32) -> StatementId {
         let id = StatementId(self.context.statements.len() as u32);
         self.context.statements.push(Statement {
@@ -210,8 +210,7 @@ impl Lowering<'_, '_, '_> {
         });
     }
 
-    /// Ends the branch that is open and begins another; not so without a block, or after its
-    /// `\else`.
+    /// Ends the current branch and begins another; false without a block, or after its `\else`.
     fn next_branch(&mut self) -> bool {
         if !self.is_in_branch() {
             return false;
@@ -245,8 +244,8 @@ impl Lowering<'_, '_, '_> {
         }
     }
 
-    /// Tells the branch's test where the branch ends, and puts the pipeline back to what it
-    /// was before the block.
+    /// Sets the branch's test to jump to its end, and restores the pipeline to what it was before
+    /// the block.
     fn end_branch(&mut self) {
         let here = self.code.len();
         let Some(block) = self.blocks.last_mut() else { return };
@@ -300,7 +299,7 @@ impl Lowering<'_, '_, '_> {
     }
 }
 
-/// Sets where the instruction jumps to.
+/// Sets an instruction's jump target.
 fn aim(instruction: &mut Instruction, target: usize) {
     if let Operation::Unless(_, to) | Operation::Jump(to) = &mut instruction.operation {
         *to = target;

@@ -1,13 +1,12 @@
-//! A client's variables, and how they come back to what they were when a transaction is tried
-//! again.
+//! A client's variables, and how they are restored when a transaction is retried.
 //!
-//! Each assignment notes what it replaced. Undoing goes through the notes backwards, so a
-//! transaction pays for what it sets and not for how many variables there are.
+//! Each assignment records the value it replaced. Undoing applies these records backwards, so its
+//! cost depends on what a transaction sets and not on the number of variables.
 
 use super::names::Slot;
 use dbdyno_model::{Value, prefetch};
 
-/// Values by slot; none where a variable was never set.
+/// Values by slot; none for a variable that was never set.
 #[derive(Debug)]
 pub(super) struct Memory {
     values: Vec<Option<Value>>,
@@ -34,7 +33,7 @@ impl Memory {
         self.replaced.push((slot, replaced));
     }
 
-    /// What the next transaction reads, and what it forgets.
+    /// Prefetches what the next transaction reads.
     pub(super) fn prefetch(&self) {
         prefetch(&self.values[..]);
         prefetch(&self.replaced[..]);

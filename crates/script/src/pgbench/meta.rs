@@ -1,7 +1,7 @@
-//! Meta-commands: a backslash, a word, and what the word wants, up to the end of the line.
+//! Meta-commands: a backslash, a word, and its arguments, up to the end of the line.
 //!
-//! Only the form of one command is judged here. Whether it stands in the right place, and
-//! whether its variables can have values, is judged with the whole plan in sight.
+//! Only the syntax of single commands is checked here. Whether a command is allowed at its
+//! position, and whether its variables can have values, is checked later with all scripts at hand.
 
 use super::chars::is_valid_name;
 use super::datum::Datum;
@@ -17,19 +17,19 @@ use std::ops::Range;
 #[derive(Debug, PartialEq)]
 pub(super) enum Meta {
     Set(Slot, Expression),
-    /// Text by a pattern.
+    /// Text from a pattern.
     SetText(Slot, String),
     If(Expression),
     Elif(Expression),
     Else,
     Endif,
     Sleep(Sleep),
-    /// A command for the shell, and the variable that its output goes to.
+    /// A shell command, and the variable that its output is assigned to.
     Shell(Vec<ShellWord>, Option<Slot>),
     StartPipeline,
     SyncPipeline,
     EndPipeline,
-    /// For the SQL command before it.
+    /// Stores the result of the SQL command before it.
     Store(Store),
 }
 
@@ -40,7 +40,7 @@ pub(super) struct Sleep {
     pub(super) unit_ns: u64,
 }
 
-/// How many units a pause lasts.
+/// The duration, in units.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Amount {
     Fixed(u64),
@@ -54,10 +54,10 @@ pub(super) enum ShellWord {
     Variable(Slot),
 }
 
-/// What becomes of an answer's rows.
+/// How an answer's rows are stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Store {
-    /// What variables' names have before the column's.
+    /// The prefix of the variables' names before the column's name.
     pub(super) prefix: Prefix,
     pub(super) rows: StoreRows,
 }
@@ -71,7 +71,7 @@ pub(super) enum StoreRows {
     LastOfEach,
 }
 
-/// What reading meta-commands adds to.
+/// Reads meta-commands.
 pub(super) struct Reader<'a> {
     pub(super) text: &'a str,
     pub(super) names: &'a mut Names,
@@ -82,8 +82,8 @@ pub(super) struct Reader<'a> {
 impl Reader<'_> {
     /// The command in `span`, which begins after its backslash; none when it has no word.
     ///
-    /// A command with a flaw yields nothing, except those of blocks and pipelines, which the
-    /// others are matched with.
+    /// A command with an error yields nothing, except those of blocks and pipelines, with which
+    /// others are matched.
     pub(super) fn read(&mut self, span: Range<usize>) -> Option<Meta> {
         let words = words(self.text, span.clone());
         let (first, arguments) = words.split_first()?;
@@ -148,7 +148,7 @@ impl Reader<'_> {
         Ok(Meta::Set(slot, self.expression(name.end..end)?))
     }
 
-    /// `\settext name pattern`, which pgbench has not: `#` is a digit, `@` a letter.
+    /// `\settext name pattern`, which pgbench does not have: `#` is a digit, `@` a letter.
     fn set_text(&mut self, first: &Range<usize>, arguments: &[Range<usize>]) -> Result<Meta, Flaw> {
         let [name, pattern, rest @ ..] = arguments else {
             return missing(first, arguments, "a name and a pattern are expected");
@@ -219,7 +219,7 @@ impl Reader<'_> {
         Ok(Meta::Sleep(Sleep { amount: self.amount(number)?, unit_ns }))
     }
 
-    /// `10ms` in two: digits with their sign, and the rest. A variable has no unit in it.
+    /// Splits `10ms`: digits with their sign, and the rest. A variable's name contains no unit.
     fn split_unit(&self, word: &Range<usize>) -> (Range<usize>, Range<usize>) {
         let text = self.word(word);
         let sign = usize::from(text.starts_with(['+', '-']));
@@ -233,13 +233,13 @@ impl Reader<'_> {
             return Ok(Amount::Variable(slot));
         }
         match self.word(&span).parse::<i64>() {
-            // A pause of less than nothing is none.
+            // A negative pause is none.
             Ok(number) => Ok(Amount::Fixed(u64::try_from(number).unwrap_or(0))),
             Err(_) => Err(Flaw::new(span, "a whole number or a variable is expected")),
         }
     }
 
-    /// The slot of the variable that the word is, if it is one.
+    /// The slot of the variable, if the word is one.
     fn mention(&mut self, span: &Range<usize>) -> Option<Slot> {
         let name = self.text[span.clone()].strip_prefix(':').filter(|name| is_valid_name(name))?;
         let slot = self.names.slot(name);
@@ -296,7 +296,7 @@ impl Reader<'_> {
     }
 }
 
-/// The flaw that something is missing after the last word.
+/// The error that something is missing after the last word.
 fn missing<T>(first: &Range<usize>, arguments: &[Range<usize>], message: &str) -> Result<T, Flaw> {
     let end = arguments.last().unwrap_or(first).end;
     Err(Flaw::new(end..end, format!("{message} here")))

@@ -1,9 +1,9 @@
-//! The language of pgbench: SQL commands and backslash commands with expressions.
+//! The script language of pgbench: SQL commands and backslash commands with expressions.
 //!
 //! All versions of the language at once, from 9.4's `\setrandom` to `\syncpipeline`. A plan's
-//! scripts are compiled together before the run, since a client's variables live on from one
-//! script to the next, and everything that can be wrong with them is told then. What is left to
-//! go wrong while running is arithmetic, rows and shell commands.
+//! scripts are compiled together before the run, since a client's variables persist from one script
+//! to the next, and all errors that can be found in advance are reported then. Only arithmetic,
+//! rows and shell commands can fail while running.
 
 mod chars;
 mod datum;
@@ -42,20 +42,20 @@ use std::collections::BTreeMap;
 /// What scripts are compiled with, besides their text and variables.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
-    /// The run's seed: `random_seed`, and what `default_seed` is drawn from.
+    /// The run's seed: `random_seed`, from which `default_seed` is derived.
     pub seed: u64,
     /// Whether shell commands may run.
     pub allow_shell: bool,
-    /// Takes the lines that `debug()` prints.
+    /// Receives the lines that `debug()` prints.
     pub print: fn(&str),
 }
 
-/// What compiling gave.
+/// The result of compiling.
 #[derive(Debug)]
 pub struct Compilation {
     /// The program, if no problem is an error.
     pub program: Option<Program>,
-    /// Everything that is wrong, in the order of the scripts.
+    /// All problems, in the order of the scripts.
     pub problems: Vec<Problem>,
 }
 
@@ -109,7 +109,7 @@ pub fn compile(
     Compilation { program, problems }
 }
 
-/// The instructions of all scripts. A script's problems are put in the order of its text.
+/// The instructions of all scripts. A script's problems are sorted by their position.
 fn lower_all(
     readings: Vec<Reading<'_>>,
     context: &mut lower::Context<'_>,
@@ -130,7 +130,7 @@ fn read_script<'a>(script: &'a Script, names: &mut Names) -> Reading<'a> {
     read::read(Source::new(&script.name, &script.text), names)
 }
 
-/// What is wrong with the plan as a whole.
+/// The problems of the plan as a whole.
 fn check_plan(scripts: &[Script], variables: &BTreeMap<String, Scalar>) -> Vec<Problem> {
     let weight: u64 = scripts.iter().map(|script| u64::from(script.weight)).sum();
     let weightless = (weight == 0)
@@ -140,8 +140,7 @@ fn check_plan(scripts: &[Script], variables: &BTreeMap<String, Scalar>) -> Vec<P
     weightless.into_iter().chain(misnamed).collect()
 }
 
-/// The variables that every client has at its start: the automatic ones, and over them the
-/// plan's.
+/// Every client's initial variables: the automatic ones, overridden by the plan's.
 fn start_values(variables: &BTreeMap<String, Scalar>, seed: u64) -> BTreeMap<String, Value> {
     // A stream that no client and no transaction has.
     let default_seed = Stream::keyed(seed, Purpose::Script, u64::MAX, u64::MAX).next_u64();

@@ -1,20 +1,20 @@
-//! The variables of all scripts of a plan: each name is one slot of a client's memory.
+//! The variables of all scripts of a plan: each name has one slot.
 //!
-//! A client keeps its variables from transaction to transaction and from script to script, so
-//! the slots are common to all scripts. Here is also known which of them anything can set.
+//! A client keeps its variables from transaction to transaction and from script to script, so slots
+//! are common to all scripts. This module also knows which variables can be set at all.
 
 use dbdyno_model::Value;
 use std::collections::{BTreeMap, HashMap};
 
-/// A variable's place in a client's memory.
+/// The index of a variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Slot(pub(super) u32);
 
-/// What the names of variables that rows set begin with.
+/// The prefix of the names of variables that rows set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Prefix(pub(super) u32);
 
-/// Names, their slots, and who can set them.
+/// Names, their slots, and which of them can be set.
 #[derive(Default)]
 pub(super) struct Names {
     slots: HashMap<String, Slot>,
@@ -25,7 +25,7 @@ pub(super) struct Names {
 }
 
 impl Names {
-    /// The slot of a name, a new one if it was never seen.
+    /// The slot of a name, a new one if the name is new.
     pub(super) fn slot(&mut self, name: &str) -> Slot {
         if let Some(&slot) = self.slots.get(name) {
             return slot;
@@ -52,13 +52,13 @@ impl Names {
         slot
     }
 
-    /// Whether the variable is text that stands for a string wherever SQL has it.
+    /// Whether the variable is text, which is quoted as a string wherever it is used in SQL.
     pub(super) fn is_text(&self, slot: Slot) -> bool {
         self.is_text[slot.0 as usize]
     }
 
-    /// Rows may set any name that begins so: what their columns are called is known only when
-    /// they arrive.
+    /// Rows may set any name with this prefix: the names of their columns are known only when they
+    /// arrive.
     pub(super) fn set_by_rows(&mut self, prefix: &str) -> Prefix {
         let known = self.row_prefixes.iter().position(|known| known == prefix);
         let index = known.unwrap_or(self.row_prefixes.len());
@@ -82,7 +82,7 @@ impl Names {
         &self.by_slot[slot.0 as usize]
     }
 
-    /// For each prefix, what a column must be called to set which variable.
+    /// For each prefix, the names of columns and the variables they set.
     pub(super) fn columns(&self) -> Vec<Vec<(String, Slot)>> {
         self.row_prefixes.iter().map(|prefix| self.columns_with(prefix)).collect()
     }

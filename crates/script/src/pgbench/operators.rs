@@ -1,11 +1,12 @@
-//! Operators on two values: arithmetic, comparison, bits.
+//! Binary operators: arithmetic, comparison, bits.
 //!
-//! Integers stay integers and must not overflow; with one double both are doubles, except for
-//! bits and remainders, which are integers always.
+//! Integers stay integers and must not overflow; if one operand is a double both become doubles,
+//! except for bit operators and remainders, which always work on integers.
 
 use super::datum::Datum;
 
-/// An operator that needs both its operands. `>` and `>=` are `<` and `<=` turned round.
+/// An operator that needs both its operands. `>` and `>=` are `<` and `<=` with the operands
+/// swapped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Operator {
     Add,

@@ -1,7 +1,7 @@
-//! Tokens to expressions, by precedence climbing.
+//! Parses tokens to expressions, by precedence climbing.
 //!
-//! Names of functions and the number of their arguments are checked here. Variables become
-//! slots; whether anything can set them is judged later, when all scripts are read.
+//! Names of functions and their numbers of arguments are checked here. Variables become slots;
+//! whether anything can set them is checked later, when all scripts have been read.
 
 use super::datum::Datum;
 use super::expression::Expression;
@@ -12,12 +12,12 @@ use super::operators::Operator;
 use super::source::Flaw;
 use std::ops::Range;
 
-/// How deep brackets may nest, and how many operators may follow each other: evaluation
-/// recurses, and a script from anywhere must not exhaust the stack.
+/// Limit on nested brackets and on consecutive operators: evaluation is recursive, and a script
+/// from an unknown source must not exhaust the stack.
 const NESTING_MAX: usize = 100;
 const OPERATORS_MAX: usize = 1000;
 
-/// How tightly operators bind, from loose to tight.
+/// Precedence levels of operators, from lowest to highest.
 mod level {
     pub(super) const ANYTHING: u8 = 0;
     pub(super) const OR: u8 = 1;
@@ -35,7 +35,7 @@ mod level {
 #[derive(Clone, Copy)]
 enum Infix {
     Binary(Operator),
-    /// The operator with its operands turned round.
+    /// The operator with its operands swapped.
     Reversed(Operator),
     And,
     Or,
@@ -44,8 +44,7 @@ enum Infix {
     IsNotNull,
 }
 
-/// The symbol's meaning and how strongly it binds to what stands on its left, if it is an
-/// operator there.
+/// The symbol's meaning and precedence, if it is a binary operator.
 fn infix(symbol: &str) -> Option<(Infix, u8)> {
     Some(match symbol {
         "or" => (Infix::Or, level::OR),
@@ -73,13 +72,13 @@ fn infix(symbol: &str) -> Option<(Infix, u8)> {
     })
 }
 
-/// A variable in an expression, and where it stands.
+/// A variable in an expression, and its position.
 pub(super) struct Mention {
     pub(super) slot: Slot,
     pub(super) span: Range<usize>,
 }
 
-/// Reads the expression in `span` of the text, and what it mentions.
+/// Reads the expression in `span` of the text, and the variables it mentions.
 pub(super) fn parse(
     text: &str,
     span: Range<usize>,
@@ -112,7 +111,7 @@ impl<'a> Parser<'a> {
         self.tokens.get(self.at).map(|(token, _)| *token)
     }
 
-    /// Where the next token stands, or the end.
+    /// The position of the next token, or the end.
     fn here(&self) -> Range<usize> {
         self.tokens.get(self.at).map_or(self.end..self.end, |(_, span)| span.clone())
     }
@@ -121,7 +120,7 @@ impl<'a> Parser<'a> {
         Err(Flaw::new(self.here(), message))
     }
 
-    /// Steps over the symbol if it comes next.
+    /// Consumes the symbol if it comes next.
     fn accept(&mut self, symbol: &str) -> bool {
         let found = matches!(self.peek(), Some(Token::Symbol(next)) if next == symbol);
         self.at += usize::from(found);
@@ -132,7 +131,7 @@ impl<'a> Parser<'a> {
         if self.accept(symbol) { Ok(()) } else { self.flaw(format!("{symbol} is expected here")) }
     }
 
-    /// An expression of operators that bind more tightly than `above`.
+    /// An expression of operators with a higher precedence than `above`.
     fn expression(&mut self, above: u8) -> Result<Expression, Flaw> {
         self.nesting += 1;
         if self.nesting > NESTING_MAX {
@@ -152,13 +151,13 @@ impl<'a> Parser<'a> {
         Ok(left)
     }
 
-    /// The operator that comes next, if it binds more tightly.
+    /// The operator that comes next, if its precedence is higher.
     fn infix(&self, above: u8) -> Option<(Infix, u8)> {
         let Some(Token::Symbol(symbol)) = self.peek() else { return None };
         infix(symbol).filter(|&(_, level)| level > above)
     }
 
-    /// Counts an operator that comes next, and steps over it.
+    /// Counts the operator that comes next, and consumes it.
     fn operator(&mut self) -> Result<(), Flaw> {
         self.operators += 1;
         if self.operators > OPERATORS_MAX {
@@ -168,7 +167,7 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    /// What `left` becomes with the operator just passed and what follows it.
+    /// The expression of `left`, the operator just consumed and what follows.
     fn infixed(&mut self, left: Expression, infix: Infix, level: u8) -> Result<Expression, Flaw> {
         Ok(match infix {
             Infix::IsNull => is(left, Datum::Null, false),
@@ -181,7 +180,7 @@ impl<'a> Parser<'a> {
         })
     }
 
-    /// What stands after `is`.
+    /// What follows `is`.
     fn is_what(&mut self, left: Expression) -> Result<Expression, Flaw> {
         let negated = self.accept("not");
         for (symbol, datum) in
@@ -194,7 +193,7 @@ impl<'a> Parser<'a> {
         self.flaw("null, true or false is expected here")
     }
 
-    /// What operators stand between, with the operators before it.
+    /// An operand, with its prefix operators.
     fn operand(&mut self) -> Result<Expression, Flaw> {
         let Some(token) = self.peek() else { return self.flaw("an expression is expected here") };
         let constant = match token {
@@ -239,7 +238,7 @@ impl<'a> Parser<'a> {
         })
     }
 
-    /// `-x` is `0 - x`, but the least integer can be written only so.
+    /// `-x` is `0 - x`, except that the smallest integer can be written only in this way.
     fn negated(&mut self) -> Result<Expression, Flaw> {
         self.operator()?;
         if self.peek() == Some(Token::IntegerBound) {

@@ -1,6 +1,6 @@
-//! Scripts ready to run: instructions, the table of statements, and how clients begin.
+//! Compiled scripts: instructions, the table of statements, and the initial state of clients.
 //!
-//! A program never changes; all clients share it. What a client has of its own is its session.
+//! A program never changes; all clients share it. A client's own state is its session.
 
 use super::expression::Expression;
 use super::meta::{ShellWord, Sleep, Store};
@@ -16,17 +16,17 @@ pub struct Program {
     pub(super) statements: Vec<Statement>,
     /// Names of the slots.
     pub(super) names: Vec<String>,
-    /// For each prefix that rows are stored with, which column goes to which variable.
+    /// For each prefix that rows are stored with, which column sets which variable.
     pub(super) columns: Vec<Vec<(String, Slot)>>,
-    /// Every client's variables at its start, but for its number.
+    /// Every client's initial variables, except its number.
     pub(super) start: Vec<Option<Value>>,
-    /// Where the client's number goes, unless the plan gives it.
+    /// The variable for the client's number, unless the plan sets it.
     pub(super) client_id: Option<Slot>,
     pub(super) print: fn(&str),
 }
 
 impl Program {
-    /// The statements that requests name, over all scripts.
+    /// The statements that requests refer to, over all scripts.
     pub fn statements(&self) -> &[Statement] {
         &self.statements
     }
@@ -37,10 +37,10 @@ impl Program {
     }
 }
 
-/// One step of a script, and the command it is of.
+/// One step of a script, and the command it belongs to.
 #[derive(Debug)]
 pub(super) struct Instruction {
-    /// The command's place in its script, from 0.
+    /// The command's index in its script, from 0.
     pub(super) command: u32,
     /// The command's line, from 1.
     pub(super) line: u32,
@@ -52,14 +52,14 @@ pub(super) struct Instruction {
 pub(super) enum Operation {
     Set(Slot, Expression),
     SetText(Slot, String),
-    /// Goes on elsewhere unless the condition holds.
+    /// Jumps unless the condition is true.
     Unless(Expression, usize),
     Jump(usize),
     Query(Query),
-    /// A synchronisation point of a pipeline.
+    /// A synchronization point of a pipeline.
     Sync(StatementId, Flow),
     Sleep(Sleep),
-    /// The words, and the variable that the output goes to.
+    /// The words, and the variable that the output is assigned to.
     Shell(Vec<ShellWord>, Option<Slot>),
 }
 
@@ -71,7 +71,7 @@ pub(super) struct Query {
     pub(super) store: Option<Store>,
 }
 
-/// How the command's values travel.
+/// How the command's values are sent.
 #[derive(Debug)]
 pub(super) enum Body {
     /// As parts of the text.
@@ -85,6 +85,6 @@ pub(super) enum Body {
 pub(super) enum Chunk {
     Literal(String),
     Variable(Slot),
-    /// A variable that stands as a string.
+    /// A variable that is quoted as a string.
     Quoted(Slot),
 }

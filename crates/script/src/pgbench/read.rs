@@ -1,7 +1,7 @@
-//! A script's text to its commands.
+//! Splits a script's text into commands.
 //!
-//! Problems with single commands are reported here, and reading goes on after each. What
-//! only the whole plan can tell (variables, blocks, pipelines) is left to lowering.
+//! Problems with single commands are reported here, and reading continues after each. What needs
+//! the whole plan (variables, blocks, pipelines) is checked by lowering.
 
 use super::line;
 use super::meta::{self, Meta, Store};
@@ -12,7 +12,7 @@ use super::sql::{self, Ending, Piece};
 use crate::problem::{Problem, Severity};
 use std::ops::Range;
 
-/// A command and where it stands.
+/// A command and its position.
 pub(super) struct Command {
     pub(super) span: Range<usize>,
     pub(super) action: Action,
@@ -57,7 +57,7 @@ pub(super) fn read<'a>(source: Source<'a>, names: &mut Names) -> Reading<'a> {
 }
 
 impl Reading<'_> {
-    /// What is wrong with single commands, now that all scripts are read.
+    /// The problems of single commands, now that all scripts have been read.
     pub(super) fn problems(&self, names: &Names) -> Vec<Problem> {
         let unset = self.mentions.iter().filter(|mention| !names.can_be_set(mention.slot));
         let unset =
@@ -66,7 +66,7 @@ impl Reading<'_> {
         flaws.map(|flaw| self.source.problem(Severity::Error, flaw)).collect()
     }
 
-    /// Reads what begins at this place; none when the script ends with it.
+    /// Reads the command at this offset; none when the script ends with it.
     fn step(&mut self, at: usize, names: &mut Names) -> Option<usize> {
         let scan = sql::scan(self.source.text, at);
         self.flaws.extend(scan.flaws);
@@ -102,7 +102,7 @@ impl Reading<'_> {
         end
     }
 
-    /// Lets the SQL command before keep its rows.
+    /// Makes the SQL command before store its rows.
     fn store(&mut self, store: Store, span: Range<usize>) {
         match self.commands.last_mut() {
             Some(Command { action: Action::Sql(sql), .. }) if sql.store.is_none() => {

@@ -1,6 +1,6 @@
-//! What a step lends to whoever drives the session: parameters, texts, pauses.
+//! The buffers that a session's steps borrow from: parameters, texts, shell commands.
 //!
-//! The room is kept from step to step, so that ordinary transactions allocate nothing.
+//! They are reused from step to step, so that ordinary transactions allocate nothing.
 
 use super::datum::{Datum, write_value};
 use super::memory::Memory;
@@ -9,7 +9,7 @@ use super::names::Slot;
 use super::program::{Body, Chunk, Query};
 use dbdyno_model::{Keep, Nanos, Request, Value, prefetch};
 
-/// Values and text of the step that is being made.
+/// Values and text of the current step.
 #[derive(Debug, Default)]
 pub(super) struct Room {
     parameters: Vec<Value>,
@@ -17,12 +17,12 @@ pub(super) struct Room {
 }
 
 impl Room {
-    /// What the next step makes room in.
+    /// Prefetches what the next step writes to.
     pub(super) fn prefetch(&self) {
         prefetch(&self.parameters[..]);
     }
 
-    /// The request that a query makes.
+    /// The request of a query.
     pub(super) fn request<'a>(
         &'a mut self,
         query: &'a Query,
@@ -42,7 +42,7 @@ impl Room {
         }
     }
 
-    /// The values; NULL for a variable without one, as in pgbench.
+    /// The values; NULL for a variable that is not set, as in pgbench.
     fn parameters(&mut self, slots: &[Slot], memory: &Memory) -> &[Value] {
         self.parameters.clear();
         let values = slots.iter().map(|slot| memory.get(*slot).cloned());
@@ -50,7 +50,7 @@ impl Room {
         &self.parameters
     }
 
-    /// The text with its values in it.
+    /// The text with the values inserted.
     fn text<'a>(&'a mut self, chunks: &'a [Chunk], memory: &Memory, names: &[String]) -> &'a str {
         if let [Chunk::Literal(text)] = chunks {
             return text;
@@ -70,7 +70,7 @@ impl Room {
         &self.text
     }
 
-    /// A variable without a value stays as it is written.
+    /// A variable that is not set is left as it is written.
     fn write_variable(&mut self, slot: Slot, memory: &Memory, names: &[String]) {
         if let Some(value) = memory.get(slot) {
             write_value(&mut self.text, value);
@@ -80,7 +80,7 @@ impl Room {
         }
     }
 
-    /// The words of a shell command, with blanks between.
+    /// The words of a shell command, separated by blanks.
     pub(super) fn command(&mut self, words: &[ShellWord], memory: &Memory) -> Result<&str, String> {
         self.text.clear();
         for word in words {
@@ -96,7 +96,7 @@ impl Room {
     }
 }
 
-/// How long a pause lasts: whole units, as in pgbench, and none when they are negative.
+/// The duration of a pause: whole units, as in pgbench, and zero when they are negative.
 pub(super) fn pause(sleep: &Sleep, memory: &Memory) -> Result<Nanos, String> {
     let units = match sleep.amount {
         Amount::Fixed(units) => units,

@@ -1,16 +1,16 @@
-//! Routines with a SQL body: their semicolons do not end the command.
+//! Routines with a SQL body, whose semicolons do not end the command.
 //!
-//! Watches words only, as psql does. That is enough to tell where `BEGIN ATOMIC … END` closes,
-//! and no more is claimed about the SQL.
+//! Looks at words only, as psql does. That is enough to find the end of `BEGIN ATOMIC … END`; the
+//! SQL itself is not checked.
 
-/// How much of a routine the words so far are.
+/// How much of a routine has been read.
 #[derive(Default)]
 pub(super) struct Routine {
     stage: Stage,
     depth: u32,
 }
 
-/// How far the words agree with `CREATE [OR REPLACE] {FUNCTION | PROCEDURE}`.
+/// How far the words match `CREATE [OR REPLACE] {FUNCTION | PROCEDURE}`.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 enum Stage {
     #[default]
@@ -28,7 +28,7 @@ impl Routine {
         self.depth > 0
     }
 
-    /// Takes the command's next word outside brackets.
+    /// Handles the command's next word outside brackets.
     pub(super) fn word(&mut self, word: &str) {
         let word = word.to_ascii_lowercase();
         match (self.stage, word.as_str()) {

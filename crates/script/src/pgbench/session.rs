@@ -1,8 +1,8 @@
 //! One client running the scripts of a program.
 //!
-//! The session goes from instruction to instruction until one needs somebody else: the server,
-//! time, or a shell. It then says what it needs and, resumed, takes what came of it. There are
-//! no loops in the language, so it always comes to an end.
+//! The session executes instructions until one needs the caller: a request to the server, a pause,
+//! or a shell command. It returns what it needs and is resumed with the result. The language has no
+//! loops, so a script always ends.
 
 use super::datum::{Datum, value_from_text};
 use super::expression::{Expression, Scope};
@@ -15,7 +15,7 @@ use crate::{Fault, Resume, Session, Step};
 use dbdyno_model::{Purpose, Reply, Request, ResultSet, Stream, Value, text_by_pattern};
 use std::sync::Arc;
 
-/// A client's place in its script, and its variables.
+/// A client's position in its script, and its variables.
 #[derive(Debug)]
 pub struct PgbenchSession {
     program: Arc<Program>,
@@ -26,11 +26,11 @@ pub struct PgbenchSession {
 struct Client {
     memory: Memory,
     script: usize,
-    /// The instruction to go on with.
+    /// The instruction to continue with.
     next: usize,
     chance: Stream,
     chance_at_begin: Stream,
-    /// Whether the server said that a transaction block is open.
+    /// Whether the server reported that a transaction block is open.
     in_transaction: bool,
     room: Room,
 }
@@ -98,7 +98,7 @@ impl Client {
         &program.scripts[self.script]
     }
 
-    /// Takes what came of the last step.
+    /// Handles the result of the last step.
     fn take(&mut self, program: &Program, input: &Resume<'_>) -> Result<(), Fault> {
         match input {
             Resume::Continue => Ok(()),
@@ -107,7 +107,7 @@ impl Client {
         }
     }
 
-    /// The instruction that the last step was of.
+    /// The instruction of the last step.
     fn asked<'p>(&self, program: &'p Program) -> Option<&'p Instruction> {
         self.code(program).get(self.next.checked_sub(1)?)
     }
@@ -115,7 +115,7 @@ impl Client {
     fn take_reply(&mut self, program: &Program, reply: &Reply<'_>) -> Result<(), Fault> {
         self.in_transaction = reply.in_transaction;
         if reply.error.is_some() {
-            // What becomes of a failed transaction is not the script's to decide: it ends here.
+            // The script does not decide what happens after a failure: it ends here.
             self.in_transaction = false;
             self.next = usize::MAX;
             return Ok(());
@@ -170,7 +170,7 @@ impl Client {
         Ok(())
     }
 
-    /// Runs up to an instruction that needs somebody else; none at the end of the script.
+    /// Executes instructions until one needs the caller; none at the end of the script.
     fn advance(&mut self, program: &Program) -> Result<Option<usize>, Fault> {
         let code = self.code(program);
         while let Some(instruction) = code.get(self.next) {
@@ -222,7 +222,7 @@ impl Client {
         }
     }
 
-    /// What the instruction at this place needs.
+    /// The step for the instruction at this index.
     fn step<'a>(&'a mut self, program: &'a Program, place: usize) -> Result<Step<'a>, Fault> {
         let instruction = &self.code(program)[place];
         let fault = self.fault_at(instruction);
@@ -250,7 +250,7 @@ impl Client {
         self.fault_at(instruction)(message)
     }
 
-    /// What makes a message a fault of the instruction.
+    /// Makes a message a fault of the instruction.
     fn fault_at(&self, instruction: &Instruction) -> impl FnOnce(String) -> Fault + use<> {
         let script = self.script as u32;
         let (command, line) = (instruction.command, instruction.line);
@@ -267,7 +267,7 @@ fn only_row(results: &[ResultSet]) -> Result<&[ResultSet], String> {
     }
 }
 
-/// The whole number that a shell command printed on its first line.
+/// The integer that a shell command printed on its first line.
 fn shell_number(output: &str, slot: Slot) -> Result<(Slot, i64), String> {
     let line = output.lines().next().unwrap_or_default().trim();
     match line.parse() {

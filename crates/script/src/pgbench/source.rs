@@ -1,12 +1,12 @@
-//! A script's text and the places in it.
+//! A script's text and positions in it.
 //!
-//! Everything else counts in byte offsets; here they become the line and column that people
-//! see. Finds no problems itself.
+//! Everything else uses byte offsets; here they become lines and columns for people. Finds no
+//! problems itself.
 
 use crate::problem::{Problem, Severity};
 use std::ops::Range;
 
-/// A stretch of a script that is wrong, and why.
+/// A part of a script that is wrong, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Flaw {
     pub(super) span: Range<usize>,
@@ -43,7 +43,7 @@ impl<'a> Source<'a> {
         self.text[start..offset].chars().count() as u32 + 1
     }
 
-    /// The flaw as people see it.
+    /// The problem to show to people.
     pub(super) fn problem(&self, severity: Severity, flaw: Flaw) -> Problem {
         Problem {
             severity,

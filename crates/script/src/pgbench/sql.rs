@@ -1,18 +1,18 @@
-//! Where a SQL command ends, and which of its text is code, quotation or comment.
+//! Finds where a SQL command ends, and which parts of its text are code, quoted text or comments.
 //!
-//! A command ends at a semicolon outside quotes, brackets and routine bodies, at a backslash
-//! that begins a meta-command, or with the script. Knows no SQL beyond that: whether the
-//! command makes sense is the server's to say.
+//! A command ends at a semicolon outside quotes, brackets and routine bodies, at a backslash that
+//! begins a meta-command, or at the end of the script. The SQL itself is left to the server to
+//! check.
 
 use super::chars::{is_name, is_name_start, skip_while};
 use super::routine::Routine;
 use super::source::Flaw;
 use std::ops::Range;
 
-/// How a stretch of a command is to be read.
+/// How a part of a command is to be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// Outside everything that quotes.
+    /// Outside quoted text and comments.
     Code,
     /// A string, a quoted name or a comment.
     Quoted,
@@ -20,7 +20,7 @@ pub(super) enum Kind {
     Escaped,
 }
 
-/// A stretch of a command.
+/// A part of a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Piece {
     pub(super) kind: Kind,
@@ -38,16 +38,16 @@ pub(super) enum Ending {
 /// A command as scanned.
 #[derive(Debug)]
 pub(super) struct Scan {
-    /// The command without its semicolon; empty when only blanks and comments were found.
+    /// The command without its semicolon; empty when there was only white space and comments.
     pub(super) span: Range<usize>,
     pub(super) pieces: Vec<Piece>,
     pub(super) ending: Ending,
-    /// Where reading goes on: after the semicolon or the backslash.
+    /// Where reading continues: after the semicolon or the backslash.
     pub(super) next: usize,
     pub(super) flaws: Vec<Flaw>,
 }
 
-/// Scans the command that begins at `from`, after blanks and `--` comments.
+/// Scans the command that begins at `from`, after white space and `--` comments.
 pub(super) fn scan(text: &str, from: usize) -> Scan {
     let start = skip_leading(text, from);
     let mut scanner = Scanner {
@@ -77,7 +77,7 @@ struct Scanner<'a> {
     text: &'a str,
     at: usize,
     pieces: Vec<Piece>,
-    /// Where the code began that is being passed.
+    /// Where the current stretch of code began.
     code_start: usize,
     /// Brackets that are open.
     brackets: Vec<usize>,
@@ -100,7 +100,7 @@ impl Scanner<'_> {
         Ending::Script
     }
 
-    /// Passes what begins with this character.
+    /// Consumes what begins with this character.
     fn step(&mut self, first: char) {
         let rest = &self.text[self.at..];
         match first {
@@ -118,7 +118,7 @@ impl Scanner<'_> {
         }
     }
 
-    /// `\;` and `\:`; any other backslash is not ours.
+    /// `\;` and `\:`; any other backslash is not an escape.
     fn escape(&mut self) -> bool {
         let is_escape = self.text[self.at + 1..].starts_with([';', ':']);
         if is_escape {
@@ -137,7 +137,7 @@ impl Scanner<'_> {
         self.at += 1;
     }
 
-    /// A word or a number. `E` before a string lets backslashes escape in it.
+    /// A word or a number. `E` before a string allows escapes by backslash in it.
     fn word(&mut self) {
         let end = skip_while(self.text, self.at, |c| is_name(c) || c == '$');
         let word = &self.text[self.at..end];
@@ -160,7 +160,7 @@ impl Scanner<'_> {
         }
     }
 
-    /// A quotation of this length; without one it goes to the end of the script.
+    /// A quoted text of this length; if it is not closed, it extends to the end of the script.
     fn quoted(&mut self, length: Option<usize>, message: &str) {
         let rest = self.text.len() - self.at;
         if length.is_none() {
@@ -170,7 +170,7 @@ impl Scanner<'_> {
         self.piece(Kind::Quoted, length.unwrap_or(rest));
     }
 
-    /// Ends the code that was being passed, and adds a piece of another kind.
+    /// Ends the current stretch of code, and adds a piece of another kind.
     fn piece(&mut self, kind: Kind, length: usize) {
         self.end_code(self.at);
         self.pieces.push(Piece { kind, span: self.at..self.at + length });
@@ -200,7 +200,7 @@ impl Scanner<'_> {
     }
 }
 
-/// The length of a quotation that ends with `closing`, looked for from `from` on.
+/// The length of a quoted text that ends with `closing`, searched for from `from` on.
 fn after(rest: &str, from: usize, closing: &str) -> Option<usize> {
     rest[from..].find(closing).map(|at| from + at + closing.len())
 }
@@ -209,8 +209,8 @@ fn line_length(rest: &str) -> usize {
     rest.find('\n').unwrap_or(rest.len())
 }
 
-/// The length of a string. A doubled quote ends one string and begins another, which is the
-/// same to us.
+/// The length of a string. A doubled quote is treated as the end of one string and the beginning of
+/// another, with the same result.
 fn string_length(rest: &str, has_escapes: bool) -> Option<usize> {
     let mut is_escaped = false;
     rest.char_indices().skip(1).find_map(|(at, c)| {

@@ -1,8 +1,8 @@
 //! SQL text with its variables found: what stays as it is, and what a value replaces.
 //!
-//! `:name` is a variable where nothing quotes it and something can set it. Simple mode, which
-//! works on the text itself, replaces inside quotations too, as pgbench does. `::cast` and
-//! names that nothing sets stay.
+//! `:name` is a variable where it is not quoted and something can set it. Simple mode, which works
+//! on the text itself, replaces inside quoted text too, as pgbench does. `::cast` and names that
+//! nothing sets are left unchanged.
 
 use super::chars::{is_name, is_name_start, skip_while};
 use super::names::{Names, Slot};
@@ -13,7 +13,7 @@ use super::sql::{Kind, Piece};
 use dbdyno_model::QueryMode;
 use std::ops::Range;
 
-/// The chunks of a command, and warnings of names that nothing sets.
+/// The chunks of a command, and warnings about names that nothing sets.
 pub(super) fn template(
     text: &str,
     sql: &Sql,
@@ -76,7 +76,7 @@ impl Builder<'_> {
     }
 }
 
-/// Where the piece has `:name`, with just one colon.
+/// Where the piece contains `:name`, with exactly one colon.
 fn mentions(text: &str, span: Range<usize>) -> Vec<Range<usize>> {
     let text = &text[..span.end];
     let mut found = Vec::new();
