@@ -85,7 +85,7 @@ fn to_the_end(session: &mut dyn Session) -> u64 {
     };
     let mut requests = 0;
     let mut step = session.resume(Resume::Continue).expect("no fault");
-    while let Step::Ask(_) = step {
+    while let Step::Request(_) = step {
         requests += 1;
         step = session.resume(Resume::Reply(&reply)).expect("no fault");
     }

@@ -72,7 +72,7 @@ pub enum Resume<'a> {
 #[derive(Debug, PartialEq)]
 pub enum Step<'a> {
     /// Send a request to the server.
-    Ask(Request<'a>),
+    Request(Request<'a>),
     /// Pause.
     Sleep(Nanos),
     /// Run a shell command; its output is wanted when `output` is set.

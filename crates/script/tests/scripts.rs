@@ -88,7 +88,7 @@ fn run(session: &mut PgbenchSession, statements: &[Statement], case: &Json) -> V
         let step = session.resume(Resume::Reply(&reply(&results))).unwrap();
         match step {
             Step::Done => return found,
-            Step::Ask(request) => {
+            Step::Request(request) => {
                 found.extend(sent(&request, statements));
                 if keep(&request) == Keep::LastRow {
                     answer = answers.next().unwrap();
@@ -107,7 +107,7 @@ fn shell(
     statements: &[Statement],
     mut found: Vec<Sent>,
 ) -> Vec<Sent> {
-    if let Step::Ask(request) = session.resume(Resume::Shell(Ok("42\n"))).unwrap() {
+    if let Step::Request(request) = session.resume(Resume::Shell(Ok("42\n"))).unwrap() {
         found.extend(sent(&request, statements));
     }
     found

@@ -29,7 +29,7 @@ END;
 /// The parameters of the next request.
 fn parameters(session: &mut PgbenchSession, input: Resume<'_>) -> Vec<Value> {
     match session.resume(input).unwrap() {
-        Step::Ask(Request::Parameterised { parameters, .. }) => parameters.to_vec(),
+        Step::Request(Request::Parameterised { parameters, .. }) => parameters.to_vec(),
         other => panic!("{other:?}"),
     }
 }
@@ -167,7 +167,7 @@ fn gset_takes_the_only_row_of_the_last_answer() {
     let answers = [row(&["a"], &[Some("1")]), row(&["a", "b", "c"], &[Some("2"), Some("x"), None])];
     session.begin(0, chance(0));
     let step = session.resume(Resume::Continue).unwrap();
-    assert!(matches!(step, Step::Ask(Request::Text { keep: Keep::LastRow, .. })));
+    assert!(matches!(step, Step::Request(Request::Text { keep: Keep::LastRow, .. })));
     let answer = reply(&answers);
     let sent = text(session.resume(Resume::Reply(&answer)).unwrap());
     assert_eq!(sent, "select 2, x, NULL");
@@ -223,7 +223,7 @@ fn pipelines_queue_and_wait_at_their_end() {
     let mut session = program.session(0);
     session.begin(0, chance(0));
     let mut flows = Vec::new();
-    while let Step::Ask(request) = session.resume(Resume::Continue).unwrap() {
+    while let Step::Request(request) = session.resume(Resume::Continue).unwrap() {
         flows.push((request.statement().0, request.flow()));
     }
     let (queue, wait) = (Flow::Queue, Flow::Wait);
@@ -359,7 +359,7 @@ fn statements_are_numbered_over_all_scripts() {
     let program = program(&["select 1;select 2;", "select 3;"], QueryMode::Prepared);
     let mut session = program.session(0);
     session.begin(1, chance(0));
-    let Step::Ask(request) = session.resume(Resume::Continue).unwrap() else { panic!() };
+    let Step::Request(request) = session.resume(Resume::Continue).unwrap() else { panic!() };
     assert_eq!(request.statement(), StatementId(2));
     assert_eq!((program.statements()[2].script, program.statements()[2].index), (1, 0));
 }

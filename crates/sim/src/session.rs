@@ -40,6 +40,6 @@ impl Session for Asking {
             return Ok(Step::Done);
         }
         self.left -= 1;
-        Ok(Step::Ask(Request::Text { statement: StatementId(0), sql: "select", keep: Keep::None }))
+        Ok(Step::Request(Request::Text { statement: StatementId(0), sql: "select", keep: Keep::None }))
     }
 }

@@ -40,7 +40,7 @@ impl Session for Reciting {
         self.next += 1;
         Ok(match *command {
             Sleep(pause) => Step::Sleep(pause),
-            Ask(statement) => Step::Ask(Request::Text {
+            Ask(statement) => Step::Request(Request::Text {
                 statement: StatementId(statement),
                 sql: "select",
                 keep: Keep::None,

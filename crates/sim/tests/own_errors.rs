@@ -81,7 +81,7 @@ impl Session for Governed {
         let Some(act) = self.acts.get(self.next) else { return Ok(Step::Done) };
         self.next += 1;
         match act {
-            Ask => Ok(Step::Ask(Request::Text {
+            Ask => Ok(Step::Request(Request::Text {
                 statement: StatementId(0),
                 sql: "select",
                 keep: Keep::None,

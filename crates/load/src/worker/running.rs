@@ -179,7 +179,7 @@ impl Worker {
         loop {
             let own = &mut self.clients[client];
             match own.session.resume(input) {
-                Ok(Step::Ask(request)) => {
+                Ok(Step::Request(request)) => {
                     port.send(client, &request);
                     let (statement, flow) = (request.statement(), request.flow());
                     if self.request_sent(now, client, statement, flow) {

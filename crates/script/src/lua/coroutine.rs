@@ -3,10 +3,10 @@
 //! Knows nothing of statements and replies: it is resumed with values and returns what the script
 //! yields next.
 
-use super::ask::Ask;
+use super::yielded::Yielded;
 use super::fault::message_of;
-use super::host::Running;
-use super::lane::{Lane, resume};
+use super::host::ClientContext;
+use super::lane::{Lane, resume_in_lane};
 use dbdyno_model::Stream;
 use mlua::{IntoLuaMulti, Table, Thread};
 
@@ -14,11 +14,11 @@ use mlua::{IntoLuaMulti, Table, Thread};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Entry {
     /// `thread_init`, then events.
-    Enter,
+    ThreadInit,
     /// Events, after one that was interrupted.
-    Again,
+    Events,
     /// `thread_done`.
-    Leave,
+    ThreadDone,
     /// A command, such as `prepare`.
     Command,
 }
@@ -26,9 +26,9 @@ pub(super) enum Entry {
 impl Entry {
     fn name(self) -> &'static str {
         match self {
-            Self::Enter => "enter",
-            Self::Again => "again",
-            Self::Leave => "leave",
+            Self::ThreadInit => "enter",
+            Self::Events => "again",
+            Self::ThreadDone => "leave",
             Self::Command => "command",
         }
     }
@@ -36,110 +36,110 @@ impl Entry {
 
 /// The state of the coroutine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum CoroutineState {
     /// There is none yet, or it is of no more use: the next one starts with this entry point.
-    Outside(Entry),
+    NotStarted(Entry),
     /// It has started and has not reached its first event.
-    Entering,
+    Initializing,
     /// Between two events.
-    Between,
+    BetweenEvents,
     /// In an event, or in another entry point.
-    Inside,
+    InEvent,
     /// After an event that it reported as over, before it asks for the next one.
-    Past,
+    EventOver,
 }
 
 /// The coroutine of one client.
 pub(super) struct Coroutine {
     number: u32,
-    running: Running,
+    context: ClientContext,
     /// The client's Lua object, once the script is loaded for it.
     client: Option<Table>,
     thread: Option<Thread>,
-    place: Place,
+    state: CoroutineState,
     /// Whether an event is to start when the coroutine is ready for one.
     event_is_due: bool,
 }
 
 impl Coroutine {
-    pub(super) fn new(number: u32, running: Running, entry: Entry) -> Self {
-        let place = Place::Outside(entry);
-        Self { number, running, client: None, thread: None, place, event_is_due: false }
+    pub(super) fn new(number: u32, context: ClientContext, entry: Entry) -> Self {
+        let state = CoroutineState::NotStarted(entry);
+        Self { number, context, client: None, thread: None, state, event_is_due: false }
     }
 
-    pub(super) fn place(&self) -> Place {
-        self.place
+    pub(super) fn state(&self) -> CoroutineState {
+        self.state
     }
 
     /// Whether the script was ever loaded for the client.
-    pub(super) fn has_lived(&self) -> bool {
+    pub(super) fn was_loaded(&self) -> bool {
         self.client.is_some()
     }
 
     /// An event is due, with this random stream.
     pub(super) fn begin_event(&mut self, chance: Stream) {
-        self.running.chance = chance;
+        self.context.chance = chance;
         self.event_is_due = true;
         // After an event was given up, its coroutine waits for an answer that will not come.
-        match self.place {
-            Place::Inside | Place::Past => self.place = Place::Outside(Entry::Again),
-            Place::Entering => self.place = Place::Outside(Entry::Enter),
-            Place::Outside(_) | Place::Between => {}
+        match self.state {
+            CoroutineState::InEvent | CoroutineState::EventOver => self.state = CoroutineState::NotStarted(Entry::Events),
+            CoroutineState::Initializing => self.state = CoroutineState::NotStarted(Entry::ThreadInit),
+            CoroutineState::NotStarted(_) | CoroutineState::BetweenEvents => {}
         }
     }
 
     /// The next coroutine starts with this entry point and random stream, and without an event.
     pub(super) fn begin_at(&mut self, entry: Entry, chance: Stream) {
-        self.running.chance = chance;
+        self.context.chance = chance;
         self.event_is_due = false;
-        self.place = Place::Outside(entry);
+        self.state = CoroutineState::NotStarted(entry);
     }
 
     /// Starts a coroutine, which replaces the previous one.
-    pub(super) fn start(&mut self, lane: &Lane, entry: Entry) -> Result<Ask, String> {
+    pub(super) fn start(&mut self, lane: &Lane, entry: Entry) -> Result<Yielded, String> {
         let client = match &self.client {
             Some(client) => client.clone(),
             None => self.load(lane)?,
         };
         let thread = lane.thread(&client).map_err(|error| message_of(&error))?;
         self.thread = Some(thread);
-        self.place = match entry {
-            Entry::Enter | Entry::Again => Place::Entering,
-            Entry::Leave | Entry::Command => Place::Inside,
+        self.state = match entry {
+            Entry::ThreadInit | Entry::Events => CoroutineState::Initializing,
+            Entry::ThreadDone | Entry::Command => CoroutineState::InEvent,
         };
-        self.wake((client, entry.name()))
+        self.resume((client, entry.name()))
     }
 
     fn load(&mut self, lane: &Lane) -> Result<Table, String> {
-        let client = lane.client(self.number, &mut self.running)?;
+        let client = lane.client(self.number, &mut self.context)?;
         self.client = Some(client.clone());
         Ok(client)
     }
 
     /// Resumes the coroutine until it yields.
-    pub(super) fn wake(&mut self, values: impl IntoLuaMulti) -> Result<Ask, String> {
+    pub(super) fn resume(&mut self, values: impl IntoLuaMulti) -> Result<Yielded, String> {
         let thread = self.thread.as_ref().ok_or("the script is not running")?;
-        resume(thread, values, &mut self.running)
+        resume_in_lane(thread, values, &mut self.context)
     }
 
     /// Resumes it into the event that it was waiting for.
-    pub(super) fn wake_for_event(&mut self) -> Result<Ask, String> {
-        self.place = Place::Inside;
-        self.wake(())
+    pub(super) fn resume_into_event(&mut self) -> Result<Yielded, String> {
+        self.state = CoroutineState::InEvent;
+        self.resume(())
     }
 
     /// It is ready for an event. Returns whether one is due, which then begins.
-    pub(super) fn comes_to_event(&mut self) -> bool {
-        let has_ended_one = matches!(self.place, Place::Inside | Place::Past);
+    pub(super) fn accept_event(&mut self) -> bool {
+        let has_ended_one = matches!(self.state, CoroutineState::InEvent | CoroutineState::EventOver);
         let begins = self.event_is_due && !has_ended_one;
-        self.place = if begins { Place::Inside } else { Place::Between };
+        self.state = if begins { CoroutineState::InEvent } else { CoroutineState::BetweenEvents };
         begins
     }
 
     /// It reports that its event is over.
-    pub(super) fn pass_event(&mut self) {
-        if self.place == Place::Inside {
-            self.place = Place::Past;
+    pub(super) fn end_event(&mut self) {
+        if self.state == CoroutineState::InEvent {
+            self.state = CoroutineState::EventOver;
         }
     }
 

@@ -8,7 +8,7 @@ use super::answer::{self, Ignorable};
 use super::counters::Counter;
 use super::lane::Lane;
 use super::placeholders::numbered;
-use super::prepared::{Numbers, utf8};
+use super::prepared::{PreparedStatements, utf8};
 use super::settings::Driver;
 use crate::Step;
 use dbdyno_model::{Keep, PreparedId, Reply, Request, StatementId, Value};
@@ -17,22 +17,22 @@ use mlua::{IntoLuaMulti, LuaString, MultiValue};
 /// One client's exchanges.
 pub(super) struct Exchange {
     ignorable: Ignorable,
-    numbers: Numbers,
+    prepared: PreparedStatements,
     /// The request in flight; if it is never answered, the next one replaces it.
-    under_way: Option<Need>,
-    room: Room,
+    in_flight: Option<Outgoing>,
+    buffers: Buffers,
 }
 
 /// The text and values that a request borrows.
 #[derive(Debug, Default)]
-struct Room {
+struct Buffers {
     sql: String,
     values: Vec<Value>,
 }
 
 /// A request, in a form that borrows nothing from the client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Need {
+pub(super) enum Outgoing {
     /// The text in the buffers.
     Text(StatementId, Keep),
     /// Preparing a statement.
@@ -45,21 +45,21 @@ pub(super) enum Need {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Preparation {
     /// Nothing has to be sent: the statement has this number.
-    Here(u32),
+    Known(u32),
     /// A request has to be sent.
-    Asked(Need),
+    Send(Outgoing),
 }
 
 impl Exchange {
     pub(super) fn new(ignorable: Ignorable) -> Self {
-        let (numbers, room) = (Numbers::default(), Room::default());
-        Self { ignorable, numbers, under_way: None, room }
+        let (prepared, buffers) = (PreparedStatements::default(), Buffers::default());
+        Self { ignorable, prepared, in_flight: None, buffers }
     }
 
     /// A statement given as text.
-    pub(super) fn query(&mut self, lane: &Lane, sql: &LuaString) -> Result<Need, String> {
-        self.room.sql = utf8(sql)?;
-        Ok(Need::Text(lane.statement_of(&self.room.sql), lane.source.keep_of_query))
+    pub(super) fn query(&mut self, lane: &Lane, sql: &LuaString) -> Result<Outgoing, String> {
+        self.buffers.sql = utf8(sql)?;
+        Ok(Outgoing::Text(lane.statement_of(&self.buffers.sql), lane.source.keep_of_query))
     }
 
     /// A statement to prepare. Where values are inserted into the text there is nothing to send.
@@ -75,16 +75,16 @@ impl Exchange {
             Driver::Pgsql if settings.prepares => numbered,
             _ => sql,
         };
-        let number = self.numbers.take(statement, sent);
+        let number = self.prepared.take(statement, sent);
         if !settings.prepares {
-            return Ok(Preparation::Here(number));
+            return Ok(Preparation::Known(number));
         }
-        Ok(Preparation::Asked(Need::Prepare(number)))
+        Ok(Preparation::Send(Outgoing::Prepare(number)))
     }
 
     /// A statement's parameters have these types.
     pub(super) fn bind(&mut self, number: u32, kinds: &LuaString) {
-        self.numbers.bind(number, &kinds.as_bytes());
+        self.prepared.bind(number, &kinds.as_bytes());
     }
 
     /// A prepared statement with its values.
@@ -93,35 +93,35 @@ impl Exchange {
         lane: &Lane,
         number: u32,
         values: MultiValue,
-    ) -> Result<Need, String> {
+    ) -> Result<Outgoing, String> {
         let prepared =
-            self.numbers.get(number).ok_or("the script executes a statement that it has closed")?;
-        prepared.read_values(values, &mut self.room.values)?;
+            self.prepared.get(number).ok_or("the script executes a statement that it has closed")?;
+        prepared.read_values(values, &mut self.buffers.values)?;
         let keep = lane.source.keep_of_execute;
         if lane.source.settings.prepares {
-            return Ok(Need::Execute(number, keep));
+            return Ok(Outgoing::Execute(number, keep));
         }
-        self.room.sql = prepared.with_values(&self.room.values, lane.source.settings.driver);
-        Ok(Need::Text(prepared.statement, keep))
+        self.buffers.sql = prepared.with_values(&self.buffers.values, lane.source.settings.driver);
+        Ok(Outgoing::Text(prepared.statement, keep))
     }
 
     /// A prepared statement is not used any more.
     pub(super) fn close(&mut self, number: u32) {
-        self.numbers.close(number);
+        self.prepared.close(number);
     }
 
     /// The request itself, which is in flight from here on.
-    pub(super) fn step(&mut self, need: Need) -> Step<'_> {
-        self.under_way = Some(need);
-        let Room { sql, values } = &self.room;
-        Step::Ask(match need {
-            Need::Text(statement, keep) => Request::Text { statement, sql, keep },
-            Need::Prepare(number) => {
+    pub(super) fn step(&mut self, outgoing: Outgoing) -> Step<'_> {
+        self.in_flight = Some(outgoing);
+        let Buffers { sql, values } = &self.buffers;
+        Step::Request(match outgoing {
+            Outgoing::Text(statement, keep) => Request::Text { statement, sql, keep },
+            Outgoing::Prepare(number) => {
                 let statement = StatementId::UNCOUNTED;
                 let (_, sql) = self.known(number);
                 Request::Prepare { statement, prepared: PreparedId(number), sql }
             }
-            Need::Execute(number, keep) => {
+            Outgoing::Execute(number, keep) => {
                 let (statement, sql) = self.known(number);
                 let prepared = PreparedId(number);
                 Request::Execute { statement, prepared, sql, parameters: values, keep }
@@ -130,14 +130,14 @@ impl Exchange {
     }
 
     fn known(&self, number: u32) -> (StatementId, &str) {
-        let prepared = self.numbers.get(number);
+        let prepared = self.prepared.get(number);
         prepared.map_or((StatementId::UNCOUNTED, ""), |known| (known.statement, &known.sql))
     }
 
     /// The values that answer the request in flight.
     pub(super) fn answer(&mut self, lane: &Lane, reply: &Reply<'_>) -> mlua::Result<MultiValue> {
-        let prepared = match self.under_way.take() {
-            Some(Need::Prepare(number)) => Some(number),
+        let prepared = match self.in_flight.take() {
+            Some(Outgoing::Prepare(number)) => Some(number),
             _ => None,
         };
         let lua = &lane.lua;

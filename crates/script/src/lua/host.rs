@@ -20,29 +20,29 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// The context of the running client.
 #[derive(Debug)]
-pub(super) struct Running {
+pub(super) struct ClientContext {
     pub(super) chance: Stream,
     pub(super) unique: Unique,
 }
 
 thread_local! {
     /// The context of the client that runs on this thread.
-    static LENT: RefCell<Running> = RefCell::new(Running {
+    static CURRENT: RefCell<ClientContext> = RefCell::new(ClientContext {
         chance: Stream::keyed(0, Purpose::Script, 0, 0),
         unique: Unique::new(0, 1, 0),
     });
 }
 
 /// Runs `act` in the context of a client.
-pub(super) fn lend<T>(running: &mut Running, act: impl FnOnce() -> T) -> T {
-    with_lent(|lent| std::mem::swap(lent, running));
+pub(super) fn run_in<T>(context: &mut ClientContext, act: impl FnOnce() -> T) -> T {
+    with_current(|current| std::mem::swap(current, context));
     let result = act();
-    with_lent(|lent| std::mem::swap(lent, running));
+    with_current(|current| std::mem::swap(current, context));
     result
 }
 
-fn with_lent<T>(act: impl FnOnce(&mut Running) -> T) -> T {
-    LENT.with_borrow_mut(act)
+fn with_current<T>(act: impl FnOnce(&mut ClientContext) -> T) -> T {
+    CURRENT.with_borrow_mut(act)
 }
 
 /// The table of all functions and facts that the library needs.
@@ -52,7 +52,7 @@ pub(super) fn table(
     counters: &Arc<Counters>,
 ) -> mlua::Result<Table> {
     let host = lua.create_table()?;
-    host.set("ask", ask::words(lua)?)?;
+    host.set("ask", yielded::operations(lua)?)?;
     add_facts(lua, &host, source)?;
     add_laws(lua, &host, source)?;
     add_chance(lua, &host)?;
@@ -101,15 +101,15 @@ fn add_laws(lua: &Lua, host: &Table, source: &Source) -> mlua::Result<()> {
 
 fn range_function(lua: &Lua, law: Law, laws: Laws) -> mlua::Result<Function> {
     lua.create_function(move |_, (low, high): (f64, f64)| {
-        let drawn = with_lent(|running| laws.draw(law, &mut running.chance, low, high));
+        let drawn = with_current(|context| laws.draw(law, &mut context.chance, low, high));
         drawn.map(|number| number as f64).map_err(Error::runtime)
     })
 }
 
 fn add_chance(lua: &Lua, host: &Table) -> mlua::Result<()> {
-    host.set("uniform_double", draw(lua, |running| running.chance.next_f64())?)?;
-    host.set("unique", draw(lua, |running| running.unique.next())?)?;
-    host.set("uniform_halves", draw(lua, |running| halves(running.chance.next_u64()))?)?;
+    host.set("uniform_double", draw(lua, |context| context.chance.next_f64())?)?;
+    host.set("unique", draw(lua, |context| context.unique.next())?)?;
+    host.set("uniform_halves", draw(lua, |context| halves(context.chance.next_u64()))?)?;
     host.set("string", text_function(lua)?)?;
     host.set("varstring", varied_text(lua)?)?;
     host.set("random", lua_random(lua)?)
@@ -117,9 +117,9 @@ fn add_chance(lua: &Lua, host: &Table) -> mlua::Result<()> {
 
 fn draw<T: mlua::IntoLuaMulti>(
     lua: &Lua,
-    law: impl Fn(&mut Running) -> T + Send + 'static,
+    law: impl Fn(&mut ClientContext) -> T + Send + 'static,
 ) -> mlua::Result<Function> {
-    lua.create_function(move |_, ()| Ok(with_lent(&law)))
+    lua.create_function(move |_, ()| Ok(with_current(&law)))
 }
 
 /// Lua's numbers have 53 bits: a 64-bit number is passed in two.
@@ -130,7 +130,7 @@ fn halves(drawn: u64) -> (f64, f64) {
 fn text_function(lua: &Lua) -> mlua::Result<Function> {
     lua.create_function(|_, pattern: mlua::LuaString| {
         let pattern = pattern.to_string_lossy();
-        Ok(with_lent(|running| text_by_pattern(&pattern, &mut running.chance)))
+        Ok(with_current(|context| text_by_pattern(&pattern, &mut context.chance)))
     })
 }
 
@@ -139,7 +139,7 @@ fn varied_text(lua: &Lua) -> mlua::Result<Function> {
     lua.create_function(|_, (least, most): (u32, u32)| {
         let least = if least > most { 1 } else { least };
         let Ok(span) = Span::new(least.into(), most.into()) else { return Ok(String::new()) };
-        Ok(with_lent(|running| text_of_drawn_length(&mut running.chance, span)))
+        Ok(with_current(|context| text_of_drawn_length(&mut context.chance, span)))
     })
 }
 
@@ -152,12 +152,12 @@ fn text_of_drawn_length(chance: &mut Stream, span: Span) -> String {
 fn lua_random(lua: &Lua) -> mlua::Result<Function> {
     lua.create_function(|_, (first, second): (Option<f64>, Option<f64>)| {
         let (low, high) = match (first, second) {
-            (None, _) => return Ok(with_lent(|running| running.chance.next_f64())),
+            (None, _) => return Ok(with_current(|context| context.chance.next_f64())),
             (Some(high), None) => (1.0, high),
             (Some(low), Some(high)) => (low, high),
         };
         let span = Span::new(low as i64, high as i64).map_err(Error::runtime)?;
-        Ok(with_lent(|running| uniform(&mut running.chance, span)) as f64)
+        Ok(with_current(|context| uniform(&mut context.chance, span)) as f64)
     })
 }
 

@@ -4,12 +4,12 @@
 //! clients of a lane share both; each has its own globals, its own coroutine and its own random
 //! stream. A session may be sent to another thread: the state's lock admits one thread at a time.
 
-use super::ask::Ask;
+use super::yielded::Yielded;
 use super::counters::Counters;
 use super::fault::message_of;
-use super::host::{self, Running, lend};
+use super::host::{self, ClientContext, run_in};
 use super::program::Source;
-use super::statements::Places;
+use super::statements::StatementNumbers;
 use dbdyno_model::StatementId;
 use mlua::{Function, IntoLuaMulti, Lua, LuaOptions, StdLib, Table, Thread};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -34,7 +34,7 @@ pub(super) struct Lane {
     pub(super) source: Arc<Source>,
     pub(super) counters: Arc<Counters>,
     library: Table,
-    places: Mutex<Places>,
+    places: Mutex<StatementNumbers>,
 }
 
 impl Lane {
@@ -56,9 +56,9 @@ impl Lane {
     }
 
     /// Loads the script for a client; an error is the script's.
-    pub(super) fn client(&self, number: u32, running: &mut Running) -> Result<Table, String> {
+    pub(super) fn client(&self, number: u32, context: &mut ClientContext) -> Result<Table, String> {
         let load = || self.function("client")?.call::<(Option<Table>, Option<String>)>(number);
-        let (client, problem) = lend(running, load).map_err(|error| message_of(&error))?;
+        let (client, problem) = run_in(context, load).map_err(|error| message_of(&error))?;
         client.ok_or_else(|| problem.unwrap_or_default())
     }
 
@@ -84,12 +84,12 @@ impl Lane {
 }
 
 /// Resumes a coroutine until it yields.
-pub(super) fn resume(
+pub(super) fn resume_in_lane(
     thread: &Thread,
     values: impl IntoLuaMulti,
-    running: &mut Running,
-) -> Result<Ask, String> {
-    let yielded = lend(running, || thread.resume(values));
+    context: &mut ClientContext,
+) -> Result<Yielded, String> {
+    let yielded = run_in(context, || thread.resume(values));
     let yielded = yielded.map_err(|error| message_of(&error))?;
-    Ask::read(yielded).ok_or_else(|| "the script yielded outside of its coroutines".into())
+    Yielded::read(yielded).ok_or_else(|| "the script yielded outside of its coroutines".into())
 }

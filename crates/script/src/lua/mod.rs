@@ -6,7 +6,7 @@
 //! `os`, `io` and `ffi`, scripts get what load scripts need, and no more unless the user allows it.
 
 mod answer;
-mod ask;
+mod yielded;
 mod coroutine;
 mod counters;
 mod exchange;
@@ -14,7 +14,7 @@ mod fault;
 mod host;
 mod lane;
 mod laws;
-mod normal;
+mod normalize;
 mod placeholders;
 mod prepared;
 mod printer;
@@ -24,7 +24,7 @@ mod session;
 mod settings;
 mod statements;
 mod target;
-mod usage;
+mod result_usage;
 
 pub use counters::Counter;
 pub use program::{Program, compile};

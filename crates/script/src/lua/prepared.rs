@@ -20,11 +20,11 @@ pub(super) struct Prepared {
 
 /// All statements of a client.
 #[derive(Debug, Default)]
-pub(super) struct Numbers {
+pub(super) struct PreparedStatements {
     taken: Vec<Option<Prepared>>,
 }
 
-impl Numbers {
+impl PreparedStatements {
     /// Assigns the lowest free number to a statement.
     pub(super) fn take(&mut self, statement: StatementId, sql: String) -> u32 {
         let prepared = Some(Prepared { statement, sql, kinds: Vec::new() });
@@ -100,13 +100,13 @@ pub(super) fn utf8(text: &LuaString) -> Result<String, String> {
 
 #[cfg(test)]
 mod tests {
-    use super::Numbers;
+    use super::PreparedStatements;
     use dbdyno_model::StatementId;
 
     #[test]
     fn the_lowest_free_number_is_taken() {
-        let mut numbers = Numbers::default();
-        let take = |numbers: &mut Numbers| numbers.take(StatementId(0), String::new());
+        let mut numbers = PreparedStatements::default();
+        let take = |numbers: &mut PreparedStatements| numbers.take(StatementId(0), String::new());
         assert_eq!([take(&mut numbers), take(&mut numbers), take(&mut numbers)], [0, 1, 2]);
         numbers.close(1);
         assert!(numbers.get(1).is_none());

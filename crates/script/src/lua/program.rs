@@ -3,14 +3,14 @@
 use super::coroutine::Entry;
 use super::counters::{Counter, Counters};
 use super::fault;
-use super::host::Running;
+use super::host::ClientContext;
 use super::lane::Lane;
 use super::laws::Laws;
 use super::reporter::Reporter;
 use super::session::LuaSession;
 use super::settings::Settings;
 use super::statements::Statements;
-use super::usage::{keep_of_executions, keep_of_queries};
+use super::result_usage::{keep_of_executions, keep_of_queries};
 use crate::dist::Unique;
 use crate::{Problem, Session, Severity};
 use dbdyno_model::{Keep, Purpose, Script, Stream};
@@ -21,7 +21,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub(super) const RUN: &str = "run";
 
 /// The client number used for examining the script and for its reports, which belong to no client.
-const NOBODY: u32 = 0;
+const NO_CLIENT: u32 = 0;
 
 /// What all lanes share of a script.
 #[derive(Debug)]
@@ -50,14 +50,14 @@ pub struct Program {
 
 /// Examines a script: loads it once, and reads what it declares.
 pub fn compile(script: &Script, settings: Settings) -> Result<Program, Vec<Problem>> {
-    look_at(script, settings).map_err(|message| vec![problem(script, &message)])
+    examine(script, settings).map_err(|message| vec![problem(script, &message)])
 }
 
-fn look_at(script: &Script, settings: Settings) -> Result<Program, String> {
+fn examine(script: &Script, settings: Settings) -> Result<Program, String> {
     let source = Arc::new(Source::new(script, settings)?);
     let lane = Lane::new(&source, Arc::default()).map_err(|error| fault::message_of(&error))?;
-    let mut running = nobody(source.settings.seed);
-    let client = lane.client(NOBODY, &mut running)?;
+    let mut context = no_client(source.settings.seed);
+    let client = lane.client(NO_CLIENT, &mut context)?;
     let survey = lane.survey(&client).map_err(|error| fault::message_of(&error))?;
     refuse_unknown_command(&source, &survey)?;
     Ok(Program {
@@ -85,10 +85,10 @@ fn refuse_unknown_command(source: &Source, survey: &Table) -> Result<(), String>
     Ok(())
 }
 
-fn nobody(seed: u64) -> Running {
+fn no_client(seed: u64) -> ClientContext {
     // A stream that no client and no transaction has.
     let chance = Stream::keyed(seed, Purpose::Script, u64::MAX, u64::MAX);
-    Running { chance, unique: Unique::new(0, 1, seed) }
+    ClientContext { chance, unique: Unique::new(0, 1, seed) }
 }
 
 fn problem(script: &Script, message: &str) -> Problem {
@@ -135,7 +135,7 @@ impl Program {
         clients: impl Iterator<Item = u32>,
     ) -> Result<Vec<Box<dyn Session>>, Problem> {
         let lane = self.lane()?;
-        let entry = if self.source.settings.command == RUN { Entry::Enter } else { Entry::Command };
+        let entry = if self.source.settings.command == RUN { Entry::ThreadInit } else { Entry::Command };
         let session = |client| {
             Box::new(LuaSession::new(Arc::clone(&lane), client, entry)) as Box<dyn Session>
         };
@@ -159,9 +159,9 @@ impl Program {
         }
         let refused = |message: String| Problem::outside(&self.source.name, message);
         let lane = self.lane()?;
-        let mut running = nobody(self.source.settings.seed);
-        let client = lane.client(NOBODY, &mut running).map_err(refused)?;
-        let reporter = Reporter::of(lane, client, running);
+        let mut context = no_client(self.source.settings.seed);
+        let client = lane.client(NO_CLIENT, &mut context).map_err(refused)?;
+        let reporter = Reporter::of(lane, client, context);
         reporter.map_err(|error| refused(fault::message_of(&error)))
     }
 

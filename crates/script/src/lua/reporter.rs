@@ -1,9 +1,9 @@
 //! The hooks with which a script reports a run itself.
 
-use super::ask::Ask;
+use super::yielded::Yielded;
 use super::fault::fault;
-use super::host::Running;
-use super::lane::{Lane, resume};
+use super::host::ClientContext;
+use super::lane::{Lane, resume_in_lane};
 use crate::Fault;
 use dbdyno_model::Nanos;
 use mlua::{IntoLuaMulti, Table};
@@ -31,7 +31,7 @@ impl Report {
 pub struct Reporter {
     lane: Arc<Lane>,
     client: Table,
-    running: Running,
+    context: ClientContext,
     interval: Option<Nanos>,
     percentile: f64,
 }
@@ -41,7 +41,7 @@ impl Reporter {
     pub(super) fn of(
         lane: Arc<Lane>,
         client: Table,
-        running: Running,
+        context: ClientContext,
     ) -> mlua::Result<Option<Self>> {
         let sysbench: Table = client.get("sysbench")?;
         let hooks: Table = sysbench.get("hooks")?;
@@ -54,7 +54,7 @@ impl Reporter {
         let seconds: u64 = options.get("report_interval")?;
         let interval = (seconds > 0).then(|| Nanos::from_secs(seconds));
         let percentile = options.get("percentile")?;
-        Ok(Some(Self { lane, client, running, interval, percentile }))
+        Ok(Some(Self { lane, client, context, interval, percentile }))
     }
 
     /// The interval of intermediate reports, from `--report-interval`; none without it.
@@ -81,16 +81,16 @@ impl Reporter {
 
     fn run(&mut self, entry: &str, values: impl IntoLuaMulti) -> Result<(), Fault> {
         match self.ask(entry, values) {
-            Ok(Ask::End) => Ok(()),
-            Ok(Ask::Fault(message)) | Err(message) => Err(self.fault(&message)),
+            Ok(Yielded::End) => Ok(()),
+            Ok(Yielded::Fault(message)) | Err(message) => Err(self.fault(&message)),
             Ok(_) => Err(self.fault("a report may neither talk to the server nor pause")),
         }
     }
 
-    fn ask(&mut self, entry: &str, values: impl IntoLuaMulti) -> Result<Ask, String> {
+    fn ask(&mut self, entry: &str, values: impl IntoLuaMulti) -> Result<Yielded, String> {
         let told = |error: mlua::Error| error.to_string();
         let thread = self.lane.thread(&self.client).map_err(told)?;
-        resume(&thread, (&self.client, entry, values), &mut self.running)
+        resume_in_lane(&thread, (&self.client, entry, values), &mut self.context)
     }
 
     fn fault(&self, message: &str) -> Fault {

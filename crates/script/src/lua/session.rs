@@ -5,12 +5,12 @@
 //! is compiled: a watchdog outside ends such a run.
 
 use super::answer::Ignorable;
-use super::ask::Ask;
-use super::coroutine::{Coroutine, Entry, Place};
+use super::yielded::Yielded;
+use super::coroutine::{Coroutine, Entry, CoroutineState};
 use super::counters::Counter;
-use super::exchange::{Exchange, Need, Preparation};
+use super::exchange::{Exchange, Outgoing, Preparation};
 use super::fault::{fault, message_of};
-use super::host::Running;
+use super::host::ClientContext;
 use super::lane::Lane;
 use super::program::RUN;
 use crate::dist::Unique;
@@ -28,36 +28,36 @@ pub(super) struct LuaSession {
 /// What the session cannot do itself.
 enum Wanted {
     /// An exchange with the server.
-    Exchange(Need),
+    Exchange(Outgoing),
     /// Anything else.
     Other(Step<'static>),
 }
 
 /// How to proceed when a coroutine has yielded.
-enum Turn {
+enum Next {
     /// Return to the caller.
-    Others(Wanted),
+    Return(Wanted),
     /// Resume the coroutine, with this answer.
-    Script(Option<u32>),
+    Resume(Option<u32>),
 }
 
-impl From<Need> for Turn {
-    fn from(need: Need) -> Self {
-        Self::Others(Wanted::Exchange(need))
+impl From<Outgoing> for Next {
+    fn from(outgoing: Outgoing) -> Self {
+        Self::Return(Wanted::Exchange(outgoing))
     }
 }
 
-impl From<Step<'static>> for Turn {
+impl From<Step<'static>> for Next {
     fn from(step: Step<'static>) -> Self {
-        Self::Others(Wanted::Other(step))
+        Self::Return(Wanted::Other(step))
     }
 }
 
-impl From<Preparation> for Turn {
+impl From<Preparation> for Next {
     fn from(preparation: Preparation) -> Self {
         match preparation {
-            Preparation::Here(number) => Self::Script(Some(number)),
-            Preparation::Asked(need) => need.into(),
+            Preparation::Known(number) => Self::Resume(Some(number)),
+            Preparation::Send(outgoing) => outgoing.into(),
         }
     }
 }
@@ -67,7 +67,7 @@ impl LuaSession {
         let settings = &lane.source.settings;
         let unique = Unique::new(number, settings.clients, settings.seed);
         let chance = Stream::keyed(0, Purpose::Script, 0, 0);
-        let coroutine = Coroutine::new(number, Running { chance, unique }, entry);
+        let coroutine = Coroutine::new(number, ClientContext { chance, unique }, entry);
         let ignorable = settings.argument("mysql_ignore_errors");
         let exchange = Exchange::new(Ignorable::new(settings.driver, ignorable));
         Self { lane, coroutine, exchange }
@@ -75,62 +75,62 @@ impl LuaSession {
 
     /// Continues until the caller has to do something.
     fn advance(&mut self, input: &Resume<'_>) -> Result<Wanted, String> {
-        let mut ask = self.go_on(input)?;
+        let mut yielded = self.resume_coroutine(input)?;
         loop {
-            match self.turn(ask)? {
-                Turn::Others(wanted) => return Ok(wanted),
-                Turn::Script(number) => ask = self.coroutine.wake(number)?,
+            match self.handle(yielded)? {
+                Next::Return(wanted) => return Ok(wanted),
+                Next::Resume(number) => yielded = self.coroutine.resume(number)?,
             }
         }
     }
 
     /// Resumes the coroutine with what it waits for, or starts one.
-    fn go_on(&mut self, input: &Resume<'_>) -> Result<Ask, String> {
+    fn resume_coroutine(&mut self, input: &Resume<'_>) -> Result<Yielded, String> {
         let lane = &self.lane;
-        match (self.coroutine.place(), input) {
-            (Place::Outside(entry), _) => self.coroutine.start(lane, entry),
-            (Place::Between, _) => self.coroutine.wake_for_event(),
+        match (self.coroutine.state(), input) {
+            (CoroutineState::NotStarted(entry), _) => self.coroutine.start(lane, entry),
+            (CoroutineState::BetweenEvents, _) => self.coroutine.resume_into_event(),
             (_, Resume::Reply(reply)) => {
                 let values = self.exchange.answer(lane, reply);
-                self.coroutine.wake(values.map_err(|error| message_of(&error))?)
+                self.coroutine.resume(values.map_err(|error| message_of(&error))?)
             }
-            _ => self.coroutine.wake(()),
+            _ => self.coroutine.resume(()),
         }
     }
 
-    fn turn(&mut self, ask: Ask) -> Result<Turn, String> {
+    fn handle(&mut self, yielded: Yielded) -> Result<Next, String> {
         let (lane, exchange) = (&self.lane, &mut self.exchange);
-        Ok(match ask {
-            Ask::Next if self.coroutine.comes_to_event() => Turn::Script(None),
-            Ask::Next | Ask::End => Step::Done.into(),
-            Ask::Query(sql) => exchange.query(lane, &sql)?.into(),
-            Ask::Prepare(sql) => exchange.prepare(lane, &sql)?.into(),
-            Ask::Execute(number, values) => exchange.execute(lane, number, values)?.into(),
-            Ask::Bind(number, kinds) => {
+        Ok(match yielded {
+            Yielded::Next if self.coroutine.accept_event() => Next::Resume(None),
+            Yielded::Next | Yielded::End => Step::Done.into(),
+            Yielded::Query(sql) => exchange.query(lane, &sql)?.into(),
+            Yielded::Prepare(sql) => exchange.prepare(lane, &sql)?.into(),
+            Yielded::Execute(number, values) => exchange.execute(lane, number, values)?.into(),
+            Yielded::Bind(number, kinds) => {
                 exchange.bind(number, &kinds);
-                Turn::Script(None)
+                Next::Resume(None)
             }
-            Ask::Close(number) => {
+            Yielded::Close(number) => {
                 exchange.close(number);
-                Turn::Script(None)
+                Next::Resume(None)
             }
-            Ask::Sleep(seconds) => Step::Sleep(Nanos((seconds * 1e9) as u64)).into(),
-            Ask::Restart => Step::Restart.into(),
-            Ask::Reconnect => {
+            Yielded::Sleep(seconds) => Step::Sleep(Nanos((seconds * 1e9) as u64)).into(),
+            Yielded::Restart => Step::Restart.into(),
+            Yielded::Reconnect => {
                 lane.counters.add(Counter::Reconnect);
                 Step::Reconnect.into()
             }
-            Ask::Over => {
-                self.coroutine.pass_event();
-                Turn::Script(None)
+            Yielded::Over => {
+                self.coroutine.end_event();
+                Next::Resume(None)
             }
-            Ask::Stop => Step::Stop { is_over: self.coroutine.place() == Place::Past }.into(),
-            Ask::Fault(message) => return Err(message),
+            Yielded::Stop => Step::Stop { is_over: self.coroutine.state() == CoroutineState::EventOver }.into(),
+            Yielded::Fault(message) => return Err(message),
         })
     }
 
     /// A command is a transaction without setup or teardown.
-    fn is_of_a_command(&self) -> bool {
+    fn runs_command(&self) -> bool {
         self.lane.source.settings.command != RUN
     }
 }
@@ -152,24 +152,24 @@ impl Session for LuaSession {
     }
 
     fn set_up(&mut self, chance: Stream) -> bool {
-        let enters = !self.is_of_a_command();
+        let enters = !self.runs_command();
         if enters {
-            self.coroutine.begin_at(Entry::Enter, chance);
+            self.coroutine.begin_at(Entry::ThreadInit, chance);
         }
         enters
     }
 
     fn tear_down(&mut self, chance: Stream) -> bool {
-        let leaves = !self.is_of_a_command() && self.coroutine.has_lived();
+        let leaves = !self.runs_command() && self.coroutine.was_loaded();
         if leaves {
-            self.coroutine.begin_at(Entry::Leave, chance);
+            self.coroutine.begin_at(Entry::ThreadDone, chance);
         }
         leaves
     }
 
     fn resume(&mut self, input: Resume<'_>) -> Result<Step<'_>, Fault> {
         match self.advance(&input) {
-            Ok(Wanted::Exchange(need)) => Ok(self.exchange.step(need)),
+            Ok(Wanted::Exchange(outgoing)) => Ok(self.exchange.step(outgoing)),
             Ok(Wanted::Other(step)) => Ok(step),
             Err(message) => {
                 self.coroutine.abandon();

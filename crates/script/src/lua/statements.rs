@@ -3,7 +3,7 @@
 //! Statistics are kept in arrays, so the number of statements is limited; statements beyond the
 //! limit are all counted under the last number.
 
-use super::normal::{beginning, normalise};
+use super::normalize::{beginning, normalize};
 use super::settings::Driver;
 use dbdyno_model::{Statement, StatementId};
 use std::collections::HashMap;
@@ -35,7 +35,7 @@ impl Statements {
         self.known().list.get(from..).unwrap_or_default().to_vec()
     }
 
-    fn place_of(&self, normal: &str, sql: &str) -> StatementId {
+    fn number_of(&self, normal: &str, sql: &str) -> StatementId {
         let mut known = self.known();
         if let Some(place) = known.places.get(normal) {
             return *place;
@@ -71,19 +71,19 @@ impl Known {
 
 /// One lane's cache of statement numbers, so that lanes share a lock only for new statements.
 #[derive(Debug, Default)]
-pub(super) struct Places {
+pub(super) struct StatementNumbers {
     places: HashMap<String, StatementId>,
     normal: String,
 }
 
-impl Places {
+impl StatementNumbers {
     /// The number of a statement.
     pub(super) fn of(&mut self, sql: &str, driver: Driver, statements: &Statements) -> StatementId {
-        normalise(sql, driver, &mut self.normal);
+        normalize(sql, driver, &mut self.normal);
         if let Some(place) = self.places.get(self.normal.as_str()) {
             return *place;
         }
-        let place = statements.place_of(&self.normal, sql);
+        let place = statements.number_of(&self.normal, sql);
         if self.places.len() < STATEMENTS_MAX {
             self.places.insert(self.normal.clone(), place);
         }
@@ -93,13 +93,13 @@ impl Places {
 
 #[cfg(test)]
 mod tests {
-    use super::{Driver, OTHERS, Places, STATEMENTS_MAX, Statements};
+    use super::{Driver, OTHERS, StatementNumbers, STATEMENTS_MAX, Statements};
     use dbdyno_model::StatementId;
 
     #[test]
     fn a_statement_has_one_place_in_all_lanes() {
         let statements = Statements::default();
-        let (mut first, mut second) = (Places::default(), Places::default());
+        let (mut first, mut second) = (StatementNumbers::default(), StatementNumbers::default());
         assert_eq!(first.of("select 1", Driver::Pgsql, &statements), StatementId(0));
         assert_eq!(first.of("commit", Driver::Pgsql, &statements), StatementId(1));
         assert_eq!(second.of("commit", Driver::Pgsql, &statements), StatementId(1));
@@ -112,7 +112,7 @@ mod tests {
 
     #[test]
     fn what_finds_no_place_is_counted_together() {
-        let (statements, mut places) = (Statements::default(), Places::default());
+        let (statements, mut places) = (Statements::default(), StatementNumbers::default());
         for number in 0..STATEMENTS_MAX - 1 {
             places.of(&format!("select {}", "x".repeat(number)), Driver::Pgsql, &statements);
         }

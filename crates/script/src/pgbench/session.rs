@@ -6,11 +6,11 @@
 
 use super::datum::{Datum, value_from_text};
 use super::expression::{Expression, Scope};
-use super::memory::Memory;
+use super::variables::Variables;
 use super::meta::StoreRows;
 use super::names::Slot;
 use super::program::{Instruction, Operation, Program, Query};
-use super::room::{Room, pause};
+use super::step_buffers::{StepBuffers, pause};
 use crate::{Fault, Resume, Session, Step};
 use dbdyno_model::{Purpose, Reply, Request, ResultSet, Stream, Value, text_by_pattern};
 use std::sync::Arc;
@@ -24,7 +24,7 @@ pub struct PgbenchSession {
 
 #[derive(Debug)]
 struct Client {
-    memory: Memory,
+    variables: Variables,
     script: usize,
     /// The instruction to continue with.
     next: usize,
@@ -32,24 +32,24 @@ struct Client {
     chance_at_begin: Stream,
     /// Whether the server reported that a transaction block is open.
     in_transaction: bool,
-    room: Room,
+    buffers: StepBuffers,
 }
 
 impl PgbenchSession {
     pub(super) fn new(program: Arc<Program>, client_id: u32) -> Self {
-        let mut memory = Memory::new(program.start.clone());
+        let mut variables = Variables::new(program.start.clone());
         if let Some(slot) = program.client_id {
-            memory.set(slot, Value::Int(client_id.into()));
+            variables.set(slot, Value::Int(client_id.into()));
         }
         let chance = Stream::keyed(0, Purpose::Script, 0, 0);
         let client = Client {
-            memory,
+            variables,
             script: 0,
             next: usize::MAX,
             chance_at_begin: chance.clone(),
             chance,
             in_transaction: false,
-            room: Room::default(),
+            buffers: StepBuffers::default(),
         };
         Self { program, client }
     }
@@ -62,7 +62,7 @@ impl Session for PgbenchSession {
 
     fn begin(&mut self, script: usize, chance: Stream) {
         let client = &mut self.client;
-        client.memory.keep();
+        client.variables.keep();
         client.script = script;
         client.next = 0;
         client.chance_at_begin = chance.clone();
@@ -72,15 +72,15 @@ impl Session for PgbenchSession {
 
     fn restart(&mut self) {
         let client = &mut self.client;
-        client.memory.undo();
+        client.variables.undo();
         client.next = 0;
         client.chance = client.chance_at_begin.clone();
         client.in_transaction = false;
     }
 
     fn prefetch(&self) {
-        self.client.memory.prefetch();
-        self.client.room.prefetch();
+        self.client.variables.prefetch();
+        self.client.buffers.prefetch();
     }
 
     fn resume(&mut self, input: Resume<'_>) -> Result<Step<'_>, Fault> {
@@ -108,7 +108,7 @@ impl Client {
     }
 
     /// The instruction of the last step.
-    fn asked<'p>(&self, program: &'p Program) -> Option<&'p Instruction> {
+    fn last_instruction<'p>(&self, program: &'p Program) -> Option<&'p Instruction> {
         self.code(program).get(self.next.checked_sub(1)?)
     }
 
@@ -120,7 +120,7 @@ impl Client {
             self.next = usize::MAX;
             return Ok(());
         }
-        if let Some(instruction) = self.asked(program)
+        if let Some(instruction) = self.last_instruction(program)
             && let Operation::Query(Query { store: Some(store), .. }) = &instruction.operation
         {
             let columns = &program.columns[store.prefix.0 as usize];
@@ -152,20 +152,20 @@ impl Client {
         for (name, field) in names.iter().zip(row) {
             if let Some((_, slot)) = columns.iter().find(|(column, _)| column == name) {
                 let value = field.as_deref().map_or(Value::Null, value_from_text);
-                self.memory.set(*slot, value);
+                self.variables.set(*slot, value);
             }
         }
     }
 
     fn take_shell(&mut self, program: &Program, outcome: Result<&str, &str>) -> Result<(), Fault> {
-        let Some(instruction) = self.asked(program) else { return Ok(()) };
+        let Some(instruction) = self.last_instruction(program) else { return Ok(()) };
         let Operation::Shell(_, target) = &instruction.operation else { return Ok(()) };
         let number = outcome
             .map_err(|reason| format!("the shell command failed: {reason}"))
             .and_then(|output| target.map(|slot| shell_number(output, slot)).transpose())
             .map_err(|message| self.fault(instruction, message))?;
         if let Some((slot, number)) = number {
-            self.memory.set(slot, Value::Int(number));
+            self.variables.set(slot, Value::Int(number));
         }
         Ok(())
     }
@@ -178,11 +178,11 @@ impl Client {
             match &instruction.operation {
                 Operation::Set(slot, expression) => {
                     let datum = self.evaluate(program, instruction, expression)?;
-                    self.memory.set(*slot, datum.into());
+                    self.variables.set(*slot, datum.into());
                 }
                 Operation::SetText(slot, pattern) => {
                     let text = text_by_pattern(pattern, &mut self.chance);
-                    self.memory.set(*slot, Value::Text(text));
+                    self.variables.set(*slot, Value::Text(text));
                 }
                 Operation::Unless(condition, target) => {
                     if !self.evaluate(program, instruction, condition)?.holds() {
@@ -204,7 +204,7 @@ impl Client {
         expression: &Expression,
     ) -> Result<Datum, Fault> {
         let mut scope = Scope {
-            variables: self.memory.values(),
+            variables: self.variables.values(),
             names: &program.names,
             chance: &mut self.chance,
             print: program.print,
@@ -226,15 +226,15 @@ impl Client {
     fn step<'a>(&'a mut self, program: &'a Program, place: usize) -> Result<Step<'a>, Fault> {
         let instruction = &self.code(program)[place];
         let fault = self.fault_at(instruction);
-        let Self { memory, room, .. } = self;
+        let Self { variables, buffers, .. } = self;
         match &instruction.operation {
-            Operation::Query(query) => Ok(Step::Ask(room.request(query, memory, &program.names))),
+            Operation::Query(query) => Ok(Step::Request(buffers.request(query, variables, &program.names))),
             Operation::Sync(statement, flow) => {
-                Ok(Step::Ask(Request::Sync { statement: *statement, flow: *flow }))
+                Ok(Step::Request(Request::Sync { statement: *statement, flow: *flow }))
             }
-            Operation::Sleep(sleep) => pause(sleep, memory).map(Step::Sleep).map_err(fault),
+            Operation::Sleep(sleep) => pause(sleep, variables).map(Step::Sleep).map_err(fault),
             Operation::Shell(words, target) => {
-                let command = room.command(words, memory).map_err(fault)?;
+                let command = buffers.command(words, variables).map_err(fault)?;
                 Ok(Step::Shell { command, output: target.is_some() })
             }
             Operation::Set(..)

@@ -149,7 +149,7 @@ impl<'a> Client<'a> {
 
     fn step(&mut self, answer: Option<(Answer, Keep)>) -> Result<After, Fault> {
         let step = resume(&mut *self.session, answer)?;
-        let Step::Ask(request) = step else {
+        let Step::Request(request) = step else {
             let ends = matches!(step, Step::Done | Step::Stop { .. });
             match step {
                 Step::Done => {}
@@ -172,7 +172,7 @@ impl<'a> Client<'a> {
     /// The first request of a transaction that is then given up.
     pub(crate) fn first_request(&mut self) -> String {
         match self.session.resume(Resume::Continue).expect("no fault") {
-            Step::Ask(request) => describe(&request),
+            Step::Request(request) => describe(&request),
             other => format!("{other:?}"),
         }
     }

@@ -373,7 +373,7 @@ fn rows_that_nobody_looks_at_are_not_asked_for() {
         client.set_up().unwrap();
         client.begin();
         match client.session.resume(Resume::Continue) {
-            Ok(Step::Ask(Request::Text { keep, .. })) => assert_eq!(keep, expected),
+            Ok(Step::Request(Request::Text { keep, .. })) => assert_eq!(keep, expected),
             other => panic!("{other:?}"),
         }
     }

@@ -3,7 +3,7 @@
 //! They are reused from step to step, so that ordinary transactions allocate nothing.
 
 use super::datum::{Datum, write_value};
-use super::memory::Memory;
+use super::variables::Variables;
 use super::meta::{Amount, ShellWord, Sleep};
 use super::names::Slot;
 use super::program::{Body, Chunk, Query};
@@ -11,12 +11,12 @@ use dbdyno_model::{Keep, Nanos, Request, Value, prefetch};
 
 /// Values and text of the current step.
 #[derive(Debug, Default)]
-pub(super) struct Room {
+pub(super) struct StepBuffers {
     parameters: Vec<Value>,
     text: String,
 }
 
-impl Room {
+impl StepBuffers {
     /// Prefetches what the next step writes to.
     pub(super) fn prefetch(&self) {
         prefetch(&self.parameters[..]);
@@ -26,32 +26,32 @@ impl Room {
     pub(super) fn request<'a>(
         &'a mut self,
         query: &'a Query,
-        memory: &Memory,
+        variables: &Variables,
         names: &[String],
     ) -> Request<'a> {
         let statement = query.statement;
         let keep = if query.store.is_some() { Keep::LastRow } else { Keep::None };
         match &query.body {
             Body::Text(chunks) => {
-                Request::Text { statement, sql: self.text(chunks, memory, names), keep }
+                Request::Text { statement, sql: self.text(chunks, variables, names), keep }
             }
             Body::Parameters(slots, flow) => {
-                let parameters = self.parameters(slots, memory);
+                let parameters = self.parameters(slots, variables);
                 Request::Parameterised { statement, parameters, keep, flow: *flow }
             }
         }
     }
 
     /// The values; NULL for a variable that is not set, as in pgbench.
-    fn parameters(&mut self, slots: &[Slot], memory: &Memory) -> &[Value] {
+    fn parameters(&mut self, slots: &[Slot], variables: &Variables) -> &[Value] {
         self.parameters.clear();
-        let values = slots.iter().map(|slot| memory.get(*slot).cloned());
+        let values = slots.iter().map(|slot| variables.get(*slot).cloned());
         self.parameters.extend(values.map(Option::unwrap_or_default));
         &self.parameters
     }
 
     /// The text with the values inserted.
-    fn text<'a>(&'a mut self, chunks: &'a [Chunk], memory: &Memory, names: &[String]) -> &'a str {
+    fn text<'a>(&'a mut self, chunks: &'a [Chunk], variables: &Variables, names: &[String]) -> &'a str {
         if let [Chunk::Literal(text)] = chunks {
             return text;
         }
@@ -59,10 +59,10 @@ impl Room {
         for chunk in chunks {
             match chunk {
                 Chunk::Literal(text) => self.text.push_str(text),
-                Chunk::Variable(slot) => self.write_variable(*slot, memory, names),
+                Chunk::Variable(slot) => self.write_variable(*slot, variables, names),
                 Chunk::Quoted(slot) => {
                     self.text.push('\'');
-                    self.write_variable(*slot, memory, names);
+                    self.write_variable(*slot, variables, names);
                     self.text.push('\'');
                 }
             }
@@ -71,8 +71,8 @@ impl Room {
     }
 
     /// A variable that is not set is left as it is written.
-    fn write_variable(&mut self, slot: Slot, memory: &Memory, names: &[String]) {
-        if let Some(value) = memory.get(slot) {
+    fn write_variable(&mut self, slot: Slot, variables: &Variables, names: &[String]) {
+        if let Some(value) = variables.get(slot) {
             write_value(&mut self.text, value);
         } else {
             self.text.push(':');
@@ -81,7 +81,7 @@ impl Room {
     }
 
     /// The words of a shell command, separated by blanks.
-    pub(super) fn command(&mut self, words: &[ShellWord], memory: &Memory) -> Result<&str, String> {
+    pub(super) fn command(&mut self, words: &[ShellWord], variables: &Variables) -> Result<&str, String> {
         self.text.clear();
         for word in words {
             if !self.text.is_empty() {
@@ -89,7 +89,7 @@ impl Room {
             }
             match word {
                 ShellWord::Literal(text) => self.text.push_str(text),
-                ShellWord::Variable(slot) => write_value(&mut self.text, given(*slot, memory)?),
+                ShellWord::Variable(slot) => write_value(&mut self.text, given(*slot, variables)?),
             }
         }
         Ok(&self.text)
@@ -97,14 +97,14 @@ impl Room {
 }
 
 /// The duration of a pause: whole units, as in pgbench, and zero when they are negative.
-pub(super) fn pause(sleep: &Sleep, memory: &Memory) -> Result<Nanos, String> {
+pub(super) fn pause(sleep: &Sleep, variables: &Variables) -> Result<Nanos, String> {
     let units = match sleep.amount {
         Amount::Fixed(units) => units,
-        Amount::Variable(slot) => Datum::from_value(given(slot, memory)?)?.double()?.trunc() as u64,
+        Amount::Variable(slot) => Datum::from_value(given(slot, variables)?)?.double()?.trunc() as u64,
     };
     Ok(Nanos(sleep.unit_ns) * units)
 }
 
-fn given(slot: Slot, memory: &Memory) -> Result<&Value, String> {
-    memory.get(slot).ok_or_else(|| "a variable has no value yet".into())
+fn given(slot: Slot, variables: &Variables) -> Result<&Value, String> {
+    variables.get(slot).ok_or_else(|| "a variable has no value yet".into())
 }

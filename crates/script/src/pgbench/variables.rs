@@ -8,12 +8,12 @@ use dbdyno_model::{Value, prefetch};
 
 /// Values by slot; none for a variable that was never set.
 #[derive(Debug)]
-pub(super) struct Memory {
+pub(super) struct Variables {
     values: Vec<Option<Value>>,
     replaced: Vec<(Slot, Option<Value>)>,
 }
 
-impl Memory {
+impl Variables {
     pub(super) fn new(values: Vec<Option<Value>>) -> Self {
         Self { values, replaced: Vec::new() }
     }
@@ -54,17 +54,17 @@ impl Memory {
 
 #[cfg(test)]
 mod tests {
-    use super::{Memory, Slot};
+    use super::{Variables, Slot};
     use dbdyno_model::Value;
 
     #[test]
     fn undoing_restores_the_first_of_several_values() {
-        let mut memory = Memory::new(vec![Some(Value::Int(1)), None]);
-        memory.keep();
-        memory.set(Slot(0), Value::Int(2));
-        memory.set(Slot(1), Value::Null);
-        memory.set(Slot(0), Value::Int(3));
-        memory.undo();
-        assert_eq!(memory.values(), [Some(Value::Int(1)), None]);
+        let mut variables = Variables::new(vec![Some(Value::Int(1)), None]);
+        variables.keep();
+        variables.set(Slot(0), Value::Int(2));
+        variables.set(Slot(1), Value::Null);
+        variables.set(Slot(0), Value::Int(3));
+        variables.undo();
+        assert_eq!(variables.values(), [Some(Value::Int(1)), None]);
     }
 }

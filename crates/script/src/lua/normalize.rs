@@ -12,7 +12,7 @@ use super::settings::Driver;
 const BYTES_MAX: usize = 2048;
 
 /// Writes the normalized statement to `out`, which is emptied first.
-pub(super) fn normalise(sql: &str, driver: Driver, out: &mut String) {
+pub(super) fn normalize(sql: &str, driver: Driver, out: &mut String) {
     out.clear();
     let mut rest = beginning(sql.trim());
     while let Some(symbol) = rest.chars().next() {
@@ -151,7 +151,7 @@ fn name(name: &str, out: &mut String) {
 
 #[cfg(test)]
 mod tests {
-    use super::{Driver, normalise};
+    use super::{Driver, normalize};
 
     fn normal(sql: &str) -> String {
         normal_for(sql, Driver::Mysql)
@@ -159,7 +159,7 @@ mod tests {
 
     fn normal_for(sql: &str, driver: Driver) -> String {
         let mut out = String::new();
-        normalise(sql, driver, &mut out);
+        normalize(sql, driver, &mut out);
         out
     }
 

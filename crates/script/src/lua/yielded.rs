@@ -6,15 +6,15 @@
 use mlua::{LightUserData, Lua, MultiValue, Table, Value};
 
 /// The operations, and their names in the library.
-macro_rules! words {
-    ($($word:ident $name:literal,)*) => {
+macro_rules! operations {
+    ($($operation:ident $name:literal,)*) => {
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        enum Word { $($word),* }
-        const WORDS: &[(Word, &str)] = &[$((Word::$word, $name)),*];
+        enum Operation { $($operation),* }
+        const OPERATIONS: &[(Operation, &str)] = &[$((Operation::$operation, $name)),*];
     };
 }
 
-words! {
+operations! {
     Next "NEXT",
     Over "OVER",
     Query "QUERY",
@@ -32,7 +32,7 @@ words! {
 
 /// What a coroutine has yielded.
 #[derive(Debug)]
-pub(super) enum Ask {
+pub(super) enum Yielded {
     /// Wait for the next transaction: the previous one is over.
     Next,
     /// The transaction is over; the next one is requested later, if at all.
@@ -62,37 +62,37 @@ pub(super) enum Ask {
 }
 
 /// The table of operations for the library.
-pub(super) fn words(lua: &Lua) -> mlua::Result<Table> {
+pub(super) fn operations(lua: &Lua) -> mlua::Result<Table> {
     let table = lua.create_table()?;
-    for (word, name) in WORDS {
+    for (operation, name) in OPERATIONS {
         // A null pointer has another meaning in Lua's C interface.
-        let pointer = (*word as usize + 1) as *mut std::ffi::c_void;
+        let pointer = (*operation as usize + 1) as *mut std::ffi::c_void;
         table.set(*name, LightUserData(pointer))?;
     }
     Ok(table)
 }
 
-impl Ask {
+impl Yielded {
     /// Reads what was yielded. None if a script itself yielded outside a coroutine of its own.
     pub(super) fn read(mut yielded: MultiValue) -> Option<Self> {
         let Some(Value::LightUserData(LightUserData(pointer))) = yielded.pop_front() else {
             return None;
         };
-        let (word, _) = WORDS.get((pointer as usize).checked_sub(1)?)?;
-        Some(match word {
-            Word::Next => Self::Next,
-            Word::Over => Self::Over,
-            Word::Query => Self::Query(text(&mut yielded)?),
-            Word::Prepare => Self::Prepare(text(&mut yielded)?),
-            Word::Bind => Self::Bind(number(&mut yielded)?, text(&mut yielded)?),
-            Word::Execute => Self::Execute(number(&mut yielded)?, yielded),
-            Word::Close => Self::Close(number(&mut yielded)?),
-            Word::Sleep => Self::Sleep(seconds(&mut yielded)?),
-            Word::Restart => Self::Restart,
-            Word::Reconnect => Self::Reconnect,
-            Word::Stop => Self::Stop,
-            Word::End => Self::End,
-            Word::Fault => Self::Fault(text(&mut yielded)?.to_string_lossy()),
+        let (operation, _) = OPERATIONS.get((pointer as usize).checked_sub(1)?)?;
+        Some(match operation {
+            Operation::Next => Self::Next,
+            Operation::Over => Self::Over,
+            Operation::Query => Self::Query(text(&mut yielded)?),
+            Operation::Prepare => Self::Prepare(text(&mut yielded)?),
+            Operation::Bind => Self::Bind(number(&mut yielded)?, text(&mut yielded)?),
+            Operation::Execute => Self::Execute(number(&mut yielded)?, yielded),
+            Operation::Close => Self::Close(number(&mut yielded)?),
+            Operation::Sleep => Self::Sleep(seconds(&mut yielded)?),
+            Operation::Restart => Self::Restart,
+            Operation::Reconnect => Self::Reconnect,
+            Operation::Stop => Self::Stop,
+            Operation::End => Self::End,
+            Operation::Fault => Self::Fault(text(&mut yielded)?.to_string_lossy()),
         })
     }
 }
