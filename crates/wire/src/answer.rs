@@ -1,6 +1,6 @@
-//! Gathers the answer to one request: counts always, rows only when asked for.
+//! Collects the answer to one request: counts always, rows only when requested.
 //!
-//! Knows no protocol: who walks the messages says what they mean, and reads values only when
+//! Independent of the protocol: the caller interprets the messages, and decodes values only when
 //! they are kept.
 
 use crate::{MESSAGE_BYTES_MAX, ProtocolError};
@@ -9,17 +9,17 @@ use dbdyno_model::{FailureClass, Keep, Reply, ResultSet, ServerError};
 /// A row's values, as text.
 pub(crate) type Row = Vec<Option<String>>;
 
-/// Kept values of one answer take at most so much memory.
+/// Limit on the memory of one answer's kept values.
 const KEPT_BYTES_MAX: usize = MESSAGE_BYTES_MAX;
 
-/// The answer to the request at the head of the queue, as far as it has come.
+/// The answer to the request at the head of the queue, as far as it has been received.
 #[derive(Debug, Default)]
 pub(crate) struct Answer {
     pub(crate) error: Option<ServerError>,
     results: Vec<ResultSet>,
-    /// Names of the columns, for the result set that has begun.
+    /// Names of the columns of the current result set.
     columns: Vec<String>,
-    /// Rows of the result set that has begun.
+    /// Rows of the current result set.
     rows: Vec<Row>,
     row_count: u64,
     rows_returned: u64,
@@ -28,7 +28,7 @@ pub(crate) struct Answer {
 }
 
 impl Answer {
-    /// Makes ready for the next request. Mostly there is nothing to free, so look first.
+    /// Resets for the next request. There is mostly nothing to free, so this is checked first.
     #[inline]
     pub(crate) fn clear(&mut self) {
         (self.row_count, self.rows_returned, self.rows_affected) = (0, 0, 0);
@@ -47,17 +47,17 @@ impl Answer {
         }
     }
 
-    /// The first error is the cause; what follows it is not of interest.
+    /// The first error is the cause; later ones are ignored.
     pub(crate) fn fail(&mut self, error: ServerError) {
         self.error.get_or_insert(error);
     }
 
-    /// A result set begins; its columns are about to be told (perhaps not for the first time).
+    /// A result set begins; its columns follow (perhaps not for the first time).
     pub(crate) fn begin_columns(&mut self) {
         self.columns.clear();
     }
 
-    /// A column of the result set that begins, for a request that keeps rows.
+    /// A column of the current result set, for a request that keeps rows.
     pub(crate) fn column(&mut self, name: String) {
         self.kept_bytes += name.len() + size_of::<String>();
         if self.kept_bytes > KEPT_BYTES_MAX {
@@ -67,7 +67,7 @@ impl Answer {
         }
     }
 
-    /// A row came; `values` reads it.
+    /// A row arrived; `values` decodes it.
     #[inline]
     pub(crate) fn row_of(
         &mut self,
@@ -94,7 +94,7 @@ impl Answer {
         }
     }
 
-    /// One statement is done.
+    /// A statement is complete.
     #[inline]
     pub(crate) fn end_statement(&mut self, keep: Keep, rows_affected: u64) {
         self.rows_returned += self.row_count;
@@ -128,7 +128,7 @@ fn too_large() -> ServerError {
     }
 }
 
-/// What a kept row occupies, roughly: a value of any length has its bookkeeping.
+/// The approximate size of a kept row, including the overhead of each value.
 fn row_bytes(row: &[Option<String>]) -> usize {
     let values: usize = row.iter().flatten().map(String::len).sum();
     values + size_of_val(row) + size_of::<Row>()

@@ -1,25 +1,25 @@
-//! Where received bytes wait until their message is complete.
+//! Holds received bytes until their message is complete.
 //!
-//! Starts small, since a benchmark may hold ten thousand idle connections; doubles only when
-//! bytes have really arrived, so a lying length field costs nothing; never exceeds its limit;
-//! and shrinks back once the replies have been small for a while.
+//! Starts small, since a benchmark may have ten thousand idle connections; doubles only when bytes
+//! have really arrived, so a wrong length field costs nothing; never exceeds its limit; and shrinks
+//! again when replies have been small for a while.
 //!
 //! Bytes move only inside [`ReceiveBuffer::space`]: between that call and
 //! [`ReceiveBuffer::filled`] the kernel may write into the slice.
 
-/// The largest message taken, unless a buffer is made with another limit.
+/// The largest message accepted, unless a buffer is created with another limit.
 pub const MESSAGE_BYTES_MAX: usize = 64 << 20;
 
-/// What an idle connection holds.
+/// The size of an idle connection's buffer.
 const INITIAL_BYTES: usize = 4 << 10;
 
-/// With less room than this behind the unread bytes, they are moved to the front.
+/// With less free space than this behind the unread bytes, they are moved to the front.
 const ROOM_BYTES_MIN: usize = 1 << 10;
 
-/// A grown buffer shrinks after so many fills in a row that would have fitted a small one.
+/// A grown buffer shrinks after this many consecutive fills that would have fitted a small one.
 const SMALL_FILLS_BEFORE_SHRINKING: u32 = 32;
 
-/// Received bytes that have not been consumed, and room for more.
+/// Received bytes that have not been consumed, and space for more.
 #[derive(Debug)]
 pub struct ReceiveBuffer {
     /// All of the memory; `start..end` of it is unread.
@@ -43,17 +43,17 @@ impl ReceiveBuffer {
         Self { bytes, start: 0, end: 0, limit, small_fills: 0 }
     }
 
-    /// The most bytes it ever holds.
+    /// The maximum number of bytes it holds.
     pub fn limit(&self) -> usize {
         self.limit
     }
 
-    /// The memory it occupies now.
+    /// Its current size in memory.
     pub fn capacity(&self) -> usize {
         self.bytes.len()
     }
 
-    /// Room to receive into. Empty only while `limit` bytes wait to be consumed.
+    /// The space to receive into. Empty only while `limit` bytes wait to be consumed.
     pub fn space(&mut self) -> &mut [u8] {
         if self.start == self.end {
             self.rewind();
@@ -68,7 +68,7 @@ impl ReceiveBuffer {
         self.end = (self.end + count).min(self.bytes.len());
     }
 
-    /// Copies received bytes in and says how many were taken: all, unless the limit is reached.
+    /// Copies received bytes in and returns how many were taken: all, unless the limit is reached.
     pub fn feed(&mut self, bytes: &[u8]) -> usize {
         let mut taken = 0;
         while taken < bytes.len() {
@@ -84,7 +84,7 @@ impl ReceiveBuffer {
         taken
     }
 
-    /// Forgets all unread bytes: a new connection begins.
+    /// Discards all unread bytes, for a new connection.
     pub fn clear(&mut self) {
         self.start = self.end;
     }
@@ -103,7 +103,7 @@ impl ReceiveBuffer {
         &self.bytes[from..self.start]
     }
 
-    /// The same, for a reader that moves what it has read.
+    /// The same, for a reader that rearranges the bytes in place.
     pub(crate) fn consume_mut(&mut self, count: usize) -> &mut [u8] {
         let from = self.start;
         self.start = (from + count).min(self.end);

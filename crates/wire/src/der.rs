@@ -1,13 +1,13 @@
-//! Walks the few elements of DER that keys and certificates are looked into for.
+//! Reads the few DER elements that are needed of keys and certificates.
 //!
-//! Knows tags and lengths, and nothing of what they mean.
+//! Knows only tags and lengths, not their meaning.
 
 pub(crate) const OBJECT_IDENTIFIER: u8 = 0x06;
 pub(crate) const INTEGER: u8 = 0x02;
 pub(crate) const BIT_STRING: u8 = 0x03;
 pub(crate) const SEQUENCE: u8 = 0x30;
 
-/// The contents of the DER element that `bytes` begin with, and what follows it.
+/// The contents of the DER element at the beginning of `bytes`, and the bytes after it.
 pub(crate) fn element(bytes: &[u8], tag: u8) -> Option<(&[u8], &[u8])> {
     let (&[found, first], rest) = bytes.split_first_chunk::<2>()?;
     if found != tag {

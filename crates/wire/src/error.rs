@@ -1,45 +1,45 @@
-//! What is said of bytes that are not of the protocol.
+//! Errors for bytes that violate the protocol.
 //!
-//! After a `ProtocolError` nobody knows where the next message begins: the connection is of
-//! no further use. What a server says within the protocol, however unwelcome, is not one.
+//! After a `ProtocolError` it is unknown where the next message begins: the connection cannot be
+//! used any more. An error that the server reports within the protocol is not a `ProtocolError`.
 
 use dbdyno_model::ServerError;
 use std::fmt;
 
-/// The peer broke the protocol.
+/// The peer violated the protocol.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ProtocolError {
-    /// A length field smaller than itself.
+    /// A length field smaller than the field itself.
     LengthTooSmall {
         /// The message's type.
         tag: u8,
-        /// What the field says.
+        /// The value of the field.
         length: u32,
     },
-    /// A message larger than we are ready to hold.
+    /// A message larger than the limit.
     TooLong {
         /// The message's type.
         tag: u8,
-        /// What the field says.
+        /// The value of the field.
         length: u32,
-        /// The most we take.
+        /// The limit.
         limit: usize,
     },
     /// A packet whose number is not the next one.
     OutOfOrder {
-        /// The number that was due.
+        /// The expected number.
         expected: u8,
-        /// The number that came.
+        /// The received number.
         found: u8,
     },
-    /// A message that has no place in this state.
+    /// A message that is not allowed in this state.
     Unexpected {
         /// The message's type.
         tag: u8,
         /// The state it came in.
         state: &'static str,
     },
-    /// A message whose body is not what its type promises.
+    /// A message whose body does not match its type.
     Malformed(&'static str),
 }
 

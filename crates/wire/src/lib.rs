@@ -1,12 +1,12 @@
-//! Bytes to events and back: the wire protocols, without sockets, clocks or chance.
+//! Converts bytes to events and back: the wire protocols, without sockets, clocks or randomness.
 //!
-//! A connection here is a state machine. Bytes that arrived are put into its buffer, `poll`
-//! turns them into events and appends to `out` what must be sent in answer; requests are
-//! encoded into `out` as well. Who moves the bytes, and when, is the caller's business, so the
-//! same code runs on `io_uring`, on epoll, in a simulator and under a fuzzer.
+//! A connection here is a state machine. Received bytes are put into its buffer, `poll` turns them
+//! into events and appends to `out` what must be sent in response; requests are encoded into `out`
+//! as well. The caller moves the bytes, so the same code runs with `io_uring`, with epoll, in a
+//! simulator and under a fuzzer.
 //!
-//! Two promises hold for any input: it yields an event or a [`ProtocolError`], never a panic;
-//! and memory is bounded by the limit of the [`ReceiveBuffer`], whatever a length field says.
+//! Two guarantees hold for any input: it yields an event or a [`ProtocolError`], never a panic; and
+//! memory is bounded by the limit of the [`ReceiveBuffer`], whatever a length field says.
 
 mod answer;
 mod buffer;

@@ -1,12 +1,12 @@
-//! What is told of a statement that could not be prepared ahead of the run.
+//! A statement that could not be prepared before the run.
 
 use dbdyno_model::{ServerError, StatementId};
 
 /// A statement that could not be prepared.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PrepareFailure {
-    /// Which.
+    /// The statement.
     pub statement: StatementId,
-    /// What the server said.
+    /// The server's error.
     pub error: ServerError,
 }

@@ -1,8 +1,8 @@
-//! What must not be printed, not even by accident.
+//! Values that must not be printed, not even by accident.
 
 use std::fmt;
 
-/// A value that shows nothing of itself in debug output.
+/// A value that is hidden in debug output.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub(crate) struct Secret<T>(pub(crate) T);
 

@@ -1,4 +1,4 @@
-//! What a client and a server can do, as bits.
+//! The capability flags of clients and servers.
 
 pub(crate) const LONG_PASSWORD: u32 = 1;
 pub(crate) const CONNECT_WITH_DB: u32 = 1 << 3;
@@ -15,10 +15,10 @@ pub(crate) const CONNECT_ATTRS: u32 = 1 << 20;
 pub(crate) const PLUGIN_AUTH_LENENC: u32 = 1 << 21;
 pub(crate) const DEPRECATE_EOF: u32 = 1 << 24;
 
-/// What we do not speak without: every server since 5.5 has them.
+/// Flags that we require: every server since 5.5 has them.
 pub(crate) const NEEDED: u32 = PROTOCOL_41 | SECURE_CONNECTION | PLUGIN_AUTH;
 
-/// What we use where the server has it, whatever the configuration.
+/// Flags that we use where the server has them, whatever the configuration.
 ///
 /// The first bit keeps MariaDB from its own capabilities, of which we use none.
 pub(crate) const WELCOME: u32 = LONG_PASSWORD
@@ -29,7 +29,7 @@ pub(crate) const WELCOME: u32 = LONG_PASSWORD
     | PLUGIN_AUTH_LENENC
     | DEPRECATE_EOF;
 
-/// Bits of the status that closes an answer.
+/// Flags of the status at the end of an answer.
 pub(crate) mod status {
     pub(crate) const IN_TRANSACTION: u16 = 1;
     pub(crate) const MORE_RESULTS: u16 = 8;

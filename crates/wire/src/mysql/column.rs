@@ -1,7 +1,7 @@
 //! The types of MySQL's protocol, and values of the binary protocol as text.
 //!
-//! A kept value reads as the text protocol would have sent it; only numbers with a floating
-//! point may be worded otherwise.
+//! A kept value has the same text as in the text protocol, except that floating-point numbers may
+//! be formatted differently.
 
 use super::fields::Fields;
 use crate::ProtocolError;
@@ -24,27 +24,27 @@ pub(super) const VAR_STRING: u8 = 253;
 
 const UNSIGNED_FLAG: u16 = 0x20;
 
-/// More digits than this after the point mean: as many as there are.
+/// A greater number of digits after the point means: as many as there are.
 const FRACTION_DIGITS_MAX: u8 = 30;
 
-/// What must be known of a column to read its binary values.
+/// The properties of a column that are needed to decode its binary values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Column {
     type_code: u8,
     is_unsigned: bool,
-    /// Digits after the point of a number or of seconds.
+    /// Digits after the point, of a number or of seconds.
     decimals: u8,
 }
 
 impl Column {
-    /// Reads a definition of a column; its name stands beside it.
+    /// Reads a column definition; returns also its name.
     pub(super) fn read(body: &[u8]) -> Result<(Self, String), ProtocolError> {
         let mut fields = Fields(body);
         for _catalog_schema_table_and_its_origin in 0..4 {
             fields.sized_bytes()?;
         }
         let name = fields.sized_bytes()?;
-        fields.sized_bytes()?; // the column's own name
+        fields.sized_bytes()?; // the name in the table
         let mut fixed = Fields(fields.sized_bytes()?);
         fixed.bytes(6)?; // collation and width
         let type_code = fixed.u8()?;
@@ -93,8 +93,7 @@ impl Column {
         }
     }
 
-    /// A date, with the time of day where the type has one. What is zero at the end is not
-    /// sent.
+    /// A date, with the time of day where the type has one. Trailing zero fields are not sent.
     fn date(self, fields: &mut Fields<'_>) -> Result<String, ProtocolError> {
         let [low, high, month, day, hour, minute, second, rest @ ..] = sent::<11>(fields)?;
         let year = u16::from_le_bytes([low, high]);
@@ -106,7 +105,7 @@ impl Column {
         Ok(text)
     }
 
-    /// A span of time: days are counted as hours.
+    /// A duration: days are counted as hours.
     fn time(self, fields: &mut Fields<'_>) -> Result<String, ProtocolError> {
         let [is_negative, a, b, c, d, hour, minute, second, rest @ ..] = sent::<12>(fields)?;
         let days = u64::from(u32::from_le_bytes([a, b, c, d]));

@@ -1,4 +1,4 @@
-//! What the client asks for, and the packets that say it.
+//! The client's commands and their packets.
 
 use super::capability::{CONNECT_ATTRS, CONNECT_WITH_DB};
 use super::config::Config;
@@ -15,16 +15,16 @@ pub(crate) const PREPARE: u8 = 0x16;
 pub(crate) const EXECUTE: u8 = 0x17;
 pub(crate) const CLOSE: u8 = 0x19;
 
-/// What one request comes to. Owned where it has to wait for its turn.
+/// The command of a request. Owned where it has to wait for its turn.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Command<'a> {
-    /// A text.
+    /// A statement given as text.
     Query(Cow<'a, str>),
-    /// A statement becomes the prepared one of this place.
+    /// Prepares a statement under this index.
     Prepare { place: Place, sql: Cow<'a, str> },
-    /// A prepared statement is executed; prepared first, if need be.
+    /// Executes a prepared statement, after preparing it if necessary.
     Execute { place: Place, sql: Cow<'a, str>, parameters: Cow<'a, [Value]> },
-    /// Nothing: the answer is wanted, in its turn.
+    /// No operation: only the reply is wanted, in its turn.
     Ping,
 }
 
@@ -44,7 +44,7 @@ impl Command<'_> {
         }
     }
 
-    /// The prepared statement that it makes or uses.
+    /// The prepared statement that it creates or uses.
     pub(super) fn place(&self) -> Option<Place> {
         match self {
             Self::Prepare { place, .. } | Self::Execute { place, .. } => Some(*place),
@@ -67,13 +67,13 @@ pub(super) fn prepare(sql: &[u8], out: &mut Vec<u8>) {
     });
 }
 
-/// Executes a prepared statement, and notes the types its parameters are bound with.
+/// Executes a prepared statement, and records the types its parameters are bound with.
 #[inline]
 pub(super) fn execute(prepared: &mut Prepared, parameters: &[Value], out: &mut Vec<u8>) {
     let with_types = parameter::bind(&mut prepared.slots, parameters);
     packet::write(out, 0, |out| {
         let [a, b, c, d] = prepared.number.to_le_bytes();
-        // Without a cursor, once.
+        // Without a cursor, one iteration.
         out.extend_from_slice(&[EXECUTE, a, b, c, d, 0, 1, 0, 0, 0]);
         if !prepared.slots.is_empty() {
             parameter::write(&prepared.slots, parameters, with_types, out);
@@ -81,7 +81,7 @@ pub(super) fn execute(prepared: &mut Prepared, parameters: &[Value], out: &mut V
     });
 }
 
-/// Frees a prepared statement. There is no answer.
+/// Closes a prepared statement. There is no answer.
 pub(super) fn close(number: u32, out: &mut Vec<u8>) {
     packet::write(out, 0, |out| {
         out.push(CLOSE);
@@ -97,12 +97,12 @@ pub(super) fn quit(out: &mut Vec<u8>) {
     packet::write(out, 0, |out| out.push(QUIT));
 }
 
-/// What precedes the encryption: the beginning of the login, without a name.
+/// The packet before encryption: the beginning of the login, without the user's name.
 pub(super) fn request_for_tls(capabilities: u32, sequence: u8, out: &mut Vec<u8>) {
     packet::write(out, sequence, |out| login_head(capabilities, out));
 }
 
-/// Who logs in, and how that is proven.
+/// Who logs in, and the proof of the password.
 #[derive(Clone, Copy)]
 pub(super) struct Login<'a> {
     pub(super) method: &'a str,
@@ -110,7 +110,7 @@ pub(super) struct Login<'a> {
     pub(super) config: &'a Config,
 }
 
-/// The client's answer to the greeting; the capabilities say which fields it has.
+/// The client's answer to the greeting; the capabilities determine its fields.
 pub(super) fn login(capabilities: u32, sequence: u8, login: Login<'_>, out: &mut Vec<u8>) {
     let Login { method, proof, config } = login;
     packet::write(out, sequence, |out| {
@@ -137,7 +137,7 @@ fn login_head(capabilities: u32, out: &mut Vec<u8>) {
     out.extend_from_slice(&[0; RESERVED_BYTES]);
 }
 
-/// What the client tells of itself.
+/// The connection attributes of the client.
 fn attributes(attributes: &[(String, String)], out: &mut Vec<u8>) {
     let mut body = Vec::new();
     for (name, value) in attributes {
@@ -147,7 +147,8 @@ fn attributes(attributes: &[(String, String)], out: &mut Vec<u8>) {
     packet::write_sized(out, &body);
 }
 
-/// A name and a zero byte; what stands behind a zero in it would be read as another field.
+/// A name and a zero byte; a zero byte inside it would end the field early, so the name is cut
+/// there.
 fn name(name: &str, out: &mut Vec<u8>) {
     write_text(out, name.split('\0').next().unwrap_or_default().as_bytes());
 }

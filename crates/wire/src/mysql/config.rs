@@ -1,32 +1,32 @@
-//! Who logs in where, and how statements travel: the same for all connections of a run.
+//! Login data and query mode: the same for all connections of a run.
 
 use crate::secret::Secret;
 use dbdyno_model::QueryMode;
 use std::fmt;
 
-/// What all connections of a run share.
+/// The configuration shared by all connections of a run.
 #[derive(Clone)]
 pub struct Config {
-    /// Who logs in.
+    /// The user.
     pub user: String,
-    /// To which database; empty for none.
+    /// The database; empty for none.
     pub database: String,
-    /// With which password, if any.
+    /// The password, if any.
     pub password: Option<String>,
-    /// How statements with parameters travel. `Simple` prepares nothing ahead; a statement
-    /// that comes with parameters is prepared by its first use in every mode, since the text
-    /// protocol knows no parameters.
+    /// How statements with parameters are sent. `Simple` prepares nothing in advance; a statement
+    /// with parameters is prepared by its first use in every mode, since the text protocol has no
+    /// parameters.
     pub query_mode: QueryMode,
-    /// What the client tells of itself, such as `program_name`.
+    /// The client's connection attributes, such as `program_name`.
     pub attributes: Vec<(String, String)>,
     /// Whether rows may be loaded by `LOAD DATA LOCAL INFILE`.
     pub local_infile: bool,
-    /// Statements that each session begins with.
+    /// Statements that each session starts with.
     pub session_commands: Vec<String>,
 }
 
 impl Config {
-    /// The password; none is an empty one.
+    /// The password; empty if there is none.
     pub(super) fn password_bytes(&self) -> &[u8] {
         self.password.as_deref().unwrap_or_default().as_bytes()
     }
@@ -47,25 +47,25 @@ impl fmt::Debug for Config {
     }
 }
 
-/// What one connection begins with.
+/// The parameters of one connection.
 #[derive(Clone, Copy, Debug)]
 pub struct Opening {
-    /// How the bytes travel.
+    /// How the bytes are transported.
     pub channel: Channel,
-    /// Random bytes, fresh for each connection: they seed the padding of an encrypted password.
+    /// Random bytes, different for each connection: the padding seed of an encrypted password.
     pub nonce: [u8; 32],
 }
 
-/// How the bytes of a connection travel.
+/// How the bytes of a connection are transported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Channel {
-    /// In the clear, over a network.
+    /// Unencrypted, over a network.
     Plain,
-    /// Over a Unix socket: in the clear, but nobody else can read it.
+    /// Over a Unix socket: unencrypted, but nobody else can read it.
     Unix,
-    /// To be encrypted, once the server has said that it can.
+    /// To be encrypted, once the server has offered it.
     WantsTls {
-        /// Whether to give up when it cannot; else the login goes on in the clear.
+        /// Whether to give up when it cannot; otherwise the login continues unencrypted.
         required: bool,
     },
 }

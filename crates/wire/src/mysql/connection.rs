@@ -1,8 +1,8 @@
 //! One connection: bytes in, events out.
 //!
-//! The owner moves the bytes. It receives into `receive_space` (or hands bytes to `feed`),
-//! calls `poll` until that gives nothing more, and sends whatever was appended to `out`.
-//! Requests may be made from `Ready` on, also while earlier ones are outstanding.
+//! The owner moves the bytes. It receives into `receive_space` (or passes bytes to `feed`), calls
+//! `poll` until that returns nothing more, and sends whatever was appended to `out`. Requests may
+//! be made from `Ready` on, also while earlier ones are outstanding.
 
 use super::command::{self, Command};
 use super::config::{Config, Opening};
@@ -28,20 +28,20 @@ pub struct Connection {
     exchange: Exchange,
 }
 
-/// Where a connection is in its life.
+/// The phase of a connection.
 #[derive(Debug)]
 enum Phase {
-    /// Not started yet, or ended: bytes are of no interest.
+    /// Not started yet, or ended: received bytes are ignored.
     Closed,
-    /// On the way to the server's consent. Leaves to `Established` when it comes, to `Closed`
-    /// when the login fails.
+    /// Logging in. Leaves to `Established` when the server accepts, to `Closed` when the login
+    /// fails.
     LoggingIn(Box<Login>),
     /// Requests and answers, until a fatal error.
     Established,
 }
 
 impl Connection {
-    /// A connection that is not started.
+    /// A connection that has not been started.
     pub fn new(config: Arc<Config>, statements: Arc<[Statement]>) -> Self {
         let exchange = Exchange::new(statements.len());
         Self {
@@ -54,8 +54,8 @@ impl Connection {
         }
     }
 
-    /// Begins a session over fresh transport. Anything known of an earlier one is forgotten.
-    /// The server speaks first, so nothing is written yet.
+    /// Starts a session over a new transport. The state of an earlier session is discarded. The
+    /// server speaks first, so nothing is written yet.
     pub fn start(&mut self, opening: Opening, _out: &mut Vec<u8>) {
         self.buffer.clear();
         self.session = Session::default();
@@ -63,8 +63,8 @@ impl Connection {
         self.phase = Phase::LoggingIn(Box::new(Login::new(opening)));
     }
 
-    /// Room to receive into. It stays in place until this is called again, or `feed`. Never
-    /// empty after `poll` has given nothing more.
+    /// The space to receive into. It stays in place until this or `feed` is called again. Never
+    /// empty after `poll` has returned nothing more.
     #[inline]
     pub fn receive_space(&mut self) -> &mut [u8] {
         self.buffer.space()
@@ -76,21 +76,21 @@ impl Connection {
         self.buffer.filled(count);
     }
 
-    /// Copies received bytes in and says how many were taken: fewer than all only when the
-    /// buffer is at its limit; `poll` then, and hand in the rest.
+    /// Copies received bytes in and returns how many were taken: fewer than all only when the
+    /// buffer is at its limit; then call `poll`, and pass the rest.
     pub fn feed(&mut self, bytes: &[u8]) -> usize {
         self.buffer.feed(bytes)
     }
 
-    /// The channel has been encrypted, as [`Event::StartTls`] asked: the login goes on inside.
+    /// The channel has been encrypted, as [`Event::StartTls`] asked: the login continues inside.
     pub fn encrypted(&mut self, out: &mut Vec<u8>) {
         if let Phase::LoggingIn(login) = &mut self.phase {
             login.encrypted(&self.config, out);
         }
     }
 
-    /// The next event, if what was received makes one. What must be sent in answer is
-    /// appended to `out`. After an error or a fatal event the connection is closed.
+    /// The next event, if the received bytes contain one. What must be sent in response is appended
+    /// to `out`. After an error or a fatal event the connection is closed.
     #[inline]
     pub fn poll(&mut self, out: &mut Vec<u8>) -> Result<Option<Event<'_>>, ProtocolError> {
         match self.advance(out) {
@@ -135,7 +135,7 @@ impl Connection {
         }
     }
 
-    /// Asks for the statements that each session begins with; ready, if there are none.
+    /// Sends the statements that each session starts with; ready, if there are none.
     fn begin_session(&mut self, out: &mut Vec<u8>) -> Option<Outcome> {
         for sql in &self.config.session_commands {
             let meta = Meta::of(StatementId::UNCOUNTED, Purpose::SessionCommand);
@@ -162,8 +162,8 @@ impl Connection {
         }
     }
 
-    /// Prepares all statements of the table and says whether an [`Event::Prepared`] will
-    /// follow: in the other query modes, and for an empty table, there is nothing to do.
+    /// Prepares all statements of the table; returns whether an [`Event::Prepared`] will follow. In
+    /// the other query modes, and for an empty table, there is nothing to do.
     pub fn prepare_all(&mut self, out: &mut Vec<u8>) -> bool {
         let wanted = self.config.query_mode == QueryMode::Prepared && !self.statements.is_empty();
         if wanted {
@@ -178,14 +178,14 @@ impl Connection {
         self.exchange.request(request, &self.statements, out);
     }
 
-    /// Begins to load rows by `sql`, a `LOAD DATA LOCAL INFILE …` of any name of a file. An
+    /// Starts to load rows with `sql`, a `LOAD DATA LOCAL INFILE …` with any file name. An
     /// [`Event::InfileReady`] follows, or a reply with the error.
     pub fn infile_begin(&mut self, statement: StatementId, sql: &str, out: &mut Vec<u8>) {
         let meta = Meta::of(statement, Purpose::Infile);
         self.exchange.ask(meta, Command::Query(sql.into()), out);
     }
 
-    /// Bytes of the file that the server believes to read.
+    /// Rows, as the contents of the file that the server asked for.
     pub fn infile_rows(&mut self, bytes: &[u8], out: &mut Vec<u8>) {
         self.exchange.rows(bytes, out);
     }
@@ -195,12 +195,12 @@ impl Connection {
         self.exchange.end_of_file(out);
     }
 
-    /// What the server has told about the session.
+    /// What the server has reported about the session.
     pub fn session(&self) -> &Session {
         &self.session
     }
 
-    /// The statement that ends what this session is doing, for another session to execute.
+    /// The statement that kills what this session is executing, for another session to run.
     pub fn kill_statement(&self) -> String {
         format!("KILL QUERY {}", self.session.connection_id)
     }
@@ -212,7 +212,7 @@ impl Connection {
     }
 }
 
-/// Bytes received in the clear must never be taken for encrypted ones.
+/// Checks that nothing more was received: unencrypted bytes must never be taken for encrypted ones.
 fn silence(buffer: &ReceiveBuffer) -> Result<(), ProtocolError> {
     if buffer.unread().is_empty() {
         Ok(())

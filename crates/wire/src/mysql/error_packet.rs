@@ -1,4 +1,4 @@
-//! Reads what the server says of a failure.
+//! Reads error packets.
 
 use super::fields::Fields;
 use crate::ProtocolError;
@@ -6,9 +6,9 @@ use dbdyno_model::{FailureClass, ServerError};
 
 const SQLSTATE_BYTES: usize = 5;
 
-/// Reads an error, its first byte included.
+/// Reads an error packet, including its first byte.
 ///
-/// Before the login the server does not say a SQLSTATE.
+/// Before the login the packet has no SQLSTATE.
 pub(super) fn read(body: &[u8]) -> Result<ServerError, ProtocolError> {
     let mut fields = Fields(body);
     fields.u8()?;
@@ -21,7 +21,7 @@ pub(super) fn read(body: &[u8]) -> Result<ServerError, ProtocolError> {
     Ok(ServerError::from_mysql(number, &sqlstate, String::from_utf8_lossy(message)))
 }
 
-/// Whether the server closes the connection after it.
+/// Whether the server closes the connection after this error.
 pub(super) fn ends_connection(error: &ServerError) -> bool {
     error.class == FailureClass::Connection
 }

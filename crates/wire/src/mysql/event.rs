@@ -1,23 +1,24 @@
-//! What a connection tells its owner.
+//! The events of a connection.
 
 use super::session::Session;
 pub use crate::prepare_failure::PrepareFailure;
 use dbdyno_model::{Flow, Reply, ServerError, StatementId};
 
-/// Something happened on a connection.
+/// An event of a connection.
 #[derive(Debug)]
 pub enum Event<'a> {
-    /// The request for encryption is written, and the last in the clear: the owner sends it,
-    /// makes the TLS handshake, and calls [`encrypted`](super::Connection::encrypted).
+    /// The request for encryption, the last unencrypted message, has been written: the owner sends
+    /// it, performs the TLS handshake, and calls [`encrypted`](super::Connection::encrypted).
     StartTls,
     /// Logged in: requests may be sent.
     Ready(&'a Session),
-    /// All statements have been tried; those that failed are prepared again by their next use.
+    /// Every statement has been prepared or has failed; those that failed are prepared again by
+    /// their next use.
     Prepared {
         /// Which could not be prepared, and why.
         failures: &'a [PrepareFailure],
     },
-    /// A request has its whole answer.
+    /// The answer to a request is complete.
     Reply {
         /// The statement of the request.
         statement: StatementId,
@@ -28,11 +29,11 @@ pub enum Event<'a> {
     },
     /// Rows may be sent now, until `infile_done`; then a `Reply` follows.
     InfileReady,
-    /// The connection is of no further use: the server ends it, or we could not log in.
+    /// The connection cannot be used any more: the server ends it, or the login failed.
     Fatal(ServerError),
 }
 
-/// An event before it borrows what it speaks of.
+/// An event without the data it borrows.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Outcome {
     StartTls,

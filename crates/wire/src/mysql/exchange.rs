@@ -1,8 +1,8 @@
 //! Requests and their answers, once a session is established.
 //!
-//! The protocol takes one command at a time: the oldest request is on its way, the others wait
-//! here for their turn. So a queued request that fails does not keep the next one from being
-//! executed; there are no pipelines to speak of.
+//! The protocol allows one command at a time: the oldest request has been sent, the others wait
+//! here. So a failed request does not prevent the next one from being executed; there are no real
+//! pipelines.
 
 use super::capability::status;
 use super::column::Column;
@@ -17,35 +17,35 @@ use crate::answer::Answer;
 use crate::{ProtocolError, ReceiveBuffer};
 use dbdyno_model::{Flow, Keep, Queue, Reply, ServerError, StatementId};
 
-/// The first bytes of what may come: in an answer, a command without rows that is done.
+/// The first byte of an OK packet.
 const DONE: u8 = 0;
-/// A result set has no more rows.
+/// The first byte of the packet that ends a result set.
 const END: u8 = 0xfe;
-/// The server wants a file.
+/// The first byte of a request for a file.
 const FILE_REQUEST: u8 = 0xfb;
 
-/// More columns than this no server has.
+/// More columns than any server supports.
 const COLUMNS_MAX: u64 = 1 << 16;
 
-/// The server does not know the prepared statement.
+/// The error that the server does not know the prepared statement.
 const UNKNOWN_PREPARED: &str = "1243";
 
-/// All that is outstanding on one connection.
+/// The outstanding requests of one connection.
 #[derive(Debug)]
 pub(super) struct Exchange {
     pub(super) queue: Queue<Pending>,
     pub(super) stage: Stage,
     /// The number of the next packet.
     pub(super) sequence: u8,
-    /// Whether rows are closed by a packet that both sides have agreed to do without.
+    /// Whether result sets have no EOF packet after the columns, as both sides have agreed.
     pub(super) deprecates_eof: bool,
-    /// How the values of rows are written.
+    /// The format of row values.
     pub(super) format: Format,
-    /// Columns of the result set, when its rows are kept.
+    /// The columns of the result set, when its rows are kept.
     columns: Vec<Column>,
-    /// Which parameters the statement takes that is being prepared.
+    /// The parameters of the statement being prepared, in order.
     pub(super) order: Vec<u16>,
-    /// The answer has been handed out and is cleared before the next one.
+    /// The answer has been delivered and is cleared before the next one.
     delivered: bool,
     pub(super) answer: Answer,
     answered: (StatementId, Flow),
@@ -83,23 +83,23 @@ impl Exchange {
         self.failures.clear();
     }
 
-    /// How result sets are closed, as both sides have agreed.
+    /// Sets how result sets end, as both sides have agreed.
     pub(super) fn agree(&mut self, deprecates_eof: bool) {
         self.deprecates_eof = deprecates_eof;
     }
 
-    /// The answer that [`Outcome::Reply`] speaks of.
+    /// The answer that [`Outcome::Reply`] refers to.
     pub(super) fn reply(&self) -> (StatementId, Flow, Reply<'_>) {
         let (statement, flow) = self.answered;
         (statement, flow, self.answer.reply(self.in_transaction))
     }
 
-    /// The failures that [`Outcome::Prepared`] speaks of.
+    /// The failures that [`Outcome::Prepared`] refers to.
     pub(super) fn prepare_failures(&self) -> &[PrepareFailure] {
         &self.failures
     }
 
-    /// Walks the received packets up to the next outcome.
+    /// Processes the received packets up to the next outcome.
     #[inline]
     pub(super) fn poll(
         &mut self,
@@ -169,7 +169,7 @@ impl Exchange {
         self.answer.row_of(oldest_keep(&self.queue), || format.read(columns, body))
     }
 
-    /// The newer way to close a result set is worded as a command that is done.
+    /// The newer end of a result set has the format of an OK packet.
     #[inline]
     fn on_rows_end(
         &mut self,
@@ -193,7 +193,7 @@ impl Exchange {
     ) -> Result<Option<Outcome>, ProtocolError> {
         let mut fields = Fields(&body[1..]);
         let rows_affected = fields.length()?;
-        fields.length()?; // the number given to an inserted row
+        fields.length()?; // the last insert ID
         let status = fields.u16()?;
         Ok(self.end_statement(rows_affected, status, out))
     }
@@ -232,8 +232,8 @@ impl Exchange {
         Ok(self.finish(out))
     }
 
-    /// What a failed execution makes doubtful: the statement itself, or the types of its
-    /// parameters.
+    /// After a failed execution, the statement itself or the types of its parameters may be unknown
+    /// to the server.
     fn forget(&mut self, error: &ServerError) {
         let Some(place) = self.queue.front().and_then(|oldest| oldest.place) else { return };
         if error.code == UNKNOWN_PREPARED {
@@ -243,7 +243,7 @@ impl Exchange {
         }
     }
 
-    /// The oldest request has its whole answer; the next one is sent.
+    /// The answer to the oldest request is complete; the next request is sent.
     #[inline]
     pub(super) fn finish(&mut self, out: &mut Vec<u8>) -> Option<Outcome> {
         let finished = self.queue.pop_front()?;
@@ -281,7 +281,7 @@ impl Exchange {
     }
 }
 
-/// What to keep of the answer that is coming.
+/// What to keep of the answer being received.
 #[inline]
 fn oldest_keep(queue: &Queue<Pending>) -> Keep {
     queue.front().map_or(Keep::None, |oldest| oldest.keep)

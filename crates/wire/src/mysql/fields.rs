@@ -1,4 +1,4 @@
-//! Reads the fields of a packet's body, front to back: little-endian numbers, and lengths of
+//! Reads the fields of a packet's body in order: little-endian integers, and length-encoded ones of
 //! one to nine bytes.
 
 use crate::ProtocolError;
@@ -34,7 +34,7 @@ impl<'a> Fields<'a> {
         Ok(taken)
     }
 
-    /// Bytes up to a zero byte, which is taken too, or else all that is left.
+    /// Bytes up to a zero byte, which is consumed too, or else all remaining bytes.
     pub(crate) fn text_bytes(&mut self) -> &'a [u8] {
         let end = self.0.iter().position(|&byte| byte == 0).unwrap_or(self.0.len());
         let (text, rest) = self.0.split_at(end);
@@ -42,7 +42,7 @@ impl<'a> Fields<'a> {
         text
     }
 
-    /// A number that stands before as few bytes as it needs.
+    /// A length-encoded integer.
     #[inline]
     pub(crate) fn length(&mut self) -> Result<u64, ProtocolError> {
         match self.u8()? {
@@ -54,7 +54,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// Bytes after their length.
+    /// Bytes preceded by their length.
     pub(crate) fn sized_bytes(&mut self) -> Result<&'a [u8], ProtocolError> {
         let length = self.length()?;
         self.bytes(usize::try_from(length).map_err(|_| TRUNCATED)?)

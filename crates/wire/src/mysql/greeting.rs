@@ -1,23 +1,23 @@
-//! What the server says first.
+//! The server's greeting.
 
 use super::capability::{self, LONG_PASSWORD};
 use super::fields::Fields;
 use super::session::Session;
 use crate::ProtocolError;
 
-/// The only version there has been since 3.21.
+/// The only version since 3.21.
 const PROTOCOL_VERSION: u8 = 10;
 
-/// The bytes of the challenge that every method of old takes.
+/// Size of the challenge of all older authentication methods.
 pub(super) const CHALLENGE_BYTES: usize = 20;
 
 /// The server's first packet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Greeting {
     pub(super) capabilities: u32,
-    /// What the proof of the password is made with.
+    /// The challenge for the proof of the password.
     pub(super) challenge: Vec<u8>,
-    /// The method that the server would like best.
+    /// The server's default authentication method.
     pub(super) method: Vec<u8>,
 }
 
@@ -44,14 +44,14 @@ impl Greeting {
         Ok((Self { capabilities, challenge, method }, session))
     }
 
-    /// Whether it lacks what we do not speak without.
+    /// Whether it lacks capabilities that we require.
     pub(super) fn is_too_old(&self) -> bool {
         self.capabilities & capability::NEEDED != capability::NEEDED
     }
 
-    /// Of these capabilities those that both sides have.
+    /// The capabilities that both sides have.
     pub(super) fn common(&self, wanted: u32) -> u32 {
-        // MariaDB does not say the first bit, but understands it.
+        // MariaDB does not send the first bit, but supports it.
         wanted & (self.capabilities | LONG_PASSWORD)
     }
 }

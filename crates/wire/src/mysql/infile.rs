@@ -1,8 +1,8 @@
-//! `LOAD DATA LOCAL INFILE`: the server asks for a file by its name, and the client sends what
-//! it likes.
+//! `LOAD DATA LOCAL INFILE`: the server asks for a file by its name, and the client sends any
+//! contents.
 //!
-//! We read no files. What the owner has begun to load is sent by the owner; any other request
-//! for a file is an attempt to read ours, and is answered with an empty one.
+//! We read no files. What the owner has started to load is sent by the owner; any other request for
+//! a file is an attempt to read ours, and is answered with an empty one.
 
 use super::event::Outcome;
 use super::exchange::Exchange;
@@ -10,7 +10,7 @@ use super::packet;
 use super::pending::{Purpose, Stage};
 use dbdyno_model::{FailureClass, ServerError};
 
-/// Servers take packets of 16 MiB at least.
+/// Every server accepts packets of at least 16 MiB.
 const PART_BYTES: usize = 1 << 20;
 
 impl Exchange {
@@ -25,7 +25,7 @@ impl Exchange {
         None
     }
 
-    /// Rows to load; none are said by saying nothing, since an empty packet is their end.
+    /// Rows to load. Nothing is sent for no rows, since an empty packet ends the file.
     pub(super) fn rows(&mut self, rows: &[u8], out: &mut Vec<u8>) {
         for part in rows.chunks(PART_BYTES) {
             packet::write(out, self.sequence, |out| out.extend_from_slice(part));
@@ -33,7 +33,7 @@ impl Exchange {
         }
     }
 
-    /// There are no more rows.
+    /// Ends the file.
     pub(super) fn end_of_file(&mut self, out: &mut Vec<u8>) {
         packet::write(out, self.sequence, |_| {});
         self.sequence = self.sequence.wrapping_add(1);

@@ -1,9 +1,10 @@
-//! From the server's greeting to its consent: capabilities, encryption, authentication.
+//! The login, from the server's greeting to its acceptance: capabilities, encryption,
+//! authentication.
 //!
-//! Gives the server no more than it asks for, and refuses, by name, what we cannot do. The
-//! password itself leaves only over a channel that nobody else can read, or encrypted with the
-//! server's public key. A key that was asked for over such a channel is the server's word
-//! alone, as every client's is that is not given one.
+//! Sends the server no more than it asks for, and refuses methods that we do not support, with
+//! their names. The password itself is sent only over a channel that nobody else can read, or
+//! encrypted with the server's public key. A key that was received over an insecure channel is
+//! trusted without proof, as by every client that was given none.
 
 use super::capability::{CONNECT_ATTRS, CONNECT_WITH_DB, LOCAL_FILES, NEEDED, SSL, WELCOME};
 use super::config::{Channel, Config, Opening};
@@ -18,23 +19,25 @@ use super::{capability, command, error_packet};
 use crate::ProtocolError;
 use dbdyno_model::{FailureClass, ServerError};
 
-/// The first bytes of what a server says to a proof.
+/// The first byte of the server's packet after a proof.
 const CONSENT: u8 = 0;
 const MORE: u8 = 1;
 const OTHER_METHOD: u8 = 0xfe;
 
-/// How far the login is.
+/// The stage of the login.
 #[derive(Debug)]
 enum Stage {
     /// The server speaks first.
     AwaitingGreeting,
-    /// The request for encryption is out. Goes on when the owner has encrypted the channel.
+    /// The request for encryption has been sent. Continues when the owner has encrypted the
+    /// channel.
     AwaitingTls(Greeting),
-    /// A proof is out: consent, refusal, a wish for more, or for another method comes next.
+    /// A proof has been sent: next comes acceptance, refusal, a request for more, or for another
+    /// method.
     Proving(Method),
     /// The server's public key comes next.
     AwaitingKey(Method),
-    /// The server is content.
+    /// The server has accepted.
     Done,
 }
 
@@ -50,16 +53,16 @@ impl Stage {
     }
 }
 
-/// A login that is under way.
+/// A login in progress.
 #[derive(Debug)]
 pub(super) struct Login {
     stage: Stage,
     channel: Channel,
     seed: [u8; SEED_BYTES],
     is_encrypted: bool,
-    /// The capabilities of both sides.
+    /// The capabilities that both sides have.
     capabilities: u32,
-    /// What the proof is made with.
+    /// The challenge for the proof.
     challenge: Vec<u8>,
     /// The number of the next packet.
     pub(super) sequence: u8,
@@ -80,12 +83,12 @@ impl Login {
         }
     }
 
-    /// Whether the owner must act before the server speaks again.
+    /// Whether the owner must encrypt the channel before the login continues.
     pub(super) fn awaits_tls(&self) -> bool {
         matches!(self.stage, Stage::AwaitingTls(_))
     }
 
-    /// Whether the server has said that it closes result sets in the newer way.
+    /// Whether both sides have agreed to end result sets without EOF packets.
     pub(super) fn deprecates_eof(&self) -> bool {
         self.capabilities & capability::DEPRECATE_EOF != 0
     }
@@ -153,19 +156,19 @@ impl Login {
         }
     }
 
-    /// The channel is encrypted now. Anywhere else in a login that is a mistake of the caller,
-    /// and nothing happens.
+    /// The channel is encrypted now. In any other stage this is a mistake of the caller and has no
+    /// effect.
     pub(super) fn encrypted(&mut self, config: &Config, out: &mut Vec<u8>) {
         let Stage::AwaitingTls(greeting) = &self.stage else { return };
         let greeting = greeting.clone();
         self.is_encrypted = true;
         self.sequence = self.sequence.wrapping_add(1);
-        // No method refuses to speak over such a channel, and a greeting's challenge is whole.
+        // Every method works over such a channel, and the greeting has a complete challenge.
         let _ = self.log_in(&greeting, config, out);
     }
 
-    /// Answers the greeting, with a first proof. A method that we do not know, or whose
-    /// challenge does not fit into a greeting, is asked for again by the server if it matters.
+    /// Answers the greeting with a first proof. If we do not know the method, or its challenge does
+    /// not fit into a greeting, the server requests the method again if necessary.
     fn log_in(
         &mut self,
         greeting: &Greeting,
@@ -187,7 +190,7 @@ impl Login {
         Ok(None)
     }
 
-    /// The user's password is of another method than the server's favourite.
+    /// The user's authentication method is not the server's default.
     fn on_other_method(
         &mut self,
         rest: &[u8],
@@ -202,7 +205,7 @@ impl Login {
         Ok(self.say(method, answer, out))
     }
 
-    /// Says what the method has to say.
+    /// Sends what the method requires.
     fn say(&mut self, method: Method, answer: Answer, out: &mut Vec<u8>) -> Option<Outcome> {
         match self.words(method, answer) {
             Ok(None) => None,
@@ -215,7 +218,7 @@ impl Login {
         }
     }
 
-    /// The bytes of an answer, if there are any; notes what comes next.
+    /// The bytes of an answer, if there are any; sets the next stage.
     fn words(&mut self, method: Method, answer: Answer) -> Result<Option<Vec<u8>>, Outcome> {
         match answer {
             Answer::Proof(proof) => {
@@ -246,7 +249,7 @@ fn wanted(config: &Config) -> u32 {
 }
 
 fn unknown_method(name: &[u8]) -> Outcome {
-    // The method of before 4.1 has no name in the protocol.
+    // The method from before 4.1 has no name in the protocol.
     let name = if name.is_empty() { b"mysql_old_password" } else { name };
     refused(&format!(
         "the server asks for the authentication method {}, which is not supported",
@@ -254,7 +257,7 @@ fn unknown_method(name: &[u8]) -> Outcome {
     ))
 }
 
-/// The code is that of every disagreement on encryption.
+/// The code is that of all disagreements about encryption.
 fn no_tls() -> ServerError {
     let message = "the server does not support TLS, but it was required";
     ServerError { code: "tls".into(), ..ServerError::connection_lost(message) }

@@ -1,4 +1,4 @@
-//! The methods by which a password is proven: their names, and what each says in its turn.
+//! The authentication methods: their names, and what each sends at each step.
 
 use super::config::Config;
 use super::greeting::CHALLENGE_BYTES;
@@ -6,19 +6,19 @@ use super::password::{self, ED25519_CHALLENGE_BYTES};
 use super::rsa::{PublicKey, SEED_BYTES};
 use crate::ProtocolError;
 
-/// What asks a sha256_password server for its public key.
+/// Asks a sha256_password server for its public key.
 const SHA256_KEY_REQUEST: u8 = 1;
 /// The same for caching_sha2_password.
 const CACHING_KEY_REQUEST: u8 = 2;
 
-/// An empty password, where the method has a word for it.
+/// An empty password, where the method sends one.
 const NOTHING: &[u8] = b"\0";
 
-/// What caching_sha2_password says to the first proof.
+/// caching_sha2_password's answer that the first proof was accepted.
 const TAKEN: &[u8] = b"\x03";
 const NOT_CACHED: &[u8] = b"\x04";
 
-/// How a password is proven.
+/// An authentication method.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Method {
     Native,
@@ -34,7 +34,7 @@ const NAMES: &[(&str, Method)] = &[
     ("client_ed25519", Method::Ed25519),
 ];
 
-/// What a method has to go by.
+/// What a method's answer depends on.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Circumstances<'a> {
     pub(super) config: &'a Config,
@@ -44,16 +44,16 @@ pub(super) struct Circumstances<'a> {
     pub(super) seed: &'a [u8; SEED_BYTES],
 }
 
-/// What a method says.
+/// What a method sends.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Answer {
-    /// This, and the server judges next.
+    /// This; then the server decides.
     Proof(Vec<u8>),
-    /// This, and the server's public key comes next.
+    /// This; then the server's public key comes.
     KeyRequest(u8),
-    /// Nothing: the server goes on by itself.
+    /// Nothing: the server continues by itself.
     Silence,
-    /// We cannot go on.
+    /// We cannot continue.
     Refusal(String),
 }
 
@@ -66,7 +66,7 @@ impl Method {
         NAMES.iter().find(|&&(_, method)| method == self).map_or("", |&(name, _)| name)
     }
 
-    /// The first answer to a challenge. Bytes behind the challenge are of no meaning.
+    /// The first answer to a challenge. Bytes after the challenge are ignored.
     pub(super) fn begin(
         self,
         challenge: &[u8],
@@ -82,13 +82,13 @@ impl Method {
             _ if password.is_empty() => Answer::Proof(NOTHING.to_vec()),
             Self::Native => Answer::Proof(password::native(password, challenge)),
             Self::CachingSha2 => Answer::Proof(password::caching_sha2(password, challenge)),
-            // Its server takes the password itself over TLS alone, not over a Unix socket.
+            // Its server accepts the password itself only over TLS, not over a Unix socket.
             Self::Sha256 if circumstances.is_encrypted => in_the_clear(circumstances),
             Self::Sha256 => Answer::KeyRequest(SHA256_KEY_REQUEST),
         })
     }
 
-    /// The server wants to hear more.
+    /// The server requests more.
     pub(super) fn go_on(
         self,
         said: &[u8],
@@ -110,7 +110,7 @@ fn in_the_clear(circumstances: Circumstances<'_>) -> Answer {
     Answer::Proof(password::in_the_clear(circumstances.config.password_bytes()))
 }
 
-/// The password, encrypted for the server.
+/// The password, encrypted with the server's key.
 pub(super) fn encrypted(
     key: &PublicKey,
     challenge: &[u8],

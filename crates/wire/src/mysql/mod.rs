@@ -1,12 +1,11 @@
-//! MySQL's and MariaDB's protocol, version 4.1 (servers since 5.5), as a client speaks it.
+//! The client side of MySQL's and MariaDB's protocol, version 4.1 (servers since 5.5).
 //!
-//! [`Connection`] is the whole of it for its owner.
+//! [`Connection`] is the only type its owner needs.
 //!
-//! Inside, `login` brings a connection to the server's consent: `greeting` reads what the server
-//! says first, `method` and `password` prove who we are. From then on requests are turned into
-//! commands and sent by `request` (with `command`, `parameter` and `placeholder`), and `exchange`
-//! walks what comes back, with `preparing` and `infile` for what is not rows; `rows` and `column`
-//! read what is kept.
+//! Inside, `login` authenticates a connection: `greeting` reads the server's first packet, `method`
+//! and `password` prove who we are. From then on requests are converted to commands and sent by
+//! `request` (with `command`, `parameter` and `placeholder`), and `exchange` processes the answers,
+//! with `preparing` and `infile` for what is not rows; `rows` and `column` decode what is kept.
 
 pub(crate) mod capability;
 mod column;

@@ -1,20 +1,20 @@
-//! Finds whole packets in the receive buffer, and writes them.
+//! Finds complete packets in the receive buffer, and writes packets.
 //!
-//! A packet is three bytes of length, its number within the exchange, and a body. A body that
-//! is longer than three bytes can say goes on in the next packets: it is joined on the way in
-//! and split on the way out, so that nobody else knows.
+//! A packet consists of three bytes of length, its number within the exchange, and a body. A longer
+//! body is split over several packets: it is joined on receiving and split on sending, so that no
+//! other module needs to know.
 
 use crate::{ProtocolError, ReceiveBuffer};
 
 pub(crate) const HEADER_BYTES: usize = 4;
 
-/// A body of this length goes on in the next packet.
+/// A body of this length continues in the next packet.
 pub(crate) const BODY_BYTES_MAX: usize = 0xff_ffff;
 
-/// What an error begins with.
+/// The first byte of an error packet.
 pub(crate) const ERROR: u8 = 0xff;
 
-/// Takes the next complete body out of the buffer, if there is one, and counts its packets.
+/// Consumes the next complete body of the buffer, if there is one, and counts its packets.
 #[inline]
 pub(crate) fn next<'a>(
     buffer: &'a mut ReceiveBuffer,
@@ -25,7 +25,7 @@ pub(crate) fn next<'a>(
     if found != *sequence {
         match unread.get(HEADER_BYTES) {
             None => return Ok(None),
-            // A server that leaves says why, also where it has not been asked.
+            // A server that closes the connection reports why, even without a request.
             Some(&ERROR) => *sequence = found,
             Some(_) => return Err(ProtocolError::OutOfOrder { expected: *sequence, found }),
         }
@@ -41,14 +41,14 @@ pub(crate) fn next<'a>(
     Ok(Some(&buffer.consume(size)[HEADER_BYTES..]))
 }
 
-/// The length of the body that a packet begins with, and its number.
+/// The length of a packet's body, and the packet's number.
 #[inline]
 fn header(bytes: &[u8]) -> Option<(usize, u8)> {
     let &[a, b, c, sequence] = bytes.first_chunk()?;
     Some((u32::from_le_bytes([a, b, c, 0]) as usize, sequence))
 }
 
-/// A body of several packets: each is moved over its own header, up to the one before.
+/// A body of several packets: each part is moved over its header, next to the previous part.
 #[cold]
 fn joined<'a>(
     buffer: &'a mut ReceiveBuffer,
@@ -66,7 +66,7 @@ fn joined<'a>(
     Ok(Some(&bytes[..end]))
 }
 
-/// The size of all packets of one body with their headers, once they are all there.
+/// The size of all packets of one body with their headers, once they are complete.
 fn joined_size(buffer: &ReceiveBuffer, sequence: u8) -> Result<Option<usize>, ProtocolError> {
     let (unread, limit) = (buffer.unread(), buffer.limit());
     let (mut size, mut expected) = (0, sequence);
@@ -87,13 +87,13 @@ fn joined_size(buffer: &ReceiveBuffer, sequence: u8) -> Result<Option<usize>, Pr
     }
 }
 
-/// How many packets, headers included, share so many bytes.
+/// The number of packets for this many bytes, headers included.
 #[inline]
 pub(crate) fn packet_count(bytes: usize) -> u8 {
     (bytes / (HEADER_BYTES + BODY_BYTES_MAX) + 1) as u8
 }
 
-/// Appends a body, in as many packets as it takes; the first has this number.
+/// Appends a body, in as many packets as necessary; the first one has this number.
 #[inline]
 pub(crate) fn write(out: &mut Vec<u8>, sequence: u8, body: impl FnOnce(&mut Vec<u8>)) {
     let start = out.len();
@@ -107,7 +107,7 @@ pub(crate) fn write(out: &mut Vec<u8>, sequence: u8, body: impl FnOnce(&mut Vec<
     }
 }
 
-/// A body of the greatest length, or of a multiple of it, ends with an empty packet.
+/// A body whose length is a multiple of the maximum ends with an empty packet.
 #[cold]
 fn split(out: &mut Vec<u8>, start: usize, mut sequence: u8) {
     let body = out.split_off(start + HEADER_BYTES);
@@ -121,7 +121,7 @@ fn split(out: &mut Vec<u8>, start: usize, mut sequence: u8) {
     }
 }
 
-/// Appends a number in as few bytes as it needs.
+/// Appends a length-encoded integer.
 pub(crate) fn write_length(out: &mut Vec<u8>, length: usize) {
     let bytes = (length as u64).to_le_bytes();
     match length {
@@ -141,7 +141,7 @@ pub(crate) fn write_length(out: &mut Vec<u8>, length: usize) {
     }
 }
 
-/// Appends bytes after their length.
+/// Appends bytes preceded by their length.
 pub(crate) fn write_sized(out: &mut Vec<u8>, bytes: &[u8]) {
     write_length(out, bytes.len());
     out.extend_from_slice(bytes);

@@ -1,6 +1,6 @@
 //! Parameters of a prepared statement, and the types they are bound with.
 //!
-//! The server keeps the types of the last execution: they are sent again only when they have
+//! The server remembers the types of the last execution: they are sent again only when they have
 //! changed.
 
 use super::column::{DOUBLE, LONGLONG, TINY, VAR_STRING};
@@ -12,7 +12,7 @@ use dbdyno_model::Value;
 pub(super) struct Slot {
     /// Which parameter of the request it takes.
     parameter: u16,
-    /// The type that the server has last been told, if it has been told one.
+    /// The type last sent to the server, if any.
     bound: Option<u8>,
 }
 
@@ -21,15 +21,15 @@ impl Slot {
         Self { parameter, bound: None }
     }
 
-    /// The value it takes. That one is missing is a mistake of the caller; it is NULL then.
+    /// The value it takes. A missing one is a mistake of the caller and is sent as NULL.
     #[inline]
     fn value(self, parameters: &[Value]) -> &Value {
         parameters.get(usize::from(self.parameter)).unwrap_or(&Value::Null)
     }
 }
 
-/// Notes the types of these parameters, and says whether the server must be told. A NULL
-/// keeps whatever type its slot has.
+/// Records the types of these parameters; returns whether they must be sent. A NULL keeps the
+/// slot's type.
 #[inline]
 pub(super) fn bind(slots: &mut [Slot], parameters: &[Value]) -> bool {
     let mut changed = false;
@@ -41,7 +41,7 @@ pub(super) fn bind(slots: &mut [Slot], parameters: &[Value]) -> bool {
     changed
 }
 
-/// The server may not know the types any more.
+/// The server may not remember the types any more.
 pub(super) fn unbind(slots: &mut [Slot]) {
     for slot in slots {
         slot.bound = None;
@@ -58,7 +58,7 @@ fn type_code(value: &Value) -> Option<u8> {
     }
 }
 
-/// Appends the map of NULLs, the types where they must be told, and the values.
+/// Appends the NULL bitmap, the types where they must be sent, and the values.
 #[inline]
 pub(super) fn write(slots: &[Slot], parameters: &[Value], with_types: bool, out: &mut Vec<u8>) {
     let nulls = out.len();

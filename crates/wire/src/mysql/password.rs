@@ -1,4 +1,4 @@
-//! How a password is proven: the arithmetic of each method, without a word of the exchange.
+//! The cryptography of each authentication method, without the exchange.
 
 use super::rsa::{self, PublicKey};
 use ed25519_dalek::hazmat::{ExpandedSecretKey, raw_sign};
@@ -6,30 +6,30 @@ use ed25519_dalek::{SECRET_KEY_LENGTH, VerifyingKey};
 use sha1::Sha1;
 use sha2::{Digest, Sha256, Sha512};
 
-/// mysql_native_password: the hash of the password, hidden by what only a server that has the
-/// hash of the hash can work out.
+/// mysql_native_password: the hash of the password, XORed with what only a server that has the hash
+/// of the hash can compute.
 pub(super) fn native(password: &[u8], challenge: &[u8]) -> Vec<u8> {
     let hash = Sha1::digest(password);
     let mask = Sha1::new().chain_update(challenge).chain_update(Sha1::digest(hash)).finalize();
     xored(&hash, &mask)
 }
 
-/// caching_sha2_password's short way: the same idea, with the challenge behind.
+/// caching_sha2_password's fast path: the same idea, with the challenge at the end.
 pub(super) fn caching_sha2(password: &[u8], challenge: &[u8]) -> Vec<u8> {
     let hash = Sha256::digest(password);
     let mask = Sha256::new().chain_update(Sha256::digest(hash)).chain_update(challenge).finalize();
     xored(&hash, &mask)
 }
 
-/// MariaDB's client_ed25519: a signature of the challenge. The password stands where a key
-/// made by chance would be.
+/// MariaDB's client_ed25519: a signature of the challenge. The password takes the place of a random
+/// key.
 pub(super) fn ed25519(password: &[u8], challenge: &[u8]) -> Vec<u8> {
     let secret = ExpandedSecretKey::from_bytes(&Sha512::digest(password).into());
     let public = VerifyingKey::from(&secret);
     raw_sign::<Sha512>(&secret, challenge, &public).to_bytes().to_vec()
 }
 
-/// The challenge of client_ed25519 has so many bytes.
+/// Size of the challenge of client_ed25519.
 pub(super) const ED25519_CHALLENGE_BYTES: usize = SECRET_KEY_LENGTH;
 
 /// The password itself, for a channel that nobody else can read.
@@ -37,7 +37,7 @@ pub(super) fn in_the_clear(password: &[u8]) -> Vec<u8> {
     [password, b"\0"].concat()
 }
 
-/// The password for a channel that others can read. None, if it is too long for the key.
+/// The password for a channel that others can read. None if it is too long for the key.
 pub(super) fn encrypted(
     password: &[u8],
     challenge: &[u8],
@@ -60,7 +60,7 @@ mod tests {
         client_ed25519::ClientEd25519, mysql_native_password::MysqlNativePassword,
     };
 
-    /// What the other client is told.
+    /// The arguments of the other client.
     struct Login<'a>(&'a [u8], &'a [u8]);
 
     impl Context for Login<'_> {

@@ -1,14 +1,14 @@
-//! Turns a statement's `$1`, `$2`, … into the `?` that MySQL knows.
+//! Translates a statement's `$1`, `$2`, … to MySQL's `?`.
 //!
-//! MySQL counts its parameters by where they stand: one that is used twice is sent twice, and
-//! the order is that of the text. What looks like a parameter inside a string, a quoted name
-//! or a comment is none. A text that has `?` already keeps them.
+//! MySQL numbers its parameters by position: one that is used twice is sent twice, in the order of
+//! the text. Parameters inside strings, quoted names and comments are not replaced, and a text that
+//! already uses `?` is left unchanged.
 
-/// A statement in MySQL's words.
+/// A statement with MySQL's placeholders.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Translated {
     pub(super) sql: Vec<u8>,
-    /// For each `?` in order: which parameter of the request it takes, from 0.
+    /// For each `?` in order: the index of the request's parameter, from 0.
     pub(super) order: Vec<u16>,
 }
 
@@ -34,14 +34,14 @@ impl Translated {
     }
 }
 
-/// What the text goes on with.
+/// The next part of the text.
 #[derive(Clone, Copy)]
 enum Piece {
-    /// `$n`, of so many bytes.
+    /// `$n`, of this many bytes.
     Numbered { parameter: u16, bytes: usize },
     /// `?`
     Placeholder,
-    /// So many bytes that are no parameter.
+    /// This many bytes without a parameter.
     Other(usize),
 }
 
@@ -75,13 +75,13 @@ impl Piece {
     }
 }
 
-/// Whether a `$` behind this byte belongs to a name.
+/// Whether a `$` after this byte is part of a name.
 fn is_name(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$' | b'@' | 0x80..)
 }
 
-/// The bytes of a string or a quoted name, quotes included. A doubled quote reads as two
-/// strings without harm.
+/// The length of a string or quoted name, quotes included. A doubled quote can be read as two
+/// strings.
 fn quoted_bytes(rest: &[u8]) -> usize {
     let quote = rest[0];
     let mut at = 1;
@@ -97,7 +97,7 @@ fn quoted_bytes(rest: &[u8]) -> usize {
     at.min(rest.len())
 }
 
-/// The bytes of a comment that opens with so many, its end included; or all.
+/// The length of a comment, its opening and its end included; or all of the text.
 fn up_to(rest: &[u8], opening: usize, end: &[u8]) -> usize {
     let found = rest[opening..].windows(end.len()).position(|window| window == end);
     found.map_or(rest.len(), |at| opening + at + end.len())

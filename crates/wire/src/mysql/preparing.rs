@@ -1,4 +1,4 @@
-//! What the server says of a statement that is to be prepared.
+//! Handles the server's answer to preparing a statement.
 
 use super::event::Outcome;
 use super::exchange::Exchange;
@@ -9,11 +9,11 @@ use super::statements::{Preparation, Prepared};
 use crate::ProtocolError;
 use dbdyno_model::{FailureClass, ServerError};
 
-/// The server does not prepare statements of this kind.
+/// The error that the server cannot prepare statements of this kind.
 const NOT_PREPARABLE: &str = "1295";
 
 impl Exchange {
-    /// A statement is prepared. Its definitions follow, each kind closed on its own.
+    /// A statement is prepared. Its definitions follow, each kind ended on its own.
     pub(super) fn on_prepared(
         &mut self,
         body: &[u8],
@@ -40,14 +40,14 @@ impl Exchange {
         if left > 1 { None } else { self.after_preparing(out) }
     }
 
-    /// Notes how far the oldest request's prepared statement is.
+    /// Records the state of the oldest request's prepared statement.
     fn note(&mut self, preparation: Preparation) {
         if let Some(place) = self.queue.front().and_then(|oldest| oldest.place) {
             self.preparations.set(place, preparation);
         }
     }
 
-    /// Whether the statement can be prepared is known. If it was to be executed, it is now.
+    /// Preparing has succeeded or failed. If the statement was to be executed, it is now.
     fn after_preparing(&mut self, out: &mut Vec<u8>) -> Option<Outcome> {
         let waiting = self.queue.front_mut().and_then(|oldest| oldest.command.take());
         match waiting {

@@ -1,4 +1,4 @@
-//! Turns requests into commands and sends them: the way out of an [`Exchange`].
+//! Converts requests to commands and sends them: the outgoing side of an [`Exchange`].
 
 use super::command::{self, Command};
 use super::exchange::Exchange;
@@ -9,7 +9,7 @@ use super::rows::Format;
 use super::statements::{Place, Preparation, Preparations};
 use dbdyno_model::{Flow, Keep, Request, Statement, StatementId};
 
-/// What is remembered of a request beside its command.
+/// The properties of a request besides its command.
 #[derive(Clone, Copy)]
 pub(super) struct Meta {
     pub(super) statement: StatementId,
@@ -25,7 +25,7 @@ impl Meta {
 }
 
 impl Exchange {
-    /// Sends a script's request, or keeps it until its turn comes.
+    /// Sends a script's request, or queues it.
     #[inline]
     pub(super) fn request(
         &mut self,
@@ -74,7 +74,7 @@ impl Exchange {
         }
     }
 
-    /// Sends a command now, if nothing is outstanding, or when its turn comes.
+    /// Sends a command now if nothing is outstanding, otherwise queues it.
     #[inline]
     pub(super) fn ask(&mut self, meta: Meta, command: Command<'_>, out: &mut Vec<u8>) {
         let Meta { statement, purpose, keep, flow } = meta;
@@ -84,7 +84,7 @@ impl Exchange {
         self.queue.push_back(Pending { statement, place, purpose, keep, flow, command });
     }
 
-    /// The turn of the oldest request has come.
+    /// Sends the request that is now the oldest.
     pub(super) fn send_oldest(&mut self, out: &mut Vec<u8>) {
         let Some(command) = self.queue.front_mut().and_then(|oldest| oldest.command.take()) else {
             return;
@@ -96,7 +96,7 @@ impl Exchange {
         }
     }
 
-    /// Writes a command, and notes what comes next.
+    /// Writes a command, and sets the expected answer.
     #[inline]
     pub(super) fn send(&mut self, command: &Command<'_>, out: &mut Vec<u8>) -> Sent {
         if let Command::Prepare { place, .. } = command {
@@ -131,7 +131,7 @@ impl Exchange {
         Sent::Whole
     }
 
-    /// Another text shall take the place: what stands there is closed first.
+    /// A statement with another text is about to use this index: closes the old one first.
     fn retire(&mut self, place: Place, out: &mut Vec<u8>) {
         if let Preparation::Ready(old) = self.preparations.set(place, Preparation::Absent) {
             command::close(old.number, out);
@@ -146,17 +146,17 @@ impl Exchange {
     }
 }
 
-/// How far a command has been sent.
+/// How much of a command has been sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Sent {
     /// All of it.
     Whole,
-    /// Its statement is being prepared: it is sent again after that.
+    /// Only the preparation of its statement: the command is sent again after that.
     Again,
 }
 
-/// The statement's text. One that is not of the table is a mistake of the caller; the server
-/// then refuses an empty query.
+/// The statement's text. An unknown one is a mistake of the caller; the server then refuses an
+/// empty query.
 fn sql_of(statements: &[Statement], id: StatementId) -> &str {
     statements.get(id.0 as usize).map_or("", |statement| &statement.sql)
 }

@@ -1,17 +1,17 @@
-//! Reads the rows that are kept: of a text, and of a prepared statement.
+//! Decodes the rows that are kept, of text results and of prepared statements.
 
 use super::column::Column;
 use super::fields::Fields;
 use crate::ProtocolError;
 use crate::answer::Row;
 
-/// Stands for NULL where a length is expected.
+/// Stands for NULL in place of a length.
 const NULL: u8 = 0xfb;
 
-/// The first bits of a binary row's NULL map say nothing.
+/// The first bits of a binary row's NULL bitmap are unused.
 const NULL_MAP_OFFSET: usize = 2;
 
-/// How the values of a row are written.
+/// The format of a row's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Format {
     Text,
@@ -27,7 +27,7 @@ impl Format {
     }
 }
 
-/// A row of the text protocol: so many values, each after its length.
+/// A row of the text protocol: values, each preceded by its length.
 fn text(columns: usize, body: &[u8]) -> Result<Row, ProtocolError> {
     let mut fields = Fields(body);
     (0..columns).map(|_| text_value(&mut fields)).collect()
@@ -41,7 +41,7 @@ fn text_value(fields: &mut Fields<'_>) -> Result<Option<String>, ProtocolError> 
     Ok(Some(String::from_utf8_lossy(fields.sized_bytes()?).into_owned()))
 }
 
-/// A row of the binary protocol: a map of the NULLs, then the other values.
+/// A row of the binary protocol: a NULL bitmap, then the other values.
 fn binary(columns: &[Column], body: &[u8]) -> Result<Row, ProtocolError> {
     let mut fields = Fields(body);
     if fields.u8()? != 0 {

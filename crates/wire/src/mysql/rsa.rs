@@ -1,8 +1,8 @@
-//! Encrypts a password with the server's public key: RSA with OAEP, SHA-1 and no label, as
-//! MySQL wants it (RFC 8017, section 7.1).
+//! Encrypts a password with the server's public key: RSA with OAEP, SHA-1 and no label, as MySQL
+//! requires (RFC 8017, section 7.1).
 //!
-//! Encryption with a public key only, of a secret that is sent once: what is needed of RSA
-//! without its dangers. The key comes from the server, so its size is bounded.
+//! Only encryption with a public key, of a secret that is sent once: the uncritical part of RSA.
+//! The key comes from the server, so its size is limited.
 
 use crate::der::{self, BIT_STRING, INTEGER, SEQUENCE};
 use base64::Engine;
@@ -12,13 +12,13 @@ use sha1::{Digest, Sha1};
 
 const HASH_BYTES: usize = 20;
 
-/// The random bytes that an encryption takes.
+/// Size of the random seed of an encryption.
 pub(super) const SEED_BYTES: usize = HASH_BYTES;
 
 /// Keys of 1024 to 16384 bits.
 const MODULUS_BYTES: std::ops::RangeInclusive<usize> = 128..=2048;
 
-/// More than any exponent in use: work grows with it.
+/// Larger than any exponent in use; the work grows with it.
 const EXPONENT_BYTES_MAX: usize = 4;
 
 const PEM_BEGIN: &str = "-----BEGIN PUBLIC KEY-----";
@@ -59,7 +59,7 @@ impl PublicKey {
         })
     }
 
-    /// None, if the message is too long for the key.
+    /// None if the message is too long for the key.
     pub(super) fn encrypt(&self, message: &[u8], seed: &[u8; SEED_BYTES]) -> Option<Vec<u8>> {
         let padded = self.padded(message, seed)?;
         let number = BigUint::from_bytes_be(&padded).modpow(&self.exponent, &self.modulus);
@@ -69,7 +69,7 @@ impl PublicKey {
         Some(encrypted)
     }
 
-    /// A zero byte, the hidden seed, the hidden block: hash of the empty label, zeros, a one,
+    /// A zero byte, the masked seed, and the masked block: hash of the empty label, zeros, a one,
     /// the message.
     fn padded(&self, message: &[u8], seed: &[u8; SEED_BYTES]) -> Option<Vec<u8>> {
         let block_bytes = self.modulus_bytes - 1 - HASH_BYTES;
@@ -85,7 +85,7 @@ impl PublicKey {
     }
 }
 
-/// XORs bytes with the mask that grows from a seed (MGF1).
+/// XORs bytes with the mask generated from a seed (MGF1).
 fn hide(bytes: &mut [u8], seed: &[u8]) {
     for (number, part) in (0_u32..).zip(bytes.chunks_mut(HASH_BYTES)) {
         let mask = Sha1::new().chain_update(seed).chain_update(number.to_be_bytes()).finalize();
@@ -93,7 +93,7 @@ fn hide(bytes: &mut [u8], seed: &[u8]) {
     }
 }
 
-/// DER sets a zero before a number whose first bit is one.
+/// DER prepends a zero byte to a number whose first bit is one.
 fn without_zeros(number: &[u8]) -> &[u8] {
     let zeros = number.iter().take_while(|&&byte| byte == 0).count();
     &number[zeros..]
@@ -106,7 +106,7 @@ mod tests {
 
     const KEY: &str = include_str!("../../tests/mysql/rsa_public.pem");
 
-    /// No chance at all.
+    /// Returns fixed bytes.
     struct Fixed;
 
     impl Rng for Fixed {

@@ -1,18 +1,18 @@
-//! What the server has told about the session in its greeting.
+//! What the server reports about the session in its greeting.
 
-/// The server's side of a session, as it told it.
+/// The server's side of a session, as it reports it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Session {
-    /// The connection's number on the server: what KILL takes.
+    /// The connection's number on the server, for KILL.
     pub connection_id: u32,
-    /// The server's version, as it words it, without the `5.5.5-` that MariaDB sets before it
-    /// to please old replicas.
+    /// The server's version, as it reports it, without the `5.5.5-` that MariaDB prepends for old
+    /// replicas.
     pub server_version: String,
     /// Whether the server can encrypt.
     pub tls_offered: bool,
 }
 
-/// What MariaDB before version 11 says first.
+/// What MariaDB prepends before version 11.
 const REPLICATION_PREFIX: &str = "5.5.5-";
 
 impl Session {

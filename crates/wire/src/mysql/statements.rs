@@ -1,16 +1,16 @@
-//! What one connection knows of its prepared statements.
+//! The prepared statements of one connection.
 //!
-//! The statements of the plan have the first places; behind them stand those that a script
-//! prepares while running.
+//! The statements of the plan have the first indexes; those that a script prepares while running
+//! follow.
 
 use super::parameter::{self, Slot};
 use dbdyno_model::{PreparedId, StatementId};
 
-/// A statement's place on its connection.
+/// A statement's index on its connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Place(u32);
 
-/// How far a statement is on this connection.
+/// The state of a statement on this connection.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) enum Preparation {
     /// The server does not know it. Its next use prepares it.
@@ -18,11 +18,11 @@ pub(super) enum Preparation {
     Absent,
     /// Prepared.
     Ready(Prepared),
-    /// The server does not prepare statements of this kind: it is sent as a text.
+    /// The server cannot prepare statements of this kind: it is sent as text.
     Textual,
 }
 
-/// A statement that the server knows.
+/// A statement prepared on the server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Prepared {
     /// Its number on the server.
@@ -30,11 +30,11 @@ pub(super) struct Prepared {
     pub(super) slots: Box<[Slot]>,
 }
 
-/// The statements of one connection, as far as they are prepared.
+/// The states of one connection's statements.
 #[derive(Debug)]
 pub(super) struct Preparations {
     places: Vec<Preparation>,
-    /// How many of them are the plan's.
+    /// How many of them belong to the plan.
     planned: usize,
 }
 
@@ -43,7 +43,7 @@ impl Preparations {
         Self { places: vec![Preparation::Absent; statements], planned: statements }
     }
 
-    /// A new session begins: the server has forgotten them.
+    /// For a new session: the server does not know them.
     pub(super) fn forget_all(&mut self) {
         self.places.truncate(self.planned);
         self.places.fill(Preparation::Absent);
@@ -69,7 +69,7 @@ impl Preparations {
         }
     }
 
-    /// Notes how far a statement is, and returns how far it was.
+    /// Sets the state of a statement, and returns the previous one.
     pub(super) fn set(&mut self, place: Place, preparation: Preparation) -> Preparation {
         let index = place.0 as usize;
         if index >= self.places.len() {
@@ -78,7 +78,7 @@ impl Preparations {
         std::mem::replace(&mut self.places[index], preparation)
     }
 
-    /// After an error it is not known which types the server has noted.
+    /// After an error it is unknown which types the server remembers.
     pub(super) fn unbind(&mut self, place: Place) {
         if let Some(prepared) = self.prepared(place) {
             parameter::unbind(&mut prepared.slots);

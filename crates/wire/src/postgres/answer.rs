@@ -1,4 +1,4 @@
-//! What PostgreSQL's messages mean for the answer to a request.
+//! Adds PostgreSQL's messages to the answer of a request.
 
 use super::message::Fields;
 use crate::ProtocolError;
@@ -9,7 +9,7 @@ use dbdyno_model::Keep;
 impl Answer {
     /// A `RowDescription`: a result set with rows begins.
     pub(crate) fn begin_rows(&mut self, keep: Keep, body: &[u8]) -> Result<(), ProtocolError> {
-        /// Table, attribute, type, its size and modifier, format: what follows each name.
+        /// Table, attribute, type, its size and modifier, format: the fields after each name.
         const AFTER_NAME_BYTES: usize = 18;
         if keep == Keep::None {
             return Ok(());
@@ -29,7 +29,7 @@ impl Answer {
         self.row_of(keep, || row_values(body))
     }
 
-    /// A `CommandComplete`: one statement is done.
+    /// A `CommandComplete`: a statement is complete.
     #[inline]
     pub(crate) fn complete(&mut self, keep: Keep, body: &[u8]) {
         self.end_statement(keep, rows_affected(body));
@@ -54,8 +54,8 @@ fn row_value(fields: &mut Fields<'_>) -> Result<Option<String>, ProtocolError> {
     }
 }
 
-/// The number at the end of a command tag such as `UPDATE 3` or `INSERT 0 1`; rows that were
-/// only read (`SELECT 1`, `FETCH 1`) do not count.
+/// The number at the end of a command tag such as `UPDATE 3` or `INSERT 0 1`; rows that were only
+/// read (`SELECT 1`, `FETCH 1`) do not count.
 #[inline]
 fn rows_affected(tag: &[u8]) -> u64 {
     let tag = tag.strip_suffix(b"\0").unwrap_or(tag);

@@ -1,8 +1,8 @@
 //! The binding of a login to its encrypted channel: `tls-server-end-point` (RFC 5929).
 //!
-//! It is a hash of the server's certificate, made with the hash function of the certificate's
-//! own signature, or with SHA-256 where that is MD5 or SHA-1. Reads no more of the
-//! certificate than the name of its signature algorithm.
+//! It is a hash of the server's certificate, computed with the hash function of the certificate's
+//! own signature, or with SHA-256 where that is MD5 or SHA-1. Of the certificate only the signature
+//! algorithm's name is read.
 
 use crate::der::{OBJECT_IDENTIFIER, SEQUENCE, element};
 use sha2::{Digest, Sha256, Sha384, Sha512};
@@ -36,8 +36,8 @@ const HASHES: &[(&[u8], Hash)] = &[
 
 const RSASSA_PSS: &[u8] = b"\x2a\x86\x48\x86\xf7\x0d\x01\x01\x0a";
 
-/// The channel binding of a server with this certificate (DER). None, if its signature
-/// algorithm names no single hash function, as Ed25519 does not.
+/// The channel binding of a server with this certificate (DER). None if its signature algorithm
+/// does not use a single hash function, such as Ed25519.
 pub fn tls_server_end_point(certificate: &[u8]) -> Option<Vec<u8>> {
     Some(match signature_hash(certificate)? {
         Hash::Sha256 => Sha256::digest(certificate).to_vec(),
@@ -54,7 +54,7 @@ fn signature_hash(certificate: &[u8]) -> Option<Hash> {
     if identifier == RSASSA_PSS { pss_hash(parameters) } else { hash_of(identifier) }
 }
 
-/// PSS names its hash function in the parameters; where they are silent, it is SHA-1.
+/// The PSS parameters contain the hash function; the default is SHA-1.
 fn pss_hash(parameters: &[u8]) -> Option<Hash> {
     let (fields, _) = element(parameters, SEQUENCE)?;
     let Some((hash, _)) = element(fields, PSS_HASH) else { return Some(Hash::Sha256) };

@@ -1,4 +1,4 @@
-//! Who logs in where, and how statements travel: the same for all connections of a run.
+//! Login data and query mode: the same for all connections of a run.
 
 use crate::secret::Secret;
 use dbdyno_model::QueryMode;
@@ -7,10 +7,10 @@ use std::fmt;
 /// A version of the protocol.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Version {
-    /// 3.0, known to every server since 7.4.
+    /// 3.0, supported by every server since 7.4.
     V3_0,
     /// 3.2, since PostgreSQL 18: cancel keys of up to 256 bytes. An older server offers 3.0
-    /// in its stead; some poolers close the connection.
+    /// instead; some poolers close the connection.
     #[default]
     V3_2,
 }
@@ -28,18 +28,18 @@ impl Version {
     }
 }
 
-/// What all connections of a run share.
+/// The configuration shared by all connections of a run.
 #[derive(Clone)]
 pub struct Config {
-    /// Who logs in.
+    /// The user.
     pub user: String,
-    /// To which database.
+    /// The database.
     pub database: String,
-    /// With which password, if any.
+    /// The password, if any.
     pub password: Option<String>,
     /// Further parameters of the session, such as `application_name` or `options`.
     pub parameters: Vec<(String, String)>,
-    /// How statements with parameters travel.
+    /// How statements with parameters are sent.
     pub query_mode: QueryMode,
 }
 
@@ -57,27 +57,26 @@ impl fmt::Debug for Config {
     }
 }
 
-/// What one connection begins with.
+/// The parameters of one connection.
 #[derive(Clone, Debug)]
 pub struct Opening {
     /// The version to ask for.
     pub version: Version,
-    /// How the bytes travel.
+    /// How the bytes are transported.
     pub channel: Channel,
-    /// Random bytes, fresh for each connection: SCRAM's nonce is made of them.
+    /// Random bytes, different for each connection: used for SCRAM's nonce.
     pub nonce: [u8; 18],
 }
 
-/// How the bytes of a connection travel.
+/// How the bytes of a connection are transported.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Channel {
-    /// In the clear.
+    /// Unencrypted.
     Plain,
     /// Encrypted.
     Encrypted {
-        /// What binds the login to this channel, see
-        /// [`tls_server_end_point`](super::tls_server_end_point); none, if the server's
-        /// certificate defines no such thing.
+        /// The channel binding data, see [`tls_server_end_point`](super::tls_server_end_point);
+        /// none if the server's certificate defines none.
         server_end_point: Option<Vec<u8>>,
     },
 }

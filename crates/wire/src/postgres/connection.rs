@@ -1,8 +1,8 @@
 //! One connection: bytes in, events out.
 //!
-//! The owner moves the bytes. It receives into `receive_space` (or hands bytes to `feed`),
-//! calls `poll` until that gives nothing more, and sends whatever was appended to `out`.
-//! Requests may be made from `Ready` on, also while earlier ones are outstanding.
+//! The owner moves the bytes. It receives into `receive_space` (or passes bytes to `feed`), calls
+//! `poll` until that returns nothing more, and sends whatever was appended to `out`. Requests may
+//! be made from `Ready` on, also while earlier ones are outstanding.
 
 use super::config::{Config, Opening};
 use super::event::{Event, Outcome};
@@ -26,20 +26,20 @@ pub struct Connection {
     exchange: Exchange,
 }
 
-/// Where a connection is in its life.
+/// The phase of a connection.
 #[derive(Debug)]
 enum Phase {
-    /// Not started yet, or ended: bytes are of no interest.
+    /// Not started yet, or ended: received bytes are ignored.
     Closed,
-    /// On the way to the first `ReadyForQuery`. Leaves to `Established` when it comes, to
-    /// `Closed` when the login fails.
+    /// Logging in. Leaves to `Established` at the first `ReadyForQuery`, to `Closed` when the login
+    /// fails.
     LoggingIn(Box<Login>),
     /// Requests and answers, until a fatal error.
     Established,
 }
 
 impl Connection {
-    /// A connection that is not started.
+    /// A connection that has not been started.
     pub fn new(config: Arc<Config>, statements: Arc<[Statement]>) -> Self {
         let exchange = Exchange::new(statements.len());
         Self {
@@ -52,7 +52,7 @@ impl Connection {
         }
     }
 
-    /// Begins a session over fresh transport. Anything known of an earlier one is forgotten.
+    /// Starts a session over a new transport. The state of an earlier session is discarded.
     pub fn start(&mut self, opening: Opening, out: &mut Vec<u8>) {
         self.buffer.clear();
         self.session = Session::default();
@@ -60,8 +60,8 @@ impl Connection {
         self.phase = Phase::LoggingIn(Box::new(Login::start(opening, &self.config, out)));
     }
 
-    /// Room to receive into. It stays in place until this is called again, or `feed`. Never
-    /// empty after `poll` has given nothing more.
+    /// The space to receive into. It stays in place until this or `feed` is called again. Never
+    /// empty after `poll` has returned nothing more.
     #[inline]
     pub fn receive_space(&mut self) -> &mut [u8] {
         self.buffer.space()
@@ -73,14 +73,14 @@ impl Connection {
         self.buffer.filled(count);
     }
 
-    /// Copies received bytes in and says how many were taken: fewer than all only when the
-    /// buffer is at its limit; `poll` then, and hand in the rest.
+    /// Copies received bytes in and returns how many were taken: fewer than all only when the
+    /// buffer is at its limit; then call `poll`, and pass the rest.
     pub fn feed(&mut self, bytes: &[u8]) -> usize {
         self.buffer.feed(bytes)
     }
 
-    /// The next event, if what was received makes one. What must be sent in answer is
-    /// appended to `out`. After an error or a fatal event the connection is closed.
+    /// The next event, if the received bytes contain one. What must be sent in response is appended
+    /// to `out`. After an error or a fatal event the connection is closed.
     #[inline]
     pub fn poll(&mut self, out: &mut Vec<u8>) -> Result<Option<Event<'_>>, ProtocolError> {
         match self.advance(out) {
@@ -138,8 +138,8 @@ impl Connection {
         }
     }
 
-    /// Prepares all statements of the table and says whether an [`Event::Prepared`] will
-    /// follow: in the other query modes, and for an empty table, there is nothing to do.
+    /// Prepares all statements of the table; returns whether an [`Event::Prepared`] will follow. In
+    /// the other query modes, and for an empty table, there is nothing to do.
     pub fn prepare_all(&mut self, out: &mut Vec<u8>) -> bool {
         let wanted = self.config.query_mode == QueryMode::Prepared && !self.statements.is_empty();
         if wanted {
@@ -154,7 +154,7 @@ impl Connection {
         self.exchange.request(request, self.config.query_mode, &self.statements, out);
     }
 
-    /// Begins to load rows by `sql`, a `COPY … FROM STDIN (FORMAT binary)`. A
+    /// Starts to load rows with `sql`, a `COPY … FROM STDIN (FORMAT binary)`. A
     /// [`Event::CopyInReady`] follows, or a reply with the error.
     pub fn copy_begin(&mut self, statement: StatementId, sql: &str, out: &mut Vec<u8>) {
         self.exchange.text(statement, Purpose::CopyIn, sql, Keep::None, out);
@@ -165,13 +165,13 @@ impl Connection {
         encode::copy_done(out);
     }
 
-    /// What the server has told about the session.
+    /// What the server has reported about the session.
     pub fn session(&self) -> &Session {
         &self.session
     }
 
-    /// The message that cancels what this session is doing; it is sent over a connection of
-    /// its own, as the only one there.
+    /// The message that cancels what this session is executing; it is sent on a connection of its
+    /// own, as the only message there.
     pub fn cancel_request(&self, out: &mut Vec<u8>) {
         encode::cancel(self.session.process_id, self.session.cancel_key(), out);
     }

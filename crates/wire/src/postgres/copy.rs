@@ -1,8 +1,8 @@
-//! Rows in the binary format of COPY, for loading.
+//! Rows in COPY's binary format, for loading.
 //!
-//! A load is: the first block with [`Block::header`], any number of blocks with rows, one with
-//! [`Block::trailer`], then the connection's `copy_done`. How many rows share a block is the
-//! loader's choice; a row never spans two.
+//! A load consists of a first block with [`Block::header`], any number of blocks with rows, one
+//! with [`Block::trailer`], then the connection's `copy_done`. The loader chooses how many rows
+//! share a block; a row never spans two.
 
 use super::encode;
 
@@ -13,31 +13,31 @@ pub fn block(out: &mut Vec<u8>, write: impl FnOnce(&mut Block<'_>)) {
     encode::message(out, b'd', |out| write(&mut Block(out)));
 }
 
-/// A block that is being written.
+/// A block being written.
 #[derive(Debug)]
 pub struct Block<'a>(&'a mut Vec<u8>);
 
 impl Block<'_> {
-    /// What the stream begins with.
+    /// The beginning of the stream.
     pub fn header(&mut self) {
         self.0.extend_from_slice(SIGNATURE);
         self.0.extend_from_slice(&[0; 8]); // no flags, no extension
     }
 
-    /// Begins a row; exactly so many values must follow.
+    /// Begins a row; exactly this many values must follow.
     #[inline]
     pub fn row(&mut self, columns: u16) -> Row<'_> {
         self.0.extend_from_slice(&columns.to_be_bytes());
         Row(self.0)
     }
 
-    /// What the stream ends with.
+    /// The end of the stream.
     pub fn trailer(&mut self) {
         self.0.extend_from_slice(&(-1_i16).to_be_bytes());
     }
 }
 
-/// A row that is being written.
+/// A row being written.
 #[derive(Debug)]
 pub struct Row<'a>(&'a mut Vec<u8>);
 
@@ -49,13 +49,13 @@ impl Row<'_> {
         self
     }
 
-    /// A four-byte number.
+    /// A four-byte integer.
     #[inline]
     pub fn int4(&mut self, number: i32) -> &mut Self {
         self.value(&number.to_be_bytes())
     }
 
-    /// An eight-byte number.
+    /// An eight-byte integer.
     #[inline]
     pub fn int8(&mut self, number: i64) -> &mut Self {
         self.value(&number.to_be_bytes())

@@ -1,4 +1,4 @@
-//! Errors and notices, as the server words them.
+//! Errors and notices, as the server reports them.
 
 use super::message::Fields;
 use crate::ProtocolError;
@@ -7,7 +7,8 @@ use dbdyno_model::ServerError;
 /// An error or a notice.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Diagnostic {
-    /// ERROR, FATAL, PANIC, WARNING, NOTICE, … (not translated, where the server tells it so).
+    /// ERROR, FATAL, PANIC, WARNING, NOTICE, … (not translated, if the server sends it
+    /// untranslated).
     pub severity: String,
     /// SQLSTATE.
     pub code: String,
@@ -33,7 +34,7 @@ impl Diagnostic {
         }
     }
 
-    /// Whether the server closes the connection after it.
+    /// Whether the server closes the connection after this error.
     pub(crate) fn ends_connection(&self) -> bool {
         matches!(self.severity.as_str(), "FATAL" | "PANIC")
     }

@@ -1,20 +1,20 @@
-//! Writes the messages of a client. Knows nothing of states or answers.
+//! Encodes a client's messages. Knows neither states nor answers.
 
 use super::parameter;
 use dbdyno_model::Value;
 
 /// Describe of the unnamed portal.
 const DESCRIBE_PORTAL: &[u8] = b"D\0\0\0\x06P\0";
-/// Execute of the unnamed portal, without a limit of rows.
+/// Execute of the unnamed portal, without a row limit.
 const EXECUTE: &[u8] = b"E\0\0\0\x09\0\0\0\0\0";
 const SYNC: &[u8] = b"S\0\0\0\x04";
 const EXECUTE_AND_SYNC: &[u8] = b"E\0\0\0\x09\0\0\0\0\0S\0\0\0\x04";
 const COPY_DONE: &[u8] = b"c\0\0\0\x04";
 const TERMINATE: &[u8] = b"X\0\0\0\x04";
-/// Stands where a startup message has its version.
+/// Takes the place of the version in a startup message.
 const CANCEL_REQUEST: u32 = 80_877_102;
 
-/// The name of a prepared statement: none, or one made of its number.
+/// The name of a prepared statement: empty, or derived from its number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Name {
     Unnamed,
@@ -32,14 +32,14 @@ impl Name {
     }
 }
 
-/// Appends one message; the length is filled in when the body is written.
+/// Appends one message; the length is filled in after the body is written.
 #[inline]
 pub(crate) fn message(out: &mut Vec<u8>, tag: u8, body: impl FnOnce(&mut Vec<u8>)) {
     out.push(tag);
     sized(out, body);
 }
 
-/// Appends a body after its own length.
+/// Appends a body preceded by its length.
 #[inline]
 fn sized(out: &mut Vec<u8>, body: impl FnOnce(&mut Vec<u8>)) {
     let start = out.len();
@@ -92,7 +92,7 @@ pub(crate) fn sasl_response(response: &str, out: &mut Vec<u8>) {
     message(out, b'p', |out| out.extend_from_slice(response.as_bytes()));
 }
 
-/// A text after its length, which here does not count itself.
+/// A text preceded by its length, which here does not include itself.
 fn sized_text(out: &mut Vec<u8>, text: &str) {
     out.extend_from_slice(&(text.len() as u32).to_be_bytes());
     out.extend_from_slice(text.as_bytes());
@@ -102,7 +102,7 @@ pub(crate) fn query(sql: &str, out: &mut Vec<u8>) {
     message(out, b'Q', |out| text(out, sql));
 }
 
-/// Parse without stated types: the server infers them.
+/// Parse without parameter types: the server infers them.
 pub(crate) fn parse(name: Name, sql: &str, out: &mut Vec<u8>) {
     message(out, b'P', |out| {
         name.write(out);
@@ -125,7 +125,7 @@ pub(crate) fn close_statement(name: Name, out: &mut Vec<u8>) {
     });
 }
 
-/// Bind to the unnamed portal; `types` are those of the parameters, as far as they are known.
+/// Bind to the unnamed portal; `types` are the parameters' types, as far as known.
 #[inline]
 pub(crate) fn bind(name: Name, types: &[u32], parameters: &[Value], out: &mut Vec<u8>) {
     message(out, b'B', |out| {
@@ -174,7 +174,7 @@ pub(crate) fn terminate(out: &mut Vec<u8>) {
     out.extend_from_slice(TERMINATE);
 }
 
-/// A number in digits, without the machinery of formatting: it stands in every Bind.
+/// A number in decimal, without Rust's formatting: every Bind contains one.
 #[inline]
 fn decimal(out: &mut Vec<u8>, number: u32) {
     if number >= 10 {

@@ -1,47 +1,49 @@
-//! What a connection tells its owner.
+//! The events of a connection.
 
 use super::diagnostic::Diagnostic;
 use super::session::Session;
 pub use crate::prepare_failure::PrepareFailure;
 use dbdyno_model::{Flow, Reply, ServerError, StatementId};
 
-/// The code of the error of a request that the server skipped, because an earlier one of the
-/// same pipeline had failed.
+/// The error code of a request that the server skipped, because an earlier one of the same pipeline
+/// had failed.
 pub const SKIPPED: &str = "skipped";
 
-/// Something happened on a connection.
+/// An event of a connection.
 #[derive(Debug)]
 pub enum Event<'a> {
     /// Logged in: requests may be sent.
     Ready(&'a Session),
-    /// The server, or a pooler before it, does not take the version of the protocol that was
-    /// asked for. Open a new connection and start at version 3.0. (Some just close the
-    /// connection before a word is said: the owner sees that and may do the same.)
+    /// The server, or a pooler in front of it, does not accept the requested protocol version. Open
+    /// a new connection and start at version 3.0. (Some just close the connection before sending
+    /// anything: the owner sees that and may do the same.)
     VersionRefused(ServerError),
-    /// All statements have been tried; those that failed are prepared again by their next use.
+    /// Every statement has been prepared or has failed; those that failed are prepared again by
+    /// their next use.
     Prepared {
         /// Which could not be prepared, and why.
         failures: &'a [PrepareFailure],
     },
-    /// A request has its whole answer. An error is told once, with the request that it struck.
+    /// The answer to a request is complete. An error is reported once, with the request that
+    /// failed.
     Reply {
         /// The statement of the request.
         statement: StatementId,
         /// Whether the script waits for it.
         flow: Flow,
-        /// The answer. For a queued request, `in_transaction` is as of the last
-        /// synchronisation point.
+        /// The answer. For a queued request, `in_transaction` is as of the last synchronization
+        /// point.
         reply: Reply<'a>,
     },
     /// Rows may be sent now, until `copy_done`; then a `Reply` follows.
     CopyInReady,
-    /// The server has something to say.
+    /// A notice of the server.
     Notice(Diagnostic),
-    /// The connection is of no further use: the server ends it, or we could not log in.
+    /// The connection cannot be used any more: the server ends it, or the login failed.
     Fatal(ServerError),
 }
 
-/// An event before it borrows what it speaks of.
+/// An event without the data it borrows.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Outcome {
     Ready,

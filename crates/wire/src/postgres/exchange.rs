@@ -1,10 +1,10 @@
 //! Requests and their answers, once a session is established.
 //!
-//! Requests are answered in the order they were sent. Each outstanding one waits in a queue;
-//! the [`Stage`] says how far the answer to the oldest is. A request that carries a
-//! synchronisation point is answered when `ReadyForQuery` comes, a queued one as soon as its
-//! command is complete. After an error the server skips everything up to the next
-//! synchronisation point, and so do we: each skipped request still gets its outcome.
+//! Requests are answered in the order they were sent. Outstanding ones wait in a queue; the
+//! [`Stage`] is how far the answer to the oldest has been received. A request with a
+//! synchronization point is answered when `ReadyForQuery` comes, a queued one as soon as its
+//! command is complete. After an error the server skips everything up to the next synchronization
+//! point, and so do we: each skipped request still gets its outcome.
 
 use super::answer::Answer;
 use super::diagnostic::Diagnostic;
@@ -18,20 +18,20 @@ use super::{encode, event};
 use crate::{ProtocolError, ReceiveBuffer};
 use dbdyno_model::{FailureClass, Flow, Queue, Reply, ServerError, StatementId};
 
-/// All that is outstanding on one connection.
+/// The outstanding requests of one connection.
 #[derive(Debug)]
 pub(super) struct Exchange {
     queue: Queue<Pending>,
     stage: Stage,
-    /// An error came in a pipeline; the server skips up to the next synchronisation point.
+    /// An error occurred in a pipeline; the server skips up to the next synchronization point.
     skipping: bool,
-    /// The answer has been handed out and is cleared before the next one.
+    /// The answer has been delivered and is cleared before the next one.
     delivered: bool,
     answer: Answer,
     answered: (StatementId, Flow),
     in_transaction: bool,
     pub(super) preparations: Preparations,
-    /// Preparations ahead of the run that are outstanding.
+    /// Outstanding preparations before the run.
     preparing: usize,
     failures: Vec<event::PrepareFailure>,
 }
@@ -63,7 +63,7 @@ impl Exchange {
         self.failures.clear();
     }
 
-    /// Notes a request whose bytes have been written.
+    /// Adds a request whose bytes have been written.
     #[inline]
     pub(super) fn push(&mut self, pending: Pending) {
         self.queue.push_back(pending);
@@ -73,18 +73,18 @@ impl Exchange {
         }
     }
 
-    /// The answer that [`Outcome::Reply`] speaks of.
+    /// The answer that [`Outcome::Reply`] refers to.
     pub(super) fn reply(&self) -> (StatementId, Flow, Reply<'_>) {
         let (statement, flow) = self.answered;
         (statement, flow, self.answer.reply(self.in_transaction))
     }
 
-    /// The failures that [`Outcome::Prepared`] speaks of.
+    /// The failures that [`Outcome::Prepared`] refers to.
     pub(super) fn prepare_failures(&self) -> &[event::PrepareFailure] {
         &self.failures
     }
 
-    /// Walks the received messages up to the next outcome.
+    /// Processes the received messages up to the next outcome.
     #[inline]
     pub(super) fn poll(
         &mut self,
@@ -182,8 +182,8 @@ impl Exchange {
         Ok(self.finish())
     }
 
-    /// COPY is for loading. A script's own is refused, in a way that leaves the connection
-    /// usable: what comes out is drained, what shall go in is declined.
+    /// COPY is for loading. A script's own is refused, in a way that leaves the connection usable:
+    /// outgoing data is discarded, incoming data is declined.
     fn on_copy(&mut self, oldest: Pending, tag: u8, out: &mut Vec<u8>) -> Option<Outcome> {
         if tag == b'G' && oldest.purpose == Purpose::CopyIn {
             return Some(Outcome::CopyInReady);
@@ -194,7 +194,7 @@ impl Exchange {
             b'W' => encode::copy_done(out),
             _ => return None,
         }
-        // While rows are expected the server ignores Sync: one that was sent is lost.
+        // While it expects rows the server ignores Sync: one that was sent already is lost.
         let extended = self.stage == Stage::Copying;
         if extended && self.queue.iter().any(Pending::ends_synchronised) {
             encode::sync(out);
@@ -202,7 +202,7 @@ impl Exchange {
         None
     }
 
-    /// Messages that may come at any time; the rest break the protocol.
+    /// Messages that may come at any time; all others violate the protocol.
     fn on_asynchronous(
         &mut self,
         message: Message<'_>,
@@ -232,7 +232,7 @@ impl Exchange {
         self.finish().unwrap_or(Outcome::Reply)
     }
 
-    /// The oldest request has its whole answer.
+    /// The answer to the oldest request is complete.
     #[inline]
     fn finish(&mut self) -> Option<Outcome> {
         let finished = self.queue.pop_front()?;
@@ -294,8 +294,8 @@ fn skipped() -> ServerError {
     }
 }
 
-/// The prepared statement is gone (`DISCARD ALL`), or its tables have changed under it: the
-/// next use prepares it again.
+/// The prepared statement is gone (`DISCARD ALL`), or its tables have changed: the next use
+/// prepares it again.
 fn statement_is_stale(code: &str) -> bool {
     matches!(code, "26000" | "0A000")
 }

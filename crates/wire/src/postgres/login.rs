@@ -1,7 +1,8 @@
-//! From the startup message to the first `ReadyForQuery`: versions, authentication, the
+//! The login, from the startup message to the first `ReadyForQuery`: versions, authentication, the
 //! session's parameters.
 //!
-//! Gives the server no more than it asks for, and refuses, by name, what we cannot do.
+//! Sends the server no more than it asks for, and refuses methods that we do not support, with
+//! their names.
 
 use super::config::{Channel, Config, Opening, Version};
 use super::diagnostic::Diagnostic;
@@ -14,21 +15,21 @@ use crate::ProtocolError;
 use dbdyno_model::{FailureClass, ServerError};
 use md5::{Digest, Md5};
 
-/// How far the login is.
+/// The stage of the login.
 #[derive(Debug)]
 enum Stage {
-    /// The startup message is out. The server may offer an older version, ask for a proof, be
-    /// content without one, or refuse.
+    /// The startup message has been sent. The server may offer an older version, request
+    /// authentication, accept without it, or refuse.
     Greeted,
-    /// A password, plain or hashed, is out: accepted or refused next.
+    /// A password, plain or hashed, has been sent: next comes acceptance or refusal.
     PasswordSent,
-    /// SCRAM's first message is out: the challenge comes next.
+    /// SCRAM's first message has been sent: the challenge comes next.
     Challenging(Greeting),
-    /// SCRAM's proof is out: the server's own proof comes next.
+    /// SCRAM's proof has been sent: the server's own proof comes next.
     Proving(Expectation),
-    /// The server has proven itself: it says that it is content next.
+    /// The server has proven itself: its acceptance comes next.
     Proven,
-    /// Logged in. Parameters and the cancel key come, and `ReadyForQuery` at the end.
+    /// Logged in. Parameters and the cancel key follow, and `ReadyForQuery` at the end.
     Settling,
 }
 
@@ -45,7 +46,7 @@ impl Stage {
     }
 }
 
-/// A login that is under way.
+/// A login in progress.
 #[derive(Debug)]
 pub(super) struct Login {
     stage: Stage,
@@ -87,8 +88,8 @@ impl Login {
         }
     }
 
-    /// The server offers an older version than the one asked for. It may name itself in full
-    /// or by its minor number; it is taken without another word.
+    /// The server offers an older version than requested, as its full number or its minor number
+    /// only; it is accepted.
     fn on_version(&mut self, body: &[u8]) -> Result<(), ProtocolError> {
         let mut fields = Fields(body);
         let minor = fields.u32()? & 0xffff;
@@ -126,7 +127,7 @@ impl Login {
                 Ok(None)
             }
             (11, Stage::Challenging(greeting)) => {
-                // Without a password the login would not have come so far.
+                // Without a password the login would have ended earlier.
                 let password = config.password.as_deref().unwrap_or_default();
                 let (message, expectation) = greeting.answer(fields.0, password)?;
                 encode::sasl_response(&message, out);
@@ -143,7 +144,7 @@ impl Login {
         }
     }
 
-    /// The server wants to know who we are.
+    /// The server requests authentication.
     fn on_demand(
         &mut self,
         method: u32,
@@ -169,7 +170,7 @@ impl Login {
         Ok(None)
     }
 
-    /// The server offers SASL mechanisms; the best one that fits the channel is taken.
+    /// The server offers SASL mechanisms; the best one that fits the channel is chosen.
     fn on_mechanisms(
         &mut self,
         mut fields: Fields<'_>,

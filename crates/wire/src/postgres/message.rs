@@ -1,10 +1,11 @@
-//! Finds whole messages in the receive buffer and reads fields out of their bodies.
+//! Finds complete messages in the receive buffer and reads the fields of their bodies.
 //!
-//! The walk looks at five bytes of a message; what is inside is read only by those who ask.
+//! Finding messages reads only the five bytes of their headers; bodies are decoded only where
+//! needed.
 
 use crate::{ProtocolError, ReceiveBuffer};
 
-/// A type and a length: what every message begins with.
+/// The type and length at the beginning of every message.
 const HEADER_BYTES: usize = 5;
 
 /// One complete message.
@@ -14,7 +15,7 @@ pub(crate) struct Message<'a> {
     pub(crate) body: &'a [u8],
 }
 
-/// Takes the next complete message out of the buffer, if there is one.
+/// Consumes the next complete message of the buffer, if there is one.
 #[inline]
 pub(crate) fn next(buffer: &mut ReceiveBuffer) -> Result<Option<Message<'_>>, ProtocolError> {
     let unread = buffer.unread();
@@ -29,7 +30,7 @@ pub(crate) fn next(buffer: &mut ReceiveBuffer) -> Result<Option<Message<'_>>, Pr
     Ok(Some(Message { tag, body: &buffer.consume(size)[HEADER_BYTES..] }))
 }
 
-/// The whole message's size. The length field counts itself, but not the type before it.
+/// The size of the whole message. The length field includes itself, but not the type before it.
 #[inline]
 fn message_size(tag: u8, length: u32, limit: usize) -> Result<usize, ProtocolError> {
     if length < 4 {
@@ -42,7 +43,7 @@ fn message_size(tag: u8, length: u32, limit: usize) -> Result<usize, ProtocolErr
     Ok(size)
 }
 
-/// Reads the fields of a body, front to back.
+/// Reads the fields of a body in order.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Fields<'a>(pub(crate) &'a [u8]);
 
@@ -77,7 +78,7 @@ impl<'a> Fields<'a> {
         Ok(taken)
     }
 
-    /// A text up to its zero byte, which is taken too.
+    /// A text up to its zero byte, which is consumed too.
     pub(crate) fn text_bytes(&mut self) -> Result<&'a [u8], ProtocolError> {
         let end = self.0.iter().position(|&byte| byte == 0).ok_or(TRUNCATED)?;
         let text = self.bytes(end)?;
@@ -85,7 +86,7 @@ impl<'a> Fields<'a> {
         Ok(text)
     }
 
-    /// A text as people read it: what is not UTF-8 is replaced.
+    /// A text for people: invalid UTF-8 is replaced.
     pub(crate) fn text(&mut self) -> Result<String, ProtocolError> {
         Ok(String::from_utf8_lossy(self.text_bytes()?).into_owned())
     }

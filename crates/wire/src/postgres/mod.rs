@@ -1,11 +1,11 @@
-//! PostgreSQL's protocol, versions 3.0 and 3.2, as a client speaks it.
+//! The client side of PostgreSQL's protocol, versions 3.0 and 3.2.
 //!
-//! [`Connection`] is the whole of it for its owner; [`tls`] is the question that precedes an
-//! encrypted one; [`copy`] writes rows to load.
+//! [`Connection`] is the main type for its owner; [`tls`] is the request that precedes an encrypted
+//! connection; [`copy`] encodes rows to load.
 //!
-//! Inside, `login` brings a connection up to its first `ReadyForQuery`. From then on requests
-//! are written by `request` (with `encode` and `parameter`), and `exchange` walks what comes
-//! back: `stage` says which message may come next, `answer` gathers one request's answer.
+//! Inside, `login` takes a connection up to its first `ReadyForQuery`. From then on requests are
+//! written by `request` (with `encode` and `parameter`), and `exchange` processes the answers:
+//! `stage` defines which message may come next, `answer` collects one request's answer.
 
 mod answer;
 mod channel_binding;

@@ -1,8 +1,8 @@
-//! Parameters of a statement, in binary where that is sure to mean the same.
+//! Parameters of a statement, in binary where that is sure to have the same meaning.
 //!
-//! Text is always right: the server reads it as it would read a literal. Binary is used where
-//! the server has told the type and the value fits it exactly; a number that is too large is
-//! sent as text, so that the server's own error appears.
+//! Text is always correct: the server reads it like a literal. Binary is used where the server has
+//! reported the type and the value fits it exactly; a number that is too large is sent as text, so
+//! that the server reports its own error.
 
 use dbdyno_model::Value;
 use std::io::Write;
@@ -16,14 +16,14 @@ const INT4: u32 = 23;
 const FLOAT4: u32 = 700;
 const FLOAT8: u32 = 701;
 
-/// How a parameter's bytes are to be read, as Bind says it.
+/// The format of a parameter, as in Bind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Format {
     Text = 0,
     Binary = 1,
 }
 
-/// Appends a parameter, its length first.
+/// Appends a parameter, preceded by its length.
 #[inline]
 pub(crate) fn write(type_oid: u32, value: &Value, out: &mut Vec<u8>) -> Format {
     let binary = match *value {
@@ -67,7 +67,7 @@ fn write_double(type_oid: u32, number: f64, out: &mut Vec<u8>) -> bool {
     }
 }
 
-/// Appends a binary value; always true, for the sake of the callers' conditions.
+/// Appends a binary value; always returns true, for use in the callers' conditions.
 #[inline]
 fn fixed<const N: usize>(bytes: [u8; N], out: &mut Vec<u8>) -> bool {
     out.extend_from_slice(&(N as u32).to_be_bytes());

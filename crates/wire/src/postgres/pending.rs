@@ -1,41 +1,41 @@
-//! What is remembered of a request until its answer is complete.
+//! The state of a request until its answer is complete.
 
 use super::prepared::Slot;
 use super::stage::Stage;
 use dbdyno_model::{Flow, Keep, StatementId};
 
-/// What a request is for.
+/// The purpose of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Purpose {
     /// A script's statement.
     Statement,
-    /// A synchronisation point of a pipeline.
+    /// A synchronization point of a pipeline.
     Sync,
-    /// Preparing ahead of the run.
+    /// Preparing before the run.
     Preparation,
-    /// Preparing what a script asks to prepare.
+    /// Preparing for a script.
     Prepare,
     /// Loading rows.
     CopyIn,
 }
 
-/// A request that has been sent and not been answered to the end.
+/// A request that has been sent and whose answer is not complete.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pending {
     pub(super) statement: StatementId,
-    /// The prepared statement that it makes or uses.
+    /// The prepared statement that it creates or uses.
     pub(super) slot: Option<Slot>,
     pub(super) purpose: Purpose,
     pub(super) keep: Keep,
     pub(super) flow: Flow,
-    /// Where its answer begins.
+    /// The first stage of its answer.
     pub(super) first: Stage,
     /// Whether it creates its prepared statement.
     pub(super) prepares: bool,
 }
 
 impl Pending {
-    /// Whether more than a preparation was asked for.
+    /// Whether it does more than prepare.
     #[inline]
     pub(super) fn executes(&self) -> bool {
         !matches!(self.purpose, Purpose::Preparation | Purpose::Prepare)

@@ -1,37 +1,37 @@
-//! What one connection knows of its prepared statements.
+//! The prepared statements of one connection.
 //!
-//! A statement that could not be prepared ahead of the run (its table is made by the script
-//! itself, say) is [`Preparation::Stale`] and is prepared by its next use.
+//! A statement that could not be prepared before the run (for example because its table is created
+//! by the script itself) is [`Preparation::Stale`] and is prepared by its next use.
 
 use super::message::Fields;
 use crate::ProtocolError;
 use dbdyno_model::{PreparedId, StatementId};
 
-/// How far a statement is on this connection.
+/// The state of a statement on this connection.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Preparation {
     /// The server does not know it. Its next use prepares it.
     #[default]
     Absent,
-    /// It failed, or the server has thrown it away; whether its name is still taken is not
-    /// known. Its next use closes it first, which is no error, and prepares it again.
+    /// It failed, or the server has discarded it; whether its name is still taken is not known. Its
+    /// next use closes it first, which is never an error, and prepares it again.
     Stale,
-    /// Parse has been sent, or answered; the types of the parameters are not known yet.
+    /// Parse has been sent or answered; the types of the parameters are not known yet.
     Underway,
     /// Prepared; the types of its parameters.
     Ready(Box<[u32]>),
 }
 
-/// A prepared statement's place on its connection, and its name there: the statements of the
-/// plan come first, behind them those that the script prepares while running.
+/// A prepared statement's index and name on its connection: the statements of the plan come first,
+/// followed by those that the script prepares while running.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Slot(pub(crate) u32);
 
-/// The statements of one connection, as far as they are prepared.
+/// The states of one connection's statements.
 #[derive(Debug)]
 pub(crate) struct Preparations {
     places: Vec<Preparation>,
-    /// How many of them are the plan's.
+    /// How many of them belong to the plan.
     planned: usize,
 }
 
@@ -40,18 +40,18 @@ impl Preparations {
         Self { places: vec![Preparation::Absent; statements], planned: statements }
     }
 
-    /// A new session begins: the server has forgotten them.
+    /// For a new session: the server does not know them.
     pub(crate) fn forget_all(&mut self) {
         self.places.truncate(self.planned);
         self.places.fill(Preparation::Absent);
     }
 
-    /// The place of a statement of the plan.
+    /// The slot of a statement of the plan.
     pub(crate) fn planned(statement: StatementId) -> Slot {
         Slot(statement.0)
     }
 
-    /// The place of a statement that the script prepares.
+    /// The slot of a statement that the script prepares.
     pub(crate) fn scripted(&self, prepared: PreparedId) -> Slot {
         Slot(self.planned as u32 + prepared.0)
     }
@@ -68,7 +68,7 @@ impl Preparations {
         self.places[place] = preparation;
     }
 
-    /// Another text shall take the place: what stands there is closed first.
+    /// A statement with another text is about to use this slot: the old one is closed first.
     pub(crate) fn retire(&mut self, slot: Slot) {
         if *self.at(slot) != Preparation::Absent {
             self.set(slot, Preparation::Stale);

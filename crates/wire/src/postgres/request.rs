@@ -1,4 +1,4 @@
-//! Writes requests and notes what answer is due: the way out of an [`Exchange`].
+//! Writes requests and records the expected answers: the outgoing side of an [`Exchange`].
 
 use super::encode::{self, Name};
 use super::exchange::Exchange;
@@ -7,7 +7,7 @@ use super::prepared::{Preparation, Preparations, Slot};
 use super::stage::Stage;
 use dbdyno_model::{Flow, Keep, QueryMode, Request, Statement, StatementId, Value};
 
-/// The parts of a request that carries parameters.
+/// The parts of a request with parameters.
 #[derive(Clone, Copy)]
 struct Parameterised<'a> {
     statement: StatementId,
@@ -54,8 +54,8 @@ impl Exchange {
         }
     }
 
-    /// Prepares every statement; each has its own synchronisation point, so that one that
-    /// fails does not take others with it.
+    /// Prepares every statement; each has its own synchronization point, so that one that fails
+    /// does not affect others.
     pub(super) fn prepare_all(&mut self, statements: &[Statement], out: &mut Vec<u8>) {
         for (number, statement) in (0..).zip(statements) {
             let id = StatementId(number);
@@ -85,7 +85,7 @@ impl Exchange {
         });
     }
 
-    /// Sends a text, a script's or a COPY.
+    /// Sends a statement as text, for a script or a COPY.
     pub(super) fn text(
         &mut self,
         statement: StatementId,
@@ -152,7 +152,7 @@ impl Exchange {
         let parses = prepares || slot.is_none();
         let first = if parses { Stage::Parsing } else { Stage::Parsed };
         if keep != Keep::None {
-            encode::describe_portal(out); // the names of the columns are wanted
+            encode::describe_portal(out); // the names of the columns are needed
         }
         match flow {
             Flow::Wait => encode::execute_and_sync(out),
@@ -173,8 +173,8 @@ impl Exchange {
     }
 }
 
-/// The statement's text. One that is not of the table is a mistake of the caller; the server
-/// then answers an empty query.
+/// The statement's text. An unknown one is a mistake of the caller; the server then executes an
+/// empty query.
 fn sql_of(statements: &[Statement], id: StatementId) -> &str {
     statements.get(id.0 as usize).map_or("", |statement| &statement.sql)
 }

@@ -1,7 +1,8 @@
-//! SCRAM-SHA-256 (RFC 5802, RFC 7677): a proof of the password, and of the server's knowing it.
+//! SCRAM-SHA-256 (RFC 5802, RFC 7677): proves the password to the server, and that the server knows
+//! it.
 //!
-//! Three steps, each a type of its own, so that none can be left out. The nonce is an
-//! argument: a recorded exchange can be replayed.
+//! Three steps, each a type of its own, so that none can be skipped. The nonce is an argument, so a
+//! recorded exchange can be replayed.
 
 use crate::ProtocolError;
 use crate::secret::Secret;
@@ -9,7 +10,8 @@ use base64::prelude::{BASE64_STANDARD, Engine};
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::{Digest, Sha256};
 
-/// More rounds than any server is set to; a liar must not keep a thread busy for hours.
+/// More iterations than any server is configured with; a malicious server must not keep a thread
+/// busy for hours.
 const ITERATIONS_MAX: u32 = 1_000_000;
 
 const MALFORMED: ProtocolError = ProtocolError::Malformed("a SCRAM message");
@@ -21,7 +23,8 @@ type Key = [u8; 32];
 pub(super) enum Binding {
     /// There is nothing to bind to.
     Unsupported,
-    /// We could, but the server did not offer it: it will notice if somebody cut its offer out.
+    /// We support it, but the server did not offer it: the server will notice if somebody removed
+    /// its offer.
     NotOffered,
     /// Bound to the server's certificate.
     ServerEndPoint(Vec<u8>),
@@ -53,7 +56,7 @@ impl Binding {
     }
 }
 
-/// The first message is out; the server's challenge comes next.
+/// The first message has been sent; the server's challenge comes next.
 #[derive(Debug)]
 pub(super) struct Greeting {
     binding: Binding,
@@ -74,12 +77,12 @@ impl Greeting {
         format!("{}{}", self.binding.header(), self.bare())
     }
 
-    /// The server knows the user's name from the startup message.
+    /// The name is empty: the server knows it from the startup message.
     fn bare(&self) -> String {
         format!("n=,r={}", self.nonce)
     }
 
-    /// Answers the server's challenge: the client's final message, and what to expect of it.
+    /// Answers the server's challenge: the client's final message, and the expected reply.
     pub(super) fn answer(
         &self,
         challenge: &[u8],
@@ -99,7 +102,7 @@ impl Greeting {
     }
 }
 
-/// The proof is out; the server's own signature comes next.
+/// The proof has been sent; the server's own signature comes next.
 #[derive(Debug)]
 pub(super) struct Expectation {
     server_key: Secret<Key>,
@@ -107,7 +110,7 @@ pub(super) struct Expectation {
 }
 
 impl Expectation {
-    /// Whether the server knows the password too.
+    /// Checks that the server knows the password too.
     pub(super) fn check(&self, message: &[u8]) -> Result<(), ProtocolError> {
         let text = std::str::from_utf8(message).map_err(|_| MALFORMED)?;
         let encoded = text.strip_prefix("v=").ok_or(MALFORMED)?;
@@ -141,7 +144,7 @@ impl<'a> Challenge<'a> {
     }
 }
 
-/// PBKDF2 with one block. A password that `SASLprep` refuses is taken as it is, as servers do.
+/// PBKDF2 with one block. A password that `SASLprep` rejects is used unchanged, as servers do.
 fn salted_password(password: &str, challenge: &Challenge<'_>) -> Key {
     let prepared = stringprep::saslprep(password);
     let keyed = keyed(prepared.as_deref().unwrap_or(password).as_bytes());
@@ -182,8 +185,8 @@ mod tests {
     use base64::prelude::{BASE64_STANDARD, Engine};
     use postgres_protocol::authentication::sasl;
 
-    /// Plays the server: the challenge, and the signature that a server who knows the
-    /// password would send.
+    /// Simulates the server: the challenge, and the signature that a server who knows the password
+    /// would send.
     fn challenge_to(first: &str) -> String {
         let nonce = first.rsplit("r=").next().expect("a nonce");
         format!("r={nonce}%server,s=W22ZaJ0SNY7soEsUEjb6gQ==,i=4096")
@@ -239,8 +242,8 @@ mod tests {
 
     #[test]
     fn the_published_example_holds() {
-        // RFC 7677, section 3: the client's proof depends on the salted password alone once
-        // the messages are given, so their texts are signed here as they stand there.
+        // RFC 7677, section 3: given the messages, the client's proof depends only on the salted
+        // password, so the messages' texts are signed here as printed there.
         let challenge = "r=rOprNGfwEbeRWgbNEkqO%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0,\
                          s=W22ZaJ0SNY7soEsUEjb6gQ==,i=4096";
         let salted = salted_password("pencil", &Challenge::parse(challenge).expect("good"));

@@ -1,20 +1,21 @@
-//! What the server has told about the session: its parameters, and the key that cancels.
+//! What the server reports about the session: its parameters, and the cancel key.
 
 use super::config::Version;
 use super::message::Fields;
 use crate::ProtocolError;
 use crate::secret::Secret;
 
-/// Names and values kept at most: a server reports some fifteen parameters, a liar any number.
+/// Limit on stored names and values: a server reports some fifteen parameters, a malicious one any
+/// number.
 const PARAMETERS_BYTES_MAX: usize = 8 << 10;
 
-/// Protocol 3.2 knows keys of 4 to 256 bytes.
+/// Protocol 3.2 has keys of 4 to 256 bytes.
 const CANCEL_KEY_BYTES_MAX: usize = 256;
 
-/// The server's side of a session, as it told it.
+/// The server's side of a session, as it reports it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Session {
-    /// The version of the protocol that is spoken.
+    /// The protocol version in use.
     pub version: Version,
     /// The server process.
     pub process_id: u32,
@@ -28,7 +29,7 @@ impl Session {
         self.parameters.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 
-    /// The server's version, as it words it.
+    /// The server's version, as it reports it.
     pub fn server_version(&self) -> &str {
         self.parameter("server_version").unwrap_or_default()
     }
@@ -37,7 +38,7 @@ impl Session {
         &self.cancel_key.0
     }
 
-    /// Reads a `ParameterStatus`. Those beyond the bound are not kept.
+    /// Reads a `ParameterStatus`. Those beyond the limit are not stored.
     pub(super) fn set_parameter(&mut self, body: &[u8]) -> Result<(), ProtocolError> {
         let mut fields = Fields(body);
         let (name, value) = (fields.text()?, fields.text()?);

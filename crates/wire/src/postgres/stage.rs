@@ -1,38 +1,39 @@
-//! How far the answer to one request is, and which message may come next.
+//! How far the answer to a request has been received, and which message may come next.
 //!
-//! The legal moves are a table, from which the answers' grammar can be read; a message that is
-//! not in it is either asynchronous (a notice may come at any time) or breaks the protocol.
+//! The legal transitions are a table, which shows the grammar of answers; a message that is not in
+//! it is either asynchronous (a notice may come at any time) or violates the protocol.
 
-/// How far the answer to the oldest outstanding request is.
+/// How far the answer to the oldest outstanding request has been received.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stage {
     /// Nothing is outstanding.
     Idle,
-    /// Parse was sent; if the statement was stale, it is closed before.
+    /// Parse was sent, after Close if the statement was stale.
     Parsing,
-    /// Bound next: the statement exists, or has just been parsed. If Describe was sent with
+    /// Bind comes next: the statement exists, or has just been parsed. If Describe was sent with
     /// Parse, its two answers come first.
     Parsed,
-    /// The types of the parameters are told; the columns come next.
+    /// The types of the parameters have been received; the columns come next.
     Described,
-    /// Described to the end. A preparation ahead of the run ends here, any other use is bound.
+    /// Described completely. A preparation before the run ends here; any other use continues with
+    /// Bind.
     Planned,
-    /// Bound: rows, or the end of a command without rows.
+    /// Bound: next come rows, or the end of a command without rows.
     Bound,
-    /// Rows are coming. They are counted; few are kept.
+    /// Rows are being received. They are counted; few are kept.
     Rows,
-    /// A COPY of an extended request is under way.
+    /// A COPY of an extended request is in progress.
     Copying,
-    /// Executed. An error may still come, when the implicit transaction cannot commit; a
-    /// request that carries a synchronisation point ends with `ReadyForQuery`.
+    /// Executed. An error may still come, when the implicit transaction cannot commit; a request
+    /// with a synchronization point ends with `ReadyForQuery`.
     Executed,
-    /// A text was sent: between two of its statements.
+    /// A simple query was sent: before or between its statements.
     Text,
-    /// Rows of one statement of a text.
+    /// Rows of one statement of a simple query.
     TextRows,
-    /// A COPY of a text is under way.
+    /// A COPY of a simple query is in progress.
     TextCopying,
-    /// An error came, and the server skips all up to the synchronisation point.
+    /// An error occurred, and the server skips everything up to the synchronization point.
     Failed,
 }
 
@@ -84,7 +85,7 @@ const MOVES: &[(Stage, &[u8], Stage)] = &[
 const STAGES: usize = Failed as usize + 1;
 const TAGS: usize = 128;
 
-/// [`MOVES`] laid out for one look-up a message.
+/// [`MOVES`] as a table with one lookup per message.
 static NEXT: [[Option<Stage>; TAGS]; STAGES] = laid_out();
 
 const fn laid_out() -> [[Option<Stage>; TAGS]; STAGES] {
@@ -103,7 +104,7 @@ const fn laid_out() -> [[Option<Stage>; TAGS]; STAGES] {
 }
 
 impl Stage {
-    /// The stage that a message leads to, if it may come now.
+    /// The next stage after a message, if the message is allowed now.
     #[inline]
     pub(crate) fn after(self, tag: u8) -> Option<Self> {
         *NEXT[self as usize].get(usize::from(tag))?

@@ -1,27 +1,26 @@
-//! The step before encryption: one question, one byte of answer.
+//! The step before encryption: a request, answered by one byte.
 //!
-//! The handshake itself and the decision whether an answer of "no" is acceptable belong to
-//! the engine.
+//! The handshake itself, and the decision whether a refusal is acceptable, belong to the engine.
 
 use crate::ProtocolError;
 
-/// The question whether the server encrypts.
+/// The request for encryption (SSLRequest).
 pub const REQUEST: [u8; 8] = [0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x2f];
 
-/// What a server says to [`REQUEST`].
+/// The server's answer to [`REQUEST`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answer {
     /// The handshake may begin.
     Accepted,
-    /// The server does not encrypt; the startup message may follow in the clear.
+    /// The server does not encrypt; the startup message may follow unencrypted.
     Refused,
-    /// A server older than the question, or one that is too busy: an error message begins.
-    /// Its text is not to be trusted, nor shown, since nobody is authenticated.
+    /// The server does not know the request, or is too busy: an error message begins. Its text must
+    /// be neither trusted nor shown, since nobody is authenticated.
     Error,
 }
 
-/// Reads the one byte. Nothing may follow it: bytes received in the clear must never be
-/// taken for encrypted ones (CVE-2021-23222).
+/// Reads the one byte. Nothing may follow it: bytes received unencrypted must never be taken for
+/// encrypted ones (CVE-2021-23222).
 pub fn answer(received: &[u8]) -> Result<Answer, ProtocolError> {
     match received {
         b"S" => Ok(Answer::Accepted),

@@ -1,13 +1,13 @@
-//! The other side of the protocols, for the simulator, the benches and the tests.
+//! The server side of the protocols, for the simulator, the benches and the tests.
 //!
-//! No database: answers are made beforehand and their bytes are copied. It keeps to the
-//! protocol as a real server does, so that a client cannot tell it from one; it is as quick as
-//! copying, so that a bench measures the client.
+//! There is no database: answers are built in advance and their bytes are copied. It follows the
+//! protocol like a real server, so that a client cannot tell the difference, and costs little more
+//! than the copying, so that a bench measures the client.
 
 pub mod mysql;
 pub mod postgres;
 
-/// Whether a statement is of one of these kinds.
+/// Whether a statement begins with one of these words.
 fn begins_with_one_of(sql: &str, words: &[&str]) -> bool {
     let sql = sql.as_bytes().trim_ascii_start();
     let begins = |word: &str| {

@@ -1,14 +1,14 @@
-//! Answers, made once: executing a statement is then a copy of bytes.
+//! Prebuilt answers: executing a statement only copies bytes.
 
 use crate::mysql::packet::{self, write_sized};
 use crate::mysql::rows::Format;
 
-/// A text of any length, as the protocol numbers it.
+/// The type number of text.
 const VAR_STRING: u8 = 253;
 const OK: u8 = 0;
 const END: u8 = 0xfe;
 
-/// Every answer closes with the status and a count of warnings.
+/// Every answer ends with the status and a count of warnings.
 const STATUS_FROM_END: usize = 4;
 
 /// The answer to one statement: packets numbered from 1.
@@ -23,7 +23,7 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// A command without rows, which changed so many.
+    /// A command without rows that affected this many.
     pub fn command(rows_affected: u8) -> Self {
         let mut body = Vec::new();
         packet::write(&mut body, 1, |out| {
@@ -57,7 +57,7 @@ impl Answer {
         Self { text: body.clone(), binary: body, columns: 0, is_error: true }
     }
 
-    /// Writes the answer to a text or to a prepared statement; `status` closes it.
+    /// Writes the answer to a text or to a prepared statement, with `status` at its end.
     pub(super) fn write(&self, format: Format, status: u16, out: &mut Vec<u8>) {
         out.extend_from_slice(match format {
             Format::Text => &self.text,

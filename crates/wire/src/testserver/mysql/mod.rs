@@ -1,8 +1,9 @@
 //! A server of the MySQL family without a database and without sockets.
 //!
-//! Everybody may log in. Knows transactions, texts and prepared statements; does not know
-//! encryption, LOAD DATA, clients that want an EOF behind their columns, commands of more than
-//! one packet, or texts of several statements (a text gets one answer, whatever is in it).
+//! Every login is accepted. Supports transactions, text queries and prepared statements; does not
+//! support encryption, LOAD DATA, clients that expect an EOF after the columns, commands of more
+//! than one packet, or texts with several statements (a text gets one answer, whatever it
+//! contains).
 
 mod answer;
 mod session;
@@ -12,7 +13,7 @@ use crate::{ProtocolError, ReceiveBuffer};
 pub use answer::Answer;
 use session::Session;
 
-/// What stands behind a server.
+/// Provides the answers of a server.
 pub trait Database {
     /// The answer to a statement: asked when it is executed, and for its columns when it is
     /// prepared.
@@ -36,11 +37,11 @@ pub struct Server {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
-    /// The client's answer to the greeting has not come.
+    /// The client has not answered the greeting yet.
     Greeted,
     /// Logged in.
     Serving,
-    /// The client has left.
+    /// The client has closed the session.
     Closed,
 }
 
@@ -55,7 +56,7 @@ impl Server {
         }
     }
 
-    /// Takes what the client has sent; what the server says is appended to `out`.
+    /// Handles what the client has sent; the server's response is appended to `out`.
     pub fn receive(
         &mut self,
         mut bytes: &[u8],
@@ -70,7 +71,7 @@ impl Server {
         Ok(())
     }
 
-    /// Whether the client has said that it leaves.
+    /// Whether the client has closed the session.
     pub fn is_closed(&self) -> bool {
         self.phase == Phase::Closed
     }
@@ -81,7 +82,7 @@ impl Server {
         database: &mut impl Database,
         out: &mut Vec<u8>,
     ) -> Result<bool, ProtocolError> {
-        // The greeting was number 0 of the login; each command begins to count anew.
+        // The greeting was number 0 of the login; each command restarts the numbering.
         let mut sequence = u8::from(self.phase == Phase::Greeted);
         let Some(body) = packet::next(&mut self.buffer, &mut sequence)? else { return Ok(false) };
         match self.phase {
@@ -96,8 +97,7 @@ impl Server {
     }
 }
 
-/// Version 10 of the protocol, connection 1, a challenge, all capabilities that are needed,
-/// and a favourite method.
+/// Protocol version 10, connection 1, a challenge, all required capabilities, and a default method.
 const GREETING: &[u8] = b"\x0a8.0.0-null\0\x01\0\0\0challeng\0\
     \x08\xa2\x2d\x02\0\x3f\x01\x15\0\0\0\0\0\0\0\0\0\0e of bytes\x21\x21\0mysql_native_password\0";
 

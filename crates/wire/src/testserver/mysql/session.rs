@@ -1,4 +1,4 @@
-//! A session that is logged in: its statements and its transaction.
+//! A logged-in session: its statements and its transaction.
 
 use super::{Answer, Database, answer};
 use crate::ProtocolError;
@@ -13,7 +13,7 @@ use std::sync::Arc;
 /// Statements commit by themselves.
 const AUTOCOMMIT: u16 = 2;
 
-/// What a session remembers from one command to the next.
+/// The state of a session between commands.
 #[derive(Debug, Default)]
 pub(super) struct Session {
     statements: HashMap<u32, Arc<str>>,
@@ -22,7 +22,7 @@ pub(super) struct Session {
 }
 
 impl Session {
-    /// Answers one command; false, if the client leaves.
+    /// Answers one command; false if the client closes the session.
     pub(super) fn on_command(
         &mut self,
         body: &[u8],
@@ -49,7 +49,7 @@ impl Session {
         AUTOCOMMIT | if self.in_transaction { status::IN_TRANSACTION } else { 0 }
     }
 
-    /// Executes a statement and keeps the transaction.
+    /// Executes a statement and updates the transaction state.
     fn run(&mut self, sql: &str, format: Format, database: &mut impl Database, out: &mut Vec<u8>) {
         let answer = database.execute(sql);
         if !answer.is_error {

@@ -1,23 +1,23 @@
-//! Answers, made once: executing a statement is then a copy of bytes.
+//! Prebuilt answers: executing a statement only copies bytes.
 
 use crate::postgres::encode::{message, text};
 
-/// Text, as the catalogue numbers it.
+/// The OID of the type text.
 const TEXT_TYPE: u32 = 25;
 
 /// The answer to one statement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer {
-    /// What describes the rows, or says that there are none.
+    /// The description of the rows, or that there are none.
     pub(super) description: Vec<u8>,
-    /// What comes of executing it.
+    /// The answer to its execution.
     pub(super) body: Vec<u8>,
     pub(super) has_rows: bool,
     pub(super) is_error: bool,
 }
 
 impl Answer {
-    /// A command without rows; `tag` is such as `UPDATE 1`.
+    /// A command without rows, with a tag such as `UPDATE 1`.
     pub fn command(tag: &str) -> Self {
         let (mut description, mut body) = (Vec::new(), Vec::new());
         message(&mut description, b'n', |_| {});

@@ -1,8 +1,8 @@
 //! A PostgreSQL server without a database and without sockets.
 //!
-//! Everybody may log in. Knows transaction blocks, prepared statements, the unnamed portal and
-//! pipelines; does not know COPY, named portals, encryption, or texts of several statements (a
-//! text gets one answer, whatever is in it).
+//! Every login is accepted. Supports transaction blocks, prepared statements, the unnamed portal
+//! and pipelines; does not support COPY, named portals, encryption, or texts with several
+//! statements (a text gets one answer, whatever it contains).
 
 mod answer;
 mod session;
@@ -15,12 +15,12 @@ use session::Session;
 const ENCRYPTION_REQUESTS: [u32; 2] = [80_877_103, 80_877_104];
 const CANCEL_REQUEST: u32 = 80_877_102;
 
-/// What stands behind a server.
+/// Provides the answers of a server.
 pub trait Database {
-    /// The answer to a statement that is being executed.
+    /// The answer to a statement being executed.
     fn execute(&mut self, sql: &str) -> &Answer;
 
-    /// The answer that a statement would get: asked when it is described.
+    /// The answer that a statement would get, for describing it.
     fn describe(&mut self, sql: &str) -> &Answer;
 }
 
@@ -50,12 +50,12 @@ enum Phase {
     Greeting,
     /// Logged in.
     Serving,
-    /// The client has left.
+    /// The client has closed the session.
     Closed,
 }
 
 impl Server {
-    /// Takes what the client has sent; what the server says is appended to `out`.
+    /// Handles what the client has sent; the server's response is appended to `out`.
     pub fn receive(
         &mut self,
         mut bytes: &[u8],
@@ -70,7 +70,7 @@ impl Server {
         Ok(())
     }
 
-    /// Whether the client has said that it leaves.
+    /// Whether the client has closed the session.
     pub fn is_closed(&self) -> bool {
         self.phase == Phase::Closed
     }
@@ -119,7 +119,7 @@ impl Server {
     }
 }
 
-/// Content without a proof, a version, a process with a key, ready.
+/// Authentication is OK, a version, a process with a key, ready.
 const LOGGED_IN: &[u8] = b"R\0\0\0\x08\0\0\0\0\
     S\0\0\0\x18server_version\x0018.0\0\
     S\0\0\0\x19client_encoding\0UTF8\0\

@@ -1,4 +1,4 @@
-//! A session that is logged in: its statements, its transaction block, its pipeline.
+//! A logged-in session: its statements, its transaction block, its pipeline.
 
 use super::{Answer, Database};
 use crate::ProtocolError;
@@ -8,14 +8,14 @@ use crate::testserver::begins_with_one_of;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// The type that all parameters are said to have: int4.
+/// The type reported for all parameters: int4.
 const PARAMETER_TYPE: u32 = 23;
 
 const PARSE_COMPLETE: &[u8] = b"1\0\0\0\x04";
 const BIND_COMPLETE: &[u8] = b"2\0\0\0\x04";
 const CLOSE_COMPLETE: &[u8] = b"3\0\0\0\x04";
 
-/// The transaction block; `ReadyForQuery` tells it.
+/// The transaction block, as reported in `ReadyForQuery`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Block {
     /// Each statement is a transaction of its own, or each pipeline.
@@ -23,17 +23,17 @@ enum Block {
     None = b'I' as isize,
     /// Begun, and not ended.
     Open = b'T' as isize,
-    /// A statement in it has failed: only its end is taken.
+    /// A statement in it has failed: only its end is accepted.
     Failed = b'E' as isize,
 }
 
-/// What a session remembers from one message to the next.
+/// The state of a session between messages.
 #[derive(Debug, Default)]
 pub(super) struct Session {
     statements: HashMap<Box<[u8]>, Arc<str>>,
     portal: Option<Arc<str>>,
     block: Block,
-    /// An error came; all up to the next Sync is skipped.
+    /// An error occurred; everything up to the next Sync is skipped.
     skipping: bool,
 }
 
@@ -132,7 +132,7 @@ impl Session {
         Ok(())
     }
 
-    /// Executes a statement and keeps the transaction block; a text's rows are described.
+    /// Executes a statement and updates the transaction block; a simple query's rows are described.
     fn run(&mut self, sql: &str, describes: bool, database: &mut impl Database, out: &mut Vec<u8>) {
         let ends_block = begins_with_one_of(sql, &["commit", "end", "rollback", "abort"]);
         if self.block == Block::Failed && !ends_block {
