@@ -1,6 +1,5 @@
 //! A lane, one thread of the engine: a worker, the links of its clients, and its kernel interface.
 
-mod prefetch;
 pub(crate) mod blocking;
 mod cancelling;
 mod dialing;
@@ -8,6 +7,7 @@ mod links;
 mod messages;
 mod moving;
 mod notices;
+mod prefetch;
 mod reporting;
 mod shell;
 
@@ -25,7 +25,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
 
-pub(crate) use messages::{Channels, Ending, ConnectedLane, Message, MovingClient, Report};
+pub(crate) use messages::{Channels, ConnectedLane, Ending, Message, MovingClient, Report};
 
 /// The longest wait of a lane, as a safeguard against a missed wake-up.
 const SLEEP_LONGEST: Nanos = Nanos::from_millis(500);

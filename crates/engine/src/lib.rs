@@ -7,7 +7,6 @@
 mod address;
 mod bulk;
 mod clock;
-mod scheduling_policy;
 mod error;
 mod io;
 mod lane;
@@ -16,8 +15,9 @@ mod link;
 mod odbc;
 mod program;
 mod run;
-mod selfcheck;
+mod scheduling_policy;
 mod script_survey;
+mod selfcheck;
 mod tls;
 mod usage;
 

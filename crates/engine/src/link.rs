@@ -3,8 +3,8 @@
 //! The lane moves the bytes: it receives into [`Link::socket_and_space`], calls [`Link::received`],
 //! takes events from [`Link::poll`], and sends the contents of `out`.
 
-mod blueprint;
 mod blocking;
+mod blueprint;
 mod route;
 mod wire;
 
@@ -18,8 +18,8 @@ use std::io;
 use std::sync::Arc;
 use wire::{Wire, WireEvent};
 
-pub(crate) use blueprint::Blueprint;
 pub(crate) use blocking::BlockingLink;
+pub(crate) use blueprint::Blueprint;
 pub(crate) use route::Route;
 pub(crate) use wire::Cancellation;
 

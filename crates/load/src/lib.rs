@@ -5,15 +5,15 @@
 //! clock, the simulator a simulated server and a virtual clock.
 
 mod client;
-mod script_viability;
 mod schedule;
+mod script_viability;
 mod timeline;
 mod timers;
 mod worker;
 
 pub use client::Client;
-pub use script_viability::{HOPELESS_AFTER, ScriptViability};
 pub use schedule::Schedule;
+pub use script_viability::{HOPELESS_AFTER, ScriptViability};
 pub use timeline::{Phase, Timeline};
 pub use worker::{
     ClosedInterval, Event, HopelessScript, Outage, OutageEvent, Port, Settings, ShellCall, Worker,

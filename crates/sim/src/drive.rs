@@ -4,8 +4,8 @@ use crate::Server;
 use dbdyno_hist::frame::{FailureCount, Interval};
 use dbdyno_hist::{Activity, Collector, Counters, EngineUse, Latencies, Shape, Tally};
 use dbdyno_load::{
-    Event, HopelessScript, Outage, OutageEvent, Phase, Port, ScriptViability, Settings, ShellCall, Timeline,
-    Worker,
+    Event, HopelessScript, Outage, OutageEvent, Phase, Port, ScriptViability, Settings, ShellCall,
+    Timeline, Worker,
 };
 use dbdyno_model::{Nanos, Plan, Reply, Request, ServerError};
 use dbdyno_script::{Fault, Session};

@@ -40,6 +40,10 @@ impl Session for Asking {
             return Ok(Step::Done);
         }
         self.left -= 1;
-        Ok(Step::Request(Request::Text { statement: StatementId(0), sql: "select", keep: Keep::None }))
+        Ok(Step::Request(Request::Text {
+            statement: StatementId(0),
+            sql: "select",
+            keep: Keep::None,
+        }))
     }
 }

@@ -6,7 +6,8 @@ mod common;
 use common::{closed, ms, open, plan, stage};
 use dbdyno_hist::{Counters, Shape};
 use dbdyno_load::{
-    Event, HOPELESS_AFTER, OutageEvent, Port, ScriptViability, Settings, ShellCall, Timeline, Worker,
+    Event, HOPELESS_AFTER, OutageEvent, Port, ScriptViability, Settings, ShellCall, Timeline,
+    Worker,
 };
 use dbdyno_model::{ArrivalLaw, Nanos, Plan, Reply, Request, ServerError};
 use dbdyno_sim::{Asking, Drawn};

@@ -1,10 +1,10 @@
 //! Connections that load rows: over one of our wire protocols, or through an ODBC driver.
 
 use super::arrays;
-use super::rows::RowMaker;
 use super::method;
+use super::rows::RowMaker;
 use crate::address::connectable_peer;
-use crate::link::{Blueprint, BlockingLink, Route};
+use crate::link::{BlockingLink, Blueprint, Route};
 use crate::{EngineError, odbc};
 use dbdyno_model::{Address, Endpoint, Keep, LoadTable, Nanos, Protocol, ServerError};
 use std::ops::Range;

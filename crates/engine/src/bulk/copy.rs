@@ -1,7 +1,7 @@
 //! Loads rows with PostgreSQL's COPY in its binary format.
 
-use super::rows::{Cells, RowMaker};
 use super::method::LoadMethod;
+use super::rows::{Cells, RowMaker};
 use crate::link::BlockingLink;
 use dbdyno_model::ServerError;
 use dbdyno_wire::postgres::copy::{self, Block, Row};

@@ -4,10 +4,10 @@
 //! With LOCAL the server turns errors of single rows into warnings and continues without these
 //! rows. Here a warning is an error, and so is a missing row.
 
+use super::method::LoadMethod;
 use super::rows::{Cells, RowMaker};
 use super::separated::Separated;
 use super::timestamp::write_timestamp;
-use super::method::LoadMethod;
 use crate::link::BlockingLink;
 use dbdyno_model::{FailureClass, Keep, ServerError};
 use std::ops::Range;

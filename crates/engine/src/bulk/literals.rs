@@ -1,10 +1,10 @@
 //! Loads rows as literals of a multi-row INSERT: slower than `LOAD DATA`, but it works where the
 //! server forbids that.
 
+use super::method::LoadMethod;
 use super::rows::{Cells, RowMaker};
 use super::separated::Separated;
 use super::timestamp::write_timestamp;
-use super::method::LoadMethod;
 use crate::link::BlockingLink;
 use dbdyno_model::{Keep, ServerError};
 use std::ops::Range;

@@ -6,13 +6,13 @@ mod connection;
 mod copy;
 mod infile;
 mod literals;
+mod method;
 mod rows;
 mod separated;
 mod timestamp;
-mod method;
 
 use crate::{EngineError, Sink};
-use connection::{LoadConnection, Connector, RowSource};
+use connection::{Connector, LoadConnection, RowSource};
 use dbdyno_hist::frame::{Frame, Loaded, Progress};
 use dbdyno_model::{LoadPlan, LoadTable, ServerError};
 use rows::RowMaker;

@@ -4,7 +4,7 @@
 //! late by half a millisecond on average. So the last part of a wait uses poll, whose timeout has
 //! nanoseconds.
 
-use super::{Waker, Io, Ready, Received};
+use super::{Io, Ready, Received, Waker};
 use crate::clock;
 use crate::link::Link;
 use dbdyno_model::Nanos;
@@ -147,7 +147,7 @@ impl Io for Epoll {
 
 #[cfg(test)]
 mod tests {
-    use super::{Waker, Epoll, Io, MILLISECOND};
+    use super::{Epoll, Io, MILLISECOND, Waker};
     use crate::clock;
     use dbdyno_model::Nanos;
 

@@ -13,7 +13,7 @@
 
 use super::buffers::{Buffers, GROUP};
 use super::slot::Slot;
-use super::{Waker, Io, Ready, Received};
+use super::{Io, Ready, Received, Waker};
 use crate::clock;
 use crate::link::{Link, is_peer_gone};
 use dbdyno_model::Nanos;

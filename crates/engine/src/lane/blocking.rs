@@ -9,7 +9,9 @@ use super::shell::Shell;
 use super::{Channels, ConnectedLane, Message, SLEEP_LONGEST, reply_event};
 use crate::clock;
 use crate::io::Waker;
-use crate::odbc::{Blueprint, Connection, TimedEvent, ConnectionEvent, ActiveStatement, EventSender};
+use crate::odbc::{
+    ActiveStatement, Blueprint, Connection, ConnectionEvent, EventSender, TimedEvent,
+};
 use dbdyno_hist::Latencies;
 use dbdyno_load::{Event, Port, Settings, ShellCall, Worker};
 use dbdyno_model::{Nanos, Request, ServerError};
@@ -110,7 +112,9 @@ impl BlockingLane {
                 self.server_version = version;
                 self.notify_worker(at, Event::Connected { client, backend: 0 });
             }
-            ConnectionEvent::Answered(flow, answer) => self.notify_worker(at, reply_event(client, flow, &answer)),
+            ConnectionEvent::Answered(flow, answer) => {
+                self.notify_worker(at, reply_event(client, flow, &answer))
+            }
             ConnectionEvent::Refused(error) => {
                 self.connections.open[client] = None;
                 let busy = is_busy(&error);
@@ -193,7 +197,12 @@ impl Port for Connections {
                 let message = format!("no thread for a connection: {error}");
                 let event = ConnectionEvent::Refused(ServerError::connection_lost(message));
                 // The lane itself holds the receiver.
-                let _ = self.event_sender.send(TimedEvent { client, generation, at: clock::now(), event });
+                let _ = self.event_sender.send(TimedEvent {
+                    client,
+                    generation,
+                    at: clock::now(),
+                    event,
+                });
                 self.waker.wake();
             }
         }

@@ -5,7 +5,7 @@
 //! did not react.
 
 use super::{Channels, Report};
-use crate::link::{Blueprint, Cancellation, BlockingLink, Route};
+use crate::link::{BlockingLink, Blueprint, Cancellation, Route};
 use crate::{address, clock};
 use dbdyno_model::{FailureClass, Keep, Nanos, ServerError};
 use rustix::net::{SendFlags, send};
@@ -27,7 +27,8 @@ pub(super) fn deliver(
     let blueprint = Arc::new(blueprint.for_cancelling());
     let started = Builder::new().name(format!("cancel-{thread}")).spawn(move || {
         let deadline = clock::now() + TIMEOUT;
-        let mut sender = CancelSender { route, blueprint, session: None, deadline, thread, reports };
+        let mut sender =
+            CancelSender { route, blueprint, session: None, deadline, thread, reports };
         for cancellation in round {
             if sender.deliver(cancellation).is_none() {
                 return;

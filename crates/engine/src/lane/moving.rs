@@ -37,7 +37,10 @@ impl<I: Io> Lane<I> {
     }
 
     /// Adds a client that has moved here with its link.
-    pub(super) fn add_moved(&mut self, MovingClient { client, link }: MovingClient) -> io::Result<()> {
+    pub(super) fn add_moved(
+        &mut self,
+        MovingClient { client, link }: MovingClient,
+    ) -> io::Result<()> {
         let client = self.worker.add_client(client);
         let Some(slot) = self.links.attach(client, link) else {
             let error = ServerError::connection_lost("too many connections are being closed");

@@ -1,6 +1,6 @@
 //! What a lane of either kind reports of its worker.
 
-use super::{Channels, Ending, ConnectedLane, Report};
+use super::{Channels, ConnectedLane, Ending, Report};
 use crate::clock;
 use dbdyno_load::Worker;
 use dbdyno_model::Nanos;
@@ -30,7 +30,11 @@ impl Reporter {
     }
 
     /// Reports what is new; once, when all clients are connected, also the connections.
-    pub(super) fn report(&mut self, worker: &mut Worker, connected_lane: impl FnOnce() -> ConnectedLane) {
+    pub(super) fn report(
+        &mut self,
+        worker: &mut Worker,
+        connected_lane: impl FnOnce() -> ConnectedLane,
+    ) {
         for closed in worker.take_closed() {
             self.send(Report::IntervalClosed(self.thread, closed));
         }

@@ -1,8 +1,8 @@
 //! One client's connection: a thread that executes commands, since ODBC calls block.
 
+use super::active_statement::ActiveStatement;
 use super::blueprint::Blueprint;
 use super::command::Command;
-use super::active_statement::ActiveStatement;
 use super::session::Session;
 use crate::clock;
 use crate::io::Waker;
@@ -50,7 +50,12 @@ pub(crate) struct EventSender {
 
 impl EventSender {
     fn send(&self, event: ConnectionEvent) {
-        let timed = TimedEvent { client: self.client, generation: self.generation, at: clock::now(), event };
+        let timed = TimedEvent {
+            client: self.client,
+            generation: self.generation,
+            at: clock::now(),
+            event,
+        };
         // A lane that is gone receives no more.
         let _ = self.lane.send(timed);
         self.waker.wake();

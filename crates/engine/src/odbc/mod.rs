@@ -5,25 +5,25 @@
 //! databases is in `vendor`. Nothing here is linked against a driver manager; it is loaded when a
 //! plan needs it.
 
+mod active_statement;
 mod batch;
 mod blueprint;
+mod command;
 mod connection;
 mod control;
 mod handle;
 mod library;
 mod login;
-mod command;
 mod parameters;
 mod placeholder;
-mod active_statement;
 mod session;
 mod statement;
 mod vendor;
 
+pub(crate) use active_statement::ActiveStatement;
 pub(crate) use batch::Batch;
 pub(crate) use blueprint::Blueprint;
-pub(crate) use connection::{Connection, TimedEvent, ConnectionEvent, EventSender};
-pub(crate) use active_statement::ActiveStatement;
+pub(crate) use connection::{Connection, ConnectionEvent, EventSender, TimedEvent};
 pub(crate) use session::Session;
 
 /// Our error code for a driver that cannot be loaded.

@@ -1,12 +1,12 @@
 //! One session of a database behind a driver: logged in, its statements prepared, executing one
 //! command after the other. Every call blocks until it is answered.
 
+use super::active_statement::ActiveStatement;
 use super::blueprint::Blueprint;
+use super::command::Command;
 use super::control::Control;
 use super::handle::Diagnostic;
 use super::login::Login;
-use super::command::Command;
-use super::active_statement::ActiveStatement;
 use super::statement::{Prepared, Statement};
 use super::vendor::{Integers, Transactions, Vendor};
 use crate::link::Answer;

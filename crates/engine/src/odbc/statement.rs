@@ -1,9 +1,9 @@
 //! One statement: preparing it, executing it, and reading its answer.
 
+use super::active_statement::ActiveStatement;
 use super::handle::{Diagnostic, Handle, Kind, SUCCESS, SUCCESS_WITH_INFO};
 use super::parameters::Parameters;
 use super::placeholder::translate;
-use super::active_statement::ActiveStatement;
 use super::vendor::Integers;
 use crate::link::Answer;
 use dbdyno_model::{Keep, ResultSet, Value};

@@ -4,12 +4,12 @@
 //! `aggregator` adds them up; nothing about the load is decided here.
 
 use super::aggregator::{Aggregator, fault_message};
+use super::colocation::{Colocation, Move, TaskOf};
 use super::hooks::Hooks;
 use super::hopeless::hopeless_message;
 use super::lanes::LaneHandle;
-use super::colocation::{Move, Colocation, TaskOf};
 use super::{Engine, emit};
-use crate::lane::{Ending, ConnectedLane, Message, Report};
+use crate::lane::{ConnectedLane, Ending, Message, Report};
 use crate::{EngineError, Sink, clock};
 use dbdyno_hist::frame::{Connected, Frame, Note, Outage, OutageBegun, Started, Statement};
 use dbdyno_hist::{Activity, Latencies};
@@ -111,7 +111,11 @@ impl<'a> Coordinator<'a> {
     }
 
     /// All clients of a lane are connected; after the last lane the load starts.
-    fn lane_connected(&mut self, lane: ConnectedLane, sink: &mut Sink<'_>) -> Result<(), EngineError> {
+    fn lane_connected(
+        &mut self,
+        lane: ConnectedLane,
+        sink: &mut Sink<'_>,
+    ) -> Result<(), EngineError> {
         self.connected_lanes.push(lane);
         self.connecting.clear();
         if self.connected_lanes.len() == self.lanes.len() {
@@ -233,9 +237,7 @@ impl<'a> Coordinator<'a> {
         Connected {
             clients,
             connect: connects.distribution(),
-            server_version: first
-                .map(|lane| lane.server_version.clone())
-                .unwrap_or_default(),
+            server_version: first.map(|lane| lane.server_version.clone()).unwrap_or_default(),
             tls: first.map(|lane| lane.tls.clone()).unwrap_or_default(),
             backend_pids,
         }

@@ -58,7 +58,9 @@ mod tests {
     #[test]
     fn without_a_line_the_script_is_named() {
         let start = "app.sql can never work: 42P01 relation \"nowhere\" does not exist";
-        assert!(message(Some(&statement(0, "select"))).starts_with(&format!("{start}, in: select (")));
+        assert!(
+            message(Some(&statement(0, "select"))).starts_with(&format!("{start}, in: select ("))
+        );
         assert!(message(None).starts_with(&format!("{start} (")));
     }
 

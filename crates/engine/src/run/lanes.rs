@@ -1,10 +1,10 @@
 //! Starts the lanes of a run: with our own wire protocols, or with threads that call a driver.
 
 use crate::address::connectable_peer;
-use crate::io::{Waker, Epoll, Uring, probe_uring};
+use crate::io::{Epoll, Uring, Waker, probe_uring};
 use crate::lane::{self, Channels, Message, Report};
 use crate::link::{Blueprint, Route};
-use crate::{EngineError, clock, scheduling_policy, odbc};
+use crate::{EngineError, clock, odbc, scheduling_policy};
 use dbdyno_load::Settings;
 use dbdyno_model::{self as model, Address, Plan, Statement};
 use std::sync::Arc;

@@ -5,12 +5,12 @@
 //! decides which clients change lanes.
 
 mod activity;
-mod coordinator;
 mod aggregator;
+mod colocation;
+mod coordinator;
 mod hooks;
 mod hopeless;
 mod lanes;
-mod colocation;
 
 use crate::lane::{Message, Report};
 use crate::program::Program;

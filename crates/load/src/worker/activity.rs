@@ -37,7 +37,9 @@ impl Worker {
 
     /// Samples the clients, if it is due, before any event of this moment changes them.
     pub(super) fn sample_clients(&mut self, now: Nanos) {
-        if let Some(at) = self.sample_times.as_mut().and_then(|sample_times| sample_times.passed(now)) {
+        if let Some(at) =
+            self.sample_times.as_mut().and_then(|sample_times| sample_times.passed(now))
+        {
             let clients = self.clients.iter().map(Client::activity).collect();
             self.activity = Some(Activity { at, clients });
         }

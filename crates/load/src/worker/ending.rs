@@ -132,7 +132,8 @@ impl Worker {
         if !self.clients.iter().any(waits) {
             self.last_unasked = now;
         }
-        let heard_elsewhere = self.last_heard_by_all.fetch_max(self.last_heard.0, Ordering::Relaxed);
+        let heard_elsewhere =
+            self.last_heard_by_all.fetch_max(self.last_heard.0, Ordering::Relaxed);
         let silent_since = self.last_unasked.max(self.last_heard).max(Nanos(heard_elsewhere));
         if self.ending.is_none() && now - silent_since >= self.plan.stall_limit_ns {
             self.stalled = Some("stopped answering");

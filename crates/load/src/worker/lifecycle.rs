@@ -18,7 +18,9 @@ impl Worker {
         let chance = self.hook_chance(client, SETUP);
         let own = &mut self.clients[client];
         match own.lifecycle {
-            Lifecycle::NotSetUp if own.session.set_up(chance) => own.lifecycle = Lifecycle::SettingUp,
+            Lifecycle::NotSetUp if own.session.set_up(chance) => {
+                own.lifecycle = Lifecycle::SettingUp
+            }
             // A script that reconnects during setup continues it.
             Lifecycle::SettingUp => {}
             Lifecycle::TearingDown => return self.finish(client, port),
@@ -57,7 +59,12 @@ impl Worker {
     }
 
     /// The script restarts its transaction; false when it may not, and the transaction has failed.
-    pub(super) fn restart_transaction<P: Port>(&mut self, now: Nanos, client: usize, port: &mut P) -> bool {
+    pub(super) fn restart_transaction<P: Port>(
+        &mut self,
+        now: Nanos,
+        client: usize,
+        port: &mut P,
+    ) -> bool {
         let may = self.has_tries_left(now, client);
         let own = &mut self.clients[client];
         let (error, statement) = match own.error.take() {

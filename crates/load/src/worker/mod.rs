@@ -9,21 +9,21 @@
 //! their turns will need, `moving` moves them to other threads.
 
 mod activity;
-mod prefetch;
-mod lifecycle;
 mod arrivals;
 mod connecting;
 mod ending;
 mod hopeless;
 mod intervals;
+mod lifecycle;
 mod moving;
 mod outcome;
 mod port;
+mod prefetch;
 mod running;
 
 use crate::client::{Client, State};
 use crate::timers::Timers;
-use crate::{Phase, ScriptViability, Schedule, Timeline};
+use crate::{Phase, Schedule, ScriptViability, Timeline};
 use activity::SampleTimes;
 use arrivals::Pending;
 use dbdyno_hist::{Activity, Latencies, Shape, Tally};
@@ -87,8 +87,15 @@ pub struct Worker {
 impl Worker {
     /// A worker with no client connected yet.
     pub fn new(settings: Settings) -> Self {
-        let Settings { plan, thread, shape, sessions, last_heard_by_all, last_reached_by_all, viability } =
-            settings;
+        let Settings {
+            plan,
+            thread,
+            shape,
+            sessions,
+            last_heard_by_all,
+            last_reached_by_all,
+            viability,
+        } = settings;
         let ids = (u64::from(thread)..).step_by(plan.threads.max(1) as usize);
         let clients = ids.zip(sessions).map(|(id, session)| Client::new(id, session)).collect();
         Self {
@@ -159,8 +166,10 @@ impl Worker {
         self.interval_end = timeline.interval_end(timeline.start());
         self.next_activation = timeline.start();
         self.last_unasked = timeline.start();
-        self.sample_times =
-            self.plan.activity_interval_ns.map(|interval| SampleTimes::new(timeline.start(), interval));
+        self.sample_times = self
+            .plan
+            .activity_interval_ns
+            .map(|interval| SampleTimes::new(timeline.start(), interval));
         if let Arrivals::Open { law } = self.plan.arrivals {
             let schedule = Schedule::new(self.plan.seed, law, &timeline);
             self.pending = Some(Pending::new(schedule));

@@ -108,7 +108,8 @@ impl Worker {
         }
         self.succeed(now, client, &transaction);
         self.leave_connection(client, port);
-        if transaction.sent.is_none() && transaction.number.is_multiple_of(UNASKED_TRANSACTIONS_MAX) {
+        if transaction.sent.is_none() && transaction.number.is_multiple_of(UNASKED_TRANSACTIONS_MAX)
+        {
             // Without a request no event would advance the time, so the client waits for the clock.
             self.clients[client].enter(State::Yielding);
             self.timers.set(now + Nanos(1), client, self.clients[client].generation);

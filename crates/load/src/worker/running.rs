@@ -223,7 +223,13 @@ impl Worker {
     }
 
     /// A request was sent; true when the script waits for its answer.
-    fn request_sent(&mut self, now: Nanos, client: usize, statement: StatementId, flow: Flow) -> bool {
+    fn request_sent(
+        &mut self,
+        now: Nanos,
+        client: usize,
+        statement: StatementId,
+        flow: Flow,
+    ) -> bool {
         let own = &mut self.clients[client];
         own.outstanding.push_back((statement, now));
         if let Some(transaction) = &mut own.transaction {

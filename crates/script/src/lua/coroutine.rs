@@ -3,10 +3,10 @@
 //! Knows nothing of statements and replies: it is resumed with values and returns what the script
 //! yields next.
 
-use super::yielded::Yielded;
 use super::fault::message_of;
 use super::host::ClientContext;
 use super::lane::{Lane, resume_in_lane};
+use super::yielded::Yielded;
 use dbdyno_model::Stream;
 use mlua::{IntoLuaMulti, Table, Thread};
 
@@ -82,8 +82,12 @@ impl Coroutine {
         self.event_is_due = true;
         // After an event was given up, its coroutine waits for an answer that will not come.
         match self.state {
-            CoroutineState::InEvent | CoroutineState::EventOver => self.state = CoroutineState::NotStarted(Entry::Events),
-            CoroutineState::Initializing => self.state = CoroutineState::NotStarted(Entry::ThreadInit),
+            CoroutineState::InEvent | CoroutineState::EventOver => {
+                self.state = CoroutineState::NotStarted(Entry::Events)
+            }
+            CoroutineState::Initializing => {
+                self.state = CoroutineState::NotStarted(Entry::ThreadInit)
+            }
             CoroutineState::NotStarted(_) | CoroutineState::BetweenEvents => {}
         }
     }
@@ -130,7 +134,8 @@ impl Coroutine {
 
     /// It is ready for an event. Returns whether one is due, which then begins.
     pub(super) fn accept_event(&mut self) -> bool {
-        let has_ended_one = matches!(self.state, CoroutineState::InEvent | CoroutineState::EventOver);
+        let has_ended_one =
+            matches!(self.state, CoroutineState::InEvent | CoroutineState::EventOver);
         let begins = self.event_is_due && !has_ended_one;
         self.state = if begins { CoroutineState::InEvent } else { CoroutineState::BetweenEvents };
         begins

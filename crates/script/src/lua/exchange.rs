@@ -94,8 +94,10 @@ impl Exchange {
         number: u32,
         values: MultiValue,
     ) -> Result<Outgoing, String> {
-        let prepared =
-            self.prepared.get(number).ok_or("the script executes a statement that it has closed")?;
+        let prepared = self
+            .prepared
+            .get(number)
+            .ok_or("the script executes a statement that it has closed")?;
         prepared.read_values(values, &mut self.buffers.values)?;
         let keep = lane.source.keep_of_execute;
         if lane.source.settings.prepares {

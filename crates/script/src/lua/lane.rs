@@ -4,12 +4,12 @@
 //! clients of a lane share both; each has its own globals, its own coroutine and its own random
 //! stream. A session may be sent to another thread: the state's lock admits one thread at a time.
 
-use super::yielded::Yielded;
 use super::counters::Counters;
 use super::fault::message_of;
 use super::host::{self, ClientContext, run_in};
 use super::program::Source;
 use super::statements::StatementNumbers;
+use super::yielded::Yielded;
 use dbdyno_model::StatementId;
 use mlua::{Function, IntoLuaMulti, Lua, LuaOptions, StdLib, Table, Thread};
 use std::sync::{Arc, Mutex, PoisonError};

@@ -6,7 +6,6 @@
 //! `os`, `io` and `ffi`, scripts get what load scripts need, and no more unless the user allows it.
 
 mod answer;
-mod yielded;
 mod coroutine;
 mod counters;
 mod exchange;
@@ -20,11 +19,12 @@ mod prepared;
 mod printer;
 mod program;
 mod reporter;
+mod result_usage;
 mod session;
 mod settings;
 mod statements;
 mod target;
-mod result_usage;
+mod yielded;
 
 pub use counters::Counter;
 pub use program::{Program, compile};

@@ -7,10 +7,10 @@ use super::host::ClientContext;
 use super::lane::Lane;
 use super::laws::Laws;
 use super::reporter::Reporter;
+use super::result_usage::{keep_of_executions, keep_of_queries};
 use super::session::LuaSession;
 use super::settings::Settings;
 use super::statements::Statements;
-use super::result_usage::{keep_of_executions, keep_of_queries};
 use crate::dist::Unique;
 use crate::{Problem, Session, Severity};
 use dbdyno_model::{Keep, Purpose, Script, Stream};
@@ -135,7 +135,8 @@ impl Program {
         clients: impl Iterator<Item = u32>,
     ) -> Result<Vec<Box<dyn Session>>, Problem> {
         let lane = self.lane()?;
-        let entry = if self.source.settings.command == RUN { Entry::ThreadInit } else { Entry::Command };
+        let entry =
+            if self.source.settings.command == RUN { Entry::ThreadInit } else { Entry::Command };
         let session = |client| {
             Box::new(LuaSession::new(Arc::clone(&lane), client, entry)) as Box<dyn Session>
         };

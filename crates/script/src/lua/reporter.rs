@@ -1,9 +1,9 @@
 //! The hooks with which a script reports a run itself.
 
-use super::yielded::Yielded;
 use super::fault::fault;
 use super::host::ClientContext;
 use super::lane::{Lane, resume_in_lane};
+use super::yielded::Yielded;
 use crate::Fault;
 use dbdyno_model::Nanos;
 use mlua::{IntoLuaMulti, Table};

@@ -5,14 +5,14 @@
 //! is compiled: a watchdog outside ends such a run.
 
 use super::answer::Ignorable;
-use super::yielded::Yielded;
-use super::coroutine::{Coroutine, Entry, CoroutineState};
+use super::coroutine::{Coroutine, CoroutineState, Entry};
 use super::counters::Counter;
 use super::exchange::{Exchange, Outgoing, Preparation};
 use super::fault::{fault, message_of};
 use super::host::ClientContext;
 use super::lane::Lane;
 use super::program::RUN;
+use super::yielded::Yielded;
 use crate::dist::Unique;
 use crate::{Fault, Resume, Session, Step};
 use dbdyno_model::{Nanos, Purpose, Stream};
@@ -124,7 +124,9 @@ impl LuaSession {
                 self.coroutine.end_event();
                 Next::Resume(None)
             }
-            Yielded::Stop => Step::Stop { is_over: self.coroutine.state() == CoroutineState::EventOver }.into(),
+            Yielded::Stop => {
+                Step::Stop { is_over: self.coroutine.state() == CoroutineState::EventOver }.into()
+            }
             Yielded::Fault(message) => return Err(message),
         })
     }

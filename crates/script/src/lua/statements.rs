@@ -93,7 +93,7 @@ impl StatementNumbers {
 
 #[cfg(test)]
 mod tests {
-    use super::{Driver, OTHERS, StatementNumbers, STATEMENTS_MAX, Statements};
+    use super::{Driver, OTHERS, STATEMENTS_MAX, StatementNumbers, Statements};
     use dbdyno_model::StatementId;
 
     #[test]

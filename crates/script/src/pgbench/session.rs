@@ -6,11 +6,11 @@
 
 use super::datum::{Datum, value_from_text};
 use super::expression::{Expression, Scope};
-use super::variables::Variables;
 use super::meta::StoreRows;
 use super::names::Slot;
 use super::program::{Instruction, Operation, Program, Query};
 use super::step_buffers::{StepBuffers, pause};
+use super::variables::Variables;
 use crate::{Fault, Resume, Session, Step};
 use dbdyno_model::{Purpose, Reply, Request, ResultSet, Stream, Value, text_by_pattern};
 use std::sync::Arc;
@@ -228,7 +228,9 @@ impl Client {
         let fault = self.fault_at(instruction);
         let Self { variables, buffers, .. } = self;
         match &instruction.operation {
-            Operation::Query(query) => Ok(Step::Request(buffers.request(query, variables, &program.names))),
+            Operation::Query(query) => {
+                Ok(Step::Request(buffers.request(query, variables, &program.names)))
+            }
             Operation::Sync(statement, flow) => {
                 Ok(Step::Request(Request::Sync { statement: *statement, flow: *flow }))
             }

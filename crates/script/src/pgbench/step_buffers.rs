@@ -3,10 +3,10 @@
 //! They are reused from step to step, so that ordinary transactions allocate nothing.
 
 use super::datum::{Datum, write_value};
-use super::variables::Variables;
 use super::meta::{Amount, ShellWord, Sleep};
 use super::names::Slot;
 use super::program::{Body, Chunk, Query};
+use super::variables::Variables;
 use dbdyno_model::{Keep, Nanos, Request, Value, prefetch};
 
 /// Values and text of the current step.
@@ -51,7 +51,12 @@ impl StepBuffers {
     }
 
     /// The text with the values inserted.
-    fn text<'a>(&'a mut self, chunks: &'a [Chunk], variables: &Variables, names: &[String]) -> &'a str {
+    fn text<'a>(
+        &'a mut self,
+        chunks: &'a [Chunk],
+        variables: &Variables,
+        names: &[String],
+    ) -> &'a str {
         if let [Chunk::Literal(text)] = chunks {
             return text;
         }
@@ -81,7 +86,11 @@ impl StepBuffers {
     }
 
     /// The words of a shell command, separated by blanks.
-    pub(super) fn command(&mut self, words: &[ShellWord], variables: &Variables) -> Result<&str, String> {
+    pub(super) fn command(
+        &mut self,
+        words: &[ShellWord],
+        variables: &Variables,
+    ) -> Result<&str, String> {
         self.text.clear();
         for word in words {
             if !self.text.is_empty() {
@@ -100,7 +109,9 @@ impl StepBuffers {
 pub(super) fn pause(sleep: &Sleep, variables: &Variables) -> Result<Nanos, String> {
     let units = match sleep.amount {
         Amount::Fixed(units) => units,
-        Amount::Variable(slot) => Datum::from_value(given(slot, variables)?)?.double()?.trunc() as u64,
+        Amount::Variable(slot) => {
+            Datum::from_value(given(slot, variables)?)?.double()?.trunc() as u64
+        }
     };
     Ok(Nanos(sleep.unit_ns) * units)
 }

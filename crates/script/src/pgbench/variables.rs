@@ -54,7 +54,7 @@ impl Variables {
 
 #[cfg(test)]
 mod tests {
-    use super::{Variables, Slot};
+    use super::{Slot, Variables};
     use dbdyno_model::Value;
 
     #[test]
