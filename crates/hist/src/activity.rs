@@ -1,38 +1,38 @@
-//! What clients were doing at one instant, as one thread's clients tell it.
+//! What one thread's clients were doing at one instant.
 //!
-//! No latency is measured here: this is what lets an observer of the server say which of its
-//! sessions served which statement just then.
+//! Nothing is measured here: it lets an observer of the server know which of its sessions was
+//! serving which statement at that instant.
 
 use dbdyno_model::{Nanos, StatementId};
 
-/// What a client was doing: a word, or the statement it awaits. Travels as a number of 16 bits;
-/// its meanings stand in `python/dbdyno/model/telemetry.py`.
+/// What a client was doing: a code, or the statement it was waiting for. Sent as a 16-bit number;
+/// the codes are documented in `python/dbdyno/model/telemetry.py`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Doing(pub u16);
 
 impl Doing {
-    /// It has no connection that can be used.
+    /// It has no usable connection.
     pub const UNCONNECTED: Self = Self(0xFFFF);
     /// Between two transactions.
     pub const IDLE: Self = Self(0xFFFE);
-    /// Within a transaction, and the server was asked for nothing.
+    /// In a transaction, without an outstanding request.
     pub const PAUSING: Self = Self(0xFFFD);
-    /// It awaits an answer to something that has no number.
+    /// Waiting for an answer to something that has no statement number.
     pub const UNLISTED: Self = Self(0xFFFC);
 
-    /// It awaits the answer to a statement; the table of one longer than the words leave
-    /// room for has no numbers for the rest.
+    /// It waits for the answer to a statement; `UNLISTED` where the statement's number would
+    /// collide with the codes.
     pub fn awaiting(statement: StatementId) -> Self {
         u16::try_from(statement.0).map_or(Self::UNLISTED, |id| Self(id.min(Self::UNLISTED.0)))
     }
 }
 
-/// What one thread's clients were doing at an instant.
+/// What one thread's clients were doing at one instant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Activity {
     /// The instant.
     pub at: Nanos,
-    /// Of each of the thread's clients: its number over the whole run, what it was doing, and the
+    /// For each of the thread's clients: its number over the whole run, what it was doing, and the
     /// server's process at the other end of its connection, or 0.
     pub clients: Vec<(u64, Doing, u32)>,
 }

@@ -1,4 +1,4 @@
-//! Arithmetic on serialized histograms, for whoever reads a run later.
+//! Computations on serialized histograms, for reading a run later.
 
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Deserializer, Serializer, V2DeflateSerializer};
@@ -7,13 +7,13 @@ fn read(mut bytes: &[u8]) -> Result<Histogram<u64>, String> {
     Deserializer::new().deserialize(&mut bytes).map_err(|error| format!("not a histogram: {error}"))
 }
 
-/// The values that the given shares of all do not exceed, in nanoseconds.
+/// The values that these shares of all values do not exceed, in nanoseconds.
 pub fn quantiles(bytes: &[u8], wanted: &[f64]) -> Result<Vec<u64>, String> {
     let histogram = read(bytes)?;
     Ok(wanted.iter().map(|&q| histogram.value_at_quantile(q)).collect())
 }
 
-/// The sum of several histograms, serialized like them.
+/// The sum of several histograms, serialized in the same way.
 pub fn merge<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> Result<Vec<u8>, String> {
     let mut total = Histogram::<u64>::new(3).expect("three digits are allowed");
     for part in parts {

@@ -1,4 +1,4 @@
-//! Merges what the workers saw into the frames of a run, and keeps the run's totals.
+//! Merges what the workers counted into the frames of a run, and keeps the run's totals.
 
 use crate::frame::{
     Done, EngineInterval, FailureCount, Interval, ScriptInterval, SlowTransaction, Window,
@@ -11,28 +11,28 @@ use serde_bytes::ByteBuf;
 
 /// Full histograms are written about this often, …
 const WINDOW_SHORTEST: Nanos = Nanos::from_secs(10);
-/// … but no more than so many times: they are what makes the record of a long run large.
+/// … but at most this many times: they are the largest part of a long run's record.
 const WINDOWS_MAX: u64 = 720;
 
-/// What the engine process used in an interval.
+/// The resources that the engine process used in an interval.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct EngineUse {
     /// User + system time.
     pub cpu_us: u64,
-    /// Times it gave up the processor to wait.
+    /// Times it gave up the processor voluntarily, to wait.
     pub voluntary_switches: u64,
-    /// Times the processor was taken from it.
+    /// Times it was preempted.
     pub involuntary_switches: u64,
 }
 
-/// The latencies of one script or of one window of it.
+/// The latencies of one script, in the whole run or one window.
 #[derive(Clone, Debug, Default)]
 struct Pair {
     response: Latencies,
     service: Latencies,
 }
 
-/// Latencies of all scripts and statements over some stretch of the run.
+/// Latencies of all scripts and statements in some period of the run.
 #[derive(Clone, Debug)]
 struct Stretch {
     scripts: Vec<Pair>,
@@ -107,7 +107,7 @@ pub struct Collector {
 }
 
 impl Collector {
-    /// Nothing collected yet of a run that is to last so long, as far as that is known.
+    /// Nothing collected yet, for a run of this planned duration, as far as known.
     pub fn new(shape: Shape, duration: Nanos) -> Self {
         Self {
             shape,
@@ -125,10 +125,10 @@ impl Collector {
         }
     }
 
-    /// Takes the merged tally of one interval. `measured` says whether it is past the warm-up.
+    /// Adds the merged tally of one interval. `measured`: whether it is after the warm-up.
     ///
-    /// Fails when an identity of the counters does not hold: then the engine has a defect, and
-    /// no number of the run can be believed.
+    /// Fails when an identity of the counters is violated: then the engine has a defect, and no
+    /// number of the run can be trusted.
     pub fn interval(
         &mut self,
         phase: &'static str,
@@ -179,13 +179,13 @@ impl Collector {
         self.counters.check(failed, responses)
     }
 
-    /// The full histograms since the last window, when it is time for them.
+    /// The full histograms since the last window, when the next one is due.
     pub fn window(&mut self, end: Nanos) -> Option<Window> {
         let is_due = end - self.window_begin? >= self.window_length;
         is_due.then(|| self.last_window(end)).flatten()
     }
 
-    /// The full histograms since the last window, however short that is ago.
+    /// The full histograms since the last window, however recent that is.
     pub fn last_window(&mut self, end: Nanos) -> Option<Window> {
         let begin = self.window_begin.take()?;
         let window = Window {
@@ -198,7 +198,7 @@ impl Collector {
         Some(window)
     }
 
-    /// The totals of the run; who knows why it is invalid adds the reasons.
+    /// The totals of the run; the caller adds the reasons why it is invalid.
     pub fn done(
         &self,
         end: &'static str,
@@ -232,7 +232,7 @@ impl Collector {
         }
     }
 
-    /// How late transactions were sent for reasons of our own, over the measured part so far.
+    /// How late transactions were sent because of the engine itself, over the measured part so far.
     pub fn lateness(&self) -> &Latencies {
         &self.lateness
     }
@@ -242,12 +242,12 @@ impl Collector {
         self.run.all(|pair| &pair.response).quantile(0.99)
     }
 
-    /// The measured tries so far that were followed by another, by why they failed.
+    /// The measured tries so far that failed and were retried, by failure.
     pub fn tried_again(&self) -> Vec<FailureCount> {
         failure_counts(&self.tried_again)
     }
 
-    /// Engine CPU in the measured intervals.
+    /// The engine's CPU time in the measured intervals.
     pub fn cpu_us(&self) -> u64 {
         self.cpu_us
     }

@@ -1,17 +1,17 @@
-//! Counts of transactions, and the identities they obey.
+//! Counts of transactions, and their identities.
 
 use serde::Serialize;
 use std::ops::AddAssign;
 
-/// Transactions that were due since the warm-up's end, cumulative.
+/// Counts of transactions that became due since the end of the warm-up, cumulative.
 ///
 /// ```text
 /// due     = started + skipped + waiting
 /// started = ok + failed + in_flight + unfinished
 /// ```
 ///
-/// Beside them: `failed = Σ by class` and `count(response) = ok`, which [`Counters::check`]
-/// is given. Checked whenever an interval closes, and again by whoever reads the frame.
+/// In addition: `failed = Σ by class` and `count(response) = ok`, whose totals are passed to
+/// [`Counters::check`]. Checked whenever an interval closes, and again when a frame is read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Counters {
     /// Became due: by the schedule in an open loop, by being started in a closed one.
@@ -22,24 +22,24 @@ pub struct Counters {
     pub skipped: u64,
     /// Are due and not begun.
     pub waiting: u64,
-    /// Ended well.
+    /// Succeeded.
     pub ok: u64,
-    /// Ended in an error that was not retried (any more).
+    /// Failed without a (further) retry.
     pub failed: u64,
-    /// Are under way.
+    /// Are in flight.
     pub in_flight: u64,
-    /// Were cut off when the grace after the run's end was over.
+    /// Were cut off when the grace period after the run's end was over.
     pub unfinished: u64,
-    /// Needed more than one try, however they ended.
+    /// Were tried more than once, however they ended.
     pub retried: u64,
     /// Tries beyond the first.
     pub retries: u64,
-    /// Ended well, above the latency limit.
+    /// Succeeded, but took longer than the latency limit.
     pub late: u64,
 }
 
 impl Counters {
-    /// The identities, with the totals that stand elsewhere: failures summed over classes, and
+    /// Checks the identities, with the totals counted elsewhere: failures summed over classes, and
     /// the number of recorded response times.
     pub fn check(&self, failed_by_class: u64, responses: u64) -> Result<(), String> {
         let begun = self.ok + self.failed + self.in_flight + self.unfinished;

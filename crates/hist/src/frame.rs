@@ -1,7 +1,6 @@
-//! Frames: what the engine reports while it runs, one MessagePack map each.
+//! Frames: the engine's reports during a run, one MessagePack map each.
 //!
-//! The fields are explained where people read them: `python/dbdyno/model/frame/`, the mirror
-//! of this file.
+//! The fields are documented in `python/dbdyno/model/frame/`, which mirrors this file.
 #![allow(missing_docs, reason = "documented in the Python mirror")]
 
 use crate::{Counters, Doing};
@@ -9,7 +8,7 @@ use dbdyno_model::Nanos;
 use serde::Serialize;
 use serde_bytes::ByteBuf;
 
-/// A latency distribution of one interval; travels as an array.
+/// A latency distribution of one interval; serialized as an array.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(into = "DistributionRow")]
 pub struct Distribution {
@@ -189,7 +188,7 @@ pub struct Activity {
 }
 
 impl Activity {
-    /// Of all clients of the run, in their order.
+    /// Of all clients of the run, in the order of their numbers.
     pub fn new(at: Nanos, clients: &[(Doing, u32)]) -> Self {
         let statements = clients.iter().flat_map(|(doing, _)| doing.0.to_le_bytes());
         let backends = clients.iter().flat_map(|(_, backend)| backend.to_le_bytes());
@@ -285,7 +284,7 @@ pub struct Failed {
     pub hint: String,
 }
 
-/// One report of the engine.
+/// A report of the engine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Frame {
@@ -308,7 +307,7 @@ pub enum Frame {
 }
 
 impl Frame {
-    /// The frame as it travels: a little-endian u32 length and a MessagePack map.
+    /// The encoded frame: a little-endian u32 length and a MessagePack map.
     pub fn encode(&self) -> Vec<u8> {
         let mut bytes = vec![0; 4];
         let mut serializer = rmp_serde::Serializer::new(&mut bytes).with_struct_map();

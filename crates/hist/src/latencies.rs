@@ -1,4 +1,4 @@
-//! One latency histogram, with the exact count, sum and extremes beside it.
+//! A latency histogram, with the exact count, sum and extremes.
 
 use crate::frame::Distribution;
 use dbdyno_model::Nanos;
@@ -8,10 +8,10 @@ use hdrhistogram::serialization::{Serializer, V2DeflateSerializer};
 /// Significant decimal digits of every percentile.
 const DIGITS: u8 = 3;
 
-/// The percentiles that every interval carries, in the order of [`Distribution`].
+/// The percentiles of every interval, in the order of [`Distribution`].
 const QUANTILES: [f64; 6] = [0.5, 0.9, 0.95, 0.99, 0.999, 0.9999];
 
-/// Latencies in nanoseconds at three significant digits; grows to what it is given.
+/// Latencies in nanoseconds with three significant digits; grows as needed.
 #[derive(Clone, Debug)]
 pub struct Latencies {
     histogram: Histogram<u64>,
@@ -28,12 +28,12 @@ impl Default for Latencies {
 }
 
 impl Latencies {
-    /// One more latency.
+    /// Records a latency.
     #[inline]
     pub fn record(&mut self, latency: Nanos) {
         let Nanos(ns) = latency;
-        // Each doubling of the longest costs 8 KiB: a wait of hours, of which an overloaded open loop
-        // has many, some more than one of seconds.
+        // Each doubling of the maximum costs 8 KiB: a latency of hours, of which an overloaded open
+        // loop has many, takes little more than one of seconds.
         self.histogram.record(ns).expect("an auto-resizing histogram grows");
         self.sum_ns += ns;
         self.min_ns = self.min_ns.min(ns);
@@ -48,7 +48,7 @@ impl Latencies {
         self.max_ns = self.max_ns.max(other.max_ns);
     }
 
-    /// Empty again, keeping the memory.
+    /// Removes all values, keeping the memory.
     pub fn clear(&mut self) {
         self.histogram.reset();
         self.sum_ns = 0;
@@ -56,17 +56,17 @@ impl Latencies {
         self.max_ns = 0;
     }
 
-    /// How many.
+    /// The number of recorded values.
     pub fn count(&self) -> u64 {
         self.histogram.len()
     }
 
-    /// The latency that a share `q` of all does not exceed; zero when there are none.
+    /// The latency that a share `q` of all values does not exceed; zero when there are none.
     pub fn quantile(&self, q: f64) -> Nanos {
         Nanos(self.histogram.value_at_quantile(q).min(self.max_ns))
     }
 
-    /// The summary that an interval's frame carries: one walk over the recorded values.
+    /// The summary for an interval's frame, computed in one pass over the recorded values.
     pub fn distribution(&self) -> Distribution {
         let count = self.count();
         if count == 0 {
@@ -106,7 +106,7 @@ fn add_to_bucket(buckets: &mut Vec<(u16, u32)>, index: u16, count: u64) {
     }
 }
 
-/// Eight buckets an octave: a drawing needs no more.
+/// Eight buckets per octave, which is enough for drawing.
 fn bucket_of(ns: u64) -> u16 {
     if ns < 8 {
         return ns as u16;

@@ -1,7 +1,7 @@
-//! What was measured: latencies, counters with their algebra, and the frames they travel in.
+//! Measurements: latencies, counters with their identities, and the frames that report them.
 //!
-//! A worker fills one [`Tally`] an interval. The collector merges the tallies of all workers,
-//! checks the identities, and turns them into [`frame::Frame`]s.
+//! A worker fills one [`Tally`] per interval. The collector merges the tallies of all workers,
+//! checks the identities, and converts them to [`frame::Frame`]s.
 
 mod activity;
 mod bars;

@@ -1,4 +1,4 @@
-//! What one worker saw in one interval.
+//! What one worker counted in one interval.
 
 use crate::{Counters, Latencies};
 use dbdyno_model::{FailureClass, Nanos, ServerError, StatementId};
@@ -10,53 +10,53 @@ const SLOWEST_KEPT: usize = 3;
 /// A failure's class and the server's own code.
 pub type FailureKey = (FailureClass, String);
 
-/// Failures of one class and code; of transactions, or of tries that were followed by another.
+/// Failures of one class and code: of transactions, or of tries that were retried.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FailureTally {
     /// How many.
     pub count: u64,
-    /// The time of the tries that ended so, all together.
+    /// The total time of the tries that failed in this way.
     pub took: Nanos,
     /// The first one's message.
     pub message: String,
-    /// What that message was the answer to; `UNCOUNTED` where it was to no statement.
+    /// The statement that this message answered; `UNCOUNTED` if there was none.
     pub statement: StatementId,
 }
 
-/// Failures by their kind.
+/// Failures by class and code.
 pub type Failures = BTreeMap<FailureKey, FailureTally>;
 
 /// A try that failed.
 #[derive(Clone, Copy, Debug)]
 pub struct FailedTry<'a> {
-    /// What ended it.
+    /// The error.
     pub error: &'a ServerError,
-    /// What the error was the answer to; `UNCOUNTED` where it was to no statement.
+    /// The statement that the error answered; `UNCOUNTED` if there was none.
     pub statement: StatementId,
-    /// How long it had lasted.
+    /// The duration of the try.
     pub took: Nanos,
 }
 
-/// What there is to count: the same for all workers of a run.
+/// The number of counters and histograms to keep: the same for all workers of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Shape {
     /// Scripts of the plan.
     pub scripts: usize,
     /// Statements of all scripts that are known before the run.
     pub statements: usize,
-    /// Whether service times differ from response times: in an open loop, or when the
-    /// connection is made anew for each transaction.
+    /// Whether service times differ from response times: in an open loop, or when each transaction
+    /// has its own connection.
     pub service_differs: bool,
 }
 
 /// One script's part of a tally.
 #[derive(Clone, Debug, Default)]
 pub struct ScriptTally {
-    /// Transactions that ended well.
+    /// Transactions that succeeded.
     pub ok: u64,
     /// Transactions that failed.
     pub failed: u64,
-    /// Transactions that were skipped. Counted under the script they would have run.
+    /// Transactions that were skipped, counted under the script they would have run.
     pub skipped: u64,
     /// done − due.
     pub response: Latencies,
@@ -69,9 +69,9 @@ pub struct ScriptTally {
 pub struct Slow {
     /// Its script.
     pub script: usize,
-    /// Who ran it, counted over all threads.
+    /// The client, by its number over all threads.
     pub client: u64,
-    /// The client's (open loop: the run's) how-manieth, from 0.
+    /// Its index, from 0: among the client's transactions, or in an open loop among the run's.
     pub number: u64,
     /// When it was due.
     pub due: Nanos,
@@ -81,11 +81,11 @@ pub struct Slow {
     pub done: Nanos,
     /// How often it was tried.
     pub tries: u32,
-    /// Its statements and their latencies, of the last try.
+    /// Its statements and their latencies, in the last try.
     pub statements: Vec<(StatementId, Nanos)>,
 }
 
-/// Adds all of `theirs`; of a kind that is known already, its first message stays.
+/// Adds all of `theirs`; for a kind that is already present, its first message is kept.
 pub(crate) fn merge_failures(mine: &mut Failures, theirs: &Failures) {
     for (key, more) in theirs {
         mine.entry(key.clone())
@@ -97,7 +97,7 @@ pub(crate) fn merge_failures(mine: &mut Failures, theirs: &Failures) {
     }
 }
 
-/// One more failure.
+/// Records a failure.
 pub fn add_failure(failures: &mut Failures, failed: FailedTry<'_>) {
     let FailedTry { error, statement, took } = failed;
     let message = || error.message.clone();
@@ -107,7 +107,7 @@ pub fn add_failure(failures: &mut Failures, failed: FailedTry<'_>) {
     known.took += took;
 }
 
-/// Adds all of `theirs`, also of statements that have come up on one side only.
+/// Adds all of `theirs`, which may have more or fewer statements.
 pub(crate) fn merge_statements(mine: &mut Vec<Latencies>, theirs: &[Latencies]) {
     if mine.len() < theirs.len() {
         mine.resize_with(theirs.len(), Latencies::default);
@@ -117,10 +117,10 @@ pub(crate) fn merge_statements(mine: &mut Vec<Latencies>, theirs: &[Latencies]) 
     }
 }
 
-/// What one worker saw in one interval; `counters` are cumulative over the run.
+/// What one worker counted in one interval; `counters` are cumulative over the run.
 #[derive(Clone, Debug)]
 pub struct Tally {
-    /// Transactions that ended well in the interval, whenever they were due.
+    /// Transactions that succeeded in the interval, whenever they were due.
     pub completed_ok: u64,
     /// Transactions that failed in the interval, whenever they were due.
     pub completed_failed: u64,
@@ -128,7 +128,7 @@ pub struct Tally {
     pub counters: Counters,
     /// Measured failures in this interval.
     pub failures: Failures,
-    /// Measured tries in this interval that failed and were followed by another.
+    /// Measured tries in this interval that failed and were retried.
     pub tried_again: Failures,
     /// By script.
     pub scripts: Vec<ScriptTally>,
@@ -136,11 +136,11 @@ pub struct Tally {
     pub statements: Vec<Latencies>,
     /// done − due of failed transactions.
     pub failed_response: Latencies,
-    /// Times to connect.
+    /// Durations of connects.
     pub connects: Latencies,
-    /// How late a transaction was sent for reasons of our own.
+    /// How late transactions were sent because of the engine itself.
     pub lateness: Latencies,
-    /// Exchanges with the server.
+    /// Round trips to the server.
     pub round_trips: u64,
     /// Bytes to the server.
     pub bytes_sent: u64,
@@ -171,7 +171,7 @@ impl Tally {
         }
     }
 
-    /// Empty again, keeping the memory.
+    /// Resets all values, keeping the memory.
     pub fn clear(&mut self) {
         self.completed_ok = 0;
         self.completed_failed = 0;
@@ -191,7 +191,7 @@ impl Tally {
         self.slowest.clear();
     }
 
-    /// Adds what another worker saw in the same interval.
+    /// Adds what another worker counted in the same interval.
     pub fn merge(&mut self, other: &Self) {
         self.completed_ok += other.completed_ok;
         self.completed_failed += other.completed_failed;
@@ -218,8 +218,8 @@ impl Tally {
             .for_each(|slow| self.consider_slow(slow.done - slow.due, || slow.clone()));
     }
 
-    /// One more latency of a statement, also of one that has just come up. Statements are
-    /// numbered from 0 without gaps by whoever knows them, so there are never many.
+    /// Records a latency of a statement, which may be a new one. Statements are numbered from 0
+    /// without gaps, so there are never many.
     #[inline]
     pub fn record_statement(&mut self, statement: StatementId, latency: Nanos) {
         if statement == StatementId::UNCOUNTED {

@@ -1,38 +1,38 @@
-//! The ways in which a transaction can fail.
+//! The classes of failures of transactions.
 
 use serde::Serialize;
 
-/// Why a transaction failed: what an operator would do about it decides the class.
+/// Why a transaction failed: failures that an operator would treat alike share a class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FailureClass {
-    /// The isolation level could not be kept (40001, MySQL 1020): try again.
+    /// The isolation level could not be guaranteed (40001, MySQL 1020): retryable.
     Serialization,
-    /// Two transactions waited for each other (40P01, MySQL 1213): try again.
+    /// Two transactions waited for each other (40P01, MySQL 1213): retryable.
     Deadlock,
-    /// A lock was not had in time (55P03, MySQL 1205).
+    /// A lock was not granted in time (55P03, MySQL 1205).
     LockTimeout,
     /// A key that exists already (23505, MySQL 1062).
     DuplicateKey,
-    /// Another constraint was broken (class 23).
+    /// Another constraint was violated (class 23).
     Constraint,
     /// The statement was cancelled, by us or by a timeout of the server (57014).
     Cancelled,
-    /// The connection was lost or refused (class 08, 57P01 to 57P05), or ended with a transaction
-    /// that took too long (25P03, 25P04).
+    /// The connection was lost or refused (class 08, 57P01 to 57P05), or closed because of a
+    /// transaction that took too long (25P03, 25P04).
     Connection,
-    /// The server lacks something: disk, memory, connections, locks (classes 53, 54, 58), or the
+    /// The server lacks resources: disk, memory, connections, locks (classes 53, 54, 58), or the
     /// other nodes of its cluster (MySQL 1047).
     Resource,
     /// Not allowed (42501, class 28).
     Permission,
     /// The statement itself is wrong: syntax, unknown names (class 42).
     Statement,
-    /// The data does not fit: overflow, division by zero, a bad cast (class 22).
+    /// The data is invalid: overflow, division by zero, a failed cast (class 22).
     Data,
-    /// The client's own script went wrong.
+    /// The client's own script failed.
     Script,
-    /// Bytes that are not of the protocol.
+    /// Bytes that violate the protocol.
     Protocol,
     /// Anything else.
     Other,
@@ -61,8 +61,8 @@ impl FailureClass {
         }
     }
 
-    /// The class of an error of MySQL or MariaDB: by its number where the SQLSTATE says less
-    /// (many numbers share `HY000` or `42000`), else by its SQLSTATE.
+    /// The class of an error of MySQL or MariaDB: by its number where the SQLSTATE is less specific
+    /// (many numbers share `HY000` or `42000`), otherwise by its SQLSTATE.
     pub fn from_mysql(number: u16, sqlstate: &str) -> Self {
         match number {
             1213 => Self::Deadlock,
@@ -82,23 +82,24 @@ impl FailureClass {
         }
     }
 
-    /// Whether a further try cannot mend it: a statement that is wrong, or not allowed, stays so.
+    /// Whether a retry cannot help: a wrong or forbidden statement fails again.
     pub fn is_lasting(self) -> bool {
         matches!(self, Self::Statement | Self::Permission)
     }
 
-    /// Whether the same transaction may succeed when tried again.
+    /// Whether a retry of the same transaction may succeed.
     pub fn is_retryable(self) -> bool {
         matches!(self, Self::Serialization | Self::Deadlock)
     }
 }
 
-/// An error as the server (or the way to it) told it.
+/// An error as reported by the server, or on the way to it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerError {
-    /// What kind of failure it is.
+    /// The class of failure.
     pub class: FailureClass,
-    /// SQLSTATE or the server's own number; for what the server did not say, a word of ours.
+    /// SQLSTATE or the server's own number; for errors that the server did not report, a word of
+    /// ours.
     pub code: String,
     /// The server's message.
     pub message: String,
@@ -123,7 +124,7 @@ impl ServerError {
         }
     }
 
-    /// The connection broke; `message` says how.
+    /// The connection was lost; `message` says how.
     pub fn connection_lost(message: impl Into<String>) -> Self {
         Self {
             class: FailureClass::Connection,
@@ -132,7 +133,7 @@ impl ServerError {
         }
     }
 
-    /// The server sent what is not of its protocol.
+    /// The server violated the protocol.
     pub fn protocol(message: impl Into<String>) -> Self {
         Self { class: FailureClass::Protocol, code: "protocol".into(), message: message.into() }
     }

@@ -1,8 +1,7 @@
-//! Plain data that the other crates share. Depends on nothing of ours.
+//! Plain data shared by the other crates. Depends on none of them.
 //!
-//! A concept that crosses a crate boundary has its one home here: the plan that comes in,
-//! the request a script makes and the reply it gets, the ways in which a transaction can
-//! fail, instants and spans of time, and the seeded streams of chance.
+//! Each concept that crosses a crate boundary is defined here: the plan, the requests of scripts
+//! and the replies, failure classes, instants and durations, and seeded random streams.
 
 mod failure;
 mod nanos;

@@ -1,10 +1,10 @@
-//! One unit of time for instants and spans.
+//! One unit of time for instants and durations.
 
 use serde::{Deserialize, Serialize};
 use std::iter::Sum;
 use std::ops::{Add, AddAssign, Mul, Sub};
 
-/// Nanoseconds: a span of time, or an instant counted from the origin of the run's own clock.
+/// Nanoseconds: a duration, or an instant relative to the origin of the run's clock.
 ///
 /// Subtraction saturates at zero: the clocks of two threads may disagree by a few
 /// nanoseconds, and a latency is never negative.
@@ -15,32 +15,32 @@ use std::ops::{Add, AddAssign, Mul, Sub};
 pub struct Nanos(pub u64);
 
 impl Nanos {
-    /// No time at all, or the origin of the clock.
+    /// Zero duration, or the origin of the clock.
     pub const ZERO: Self = Self(0);
-    /// Later than anything that happens.
+    /// Later than any event.
     pub const MAX: Self = Self(u64::MAX);
 
-    /// So many microseconds.
+    /// From microseconds.
     pub const fn from_micros(micros: u64) -> Self {
         Self(micros * 1_000)
     }
 
-    /// So many milliseconds.
+    /// From milliseconds.
     pub const fn from_millis(millis: u64) -> Self {
         Self(millis * 1_000_000)
     }
 
-    /// So many whole seconds.
+    /// From whole seconds.
     pub const fn from_secs(secs: u64) -> Self {
         Self(secs * 1_000_000_000)
     }
 
-    /// So many seconds, rounded to the nearest nanosecond; negative or not a number gives zero.
+    /// From seconds, rounded to the nearest nanosecond; negative or not a number gives zero.
     pub fn from_secs_f64(secs: f64) -> Self {
         Self((secs * 1e9).round() as u64)
     }
 
-    /// The span in seconds.
+    /// The duration in seconds.
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / 1e9
     }

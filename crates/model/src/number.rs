@@ -1,17 +1,17 @@
-//! Doubles in the form of C's `%.15g`, but with PostgreSQL's words for what is not finite:
-//! that is how pgbench prints them, and how every query mode here sends them as text.
+//! Doubles in the format of C's `%.15g`, but with PostgreSQL's names for infinities and NaN: this
+//! is how pgbench prints them, and how every query mode here sends them as text.
 
 use std::fmt::Write;
 
 /// Significant digits that survive a round trip through any double.
 const DIGITS: i32 = 15;
 
-/// Appends the number; the shorter of plain and scientific notation, without closing zeros.
+/// Appends the number, in the shorter of plain and scientific notation, without trailing zeros.
 pub fn write_double(out: &mut String, number: f64) {
     if !number.is_finite() {
         return write_special(out, number);
     }
-    // Rounded to the digits we show: "d.dddde±n".
+    // Rounded to the digits shown: "d.dddde±n".
     let scientific = format!("{number:.*e}", DIGITS as usize - 1);
     let (mantissa, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
     let exponent: i32 = exponent.parse().unwrap_or(0);
@@ -21,7 +21,7 @@ pub fn write_double(out: &mut String, number: f64) {
     } else {
         let sign = if exponent < 0 { '-' } else { '+' };
         let mantissa = without_closing_zeros(mantissa);
-        // A string takes everything.
+        // Writing to a String does not fail.
         let _ = write!(out, "{mantissa}e{sign}{:02}", exponent.abs());
     }
 }

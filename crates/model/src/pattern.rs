@@ -1,8 +1,9 @@
-//! Text by a pattern: `#` is a digit, `@` a lower-case letter, all else stands for itself.
+//! Text from a pattern: `#` is a digit, `@` a lower-case letter, any other character stands for
+//! itself.
 
 use crate::Stream;
 
-/// Text that fits the pattern, each of its digits and letters drawn uniformly.
+/// Text that matches the pattern, each of its digits and letters drawn uniformly.
 pub fn text_by_pattern(pattern: &str, chance: &mut Stream) -> String {
     pattern.chars().map(|symbol| fill_in(symbol, chance)).collect()
 }

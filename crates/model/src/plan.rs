@@ -1,7 +1,7 @@
-//! The plan: everything the engine needs to know, as JSON on its standard input.
+//! The plan: all input of the engine, as JSON on its standard input.
 //!
-//! The Python side decides; the plan says what was decided, with nothing left to default.
-//! Unknown fields are refused, so that the two sides cannot drift apart in silence.
+//! All decisions are made on the Python side; the plan states them, without defaults. Unknown
+//! fields are refused, so that the two sides cannot diverge unnoticed.
 
 mod arrivals;
 mod endpoint;
@@ -19,15 +19,15 @@ pub use loading::{ColumnType, Generator, LoadColumn, LoadPlan, LoadTable};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
-    /// Where to.
+    /// The server.
     pub endpoint: Endpoint,
-    /// How statements travel.
+    /// How statements are sent.
     pub query_mode: QueryMode,
-    /// What the clients run; at least one, with a total weight above zero.
+    /// The scripts of the clients; at least one, with a total weight above zero.
     pub scripts: Vec<Script>,
     /// Variables every client starts with: `-D` and the workload's parameters.
     pub variables: BTreeMap<String, Scalar>,
-    /// The seed of all chance.
+    /// The seed of all random numbers.
     pub seed: u64,
     /// Connections; each is one client.
     pub clients: u32,
@@ -39,51 +39,52 @@ pub struct Plan {
     pub arrivals: Arrivals,
     /// The run in time; the first stage starts after the warm-up, which runs as the first does.
     pub stages: Vec<Stage>,
-    /// Stop after so many transactions per client, instead of after the stages' time.
+    /// The number of transactions per client, instead of the stages' duration.
     pub transactions_per_client: Option<u64>,
-    /// Run so long before anything is counted.
+    /// The duration of the warm-up, before anything is counted.
     pub warmup_ns: Nanos,
-    /// One frame so often.
+    /// The interval of frames.
     pub interval_ns: Nanos,
-    /// Tell so often, from the load's begin on, which statement each client awaits; none for
-    /// never.
+    /// The interval, from the start of the load on, at which the statement that each client waits
+    /// for is reported; none for never.
     pub activity_interval_ns: Option<Nanos>,
     /// In an open loop: a transaction that would start later than this is skipped;
     /// in both: those slower than this are counted as late.
     pub latency_limit_ns: Option<Nanos>,
-    /// Connect anew for each transaction.
+    /// Reconnect for each transaction.
     pub reconnect_each_transaction: bool,
-    /// Which failures are tried again, and how often.
+    /// Which failures are retried, and how often.
     pub retry: Retry,
-    /// The longest that a run waits, with not one byte from the server, before it fails.
+    /// The longest time a run waits without receiving a byte from the server before it fails.
     pub stall_limit_ns: Nanos,
-    /// Whether a script that can never work ends the run: failures are then not let pass.
+    /// Whether a script that can never work ends the run.
     pub ends_on_hopeless_script: bool,
     /// Whether `\shell` and `\setshell` may run.
     pub allow_shell: bool,
-    /// What the script needs beside its text when it is one for sysbench, in Lua; it is the
-    /// only one then. None for pgbench's language.
+    /// The settings of a sysbench script, in Lua, which is then the only script. None for pgbench's
+    /// language.
     pub lua: Option<Lua>,
 }
 
-/// What a Lua script is run with.
+/// The settings of a Lua script.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Lua {
-    /// What is asked of it: `run`, or one of its commands, which each client then does once.
+    /// The command to run: `run`, or one of the script's commands, which each client then runs
+    /// once.
     pub command: String,
     /// Path of the script, as it was given.
     pub path: String,
     /// The options of the command line, the script's own and sysbench's general ones, by their
-    /// names without the leading dashes; empty for a bare flag.
+    /// names without the leading dashes; empty for a flag without a value.
     pub arguments: BTreeMap<String, String>,
-    /// What it may require: texts by the modules' names.
+    /// The modules it may require: texts by name.
     pub modules: BTreeMap<String, String>,
     /// Whether it may use the real `io`, `os` and `ffi`.
     pub allow_unsafe: bool,
 }
 
-/// A scalar of JSON, as a script's variable is given.
+/// A JSON scalar: the value of a script's variable.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Scalar {
@@ -91,7 +92,7 @@ pub enum Scalar {
     Null,
     /// true, false
     Bool(bool),
-    /// A whole number.
+    /// An integer.
     Int(i64),
     /// Any other number.
     Double(f64),
@@ -111,7 +112,7 @@ impl From<Scalar> for Value {
     }
 }
 
-/// How statements travel.
+/// How statements are sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum QueryMode {
@@ -129,7 +130,7 @@ pub enum QueryMode {
 pub struct Script {
     /// Name in results and messages: a file's name, or a workload's script.
     pub name: String,
-    /// How often it is chosen, against the others' weights.
+    /// Its relative frequency among the scripts.
     pub weight: u32,
     /// The text, in pgbench's language or in Lua.
     pub text: String,
@@ -147,12 +148,12 @@ pub enum Io {
     Epoll,
 }
 
-/// Trying again after serialization failures and deadlocks.
+/// Retries after serialization failures and deadlocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Retry {
     /// Tries of one transaction, the first included; 0 for no limit.
     pub tries_max: u32,
-    /// No further try when the transaction is older than this.
+    /// No retry when the transaction is older than this.
     pub time_max_ns: Option<Nanos>,
 }

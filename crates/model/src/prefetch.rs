@@ -1,16 +1,16 @@
-//! Fetching ahead what is known to be needed soon.
+//! Prefetching of data that will be needed soon.
 //!
-//! A thread serves hundreds of clients in turn, with the server's processes between: when a
-//! client's turn comes, its state is in no cache, and its lines would be waited for one by one.
+//! A thread serves hundreds of clients in turn, with the server's processes running in between:
+//! when a client's turn comes, its state is in no cache, and its cache lines would be waited for
+//! one by one.
 
-/// Bytes that a processor fetches at once.
+/// Size of a cache line.
 const LINE_BYTES: usize = 64;
 
-/// Of a longer list one turn needs but a part, and nobody knows which.
+/// Maximum number of lines to prefetch: one turn needs only an unknown part of a longer list.
 const LINES_MOST: usize = 16;
 
-/// Asks the processor for a value's memory, or its beginning, without waiting for it. Changes
-/// nothing else.
+/// Prefetches a value's memory, or its beginning, without waiting for it. Has no other effect.
 #[inline]
 pub fn prefetch<T: ?Sized>(value: &T) {
     let begin = std::ptr::from_ref(value).cast::<u8>();
@@ -19,7 +19,7 @@ pub fn prefetch<T: ?Sized>(value: &T) {
     }
 }
 
-/// Where the lines of so many bytes begin.
+/// The addresses of the cache lines of this many bytes.
 #[inline]
 fn lines(address: usize, bytes: usize) -> impl Iterator<Item = usize> {
     let first = address - address % LINE_BYTES;
@@ -30,11 +30,11 @@ fn lines(address: usize, bytes: usize) -> impl Iterator<Item = usize> {
 #[inline]
 fn prefetch_line(place: *const u8) {
     use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-    // SAFETY: a hint: it reads nothing that a program could see and fails at no address.
+    // SAFETY: a hint, which has no effect visible to the program and does not fail for any address.
     unsafe { _mm_prefetch::<_MM_HINT_T0>(place.cast()) };
 }
 
-/// Elsewhere nothing can be asked of the processor in plain Rust.
+/// On other processors, stable Rust has no prefetch instruction.
 #[cfg(not(target_arch = "x86_64"))]
 #[inline]
 fn prefetch_line(_place: *const u8) {}

@@ -2,13 +2,13 @@
 
 use std::collections::VecDeque;
 
-/// First in, first out. The oldest element stands in the queue itself, and only those behind it
-/// in memory of their own: what a client awaits is nearly always one thing, and each place that
-/// it is looked up in is one more to wait for when hundreds of clients take turns.
+/// First in, first out. The oldest element is stored in the queue itself, and only further ones are
+/// allocated: a client mostly waits for one thing, and each additional memory access costs a cache
+/// miss when hundreds of clients take turns.
 #[derive(Clone, Debug)]
 pub struct Queue<T> {
     oldest: Option<T>,
-    /// Empty while there is no oldest.
+    /// Empty while there is no oldest element.
     others: VecDeque<T>,
 }
 
@@ -19,7 +19,7 @@ impl<T> Default for Queue<T> {
 }
 
 impl<T> Queue<T> {
-    /// One more, behind all others.
+    /// Appends an element.
     #[inline]
     pub fn push_back(&mut self, element: T) {
         if self.oldest.is_none() {
@@ -29,42 +29,42 @@ impl<T> Queue<T> {
         }
     }
 
-    /// Takes the oldest out.
+    /// Removes the oldest element.
     #[inline]
     pub fn pop_front(&mut self) -> Option<T> {
         std::mem::replace(&mut self.oldest, self.others.pop_front())
     }
 
-    /// The oldest.
+    /// The oldest element.
     #[inline]
     pub fn front(&self) -> Option<&T> {
         self.oldest.as_ref()
     }
 
-    /// The oldest, to be changed.
+    /// The oldest element, mutable.
     #[inline]
     pub fn front_mut(&mut self) -> Option<&mut T> {
         self.oldest.as_mut()
     }
 
-    /// All, oldest first.
+    /// All elements, oldest first.
     pub fn iter(&self) -> impl Iterator<Item = &T> {
         self.oldest.iter().chain(&self.others)
     }
 
-    /// How many.
+    /// The number of elements.
     #[inline]
     pub fn len(&self) -> usize {
         usize::from(self.oldest.is_some()) + self.others.len()
     }
 
-    /// Whether there is none.
+    /// Whether it is empty.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.oldest.is_none()
     }
 
-    /// Forgets all.
+    /// Removes all elements.
     pub fn clear(&mut self) {
         self.oldest = None;
         self.others.clear();

@@ -1,41 +1,41 @@
-//! What a script asks of a server, and what comes back: the only words that `script` and
-//! `wire` share.
+//! A script's requests to the server, and their replies: the only types that `script` and `wire`
+//! share.
 
 use crate::{ServerError, Value};
 
-/// A statement's place in the table of all statements of a plan, over all its scripts.
+/// A statement's index in the table of all statements of a plan, over all its scripts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct StatementId(pub u32);
 
 impl StatementId {
-    /// Stands for what no statistics count.
+    /// Stands for statements without statistics.
     pub const UNCOUNTED: Self = Self(u32::MAX);
 }
 
-/// A statement that a script prepared while running: one of its client's numbers, small and
-/// used again once the script has closed the statement.
+/// A statement that a script prepared while running: a small number per client, reused once the
+/// script has closed the statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct PreparedId(pub u32);
 
 /// One SQL command of a script, known before the run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Statement {
-    /// Which script it is of, counted from 0 in the order of the plan.
+    /// Its script, counted from 0 in the order of the plan.
     pub script: u32,
-    /// Its place among the script's commands (meta-commands count too), from 0.
+    /// Its index among the script's commands (meta-commands count too), from 0.
     pub index: u32,
     /// Line of the script where it begins, from 1.
     pub line: u32,
     /// The text as its author wrote it, for people to read.
     pub source: String,
-    /// The text for the server in the extended protocol, with `$1`, `$2`, …; in the order of
-    /// the parameters that a request for it carries.
+    /// The text for the server in the extended protocol, with `$1`, `$2`, …, in the order of the
+    /// request's parameters.
     pub sql: String,
-    /// How many parameters it takes.
+    /// The number of parameters.
     pub parameters: u32,
 }
 
-/// Which rows of an answer the script wants to see. All are read and counted; few are kept.
+/// Which rows of an answer the script needs. All are received and counted; few are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Keep {
     /// Rows are counted only.
@@ -57,52 +57,52 @@ pub enum Flow {
     Queue,
 }
 
-/// One exchange that a script asks for.
+/// A request of a script.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Request<'a> {
-    /// This text through the simple protocol; it may hold several statements.
+    /// This text through the simple protocol; it may contain several statements.
     Text {
-        /// Which statement it is, for the statistics.
+        /// The statement, for the statistics.
         statement: StatementId,
-        /// The text, with values already in it.
+        /// The text, including the values.
         sql: &'a str,
         /// What to keep of the answer.
         keep: Keep,
     },
-    /// A statement of the table with its parameters; the plan's query mode says whether it is
+    /// A statement of the table with its parameters; the plan's query mode determines whether it is
     /// parsed each time or prepared once per connection.
     Parameterised {
-        /// Which statement.
+        /// The statement.
         statement: StatementId,
         /// Its parameters, in order.
         parameters: &'a [Value],
         /// What to keep of the answer.
         keep: Keep,
-        /// Alone, or as a part of a pipeline (then without a synchronisation point).
+        /// Alone, or as a part of a pipeline (then without a synchronization point).
         flow: Flow,
     },
-    /// A synchronisation point of a pipeline (`\syncpipeline` with `Queue`, `\endpipeline` with
+    /// A synchronization point of a pipeline (`\syncpipeline` with `Queue`, `\endpipeline` with
     /// `Wait`: the reply then comes when everything queued before has been answered).
     Sync {
-        /// Which command it is, for the statistics.
+        /// The command, for the statistics.
         statement: StatementId,
         /// Whether the script waits for all that is outstanding.
         flow: Flow,
     },
-    /// This text becomes the prepared statement of that number on the client's connection; if
-    /// the number had another text there, that one is closed first.
+    /// This text becomes the prepared statement of that number on the client's connection; a
+    /// different text of that number is closed first.
     Prepare {
-        /// Which statement it is, for the statistics.
+        /// The statement, for the statistics.
         statement: StatementId,
         /// The number.
         prepared: PreparedId,
         /// The text, with parameters as the server writes them (`$1` or `?`).
         sql: &'a str,
     },
-    /// A statement that was prepared by [`Request::Prepare`]. A connection that does not know
-    /// it (any more: it is a new one, or preparing failed) prepares it first.
+    /// A statement that was prepared by [`Request::Prepare`]. If the connection does not know it,
+    /// because it is a new one or preparing failed, it is prepared first.
     Execute {
-        /// Which statement it is, for the statistics.
+        /// The statement, for the statistics.
         statement: StatementId,
         /// Its number.
         prepared: PreparedId,
@@ -141,22 +141,22 @@ impl Request<'_> {
 pub struct ResultSet {
     /// Names of the columns; empty for a statement that returns no rows.
     pub columns: Vec<String>,
-    /// How many rows were returned.
+    /// The number of rows returned.
     pub row_count: u64,
     /// The rows that were kept, values as text.
     pub rows: Vec<Vec<Option<String>>>,
 }
 
-/// What came back for one request.
+/// The reply to one request.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reply<'a> {
-    /// The error, when the server refused; a text's later statements were then not executed.
+    /// The error, if there was one; a text's later statements were then not executed.
     pub error: Option<&'a ServerError>,
-    /// The answers, when the request asked to keep rows; else empty.
+    /// The answers, when the request asked to keep rows; otherwise empty.
     pub results: &'a [ResultSet],
     /// Rows returned, over all statements.
     pub rows_returned: u64,
-    /// Rows affected, over all statements, as the command tags say.
+    /// Rows affected, over all statements, as reported by the server.
     pub rows_affected: u64,
     /// Whether a transaction block is open now, failed or not.
     pub in_transaction: bool,

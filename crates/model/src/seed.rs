@@ -1,19 +1,20 @@
-//! Chance, counter-based: what is drawn depends on the seed and on what it is drawn for.
+//! Counter-based random numbers: what is drawn depends only on the seed and on what it is drawn
+//! for.
 //!
-//! A stream is not handed from one transaction to the next. Each transaction opens its own,
-//! keyed by (seed, purpose, who, number), so the same seed and plan give the same work on any
-//! number of threads and on any split over hosts, and in whatever order replies arrive.
+//! A stream is not passed from one transaction to the next. Each transaction opens its own, keyed
+//! by (seed, purpose, who, number), so the same seed and plan give the same work on any number of
+//! threads and hosts, and in whatever order replies arrive.
 
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoroshiro128StarStar;
 
-/// What a stream is drawn for: streams of two purposes never share a number.
+/// The purpose of a stream: streams of different purposes are independent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u64)]
 pub enum Purpose {
     /// Which script a transaction runs.
     Choice = 1,
-    /// What the script itself draws.
+    /// The script's own random numbers.
     Script = 2,
     /// The gaps between arrivals.
     Arrivals = 3,
@@ -60,7 +61,7 @@ impl Stream {
         1.0 - self.next_f64()
     }
 
-    /// Uniform in `0..=last`, without bias: masked bits, drawn again while too large.
+    /// Uniform in `0..=last`, without bias: masked bits, redrawn while too large.
     #[inline]
     pub fn up_to(&mut self, last: u64) -> u64 {
         let mask = u64::MAX.checked_shr(last.leading_zeros()).unwrap_or(0);
@@ -73,7 +74,7 @@ impl Stream {
     }
 }
 
-/// The finaliser of SplitMix64 (Steele, Lea, Flood, OOPSLA 2014): a bijection that scatters
+/// The finalizer of SplitMix64 (Steele, Lea, Flood, OOPSLA 2014): a bijection that decorrelates
 /// neighbouring inputs.
 const fn mix(input: u64) -> u64 {
     let a = (input ^ (input >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -8,10 +8,10 @@ pub enum Value {
     Null,
     /// True or false.
     Bool(bool),
-    /// A 64-bit whole number.
+    /// A 64-bit integer.
     Int(i64),
     /// A double.
     Double(f64),
-    /// Text; a script's own types are the ones above, text comes from `-D` and from rows.
+    /// Text, only from `-D` and from rows; a script's own types are the ones above.
     Text(String),
 }

@@ -1,4 +1,4 @@
-//! The engine as a process of its own: a job in, frames out.
+//! The engine as a process of its own: reads a job, writes frames.
 
 use dbdyno_engine::{Engine, EngineError, RunHandle};
 use dbdyno_hist::frame::Frame;
@@ -14,18 +14,19 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use std::{process, thread};
 
-/// How long a run may take to end: more than the longest grace with the wait for cancellations.
+/// How long a run may take to end: more than the longest grace period and the wait for
+/// cancellations.
 const END_LONGEST: Duration = Duration::from_secs(40);
-/// As the shell tells of a program that was interrupted.
-const EXIT_OF_AN_ORPHAN: i32 = 130;
+/// The shell's exit code for an interrupted program.
+const EXIT_CODE_ORPHANED: i32 = 130;
 
-/// What the agent is asked to do, as one line of JSON.
+/// The agent's job, as one line of JSON.
 #[derive(Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 enum Job {
     /// Put a measured load on a target.
     Run(Box<Plan>),
-    /// Look at the script of a plan that has one in Lua, without a server.
+    /// Examine the Lua script of a plan, without a server.
     Survey(Box<Plan>),
     /// Fill tables.
     Load(Box<LoadPlan>),
@@ -37,19 +38,19 @@ pub(crate) fn main(frames_fd: i32) -> i32 {
     let mut sink = |frame: &[u8]| frames.write_all(frame);
     let outcome = catch_unwind(AssertUnwindSafe(|| work(&mut sink)));
     let outcome = outcome.unwrap_or_else(|panic| {
-        Err(EngineError::new("panic", words(&*panic), "this is a defect of dbdyno"))
+        Err(EngineError::new("panic", panic_message(&*panic), "this is a defect of dbdyno"))
     });
     match outcome {
         Ok(()) => 0,
         Err(error) => {
-            // When nobody reads any more there is nobody to tell.
+            // If nobody reads the frames any more, the error cannot be reported.
             let _ = frames.write_all(&Frame::Failed(error.into_frame()).encode());
             1
         }
     }
 }
 
-fn words(panic: &(dyn std::any::Any + Send)) -> String {
+fn panic_message(panic: &(dyn std::any::Any + Send)) -> String {
     let text = panic
         .downcast_ref::<String>()
         .map(String::as_str)
@@ -83,22 +84,22 @@ fn read_job() -> Result<Job, EngineError> {
     serde_json::from_str(&line).map_err(|error| EngineError::new("bad_plan", error.to_string(), ""))
 }
 
-/// What the parent says after the job, a line of JSON each.
+/// The parent's instructions after the job, a line of JSON each.
 #[derive(Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Word {
+enum Instruction {
     Stop,
-    /// The tasks of this machine that serve the server's sessions, by the sessions' numbers.
+    /// The tasks of this machine that serve the server's sessions, by session.
     Served(HashMap<u32, u32>),
 }
 
-/// Hears what the parent says after the job; the end of input says that the parent is gone. It
-/// listens before any script is loaded, since one may load for ever.
+/// Receives the parent's instructions; the end of input means that the parent is gone. It starts
+/// before any script is loaded, since loading may never end.
 #[derive(Default)]
 struct Listener {
-    /// Who hears it: of a load or a survey nothing is to be ended gently.
+    /// The run to control; a load or a survey has none and is ended at once.
     run: OnceLock<RunHandle>,
-    stop_was_said: AtomicBool,
+    stop_requested: AtomicBool,
 }
 
 impl Listener {
@@ -112,31 +113,32 @@ impl Listener {
     fn listen(&self) -> ! {
         for line in io::stdin().lock().lines().map_while(Result::ok) {
             match serde_json::from_str(&line) {
-                Ok(Word::Served(tasks)) => {
+                Ok(Instruction::Served(tasks)) => {
                     if let Some(run) = self.run.get() {
                         run.set_session_tasks(tasks);
                     }
                 }
-                Ok(Word::Stop) | Err(_) => self.stop(),
+                Ok(Instruction::Stop) | Err(_) => self.stop(),
             }
         }
         self.stop();
         if self.run.get().is_some() {
-            // What a run does not end by then, as a script that spins, nobody else would end.
+            // What the run has not ended by then, such as a script in an endless loop, nobody else
+            // would end.
             thread::sleep(END_LONGEST);
         }
-        process::exit(EXIT_OF_AN_ORPHAN)
+        process::exit(EXIT_CODE_ORPHANED)
     }
 
     fn run_begins(&self, run: RunHandle) {
         let run = self.run.get_or_init(|| run);
-        if self.stop_was_said.load(Ordering::SeqCst) {
+        if self.stop_requested.load(Ordering::SeqCst) {
             run.stop();
         }
     }
 
     fn stop(&self) {
-        self.stop_was_said.store(true, Ordering::SeqCst);
+        self.stop_requested.store(true, Ordering::SeqCst);
         if let Some(run) = self.run.get() {
             run.stop();
         }

@@ -1,6 +1,6 @@
-//! The line between the two languages: JSON in, bytes out, no callback across. No logic.
+//! The interface between the two languages: JSON in, bytes out, no callbacks. No logic.
 
-// The Python side's arguments arrive as owned values, whatever is done with them.
+// PyO3 passes arguments as owned values, whatever is done with them.
 #![allow(clippy::needless_pass_by_value)]
 
 mod agent;
@@ -25,35 +25,35 @@ fn value_error(message: impl Display) -> PyErr {
     PyValueError::new_err(format!("{message}"))
 }
 
-/// Problems of a plan's scripts, as JSON, for a plan as JSON.
+/// The problems of a plan's scripts; the plan and the result are JSON.
 #[pyfunction]
 fn check_plan(plan: &[u8]) -> PyResult<String> {
     let plan: Plan = serde_json::from_slice(plan).map_err(value_error)?;
     serde_json::to_string(&dbdyno_engine::problems(&plan)).map_err(value_error)
 }
 
-/// Raises this process's limit on open files for so many clients; why it cannot, as code, message
-/// and hint.
+/// Raises this process's limit on open files for this many clients; returns code, message and hint
+/// if it cannot.
 #[pyfunction]
 fn make_room(clients: u32, threads: u32) -> Option<(String, String, String)> {
     let refusal = dbdyno_engine::raise_file_limit(clients, threads).err()?;
     Some((refusal.code, refusal.message, refusal.hint))
 }
 
-/// Files of a run with so many threads that are no client's connection.
+/// Open files of a run with this many threads, other than the clients' connections.
 #[pyfunction]
 fn files_beside_clients(threads: u32) -> u64 {
     dbdyno_engine::files_beside_clients(threads)
 }
 
-/// The agent's whole life: a job on standard input, frames on the given descriptor, the exit
-/// code as result. Further lines on standard input, or its end, stop a run.
+/// Runs the agent: reads a job from standard input, writes frames to the given descriptor, returns
+/// the exit code. Further lines on standard input, or its end, stop a run.
 #[pyfunction]
 fn agent_main(py: Python<'_>, frames_fd: i32) -> i32 {
     py.detach(|| agent::main(frames_fd))
 }
 
-/// Values in ns that the given shares do not exceed, of a serialized histogram.
+/// The values in ns that the given shares of all values do not exceed, of a serialized histogram.
 #[pyfunction]
 fn histogram_quantiles(histogram: &[u8], quantiles: Vec<f64>) -> PyResult<Vec<u64>> {
     dbdyno_hist::quantiles(histogram, &quantiles).map_err(value_error)
@@ -70,7 +70,8 @@ fn histogram_merge<'py>(
     Ok(PyBytes::new(py, &merged))
 }
 
-/// The bars of a serialized histogram: little-endian u64 triples (lowest, highest, count).
+/// The bars of a serialized histogram: little-endian u64 triples (lowest value, highest value,
+/// count).
 #[pyfunction]
 fn histogram_bars<'py>(py: Python<'py>, histogram: &[u8]) -> PyResult<Bound<'py, PyBytes>> {
     let bars = dbdyno_hist::bars(histogram).map_err(value_error)?;

@@ -61,9 +61,9 @@ type Calendar = BTreeMap<(Nanos, u64), Coming>;
 
 #[derive(Clone, Debug)]
 enum Coming {
-    Connected { client: usize, life: u32 },
-    Refused { client: usize, life: u32 },
-    Answer { client: usize, life: u32, error: bool },
+    Connected { client: usize, generation: u32 },
+    Refused { client: usize, generation: u32 },
+    Answer { client: usize, generation: u32, error: bool },
     Cut,
 }
 
@@ -91,14 +91,14 @@ impl World<'_> {
 impl Port for World<'_> {
     fn connect(&mut self, client: usize) {
         let at = self.now + self.server.connect;
-        let life = self.generations[client];
+        let generation = self.generations[client];
         let refused = self.server.refuses(self.now);
         self.plan(
             at,
             if refused {
-                Coming::Refused { client, life }
+                Coming::Refused { client, generation }
             } else {
-                Coming::Connected { client, life }
+                Coming::Connected { client, generation }
             },
         );
     }
@@ -111,8 +111,8 @@ impl Port for World<'_> {
 
     fn cancel(&mut self, client: usize) {
         if self.server.silent_from.is_none() {
-            let life = self.generations[client];
-            self.plan(self.now, Coming::Answer { client, life, error: true });
+            let generation = self.generations[client];
+            self.plan(self.now, Coming::Answer { client, generation, error: true });
         }
     }
 
@@ -123,8 +123,8 @@ impl Port for World<'_> {
             && self.server.error.as_ref().is_some_and(|(each, _)| self.asked.is_multiple_of(*each));
         self.in_transaction[client] = error;
         if let Some(at) = self.server.answered(self.now) {
-            let life = self.generations[client];
-            self.plan(at, Coming::Answer { client, life, error });
+            let generation = self.generations[client];
+            self.plan(at, Coming::Answer { client, generation, error });
         }
     }
 
@@ -220,17 +220,17 @@ fn happen(worker: &mut Worker, world: &mut World<'_>) {
 fn tell(worker: &mut Worker, world: &mut World<'_>, coming: &Coming) {
     let now = world.now;
     match *coming {
-        Coming::Connected { client, life } if life == world.generations[client] => {
+        Coming::Connected { client, generation } if generation == world.generations[client] => {
             world.connections += 1;
             world.connected[client] = true;
             let backend = world.connections;
             worker.on(now, Event::Connected { client, backend }, world);
         }
-        Coming::Refused { client, life } if life == world.generations[client] => {
+        Coming::Refused { client, generation } if generation == world.generations[client] => {
             let error = ServerError::connection_lost("refused");
             worker.on(now, Event::ConnectFailed { client, error: &error, busy: false }, world);
         }
-        Coming::Answer { client, life, error } if life == world.generations[client] => {
+        Coming::Answer { client, generation, error } if generation == world.generations[client] => {
             let planned = world.server.error.as_ref().filter(|_| error).map(|(_, error)| error);
             let in_transaction = world.in_transaction[client];
             let reply = Reply {

@@ -1,6 +1,6 @@
-//! A simulated server and a clock that jumps, around the same [`dbdyno_load::Worker`] that
-//! the engine drives. A test of a 30-second stall takes a millisecond, and its percentiles
-//! can be worked out by hand.
+//! A simulated server and a virtual clock, around the same [`dbdyno_load::Worker`] that the engine
+//! drives. A test of a 30-second stall takes a millisecond, and its percentiles can be worked out
+//! by hand.
 
 mod drive;
 mod server;

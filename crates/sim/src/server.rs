@@ -1,21 +1,21 @@
-//! A server of which everything is planned.
+//! A simulated server whose behaviour is planned.
 
 use dbdyno_model::{Nanos, ServerError};
 
-/// How the server behaves; instants are of the virtual clock, which starts at zero.
+/// The behaviour of the server; instants are of the virtual clock, which starts at zero.
 #[derive(Clone, Debug, Default)]
 pub struct Server {
-    /// How long it works on one request. Any number of requests proceed at once.
+    /// Service time of a request. Any number of requests proceed at once.
     pub service: Nanos,
-    /// From and until when it does nothing at all.
+    /// Periods (from, until) in which it does nothing.
     pub stalls: Vec<(Nanos, Nanos)>,
-    /// How long a connect takes.
+    /// Duration of a connect.
     pub connect: Nanos,
     /// Connections are lost at the first instant, and refused until the second.
     pub outage: Option<(Nanos, Nanos)>,
-    /// Answers every so-manieth request with this error, in an open transaction block.
+    /// Answers every n-th request with this error, in an open transaction block.
     pub error: Option<(u64, ServerError)>,
-    /// From when on it never answers anything.
+    /// From this instant on it never answers anything.
     pub silent_from: Option<Nanos>,
 }
 

@@ -1,4 +1,4 @@
-//! A session that only asks, and notes what it drew.
+//! A session that only sends requests, and records what it drew.
 
 use dbdyno_model::{Keep, Request, StatementId, Stream};
 use dbdyno_script::{Fault, Resume, Session, Step};
@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 /// What sessions drew: one (first draw, script) for each transaction begun.
 pub type Drawn = Arc<Mutex<Vec<(u64, usize)>>>;
 
-/// Asks `asks` times in each transaction.
+/// Sends `asks` requests in each transaction.
 pub struct Asking {
     asks: u32,
     left: u32,
@@ -15,7 +15,7 @@ pub struct Asking {
 }
 
 impl Asking {
-    /// A session that asks `asks` times and notes its draws in `drawn`.
+    /// A session that sends `asks` requests per transaction and records its draws in `drawn`.
     pub fn boxed(asks: u32, drawn: &Drawn) -> Box<dyn Session> {
         Box::new(Self { asks, left: 0, drawn: Arc::clone(drawn) })
     }

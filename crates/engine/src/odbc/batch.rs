@@ -47,7 +47,7 @@ impl Batch {
             statement.prepare(&translate(sql).sql)?;
             Ok(statement)
         });
-        let statement = prepared.map_err(|error| session.understood(error))?;
+        let statement = prepared.map_err(|error| session.server_error(error))?;
         let integers = session.integers();
         let columns = kinds.map(|kind| Column::new(types_of(kind, integers))).collect();
         Ok(Self { statement, columns, statuses: Vec::new() })
@@ -77,7 +77,7 @@ impl Batch {
     pub(crate) fn send(&mut self, session: &Session, rows: usize) -> Result<(), ServerError> {
         let sent = self.execute(rows);
         self.columns.iter_mut().for_each(Column::clear);
-        sent.map_err(|error| session.understood(error))
+        sent.map_err(|error| session.server_error(error))
     }
 
     fn execute(&mut self, rows: usize) -> Result<(), Diagnostic> {

@@ -41,11 +41,11 @@ impl Session {
         active: &Arc<ActiveStatement>,
     ) -> Result<Self, ServerError> {
         let nobody = Vendor::of("");
-        let connection = Login::new(blueprint).map_err(|error| error.understood(nobody))?;
-        let product = connection.product().map_err(|error| error.understood(nobody))?;
+        let connection = Login::new(blueprint).map_err(|error| error.into_server_error(nobody))?;
+        let product = connection.product().map_err(|error| error.into_server_error(nobody))?;
         let vendor = Vendor::of(&product);
         let direct =
-            Statement::new(&connection.handle).map_err(|error| error.understood(vendor))?;
+            Statement::new(&connection.handle).map_err(|error| error.into_server_error(vendor))?;
         let mut session = Self {
             direct,
             prepared: Vec::new(),
@@ -103,7 +103,7 @@ impl Session {
         };
         match outcome {
             Ok(answer) => Answer { in_transaction: self.in_transaction, ..answer },
-            Err(error) => self.refusal(error.understood(self.vendor)),
+            Err(error) => self.refusal(error.into_server_error(self.vendor)),
         }
     }
 
@@ -188,7 +188,7 @@ impl Session {
 
     /// Runs a statement and discards its results.
     pub(crate) fn run(&mut self, sql: &str) -> Result<(), ServerError> {
-        self.text(sql, Keep::None).map(drop).map_err(|error| self.understood(error))
+        self.text(sql, Keep::None).map(drop).map_err(|error| self.server_error(error))
     }
 
     /// How integers are sent to this database.
@@ -203,7 +203,7 @@ impl Session {
 
     /// The error in the database's own terms.
     pub(super) fn server_error(&self, error: Diagnostic) -> ServerError {
-        error.understood(self.vendor)
+        error.into_server_error(self.vendor)
     }
 }
 

@@ -1,6 +1,6 @@
 //! When transactions become due: in a closed or an open loop, stage by stage.
 //!
-//! The laws by their names alone; what they draw is the load's business.
+//! Only the names of the distributions; the load draws from them.
 
 use crate::Nanos;
 use serde::{Deserialize, Serialize};
@@ -14,10 +14,10 @@ pub enum Arrivals {
         /// The pause.
         think: Think,
     },
-    /// Transactions become due by a schedule that the server cannot slow down; the stages say
-    /// how many a second.
+    /// Transactions become due by a schedule that the server cannot slow down; the stages define
+    /// the rate.
     Open {
-        /// The law of the gaps.
+        /// The distribution of the gaps.
         law: ArrivalLaw,
     },
 }
@@ -26,13 +26,13 @@ pub enum Arrivals {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Think {
-    /// Its law.
+    /// Its distribution.
     pub law: ThinkLaw,
     /// Its mean; zero for none.
     pub mean_ns: Nanos,
 }
 
-/// The law of a pause.
+/// The distribution of think times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ThinkLaw {
@@ -42,7 +42,7 @@ pub enum ThinkLaw {
     Exponential,
 }
 
-/// The law of the gaps between arrivals.
+/// The distribution of the gaps between arrivals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ArrivalLaw {
@@ -56,9 +56,9 @@ pub enum ArrivalLaw {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Stage {
-    /// How long; none only for the sole stage of a run that counts transactions.
+    /// Its duration; none only for the sole stage of a run with a fixed number of transactions.
     pub duration_ns: Option<Nanos>,
-    /// How many of the clients take part; none for all.
+    /// The number of active clients; none for all.
     pub clients: Option<u32>,
     /// In an open loop, arrivals per second.
     pub rate_tps: Option<f64>,

@@ -1,6 +1,6 @@
-//! Where a server listens, who logs in, and how much of it is encrypted.
+//! Where a server listens, how to log in, and what is encrypted.
 //!
-//! What was asked for, not what came of it: connecting is the engine's.
+//! The request, not its outcome: connecting is done by the engine.
 
 use crate::Nanos;
 use serde::{Deserialize, Serialize};
@@ -10,18 +10,18 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Endpoint {
-    /// Which wire protocol it speaks.
+    /// Its wire protocol.
     pub protocol: Protocol,
     /// Where it listens.
     pub address: Address,
-    /// Who logs in.
+    /// The user.
     pub user: String,
-    /// With which password, if any. Never written down.
+    /// The password, if any. Never written down.
     pub password: Option<String>,
-    /// To which database.
+    /// The database.
     pub database: String,
-    /// Further parameters of the session, set at its start: what PostgreSQL's startup message
-    /// takes, or session variables of MySQL.
+    /// Further session parameters, set at its start: those of PostgreSQL's startup message, or
+    /// session variables of MySQL.
     pub parameters: BTreeMap<String, String>,
     /// Encryption.
     pub tls: Tls,
@@ -37,7 +37,7 @@ pub enum Protocol {
     Postgresql,
     /// MySQL's and MariaDB's, version 4.1.
     Mysql,
-    /// None of ours: whatever an ODBC driver speaks.
+    /// None of ours: that of an ODBC driver.
     Odbc,
 }
 
@@ -56,14 +56,14 @@ pub enum Address {
         host: String,
         /// The port.
         port: u16,
-        /// The address to connect to where it is not left to the name, which then only stands
-        /// in certificates.
+        /// The address to connect to instead of resolving the name, which is then used only to
+        /// check certificates.
         numeric: Option<String>,
     },
     /// Behind an ODBC driver.
     Odbc {
-        /// Attributes of a connection string: the driver or the data source, and where it
-        /// leads; not who logs in.
+        /// Attributes of a connection string: the driver or data source, and the server; without
+        /// the login.
         attributes: String,
     },
 }
@@ -72,7 +72,7 @@ pub enum Address {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Tls {
-    /// How much is asked for.
+    /// What is required.
     pub mode: TlsMode,
     /// PEM file of trusted roots, for the verifying modes; none means the system's.
     pub root_certificates: Option<String>,
@@ -96,7 +96,7 @@ pub enum TlsMode {
     Prefer,
     /// Always encrypted; the server's certificate is not checked.
     Require,
-    /// Encrypted, and the certificate must descend from a trusted root.
+    /// Encrypted, and the certificate must be signed by a trusted root.
     VerifyCa,
     /// The same, and it must be for this host.
     VerifyFull,

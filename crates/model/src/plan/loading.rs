@@ -1,21 +1,21 @@
-//! The plan of a load: tables to fill, and where the values of each column come from.
+//! The plan of a load: tables to fill, and the values of each column.
 //!
-//! It says what the rows are, down to the last digit, given the seed; never how they travel.
+//! Given the seed, it determines the rows completely, but not how they are sent.
 
 use super::Endpoint;
 use serde::{Deserialize, Serialize};
 
-/// Tables to fill, in parallel, by the protocol's bulk way.
+/// Tables to fill, in parallel, by the protocol's bulk-load method.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LoadPlan {
-    /// Where to.
+    /// The server.
     pub endpoint: Endpoint,
     /// The seed of random contents.
     pub seed: u64,
-    /// Connections that load at once.
+    /// Number of parallel connections.
     pub jobs: u32,
-    /// What to fill; one after the other is enough, each table in parallel.
+    /// The tables, filled one after the other, each in parallel.
     pub tables: Vec<LoadTable>,
 }
 
@@ -31,11 +31,11 @@ pub struct LoadTable {
     /// MySQL's `LOAD DATA LOCAL INFILE 'dbdyno' INTO TABLE … CHARACTER SET utf8mb4`, or where the
     /// server forbids that, an `INSERT INTO … VALUES`, to which rows are appended as literals.
     pub copy: String,
-    /// How many rows.
+    /// The number of rows.
     pub rows: u64,
-    /// In how many pieces at most; 1 where the table's rows must come in one transaction.
+    /// Maximum number of pieces; 1 where the table's rows must be loaded in one transaction.
     pub pieces_max: u32,
-    /// The columns, in the order of the copy.
+    /// The columns, in the order of the load statement.
     pub columns: Vec<LoadColumn>,
 }
 
@@ -57,7 +57,7 @@ pub enum ColumnType {
     Int4,
     /// Eight bytes.
     Int8,
-    /// Any character type; `char(n)` must be given its blanks.
+    /// Any character type; `char(n)` must be given its padding.
     Text,
     /// Microseconds since 2000-01-01, with or without time zone.
     Timestamp,
@@ -83,9 +83,9 @@ pub enum Generator {
     },
     /// Uniform between the two, both included.
     Random {
-        /// The least.
+        /// The smallest value.
         low: i64,
-        /// The greatest.
+        /// The largest value.
         high: i64,
     },
     /// Always this number.
@@ -100,7 +100,7 @@ pub enum Generator {
     },
     /// This text, followed by `start + row`.
     Numbered {
-        /// What stands before the number.
+        /// The text before the number.
         prefix: String,
         /// The first number.
         start: i64,
