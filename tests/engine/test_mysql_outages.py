@@ -74,7 +74,7 @@ def test_a_server_without_room_for_the_order_to_cancel(mariadb, checked):
         mariadb.execute("set global max_connections = 200", "kill user crowd", "drop user crowd")
     assert told.done.end == "stalled"
     assert told.done.reason == (
-        "the server did not answer a cancellation: the order for it needs one more connection, "
+        "the server did not answer a cancellation: cancelling needs one more connection, "
         "which was refused: Too many connections"
     )
     assert told.counters.unfinished == 10

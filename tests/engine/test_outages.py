@@ -99,7 +99,7 @@ def test_killed_for_good_where_each_transaction_connects(mortal, checked, io):
         mortal.endpoint(), "select 1;", seconds=3, reconnect_each_transaction=True, io=io
     )
     told = checked(plan, kill)
-    reason = "the server closed its connections and took no new ones"
+    reason = "the server closed its connections and accepted no new ones"
     assert (told.done.end, told.done.reason) == ("stalled", reason)
     assert [outage.end_ns for outage in told.all(Outage)][-1] is None
 

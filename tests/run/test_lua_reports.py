@@ -122,5 +122,5 @@ def test_a_hook_that_goes_wrong_is_said_once_and_ends_nothing(run):
     hook = "function sysbench.hooks.report_intermediate(stat) error('no words') end"
     record, log, told = run(hook, "-T", "2")
     assert record["transactions"]["ok"] > 0
-    assert told.count("a hook of the script went wrong: mine.lua:4: no words") == 1
+    assert told.count("a hook of the script failed: mine.lua:4: no words") == 1
     assert sum("no words" in line for line in log) == 1

@@ -59,7 +59,7 @@ def test_what_keeps_nothing_in_the_session_works(home, target, mode):
 
 def test_a_session_that_has_others_statements_is_refused(home, target):
     """What another client, or another script, put there under the same name would run as ours."""
-    with pytest.raises(DbdynoError, match="a pooler lends the session") as caught:
+    with pytest.raises(DbdynoError, match="a pooler shares the session") as caught:
         measured(target, query_mode="prepared")
     assert "-M extended" in caught.value.hint
     assert "max_prepared_statements" in caught.value.hint

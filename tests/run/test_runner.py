@@ -249,6 +249,6 @@ def test_scripts_with_errors_are_refused_before_a_server_is_looked_for(home, tmp
         run_tpcb("postgresql://nowhere.invalid/x", items=(str(script),), observer=observer)
     assert refused.value.message == f'{script}:3:8: there is no function of this name at "rnd"'
     assert observer.said == [
-        f"warning: {script}:1:8: nothing sets this variable: it stays in the SQL as it is "
+        f"warning: {script}:1:8: nothing sets this variable: it is left in the SQL unchanged "
         'at ":never"'
     ]

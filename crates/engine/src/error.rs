@@ -39,7 +39,7 @@ impl EngineError {
                  know of prepared statements (PgBouncer, from 1.21 on: max_prepared_statements)"
             }
             (_, odbc::NO_DRIVER) => {
-                "install the database's ODBC driver; odbcinst -q -d names those that are there"
+                "install the database's ODBC driver; odbcinst -q -d lists the installed ones"
             }
             (FailureClass::Permission, _) => "check user and password, or the client's certificate",
             (FailureClass::Protocol, _) => match protocol {
@@ -70,7 +70,7 @@ pub(crate) fn tls_hint(protocol: Protocol) -> &'static str {
     match protocol {
         Protocol::Postgresql => "check sslmode, sslrootcert, sslcert and sslkey",
         Protocol::Mysql => "check ssl-mode, ssl-ca, ssl-cert and ssl-key",
-        Protocol::Odbc => "check what the driver wants to know of encryption",
+        Protocol::Odbc => "check the driver's attributes for encryption",
     }
 }
 

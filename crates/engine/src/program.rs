@@ -99,12 +99,12 @@ fn print(line: &str) {
 pub(crate) fn lua_program(plan: &Plan, print: fn(&str)) -> Result<lua::Program, Vec<Problem>> {
     let refused = |message: &str| Err(vec![Problem::outside("", message)]);
     let ([script], Some(lua)) = (plan.scripts.as_slice(), &plan.lua) else {
-        return refused("a script in Lua runs alone");
+        return refused("a Lua script cannot be combined with other scripts");
     };
     let driver = match plan.endpoint.protocol {
         Protocol::Mysql => lua::Driver::Mysql,
         Protocol::Postgresql => lua::Driver::Pgsql,
-        Protocol::Odbc => return refused("scripts for sysbench know no database behind ODBC"),
+        Protocol::Odbc => return refused("sysbench scripts do not support databases behind ODBC"),
     };
     let mut arguments = lua.arguments.clone();
     arguments.extend(lua::options_of(&plan.endpoint));

@@ -50,8 +50,8 @@ pub(crate) fn invalid_reasons(work: &OwnWork<'_>) -> Vec<String> {
     let busy = work.cpu_us as f64 / 1e6 / (f64::from(processors) * work.measured.as_secs_f64());
     if work.measured >= BUSY_TIME_MIN && busy > BUSY_SHARE_MAX {
         reasons.push(format!(
-            "the generator was the bottleneck: it took {:.0} % of the time of {processors} processor{}, \
-             and can have no more",
+            "the generator was the bottleneck: it used {:.0} % of {processors} processor{}, \
+             all that it can use",
             busy * 100.0,
             if processors == 1 { "" } else { "s" },
         ));

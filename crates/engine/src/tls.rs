@@ -49,8 +49,9 @@ impl Encryption {
                 .map_err(|error| bad_tls(&error.to_string()))?,
             _ => config.with_no_client_auth(),
         };
-        let name = ServerName::try_from(host.to_owned())
-            .map_err(|_| bad_tls(&format!("{host} is no name a certificate could be for")))?;
+        let name = ServerName::try_from(host.to_owned()).map_err(|_| {
+            bad_tls(&format!("{host} is not a name that a certificate can contain"))
+        })?;
         Ok(Self { mode: tls.mode, config: Arc::new(config), name })
     }
 
@@ -95,7 +96,7 @@ fn certificates(path: &str) -> Result<Vec<CertificateDer<'static>>, EngineError>
 fn roots_of_the_system() -> Result<String, EngineError> {
     let path = openssl_probe::probe().cert_file;
     path.map(|path| path.to_string_lossy().into_owned())
-        .ok_or_else(|| bad_tls("the system has no root certificates to verify the server by"))
+        .ok_or_else(|| bad_tls("the system has no root certificates to verify the server with"))
 }
 
 fn private_key(path: &str) -> Result<PrivateKeyDer<'static>, EngineError> {

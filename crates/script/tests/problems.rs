@@ -20,7 +20,7 @@ fn an_error_on_each_kind_of_line_is_told_with_its_place() {
         ("\\set 1x 1", "s0:1:6: error: a variable cannot have this name: 1x"),
         ("\\set x (1 + 2", "s0:1:14: error: ) is expected here"),
         ("\\set x 1 2", "s0:1:10: error: the expression should end before this: 2"),
-        ("\\set x 1 ! 2", "s0:1:10: error: no expression has this character: !"),
+        ("\\set x 1 ! 2", "s0:1:10: error: an expression cannot contain this character: !"),
         ("\\set x 1 < 2 < 3", "s0:1:14: error: comparisons cannot be chained: <"),
         (
             "\\set x 9223372036854775808",
@@ -56,16 +56,16 @@ fn an_error_on_each_kind_of_line_is_told_with_its_place() {
         ("\\setrandom x 1 2 uniform 3", "s0:1:26: error: nothing more is expected here: 3"),
         ("\\if true\n\\endif x", "s0:2:8: error: nothing more is expected here: x"),
         ("\\if true", "s0:1:1: error: this block has no \\endif: \\if true"),
-        ("\\else", "s0:1:1: error: there is no \\if that this belongs to: \\else"),
-        ("\\elif 1", "s0:1:1: error: there is no \\if that this belongs to: \\elif 1"),
-        ("\\endif", "s0:1:1: error: there is no \\if that this belongs to: \\endif"),
+        ("\\else", "s0:1:1: error: this has no matching \\if: \\else"),
+        ("\\elif 1", "s0:1:1: error: this has no matching \\if: \\elif 1"),
+        ("\\endif", "s0:1:1: error: this has no matching \\if: \\endif"),
         (
             "\\if 1\n\\else\n\\else\n\\endif",
-            "s0:3:1: error: the block has its \\else already: \\else",
+            "s0:3:1: error: the block already has an \\else: \\else",
         ),
         (
             "\\if 1\n\\else\n\\elif 1\n\\endif",
-            "s0:3:1: error: the block has its \\else already: \\elif 1",
+            "s0:3:1: error: the block already has an \\else: \\elif 1",
         ),
         ("\\gset", "s0:1:1: error: this must follow a SQL command: \\gset"),
         ("select 1 \\gset\n\\gset", "s0:2:1: error: this must follow a SQL command: \\gset"),
@@ -76,7 +76,7 @@ fn an_error_on_each_kind_of_line_is_told_with_its_place() {
         ("select (1;\n", "s0:1:8: error: this bracket is not closed: ("),
         ("-- nothing\n", "s0:1:1: error: this script has no commands"),
         ("", "s0:1:1: error: this script has no commands"),
-        ("select 1;\n\0", "s0:2:1: error: a script cannot hold a zero byte: \0"),
+        ("select 1;\n\0", "s0:2:1: error: a script cannot contain a zero byte: \0"),
     ] {
         assert_eq!(found(text, QueryMode::Simple), [expected], "{text}");
     }
@@ -107,7 +107,7 @@ fn pipelines_begin_and_end_where_they_should() {
         ("\\startpipeline", "s0:1:1: error: this pipeline has no \\endpipeline: \\startpipeline"),
         (
             "\\startpipeline\n\\startpipeline\n\\endpipeline",
-            "s0:2:1: error: a pipeline is open already: \\startpipeline",
+            "s0:2:1: error: a pipeline is already open: \\startpipeline",
         ),
         (
             "\\startpipeline\nselect 1 \\gset\n\\endpipeline",
@@ -145,8 +145,8 @@ fn all_problems_of_all_scripts_are_told_in_order() {
     assert_eq!(
         problems(&[first, second], QueryMode::Simple, OPTIONS),
         [
-            "s0:1:8: warning: nothing sets this variable: it stays in the SQL as it is: :a",
-            "s0:1:16: warning: nothing sets this variable: it stays in the SQL as it is: :b",
+            "s0:1:8: warning: nothing sets this variable: it is left in the SQL unchanged: :a",
+            "s0:1:16: warning: nothing sets this variable: it is left in the SQL unchanged: :b",
             "s0:2:8: error: nothing sets this variable: :c",
             "s0:2:12: error: an expression is expected here",
             "s0:3:5: error: there is no function of this name: nosuch",

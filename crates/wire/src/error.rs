@@ -55,10 +55,10 @@ impl fmt::Display for ProtocolError {
                 tag.escape_ascii()
             ),
             Self::OutOfOrder { expected, found } => {
-                write!(f, "packet {found} came where packet {expected} was due")
+                write!(f, "received packet {found} instead of packet {expected}")
             }
             Self::Unexpected { tag, state } => {
-                write!(f, "message '{}' has no place in state {state}", tag.escape_ascii())
+                write!(f, "unexpected message '{}' in state {state}", tag.escape_ascii())
             }
             Self::Malformed(what) => write!(f, "malformed message: {what}"),
         }

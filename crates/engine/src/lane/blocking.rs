@@ -194,7 +194,7 @@ impl Port for Connections {
         match Connection::open(&self.blueprint, events) {
             Ok(connection) => self.open[client] = Some(connection),
             Err(error) => {
-                let message = format!("no thread for a connection: {error}");
+                let message = format!("cannot start a thread for a connection: {error}");
                 let event = ConnectionEvent::Refused(ServerError::connection_lost(message));
                 // The lane itself holds the receiver.
                 let _ = self.event_sender.send(TimedEvent {

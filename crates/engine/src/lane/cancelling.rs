@@ -36,7 +36,7 @@ pub(super) fn deliver(
         }
     });
     if let Err(error) = started {
-        let why = ServerError::connection_lost(format!("no thread for it: {error}"));
+        let why = ServerError::connection_lost(format!("cannot start a thread for it: {error}"));
         // The coordinator listens until all lanes are over.
         let _ = channels.reports.send(Report::CancelFailed(thread, why));
     }

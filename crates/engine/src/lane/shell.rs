@@ -41,7 +41,7 @@ impl Shell {
             .name(format!("shell-{client}"))
             .spawn(move || send(running.execute(&command, output)));
         if let Err(error) = thread {
-            refuse(Err(format!("no thread for the command: {error}")));
+            refuse(Err(format!("cannot start a thread for the command: {error}")));
         }
     }
 }

@@ -207,7 +207,7 @@ fn refuse_shared_session(failures: &[postgres::PrepareFailure]) -> Result<(), Se
         None => Ok(()),
         Some(failure) => Err(ServerError {
             message: format!(
-                "a pooler lends the session to one client after another: {}",
+                "a pooler shares the session between clients: {}",
                 failure.error.message
             ),
             ..failure.error.clone()

@@ -48,7 +48,7 @@ impl Handle {
         let code =
             unsafe { (library.SQLAllocHandle)(Kind::Environment as i16, null_mut(), &raw mut raw) };
         if code != SUCCESS {
-            return Err(Diagnostic::ours("the driver manager gives no environment"));
+            return Err(Diagnostic::ours("the ODBC driver manager cannot create an environment"));
         }
         let environment = Self { library, raw, kind: Kind::Environment };
         // SAFETY: the attribute is a number passed in the pointer.
@@ -96,7 +96,9 @@ impl Handle {
             )
         };
         if !matches!(status, SUCCESS | SUCCESS_WITH_INFO) {
-            return Diagnostic::ours(format!("the driver failed without a word (code {code})"));
+            return Diagnostic::ours(format!(
+                "the driver reported an error without a message (code {code})"
+            ));
         }
         let units = usize::try_from(length).unwrap_or(0).min(MESSAGE_UNITS_MAX - 1);
         Diagnostic {

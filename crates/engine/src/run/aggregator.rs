@@ -210,8 +210,7 @@ fn stall_message(lanes: &[LaneState]) -> Option<String> {
     Some(match &lane.cancel_failed {
         None => format!("the server {stalled}"),
         Some(why) => format!(
-            "the server {stalled}: the order for it needs one more connection, which was \
-             refused: {}",
+            "the server {stalled}: cancelling needs one more connection, which was refused: {}",
             why.message
         ),
     })

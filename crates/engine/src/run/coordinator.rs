@@ -263,7 +263,7 @@ impl<'a> Coordinator<'a> {
 
     fn hint_for_scripts(&self) -> &'static str {
         let runs = self.engine.plan.lua.as_ref().is_some_and(|lua| lua.command == "run");
-        if runs { "dbdyno load makes the tables of a script for sysbench" } else { "" }
+        if runs { "dbdyno load creates the tables of a sysbench script" } else { "" }
     }
 
     /// Starts the load, a moment from now.

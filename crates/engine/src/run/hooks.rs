@@ -161,7 +161,7 @@ impl<'a> Hooks<'a> {
     fn report(&mut self, report: Report, statistics: &Statistics) -> Option<Note> {
         let fault = self.reporter.report(report, statistics).err()?;
         let said = std::mem::replace(&mut self.went_wrong, true);
-        (!said).then(|| note(format!("a hook of the script went wrong: {}", fault.message)))
+        (!said).then(|| note(format!("a hook of the script failed: {}", fault.message)))
     }
 }
 

@@ -17,7 +17,7 @@ pub(super) fn hopeless_message(
     let sql = statement.map_or(String::new(), |one| format!(", in: {}", in_one_line(&one.source)));
     format!(
         "{script}{place} can never work: {} {}{sql} (its first {HOPELESS_AFTER} failures are all \
-         of a kind that another try does not mend; --max-failures 100% lets them pass)",
+         of kinds that a retry cannot fix; --max-failures 100% ignores them)",
         error.code, error.message
     )
 }
@@ -50,8 +50,8 @@ mod tests {
         assert_eq!(
             message(Some(&statement(3, "select *\n  from nowhere;"))),
             "app.sql:3 can never work: 42P01 relation \"nowhere\" does not exist, \
-             in: select * from nowhere; (its first 10 failures are all of a kind that another \
-             try does not mend; --max-failures 100% lets them pass)"
+             in: select * from nowhere; (its first 10 failures are all of kinds \
+             that a retry cannot fix; --max-failures 100% ignores them)"
         );
     }
 

@@ -57,7 +57,7 @@ impl Transport {
     pub(super) fn io_reason(&self) -> &str {
         match self {
             Self::Wire { io_reason, .. } => io_reason,
-            Self::Odbc(_) => "calls of an ODBC driver wait: each client has a thread",
+            Self::Odbc(_) => "ODBC calls block: each client has a thread",
         }
     }
 

@@ -65,7 +65,7 @@ impl Worker {
         if self.outage.as_ref().is_some_and(is_out)
             && self.clients.iter().all(|client| !client.connected)
         {
-            self.stalled = Some("closed its connections and took no new ones");
+            self.stalled = Some("closed its connections and accepted no new ones");
         }
         for client in 0..self.clients.len() {
             if self.clients[client].transaction.is_none() && !self.clients[client].awaits_server() {

@@ -94,6 +94,6 @@ fn given_up() -> ServerError {
     ServerError {
         class: FailureClass::Script,
         code: "script".into(),
-        message: "the script gave its transaction up".into(),
+        message: "the script gave up its transaction".into(),
     }
 }

@@ -23,7 +23,7 @@ impl Zipf {
     /// The distribution for an exponent that is not negative.
     pub(crate) fn new(exponent: f64) -> Result<Self, String> {
         if exponent.is_nan() || exponent < 0.0 {
-            return Err(format!("a zipfian exponent must not be negative, nor {exponent}"));
+            return Err(format!("a zipfian exponent must be at least 0, not {exponent}"));
         }
         let mut law = Self { exponent, begin: 0.0, squeeze: 0.0 };
         law.begin = law.integral(1.5) - 1.0;

@@ -10,7 +10,7 @@ use super::counters::{Counter, Counters};
 use super::laws::{Law, Laws};
 use super::placeholders;
 use super::printer::Printer;
-use super::{yielded, program::Source};
+use super::{program::Source, yielded};
 use crate::dist::{Span, Unique, uniform};
 use dbdyno_model::{Purpose, Stream, text_by_pattern};
 use mlua::{Error, Function, Lua, Table};

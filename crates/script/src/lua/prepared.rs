@@ -94,7 +94,7 @@ fn whole(digits: &LuaString) -> Result<i64, String> {
 
 /// The text that is sent. Other encodings would reach the server as different text.
 pub(super) fn utf8(text: &LuaString) -> Result<String, String> {
-    let text = text.to_str().map_err(|_| "what is sent to the server must be UTF-8".to_owned())?;
+    let text = text.to_str().map_err(|_| "text sent to the server must be UTF-8".to_owned())?;
     Ok(text.to_owned())
 }
 

@@ -83,7 +83,7 @@ impl Reporter {
         match self.ask(entry, values) {
             Ok(Yielded::End) => Ok(()),
             Ok(Yielded::Fault(message)) | Err(message) => Err(self.fault(&message)),
-            Ok(_) => Err(self.fault("a report may neither talk to the server nor pause")),
+            Ok(_) => Err(self.fault("a report hook may neither send requests nor sleep")),
         }
     }
 

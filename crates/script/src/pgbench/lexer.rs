@@ -67,7 +67,9 @@ fn token(text: &str, at: usize) -> Result<(Token<'_>, usize), Flaw> {
     }
     match SYMBOLS.iter().find(|symbol| rest.starts_with(**symbol)) {
         Some(symbol) => Ok((Token::Symbol(symbol), at + symbol.len())),
-        None => Err(Flaw::new(at..at + first.len_utf8(), "no expression has this character")),
+        None => {
+            Err(Flaw::new(at..at + first.len_utf8(), "an expression cannot contain this character"))
+        }
     }
 }
 

@@ -227,8 +227,8 @@ impl Lowering<'_, '_, '_> {
 
     fn is_in_branch(&mut self) -> bool {
         let message = match self.blocks.last() {
-            None => "there is no \\if that this belongs to",
-            Some(block) if block.has_else => "the block has its \\else already",
+            None => "this has no matching \\if",
+            Some(block) if block.has_else => "the block already has an \\else",
             Some(_) => return true,
         };
         self.error(message);
@@ -266,7 +266,7 @@ impl Lowering<'_, '_, '_> {
             Some(block) => {
                 block.exits.into_iter().for_each(|exit| aim(&mut self.code[exit], here));
             }
-            None => self.error("there is no \\if that this belongs to"),
+            None => self.error("this has no matching \\if"),
         }
     }
 
@@ -275,7 +275,7 @@ impl Lowering<'_, '_, '_> {
             self.error("pipelines need -M extended or -M prepared");
         }
         if self.pipeline.is_some() {
-            self.error("a pipeline is open already");
+            self.error("a pipeline is already open");
         }
         self.pipeline = Some(self.span.clone());
     }

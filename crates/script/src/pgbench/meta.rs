@@ -157,7 +157,7 @@ impl Reader<'_> {
             return Err(Flaw::new(extra.clone(), "nothing more is expected here"));
         }
         if self.word(pattern).contains(['\'', '\\']) {
-            let message = "a pattern has neither quotes nor backslashes";
+            let message = "a pattern cannot contain quotes or backslashes";
             return Err(Flaw::new(pattern.clone(), message));
         }
         self.target(name)?;

@@ -45,7 +45,7 @@ pub(super) fn read<'a>(source: Source<'a>, names: &mut Names) -> Reading<'a> {
     let mut reading =
         Reading { source, commands: Vec::new(), mentions: Vec::new(), flaws: Vec::new() };
     if let Some(at) = reading.source.text.find('\0') {
-        reading.flaws.push(Flaw::new(at..at + 1, "a script cannot hold a zero byte"));
+        reading.flaws.push(Flaw::new(at..at + 1, "a script cannot contain a zero byte"));
         return reading;
     }
     let mut at = 0;

@@ -69,7 +69,7 @@ impl Builder<'_> {
             return Some(slot);
         }
         if kind == Kind::Code {
-            let message = "nothing sets this variable: it stays in the SQL as it is";
+            let message = "nothing sets this variable: it is left in the SQL unchanged";
             self.warnings.push(Flaw::new(span.clone(), message));
         }
         None

@@ -219,7 +219,7 @@ fn hooks_report_in_the_scripts_own_words() {
     assert_eq!(reporter.report(Report::Intermediate, &statistics(1.0)), Ok(()));
     assert_eq!(reporter.report(Report::Cumulative, &statistics(1.0)), Ok(()));
     let fault = reporter.report(Report::Intermediate, &statistics(2.0)).expect_err("a fault");
-    assert_eq!(fault.message, "a report may neither talk to the server nor pause");
+    assert_eq!(fault.message, "a report hook may neither send requests nor sleep");
     assert_eq!(printed(), ["5", "5"]);
 }
 

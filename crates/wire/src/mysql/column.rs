@@ -131,7 +131,7 @@ fn sent<const N: usize>(fields: &mut Fields<'_>) -> Result<[u8; N], ProtocolErro
     let mut whole = [0; N];
     let known = whole
         .get_mut(..bytes.len())
-        .ok_or(ProtocolError::Malformed("a date or a time of too many bytes"))?;
+        .ok_or(ProtocolError::Malformed("a date or time with too many bytes"))?;
     known.copy_from_slice(bytes);
     Ok(whole)
 }

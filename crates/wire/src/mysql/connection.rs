@@ -217,6 +217,6 @@ fn silence(buffer: &ReceiveBuffer) -> Result<(), ProtocolError> {
     if buffer.unread().is_empty() {
         Ok(())
     } else {
-        Err(ProtocolError::Malformed("bytes follow the request for encryption in the clear"))
+        Err(ProtocolError::Malformed("unencrypted bytes after the request for encryption"))
     }
 }

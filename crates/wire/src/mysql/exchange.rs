@@ -144,7 +144,7 @@ impl Exchange {
         let mut fields = Fields(body);
         let count = fields.length()?;
         if count > COLUMNS_MAX || !fields.0.is_empty() {
-            return Err(ProtocolError::Malformed("a number of columns that is none"));
+            return Err(ProtocolError::Malformed("an invalid number of columns"));
         }
         self.columns.clear();
         self.answer.begin_columns();

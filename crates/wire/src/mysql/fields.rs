@@ -50,7 +50,7 @@ impl<'a> Fields<'a> {
             0xfc => self.u16().map(u64::from),
             0xfd => self.chunk::<3>().map(|[a, b, c]| u64::from(u32::from_le_bytes([a, b, c, 0]))),
             0xfe => self.chunk().map(u64::from_le_bytes),
-            _ => Err(ProtocolError::Malformed("a length that is none")),
+            _ => Err(ProtocolError::Malformed("an invalid length")),
         }
     }
 

@@ -116,7 +116,7 @@ impl Login {
             }
             (MORE, &Stage::AwaitingKey(method)) => {
                 let key = PublicKey::from_pem(&body[1..])
-                    .ok_or(ProtocolError::Malformed("a public key that is none"))?;
+                    .ok_or(ProtocolError::Malformed("an invalid public key"))?;
                 let circumstances = self.circumstances(config);
                 let answer = method::encrypted(&key, &self.challenge, circumstances);
                 Ok(self.say(method, answer, out))

@@ -74,8 +74,9 @@ impl Method {
     ) -> Result<Answer, ProtocolError> {
         let password = circumstances.config.password_bytes();
         let bytes = if self == Self::Ed25519 { ED25519_CHALLENGE_BYTES } else { CHALLENGE_BYTES };
-        let challenge =
-            challenge.get(..bytes).ok_or(ProtocolError::Malformed("a challenge too short"))?;
+        let challenge = challenge
+            .get(..bytes)
+            .ok_or(ProtocolError::Malformed("a challenge that is too short"))?;
         Ok(match self {
             Self::Ed25519 => Answer::Proof(password::ed25519(password, challenge)),
             Self::Native if password.is_empty() => Answer::Proof(Vec::new()),
@@ -100,7 +101,7 @@ impl Method {
                 Ok(in_the_clear(circumstances))
             }
             (Self::CachingSha2, NOT_CACHED) => Ok(Answer::KeyRequest(CACHING_KEY_REQUEST)),
-            _ => Err(ProtocolError::Malformed("the server goes on where the proof was the end")),
+            _ => Err(ProtocolError::Malformed("the server continues after the final proof")),
         }
     }
 }

@@ -45,7 +45,7 @@ fn text_value(fields: &mut Fields<'_>) -> Result<Option<String>, ProtocolError> 
 fn binary(columns: &[Column], body: &[u8]) -> Result<Row, ProtocolError> {
     let mut fields = Fields(body);
     if fields.u8()? != 0 {
-        return Err(ProtocolError::Malformed("a binary row that does not begin as one"));
+        return Err(ProtocolError::Malformed("a binary row with a wrong first byte"));
     }
     let nulls = fields.bytes((columns.len() + NULL_MAP_OFFSET).div_ceil(8))?;
     let is_null = |bit: usize| nulls[bit / 8] >> (bit % 8) & 1 == 1;

@@ -94,10 +94,10 @@ impl Login {
         let mut fields = Fields(body);
         let minor = fields.u32()? & 0xffff;
         if fields.u32()? != 0 {
-            return Err(ProtocolError::Malformed("options refused that were never asked for"));
+            return Err(ProtocolError::Malformed("a refusal of options that were not requested"));
         }
         if minor > self.opening.version.minor() {
-            return Err(ProtocolError::Malformed("a newer version offered than was asked for"));
+            return Err(ProtocolError::Malformed("an offer of a newer version than requested"));
         }
         if minor < self.opening.version.minor() {
             self.opening.version = Version::V3_0;
@@ -209,7 +209,9 @@ fn choose(offered: &[&[u8]], channel: &Channel) -> Result<Binding, String> {
         _ if plain => Ok(Binding::Unsupported),
         _ => {
             let names = String::from_utf8_lossy(&offered.join(&b", "[..])).into_owned();
-            Err(format!("of the SASL mechanisms that the server offers ({names}) none is known"))
+            Err(format!(
+                "none of the SASL mechanisms that the server offers ({names}) is supported"
+            ))
         }
     }
 }

@@ -91,7 +91,7 @@ impl Greeting {
         let text = std::str::from_utf8(challenge).map_err(|_| MALFORMED)?;
         let challenge = Challenge::parse(text)?;
         if !challenge.nonce.starts_with(&self.nonce) || challenge.nonce == self.nonce {
-            return Err(ProtocolError::Malformed("SCRAM: the server's nonce is not of ours"));
+            return Err(ProtocolError::Malformed("SCRAM: the server's nonce does not extend ours"));
         }
         let unproven = format!("c={},r={}", self.binding.encoded(), challenge.nonce);
         let signed = format!("{},{text},{unproven}", self.bare());
@@ -138,7 +138,7 @@ impl<'a> Challenge<'a> {
         let salt = BASE64_STANDARD.decode(field("s=").ok_or(MALFORMED)?).map_err(|_| MALFORMED)?;
         let iterations = field("i=").and_then(|count| count.parse().ok()).ok_or(MALFORMED)?;
         if !(1..=ITERATIONS_MAX).contains(&iterations) {
-            return Err(ProtocolError::Malformed("SCRAM: the count of iterations"));
+            return Err(ProtocolError::Malformed("SCRAM: an invalid number of iterations"));
         }
         Ok(Self { nonce, salt, iterations })
     }

@@ -27,7 +27,7 @@ pub fn answer(received: &[u8]) -> Result<Answer, ProtocolError> {
         b"N" => Ok(Answer::Refused),
         [b'E', ..] => Ok(Answer::Error),
         [b'S' | b'N', _, ..] => {
-            Err(ProtocolError::Malformed("bytes follow the answer to the request for encryption"))
+            Err(ProtocolError::Malformed("bytes after the answer to the request for encryption"))
         }
         [tag, ..] => Err(ProtocolError::Unexpected { tag: *tag, state: "AwaitingEncryption" }),
         [] => Err(ProtocolError::Malformed("no answer to the request for encryption")),

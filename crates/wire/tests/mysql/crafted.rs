@@ -95,13 +95,13 @@ fn what_is_no_login_breaks_the_protocol() {
     let modern = greeting(LOWER, UPPER, NATIVE);
     for (said, expected) in [
         (&[&b"\x09old"[..]][..], "greeting of another protocol"),
-        (&[&modern, b"\x03"], "'\\x03' has no place in state Proving"),
-        (&[&modern, b"\x01more"], "goes on where the proof was the end"),
-        (&[&modern, b"\xfecaching_sha2_password\0short"], "a challenge too short"),
+        (&[&modern, b"\x03"], "'\\x03' in state Proving"),
+        (&[&modern, b"\x01more"], "continues after the final proof"),
+        (&[&modern, b"\xfecaching_sha2_password\0short"], "a challenge that is too short"),
         (&[&modern, b""], "an empty packet"),
         (
             &[&modern, b"\xfecaching_sha2_password\0challenge of bytes!!", b"\x01\x07"],
-            "goes on where the proof was the end",
+            "continues after the final proof",
         ),
     ] {
         let (outcome, _) = outcome(&login(), said);
@@ -211,17 +211,13 @@ fn an_answer_must_run_its_course() {
     let run = || Step::Run(0, vec![Value::Int(1)], Keep::None);
     let miscounted: &[u8] = b"\0\x01\0\0\0\0\0\x02\0\0\0\0";
     for (step, bodies, expected) in [
-        (
-            text(),
-            &[&b"\xfd\x01\0\x10"[..]][..],
-            "malformed message: a number of columns that is none",
-        ),
-        (text(), &[b"\x01\x01"], "malformed message: a number of columns that is none"),
+        (text(), &[&b"\xfd\x01\0\x10"[..]][..], "malformed message: an invalid number of columns"),
+        (text(), &[b"\x01\x01"], "malformed message: an invalid number of columns"),
         (text(), &[b"\0\0\0"], "malformed message: a field reaches beyond its packet"),
         (text(), &[b"\x01", b"\x03de"], "malformed message: a field reaches beyond its packet"),
         (text(), &[b"\x01", DEFINITION, b"\xff\xbd\x04#40001no"], "Reply 1213"),
         (text(), &[b"\x01", DEFINITION, b"\xff\x1d\x04#08S01no"], "Fatal 1053"),
-        (run(), &[b"\xfe"], "message '\\xfe' has no place in state Preparing"),
+        (run(), &[b"\xfe"], "unexpected message '\\xfe' in state Preparing"),
         (run(), &[miscounted, DEFINITION, DEFINITION], "Reply parameters"),
         (run(), &[PREPARED, b"\xff\xbd\x04#40001no"], "Reply 1213"),
     ] {

@@ -69,17 +69,17 @@ fn the_end_may_come_after_an_error() {
 #[test]
 fn a_second_error_in_one_answer_breaks_the_protocol() {
     let twice = error("ERROR", "40001").repeat(2);
-    let expected = ["message 'E' has no place in state Failed"];
+    let expected = ["unexpected message 'E' in state Failed"];
     assert_eq!(events(vec![text()], &[&twice]), expected);
 }
 
 #[test]
 fn an_answer_must_run_its_course() {
     for (said, state) in [
-        (&[PARSED, READY][..], "message 'Z' has no place in state Planned"),
-        (&[PARSED, BOUND, READY], "message 'Z' has no place in state Bound"),
-        (&[BOUND], "message '2' has no place in state Parsing"),
-        (&[PARSED, BOUND, DONE, DONE], "message 'C' has no place in state Executed"),
+        (&[PARSED, READY][..], "unexpected message 'Z' in state Planned"),
+        (&[PARSED, BOUND, READY], "unexpected message 'Z' in state Bound"),
+        (&[BOUND], "unexpected message '2' in state Parsing"),
+        (&[PARSED, BOUND, DONE, DONE], "unexpected message 'C' in state Executed"),
         (
             &[PARSED, BOUND, DONE, b"Z\0\0\0\x05?"],
             "malformed message: an unknown transaction status",

@@ -116,7 +116,7 @@ fn a_server_that_cannot_prove_itself_is_not_spoken_to() {
     let outcome = scram_ending_with(&authentication(12, wrong));
     assert_eq!(outcome, "malformed message: SCRAM: the server's signature is wrong");
     let outcome = scram_ending_with(&authentication(0, b""));
-    assert_eq!(outcome, "message 'R' has no place in state Proving");
+    assert_eq!(outcome, "unexpected message 'R' in state Proving");
 }
 
 #[test]

@@ -163,7 +163,7 @@ fn a_refused_order_explains_the_stall_of_its_lane() {
     let told = stall_message(&[lane(None, false), lane(Some(SILENT), true)]).unwrap();
     assert_eq!(
         told,
-        "the server did not answer a cancellation: the order for it needs one more \
+        "the server did not answer a cancellation: cancelling needs one more \
          connection, which was refused: Too many connections"
     );
 }
