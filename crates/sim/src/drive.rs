@@ -12,41 +12,41 @@ use dbdyno_script::{Fault, Session};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// What a simulated run ended with.
+/// The outcome of a simulated run.
 #[derive(Debug)]
 pub struct Outcome {
     /// Its intervals, merged over the workers.
     pub intervals: Vec<Interval>,
     /// The last cumulative counts.
     pub counters: Counters,
-    /// done − due of all measured transactions that ended well.
+    /// done − due of all measured transactions that succeeded.
     pub response: Latencies,
     /// done − sent of the same.
     pub service: Latencies,
     /// How late the worker itself was.
     pub lateness: Latencies,
-    /// Tries that were followed by another, by why they failed.
+    /// Tries that failed and were retried, by failure.
     pub tried_again: Vec<FailureCount>,
-    /// Ages of those cut off.
+    /// Ages of the transactions that were cut off.
     pub unfinished_ages: Vec<Nanos>,
-    /// What was told of times without connections, worker after worker.
+    /// The events of outages, worker after worker.
     pub outage_events: Vec<OutageEvent>,
     /// A script that can never work.
     pub hopeless: Option<HopelessScript>,
-    /// Scripts that went wrong.
+    /// Scripts that failed.
     pub faults: Vec<(u64, Fault)>,
     /// The error that kept the load from beginning.
     pub fatal: Option<ServerError>,
-    /// What the workers saw of a server that stopped answering.
+    /// How the server stopped answering, as seen by the workers.
     pub stalled: Option<&'static str>,
-    /// What the clients were doing at the plan's instants, worker after worker.
+    /// What the clients were doing at the plan's sampling instants, worker after worker.
     pub activities: Vec<Activity>,
-    /// When the last worker was over, from the load's begin.
+    /// When the last worker was over, since the start of the load.
     pub over: Nanos,
 }
 
 impl Outcome {
-    /// The times without connections.
+    /// The outages.
     pub fn outages(&self) -> Vec<&Outage> {
         let known = self.outage_events.iter().filter_map(|event| match event {
             OutageEvent::Closed(outage) => Some(outage),
@@ -56,7 +56,7 @@ impl Outcome {
     }
 }
 
-/// What will happen, in the order of time; the number makes keys unique.
+/// Future events in order of time; the number makes keys unique.
 type Calendar = BTreeMap<(Nanos, u64), Coming>;
 
 #[derive(Clone, Debug)]
@@ -73,9 +73,9 @@ struct World<'a> {
     calendar: Calendar,
     events: u64,
     asked: u64,
-    /// How many were made so far: each is served by a process of that number.
+    /// The number of connections so far: each is served by a process of that number.
     connections: u32,
-    /// Counts the connections of each client: what comes from an older one is void.
+    /// Counts the connections of each client: events of older ones are void.
     generations: Vec<u32>,
     connected: Vec<bool>,
     in_transaction: Vec<bool>,
@@ -137,7 +137,7 @@ impl Port for World<'_> {
     }
 }
 
-/// Runs a plan whose load begins at instant zero of the virtual clock, once connected.
+/// Runs a plan whose load starts at time zero of the virtual clock, once connected.
 pub fn simulate(
     plan: &Plan,
     server: &Server,
@@ -156,7 +156,7 @@ pub fn simulate(
             thread,
             shape,
             sessions,
-            // Workers run one after the other here, so nothing that one learns is known to others.
+            // Workers run one after the other here, so they share no knowledge.
             last_heard_by_all: Arc::default(),
             last_reached_by_all: Arc::default(),
             viability: Arc::new(ScriptViability::new(plan.scripts.len(), 1)),
@@ -168,7 +168,7 @@ pub fn simulate(
     merged.outcome(shape)
 }
 
-/// One worker's run, alone: workers share nothing but the plan.
+/// Runs one worker alone: workers share nothing but the plan.
 fn run_worker(plan: &Plan, server: &Server, mut worker: Worker) -> (Worker, Vec<Activity>) {
     let clients = worker.clients();
     let mut world = World {
@@ -201,7 +201,7 @@ fn run_worker(plan: &Plan, server: &Server, mut worker: Worker) -> (Worker, Vec<
     (worker, activities)
 }
 
-/// Jumps to whatever comes next and tells the worker.
+/// Jumps to the next event and passes it to the worker.
 fn happen(worker: &mut Worker, world: &mut World<'_>) {
     let wake = worker.next_wake();
     let Some((&(at, number), _)) =
@@ -263,7 +263,7 @@ struct Merged {
     activities: Vec<Activity>,
 }
 
-/// Orders the intervals of one instant: an empty one before the one that begins there.
+/// Orders the intervals of one instant: an empty one comes before the one that begins there.
 type Phase0 = u8;
 
 impl Merged {

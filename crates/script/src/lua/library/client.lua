@@ -1,4 +1,4 @@
--- A client: its environment, and the coroutine that runs the script in its name.
+-- A client: its environment, and the coroutine that runs the script for it.
 local host, library = ...
 local ask = host.ask
 local yield = coroutine.yield
@@ -17,7 +17,7 @@ local function new_sysbench(client, tid)
    return sysbench
 end
 
--- Everything that a client has of its own, with nothing of the script in it yet.
+-- A client's own state, before the script is loaded.
 local function new_environment(client, tid)
    local environment = setmetatable({}, library.base)
    environment._G = environment
@@ -31,7 +31,7 @@ local function new_environment(client, tid)
    return environment
 end
 
--- Messages of errors carry where they come from; the error that restarts an event does not.
+-- Error messages carry their position; the error that restarts an event does not.
 local function traced(problem)
    if type(problem) == "table" then
       return problem
@@ -43,7 +43,7 @@ local function restarts(problem)
    return type(problem) == "table" and problem.errcode == library.errors.RESTART_EVENT
 end
 
--- Runs the event until it comes to its end, and gives what it returns.
+-- Runs the event until it succeeds, and returns its result.
 local function attempt(client)
    local environment, sysbench = client.environment, client.sysbench
    while true do
@@ -61,7 +61,7 @@ local function attempt(client)
    end
 end
 
--- An event that returns true ends its client, and does not count: nobody has said that it is over.
+-- An event that returns true ends its client, and does not count: it has not been reported as over.
 local function loop(client)
    repeat
       client.connected_between = client.connected
@@ -69,7 +69,7 @@ local function loop(client)
    until attempt(client)
 end
 
--- The entries of a client's coroutine, by name.
+-- The entry points of a client's coroutine, by name.
 local entries = {}
 
 function entries.enter(client)
@@ -81,7 +81,7 @@ function entries.enter(client)
    entries.run(client)
 end
 
--- Goes on with the events after one that was interrupted: what it had opened is void.
+-- Continues with events after one that was interrupted: what that one had opened is void.
 function entries.again(client)
    if client.connected_between ~= nil then
       client.connected = client.connected_between
@@ -101,7 +101,7 @@ function entries.leave(client)
    end
 end
 
--- Hands statistics to the script's own report, if it has one.
+-- Passes statistics to the script's own report hook, if it has one.
 function entries.report(client, name, statistics)
    local hook = client.sysbench.hooks[name]
    if hook then
@@ -113,7 +113,7 @@ function entries.end_reports(client)
    client.end_reports()
 end
 
--- What can be asked of a script beside its own table of commands.
+-- The commands that a script may have besides its own table of commands.
 local plain_commands = {prepare = true, cleanup = true, help = true, init = true, done = true}
 
 local function has_function(environment, name)
@@ -141,7 +141,7 @@ local function message_of(problem)
       or tostring(problem)
 end
 
--- The body of a coroutine: nothing but its last request says how it ended.
+-- The body of a coroutine. Only its last yield tells how it ended.
 local function body(client, entry, ...)
    local done, problem = xpcall(entries[entry], traced, client, ...)
    if not done then
@@ -156,11 +156,11 @@ function library.thread(client)
    return thread
 end
 
--- A client with the script loaded and its options set; or nothing, and what went wrong.
+-- A client with the script loaded and its options set; or nil and an error message.
 function library.client(tid)
    local client = {connected = false}
    client.environment = new_environment(client, tid)
-   -- A script may put a loop of its own in the place of this one, and call this from there.
+   -- A script may replace this loop by its own, and call this function from there.
    client.environment.thread_run = function() loop(client) end
    local function load()
       setfenv(host.script, client.environment)()
@@ -182,7 +182,7 @@ local function knows_command(environment, cmdline, name)
       or plain_commands[name] and has_function(environment, name) or false
 end
 
--- What there is to know of a script before it runs.
+-- The properties of a script, before it runs.
 function library.survey(client)
    local environment, commands = client.environment, {}
    local cmdline = environment.sysbench.cmdline

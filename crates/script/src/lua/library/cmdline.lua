@@ -1,4 +1,4 @@
--- Options: what sysbench knows of itself, what the script declares, and what was given.
+-- Options: sysbench's own, those that the script declares, and those given.
 local host, library = ...
 
 local types = {
@@ -91,7 +91,7 @@ local function type_of(name, definition)
    return found
 end
 
--- What an option is that has no default and is not given; a file is not at all.
+-- The value of an option that has no default and is not given; for a file, there is none.
 local function unset(kind)
    if kind == types.ARG_BOOL then
       return false
@@ -103,7 +103,7 @@ local function unset(kind)
    return kind == types.ARG_STRING and "" or nil
 end
 
--- What the script declares: name -> {type, default, description, validate, name as it is written}.
+-- The script's declarations: name -> {type, default, description, validate, name as written}.
 local function declared(options)
    local found = {}
    for name, definition in pairs(options) do
@@ -142,7 +142,7 @@ local function copied(value)
    return {unpack(value)}
 end
 
--- `sysbench.opt` of one client. A script that declares nothing takes any option, as text.
+-- `sysbench.opt` of one client. A script that declares nothing accepts any option, as text.
 local function values(specification)
    local opt = {}
    for _, group in ipairs {general, specification or {}} do
@@ -189,7 +189,7 @@ local function default_text(value)
    return " [" .. tostring(value) .. "]"
 end
 
--- The lines of help on the script's own options.
+-- The help text about the script's own options.
 local function help(specification)
    local lines = {host.script_name .. " options:"}
    for _, name in ipairs(sorted_names(specification)) do
@@ -243,8 +243,8 @@ function library.cmdline(sysbench)
    return cmdline
 end
 
--- Options go to `sysbench.opt`; for a script that declares none, also to the globals, where
--- scripts of 0.5 look for them. A function of the same name is not overwritten.
+-- Options go to `sysbench.opt`; for a script that declares none, also to the globals, where scripts
+-- of 0.5 expect them. A function of the same name is not overwritten.
 function library.export_options(environment)
    local sysbench = environment.sysbench
    sysbench.cmdline.read_cmdline_options()

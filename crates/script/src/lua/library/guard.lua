@@ -1,13 +1,13 @@
--- What a script may reach of Lua itself: the shared part of every client's environment.
+-- What a script may use of Lua itself: the shared part of every client's environment.
 --
--- Scripts never see the state's own globals. `os`, `io`, `ffi` and `require` are small tables
--- that do what load scripts need and name the switch for what they refuse. Told that scripts
--- are trusted, the real ones stand behind them.
+-- Scripts never see the state's own globals. `os`, `io`, `ffi` and `require` are small tables that
+-- do what load scripts need and name the switch that allows the rest. With unsafe Lua allowed, they
+-- fall back to the real ones.
 local host, library = ...
 local ask = host.ask
 
--- Hundreds of clients share this state: by itself it would wait until garbage took as much room
--- as all they hold before it looked for any.
+-- Hundreds of clients share this state: by default the garbage collector would wait until garbage
+-- took as much memory as all that they hold.
 collectgarbage("setpause", 140)
 
 local function refused(what)
@@ -24,7 +24,7 @@ local function over(own, real, name)
    return setmetatable(own, {__index = behind})
 end
 
--- Coroutines of a script's own: what they ask of the server is asked in their creator's name.
+-- A script's own coroutines: their requests to the server are passed on by their creator.
 local is_ask = {}
 for _, request in pairs(ask) do
    is_ask[request] = true
@@ -64,7 +64,7 @@ end
 local restricted_os = {
    time = os.time, clock = os.clock, date = os.date, difftime = os.difftime,
    getenv = function() return nil end,
-   -- The one command that load scripts need is a pause; it holds up its own client alone.
+   -- The one command that load scripts need is a pause; it blocks only its own client.
    execute = function(command)
       local seconds = tonumber(tostring(command):match("^%s*sleep%s+([%d.]+)%s*$"))
       if seconds then
@@ -105,8 +105,8 @@ local symbols = {
    usleep = function(microseconds) return pause(tonumber(microseconds) / 1e6) end,
    sleep = pause,
    sb_counter_inc = function(_, counter) host.count(counter) end,
-   -- A script with a loop of its own waits here for its next transaction; a client that is
-   -- not wanted any more is simply not waked again.
+   -- A script with a loop of its own waits here for its next transaction; a client that is not
+   -- needed any more is simply not resumed.
    sb_more_events = function()
       coroutine.yield(ask.NEXT)
       return true
@@ -129,7 +129,7 @@ local restricted_ffi = {
    end,
 }
 
--- Text only: the verifier that byte code would need does not exist.
+-- Source text only: there is no verifier for byte code.
 local function compile(text, name, environment)
    if text:sub(1, 1) == "\27" then
       return nil, "byte code is not loaded"
@@ -175,7 +175,7 @@ local base = {
 library.base = {__index = base}
 library.ffi = over(restricted_ffi, real_ffi, "ffi")
 
--- What `require` need not look for: Lua's own libraries, as far as they may be reached.
+-- Modules that `require` need not look for: Lua's own libraries, as far as they may be used.
 local function libraries(environment)
    local loaded = {_G = environment, ffi = library.ffi}
    for name, value in pairs(base) do
@@ -186,7 +186,7 @@ local function libraries(environment)
    return loaded
 end
 
--- The table that a module's name stands for among the globals.
+-- The global table that a module's name stands for.
 local function table_named(environment, name)
    local found = environment
    for part in name:gmatch("[^.]+") do
@@ -201,7 +201,7 @@ local function table_named(environment, name)
    return found
 end
 
--- What depends on whose environment it is called in.
+-- The functions that depend on the environment they are called in.
 function library.loaders(environment)
    local loaded = libraries(environment)
    local package = {path = host.path, cpath = "", loaded = loaded, preload = {}}
@@ -232,7 +232,7 @@ function library.loaders(environment)
       return chunk and setfenv(chunk, environment)
    end
 
-   -- Which folder a path begins in is not known here: its end names the file.
+   -- The folder in which a path begins is not known here: its end identifies the file.
    local function chunk_at(path)
       local chunk = host.unsafe and loadfile(path)
       if chunk then
@@ -250,7 +250,7 @@ function library.loaders(environment)
       return chunk()
    end
 
-   -- All clients share a chunk, and who loads one may call it later, in a place of its own.
+   -- All clients share a chunk, and one that is loaded may be called later, at another place.
    function environment.loadfile(path)
       local loads, chunk = pcall(chunk_at, path)
       if not (loads and chunk) then

@@ -1,5 +1,5 @@
--- The global functions of sysbench 0.5, which 1.0 still had: one connection a client, made
--- without a word about drivers.
+-- The global functions of sysbench 0.5, which 1.0 still had: one connection per client, opened
+-- without naming a driver.
 local host, library = ...
 
 local function no_connection()
@@ -43,8 +43,8 @@ function library.legacy(environment, sysbench)
       return connected():prepare(query)
    end
 
-   -- Parameters are bound once, as a table of values whose types are the values' own; each
-   -- execution sends what the table holds then.
+   -- Parameters are bound once, as a table of values, whose types are those of the values; each
+   -- execution sends the table's current values.
    function environment.db_bind_param(statement, bound)
       local parameters = {}
       for place, value in ipairs(bound) do

@@ -1,4 +1,4 @@
--- `sysbench.rand`: all laws draw from the stream of the client that is running.
+-- `sysbench.rand`: all distributions draw from the random stream of the running client.
 local host, library = ...
 
 library.rand = {
@@ -6,7 +6,7 @@ library.rand = {
    special = host.special, pareto = host.pareto, zipfian = host.zipfian,
    unique = host.unique, string = host.string, varstring = host.varstring,
    uniform_double = host.uniform_double,
-   -- A number that Lua's own, doubles all, cannot hold.
+   -- An integer beyond the precision of Lua's numbers, which are doubles.
    uniform_uint64 = function()
       local high, low = host.uniform_halves()
       return high * 4294967296ULL + low

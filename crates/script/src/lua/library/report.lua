@@ -1,4 +1,4 @@
--- Ready-made reports for a script's hooks, and histograms of a script's own.
+-- Built-in reports for a script's hooks, and a script's own histograms.
 local host, library = ...
 
 local function print_to_log(format, ...)
@@ -27,7 +27,8 @@ local function as_csv(stat)
                 stat.latency_pct * 1000, errors, reconnects)
 end
 
--- One object of an array a line; the closing bracket comes when there are no more reports.
+-- One object of a JSON array per line; the closing bracket is written when there are no more
+-- reports.
 local function as_json(stat, first)
    local events, queries, reads, writes, other, errors, reconnects = per_second(stat)
    print_to_log('%s{"time": %.0f, "threads": %u, "tps": %.2f, "qps": {"total": %.2f, '
@@ -37,7 +38,7 @@ local function as_json(stat, first)
                 reads, writes, other, stat.latency_pct * 1000, errors, reconnects)
 end
 
--- Gives a client its ready-made reports, and what is to be called after the last one.
+-- Adds the built-in reports to a client, and what is to be called after the last one.
 function library.reports(sysbench)
    local objects = 0
    sysbench.report_csv = as_csv
@@ -62,8 +63,8 @@ local histogram = {}
 histogram.__index = histogram
 histogram.__tostring = function() return "<sb_histogram>" end
 
--- Cells grow by a constant factor from the least to the greatest value; what lies outside is
--- counted in the outermost.
+-- Buckets grow by a constant factor from the smallest to the largest value; values outside are
+-- counted in the first or last one.
 function histogram:update(value)
    local steps = math.floor((math.log(value) - self.low) * self.scale + 0.5)
    local cell = math.max(0, math.min(self.size - 1, steps))

@@ -1,7 +1,7 @@
 -- Connections, statements, parameters and results, as scripts see them.
 --
--- Nothing here talks to a server: each exchange is a request that the client's coroutine
--- yields, and the answer is what it is resumed with: a result, or nil and a failure.
+-- Nothing here talks to a server: each exchange is a request that the client's coroutine yields,
+-- and it is resumed with the answer: a result, or nil and a failure.
 local host, library = ...
 local ask = host.ask
 local yield = coroutine.yield
@@ -9,7 +9,7 @@ local floor, ceil = math.floor, math.ceil
 local ffi = require("ffi")
 local int64, uint64 = ffi.typeof("int64_t"), ffi.typeof("uint64_t")
 
--- The most that one INSERT of many rows holds, as in sysbench: 512 KiB.
+-- The maximum size of a multi-row INSERT, as in sysbench: 512 KiB.
 local BULK_BYTES_MAX = 524288
 
 local types = {
@@ -18,7 +18,7 @@ local types = {
 }
 local errors = {NONE = 0, IGNORABLE = 1, FATAL = 2}
 
--- How values of a type travel: i whole numbers, d doubles, s text; the others not at all.
+-- How values of a type are sent: i integers, d doubles, s text; other types are not supported.
 local kinds = {
    [types.TINYINT] = "i", [types.SMALLINT] = "i", [types.INT] = "i", [types.BIGINT] = "i",
    [types.FLOAT] = "d", [types.DOUBLE] = "d", [types.CHAR] = "s", [types.VARCHAR] = "s",
@@ -37,7 +37,7 @@ function result:free()
    return true
 end
 
--- Stands for a result whose rows were not kept: whoever looks at it after all hears of it.
+-- Stands for a result whose rows were not kept: using it is an error.
 local unkept = setmetatable({}, {
    __index = function()
       error("the rows were not kept: nothing in the script was seen to look at them", 2)
@@ -62,13 +62,13 @@ local function must_be_usable(self, query)
    end
 end
 
--- The first result is handed out, the others wait for `next_result`.
+-- The first result is returned, the others wait for `next_result`.
 local function answered(self, query, results, failure)
    if failure then
       self.error = failure.ignorable and errors.IGNORABLE or errors.FATAL
       self.sql_errno, self.sql_state = failure.number, failure.state
       self.sql_errmsg = failure.message
-      -- PostgreSQL's block is void now, and the event begins anew.
+      -- PostgreSQL's transaction block is void now, and the event restarts.
       if failure.ignorable and host.driver == "pgsql" then
          yield(ask.QUERY, "ROLLBACK")
       end
@@ -105,7 +105,7 @@ function connection:query(query)
 end
 
 function connection:query_row(query)
-   must_be_usable(self, query) -- told of the script's line, not of the one below
+   must_be_usable(self, query) -- reported for the script's line, not for the one below
    local found = self:query(query)
    local row = found and found:fetch_row()
    if not row then
@@ -189,8 +189,8 @@ local function is_long(value)
    return type(value) == "cdata" and (ffi.istype(int64, value) or ffi.istype(uint64, value))
 end
 
--- A number of 64 bits (of `uniform_uint64`, say) travels as digits: Lua's own, doubles all, cannot
--- hold it. As in sysbench the bits of one without a sign are taken for those of one that has it.
+-- A 64-bit integer (of `uniform_uint64`, for example) is sent as digits, since Lua's numbers are
+-- doubles. As in sysbench, the bits of an unsigned one are interpreted as signed.
 local function whole(value)
    if is_long(value) then
       return tostring(ffi.cast(int64, value)):match("^-?%d+")
@@ -259,7 +259,7 @@ function statement:bind_param(...)
    yield(ask.BIND, self.number, table.concat(letters))
 end
 
--- The values of a statement's parameters. Most have few, and need no table on the way.
+-- The values of a statement's parameters. Most have few, and need no temporary table.
 local function values(parameters, count)
    if count == 1 then
       return parameters[1].value
