@@ -22,11 +22,11 @@ impl BlockingLink {
         loop {
             let deadline = clock::now() + timeout;
             let socket = address::dial_with_retry(&route.peer, deadline).map_err(broken)?;
-            let mut patient = Self { link: Link::new(socket, 0, route, blueprint) };
-            patient.link.dialed();
-            match patient.next_event(Some(deadline))? {
+            let mut blocking = Self { link: Link::new(socket, 0, route, blueprint) };
+            blocking.link.dialed();
+            match blocking.next_event(Some(deadline))? {
                 LinkEvent::VersionRefused => route.ask_for_oldest_version(),
-                _ => return Ok(patient),
+                _ => return Ok(blocking),
             }
         }
     }

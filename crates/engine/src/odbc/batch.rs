@@ -93,7 +93,7 @@ impl Batch {
         self.statement.execute()?;
         self.statement.answer(Keep::None)?;
         match self.statuses.iter().position(|&status| status == ROW_FAILED) {
-            Some(row) => Err(Diagnostic::ours(format!("row {row} of a batch was refused"))),
+            Some(row) => Err(Diagnostic::internal(format!("row {row} of a batch was refused"))),
             None => Ok(()),
         }
     }

@@ -48,7 +48,9 @@ impl Handle {
         let code =
             unsafe { (library.SQLAllocHandle)(Kind::Environment as i16, null_mut(), &raw mut raw) };
         if code != SUCCESS {
-            return Err(Diagnostic::ours("the ODBC driver manager cannot create an environment"));
+            return Err(Diagnostic::internal(
+                "the ODBC driver manager cannot create an environment",
+            ));
         }
         let environment = Self { library, raw, kind: Kind::Environment };
         // SAFETY: the attribute is a number passed in the pointer.
@@ -96,7 +98,7 @@ impl Handle {
             )
         };
         if !matches!(status, SUCCESS | SUCCESS_WITH_INFO) {
-            return Diagnostic::ours(format!(
+            return Diagnostic::internal(format!(
                 "the driver reported an error without a message (code {code})"
             ));
         }
@@ -117,7 +119,7 @@ impl Drop for Handle {
 }
 
 impl Diagnostic {
-    pub(super) fn ours(message: impl Into<String>) -> Self {
+    pub(super) fn internal(message: impl Into<String>) -> Self {
         Self { state: "HY000".into(), number: 0, message: message.into() }
     }
 

@@ -150,7 +150,7 @@ impl Session {
         self.numbered
             .get_mut(&number)
             .map(|(_, prepared)| prepared)
-            .ok_or_else(|| Diagnostic::ours("the statement is not prepared"))
+            .ok_or_else(|| Diagnostic::internal("the statement is not prepared"))
     }
 
     fn execute_numbered(

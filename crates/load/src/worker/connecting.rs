@@ -75,11 +75,11 @@ impl Worker {
         self.connects_in_flight -= 1;
         let State::Connecting(since) = self.clients[client].state else { return };
         let begun = *self.clients[client].server_busy_since.get_or_insert(since);
-        let patient = busy && now - begun < self.plan.endpoint.connect_timeout_ns;
-        if !patient {
+        let may_wait = busy && now - begun < self.plan.endpoint.connect_timeout_ns;
+        if !may_wait {
             self.clients[client].server_busy_since = None;
         }
-        if self.timeline.is_none() && !patient {
+        if self.timeline.is_none() && !may_wait {
             self.fatal.get_or_insert_with(|| error.clone());
         }
         self.clients[client].connect_failures += 1;
@@ -89,7 +89,7 @@ impl Worker {
         } else {
             self.detect_outage(client, since, error);
         }
-        if !patient && self.clients[client].transaction.is_some() {
+        if !may_wait && self.clients[client].transaction.is_some() {
             self.fail_transaction(now, client, error, StatementId::UNCOUNTED);
         }
         self.reconnect_later(now, client, port);

@@ -116,7 +116,7 @@ impl Connection {
         let Phase::LoggingIn(login) = &mut self.phase else { return Ok(None) };
         loop {
             if login.awaits_tls() {
-                return silence(&self.buffer).map(|()| None);
+                return refuse_unencrypted_bytes(&self.buffer).map(|()| None);
             }
             let Some(body) = packet::next(&mut self.buffer, &mut login.sequence)? else {
                 return Ok(None);
@@ -124,7 +124,9 @@ impl Connection {
             let outcome = login.on_packet(body, &self.config, &mut self.session, out)?;
             match outcome {
                 None => {}
-                Some(Outcome::StartTls) => return silence(&self.buffer).map(|()| outcome),
+                Some(Outcome::StartTls) => {
+                    return refuse_unencrypted_bytes(&self.buffer).map(|()| outcome);
+                }
                 Some(Outcome::Ready) => {
                     self.exchange.agree(login.deprecates_eof());
                     self.phase = Phase::Established;
@@ -213,7 +215,7 @@ impl Connection {
 }
 
 /// Checks that nothing more was received: unencrypted bytes must never be taken for encrypted ones.
-fn silence(buffer: &ReceiveBuffer) -> Result<(), ProtocolError> {
+fn refuse_unencrypted_bytes(buffer: &ReceiveBuffer) -> Result<(), ProtocolError> {
     if buffer.unread().is_empty() {
         Ok(())
     } else {

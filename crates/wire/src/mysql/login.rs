@@ -11,7 +11,7 @@ use super::config::{Channel, Config, Opening};
 use super::event::Outcome;
 use super::fields::Fields;
 use super::greeting::{CHALLENGE_BYTES, Greeting};
-use super::method::{self, Answer, Circumstances, Method};
+use super::method::{self, Answer, AuthContext, Method};
 use super::packet::{self, ERROR};
 use super::rsa::{PublicKey, SEED_BYTES};
 use super::session::Session;
@@ -20,7 +20,7 @@ use crate::ProtocolError;
 use dbdyno_model::{FailureClass, ServerError};
 
 /// The first byte of the server's packet after a proof.
-const CONSENT: u8 = 0;
+const OK: u8 = 0;
 const MORE: u8 = 1;
 const OTHER_METHOD: u8 = 0xfe;
 
@@ -104,31 +104,31 @@ impl Login {
         match (tag, &self.stage) {
             (ERROR, _) => error_packet::read(body).map(|error| Some(Outcome::Fatal(error))),
             (_, Stage::AwaitingGreeting) => self.on_greeting(body, config, session, out),
-            (CONSENT, Stage::Proving(_)) => {
+            (OK, Stage::Proving(_)) => {
                 self.stage = Stage::Done;
                 Ok(Some(Outcome::Ready))
             }
             (OTHER_METHOD, Stage::Proving(_)) => self.on_other_method(&body[1..], config, out),
             (MORE, &Stage::Proving(method)) => {
-                let circumstances = self.circumstances(config);
-                let answer = method.go_on(&body[1..], circumstances)?;
-                Ok(self.say(method, answer, out))
+                let context = self.auth_context(config);
+                let answer = method.continue_with(&body[1..], context)?;
+                Ok(self.send_answer(method, answer, out))
             }
             (MORE, &Stage::AwaitingKey(method)) => {
                 let key = PublicKey::from_pem(&body[1..])
                     .ok_or(ProtocolError::Malformed("an invalid public key"))?;
-                let circumstances = self.circumstances(config);
-                let answer = method::encrypted(&key, &self.challenge, circumstances);
-                Ok(self.say(method, answer, out))
+                let context = self.auth_context(config);
+                let answer = method::encrypted(&key, &self.challenge, context);
+                Ok(self.send_answer(method, answer, out))
             }
             (tag, stage) => Err(ProtocolError::Unexpected { tag, state: stage.name() }),
         }
     }
 
-    fn circumstances<'a>(&'a self, config: &'a Config) -> Circumstances<'a> {
+    fn auth_context<'a>(&'a self, config: &'a Config) -> AuthContext<'a> {
         let is_encrypted = self.is_encrypted;
         let is_secret = is_encrypted || self.channel == Channel::Unix;
-        Circumstances { config, is_encrypted, is_secret, seed: &self.seed }
+        AuthContext { config, is_encrypted, is_secret, seed: &self.seed }
     }
 
     fn on_greeting(
@@ -179,9 +179,9 @@ impl Login {
         let method = Method::named(&greeting.method)
             .filter(|method| *method != Method::Ed25519)
             .unwrap_or(Method::Native);
-        let answer = method.begin(&self.challenge, self.circumstances(config))?;
-        let proof = match self.words(method, answer) {
-            Ok(words) => words.unwrap_or_default(),
+        let answer = method.begin(&self.challenge, self.auth_context(config))?;
+        let proof = match self.encode_answer(method, answer) {
+            Ok(bytes) => bytes.unwrap_or_default(),
             Err(refusal) => return Ok(Some(refusal)),
         };
         let login = command::Login { method: method.name(), proof: &proof, config };
@@ -200,17 +200,22 @@ impl Login {
         let mut fields = Fields(rest);
         let name = fields.text_bytes();
         let Some(method) = Method::named(name) else { return Ok(Some(unknown_method(name))) };
-        let answer = method.begin(fields.0, self.circumstances(config))?;
+        let answer = method.begin(fields.0, self.auth_context(config))?;
         self.challenge = fields.0[..CHALLENGE_BYTES].to_vec();
-        Ok(self.say(method, answer, out))
+        Ok(self.send_answer(method, answer, out))
     }
 
     /// Sends what the method requires.
-    fn say(&mut self, method: Method, answer: Answer, out: &mut Vec<u8>) -> Option<Outcome> {
-        match self.words(method, answer) {
+    fn send_answer(
+        &mut self,
+        method: Method,
+        answer: Answer,
+        out: &mut Vec<u8>,
+    ) -> Option<Outcome> {
+        match self.encode_answer(method, answer) {
             Ok(None) => None,
-            Ok(Some(words)) => {
-                packet::write(out, self.sequence, |out| out.extend_from_slice(&words));
+            Ok(Some(bytes)) => {
+                packet::write(out, self.sequence, |out| out.extend_from_slice(&bytes));
                 self.sequence = self.sequence.wrapping_add(1);
                 None
             }
@@ -219,7 +224,11 @@ impl Login {
     }
 
     /// The bytes of an answer, if there are any; sets the next stage.
-    fn words(&mut self, method: Method, answer: Answer) -> Result<Option<Vec<u8>>, Outcome> {
+    fn encode_answer(
+        &mut self,
+        method: Method,
+        answer: Answer,
+    ) -> Result<Option<Vec<u8>>, Outcome> {
         match answer {
             Answer::Proof(proof) => {
                 self.stage = Stage::Proving(method);
@@ -229,7 +238,7 @@ impl Login {
                 self.stage = Stage::AwaitingKey(method);
                 Ok(Some(vec![request]))
             }
-            Answer::Silence => Ok(None),
+            Answer::Nothing => Ok(None),
             Answer::Refusal(why) => Err(refused(&why)),
         }
     }

@@ -12,10 +12,10 @@ const SHA256_KEY_REQUEST: u8 = 1;
 const CACHING_KEY_REQUEST: u8 = 2;
 
 /// An empty password, where the method sends one.
-const NOTHING: &[u8] = b"\0";
+const EMPTY_PASSWORD: &[u8] = b"\0";
 
 /// caching_sha2_password's answer that the first proof was accepted.
-const TAKEN: &[u8] = b"\x03";
+const FAST_AUTH_SUCCESS: &[u8] = b"\x03";
 const NOT_CACHED: &[u8] = b"\x04";
 
 /// An authentication method.
@@ -36,7 +36,7 @@ const NAMES: &[(&str, Method)] = &[
 
 /// What a method's answer depends on.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Circumstances<'a> {
+pub(super) struct AuthContext<'a> {
     pub(super) config: &'a Config,
     pub(super) is_encrypted: bool,
     /// Whether nobody else can read the channel: a Unix socket needs no encryption for that.
@@ -52,7 +52,7 @@ pub(super) enum Answer {
     /// This; then the server's public key comes.
     KeyRequest(u8),
     /// Nothing: the server continues by itself.
-    Silence,
+    Nothing,
     /// We cannot continue.
     Refusal(String),
 }
@@ -70,9 +70,9 @@ impl Method {
     pub(super) fn begin(
         self,
         challenge: &[u8],
-        circumstances: Circumstances<'_>,
+        context: AuthContext<'_>,
     ) -> Result<Answer, ProtocolError> {
-        let password = circumstances.config.password_bytes();
+        let password = context.config.password_bytes();
         let bytes = if self == Self::Ed25519 { ED25519_CHALLENGE_BYTES } else { CHALLENGE_BYTES };
         let challenge = challenge
             .get(..bytes)
@@ -80,26 +80,24 @@ impl Method {
         Ok(match self {
             Self::Ed25519 => Answer::Proof(password::ed25519(password, challenge)),
             Self::Native if password.is_empty() => Answer::Proof(Vec::new()),
-            _ if password.is_empty() => Answer::Proof(NOTHING.to_vec()),
+            _ if password.is_empty() => Answer::Proof(EMPTY_PASSWORD.to_vec()),
             Self::Native => Answer::Proof(password::native(password, challenge)),
             Self::CachingSha2 => Answer::Proof(password::caching_sha2(password, challenge)),
             // Its server accepts the password itself only over TLS, not over a Unix socket.
-            Self::Sha256 if circumstances.is_encrypted => in_the_clear(circumstances),
+            Self::Sha256 if context.is_encrypted => cleartext(context),
             Self::Sha256 => Answer::KeyRequest(SHA256_KEY_REQUEST),
         })
     }
 
     /// The server requests more.
-    pub(super) fn go_on(
+    pub(super) fn continue_with(
         self,
         said: &[u8],
-        circumstances: Circumstances<'_>,
+        context: AuthContext<'_>,
     ) -> Result<Answer, ProtocolError> {
         match (self, said) {
-            (Self::CachingSha2, TAKEN) => Ok(Answer::Silence),
-            (Self::CachingSha2, NOT_CACHED) if circumstances.is_secret => {
-                Ok(in_the_clear(circumstances))
-            }
+            (Self::CachingSha2, FAST_AUTH_SUCCESS) => Ok(Answer::Nothing),
+            (Self::CachingSha2, NOT_CACHED) if context.is_secret => Ok(cleartext(context)),
             (Self::CachingSha2, NOT_CACHED) => Ok(Answer::KeyRequest(CACHING_KEY_REQUEST)),
             _ => Err(ProtocolError::Malformed("the server continues after the final proof")),
         }
@@ -107,18 +105,14 @@ impl Method {
 }
 
 /// The password itself.
-fn in_the_clear(circumstances: Circumstances<'_>) -> Answer {
-    Answer::Proof(password::in_the_clear(circumstances.config.password_bytes()))
+fn cleartext(context: AuthContext<'_>) -> Answer {
+    Answer::Proof(password::cleartext(context.config.password_bytes()))
 }
 
 /// The password, encrypted with the server's key.
-pub(super) fn encrypted(
-    key: &PublicKey,
-    challenge: &[u8],
-    circumstances: Circumstances<'_>,
-) -> Answer {
-    let password = circumstances.config.password_bytes();
-    match password::encrypted(password, challenge, key, circumstances.seed) {
+pub(super) fn encrypted(key: &PublicKey, challenge: &[u8], context: AuthContext<'_>) -> Answer {
+    let password = context.config.password_bytes();
+    match password::encrypted(password, challenge, key, context.seed) {
         Some(proof) => Answer::Proof(proof),
         None => Answer::Refusal(
             "the password is too long for the server's public key: log in over TLS".into(),

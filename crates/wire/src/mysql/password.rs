@@ -33,7 +33,7 @@ pub(super) fn ed25519(password: &[u8], challenge: &[u8]) -> Vec<u8> {
 pub(super) const ED25519_CHALLENGE_BYTES: usize = SECRET_KEY_LENGTH;
 
 /// The password itself, for a channel that nobody else can read.
-pub(super) fn in_the_clear(password: &[u8]) -> Vec<u8> {
+pub(super) fn cleartext(password: &[u8]) -> Vec<u8> {
     [password, b"\0"].concat()
 }
 
@@ -45,7 +45,7 @@ pub(super) fn encrypted(
     seed: &[u8; rsa::SEED_BYTES],
 ) -> Option<Vec<u8>> {
     let mask: Vec<u8> = challenge.iter().copied().cycle().take(password.len() + 1).collect();
-    key.encrypt(&xored(&in_the_clear(password), &mask), seed)
+    key.encrypt(&xored(&cleartext(password), &mask), seed)
 }
 
 fn xored(one: &[u8], other: &[u8]) -> Vec<u8> {

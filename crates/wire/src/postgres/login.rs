@@ -9,7 +9,7 @@ use super::diagnostic::Diagnostic;
 use super::encode;
 use super::event::Outcome;
 use super::message::{Fields, Message};
-use super::scram::{Binding, Expectation, Greeting};
+use super::scram::{Binding, ClientFirst, ServerSignature};
 use super::session::Session;
 use crate::ProtocolError;
 use dbdyno_model::{FailureClass, ServerError};
@@ -20,13 +20,13 @@ use md5::{Digest, Md5};
 enum Stage {
     /// The startup message has been sent. The server may offer an older version, request
     /// authentication, accept without it, or refuse.
-    Greeted,
+    StartupSent,
     /// A password, plain or hashed, has been sent: next comes acceptance or refusal.
     PasswordSent,
     /// SCRAM's first message has been sent: the challenge comes next.
-    Challenging(Greeting),
+    Challenging(ClientFirst),
     /// SCRAM's proof has been sent: the server's own proof comes next.
-    Proving(Expectation),
+    Proving(ServerSignature),
     /// The server has proven itself: its acceptance comes next.
     Proven,
     /// Logged in. Parameters and the cancel key follow, and `ReadyForQuery` at the end.
@@ -36,7 +36,7 @@ enum Stage {
 impl Stage {
     fn name(&self) -> &'static str {
         match self {
-            Self::Greeted => "Greeted",
+            Self::StartupSent => "StartupSent",
             Self::PasswordSent => "PasswordSent",
             Self::Challenging(_) => "Challenging",
             Self::Proving(_) => "Proving",
@@ -63,7 +63,7 @@ impl Login {
         ];
         let further = config.parameters.iter().map(|(name, value)| (&name[..], &value[..]));
         encode::startup(opening.version.code(), own.into_iter().chain(further), out);
-        Self { stage: Stage::Greeted, opening }
+        Self { stage: Stage::StartupSent, opening }
     }
 
     pub(super) fn on_message(
@@ -77,7 +77,7 @@ impl Login {
             (b'R', _) => self.on_authentication(message.body, config, out),
             (b'E', _) => self.on_error(message.body).map(Some),
             (b'N', _) => Ok(Some(Outcome::Notice(Diagnostic::parse(message.body)?))),
-            (b'v', Stage::Greeted) => self.on_version(message.body).map(|()| None),
+            (b'v', Stage::StartupSent) => self.on_version(message.body).map(|()| None),
             (b'S', Stage::Settling) => session.set_parameter(message.body).map(|()| None),
             (b'K', Stage::Settling) => session.set_key(message.body).map(|()| None),
             (b'Z', Stage::Settling) => {
@@ -107,7 +107,7 @@ impl Login {
 
     fn on_error(&self, body: &[u8]) -> Result<Outcome, ProtocolError> {
         let error = ServerError::from(Diagnostic::parse(body)?);
-        let about_version = matches!(self.stage, Stage::Greeted)
+        let about_version = matches!(self.stage, Stage::StartupSent)
             && self.opening.version > Version::V3_0
             && matches!(error.code.as_str(), "08P01" | "0A000");
         Ok(if about_version { Outcome::VersionRefused(error) } else { Outcome::Fatal(error) })
@@ -122,24 +122,24 @@ impl Login {
         let mut fields = Fields(body);
         let method = fields.u32()?;
         match (method, &self.stage) {
-            (0, Stage::Greeted | Stage::PasswordSent | Stage::Proven) => {
+            (0, Stage::StartupSent | Stage::PasswordSent | Stage::Proven) => {
                 self.stage = Stage::Settling;
                 Ok(None)
             }
-            (11, Stage::Challenging(greeting)) => {
+            (11, Stage::Challenging(client_first)) => {
                 // Without a password the login would have ended earlier.
                 let password = config.password.as_deref().unwrap_or_default();
-                let (message, expectation) = greeting.answer(fields.0, password)?;
+                let (message, server_signature) = client_first.answer(fields.0, password)?;
                 encode::sasl_response(&message, out);
-                self.stage = Stage::Proving(expectation);
+                self.stage = Stage::Proving(server_signature);
                 Ok(None)
             }
-            (12, Stage::Proving(expectation)) => {
-                expectation.check(fields.0)?;
+            (12, Stage::Proving(server_signature)) => {
+                server_signature.check(fields.0)?;
                 self.stage = Stage::Proven;
                 Ok(None)
             }
-            (_, Stage::Greeted) => self.on_demand(method, fields, config, out),
+            (_, Stage::StartupSent) => self.on_demand(method, fields, config, out),
             (_, stage) => Err(ProtocolError::Unexpected { tag: b'R', state: stage.name() }),
         }
     }
@@ -187,9 +187,9 @@ impl Login {
             Ok(binding) => binding,
             Err(why) => return Ok(Some(refused(why))),
         };
-        let greeting = Greeting::new(binding, &self.opening.nonce);
-        encode::sasl_initial(greeting.mechanism(), &greeting.message(), out);
-        self.stage = Stage::Challenging(greeting);
+        let client_first = ClientFirst::new(binding, &self.opening.nonce);
+        encode::sasl_initial(client_first.mechanism(), &client_first.message(), out);
+        self.stage = Stage::Challenging(client_first);
         Ok(None)
     }
 }

@@ -58,12 +58,12 @@ impl Binding {
 
 /// The first message has been sent; the server's challenge comes next.
 #[derive(Debug)]
-pub(super) struct Greeting {
+pub(super) struct ClientFirst {
     binding: Binding,
     nonce: String,
 }
 
-impl Greeting {
+impl ClientFirst {
     pub(super) fn new(binding: Binding, nonce: &[u8]) -> Self {
         Self { binding, nonce: BASE64_STANDARD.encode(nonce) }
     }
@@ -87,7 +87,7 @@ impl Greeting {
         &self,
         challenge: &[u8],
         password: &str,
-    ) -> Result<(String, Expectation), ProtocolError> {
+    ) -> Result<(String, ServerSignature), ProtocolError> {
         let text = std::str::from_utf8(challenge).map_err(|_| MALFORMED)?;
         let challenge = Challenge::parse(text)?;
         if !challenge.nonce.starts_with(&self.nonce) || challenge.nonce == self.nonce {
@@ -97,19 +97,20 @@ impl Greeting {
         let signed = format!("{},{text},{unproven}", self.bare());
         let salted = salted_password(password, &challenge);
         let proof = BASE64_STANDARD.encode(client_proof(&salted, signed.as_bytes()));
-        let expectation = Expectation { server_key: Secret(sign(&salted, b"Server Key")), signed };
-        Ok((format!("{unproven},p={proof}"), expectation))
+        let server_signature =
+            ServerSignature { server_key: Secret(sign(&salted, b"Server Key")), signed };
+        Ok((format!("{unproven},p={proof}"), server_signature))
     }
 }
 
 /// The proof has been sent; the server's own signature comes next.
 #[derive(Debug)]
-pub(super) struct Expectation {
+pub(super) struct ServerSignature {
     server_key: Secret<Key>,
     signed: String,
 }
 
-impl Expectation {
+impl ServerSignature {
     /// Checks that the server knows the password too.
     pub(super) fn check(&self, message: &[u8]) -> Result<(), ProtocolError> {
         let text = std::str::from_utf8(message).map_err(|_| MALFORMED)?;
@@ -181,7 +182,7 @@ fn xor(mut left: Key, right: Key) -> Key {
 
 #[cfg(test)]
 mod tests {
-    use super::{Binding, Challenge, Expectation, Greeting, Secret, salted_password, sign};
+    use super::{Binding, Challenge, ClientFirst, Secret, ServerSignature, salted_password, sign};
     use base64::prelude::{BASE64_STANDARD, Engine};
     use postgres_protocol::authentication::sasl;
 
@@ -202,30 +203,31 @@ mod tests {
         theirs.update(challenge.as_bytes()).expect("a good challenge");
 
         let nonce = first.rsplit("r=").next().expect("a nonce").to_owned();
-        let ours = Greeting { binding: Binding::ServerEndPoint(binding), nonce };
+        let ours = ClientFirst { binding: Binding::ServerEndPoint(binding), nonce };
         assert_eq!(ours.message(), first);
-        let (message, expectation) =
+        let (message, server_signature) =
             ours.answer(challenge.as_bytes(), "p\u{ad}encil \u{2168}").expect("a good challenge");
         assert_eq!(message.as_bytes(), theirs.message());
 
-        let signature = sign(&expectation.server_key.0, expectation.signed.as_bytes());
+        let signature = sign(&server_signature.server_key.0, server_signature.signed.as_bytes());
         let encoded = BASE64_STANDARD.encode(signature);
         theirs.finish(format!("v={encoded}").as_bytes()).expect("the same signature");
-        expectation.check(format!("v={encoded}").as_bytes()).expect("our own signature");
+        server_signature.check(format!("v={encoded}").as_bytes()).expect("our own signature");
     }
 
     #[test]
     fn a_server_without_the_password_is_found_out() {
-        let expectation = Expectation { server_key: Secret([1; 32]), signed: "signed".into() };
+        let server_signature =
+            ServerSignature { server_key: Secret([1; 32]), signed: "signed".into() };
         for wrong in ["v=AAAA", "v=", "e=other-error", "", "v=*"] {
-            assert!(expectation.check(wrong.as_bytes()).is_err(), "{wrong}");
+            assert!(server_signature.check(wrong.as_bytes()).is_err(), "{wrong}");
         }
     }
 
     #[test]
     fn a_bad_challenge_is_refused() {
-        let greeting = Greeting::new(Binding::Unsupported, &[7; 18]);
-        let nonce = greeting.nonce.clone();
+        let client_first = ClientFirst::new(Binding::Unsupported, &[7; 18]);
+        let nonce = client_first.nonce.clone();
         for challenge in [
             "r=other,s=AAAA,i=4096".to_owned(),
             format!("r={nonce},s=AAAA,i=4096"),
@@ -235,9 +237,9 @@ mod tests {
             format!("r={nonce}x,s=AAAA"),
             String::new(),
         ] {
-            assert!(greeting.answer(challenge.as_bytes(), "x").is_err(), "{challenge}");
+            assert!(client_first.answer(challenge.as_bytes(), "x").is_err(), "{challenge}");
         }
-        assert!(greeting.answer(b"r=\xff", "x").is_err());
+        assert!(client_first.answer(b"r=\xff", "x").is_err());
     }
 
     #[test]
@@ -252,7 +254,7 @@ mod tests {
              c=biws,r=rOprNGfwEbeRWgbNEkqO%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0"
         );
         let server_key = Secret(sign(&salted, b"Server Key"));
-        Expectation { server_key, signed }
+        ServerSignature { server_key, signed }
             .check(b"v=6rriTRBi23WpRR/wtup+mMhUZUn/dB5nLTJRsjl95G4=")
             .expect("the signature of the example");
     }
