@@ -1,10 +1,10 @@
-//! The least that a client can do: statements out and answers in, and nothing is measured.
+//! The minimal client: sends statements and receives answers, without measuring anything.
 //!
 //! `bare_loop SOCKET USER DATABASE CLIENTS THREADS SECONDS STATEMENT…` runs the statements, which
-//! are a transaction, in a closed loop on a PostgreSQL that asks for no password. `{1..10}` in a
-//! statement is a whole number that is drawn each time. It neither interprets a script nor looks
-//! at a clock, keeps no histogram, reads no answer but its end, and gives up at the first error:
-//! what it takes of the processors, the kernel takes from every client on that machine.
+//! form a transaction, in a closed loop on a PostgreSQL server that asks for no password. `{1..10}`
+//! in a statement is an integer that is drawn each time. It interprets no script, reads no clock,
+//! keeps no histogram, looks only at the end of each answer, and stops at the first error: the
+//! processor time it uses is what the kernel takes from every client on that machine.
 
 use io_uring::types::{Fixed, SubmitArgs, Timespec};
 use io_uring::{IoUring, opcode, squeue};
@@ -20,14 +20,14 @@ type Failure = Box<dyn Error + Send + Sync>;
 
 const PROTOCOL: u32 = 196_608;
 const INT4: u32 = 23;
-/// ``ReadyForQuery``: the last that a server says.
+/// `ReadyForQuery`: the last message of an answer.
 const READY_BYTES: usize = 6;
-/// Answers of statements that a load generator is worth measuring with are shorter.
+/// Longer than the answers of statements that load generators are worth measuring with.
 const ANSWER_BYTES: usize = 4096;
 const SENT: u64 = u64::MAX;
 const USAGE: &str = "usage: bare_loop SOCKET USER DATABASE CLIENTS THREADS SECONDS STATEMENT...";
 
-/// A prepared statement's messages, and where in them the drawn numbers stand.
+/// A prepared statement's messages, and the positions of the drawn numbers in them.
 struct Statement {
     text: String,
     bytes: Vec<u8>,
@@ -38,7 +38,7 @@ struct Client {
     socket: UnixStream,
     out: Vec<u8>,
     answer: Vec<u8>,
-    /// The statement that is under way.
+    /// The statement in flight.
     at: usize,
 }
 
@@ -89,7 +89,7 @@ fn statement(number: usize, given: &str) -> Result<Statement, Failure> {
     Ok(Statement { text, bytes, draws })
 }
 
-/// Bind, Execute and Sync with binary numbers, and where the first number stands.
+/// Bind, Execute and Sync with binary numbers, and the position of the first number.
 fn exchange(number: usize, parameters: usize) -> (Vec<u8>, usize) {
     let count = (parameters as u16).to_be_bytes();
     let formats = [&1_u16.to_be_bytes()[..], &1_u16.to_be_bytes()].concat();
@@ -112,7 +112,7 @@ fn message(kind: u8, body: &[u8]) -> Vec<u8> {
     [&[kind][..], &(body.len() as u32 + 4).to_be_bytes(), body].concat()
 }
 
-/// The messages with a Sync behind them.
+/// The messages, followed by a Sync.
 fn tail(messages: &[Vec<u8>]) -> Vec<u8> {
     [messages.concat(), message(b'S', &[])].concat()
 }
@@ -141,7 +141,7 @@ fn connected(
     Ok(Client { socket, out: Vec::new(), answer: vec![0; ANSWER_BYTES], at: 0 })
 }
 
-/// Reads what the server says until it waits for more.
+/// Receives until the server waits for more.
 fn until_ready(socket: &mut UnixStream) -> Result<(), Failure> {
     let mut said = Vec::new();
     let mut bytes = [0; ANSWER_BYTES];
@@ -155,7 +155,7 @@ fn until_ready(socket: &mut UnixStream) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Whether an answer is whole; an error is no answer.
+/// Whether an answer is complete; an error is not accepted.
 fn is_ready(said: &[u8]) -> Result<bool, Failure> {
     if said.first() == Some(&b'E') {
         return Err(String::from_utf8_lossy(said).into());
@@ -164,7 +164,7 @@ fn is_ready(said: &[u8]) -> Result<bool, Failure> {
     Ok(said[end..].starts_with(&[b'Z', 0, 0, 0, 5]))
 }
 
-/// A thread's clients until the time is over; how many transactions they made.
+/// Runs a thread's clients until the time is over; returns their number of transactions.
 fn run(
     clients: &mut [Client],
     statements: &[Statement],
@@ -207,7 +207,7 @@ fn run(
     Ok(transactions)
 }
 
-/// Queues a statement, with numbers drawn, and the wait for its answer.
+/// Queues a statement with newly drawn numbers, and the receive of its answer.
 fn ask(
     ring: &mut IoUring,
     number: usize,
@@ -232,7 +232,7 @@ fn ask(
     let receive = opcode::Recv::new(file, client.answer.as_mut_ptr(), ANSWER_BYTES as u32)
         .build()
         .user_data(number as u64);
-    // SAFETY: both buffers are the client's, which lives longer than the ring, and are not
+    // SAFETY: both buffers belong to the client, which lives longer than the ring, and are not
     // touched before the receive has completed.
     unsafe { ring.submission().push_multiple(&[send, receive])? };
     Ok(())

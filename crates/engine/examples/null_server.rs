@@ -1,7 +1,7 @@
 //! A server that does nothing, quickly: it answers every statement with the same row.
 //!
-//! `null_server SOCKET` listens on a Unix socket until its standard input ends. What a load
-//! generator reaches against it, on a core of its own, is the generator's own ceiling.
+//! `null_server SOCKET` listens on a Unix socket until its standard input ends. The throughput of a
+//! load generator against it, on a core of its own, is the generator's own limit.
 
 use dbdyno_wire::testserver::postgres::{Answer, Server};
 use rustix::event::Timespec;
@@ -60,7 +60,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
 }
 
-/// Answers what a client has sent; false when it has left.
+/// Answers what a client has sent; false when it has disconnected.
 fn serve(client: &mut Client, answer: &mut Answer, out: &mut Vec<u8>) -> bool {
     let mut bytes = [0_u8; 1024];
     match recv(&client.socket, &mut bytes, RecvFlags::empty()) {
@@ -70,7 +70,8 @@ fn serve(client: &mut Client, answer: &mut Answer, out: &mut Vec<u8>) -> bool {
             if client.server.receive(&bytes[..count], answer, out).is_err() {
                 return false;
             }
-            // A client has at most one question open, and its answer fits the socket's buffer.
+            // A client has at most one request in flight, and its answer fits into the socket's
+            // buffer.
             let _ = send(&client.socket, out, SendFlags::NOSIGNAL);
         }
         Err(Errno::AGAIN | Errno::INTR) => {}

@@ -1,5 +1,5 @@
-//! What a Lua client costs: time for a transaction against a server that answers at once, and
-//! memory for each client.
+//! The cost of a Lua client: time per transaction against a server that answers at once, and memory
+//! per client.
 //!
 //!     cargo run --release -p dbdyno-script --example lua_cost /usr/share/sysbench oltp_point_select
 

@@ -1,5 +1,5 @@
-//! Whatever a script holds, compiling it neither panics nor points outside of it, and what
-//! compiles runs to its end.
+//! Whatever a script contains, compiling it neither panics nor reports a position outside of it,
+//! and what compiles runs to its end.
 
 mod common;
 
@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Words that mean something to the language, so that random texts get past its first door.
+/// Words with a meaning in the language, so that random texts get past the first checks.
 const WORDS: [&str; 58] = [
     "\\set x ",
     "\\set y ",
@@ -84,7 +84,7 @@ fn modes() -> impl Strategy<Value = QueryMode> {
     prop_oneof![Just(QueryMode::Simple), Just(QueryMode::Prepared)]
 }
 
-/// Whether the problem's text stands where the problem says.
+/// Whether the problem's text is at the reported position.
 fn is_in_place(script: &str, problem: &Problem) -> bool {
     let line = script.split('\n').nth(problem.line as usize - 1);
     let at = line.and_then(|line| {

@@ -1,4 +1,4 @@
-//! What is told before the run: every problem, each with its place, its text and its reason.
+//! Problems reported before the run, each with its position, its text and its reason.
 
 mod common;
 

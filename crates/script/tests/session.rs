@@ -1,4 +1,4 @@
-//! What a client sends, step by step, against invented replies.
+//! What a client sends, step by step, with invented replies.
 
 mod common;
 

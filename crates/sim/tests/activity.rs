@@ -1,4 +1,4 @@
-//! What the clients are seen doing, where it is known from the plan what they do.
+//! The sampled activity of clients, where the plan determines what they do.
 
 mod common;
 
@@ -20,7 +20,7 @@ enum Command {
 }
 use Command::{Ask, Sleep};
 
-/// A session whose every transaction is the same commands.
+/// A session whose transactions all consist of the same commands.
 struct Reciting {
     commands: Vec<Command>,
     next: usize,
@@ -53,14 +53,14 @@ fn statement(id: u32) -> Doing {
     Doing::awaiting(StatementId(id))
 }
 
-/// What is seen of a plan whose clients are looked at every 100 ms.
+/// The samples of a plan whose clients are sampled every 100 ms.
 fn look(mut plan: Plan, server: &Server, commands: &[Command]) -> Vec<Activity> {
     plan.activity_interval_ns = Some(ms(100));
     let session = |_| Box::new(Reciting { commands: commands.to_vec(), next: 0 }) as _;
     simulate(&plan, server, session).activities
 }
 
-/// All that clients were seen doing from one instant to another.
+/// All that clients were doing from one instant to another.
 fn seen(activities: &[Activity], from: Nanos, until: Nanos) -> BTreeSet<u16> {
     activities
         .iter()
@@ -78,7 +78,7 @@ fn the_clients_are_looked_at_on_the_grid_from_the_load_s_begin_to_its_end() {
     let server = Server { service: ms(7), ..Server::default() };
     let activities = look(plan(3, 1, closed(), vec![stage(1, None)]), &server, &[Ask(0)]);
     let instants: Vec<Nanos> = activities.iter().map(|activity| activity.at).collect();
-    // A second of warm-up and one of measuring; those under way then end within 7 ms.
+    // A second of warm-up and one of measuring; those in flight then end within 7 ms.
     assert_eq!(instants, (1..=20).map(|k| ms(k * 100)).collect::<Vec<_>>());
     assert!(activities.iter().all(|activity| activity.clients.len() == 3));
 }
@@ -94,8 +94,8 @@ fn without_the_option_nobody_looks() {
 
 #[test]
 fn in_a_stall_all_clients_await_the_statement_that_stalled() {
-    // Rounds of 1 + 1 + 8 ms for statements 0, 1 and 2 would end at 2 s; all stand still from
-    // 0.3 ms after the 150th round's second statement was sent.
+    // Rounds of 1 + 1 + 8 ms for statements 0, 1 and 2 would end at 2 s; the server stalls from 0.3
+    // ms after the 150th round's second statement was sent.
     let server = Server {
         service: ms(1),
         stalls: vec![(Nanos::from_micros(1_501_300), ms(1_900))],
@@ -106,7 +106,8 @@ fn in_a_stall_all_clients_await_the_statement_that_stalled() {
     assert_eq!(seen(&activities, ms(1_502), ms(1_900)), only(statement(1)));
 }
 
-/// Of 740 looks at one client: how often it awaited statement 5, and how often it did that else.
+/// Of 740 samples of one client: how often it waited for statement 5, and how often it did
+/// something else.
 fn shares(plan: Plan, commands: &[Command], other: Doing) -> (usize, usize) {
     let server = Server { service: ms(7), ..Server::default() };
     let activities = look(plan, &server, commands);
@@ -117,7 +118,8 @@ fn shares(plan: Plan, commands: &[Command], other: Doing) -> (usize, usize) {
 
 #[test]
 fn what_a_client_does_is_seen_for_its_share_of_the_time() {
-    // Rounds of 37 ms, 7 of them in the server: the grid meets each millisecond of it alike.
+    // Rounds of 37 ms, 7 of them in the server: the sampling instants meet each millisecond of it
+    // equally often.
     let think = Think { law: ThinkLaw::Constant, mean_ns: ms(30) };
     let sleeping = shares(
         plan(1, 1, closed(), vec![stage(73, None)]),
@@ -134,7 +136,7 @@ fn what_a_client_does_is_seen_for_its_share_of_the_time() {
 
 #[test]
 fn a_client_that_waits_for_an_arrival_is_idle() {
-    // Arrivals lie between the instants of the grid, and are served before the next one.
+    // Arrivals lie between the sampling instants, and are served before the next one.
     let server = Server { service: ms(5), ..Server::default() };
     let plan = plan(1, 1, open(ArrivalLaw::Constant), vec![stage(1, Some(9.9))]);
     assert_eq!(seen(&look(plan, &server, &[Ask(0)]), ms(0), ms(2_000)), only(Doing::IDLE));
@@ -162,7 +164,7 @@ fn what_no_script_says_is_unlisted() {
 fn a_connection_for_each_transaction_has_a_process_of_its_own() {
     let mut plan = plan(2, 1, closed(), vec![stage(2, None)]);
     plan.reconnect_each_transaction = true;
-    // 43 ms: 33 to connect, with nobody at the other end, and 10 for the request.
+    // 43 ms: 33 to connect, without a backend, and 10 for the request.
     let server = Server { service: ms(10), connect: ms(33), ..Server::default() };
     let activities = look(plan, &server, &[Ask(0)]);
     let mut processes = BTreeSet::new();

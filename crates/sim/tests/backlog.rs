@@ -1,5 +1,5 @@
-//! What a backlog takes, in a program of its own: memory is counted by the process, and the tests
-//! of a program run side by side.
+//! The memory of a backlog, in a program of its own: memory is measured per process, and the tests
+//! of a program run in parallel.
 
 mod common;
 
@@ -21,7 +21,7 @@ fn a_backlog_takes_no_memory_however_long_it_grows() {
     assert!(taken < 16 << 20, "{taken} bytes more than {before}");
 }
 
-/// The most that this process has had in memory so far.
+/// The peak memory of this process so far.
 fn most_bytes() -> u64 {
     let status = fs::read_to_string("/proc/self/status").unwrap();
     let line = status.lines().find(|line| line.starts_with("VmHWM:")).unwrap();

@@ -1,5 +1,5 @@
-//! Workers that are told by hand what happens: for what hangs on who is answered first, and on
-//! what several workers of a run learn of each other, which the simulator runs one by one.
+//! Workers that are given their events by hand, for what depends on the order of answers, and on
+//! what several workers of a run learn from each other, which the simulator runs one by one.
 
 mod common;
 
@@ -13,7 +13,7 @@ use dbdyno_model::{ArrivalLaw, Nanos, Plan, Reply, Request, ServerError};
 use dbdyno_sim::{Asking, Drawn};
 use std::sync::Arc;
 
-/// Does nothing: the test says what becomes of it.
+/// Does nothing: the test decides what happens.
 struct Nowhere;
 
 impl Port for Nowhere {
@@ -25,7 +25,7 @@ impl Port for Nowhere {
     fn shell(&mut self, _: ShellCall) {}
 }
 
-/// All workers of a plan, connected, with the load's begin at zero.
+/// All workers of a plan, connected, with the load's start at zero.
 fn workers(plan: &Plan) -> Vec<Worker> {
     let (heard, met) = (Arc::default(), Arc::default());
     let viability = Arc::new(ScriptViability::new(plan.scripts.len(), plan.threads));
@@ -73,7 +73,8 @@ fn no_table() -> ServerError {
     ServerError::from_sqlstate("42P01", "no such table")
 }
 
-/// A client's transactions fail one after the other, a millisecond each; when the last has.
+/// A client's transactions fail one after the other, a millisecond each; returns when the last one
+/// has.
 fn fail_often(worker: &mut Worker, begin: Nanos, client: usize, times: u32) -> Nanos {
     let at = |time: u32| begin + ms(1) * u64::from(time);
     (1..=times).for_each(|time| answer(worker, at(time), client, Some(&no_table())));
@@ -129,7 +130,7 @@ fn failures_in_the_grace_are_no_reason_for_an_end_that_came_by_itself() {
     assert_eq!(worker.hopeless(), None);
 }
 
-/// An open loop of four clients, one of whom is never answered.
+/// An open loop of four clients, one of which is never answered.
 fn open_loop() -> Worker {
     let arrivals = open(ArrivalLaw::Constant);
     let plan = plan(4, 1, arrivals, vec![stage(10, Some(1000.0))]);
@@ -163,7 +164,7 @@ fn a_worker_that_was_stopped_sleeps_through_the_grace() {
     assert!(!worker.is_over() && worker.next_wake() > ms(20), "{:?}", worker.next_wake());
 }
 
-/// Two workers of one client each, who connects for each transaction and has just had one.
+/// Two workers of one client each, which connects for each transaction and has just run one.
 fn both_connecting() -> Vec<Worker> {
     let plan = Plan { reconnect_each_transaction: true, ..ten_seconds(2, 2) };
     let mut workers = workers(&plan);
@@ -174,7 +175,7 @@ fn both_connecting() -> Vec<Worker> {
     workers
 }
 
-/// The connection under way is refused, and the pause until the next attempt is over.
+/// The connect in progress is refused, and the pause until the next attempt is over.
 fn refuse(worker: &mut Worker, now: Nanos, error: &ServerError) {
     let busy = error.code == "57P03";
     worker.on(now, Event::ConnectFailed { client: 0, error, busy }, &mut Nowhere);
@@ -220,7 +221,8 @@ fn a_server_that_says_itself_that_it_has_no_room_is_there() {
     }
 }
 
-/// A client who waits for its connection at the end, and is told once more that there is no room.
+/// A client that waits for its connection at the end, and is refused once more because the server
+/// is too busy.
 fn waiting_for_room_at_the_end() -> Worker {
     let mut worker = both_connecting().remove(0);
     worker.on(ms(2000), Event::Stop { at: ms(2000) }, &mut Nowhere);
@@ -264,7 +266,7 @@ fn a_machine_that_stood_still_is_no_silence_of_the_server() {
     assert!(silent.stalled().is_some());
 }
 
-/// In a grace of a second, over whose end the machine stands still until this instant.
+/// In a grace period of a second, over whose end the machine stands still until this instant.
 fn standing_still_over_the_grace(until: Nanos) -> Worker {
     let mut worker = workers(&ten_seconds(2, 1)).remove(0);
     wake(&mut worker, Nanos::ZERO);
@@ -301,7 +303,7 @@ fn a_machine_that_stood_still_is_no_refusal_to_cancel() {
     assert!(worker.is_over() && worker.stalled().is_none());
 }
 
-/// Two clients on two workers; the first's, numbered 0 over the run, is in its first transaction.
+/// Two clients on two workers; the first one, numbered 0 over the run, is in its first transaction.
 fn two_apart() -> [Worker; 2] {
     let mut workers = workers(&ten_seconds(2, 2));
     for worker in &mut workers {
@@ -310,7 +312,8 @@ fn two_apart() -> [Worker; 2] {
     workers.try_into().unwrap_or_else(|_| panic!())
 }
 
-/// The transactions of a worker that were begun and that are over, when its interval is.
+/// The numbers of transactions of a worker that were begun and that ended, when its interval is
+/// closed.
 fn begun_and_over(worker: &mut Worker) -> (u64, u64) {
     wake(worker, ms(1_000));
     let closed = worker.take_closed();
@@ -374,7 +377,7 @@ fn a_worker_whose_last_client_went_is_over_with_the_run() {
     let (client, _) = here.take_client(0).unwrap();
     wake(here, ms(10_000));
     assert!(here.is_over());
-    // Whoever comes after the end only leaves.
+    // A client that comes after the end is only torn down.
     wake(there, ms(10_000));
     let place = there.add_client(client);
     there.cancel_move(ms(10_001), place, &mut Nowhere);

@@ -1,4 +1,4 @@
-//! Scripts that can never work, and those that only seem so.
+//! Scripts that can never work, and those that only appear so.
 
 mod common;
 
@@ -11,7 +11,7 @@ fn whole() -> Plan {
     Plan { warmup_ns: Nanos::ZERO, ..plan(4, 1, closed(), vec![stage(60, None)]) }
 }
 
-/// On a server that answers every so-manieth request with an error of this class.
+/// On a server that answers every n-th request with an error of this class.
 fn failing(plan: &Plan, each: u64, class: FailureClass) -> Outcome {
     let error = ServerError { class, code: "42P01".into(), message: "no such table".into() };
     let server = Server { service: ms(1), error: Some((each, error)), ..Server::default() };
@@ -25,7 +25,7 @@ fn ten_lasting_failures_end_the_run() {
         let hopeless = outcome.hopeless.unwrap();
         assert_eq!((hopeless.script, hopeless.statement), (0, StatementId(0)));
         assert_eq!(hopeless.error.message, "no such table");
-        // Each of the other three may have been under way when the tenth was told.
+        // Each of the other three may have been in flight when the tenth was reported.
         assert!((10..=13).contains(&outcome.counters.failed), "{:?}", outcome.counters);
         assert!(outcome.over < ms(60), "{:?}", outcome.over);
     }

@@ -16,7 +16,7 @@ fn run(plan: &Plan, server: &Server) -> Outcome {
     simulate(plan, server, |_| Asking::boxed(1, &drawn))
 }
 
-/// Within what three significant digits can tell.
+/// Within three significant digits.
 fn assert_close(told: Nanos, exact: Nanos) {
     assert!(told.0.abs_diff(exact.0) <= exact.0 / 1000 + 1, "{told:?} against {exact:?}");
 }
@@ -49,7 +49,7 @@ fn a_stall_under_constant_load_gives_the_percentiles_of_arithmetic() {
         let told = outcome.response.quantile(percentile).0;
         assert!(told.abs_diff(expected_ms * MS) <= 2 * MS, "{percentile}: {told}");
     }
-    // Enough clients: nothing waited on our side, and the server is to blame for all of it.
+    // Enough clients: nothing waited on our side, so all of it is the server's.
     assert_eq!(outcome.lateness.quantile(1.0), Nanos::ZERO);
     assert_eq!(outcome.response.quantile(0.99), outcome.service.quantile(0.99));
 }
@@ -66,8 +66,8 @@ fn with_few_clients_the_response_tells_the_stall_and_the_service_does_not() {
 
 #[test]
 fn a_stall_under_poisson_load_gives_the_share_of_the_schedule() {
-    // The share above 1 ms is that of the arrivals in the stall (and the millisecond before
-    // it), which the schedule itself tells.
+    // The share above 1 ms is that of the arrivals in the stall (and the millisecond before it),
+    // which follows from the schedule.
     let server = Server { service: ms(1), stalls: vec![(ms(3000), ms(5000))], ..Server::default() };
     let plan = plan(5000, 2, open(ArrivalLaw::Poisson), vec![stage(10, Some(500.0))]);
     let outcome = run(&plan, &server);
@@ -172,7 +172,7 @@ fn an_outage_is_measured_and_the_load_goes_on() {
         assert!(lasted >= ms(1500) && lasted < ms(2600), "{lasted:?}");
     }
     assert_eq!(outcome.counters.failed, 6);
-    // The connections broke under a statement that was awaited.
+    // The connections were lost while a statement was in flight.
     assert_eq!(outcome.intervals[8].failures[0].statement, Some(0));
     assert!(outcome.intervals[8].completed_ok == 6000);
 }
@@ -281,7 +281,7 @@ fn an_outage_is_measured_where_each_transaction_connects() {
     plan.reconnect_each_transaction = true;
     let outcome = run(&plan, &server);
     let told = outcome.outages();
-    // One a worker, but for those who were let in at the last moment: their coming ends the first.
+    // One per worker, except for those let in at the last moment: they end the first one.
     let long: Vec<_> = told.iter().filter(|one| one.end.unwrap() >= ms(5000)).collect();
     assert_eq!(long.len(), 2, "{told:?}");
     for outage in long {

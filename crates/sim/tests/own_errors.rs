@@ -1,5 +1,5 @@
-//! Scripts that answer for their own errors, and that have something to do around their
-//! transactions: on a planned server what becomes of them can be worked out by hand.
+//! Scripts that handle their own errors, and that have a setup and a teardown: with a planned
+//! server the outcome can be worked out by hand.
 
 mod common;
 
@@ -22,10 +22,10 @@ enum Act {
 }
 use Act::{Ask, Fail, Reconnect, Stop};
 
-/// What sessions have been told to begin, in order.
+/// What sessions were asked to begin, in order.
 type Log = Arc<Mutex<Vec<&'static str>>>;
 
-/// A session with acts for its entering, for each of its transactions, and for its leaving.
+/// A session with actions for its setup, for each of its transactions, and for its teardown.
 #[derive(Clone, Default)]
 struct Governed {
     entering: Vec<Act>,
@@ -175,7 +175,7 @@ fn tries_without_end_are_cut_off_with_the_grace() {
     let outcome = session.run(&plan, &server);
     assert_eq!((outcome.counters.unfinished, outcome.counters.failed), (1, 0));
     assert_eq!(outcome.unfinished_ages, [ms(2000)]);
-    // All of 2 s; what was asked last is not answered any more.
+    // All of 2 s; the last request is not answered any more.
     assert_eq!((outcome.counters.retried, outcome.counters.retries), (1, 199));
 }
 
@@ -237,7 +237,7 @@ fn many_transactions_that_ask_for_nothing_look_at_the_clock_once() {
         assert_eq!(outcome.counters.ok, transactions);
         outcome.over
     };
-    // A nanosecond for each look, of which the first of all transactions has one.
+    // A nanosecond each time the clock is read, which happens for the first transaction of all.
     assert_eq!(over(80) - over(1), Nanos(9));
 }
 
@@ -247,7 +247,7 @@ fn clients_think_between_transactions_that_ask_for_nothing() {
     let mut plan = plan(1, 1, Arrivals::Closed { think }, vec![stage(1, None)]);
     (plan.warmup_ns, plan.transactions_per_client) = (ms(0), Some(17));
     let outcome = Governed::default().run(&plan, &Server::default());
-    // Each of them after a pause, and every eighth looks at the clock for a nanosecond.
+    // Each of them after a pause, and every eighth waits a nanosecond for the clock.
     assert_eq!(outcome.over, ms(170) + Nanos(3));
 }
 

@@ -1,6 +1,6 @@
-//! What a one-row select costs on either side, without any socket.
+//! The cost of a one-row select on either side, without a socket.
 //!
-//! Prints the best of several rounds: on a shared machine the others measure the neighbours.
+//! Prints the best of several rounds: on a shared machine the others measure other programs.
 
 #![allow(clippy::disallowed_methods)] // A bench needs a clock.
 
@@ -79,7 +79,7 @@ impl Bench {
         self.sent.clear();
     }
 
-    /// Takes in what the server said last, as if it had just been received.
+    /// Receives the server's last message again, as if it had just arrived.
     fn listen(&mut self) -> u64 {
         self.connection.feed(&self.said);
         let mut rows = 0;

@@ -17,7 +17,7 @@ thread_local! {
     static PRINTED: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Options that allow everything and remember what is printed on this thread.
+/// Options that allow everything and record what is printed on this thread.
 pub(crate) const OPTIONS: Options = Options { seed: 7, allow_shell: true, print: remember };
 
 fn remember(line: &str) {
@@ -34,7 +34,7 @@ pub(crate) fn scripts(texts: &[&str]) -> Vec<Script> {
     texts.iter().enumerate().map(script).collect()
 }
 
-/// The program, or what is wrong.
+/// The program, or its problems.
 pub(crate) fn compiled(
     texts: &[&str],
     variables: &BTreeMap<String, Scalar>,
@@ -44,7 +44,7 @@ pub(crate) fn compiled(
     program.map(Arc::new).ok_or(problems)
 }
 
-/// The program of scripts without variables of the plan.
+/// The program of scripts, without variables of the plan.
 pub(crate) fn program(texts: &[&str], mode: QueryMode) -> Arc<Program> {
     compiled(texts, &BTreeMap::new(), mode).unwrap()
 }
@@ -60,7 +60,7 @@ pub(crate) fn chance(number: u64) -> Stream {
     Stream::keyed(OPTIONS.seed, Purpose::Script, 0, number)
 }
 
-/// What one transaction of the first script prints; nothing is answered.
+/// What one transaction of the first script prints; no request is answered.
 pub(crate) fn printed(program: &Arc<Program>) -> Vec<String> {
     PRINTED.take();
     let mut session = program.session(0);
@@ -73,7 +73,7 @@ pub(crate) fn printed(program: &Arc<Program>) -> Vec<String> {
     PRINTED.take()
 }
 
-/// An answer of one row and its columns.
+/// An answer with one row, and its columns.
 pub(crate) fn row(columns: &[&str], fields: &[Option<&str>]) -> ResultSet {
     ResultSet {
         columns: columns.iter().map(|&name| name.into()).collect(),
@@ -87,7 +87,7 @@ pub(crate) fn reply(results: &[ResultSet]) -> Reply<'_> {
     Reply { error: None, results, rows_returned: 0, rows_affected: 0, in_transaction: false }
 }
 
-/// A failure that may be tried again.
+/// A retryable failure.
 pub(crate) fn serialization_failure() -> ServerError {
     ServerError {
         class: FailureClass::Serialization,
@@ -104,7 +104,7 @@ pub(crate) fn text(step: Step<'_>) -> String {
     }
 }
 
-/// All texts that one transaction of a script sends, each answered with nothing.
+/// The texts of all requests that one transaction of a script sends, each answered with nothing.
 pub(crate) fn texts(session: &mut PgbenchSession, script: usize, number: u64) -> Vec<String> {
     session.begin(script, chance(number));
     let mut sent = Vec::new();
@@ -119,7 +119,7 @@ pub(crate) fn texts(session: &mut PgbenchSession, script: usize, number: u64) ->
     }
 }
 
-/// The fault that a transaction of the first script ends with, when nothing is answered.
+/// The fault with which a transaction of the first script ends, when no request is answered.
 pub(crate) fn fault(program: &Arc<Program>) -> Option<Fault> {
     let mut session = program.session(0);
     session.begin(0, chance(0));

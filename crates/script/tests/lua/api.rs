@@ -10,7 +10,7 @@ fn for_command(command: &str) -> Settings {
     Settings { command: command.into(), ..settings() }
 }
 
-/// Runs a command and gives what it asked for.
+/// Runs a command and returns its requests.
 fn command(text: &str, name: &str) -> Vec<String> {
     let program = program_with(text, for_command(name)).expect("no problem");
     let mut client = Client::of_command(&program, 0);

@@ -1,4 +1,4 @@
-//! A made-up server: takes what a session asks for, answers it, and writes it down.
+//! A fake server: receives a session's requests, answers them, and records them.
 
 use dbdyno_model::{
     FailureClass, Keep, Nanos, PreparedId, Purpose, Reply, Request, ResultSet, Script, ServerError,
@@ -62,9 +62,9 @@ pub(crate) fn problem_of(text: &str, settings: Settings) -> String {
     problems[0].to_string()
 }
 
-/// What the server answers to a request.
+/// The server's answer to a request.
 pub(crate) enum Answer {
-    /// So many rows affected.
+    /// This many rows affected.
     Affected(u64),
     /// Rows of text.
     Rows(Vec<Vec<Option<&'static str>>>),
@@ -74,7 +74,7 @@ pub(crate) enum Answer {
     Error(&'static str),
 }
 
-/// Answers every request alike.
+/// Answers every request in the same way.
 pub(crate) fn nothing(_: &str) -> Answer {
     Answer::Affected(0)
 }
@@ -83,9 +83,9 @@ pub(crate) fn nothing(_: &str) -> Answer {
 pub(crate) struct Client<'a> {
     pub(crate) session: Box<dyn Session>,
     server: Box<dyn FnMut(&str) -> Answer + 'a>,
-    /// Everything that was asked for, as text.
+    /// All requests, as text.
     pub(crate) asked: Vec<String>,
-    /// The same, as it goes into [`stop_at`](Self::stop_at).
+    /// The request, as text, that [`stop_at`](Self::stop_at) refers to.
     number: u64,
 }
 
@@ -108,7 +108,7 @@ impl<'a> Client<'a> {
         client
     }
 
-    /// Enters, runs so many events and leaves; gives what was asked for.
+    /// Runs setup, this many events and teardown; returns the requests.
     pub(crate) fn live(mut self, events: u64) -> Result<Vec<String>, Fault> {
         self.set_up()?;
         for _ in 0..events {
@@ -138,7 +138,7 @@ impl<'a> Client<'a> {
         self.run_to_end()
     }
 
-    /// Takes the session on until it says that it is done.
+    /// Resumes the session until it is done.
     pub(crate) fn run_to_end(&mut self) -> Result<(), Fault> {
         let mut after = After::Goes(None);
         while let After::Goes(answer) = after {

@@ -1,4 +1,4 @@
-//! What a script may reach beyond the library, and what only a trusted one may.
+//! What a script may use beyond the library, and what only with unsafe Lua allowed.
 
 use crate::driver::{Client, nothing, printed, program, program_with, settings};
 use dbdyno_script::lua::Settings;

@@ -1,5 +1,5 @@
-//! The scripts of an installed sysbench, unmodified: each runs through all its commands, and
-//! sends what sysbench sends.
+//! The scripts of an installed sysbench, unmodified: each runs through all its commands, and sends
+//! what sysbench sends.
 
 // Tests read the installed scripts; the crate itself reads no files.
 #![allow(clippy::disallowed_types, clippy::disallowed_methods)]

@@ -1,4 +1,4 @@
-//! Many clients of one lane: apart where they must be, together where memory counts.
+//! Many clients of one lane: separate where they must be, sharing where memory counts.
 
 use crate::driver::{Client, nothing, printed, program_with, settings};
 use dbdyno_script::lua::Settings;
@@ -36,7 +36,7 @@ fn sessions_may_be_sent_to_any_thread() {
     let in_turn: Vec<Vec<String>> = sessions().map(live).collect();
     let threads: Vec<_> =
         sessions().map(|session| std::thread::spawn(move || live(session))).collect();
-    // What others draw meanwhile is no matter.
+    // What others draw meanwhile makes no difference.
     for (thread, in_turn) in threads.into_iter().zip(in_turn) {
         assert_eq!(thread.join().expect("no panic"), in_turn);
     }

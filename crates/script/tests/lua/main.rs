@@ -1,4 +1,4 @@
-//! sysbench's language, driven by hand: what scripts ask for, and what becomes of the answers.
+//! sysbench scripts, driven step by step: their requests, and the effects of the answers.
 
 mod api;
 mod chance;

@@ -1,4 +1,4 @@
-//! Options: the script's own, sysbench's, and what is wrong with them.
+//! Options: the script's own, sysbench's, and their errors.
 
 use crate::driver::{Client, nothing, printed, problem_of, program_with, with_options};
 use dbdyno_script::lua::Settings;

@@ -1,4 +1,4 @@
-//! What is wrong with scripts: told before the run where it can be, and where it happens else.
+//! Errors in scripts: reported before the run where possible, otherwise where they happen.
 
 use crate::driver::{Client, nothing, problem_of, program, settings};
 

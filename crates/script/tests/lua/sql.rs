@@ -13,7 +13,7 @@ fn server(sql: &str) -> Answer {
     }
 }
 
-/// What one event prints, with a connection `con` at hand.
+/// What one event prints, with a connection `con`.
 fn event(body: &str) -> Vec<String> {
     let text = format!(
         "function thread_init() con = sysbench.sql.driver():connect() end\n\
@@ -303,7 +303,7 @@ fn a_statement_is_text() {
     assert!(last.ends_with("a statement must be text, not nil"), "{last}");
 }
 
-/// sysbench refuses them, too: else NULL would be measured where a key was meant.
+/// sysbench refuses them, too: otherwise NULL would be used where a key was meant.
 #[test]
 fn a_statement_has_all_its_parameters_or_is_not_executed() {
     for prepares in [true, false] {

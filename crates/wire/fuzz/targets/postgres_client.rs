@@ -1,7 +1,7 @@
-//! Any bytes from a server: events or an error, no panic, no memory beyond what was received.
+//! Any bytes from a server: events or an error, no panic, no more memory than was received.
 //!
-//! The first byte of the input chooses the query mode and the size of the pieces in which the
-//! rest arrives; the client keeps asking meanwhile.
+//! The first byte of the input chooses the query mode and the size of the pieces in which the rest
+//! arrives; the client keeps sending requests meanwhile.
 
 #![no_main]
 
@@ -47,7 +47,7 @@ impl Client {
         Self { connection, out, asked: 0 }
     }
 
-    /// Takes a piece and asks once more if something was answered; false when it is over.
+    /// Receives a piece and sends another request if one was answered; false when it is over.
     fn take(&mut self, piece: &[u8]) -> bool {
         assert_eq!(self.connection.feed(piece), piece.len());
         let (mut ready, mut answered) = (false, false);

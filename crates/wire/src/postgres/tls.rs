@@ -4,7 +4,7 @@
 
 use crate::ProtocolError;
 
-/// The request for encryption (SSLRequest).
+/// The request for encryption (`SSLRequest`).
 pub const REQUEST: [u8; 8] = [0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x2f];
 
 /// The server's answer to [`REQUEST`].

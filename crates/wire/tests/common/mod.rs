@@ -1,4 +1,4 @@
-//! What the tests of all protocols share: peers, recordings, and servers as processes.
+//! Shared by the tests of all protocols: peers, recordings, and servers as processes.
 
 pub(crate) mod process;
 pub(crate) mod recording;
@@ -7,18 +7,18 @@ pub(crate) mod socket;
 
 use dbdyno_wire::ProtocolError;
 
-/// What an idle connection may hold of received bytes.
+/// Maximum size of an idle connection's receive buffer.
 pub(crate) const IDLE_BYTES_MAX: usize = 8 << 10;
 
 /// The other side: a socket, or a recording.
 pub(crate) trait Peer {
-    /// Takes what the client sends.
+    /// Receives what the client sends.
     fn send(&mut self, bytes: &[u8]);
     /// What the server sends next; empty at its end.
     fn receive(&mut self) -> Vec<u8>;
 }
 
-/// Says one thing, whatever it hears.
+/// Sends one message, whatever it receives.
 pub(crate) struct Monologue(pub(crate) Vec<u8>);
 
 impl Peer for Monologue {
@@ -29,7 +29,7 @@ impl Peer for Monologue {
     }
 }
 
-/// What came of a scenario: its events as text, and the error that ended it, if one did.
+/// The outcome of a scenario: its events as text, and the error that ended it, if there was one.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Story {
     pub(crate) events: Vec<String>,

@@ -4,7 +4,7 @@ use std::net::TcpListener;
 use std::path::Path;
 use std::process::Command;
 
-/// Servers refuse to run as root; a user namespace makes root somebody else.
+/// Servers refuse to run as root; in a user namespace root has another user ID.
 pub(crate) fn as_somebody_else(program: &Path) -> Command {
     if !runs_as_root() {
         return Command::new(program);
@@ -19,7 +19,7 @@ fn runs_as_root() -> bool {
     output.stdout == b"0\n"
 }
 
-/// Runs a program to its good end and returns its output.
+/// Runs a program that must succeed, and returns its output.
 pub(crate) fn run(command: &mut Command) -> Vec<u8> {
     let output = command.output().unwrap_or_else(|error| panic!("{command:?} is needed: {error}"));
     let complaint = String::from_utf8_lossy(&output.stderr);

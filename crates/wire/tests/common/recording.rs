@@ -1,4 +1,4 @@
-//! Recorded exchanges: what was sent each way, and the events that came of it.
+//! Recorded exchanges: the bytes sent each way, and the resulting events.
 //!
 //! A recording is a text file: `>` before what the client sent, `<` before what the server
 //! sent (both escaped), `=` before an event.
@@ -21,7 +21,7 @@ pub(crate) struct Recording {
 }
 
 impl Recording {
-    /// Notes bytes; those of one side without a break between are one turn.
+    /// Adds bytes; consecutive bytes of one side form one turn.
     fn note(&mut self, side: Side, bytes: &[u8]) {
         match self.turns.last_mut() {
             Some((last, turn)) if *last == side => turn.extend_from_slice(bytes),
@@ -96,7 +96,7 @@ fn unescape_one(rest: &mut impl Iterator<Item = u8>) -> u8 {
     }
 }
 
-/// A peer whose exchange is written down.
+/// A peer whose exchange is recorded.
 pub(crate) struct Recorder<'a> {
     pub(crate) peer: &'a mut dyn Peer,
     pub(crate) recording: Recording,

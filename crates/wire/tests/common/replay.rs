@@ -1,16 +1,16 @@
-//! A recording as a peer: faithful to the byte, or spoilt.
+//! A recording as a peer: exact, or corrupted.
 
 use super::Peer;
 use super::recording::{Recording, Side};
 
-/// Plays the server's side of a recording.
+/// Replays the server's side of a recording.
 pub(crate) struct Replay<'a> {
     turns: &'a [(Side, Vec<u8>)],
     /// How much of the first turn has been delivered.
     delivered: usize,
     /// The server's bytes come in pieces of this size.
     piece: usize,
-    /// What the client has sent since the last turn of the server; none, if nobody compares.
+    /// What the client has sent since the last turn of the server; none if it is not compared.
     sent: Option<Vec<u8>>,
 }
 
@@ -19,7 +19,7 @@ impl<'a> Replay<'a> {
         Self { turns: &recording.turns, delivered: 0, piece, sent: Some(Vec::new()) }
     }
 
-    /// For spoilt recordings: the client may well say something else.
+    /// For corrupted recordings: the client may send something else.
     pub(crate) fn careless(turns: &'a [(Side, Vec<u8>)]) -> Self {
         Self { turns, delivered: 0, piece: usize::MAX, sent: None }
     }

@@ -1,4 +1,4 @@
-//! Exchanges that are legal but rare, or not legal at all, written by hand.
+//! Handwritten exchanges that are legal but rare, or illegal.
 
 use crate::common::{Monologue, Peer};
 use crate::driver::{self, Scenario, Step};
@@ -6,7 +6,7 @@ use crate::scenarios;
 use dbdyno_model::{Keep, Value};
 use dbdyno_wire::mysql::{Channel, Event};
 
-/// The newer way to close result sets, as bits of a greeting's upper capabilities.
+/// The newer end of result sets, as bits of a greeting's upper capabilities.
 const DEPRECATE_EOF: u16 = 0x100;
 
 const KEY: &str = include_str!("rsa_public.pem");
@@ -21,7 +21,7 @@ fn packets(first: u8, bodies: &[&[u8]]) -> Vec<u8> {
     numbered.flat_map(packet).collect()
 }
 
-/// A greeting with these lower and upper capabilities and this favourite method.
+/// A greeting with these lower and upper capabilities and this default method.
 fn greeting(lower: u16, upper: u16, method: &str) -> Vec<u8> {
     let (lower, upper) = (lower.to_le_bytes(), upper.to_le_bytes());
     let head = b"\x0a8.0.0\0\x01\0\0\0challeng\0";
@@ -30,7 +30,7 @@ fn greeting(lower: u16, upper: u16, method: &str) -> Vec<u8> {
     [head, &lower[..], b"\x2d\x02\0", &upper, tail, &method].concat()
 }
 
-/// What every server since 5.5 can do.
+/// The capabilities of every server since 5.5.
 const LOWER: u16 = 0xa208;
 const UPPER: u16 = 0x3f;
 const TLS: u16 = 0x800;
@@ -38,7 +38,7 @@ const TLS: u16 = 0x800;
 const NATIVE: &str = "mysql_native_password";
 const CONSENT: &[u8] = b"\0\0\0\x02\0\0\0";
 
-/// Says what it is given, and remembers what it hears.
+/// Sends what it is given, and records what it receives.
 struct Listener {
     said: Vec<u8>,
     heard: Vec<u8>,
@@ -58,11 +58,11 @@ fn login() -> Scenario {
     Scenario { steps: vec![], ..scenarios::login("crafted", "anybody", "secret") }
 }
 
-/// The last event of a login, or the error that ended it, and what the server heard.
+/// The last event of a login, or the error that ended it, and what the server received.
 fn outcome(scenario: &Scenario, said: &[&[u8]]) -> (String, Vec<u8>) {
     let mut peer = Listener { said: packets(0, &said[..1]), heard: Vec::new() };
     let number = if matches!(scenario.channel, Channel::WantsTls { .. }) { 3 } else { 2 };
-    // Each later turn of the server is two packets on: the client has spoken between.
+    // Each later turn of the server is two packets later: the client has sent one in between.
     for (turn, body) in (0..).zip(&said[1..]) {
         peer.said.extend(packets(number + 2 * turn, &[body]));
     }
@@ -127,7 +127,7 @@ fn nothing_said_in_the_clear_is_taken_for_encrypted() {
     assert!(heard.is_empty(), "nobody logs in");
 }
 
-/// Whether the password can be read in what the server heard.
+/// Whether the password is readable in what the server received.
 fn is_told(heard: &[u8]) -> bool {
     heard.windows(6).any(|window| window == b"secret")
 }
@@ -148,7 +148,7 @@ fn the_password_leaves_only_over_a_secret_channel_or_encrypted() {
     assert!(!told(&plain, &[&sha2, full, b"\x01no key", CONSENT]));
 }
 
-/// The events after the login, in short, and what the server heard.
+/// The events after the login, in short, and what the server received.
 fn after_login(upper: u16, scenario: &Scenario, said: &[Vec<u8>]) -> (Vec<String>, Vec<u8>) {
     let opening = [packets(0, &[&greeting(LOWER, upper, NATIVE)]), packets(2, &[CONSENT])];
     let mut peer = Listener { said: [opening.concat(), said.concat()].concat(), heard: Vec::new() };

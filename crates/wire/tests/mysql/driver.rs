@@ -1,4 +1,4 @@
-//! Drives a connection through a scenario and writes down its events.
+//! Drives a connection through a scenario and records its events.
 
 use crate::common::{Peer, Story};
 use dbdyno_model::{Flow, Keep, PreparedId, QueryMode, Request, Statement, StatementId, Value};
@@ -6,7 +6,7 @@ use dbdyno_wire::ProtocolError;
 use dbdyno_wire::mysql::{Channel, Config, Connection, Event, Opening};
 use std::sync::Arc;
 
-/// One login and what is done then.
+/// A login and the steps after it.
 #[derive(Clone, Debug)]
 pub(crate) struct Scenario {
     pub(crate) name: &'static str,
@@ -26,7 +26,7 @@ pub(crate) struct Scenario {
 pub(crate) enum Step {
     PrepareAll,
     Text(&'static str, Keep),
-    /// A text of so many bytes, most of them a comment.
+    /// A text of this many bytes, most of them a comment.
     LongText(usize),
     Run(u32, Vec<Value>, Keep),
     Queue(u32, Vec<Value>),
@@ -38,7 +38,7 @@ pub(crate) enum Step {
     InfileDone,
 }
 
-/// The statement that texts and synchronisation points are counted under.
+/// The statement that texts and synchronization points are counted under.
 const OTHER: StatementId = StatementId(99);
 
 pub(crate) fn connection(scenario: &Scenario) -> Connection {
@@ -70,12 +70,12 @@ pub(crate) fn opening(scenario: &Scenario) -> Opening {
     Opening { channel: scenario.channel, nonce: *b"not a random nonce, not a secret" }
 }
 
-/// Plays the scenario to its end, or to the peer's.
+/// Runs the scenario to its end, or to the peer's.
 pub(crate) fn play(scenario: &Scenario, peer: &mut dyn Peer) -> Story {
     play_with(&mut connection(scenario), scenario, peer)
 }
 
-/// The same, on a connection that the caller looks at afterwards.
+/// The same, on a connection that the caller inspects afterwards.
 pub(crate) fn play_with(
     connection: &mut Connection,
     scenario: &Scenario,
@@ -110,7 +110,7 @@ impl Player<'_> {
         Ok(())
     }
 
-    /// Takes a step and says whether an event must be waited for.
+    /// Performs a step; returns whether an event must be waited for.
     fn take(&mut self, step: &Step, out: &mut Vec<u8>) -> bool {
         let connection = &mut *self.connection;
         let statement = OTHER;
@@ -154,7 +154,7 @@ impl Player<'_> {
         true
     }
 
-    /// Goes on until the client has something to do; false at the end of the connection.
+    /// Continues until the client has something to do; false at the end of the connection.
     fn settle(&mut self) -> Result<bool, ProtocolError> {
         let mut out = Vec::new();
         loop {
@@ -187,7 +187,7 @@ impl Player<'_> {
         !received.is_empty()
     }
 
-    /// A recording has in the clear what went encrypted.
+    /// A recording contains unencrypted what was sent encrypted.
     fn go_on_encrypted(&mut self) {
         let mut out = Vec::new();
         self.connection.encrypted(&mut out);

@@ -11,7 +11,7 @@ use dbdyno_wire::mysql::{Channel, Event};
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// The way to the server that the scenario takes.
+/// The transport of the scenario.
 fn connect(server: &Server, scenario: &Scenario) -> Box<dyn Peer> {
     match scenario.channel {
         Channel::Unix => Box::new(server.connect()),
@@ -24,9 +24,9 @@ fn a_real_server_gives_the_recorded_events() {
     agrees_with_recordings(&Server::mariadb(), MARIADB, &scenarios::of_mariadb());
 }
 
-/// The same of a MySQL that somebody has: no distribution's packages hold one beside MariaDB.
-/// `MYSQL_BASE` is the folder of its `bin`:
-/// `MYSQL_BASE=/opt/mysql cargo test -p dbdyno-wire -- --ignored real_mysql`
+/// The same with a MySQL that is already installed: no distribution packages it beside MariaDB.
+/// `MYSQL_BASE` is the folder of its `bin`: `MYSQL_BASE=/opt/mysql cargo test -p dbdyno-wire --
+/// --ignored real_mysql`
 #[test]
 #[ignore = "needs a MySQL: MYSQL_BASE"]
 fn a_real_mysql_gives_the_recorded_events() {
@@ -85,14 +85,14 @@ fn another_session_kills_a_statement(server: &Server) {
     }
 }
 
-/// Writes the recordings of MariaDB anew.
+/// Records MariaDB again.
 #[test]
 #[ignore = "writes the recordings"]
 fn record_mariadb() {
     record_all(&Server::mariadb(), MARIADB, &scenarios::of_mariadb());
 }
 
-/// Writes the recordings of MySQL anew, likewise with `--ignored record_mysql`.
+/// Records MySQL again, likewise with `--ignored record_mysql`.
 #[test]
 #[ignore = "writes the recordings"]
 fn record_mysql() {

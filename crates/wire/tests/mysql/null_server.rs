@@ -30,7 +30,7 @@ impl Peer for InMemory {
     }
 }
 
-/// Knows a few statements; all else is a command.
+/// Knows a few statements; everything else is a command.
 struct Few {
     row: Answer,
     error: Answer,
@@ -98,7 +98,7 @@ fn client_and_server_agree_in_every_query_mode() {
     let statements = vec!["select $1", "update $1", "fail", "unprepared"];
     for query_mode in [QueryMode::Prepared, QueryMode::Simple] {
         let login = scenarios::login("in memory", "anybody", "");
-        // Without preparing ahead there is nothing to wait for.
+        // Without preparing before the run there is nothing to wait for.
         let skipped = usize::from(query_mode != QueryMode::Prepared);
         let steps = steps().split_off(skipped);
         let scenario = Scenario { query_mode, statements: statements.clone(), steps, ..login };

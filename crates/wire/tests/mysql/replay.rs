@@ -1,4 +1,4 @@
-//! Every recording replayed: whole, in pieces, cut short, spoilt, and with rubbish after it.
+//! Every recording replayed: whole, in pieces, cut short, corrupted, and with garbage after it.
 
 use crate::common::recording::{Recording, Side};
 use crate::common::replay::Replay;
@@ -29,7 +29,7 @@ fn play_careless(scenario: &Scenario, turns: &[(Side, Vec<u8>)]) -> Story {
     driver::play(scenario, &mut Replay::careless(turns))
 }
 
-/// The places of the server's packets: turn, and offset in it.
+/// The positions of the server's packets: turn, and offset in it.
 fn server_packets(recording: &Recording) -> Vec<(usize, usize)> {
     let mut places = Vec::new();
     for (number, (side, turn)) in recording.turns.iter().enumerate() {
@@ -71,7 +71,8 @@ fn a_packet_out_of_its_turn_is_an_error_unless_it_is_one_itself() {
     });
 }
 
-/// A packet may well be as long as its length can say: a lie is waited for, at no cost.
+/// A packet may well be as long as its length field says: with a wrong length the rest is waited
+/// for, at no cost.
 #[test]
 fn a_length_that_lies_costs_no_memory() {
     each_recording(|scenario, recording| {
@@ -102,7 +103,8 @@ fn a_connection_cut_anywhere_ends_without_an_error_of_the_protocol() {
     });
 }
 
-/// What the server then seems to say may mean anything; it may only cost what was received.
+/// The server's corrupted bytes may mean anything; they may only cost as much memory as was
+/// received.
 #[test]
 fn a_spoilt_byte_is_survived() {
     each_recording(|scenario, recording| {
@@ -119,7 +121,7 @@ fn a_spoilt_byte_is_survived() {
     });
 }
 
-/// All places of a short turn, and the ends of a long one.
+/// All positions of a short turn, and the ends of a long one.
 fn few_of(bytes: usize) -> impl Iterator<Item = usize> {
     const ENDS_BYTES: usize = 2000;
     (0..bytes).filter(move |&at| at < ENDS_BYTES || at + ENDS_BYTES >= bytes)

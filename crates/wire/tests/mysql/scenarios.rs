@@ -12,12 +12,12 @@ use dbdyno_wire::mysql::Channel;
 const INFILE: &str = "load data local infile 'rows' into table loaded";
 const INFILE_TABLE: &str = "create temporary table loaded(a int, b varchar(20))";
 
-/// What is played on MariaDB.
+/// The scenarios for MariaDB.
 pub(crate) fn of_mariadb() -> Vec<Scenario> {
     [of_both(), mariadb_logins()].concat()
 }
 
-/// What is played on MySQL 8.
+/// The scenarios for MySQL 8.
 pub(crate) fn of_mysql() -> Vec<Scenario> {
     [of_both(), mysql_logins()].concat()
 }
@@ -46,7 +46,7 @@ pub(crate) fn login(name: &'static str, user: &'static str, password: &str) -> S
     Scenario { user, password: Some(password.into()), steps, ..base(name) }
 }
 
-/// MySQL takes no longer ones.
+/// MySQL accepts no longer ones.
 pub(crate) fn long_password() -> String {
     "a long password.".repeat(16)
 }
@@ -82,7 +82,7 @@ fn mariadb_logins() -> Vec<Scenario> {
     ]
 }
 
-/// The order matters: the server remembers a password that was proven in full.
+/// The order matters: the server remembers a password that was fully authenticated.
 fn mysql_logins() -> Vec<Scenario> {
     let plain = Channel::Plain;
     let tls = Channel::WantsTls { required: true };
@@ -247,7 +247,7 @@ fn scripted() -> Vec<Scenario> {
     vec![Scenario { query_mode: QueryMode::Simple, steps, ..base("prepared_by_script") }]
 }
 
-/// There are no pipelines: what is queued is asked for one by one, whatever happens before.
+/// There are no pipelines: queued requests are sent one by one, whatever happened before.
 fn queues() -> Vec<Scenario> {
     let statements = vec!["select $1 as n", "select no_such_column"];
     let number = |n| vec![Value::Int(n)];

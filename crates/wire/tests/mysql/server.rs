@@ -130,7 +130,7 @@ fn make_certificate(folder: &Path) {
         .arg(folder.join("server.crt")));
 }
 
-/// An init file takes one statement a line.
+/// An init file has one statement per line.
 const COMMON: &str = "create database test;\n\
     create user if not exists root@'127.0.0.1' identified by '';\n\
     grant all on *.* to root@'127.0.0.1';\n";

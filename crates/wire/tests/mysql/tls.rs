@@ -1,4 +1,4 @@
-//! A stream to a server that can be encrypted half-way, by anybody's certificate.
+//! A stream to a server that can be encrypted later, accepting any certificate.
 
 use crate::common::Peer;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
@@ -11,10 +11,10 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::sync::Arc;
 
-/// What the request for encryption begins with: 32 bytes, as the first packet of a client.
+/// The beginning of the request for encryption: 32 bytes, as the client's first packet.
 const TLS_REQUEST: &[u8] = b"\x20\0\0\x01";
 
-/// In the clear first.
+/// Unencrypted at first.
 pub(crate) enum Transport {
     Clear(TcpStream),
     Encrypted(Box<StreamOwned<ClientConnection, TcpStream>>),
@@ -38,7 +38,7 @@ impl Peer for Transport {
             Self::Clear(stream) => stream.read(&mut bytes),
             Self::Encrypted(stream) => stream.read(&mut bytes),
         };
-        // A server that has refused a login just goes.
+        // A server that has refused a login just disconnects.
         let count = count.unwrap_or(0);
         bytes.truncate(count);
         bytes

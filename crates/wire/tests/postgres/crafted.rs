@@ -1,4 +1,4 @@
-//! Exchanges that are legal but rare, or not legal at all, written by hand.
+//! Handwritten exchanges that are legal but rare, or illegal.
 
 use crate::common::Monologue;
 use crate::driver::{self, Scenario, Step};

@@ -1,4 +1,4 @@
-//! Drives a connection through a scenario and writes down its events.
+//! Drives a connection through a scenario and records its events.
 
 use crate::common::{Peer, Story};
 use dbdyno_model::{Flow, Keep, QueryMode, Request, Statement, StatementId, Value};
@@ -6,7 +6,7 @@ use dbdyno_wire::ProtocolError;
 use dbdyno_wire::postgres::{Channel, Config, Connection, Event, Opening, Version, copy};
 use std::sync::Arc;
 
-/// One login and what is done then.
+/// A login and the steps after it.
 #[derive(Clone, Debug)]
 pub(crate) struct Scenario {
     pub(crate) name: &'static str,
@@ -33,7 +33,7 @@ pub(crate) enum Step {
     CopyDone,
 }
 
-/// The statement that texts and synchronisation points are counted under.
+/// The statement that texts and synchronization points are counted under.
 const OTHER: StatementId = StatementId(99);
 
 pub(crate) fn connection(scenario: &Scenario) -> Connection {
@@ -64,12 +64,12 @@ pub(crate) fn opening(scenario: &Scenario) -> Opening {
     Opening { version: scenario.version, channel: scenario.channel.clone(), nonce }
 }
 
-/// Plays the scenario to its end, or to the peer's.
+/// Runs the scenario to its end, or to the peer's.
 pub(crate) fn play(scenario: &Scenario, peer: &mut dyn Peer) -> Story {
     play_with(&mut connection(scenario), scenario, peer)
 }
 
-/// The same, on a connection that the caller looks at afterwards.
+/// The same, on a connection that the caller inspects afterwards.
 pub(crate) fn play_with(
     connection: &mut Connection,
     scenario: &Scenario,
@@ -104,7 +104,7 @@ impl Player<'_> {
         Ok(())
     }
 
-    /// Takes a step and says whether an event must be waited for.
+    /// Performs a step; returns whether an event must be waited for.
     fn take(&mut self, step: &Step, out: &mut Vec<u8>) -> bool {
         let connection = &mut *self.connection;
         match step {
@@ -133,7 +133,7 @@ impl Player<'_> {
         true
     }
 
-    /// Goes on until the client has something to do; false at the end of the connection.
+    /// Continues until the client has something to do; false at the end of the connection.
     fn settle(&mut self) -> Result<bool, ProtocolError> {
         let mut out = Vec::new();
         loop {

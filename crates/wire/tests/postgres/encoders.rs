@@ -1,4 +1,4 @@
-//! What we write, against what an independent encoder writes, for any input.
+//! Our encoding compared with that of an independent encoder, for any input.
 
 use bytes::{BufMut, BytesMut};
 use dbdyno_model::{Flow, Keep, QueryMode, Request, Statement, StatementId, Value};
@@ -60,7 +60,7 @@ fn ask(connection: &mut Connection, parameters: &[Value], keep: Keep, flow: Flow
     out
 }
 
-/// The types whose binary form we know, each with the other encoder's way to write it.
+/// The types whose binary format we use, each with the other encoder's way to write it.
 fn other_binary(type_oid: u32, value: &Value, out: &mut BytesMut) -> bool {
     use postgres_protocol::types;
     match (type_oid, value) {

@@ -12,7 +12,7 @@ use std::path::PathBuf;
 #[test]
 fn a_real_server_gives_the_recorded_events() {
     let server = Server::start(&newest_binaries());
-    // Versions between the recorded ones word their messages as the older.
+    // Versions between the recorded ones use the older one's messages.
     let recorded = folder(if server.major >= 18 { 18 } else { 15 });
     for scenario in scenarios::all() {
         let story = driver::play(&scenario, &mut server.connect());
@@ -75,7 +75,7 @@ fn next_words(connection: &mut Connection, peer: &mut dyn Peer) -> String {
     }
 }
 
-/// Writes the recordings anew. `PG_BIN` is the folder of the server's programs:
+/// Records again. `PG_BIN` is the folder of the server's programs:
 /// `PG_BIN=/usr/lib/postgresql/15/bin cargo test -p dbdyno-wire -- --ignored record`
 #[test]
 #[ignore = "writes the recordings"]

@@ -1,4 +1,4 @@
-//! Logins that no server of ours produces: refusals, lies, and proofs that are wrong.
+//! Logins that none of our servers produces: refusals, protocol violations, and wrong proofs.
 
 use crate::common::Monologue;
 use crate::common::recording::{Recording, Side};
@@ -100,7 +100,7 @@ fn parameters_beyond_the_bound_are_not_kept() {
     assert_eq!((0..1000).filter(is_kept).count(), 8);
 }
 
-/// The recorded SCRAM login, with the server's last words replaced.
+/// The recorded SCRAM login, with the server's last message replaced.
 fn scram_ending_with(end: &[u8]) -> String {
     let recording = Recording::load("postgres/recordings/18", "scram");
     let servers = recording.turns.into_iter().filter(|(side, _)| *side == Side::Server);

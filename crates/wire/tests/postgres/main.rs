@@ -1,8 +1,8 @@
 //! The PostgreSQL protocol against recorded exchanges, real servers and an independent encoder.
 //!
-//! A scenario is written once (`scenarios`), driven by `driver` over anything that is a
-//! `Peer`: a real server (`live`), whose bytes are then recorded (`recording`), or a recording
-//! that is replayed whole, in pieces and spoilt (`replay`).
+//! A scenario is written once (`scenarios`), run by `driver` with any `Peer`: a real server
+//! (`live`), whose bytes are then recorded (`recording`), or a recording that is replayed whole, in
+//! pieces and corrupted (`replay`).
 
 // Tests talk to real servers; the crate itself may not.
 #![allow(clippy::disallowed_types, clippy::disallowed_methods)]

@@ -23,7 +23,7 @@ impl Peer for InMemory {
     }
 }
 
-/// Knows a few statements; all else is a command.
+/// Knows a few statements; everything else is a command.
 struct Few {
     row: Answer,
     error: Answer,
@@ -94,7 +94,7 @@ fn client_and_server_agree_in_every_query_mode() {
     let statements = vec!["select $1", "update $1", "fail"];
     for query_mode in [QueryMode::Prepared, QueryMode::Extended, QueryMode::Simple] {
         let login = scenarios::login("in memory", "anybody", None);
-        // Without preparing ahead there is nothing to wait for.
+        // Without preparing before the run there is nothing to wait for.
         let skipped = usize::from(query_mode != QueryMode::Prepared);
         let steps = steps().split_off(skipped);
         let scenario = Scenario { query_mode, statements: statements.clone(), steps, ..login };

@@ -1,4 +1,4 @@
-//! Every recording replayed: whole, in pieces, cut short, spoilt, and with rubbish after it.
+//! Every recording replayed: whole, in pieces, cut short, corrupted, and with garbage after it.
 
 use crate::common::recording::{Recording, Side};
 use crate::common::replay::Replay;
@@ -21,7 +21,7 @@ fn play_careless(scenario: &Scenario, turns: &[(Side, Vec<u8>)]) -> Story {
     driver::play(scenario, &mut Replay::careless(turns))
 }
 
-/// The places of the server's messages: turn, offset in it, and length field.
+/// The positions of the server's messages: turn, offset in it, and length field.
 fn server_messages(recording: &Recording) -> Vec<(usize, usize, u32)> {
     let mut places = Vec::new();
     for (number, (side, turn)) in recording.turns.iter().enumerate() {
@@ -81,7 +81,8 @@ fn a_connection_cut_anywhere_ends_without_an_error_of_the_protocol() {
     });
 }
 
-/// What the server then seems to say may mean anything; it may only cost what was received.
+/// The server's corrupted bytes may mean anything; they may only cost as much memory as was
+/// received.
 #[test]
 fn a_spoilt_byte_is_survived() {
     each_recording(|scenario, recording| {

@@ -31,7 +31,7 @@ fn log_in(connection: &mut Connection) {
     assert!(matches!(connection.poll(&mut Vec::new()), Ok(Some(Event::Ready(_)))));
 }
 
-/// Makes a request, answers it, and tells the messages that were sent and the error's code.
+/// Makes a request, answers it, and returns the messages that were sent and the error's code.
 fn ask(connection: &mut Connection, request: &Request<'_>, answer: &[u8]) -> (String, String) {
     let mut out = Vec::new();
     connection.request(request, &mut out);

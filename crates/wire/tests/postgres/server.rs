@@ -10,7 +10,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-/// The newest server's folder of programs: the one on PATH, else a distribution's.
+/// The newest server's folder of programs: the one on PATH, otherwise a distribution's.
 pub(crate) fn newest_binaries() -> PathBuf {
     let on_path = std::env::var_os("PATH")
         .into_iter()
@@ -29,7 +29,7 @@ fn newest_of_distribution() -> Option<PathBuf> {
     Some(newest.join("bin"))
 }
 
-/// How many ports are tried before something else must be wrong.
+/// How many ports are tried before giving up.
 const PORTS_TRIED: u32 = 5;
 
 /// A running server; stopped when dropped.
@@ -60,7 +60,7 @@ impl Server {
         run(Command::new("openssl").args(["x509", "-outform", "der", "-in"]).arg(file))
     }
 
-    /// An encrypted connection, made by `openssl`: what we write and read is in the clear.
+    /// An encrypted connection, made by `openssl`: what we write and read is unencrypted.
     pub(crate) fn connect_encrypted(&self) -> Socket<Pipe> {
         let process = Command::new("openssl")
             .args(["s_client", "-quiet", "-starttls", "postgres", "-connect"])
@@ -80,7 +80,7 @@ impl Server {
     }
 }
 
-/// A server that takes logins. A port that was free may be taken before the server has it: then
+/// A server that accepts logins. A port that was free may be taken before the server binds it: then
 /// the server ends, and another port is tried.
 fn launch_somewhere(binaries: &Path, folder: &Path) -> (Child, u16) {
     for _ in 0..PORTS_TRIED {
@@ -93,8 +93,8 @@ fn launch_somewhere(binaries: &Path, folder: &Path) -> (Child, u16) {
     panic!("no server on {PORTS_TRIED} ports: {}", log(folder));
 }
 
-/// Waits until the server takes logins, which the eighth line of its own file says; false when
-/// it has ended instead.
+/// Waits until the server accepts logins, as the eighth line of its own file reports; false when it
+/// has ended instead.
 fn comes_up(process: &mut Child, folder: &Path) -> bool {
     let deadline = Instant::now() + Duration::from_secs(30);
     let status = folder.join("data/postmaster.pid");
@@ -150,7 +150,7 @@ impl Drop for Pipe {
     }
 }
 
-/// Users that log in by each method. `md5_user` is made after the others.
+/// Users for each authentication method. `md5_user` is created after the others.
 const USERS: &str = "create user password_user password 'secret';\
     create user scram_user password 'secret';\
     create user rejected_user;\
@@ -174,7 +174,7 @@ fn init(binaries: &Path, data: &Path) {
     make_users(binaries, data);
 }
 
-/// Single-user mode takes one statement a line.
+/// Single-user mode reads one statement per line.
 fn make_users(binaries: &Path, data: &Path) {
     let mut single = program(binaries, "postgres")
         .args(["--single", "-D"])
@@ -190,7 +190,7 @@ fn make_users(binaries: &Path, data: &Path) {
     assert!(single.wait().expect("it ends").success());
 }
 
-/// Signed with SHA-384, so that the binding to the channel is not made with SHA-256 by chance.
+/// Signed with SHA-384, so that the channel binding does not use SHA-256 by coincidence.
 fn make_certificate(data: &Path) {
     run(Command::new("openssl")
         .args(["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"])
