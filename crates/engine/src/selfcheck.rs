@@ -104,7 +104,7 @@ mod tests {
         assert!(reasons(open, TEN_SECONDS, 17_000_000, Nanos::from_micros(1900)).is_empty());
         assert!(
             reasons(closed, TEN_SECONDS, 19_000_000, Nanos::ZERO)[0]
-                .contains("95 % of the time of 2 processors,")
+                .contains("95 % of 2 processors,")
         );
         assert!(reasons(open, TEN_SECONDS, 0, Nanos::from_micros(2100))[0].contains("2.1 ms"));
         assert!(reasons(closed, TEN_SECONDS, 0, Nanos::from_secs(1)).is_empty());

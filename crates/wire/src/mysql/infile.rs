@@ -45,6 +45,6 @@ fn infile_refused() -> ServerError {
     ServerError {
         class: FailureClass::Statement,
         code: "infile_refused".into(),
-        message: "the server asked for a file; LOAD DATA LOCAL is not supported in scripts".into(),
+        message: "the server asked for a file; LOAD DATA LOCAL has no place in a script".into(),
     }
 }

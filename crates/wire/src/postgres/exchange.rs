@@ -279,7 +279,7 @@ impl Exchange {
     }
 }
 
-const COPY_REFUSED: &str = "COPY is not supported in scripts";
+const COPY_REFUSED: &str = "COPY has no place in a script";
 
 fn copy_refused() -> ServerError {
     let (class, code) = (FailureClass::Statement, "copy_refused".into());

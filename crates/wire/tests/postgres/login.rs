@@ -55,7 +55,7 @@ fn an_older_version_is_taken_a_newer_one_is_not() {
         (0, "Ready V3_0"),
         (3 << 16 | 1, "Ready V3_0"),
         (3 << 16 | 2, "Ready V3_2"),
-        (3 << 16 | 3, "malformed message: a newer version offered"),
+        (3 << 16 | 3, "malformed message: an offer of a newer version"),
     ] {
         let outcome = outcome(Version::V3_2, &[version(offered, 0), ok(), SETTLED.to_vec()]);
         assert!(outcome.starts_with(expected), "{offered:x}: {outcome}");
