@@ -83,10 +83,10 @@ impl Coroutine {
         // After an event was given up, its coroutine waits for an answer that will not come.
         match self.state {
             CoroutineState::InEvent | CoroutineState::EventOver => {
-                self.state = CoroutineState::NotStarted(Entry::Events)
+                self.state = CoroutineState::NotStarted(Entry::Events);
             }
             CoroutineState::Initializing => {
-                self.state = CoroutineState::NotStarted(Entry::ThreadInit)
+                self.state = CoroutineState::NotStarted(Entry::ThreadInit);
             }
             CoroutineState::NotStarted(_) | CoroutineState::BetweenEvents => {}
         }
