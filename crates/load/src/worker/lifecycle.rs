@@ -19,7 +19,7 @@ impl Worker {
         let own = &mut self.clients[client];
         match own.lifecycle {
             Lifecycle::NotSetUp if own.session.set_up(chance) => {
-                own.lifecycle = Lifecycle::SettingUp
+                own.lifecycle = Lifecycle::SettingUp;
             }
             // A script that reconnects during setup continues it.
             Lifecycle::SettingUp => {}
