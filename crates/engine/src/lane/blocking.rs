@@ -113,7 +113,7 @@ impl BlockingLane {
                 self.notify_worker(at, Event::Connected { client, backend: 0 });
             }
             ConnectionEvent::Answered(flow, answer) => {
-                self.notify_worker(at, reply_event(client, flow, &answer))
+                self.notify_worker(at, reply_event(client, flow, &answer));
             }
             ConnectionEvent::Refused(error) => {
                 self.connections.open[client] = None;
