@@ -61,7 +61,7 @@ class Service:
 
 def searched(monkeypatch, service, options=RunOptions(), what="tpcb", **wanted):
     monkeypatch.setattr(searching, "run", service.run)
-    monkeypatch.setattr(searching, "windows", service.windows)
+    monkeypatch.setattr(searching, "objective_windows", service.windows)
     monkeypatch.setattr(searching, "open_server", service.open)
     known, observer = [], Observer()
     asked = Wanted(objectives=[SLO], **wanted)
