@@ -4,8 +4,8 @@ import msgspec
 import numpy as np
 import pytest
 
-from dbdyno.answers.duels import like_blocks
 from dbdyno.answers.registry import all_answers
+from dbdyno.answers.variant_pairs import like_blocks
 from tests.answers.costed import changed, costed, facts
 from tests.answers.made import factor, spec, study
 from tests.support.recordings import MadeRun

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import dbdyno
-from dbdyno.cli import habits, main
+from dbdyno.cli import main, options_of_other_tools
 from dbdyno.cli.app import COMMANDS, make_app
 from dbdyno.cli.calling import with_script_options
 from dbdyno.errors import DbdynoError
@@ -190,7 +190,7 @@ def test_every_habit_is_of_an_option_that_a_run_does_not_have():
     """Else the word for it would never be said."""
     shown = make_app(["run"])["run"].assemble_argument_collection(parse_docstring=False)
     names = {name for argument in shown for name in argument.names}
-    assert not names & habits.OPTIONS
+    assert not names & options_of_other_tools.OPTIONS
 
 
 def test_a_description_is_one_paragraph_whatever_its_source_looks_like(capsys):

@@ -16,7 +16,7 @@ from dbdyno.servers.private import start_private
 from dbdyno.servers.spec import ServerSpec
 from dbdyno.targets.connection import Connection
 from dbdyno.targets.mysql.telemetry import TELEMETRY
-from dbdyno.targets.mysql.telemetry.place import Here
+from dbdyno.targets.mysql.telemetry.place import ServerContext
 from dbdyno.targets.mysql.telemetry.redo import wal_position
 from dbdyno.targets.mysql.telemetry.transactions import transaction_ages_s
 from dbdyno.targets.telemetry import ScriptStatement
@@ -176,7 +176,7 @@ class Recorded:
         return self._rows
 
 
-MYSQL = Here(
+MYSQL = ServerContext(
     is_mariadb=False,
     user="root@localhost",
     database="test",

@@ -17,8 +17,8 @@ from typing import NoReturn
 from cyclopts import App, CycloptsError, Group, Parameter, UnknownOptionError
 
 from dbdyno.cli.calling import name_arguments, with_script_options
-from dbdyno.cli.habits import habit_of, takes_host
 from dbdyno.cli.help_panel import FlowingHelp
+from dbdyno.cli.options_of_other_tools import hint_for, takes_host
 from dbdyno.cli.output import Exit, flush_result, print_aside, print_error
 from dbdyno.errors import DbdynoError
 from dbdyno.run.interrupts import heeded
@@ -122,7 +122,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     tokens = with_script_options(sys.argv[1:] if arguments is None else arguments)
     as_json = "--json" in tokens
     if tokens and tokens[0] in COMMANDS and takes_host(tokens[1:]):
-        print_error("usage", "-h means help", habit_of("--host"), as_json=as_json)
+        print_error("usage", "-h means help", hint_for("--host"), as_json=as_json)
         return Exit.NOTHING_RUN
     _spare_processors()
     # A supervisor's request to end and a closed terminal are honoured as Ctrl-C is: servers
@@ -184,7 +184,7 @@ def _tell_warning(message: Warning | str, *_where: object, **_more: object) -> N
 def _hint(error: CycloptsError) -> str:
     """What takes the place of an option of pgbench or sysbench; else the help that answers it."""
     if isinstance(error, UnknownOptionError):
-        instead = habit_of(error.token.keyword or error.token.value)
+        instead = hint_for(error.token.keyword or error.token.value)
         if instead:
             return instead
     return f"See {' '.join(['dbdyno', *(error.command_chain or ()), '--help'])}."

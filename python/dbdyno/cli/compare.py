@@ -12,10 +12,10 @@ from dbdyno.analysis.compare import MARGIN, compare as compared
 from dbdyno.analysis.metrics import USUAL, metrics_of
 from dbdyno.analysis.unequal import unequal
 from dbdyno.cli.app import command
+from dbdyno.cli.compared_runs import Sides, sides_of
 from dbdyno.cli.deciding import deciding_command
 from dbdyno.cli.metric_names import metric_named
 from dbdyno.cli.output import Exit, Json, print_json, print_result, screen
-from dbdyno.cli.sides import Sides, sides_of
 from dbdyno.model.comparison import Comparison
 from dbdyno.report.comparison import render_comparison_markdown, render_comparison_text
 from dbdyno.report.comparison_gates import Gate, Judged, is_broken, judge

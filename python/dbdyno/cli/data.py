@@ -1,6 +1,6 @@
 """``dbdyno data``: prepared data that studies keep for their servers; shown, and removed."""
 
-from dbdyno.cli.ages import Age
+from dbdyno.cli.age_option import Age
 from dbdyno.cli.app import command, examples
 from dbdyno.cli.output import (
     Exit,

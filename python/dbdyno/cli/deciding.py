@@ -7,7 +7,7 @@ is gone on with: in further blocks, on the same data.
 import shlex
 from collections.abc import Mapping, Sequence
 
-from dbdyno.cli.sides import PAIR_TAGS, Side, Sides
+from dbdyno.cli.compared_runs import PAIR_TAGS, Side, Sides
 from dbdyno.model.comparison import Comparison
 from dbdyno.model.record import RunRecord
 from dbdyno.model.study import STUDY

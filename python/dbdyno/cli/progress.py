@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import IO
 
-from dbdyno.cli.renewing import WIDTH, RenewingLine
+from dbdyno.cli.status_line import WIDTH, StatusLine
 from dbdyno.layout import folded, shortened
 from dbdyno.model.frame import Interval, Started, bucket_low_ns
 from dbdyno.model.plan import Plan
@@ -53,7 +53,7 @@ class ProgressLines:
     ) -> None:
         self._now_s = now_s
         self._told: _Told | None = None
-        self._line = RenewingLine(stream)
+        self._line = StatusLine(stream)
         self._every_ns = every_ns
         self._ends_at_ns: int | None = None
         self._total: int | None = None

@@ -11,7 +11,7 @@ from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
-from dbdyno.cli.ages import Age
+from dbdyno.cli.age_option import Age
 from dbdyno.cli.app import command, examples
 from dbdyno.cli.output import Exit, Json, print_aside, print_json, print_lines, print_result, screen
 from dbdyno.cli.removing import all_found

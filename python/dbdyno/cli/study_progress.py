@@ -6,7 +6,7 @@ In a terminal the line renews itself; piped, each turn has one line when it is o
 from typing import IO
 
 from dbdyno.cli.progress import clock, wrapped
-from dbdyno.cli.renewing import RenewingLine
+from dbdyno.cli.status_line import StatusLine
 from dbdyno.layout import shortened
 from dbdyno.model.frame import Interval, Started
 from dbdyno.model.plan import Plan
@@ -19,7 +19,7 @@ class StudyLines:
     """An observer of a study that writes to standard error."""
 
     def __init__(self, stream: IO[str] | None = None) -> None:
-        self._line = RenewingLine(stream)
+        self._line = StatusLine(stream)
         self._turns = 0
         self._head = ""
         self._left_s = 0.0

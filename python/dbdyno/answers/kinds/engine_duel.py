@@ -3,7 +3,7 @@
 The verdict is on throughput, over all levels of ``over`` (clients) together; response times have
 claims of their own, because the faster variant in one may be slower in the other. Single rows of
 the table rest on few pairs each: they are shown with their intervals and not judged.
-``answers/duels.py`` describes how a comparison is judged.
+``answers/variant_pairs.py`` describes how a comparison is judged.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,7 +19,6 @@ from dbdyno.answers.answer import (
     TableOf,
     Trials,
 )
-from dbdyno.answers.duels import Duel, Judged, judged
 from dbdyno.answers.grouping import (
     INTERVAL_NOTE,
     Number,
@@ -34,6 +33,7 @@ from dbdyno.answers.grouping import (
     title_of,
 )
 from dbdyno.answers.measuring import series_over
+from dbdyno.answers.variant_pairs import Judged, VariantPair, judged
 from dbdyno.words import milliseconds, percent
 
 
@@ -54,12 +54,12 @@ def answer(trials: Trials, options: Mapping[str, Any]) -> Answered:
     )
 
 
-def _duels(trials: Trials, options: Mapping[str, Any]) -> Iterator[Duel]:
+def _duels(trials: Trials, options: Mapping[str, Any]) -> Iterator[VariantPair]:
     factor, by, over = (str(options[name]) for name in ("factor", "by", "over"))
     for load, among in by_level(trials, chosen(trials, options.get("at")), by).items():
         sides = list(by_level(trials, among, factor))
         if len(sides) > 1:
-            yield Duel(load, sides[0], sides[1], among, factor, over)
+            yield VariantPair(load, sides[0], sides[1], among, factor, over)
 
 
 def _verdict(found: Sequence[Judged]) -> Claim:
@@ -81,7 +81,7 @@ def _verdict(found: Sequence[Judged]) -> Claim:
     )
 
 
-def _lead(name: str, ratios: Sequence[tuple[Duel, Ratio]]) -> list[str]:
+def _lead(name: str, ratios: Sequence[tuple[VariantPair, Ratio]]) -> list[str]:
     """Where a variant is ahead; ``ratios`` are its own over the other's."""
     ahead = [f"{duel.load}, {times_of(ratio)}" for duel, ratio in ratios if ratio.value > 1]
     return [f"{name} leads in {' and in '.join(ahead)}"] if ahead else []
@@ -125,7 +125,7 @@ def _doubt(one: Judged, number: Number) -> str:
     return " ".join(filter(None, said))
 
 
-def _table(duels: Sequence[Duel], over: str) -> TableOf:
+def _table(duels: Sequence[VariantPair], over: str) -> TableOf:
     first, second = duels[0].first, duels[0].second
     return TableOf(
         title=f"{first} and {second} side by side",
@@ -139,7 +139,7 @@ def _table(duels: Sequence[Duel], over: str) -> TableOf:
     )  # fmt: skip
 
 
-def _rows(duel: Duel) -> Iterator[tuple[str, ...]]:
+def _rows(duel: VariantPair) -> Iterator[tuple[str, ...]]:
     for level, here in duel.by_level().items():
         sides = list(zip(*here, strict=True))
         yield (
@@ -152,7 +152,7 @@ def _rows(duel: Duel) -> Iterator[tuple[str, ...]]:
         )
 
 
-def _curves(duel: Duel, over: str) -> Iterator[CurveOf]:
+def _curves(duel: VariantPair, over: str) -> Iterator[CurveOf]:
     for number, title in ((throughput, "Throughput, TPS"), (p95_ms, "95th percentile, ms")):
         series = [
             series_over(name, duel.side(name), duel.over, number)

@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dbdyno.answers.answer import Answer, Answered, Claim, CurveOf, CurveSeries, Trial, Trials
+from dbdyno.answers.decade_effect import DecadeEffect, Measure, decade_effect
 from dbdyno.answers.grouping import by_level, chosen, title_of
 from dbdyno.answers.measuring import curve_through, metric_of, series_over
-from dbdyno.answers.tenfold import Measure, Tenfold, tenfold
 from dbdyno.words import significant, tps
 
 THROUGHPUT = Measure("throughput_tps", "throughput", "TPS", tps)
@@ -33,12 +33,14 @@ def answer(trials: Trials, options: Mapping[str, Any]) -> Answered:
     )
 
 
-def _effects(sides: Mapping[str, Sequence[Trial]], over: str, measure: Measure) -> list[Tenfold]:
-    found = (tenfold(label, among, over, measure) for label, among in sides.items())
+def _effects(
+    sides: Mapping[str, Sequence[Trial]], over: str, measure: Measure
+) -> list[DecadeEffect]:
+    found = (decade_effect(label, among, over, measure) for label, among in sides.items())
     return [one for one in found if one is not None]
 
 
-def _claim(effects: Sequence[Tenfold]) -> Claim:
+def _claim(effects: Sequence[DecadeEffect]) -> Claim:
     """All kinds of load in one; its numbers are those of the first."""
     first = effects[0].factor
     untold = [one.between_ends() for one in effects if not one.is_told]
@@ -54,7 +56,7 @@ def _claim(effects: Sequence[Tenfold]) -> Claim:
     )
 
 
-def _evidence(one: Tenfold) -> dict[str, float | bool | None]:
+def _evidence(one: DecadeEffect) -> dict[str, float | bool | None]:
     factor = one.factor
     return {
         "per_tenfold": factor.value,
@@ -85,7 +87,7 @@ def _picture(
     )
 
 
-def _line(one: Tenfold) -> CurveSeries:
+def _line(one: DecadeEffect) -> CurveSeries:
     ends = (one.curve.rows_min, one.curve.rows_max)
     line = {rows: one.curve.mean_at(rows) for rows in ends}
     return curve_through(f"{one.label}, fitted", line, is_fitted=True)

@@ -7,7 +7,7 @@ those of a table's definition, are asked for when somebody waits.
 from dbdyno.targets.connection import Connection
 from dbdyno.targets.mysql.telemetry.asking import Part, asked
 from dbdyno.targets.mysql.telemetry.locks import DEFINITIONS, LOCKS_MARIADB, LOCKS_MYSQL, locks_of
-from dbdyno.targets.mysql.telemetry.place import Here, here
+from dbdyno.targets.mysql.telemetry.place import ServerContext, here
 from dbdyno.targets.mysql.telemetry.sessions import (
     LISTED,
     LISTED_BY_SCHEMA,
@@ -37,7 +37,7 @@ def _seen(connection: Connection) -> tuple[list[Sessions], list[Locks]]:
     return sessions, locks_of(place.database, [*rows["lock"], *more["lock"]], more["definition"])
 
 
-def _parts(place: Here) -> dict[str, Part]:
+def _parts(place: ServerContext) -> dict[str, Part]:
     """What is asked each time."""
     by_list = LISTED_WITH_TASKS if place.is_mariadb else LISTED
     parts = {"session": LISTED_BY_SCHEMA if place.has_schema else by_list}
@@ -50,7 +50,7 @@ def _parts(place: Here) -> dict[str, Part]:
     return parts
 
 
-def _lock_parts(place: Here) -> dict[str, Part]:
+def _lock_parts(place: ServerContext) -> dict[str, Part]:
     """What is asked besides once somebody waits."""
     parts = {}
     if place.has_schema and not place.is_mariadb:

@@ -6,7 +6,7 @@ from dbdyno.model.source import Numbers, Source
 from dbdyno.targets.connection import Connection
 from dbdyno.targets.mysql.telemetry.facts.tables import used_tables
 from dbdyno.targets.mysql.telemetry.names import table_name
-from dbdyno.targets.mysql.telemetry.place import Here, NotHereError
+from dbdyno.targets.mysql.telemetry.place import NotHereError, ServerContext
 from dbdyno.targets.mysql.telemetry.sessions import IDLE, OWN
 from dbdyno.targets.mysql.telemetry.transactions import transaction_ages_s
 from dbdyno.targets.telemetry import ScriptStatement
@@ -36,7 +36,7 @@ SIZES = """
 SESSIONS = "select id, command from information_schema.processlist where id <> connection_id()"
 
 
-def metrics(connection: Connection, here: Here) -> Source[Connection]:
+def metrics(connection: Connection, here: ServerContext) -> Source[Connection]:
     """Those that are enabled; the server itself says which of them are levels."""
     is_on = IS_ON_MARIADB if here.is_mariadb else IS_ON_MYSQL
     levels = connection.execute(METRIC_LEVELS.replace("%%", "%").format(is_on=is_on)).fetchall()
@@ -50,7 +50,7 @@ def metrics(connection: Connection, here: Here) -> Source[Connection]:
     )
 
 
-def files(_connection: Connection, here: Here) -> Source[Connection]:
+def files(_connection: Connection, here: ServerContext) -> Source[Connection]:
     """Reads, writes and syncs with their times, by kind of file."""
     if not here.has_schema:
         raise NotHereError(here.schema_lack)
@@ -58,7 +58,7 @@ def files(_connection: Connection, here: Here) -> Source[Connection]:
 
 
 def sizes(
-    _connection: Connection, here: Here, statements: Sequence[ScriptStatement]
+    _connection: Connection, here: ServerContext, statements: Sequence[ScriptStatement]
 ) -> Source[Connection]:
     """Of the files of the tables that the statements name, each with its indexes.
 
@@ -82,7 +82,7 @@ def sizes(
     return Source(name="sizes", read=read, levels=frozenset({"bytes"}), every_s=SIZES_EVERY_S)
 
 
-def replication(connection: Connection, here: Here) -> Source[Connection]:
+def replication(connection: Connection, here: ServerContext) -> Source[Connection]:
     """How far this server is behind those that it follows."""
     query = "show all slaves status" if here.is_mariadb else "show replica status"
     connection.execute(query)
@@ -107,7 +107,7 @@ def _lag(status: dict[str, object]) -> Iterable[float]:
             yield float(str(status[name]))
 
 
-def sessions_in_sum(_connection: Connection, here: Here) -> Source[Connection]:
+def sessions_in_sum(_connection: Connection, here: ServerContext) -> Source[Connection]:
     """How many there are, and how old their transactions."""
     names = "clients active idle_in_transaction oldest_transaction_s oldest_idle_in_transaction_s"
 

@@ -33,7 +33,7 @@ class NotHereError(Exception):
     """A source is not to be had, and why."""
 
 
-class Here(Struct, frozen=True):
+class ServerContext(Struct, frozen=True):
     """What a connection may look at."""
 
     is_mariadb: bool
@@ -59,20 +59,20 @@ class Here(Struct, frozen=True):
         return f"{self.user} may not see sessions of others, nor transactions: {PROCESS}"
 
 
-_known: WeakKeyDictionary[Connection, Here] = WeakKeyDictionary()
+_known: WeakKeyDictionary[Connection, ServerContext] = WeakKeyDictionary()
 
 
-def here(connection: Connection) -> Here:
+def here(connection: Connection) -> ServerContext:
     """Asks once."""
     if connection not in _known:
         _known[connection] = _look_around(connection)
     return _known[connection]
 
 
-def _look_around(connection: Connection) -> Here:
+def _look_around(connection: Connection) -> ServerContext:
     version, user, database, schema_is_on = connection.execute(SERVER).fetchone()
     lack = _schema_lack(connection) if schema_is_on else SCHEMA_OFF
-    return Here(
+    return ServerContext(
         is_mariadb="MariaDB" in version,
         user=user,
         database=database,

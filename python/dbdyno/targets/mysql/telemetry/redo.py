@@ -9,7 +9,7 @@ storage engine does.
 from dbdyno.model.source import Numbers, Source
 from dbdyno.targets.connection import Connection
 from dbdyno.targets.mysql.telemetry.engine_report import engine_report, log_positions
-from dbdyno.targets.mysql.telemetry.place import Here, NotHereError
+from dbdyno.targets.mysql.telemetry.place import NotHereError, ServerContext
 from dbdyno.targets.mysql.telemetry.status import status
 
 # What is written so far, the last checkpoint, and the bound of their distance.
@@ -24,7 +24,7 @@ MYSQL = (
 USABLE_MARIADB, USABLE_MYSQL = 1.0, 30 / 32 * 0.95
 
 
-def wal_position(connection: Connection, here: Here) -> Source[Connection]:
+def wal_position(connection: Connection, here: ServerContext) -> Source[Connection]:
     """Under the name that every database's log has here."""
     names = MARIADB if here.is_mariadb else MYSQL
     usable = USABLE_MARIADB if here.is_mariadb else USABLE_MYSQL

@@ -13,12 +13,12 @@ import pymysql
 from dbdyno.model.source import Missing, Source
 from dbdyno.targets.connection import Connection
 from dbdyno.targets.mysql.telemetry import moments
-from dbdyno.targets.mysql.telemetry.place import PROCESS, Here, NotHereError, here
+from dbdyno.targets.mysql.telemetry.place import PROCESS, NotHereError, ServerContext, here
 from dbdyno.targets.mysql.telemetry.redo import wal_position
 from dbdyno.targets.mysql.telemetry.status import global_status
 from dbdyno.targets.telemetry import ScriptStatement
 
-Maker: TypeAlias = Callable[[Connection, Here], Source[Connection]]
+Maker: TypeAlias = Callable[[Connection, ServerContext], Source[Connection]]
 
 
 def sources(
@@ -50,7 +50,7 @@ def _makers(statements: Sequence[ScriptStatement]) -> dict[str, Maker]:
 
 
 def _tried(
-    connection: Connection, place: Here, name: str, make: Maker
+    connection: Connection, place: ServerContext, name: str, make: Maker
 ) -> Source[Connection] | Missing:
     try:
         source = make(connection, place)
@@ -64,7 +64,7 @@ def _tried(
     return source
 
 
-def _hidden(place: Here) -> Iterator[Missing]:
+def _hidden(place: ServerContext) -> Iterator[Missing]:
     """What is read, but not in full."""
     if not place.sees_all:
         yield Missing("sessions", place.hidden)

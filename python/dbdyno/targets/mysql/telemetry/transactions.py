@@ -16,7 +16,7 @@ from msgspec import Struct
 from dbdyno.targets.connection import Connection
 from dbdyno.targets.mysql.telemetry.asking import Part
 from dbdyno.targets.mysql.telemetry.engine_report import engine_report, reported_ages_s
-from dbdyno.targets.mysql.telemetry.place import Here
+from dbdyno.targets.mysql.telemetry.place import ServerContext
 
 REFRESHED_AFTER_S = 0.12
 WAITING = "LOCK WAIT"
@@ -41,7 +41,7 @@ def transactions_of(rows: Sequence[Sequence[Any]]) -> Transactions:
     )
 
 
-def transaction_ages_s(connection: Connection, here: Here) -> dict[int, int]:
+def transaction_ages_s(connection: Connection, here: ServerContext) -> dict[int, int]:
     """How long the transaction of each session has been open, by the session's number."""
     if here.is_mariadb:
         return reported_ages_s(engine_report(connection))

@@ -7,7 +7,7 @@ from psycopg import Connection
 
 from dbdyno.model.source import Source
 from dbdyno.targets.postgresql.names import index_name, table_name
-from dbdyno.targets.postgresql.telemetry.place import Here, NotHereError
+from dbdyno.targets.postgresql.telemetry.place import NotHereError, ServerContext
 from dbdyno.targets.postgresql.telemetry.session import APPLICATION_NAME
 from dbdyno.targets.postgresql.telemetry.together import TABLES, Together
 
@@ -77,14 +77,16 @@ SESSIONS = f"""
         where application_name <> '{APPLICATION_NAME}') as session"""
 
 
-def wal_position(_connection: Connection, here: Here, together: Together) -> Source[Connection]:
+def wal_position(
+    _connection: Connection, here: ServerContext, together: Together
+) -> Source[Connection]:
     """The exact series of WAL bytes, and of its files, each of a segment."""
     if here.is_standby:
         raise NotHereError("the server is a standby: its WAL is written elsewhere")
     return Source(name="wal_position", read=together.reader("wal_position", WAL_POSITION))
 
 
-def sizes(_connection: Connection, _here: Here, together: Together) -> Source[Connection]:
+def sizes(_connection: Connection, _here: ServerContext, together: Together) -> Source[Connection]:
     """Of the watched tables with all that belongs to them, their indexes, and the database."""
     return Source(
         name="sizes",
@@ -94,7 +96,7 @@ def sizes(_connection: Connection, _here: Here, together: Together) -> Source[Co
     )
 
 
-def progress(connection: Connection, here: Here, together: Together) -> Source[Connection]:
+def progress(connection: Connection, here: ServerContext, together: Together) -> Source[Connection]:
     """How far long commands are."""
     if not here.sees_all:
         raise NotHereError(f"the role may not see what others run: {here.grant}")
@@ -111,7 +113,9 @@ def progress(connection: Connection, here: Here, together: Together) -> Source[C
     )
 
 
-def replication(_connection: Connection, here: Here, together: Together) -> Source[Connection]:
+def replication(
+    _connection: Connection, here: ServerContext, together: Together
+) -> Source[Connection]:
     """How far standbys are behind."""
     if not here.sees_all:
         raise NotHereError(f"the role may not see standbys: {here.grant}")
@@ -122,7 +126,9 @@ def replication(_connection: Connection, here: Here, together: Together) -> Sour
     )
 
 
-def sessions_in_sum(_connection: Connection, _here: Here, together: Together) -> Source[Connection]:
+def sessions_in_sum(
+    _connection: Connection, _here: ServerContext, together: Together
+) -> Source[Connection]:
     """How many sessions there are, and what the oldest holds back."""
     names = (
         "clients active idle_in_transaction foreign_clients oldest_transaction_s "

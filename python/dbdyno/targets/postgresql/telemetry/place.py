@@ -39,7 +39,7 @@ class NotHereError(Exception):
     """A source is not to be had, and why."""
 
 
-class Here(Struct, frozen=True):
+class ServerContext(Struct, frozen=True):
     """What sources need to know before they are made."""
 
     version: int
@@ -56,13 +56,13 @@ class Here(Struct, frozen=True):
         return f'grant pg_monitor to "{self.role}"'
 
 
-def look_around(connection: Connection, statements: Sequence[ScriptStatement]) -> Here:
+def look_around(connection: Connection, statements: Sequence[ScriptStatement]) -> ServerContext:
     """Asks once."""
     row = connection.execute(ROLE).fetchone()
     assert row is not None  # a select of three values gives one row
     role, sees_all, is_standby = row
     used = {"used": used_tables(connection, statements), "most": TABLES_MAX}
-    return Here(
+    return ServerContext(
         version=connection.info.server_version,
         role=role,
         sees_all=sees_all,

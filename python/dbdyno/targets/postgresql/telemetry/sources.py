@@ -15,13 +15,13 @@ from psycopg import Connection, errors
 from dbdyno.model.source import Missing, Source
 from dbdyno.targets.postgresql.describe import CAPABILITIES
 from dbdyno.targets.postgresql.telemetry import moments
-from dbdyno.targets.postgresql.telemetry.place import Here, NotHereError, look_around
+from dbdyno.targets.postgresql.telemetry.place import NotHereError, ServerContext, look_around
 from dbdyno.targets.postgresql.telemetry.statements import statement_counters
 from dbdyno.targets.postgresql.telemetry.together import Together
 from dbdyno.targets.postgresql.telemetry.views import OLD_CHECKPOINTER, VIEWS, View, view_source
 from dbdyno.targets.telemetry import ScriptStatement
 
-Maker: TypeAlias = Callable[[Connection, Here, Together], Source[Connection]]
+Maker: TypeAlias = Callable[[Connection, ServerContext, Together], Source[Connection]]
 
 
 def sources(
@@ -41,7 +41,7 @@ def sources(
     return given, missing
 
 
-def _makers(here: Here) -> dict[str, Maker]:
+def _makers(here: ServerContext) -> dict[str, Maker]:
     old = here.version < CAPABILITIES[OLD_CHECKPOINTER.name]
     views = [*VIEWS, OLD_CHECKPOINTER] if old else VIEWS  # the last of a name counts
     makers: dict[str, Maker] = {view.name: partial(_view, view=view) for view in views}
@@ -56,7 +56,7 @@ def _makers(here: Here) -> dict[str, Maker]:
 
 
 def _tried(
-    connection: Connection, here: Here, name: str, make: Callable[[], Source[Connection]]
+    connection: Connection, here: ServerContext, name: str, make: Callable[[], Source[Connection]]
 ) -> Source[Connection] | Missing:
     try:
         source = make()
@@ -71,14 +71,16 @@ def _tried(
     return source
 
 
-def _view(connection: Connection, here: Here, together: Together, view: View) -> Source[Connection]:
+def _view(
+    connection: Connection, here: ServerContext, together: Together, view: View
+) -> Source[Connection]:
     since = CAPABILITIES.get(view.relation, 0)
     if here.version < since:
         raise NotHereError(f"PostgreSQL has {view.relation} since version {since // 10_000}")
     return view_source(connection, view, together)
 
 
-def _hidden(here: Here) -> Iterator[Missing]:
+def _hidden(here: ServerContext) -> Iterator[Missing]:
     """What is read, but not in full."""
     if not here.sees_all:
         yield Missing(

@@ -14,7 +14,7 @@ from psycopg import Connection
 
 from dbdyno.model.source import Numbers, Source
 from dbdyno.targets.postgresql.telemetry.asking import array_of, ask_numbers
-from dbdyno.targets.postgresql.telemetry.place import Here, NotHereError
+from dbdyno.targets.postgresql.telemetry.place import NotHereError, ServerContext
 from dbdyno.targets.postgresql.telemetry.together import Together
 from dbdyno.targets.script_text import with_marks
 from dbdyno.targets.telemetry import ScriptStatement
@@ -50,7 +50,7 @@ READ = """
 
 
 def statement_counters(
-    connection: Connection, here: Here, _together: Together
+    connection: Connection, here: ServerContext, _together: Together
 ) -> Source[Connection]:
     """The source, where the extension is installed."""
     row = connection.execute(HOME).fetchone()

@@ -30,7 +30,7 @@ class Measure(Struct, frozen=True):
     words: Callable[[float], str]
 
 
-class Tenfold(Struct, frozen=True):
+class DecadeEffect(Struct, frozen=True):
     """One kind of load under tables of several sizes."""
 
     label: str
@@ -96,8 +96,10 @@ class Tenfold(Struct, frozen=True):
         return [trial for trial in self.among if rows_of(trial, self.over) == rows]
 
 
-def tenfold(label: str, among: Sequence[Trial], over: str, measure: Measure) -> Tenfold | None:
+def decade_effect(
+    label: str, among: Sequence[Trial], over: str, measure: Measure
+) -> DecadeEffect | None:
     """None where the number was not measured at two sizes."""
     points = measured(among, over, metric_of(measure.metric))
     curve = volume_curve(points) if points else None
-    return Tenfold(label, among, over, measure, curve) if curve else None
+    return DecadeEffect(label, among, over, measure, curve) if curve else None

@@ -13,7 +13,7 @@ WIDTH = 80
 """Columns of a line in a pipe, as far as anything is fitted to them there."""
 
 
-class RenewingLine:
+class StatusLine:
     """One stream's; nothing is lost where nobody reads it."""
 
     def __init__(self, stream: IO[str] | None = None) -> None:

@@ -40,7 +40,7 @@ _HINTS = {option: hint for options, hint in _INSTEAD.items() for option in optio
 OPTIONS = frozenset(_HINTS)
 
 
-def habit_of(option: str) -> str:
+def hint_for(option: str) -> str:
     """What to write instead of this option; empty when it is nobody's habit."""
     name = option.partition("=")[0]
     return _HINTS.get(name) or ("" if name.startswith("--") else _HINTS.get(name[:2], ""))

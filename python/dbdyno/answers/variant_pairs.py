@@ -41,7 +41,7 @@ def like_blocks(blocks: Mapping[int, Logarithms]) -> list[list[float]]:
     return max(cut, whole, key=lambda kept: (len(kept) > 1, sum(map(len, kept))))
 
 
-class Duel(Struct, frozen=True):
+class VariantPair(Struct, frozen=True):
     """Two variants under one kind of load; ratios are the second's over the first's."""
 
     load: str
@@ -109,7 +109,7 @@ class Duel(Struct, frozen=True):
 class Judged(Struct, frozen=True):
     """What came of one duel in one number. ``p`` is adjusted for all that were judged with it."""
 
-    duel: Duel
+    duel: VariantPair
     ratio: Ratio
     effect: Effect | None
     p: float | None
@@ -142,7 +142,7 @@ class Judged(Struct, frozen=True):
         )
 
 
-def judged(duels: Sequence[Duel], number: Number) -> list[Judged]:
+def judged(duels: Sequence[VariantPair], number: Number) -> list[Judged]:
     """Those of which both sides have the number."""
     effects = [duel.effect(number) for duel in duels]
     known = {at: of.p for at, of in enumerate(effects) if of is not None and of.p is not None}
@@ -154,7 +154,7 @@ def judged(duels: Sequence[Duel], number: Number) -> list[Judged]:
     ]
 
 
-def _ratio(duel: Duel, effect: Effect | None, number: Number) -> Ratio | None:
+def _ratio(duel: VariantPair, effect: Effect | None, number: Number) -> Ratio | None:
     if effect is None:
         return ratio_of(duel.pairs(), number)
     return Ratio(math.exp(effect.value), math.exp(effect.low), math.exp(effect.high))
