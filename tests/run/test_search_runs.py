@@ -80,7 +80,7 @@ def test_a_script_that_can_never_work_ends_the_search_with_its_first_run(script,
 def test_an_interrupt_in_the_middle_keeps_what_is_known(script, home, number):
     server = ("--server", "postgres,shared_buffers=64MB")
     with begin(script, home, *server, "--slo", "p50<10s") as process:
-        wait_for("a second: met", process)
+        wait_for(" TPS: met", process)
         os.killpg(process.pid, number)
         out, err = process.communicate(timeout=300)
     assert process.returncode == 130, err
