@@ -50,7 +50,7 @@ class Problem(msgspec.Struct, frozen=True):
 def check_plan(plan: Plan) -> list[Problem]:
     """All problems of scripts in pgbench's language, in their order; they run if none is an error.
 
-    Of a script for sysbench :func:`survey` tells.
+    Of a sysbench script :func:`survey` tells.
     """
     return msgspec.json.decode(_engine.check_plan(msgspec.json.encode(plan)), type=list[Problem])
 

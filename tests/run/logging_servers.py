@@ -13,7 +13,7 @@ _VALUE = re.compile(r"'(?:[^'\\]|\\.)*'|(?<![\w?$])-?\d+(?:\.\d+)?\b")
 
 
 class LoggingServer(Protocol):
-    """A server with a database for scripts of sysbench."""
+    """A server with a database for sysbench scripts."""
 
     url: str
     connection: tuple[str, ...]

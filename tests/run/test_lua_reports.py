@@ -1,4 +1,4 @@
-"""Scripts for sysbench that report in their own words, on a private MariaDB."""
+"""Sysbench scripts that report in their own words, on a private MariaDB."""
 
 import json
 from pathlib import Path

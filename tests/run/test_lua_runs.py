@@ -1,4 +1,4 @@
-"""Scripts for sysbench as people run them, the bad ones included, on a private MariaDB."""
+"""Sysbench scripts as people run them, the bad ones included, on a private MariaDB."""
 
 import json
 import subprocess

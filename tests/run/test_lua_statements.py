@@ -1,4 +1,4 @@
-"""Scripts of sysbench send the same statements here as in sysbench itself.
+"""sysbench's scripts send the same statements here as in sysbench itself.
 
 Both prepare, run each script for a few events with one client, and clean up; what the server
 logs is compared, without the values, which are drawn.

@@ -83,7 +83,7 @@ _SERVER = (
     _Counted("rows_written", "Rows written", "", "pg_stat_database", _WRITTEN_ROWS),
     _Counted(
         "voluntary_switches",
-        "Voluntary switches",
+        "Voluntary context switches",
         "",
         "processes",
         ("voluntary_switches",),
@@ -91,7 +91,7 @@ _SERVER = (
     ),
     _Counted(
         "involuntary_switches",
-        "Involuntary switches",
+        "Involuntary context switches",
         "",
         "processes",
         ("involuntary_switches",),
@@ -133,8 +133,14 @@ _SERVER_MYSQL = (
 # What the engine counts of itself, by the names of the table ``intervals``.
 _ENGINE: tuple[tuple[str, str, str, Side, str], ...] = (
     ("engine_cpu_us", "Engine CPU", "µs", "client", "cpu_us"),
-    ("client_voluntary_switches", "Voluntary switches", "", "client", "voluntary_switches"),
-    ("client_involuntary_switches", "Involuntary switches", "", "client", "involuntary_switches"),
+    ("client_voluntary_switches", "Voluntary context switches", "", "client", "voluntary_switches"),
+    (
+        "client_involuntary_switches",
+        "Involuntary context switches",
+        "",
+        "client",
+        "involuntary_switches",
+    ),
     ("round_trips", "Round trips", "", "network", "round_trips"),
     ("bytes_sent", "Bytes sent", "bytes", "network", "bytes_sent"),
     ("bytes_received", "Bytes received", "bytes", "network", "bytes_received"),

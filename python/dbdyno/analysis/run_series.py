@@ -1,7 +1,7 @@
 """Runs of one kind over time: the same work, asked for the same way, of the same server.
 
 What makes a kind is what was asked for: workload, place, clients, arrivals, limits, data, query
-mode, and what a script for sysbench was told. What may change from run to run is what a history is
+mode, and what a sysbench script was told. What may change from run to run is what a history is
 about: the server's version, its settings, the machine, a script's text. Private servers of one
 product are one place, wherever they stood.
 """

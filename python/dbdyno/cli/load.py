@@ -1,4 +1,4 @@
-"""``dbdyno load``: a workload's data, or what a script for sysbench prepares, without a run."""
+"""``dbdyno load``: a workload's data, or what a sysbench script prepares, without a run."""
 
 import sys
 from contextlib import closing

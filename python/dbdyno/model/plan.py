@@ -142,7 +142,7 @@ class Retry(Struct, frozen=True, kw_only=True):
 
 
 class Lua(Struct, frozen=True, kw_only=True):
-    """What a script for sysbench is run with beside its text.
+    """What a sysbench script is run with beside its text.
 
     ``command`` is ``run``, or one that each client then does once. ``arguments`` are options by
     name, the script's own and sysbench's general ones; ``modules`` what it may require.

@@ -85,7 +85,7 @@ class DataOptions(SizeOptions):
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
 class ScriptOptions:
-    """What a script for sysbench is given."""
+    """What a sysbench script is given."""
 
     script_options: Annotated[
         tuple[str, ...],

@@ -146,7 +146,7 @@ class _Run:
     def _forget(self, writer: RunWriter) -> None:
         """Where nothing was run no folder tells of a run.
 
-        What a script for sysbench printed may say why: as its log goes, its last lines are told.
+        What a sysbench script printed may say why: as its log goes, its last lines are told.
         """
         last_lines = _last_lines(writer.folder / LOG) if self.survey else []
         writer.close()

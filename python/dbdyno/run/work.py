@@ -29,7 +29,7 @@ STANDARD_INPUT = "-"  # after -f, as pgbench has it
 class Work:
     """What was asked for. ``given`` are the workload's parameters, ``variables`` the scripts'.
 
-    With ``lua`` the one file is a script for sysbench.
+    With ``lua`` the one file is a sysbench script.
     """
 
     workload: Workload | None
@@ -106,7 +106,7 @@ def find_work(
 
 
 def _lua_script(name: str) -> Path | None:
-    """The script for sysbench that is meant, unless a workload of ours has that name."""
+    """The sysbench script that is meant, unless a workload of ours has that name."""
     if name in all_workloads() or (looks_like_file(name) and not name.endswith(ENDING)):
         return None
     return find_script(name)

@@ -12,7 +12,7 @@ _OPTIONS = SCRIPT_OPTION.removeprefix("--")
 
 
 def holds_password(words: Words) -> bool:
-    """Whether a target's address or an option of a script for sysbench has one."""
+    """Whether a target's address or an option of a sysbench script has one."""
     options = dict(words.get(_OPTIONS, {}))
     said = [str(words.get("target", "")), *(f"--{name}={value}" for name, value in options.items())]
     return any(without_password(one) != one for one in said)

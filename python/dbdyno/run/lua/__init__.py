@@ -1,1 +1,1 @@
-"""Scripts for sysbench: where they are, what follows ``--``, and their commands."""
+"""Sysbench scripts: where they are, what follows ``--``, and their commands."""

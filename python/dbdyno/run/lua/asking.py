@@ -1,4 +1,4 @@
-"""A script for sysbench asked for its commands on a server, with nothing measured."""
+"""A sysbench script asked for its commands on a server, with nothing measured."""
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing

@@ -1,4 +1,4 @@
-"""What a script for sysbench does beside its events: its data, its ``init`` and its ``done``.
+"""What a sysbench script does beside its events: its data, its ``init`` and its ``done``.
 
 A run without such a script does nothing here. All that is printed goes to the run's log.
 """

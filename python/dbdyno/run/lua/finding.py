@@ -1,4 +1,4 @@
-"""Where scripts for sysbench are, and the texts that they may require.
+"""Where sysbench scripts are, and the texts that they may require.
 
 A name is a file first, then a script of an installed sysbench. What a script requires is not
 known before it runs: every module beside it, or in sysbench's folder, whose name is mentioned in
