@@ -1,12 +1,12 @@
-"""Who waits for whom: the graph of sessions behind locks, built from one snapshot of them.
+"""Which session blocks which: the graph of sessions that wait for locks, from one lock sample.
 
-On our side, because asking the server session by session takes the very locks that are
-looked at. Pure: what the modes mean is the caller's to say.
+Computed here, because asking the server session by session takes the very locks that are being
+sampled. Pure; the caller says which lock modes conflict.
 
-A session waits for those who *hold* what it asks for in a mode that excludes its own, or,
-when there is none, for those who asked *before* it. Of several it is said to stand behind
-one, and the chain from one to the next ends at a session that waits for nothing. A chain
-that bites its own tail, a deadlock in the making, ends where it would begin again.
+A session waits for the sessions that *hold* what it requests in a conflicting mode or, if there are
+none, for those that requested it *before*. If there are several, one of them counts as its direct
+blocker, and the chain from blocker to blocker ends at a session that waits for nothing. The chain
+of a deadlock in the making, which is a cycle, ends before the first session that is already in it.
 """
 
 from collections import defaultdict
@@ -21,11 +21,11 @@ from dbdyno.targets.telemetry import Locks
 
 Conflicts: TypeAlias = Callable[[str, str], bool]
 Blockers: TypeAlias = dict[int, int]
-"""Whom each waiter stands directly behind."""
+"""The direct blocker of each waiter."""
 
 
 class Wait(Struct, frozen=True):
-    """Sessions that wait for one lock alike, and their chain.
+    """Sessions that wait for one lock in the same way, and their chain of blockers.
 
     ``depth`` counts the steps to the root.
     """
@@ -37,7 +37,7 @@ class Wait(Struct, frozen=True):
 
 
 def find_waits(locks: Sequence[Locks], conflicts: Conflicts) -> list[Wait]:
-    """All sessions that wait behind another."""
+    """Return all sessions that wait for another one."""
     queues: dict[Hashable, list[Locks]] = defaultdict(list)
     for its in locks:
         queues[its.thing].append(its)
@@ -49,7 +49,7 @@ def find_waits(locks: Sequence[Locks], conflicts: Conflicts) -> list[Wait]:
 
 
 def _in_queue(queue: Sequence[Locks], conflicts: Conflicts) -> Iterator[tuple[Locks, Blockers]]:
-    """Those who wait for one thing, with whom they stand behind."""
+    """Yield the waiters for one locked object, with their direct blockers."""
     in_the_way: dict[str, list[Locks]] = {}
     for waiting in queue:
         if not waiting.granted:
@@ -60,9 +60,9 @@ def _in_queue(queue: Sequence[Locks], conflicts: Conflicts) -> Iterator[tuple[Lo
 
 
 def _blockers(waiting: Locks, in_the_way: Sequence[Locks]) -> Blockers:
-    """Whom each of these stands behind: the first in its way that is not itself."""
+    """Return each waiter's direct blocker: the first conflicting session other than itself."""
     holders = {pid for its in in_the_way if its.granted for pid in its.pids}
-    if holders and holders.isdisjoint(waiting.pids):  # as nearly always
+    if holders and holders.isdisjoint(waiting.pids):  # the usual case
         return dict.fromkeys(waiting.pids, min(holders))
     first = nsmallest(2, {place for its in in_the_way for place in _places(its)})
     found = {}
@@ -74,7 +74,7 @@ def _blockers(waiting: Locks, in_the_way: Sequence[Locks]) -> Blockers:
 
 
 class _Place(NamedTuple):
-    """Holders first, then waiters as they came, as far as that is known."""
+    """A place in a lock queue: holders first, then waiters by arrival as far as it is known."""
 
     waits: bool
     came: float
@@ -87,7 +87,10 @@ def _places(locks: Locks) -> Iterator[_Place]:
 
 
 def _waits(waiting: Locks, found: Blockers, blockers: Blockers) -> Iterator[Wait]:
-    """Those behind one session share its chain, but for whom that chain leads back to."""
+    """Yield the waits behind each blocker, with its chain.
+
+    Waiters that are themselves in that chain (a cycle) get a chain of their own.
+    """
     for blocker in sorted(set(found.values())):
         beyond = _chain(blocker, blockers)
         in_ring = sorted(pid for pid in beyond if found.get(pid) == blocker)
@@ -106,7 +109,7 @@ def _wait(waiting: Locks, pids: list[int], beyond: list[int]) -> Wait:
 
 
 def _chain(pid: int, blockers: Mapping[int, int]) -> list[int]:
-    """This session, the one it stands behind, and so on, each once."""
+    """Return this session, its blocker, that one's blocker, and so on, each once."""
     found = [pid]
     while (after := blockers.get(found[-1])) is not None and after not in found:
         found.append(after)

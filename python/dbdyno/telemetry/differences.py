@@ -1,9 +1,9 @@
-"""From readings of cumulative numbers to what they grew by. Pure.
+"""Turns readings of cumulative counters into differences. Pure.
 
-What cannot be known is not told: the first reading of a counter has no growth, nor has one
-after which its source was set back. It never guesses how much there was in between. That a
-source has a counter is told once, as a growth of 0, so that one that never grows differs from
-one that this server does not have.
+What cannot be known is left out: the first reading of a counter has no difference, nor has one
+after which its source was reset; nothing is estimated for the time in between. A counter that is
+seen for the first time is reported once with a difference of 0, so that one that never changes
+differs from one that this server does not have.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -15,7 +15,7 @@ RESET = "stats_reset"
 Reading = Mapping[str, Numbers]
 Told = list[tuple[str, str, float]]
 _Counter = tuple[str, str, float, float | None]
-"""Of which object, its name, its value now and before."""
+"""The object, the counter's name, its value now and in the reading before."""
 
 
 class Differences:
@@ -31,11 +31,11 @@ class Differences:
         self._is_broken = False
 
     def forget(self) -> None:
-        """The next reading is of another server, perhaps: it cannot be held against the last."""
+        """Note that the next reading may be of another server: its difference is unknown."""
         self._is_broken = self._before is not None
 
     def take(self, at_ns: int, reading: Reading, cost_us: int) -> Counts:
-        """What this reading tells beside the one before."""
+        """Return the differences between this reading and the one before."""
         is_first = self._before is None
         counters = list(self._counters(reading))
         was_reset = self._is_broken or self._was_set_back(reading, counters)
@@ -52,7 +52,7 @@ class Differences:
         return counts
 
     def _counters(self, reading: Reading) -> Iterator[_Counter]:
-        """Each counter that the reading has, with its value now and before."""
+        """Yield each counter of the reading, with its value now and before."""
         before = self._before or {}
         for of, numbers in reading.items():
             past = before.get(of, {})
@@ -70,13 +70,13 @@ class Differences:
         return moved or any(shrunk)
 
     def _new(self, counters: Iterable[_Counter]) -> Told:
-        """Counters that no reading had before, each with the first object that has it."""
+        """Return the counters that no earlier reading had, each with an object that has it."""
         new = {name: of for of, name, _, _ in counters if name not in self._names}
         self._names |= new.keys()
         return [(of, name, 0.0) for name, of in new.items()]
 
     def _changed(self, reading: Reading) -> Told:
-        """Levels that are not what they were; one that is not there any more is 0."""
+        """Return the levels that have changed; the level of an object that has gone is 0."""
         now = {
             (of, name): numbers[name]
             for of, numbers in reading.items()

@@ -1,13 +1,14 @@
-"""One look at the server's sessions, joined with what the engine knows of its clients. No I/O.
+"""Joins one sample of the server's sessions with what the engine knows of its clients. No I/O.
 
-The two see the same clients at almost the same instant, and for a short statement *almost*
-is not enough: the server may be two statements further than the engine was. So what a session
-runs is told from its text where that is clear, and else from the engine; and a client that
-has asked while its session is idle is on the way, in the network or in its own process.
+The two see the same clients at almost the same instant, and for a short statement *almost* is not
+enough: the server may already be two statements ahead of the engine's frame. Therefore the
+statement of a session is taken from its text where that is unambiguous, and otherwise from the
+engine. A client that has sent a request while its session is idle is still "asking": the request or
+the reply is on its way, in the network or in the client's own process.
 
-A session that the engine does not name may be another program's, or that of a client who had no
-connection when the engine was asked and has one by now. While clients connect (``-C``, or after an
-outage) it is a stranger's only if it was there at the look before, too, unnamed as well.
+A session that the engine does not name may belong to another program, or to a client that had no
+connection when the engine took its frame and has one by now. While clients connect (``-C``, or
+after an outage), a session counts as foreign only if the sample before had it too, also unnamed.
 """
 
 from collections import Counter, defaultdict
@@ -37,7 +38,7 @@ from dbdyno.telemetry.statement_texts import StatementTexts
 ACTIVE = "active"
 CLIENT, FOREIGN, UNKNOWN = "client", "foreign", "unknown"
 _PREPARED_TRANSACTION = 0
-"""What holds locks and has no process."""
+"""The process number of a prepared transaction, which holds locks without a process."""
 
 _BETWEEN: dict[int, Doing] = {
     UNCONNECTED: "unconnected",
@@ -48,9 +49,9 @@ _BETWEEN: dict[int, Doing] = {
 
 
 class Look(Struct, frozen=True, kw_only=True):
-    """What the server showed at one instant; ``seconds`` of the run it stands for.
+    """A sample of the server at one instant, and the ``seconds`` of the run that it stands for.
 
-    Of the locks for ``locks_seconds``: None where it was not at them.
+    Its locks stand for ``locks_seconds``, which is None for a sample without locks.
     """
 
     at_ns: int
@@ -61,10 +62,10 @@ class Look(Struct, frozen=True, kw_only=True):
 
 
 class _Seen(Struct, frozen=True, eq=False):
-    """A session as it is counted: the columns of ``WaitCount`` but the count.
+    """A session as it is counted: the columns of ``WaitCount`` except the count.
 
-    Each is made once, by :func:`_seen_as`, and told from others by what it is and not by what it
-    says: hundreds of sessions are counted by theirs at each look.
+    Each distinct value is created once, by :func:`_seen_as`, and hashed and compared by identity:
+    hundreds of sessions are counted in each sample.
     """
 
     who: str
@@ -75,7 +76,7 @@ class _Seen(Struct, frozen=True, eq=False):
     wait_event: str
 
     def times(self, count: int) -> WaitCount:
-        """So many of them."""
+        """Return the count of this many such sessions."""
         return WaitCount(
             self.who,
             self.statement,
@@ -91,7 +92,7 @@ _seen_as = lru_cache(maxsize=10_000)(_Seen)
 
 
 class Joiner:
-    """Joins looks with the engine's words; ``ours`` are sessions of telemetry, and left out."""
+    """Joins samples with the engine's frames; ``ours``, the sessions of telemetry, are left out."""
 
     def __init__(self, texts: StatementTexts, conflicts: Conflicts, ours: Set[int]) -> None:
         self._texts = texts
@@ -100,7 +101,7 @@ class Joiner:
         self._unnamed: Set[int] = frozenset()
 
     def join(self, look: Look, activity: Activity) -> Waits:
-        """All sessions and clients of one instant, those alike counted together."""
+        """Return all sessions and clients of one instant, those that are alike counted together."""
         sessions, locks = look.seen()
         words = _words(activity)
         named = dict(words)
@@ -122,7 +123,7 @@ class Joiner:
         )
 
     def _seen(self, sessions: Sequence[Sessions], words: dict[int, int]) -> dict[int, _Seen]:
-        """Each session by its process. Of those alike, a word of the engine is told once."""
+        """Map each process number to its session; within a group, equal sessions are built once."""
         found: dict[int, _Seen] = {}
         unnamed = {pid for alike in sessions for pid in alike.pids if pid not in words}
         newcomers = unnamed - self._unnamed if _is_any_unconnected(words) else frozenset()
@@ -140,7 +141,7 @@ class Joiner:
         return found
 
     def _told(self, alike: Sessions, word: int | None, stranger: str) -> _Seen:
-        """``stranger`` is what a session is called that the engine does not name."""
+        """Build the counted session; ``stranger`` is its kind if the engine does not name it."""
         shown = (alike.state, alike.wait_type, alike.wait_event)
         if word is None:
             who = stranger if alike.kind == CLIENT else alike.kind
@@ -153,25 +154,25 @@ class Joiner:
 
 
 def _between(word: int) -> tuple[int, Doing]:
-    """The engine's word for a client: its statement, and what it was doing."""
+    """Return a client's statement and what it was doing, from the engine's code for it."""
     doing = _BETWEEN.get(word)
     return (word, "asking") if doing is None else (NO_STATEMENT, doing)
 
 
 def backends_of(activity: Activity) -> list[int]:
-    """The server's process that serves each client."""
+    """Return the server's process number for each client."""
     backends: list[int] = np.frombuffer(activity.backends, dtype="<u4").tolist()
     return backends
 
 
 def _words(activity: Activity) -> list[tuple[int, int]]:
-    """Each client's backend and the engine's word for it."""
+    """Return each client's process number and the engine's code for what it was doing."""
     words = np.frombuffer(activity.statements, dtype="<u2").tolist()
     return list(zip(backends_of(activity), words, strict=True))
 
 
 class _Alike(NamedTuple):
-    """Waits that are counted together."""
+    """What the waits that are counted together have in common."""
 
     waiter: _Seen
     blocker: int
@@ -184,7 +185,7 @@ class _Alike(NamedTuple):
 
 
 def _block_counts(waits: list[Wait], seen_as: Callable[[int], _Seen]) -> list[BlockCount]:
-    """Waiters that are alike in all but themselves, counted together."""
+    """Count the waiters that differ only in their process number together."""
     together: dict[_Alike, list[float | None]] = defaultdict(list)
     for wait in waits:
         its = wait.locks
@@ -222,7 +223,7 @@ def _block_count(
 
 
 def _unseen(pid: int, words: dict[int, int]) -> _Seen:
-    """Who has a lock or waits for one, and came after the sessions were looked at."""
+    """Return a session that has or awaits a lock, but connected after the sessions were read."""
     if pid == _PREPARED_TRANSACTION:
         return _seen_as(FOREIGN, NO_STATEMENT, "", "", "", "")
     if pid in words:
@@ -232,5 +233,5 @@ def _unseen(pid: int, words: dict[int, int]) -> _Seen:
 
 
 def _is_any_unconnected(words: dict[int, int]) -> bool:
-    """The engine names no process for a client that has no connection."""
+    """Whether any client has no connection: the engine gives its process number as 0."""
     return 0 in words

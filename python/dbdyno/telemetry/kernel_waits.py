@@ -1,9 +1,9 @@
-"""What a server's threads do by the kernel's account, where the server does not tell.
+"""What a server's threads wait for, from the kernel, where the server does not report it.
 
-Some servers say of a session that it is at work and not what it waits for within that work. The
-kernel knows in which of its calls a thread is blocked: that is the wait, under the name of the
-call. A thread that runs, or that has gone on to its next question since, is left as the server
-told of it. It needs the threads' numbers, and the right to look at another's threads.
+Some servers report that a session is active, but not what it waits for. The kernel knows the system
+call in which a thread is blocked: the name of the call is then the wait. A thread that runs, or
+that has started its next statement since the sample, is left as the server reported it. This needs
+the threads' kernel IDs and the permission to inspect another process's threads.
 """
 
 import platform
@@ -19,10 +19,10 @@ from dbdyno.targets.telemetry import Seen, Sessions
 
 KERNEL = "Kernel"
 ACTIVE = "active"
-# Beside no wait at all, the waits that a server only supposes of a stage of its work.
+# No wait at all, or a wait that the server infers only from the stage of a statement.
 SUPPOSED = frozenset({"", "Commit"})
 
-# The calls that block for what a server does; those for its clients are not among them.
+# The calls that block for the server's own work; waiting for its clients is not among them.
 CALLS: dict[str, dict[int, str]] = {
     "x86_64": {
         17: "pread", 18: "pwrite", 35: "nanosleep", 74: "fsync", 75: "fdatasync",
@@ -36,19 +36,19 @@ CALLS: dict[str, dict[int, str]] = {
     },
 }  # fmt: skip
 RUNNING = "running"
-# What a thread that waits for others' work waits for is better known by the stage it is in.
+# For these calls, the stage that the server reports says more about the wait than the call does.
 VAGUE = frozenset({"futex", "nanosleep"})
 
 
 class KernelWaits:
-    """Looks at the threads of one process."""
+    """Inspects the threads of one process."""
 
     def __init__(self, root: Path, process: int) -> None:
         self._folder = f"{root}/proc/{process}/task"
         self._calls = CALLS.get(platform.machine(), {})
 
     def added_to(self, look: Callable[[Connection], Seen]) -> Callable[[Connection], Seen]:
-        """The look with what the kernel knows besides, at the same instant."""
+        """Return a sampling function that adds what the kernel knows at the same instant."""
 
         def added(connection: Connection) -> Seen:
             sessions, locks = look(connection)()
@@ -58,7 +58,7 @@ class KernelWaits:
         return added
 
     def told(self, sessions: Sequence[Sessions]) -> list[Sessions]:
-        """The same sessions, with the waits that are known better now."""
+        """Return the same sessions, with the kernel's waits where they are more precise."""
         return [told for alike in sessions for told in self._told(alike)]
 
     def _told(self, alike: Sessions) -> Sequence[Sessions]:
@@ -70,7 +70,7 @@ class KernelWaits:
         return [_part(alike, places, *wait) for wait, places in parted.items()]
 
     def _wait(self, task: int, supposed: tuple[str, str]) -> tuple[str, str]:
-        """The kind of wait and its name; as supposed where the kernel does not know better."""
+        """Return a wait's type and name: ``supposed``, unless the kernel knows better."""
         word = self._doing(task)
         if word == RUNNING:
             return "", ""
@@ -79,7 +79,7 @@ class KernelWaits:
         return (KERNEL, call) if is_better else supposed
 
     def _doing(self, task: int) -> str:
-        """The number of the call, or that it runs; nothing where that is not told."""
+        """Return the system call's number, or ``running``; empty if the kernel does not show it."""
         try:
             return files.short(f"{self._folder}/{task}/syscall").split(maxsplit=1)[0].decode()
         except (OSError, IndexError):

@@ -1,7 +1,7 @@
-"""A connection of telemetry's own, opened again when it breaks.
+"""A connection of telemetry's own, reopened when it breaks.
 
-Its owner is one thread, which asks; any thread may hang up, which ends the question under
-way at once, even of a server that does not answer any more.
+One thread owns it and sends the queries; any thread may hang up, which ends the current query at
+once, even if the server no longer answers.
 """
 
 import threading
@@ -22,14 +22,14 @@ NOTE_SERVED_EVERY_S = 0.1
 
 
 class Unavailable(Exception):  # noqa: N818 - a state, not an error
-    """The server is not there now: why, or nothing while it is too early to try again."""
+    """The server cannot be reached now. The message is empty while it is too early to retry."""
 
 
 class Line:
-    """The way to the server, and what can be asked there; its sessions are added to ``ours``.
+    """A connection to the server and its telemetry; its sessions' IDs are added to ``ours``.
 
-    ``openings`` counts how often it was opened; ``served`` is told what serves it, and is None
-    where the kernel knows nothing of the server.
+    ``openings`` counts how often it was opened. ``served`` counts the CPU time of the server's
+    side; it is None where the kernel knows nothing of the server.
     """
 
     def __init__(
@@ -42,7 +42,7 @@ class Line:
         self._connect = connect
         self.telemetry = telemetry
         self._connection: Connection | None = None
-        self._wire: Connection | None = None  # from before anything was asked on it
+        self._wire: Connection | None = None  # set before the first query
         self._lock = threading.Lock()
         self._retry_in_s = RETRY_FIRST_S
         self._retry_at = 0.0
@@ -53,7 +53,10 @@ class Line:
         self.openings = 0
 
     def ask(self, read: Callable[[Connection], Answer]) -> Answer:
-        """The answer; a question that fails raises, and :class:`Unavailable` if no one is there."""
+        """Return what ``read`` returns; its errors propagate.
+
+        Raise :class:`Unavailable` if the connection is lost or cannot be opened.
+        """
         connection = self._opened()
         try:
             answer = read(connection)
@@ -66,14 +69,14 @@ class Line:
         return answer
 
     def _note_served(self) -> None:
-        """It would be lost if the session ended; of answers that share a question, once."""
+        """Read the server's CPU time, lest it be lost with the session; at most every 0.1 s."""
         now = time.monotonic()
         if now >= self._note_served_at:
             self._note_served_at = now + NOTE_SERVED_EVERY_S
             self.served_ns()
 
     def served_ns(self) -> int | None:
-        """The processor time of what served it, so far; None where that is not to be seen."""
+        """Return the CPU time of the server's side so far; None where it cannot be read."""
         return None if self._served is None else self._served.read_ns()
 
     def _opened(self) -> Connection:
@@ -107,14 +110,14 @@ class Line:
         return connection
 
     def _let_hang_up(self, connection: Connection) -> None:
-        """Whoever was to hang up while it was being opened had nothing to hang up on."""
+        """Register a connection for :meth:`hang_up`, which may have been called meanwhile."""
         with self._lock:
             if self._is_hung_up:
                 raise Unavailable("")
             self._wire = connection
 
     def hang_up(self) -> None:
-        """From any thread: whoever asks gets an error now, and no connection any more."""
+        """Interrupt the owner's query with an error, and refuse all later ones. For any thread."""
         with self._lock:
             self._is_hung_up = True
             connection = self._wire
@@ -122,7 +125,7 @@ class Line:
             hang_up(connection)
 
     def close(self) -> None:
-        """Once its owner is done."""
+        """Close the connection, once its owner is done."""
         if self._connection is not None:
             self._connection.close()
             self._connection = None

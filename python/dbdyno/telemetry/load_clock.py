@@ -1,6 +1,6 @@
-"""The begin and end of the load, and sleeping in between, for all of telemetry's threads.
+"""The start and the end of the load, and sleeping in between, for all threads of telemetry.
 
-Times are those of the engine's clock, the host's monotonic one.
+Times are those of the engine's clock, the host's monotonic clock.
 """
 
 import threading
@@ -10,7 +10,7 @@ from dbdyno.model.frame import Started
 
 
 class LoadClock:
-    """Wakes threads that wait for the load to begin or for an instant; all of them at its end."""
+    """Wakes threads that wait for the start of the load or for an instant, and all at its end."""
 
     def __init__(self) -> None:
         self._begun = threading.Event()
@@ -18,20 +18,20 @@ class LoadClock:
         self._started: Started | None = None
 
     def begin(self, started: Started) -> None:
-        """The load begins."""
+        """Note that the load has started."""
         self._started = started
         self._begun.set()
 
     def wait_for_start(self) -> Started | None:
-        """The engine's frame of the start; None when it ended without one."""
+        """Wait for the engine's frame of the start; return None if it ended without one."""
         self._begun.wait()
         return self._started
 
     def sleep_until(self, at_ns: int) -> bool:
-        """Whether the instant came; False when the load is over."""
+        """Sleep until an instant; return False if the load ends first."""
         return not self._over.wait(max(at_ns - time.monotonic_ns(), 0) / 1e9)
 
     def end(self) -> None:
-        """The load is over, or never began."""
+        """Note that the load is over, or will never start."""
         self._over.set()
         self._begun.set()

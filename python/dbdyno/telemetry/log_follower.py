@@ -1,12 +1,13 @@
-"""Follows the server's log from where it stood when the load began.
+"""Follows the server's log from its end at the start of the load.
 
-Lines carry the time of the server's clock. It is put on the run's clock by the offset that
-the engine told, which holds on one host; where lines come from another time than that in
-which they were read, the clocks differ, and the time of reading is all that is known.
+Lines carry the time of the server's clock. It is converted to the run's clock by the offset that
+the engine reported, which is right on one host; if a line's time is too far from the time at which
+it was read, the clocks differ, and the time of reading is used instead.
 
-The file is kept open: one that another takes the place of is read to its end first, under
-whatever name. What was emptied is gone. Where the log is, is asked again and again: a collector
-goes on in a file of a new name when the old one is large, or a day old.
+The file is kept open: if another file takes its place, the old one is read to its end first,
+whatever its name is by then. Lines lost to truncation are lost. The location is looked up
+repeatedly: a log collector switches to a file with a new name when the old one is large or a day
+old.
 """
 
 import codecs
@@ -26,7 +27,7 @@ from dbdyno.telemetry.load_clock import LoadClock
 from dbdyno.telemetry.publisher import FramePublisher, error_line
 
 SOURCE = "log"
-# A server that logs each statement writes faster than it is worth to read along.
+# A server that logs every statement writes more than is worth reading.
 BYTES_MAX = 1 << 18
 EVERY_NS = 10**9
 FIND_EVERY_NS = 5 * 10**9
@@ -35,7 +36,7 @@ LATE_MAX_NS = 5 * 10**9
 
 
 class LogFollower:
-    """Tells what is added to the log; ``find_path`` may have to ask the server."""
+    """Publishes what is added to the log; ``find_path`` may have to query the server."""
 
     name = SOURCE
 
@@ -54,7 +55,7 @@ class LogFollower:
         self._started: Started | None = None
 
     def prepare(self) -> None:
-        """Finds the end of the log as it is."""
+        """Find the current end of the log."""
         path = self._find_path()
         if path is None:
             self._publisher.publish_lack(
@@ -71,7 +72,7 @@ class LogFollower:
             self._path = path
 
     def watch(self, started: Started, load_clock: LoadClock) -> None:
-        """Reads every second."""
+        """Read the log every second until the load ends."""
         self._started = started
         while load_clock.sleep_until(time.monotonic_ns() + EVERY_NS):
             self.read()
@@ -79,7 +80,7 @@ class LogFollower:
                 self.find_again()
 
     def conclude(self) -> None:
-        """What was written since, and what was held back."""
+        """Read the rest, and publish the lines that were held back."""
         self.read()
         self.find_again()
         self.read()
@@ -89,20 +90,20 @@ class LogFollower:
             self._file = None
 
     def find_again(self) -> None:
-        """The file that is written now; that of before, where nobody can say."""
+        """Look up the file that is written now; keep the known one if the lookup fails."""
         if self._path is None:
             return
         self._find_at_ns = time.monotonic_ns() + FIND_EVERY_NS
-        with suppress(Exception):  # a server that is gone is told by those who ask it for more
+        with suppress(Exception):  # other tasks report that the server has gone
             self._path = self._find_path() or self._path
 
     def read(self) -> None:
-        """Tells the entries that were added."""
+        """Publish the entries that were added."""
         if self._path is None:
             return
         try:
             self._read(self._path)
-        except Exception as error:  # whatever it is, the run goes on
+        except Exception as error:  # the run continues, whatever the error
             self._publisher.publish_lack(SOURCE, error_line(error))
 
     def _read(self, path: Path) -> None:
@@ -116,7 +117,7 @@ class LogFollower:
             self._tell(self._added(newer))
 
     def _opened(self, path: Path) -> BinaryIO:
-        """The file that is there now; another than it was is read from its beginning."""
+        """Open the file at this path; a file other than the last one is read from its beginning."""
         file = path.open("rb")
         before, self._file_id = self._file_id, _file_id(os.fstat(file.fileno()))
         if before != self._file_id:

@@ -1,10 +1,10 @@
-"""What a look at the sessions costs, so that the pace can be kept to a share of the machine.
+"""The cost of session samples, from which their rate is limited to a share of the host.
 
-Where the server's side of our connection is a process or thread of this machine, the kernel tells
-what it took, and the cost is processor time: of that and of our own thread, all that is made of a
-look included. Elsewhere it is how long the server took to answer, and the least of the last few:
-the longer ones waited for a processor or a lock, and on a busy server that would slow the watch
-where it is needed most.
+If the server's side of our connection is a process or thread of this host, the kernel reports its
+CPU time, and the cost is CPU time: that of the server's side and of our own thread, including the
+processing of samples. For a server elsewhere it is the shortest of its last few answer times: the
+longer ones waited for a CPU or a lock, and on a busy server they would slow down sampling where it
+is needed most.
 """
 
 import time
@@ -18,10 +18,10 @@ _REMEMBERED_MADE = 3
 
 
 class LookCost:
-    """Of the last few looks of one thread, each of which is told when it is over.
+    """The cost of the last few samples of one thread, each added when it is complete.
 
-    ``served_ns`` tells what serves it took so far. It is asked after each look, never tells less
-    than before, and None as long as none was seen.
+    ``served_ns`` returns the CPU time of the server's side so far. It is called after each sample;
+    it never decreases, and it returns None until a process or thread has been seen.
     """
 
     def __init__(self, served_ns: Callable[[], int | None]) -> None:
@@ -32,7 +32,7 @@ class LookCost:
         self._made: deque[tuple[int, int]] = deque(maxlen=_REMEMBERED_MADE)
 
     def add(self, answer_ns: int, *, with_locks: bool) -> None:
-        """A look was answered within this time."""
+        """Add a sample that was answered within this time."""
         asked = self._with_locks if with_locks else self._alone
         before_ns, served_ns, ours_ns = self._served_before_ns, self._served_ns(), self._ours_ns()
         self._served_before_ns = served_ns
@@ -42,19 +42,20 @@ class LookCost:
             asked.used_ns.append(served_ns - before_ns + ours_ns)
 
     def add_made(self, looks: int) -> None:
-        """What was to be made of so many looks is made: all share in it."""
+        """Add the processing of this many samples; its cost is divided among them."""
         self._made.append((looks, self._ours_ns()))
 
     def _ours_ns(self) -> int:
-        """Of our thread, since it was asked last."""
+        """Return our thread's CPU time since the last call."""
         before_ns, self._ours_before_ns = self._ours_before_ns, time.thread_time_ns()
         return self._ours_before_ns - before_ns
 
     @property
     def of_each(self) -> Costs:
-        """Of late; nothing is known of the first. All is one where none was without locks.
+        """Return the recent costs: 0 before the first sample; not split if none was without locks.
 
-        Where all are with locks, what one without took may be long ago: it takes no more than they.
+        While all samples include locks, the cost of one without may be from long ago: it is capped
+        at the cost of one with locks.
         """
         both_ns, alone_ns = self._with_locks.ns, self._alone.ns
         if both_ns:
@@ -63,7 +64,7 @@ class LookCost:
 
     @property
     def _made_ns(self) -> int:
-        """Of each look. Where another machine is spared, what ours takes does not count."""
+        """Return the processing cost of each sample; 0 for a server elsewhere."""
         looks = sum(looks for looks, _ in self._made)
         if not looks or self._served_before_ns is None:
             return 0
@@ -71,7 +72,7 @@ class LookCost:
 
 
 class _Asked:
-    """What the last few looks of a kind took to be answered."""
+    """The costs of the last few samples of one kind."""
 
     def __init__(self) -> None:
         self.answers_ns: deque[int] = deque(maxlen=_REMEMBERED)

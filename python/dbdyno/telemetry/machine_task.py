@@ -1,4 +1,4 @@
-"""The machine's numbers while the load runs: those of the host, and of the run's processes."""
+"""Reads the numbers of the host and of the run's processes while the load runs."""
 
 from dbdyno.host.watched import WatchedHost, host_sources
 from dbdyno.model.frame import Started
@@ -8,7 +8,7 @@ from dbdyno.telemetry.reading import LocalAccess, Reader
 
 
 class MachineTask:
-    """Reads what this machine has."""
+    """Reads this host's sources."""
 
     name = "machine"
 
@@ -18,16 +18,16 @@ class MachineTask:
         self._reader = Reader(LocalAccess(host), (), publisher)
 
     def prepare(self) -> None:
-        """Finds what can be read."""
+        """Find out which sources can be read."""
         sources, missing = host_sources(self._host)
         for lack in missing:
             self._publisher.publish_lack(lack.source, lack.reason)
         self._reader = Reader(LocalAccess(self._host), sources, self._publisher)
 
     def watch(self, started: Started, load_clock: LoadClock) -> None:
-        """Reads at their times."""
+        """Read each source when it is due."""
         self._reader.follow(started, load_clock)
 
     def conclude(self) -> None:
-        """The last reading."""
+        """Read every source one last time."""
         self._reader.read_all()

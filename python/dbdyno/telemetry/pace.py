@@ -1,4 +1,4 @@
-"""How often the sessions are looked at: as often as is asked for, as long as it is cheap. Pure."""
+"""How often sessions are sampled: as often as requested, while that is cheap enough. Pure."""
 
 from collections.abc import Callable
 from math import ceil
@@ -10,11 +10,11 @@ from dbdyno.model.telemetry import FIRST_LOOK_AT_LOCKS, Level
 
 
 class Pace(Struct, frozen=True, kw_only=True):
-    """What a level of telemetry asks for: a look every ``interval_ns``.
+    """What a telemetry level requests: a session sample every ``interval_ns``.
 
-    Or only at every second of these instants, every third, and so on until every
-    ``steps_max``-th, so that all of telemetry takes no more than ``share`` of the machine. Looks
-    have what the rest leaves of it, and ``looks_share`` at least.
+    If that is too expensive, only every second of these instants is used, every third, and so on up
+    to every ``steps_max``-th, so that all of telemetry takes at most ``share`` of the host's CPU
+    time. Session samples get what the rest of telemetry leaves of it, and at least ``looks_share``.
     """
 
     interval_ns: int
@@ -29,27 +29,27 @@ PACES: dict[Level, Pace] = {
 }
 
 LOCKS_SHARE = 0.3
-"""Of what looks may take, for the locks, where not all of them can be at the locks, too."""
+"""The part of the samples' budget that locks may take if not every sample can include them."""
 
 
 class Costs(NamedTuple):
-    """What one look takes: at the sessions, and what it takes more to look at the locks, too."""
+    """The cost of one session sample, and the additional cost of sampling the locks as well."""
 
     sessions_ns: int
     locks_ns: int = 0
 
 
 def activity_interval_ns(level: Level) -> int | None:
-    """How often the engine is to say what its clients do; None when nobody asks."""
+    """Return how often the engine reports what its clients do; None if that is not needed."""
     return PACES[level].interval_ns if level in PACES else None
 
 
 class Stride:
-    """Chooses which of the evenly spaced instants to use: ``apart_s`` from each other at least.
+    """Chooses which of the evenly spaced instants to use: at least ``apart_s`` apart.
 
-    And at which of them the locks are looked at, too: at all, or, where that is dear, more rarely,
-    so that the sessions are seen the more often. ``rest`` tells what share of the machine the
-    rest of telemetry takes.
+    It also chooses at which of them the locks are sampled: at all, or at fewer where that is
+    expensive, so that the sessions can be sampled more often. ``rest`` returns the share of the
+    host's CPU time that the rest of telemetry takes.
     """
 
     def __init__(
@@ -64,12 +64,12 @@ class Stride:
         self._locks_planned = FIRST_LOOK_AT_LOCKS
 
     def steps(self, costs: Costs) -> int:
-        """Which are used when a look costs so much: all with 1, every second one with 2."""
+        """Return which instants are used at these costs: 1 for all, 2 for every second one."""
         for_locks = min(costs.locks_ns, costs.sessions_ns * LOCKS_SHARE / (1 - LOCKS_SHARE))
         return self._affordable(costs.sessions_ns + for_locks)
 
     def locks_steps(self, costs: Costs) -> int:
-        """The same for the locks."""
+        """Return the same for lock samples."""
         both_ns = costs.sessions_ns + costs.locks_ns
         return self._affordable(max(both_ns, costs.locks_ns / LOCKS_SHARE))
 
@@ -79,28 +79,29 @@ class Stride:
         return max(min(affordable, self._pace.steps_max), self._steps_min)
 
     def seconds(self, since: int, costs: Costs) -> float:
-        """What a look stands for that comes so many instants after the one before it.
+        """Return the seconds that a sample stands for, ``since`` this many instants after the last.
 
-        Never more than is planned between two: what passed while a look was held up, nobody saw.
+        At most the planned distance between two: what happened while a sample was delayed, nobody
+        saw.
         """
         return min(since, self.steps(costs)) * self.interval_ns / 1e9
 
     def after(self, number: int, passed: int, costs: Costs) -> int:
-        """The instant after this one; those until ``passed`` are over.
+        """Return the next instant to use, after ``passed``, the last one that is already over.
 
-        A look that was held up does not move those after it: the next comes as soon as it can.
-        But what was missed by more than a stride is let go, or a stall would end in a burst.
+        A delayed sample does not move those after it: the next is taken as soon as possible. But if
+        more than a stride was missed, it is skipped; otherwise a stall would end in a burst.
         """
         steps = self.steps(costs)
         self._planned = max(self._planned + steps, number + self._steps_min, passed + 1 - steps)
         return max(self._planned, passed + 1)
 
     def is_at_locks(self, number: int) -> bool:
-        """Whether the locks are due at this instant."""
+        """Whether a lock sample is due at this instant."""
         return number >= self._locks_planned
 
     def locks_seen(self, number: int, costs: Costs) -> None:
-        """They were looked at. What was missed is not made up for: each tells of all before it."""
+        """Note a lock sample. Missed ones are not repeated: each stands for all time before it."""
         steps = self.locks_steps(costs)
         planned = self._locks_planned + steps
         self._locks_planned = planned if planned > number else number + steps

@@ -21,8 +21,8 @@ Value = TypeVar("Value")
 class FramePublisher:
     """Takes frames from any thread; buffers them until the load has begun.
 
-    A reader of the run folder learns from the engine's frame of the beginning what the
-    instants of all others mean.
+    A reader of the run folder needs the engine's frame of the start to interpret the times in all
+    others.
     """
 
     def __init__(self, keep: Callable[[Sequence[bytes]], None], log: Callable[[str], None]) -> None:
@@ -76,15 +76,15 @@ class FramePublisher:
         try:
             take(value)
         except Exception:
-            self._is_closed = True  # a full disk, say: the next frame of the engine tells
+            self._is_closed = True  # a full disk, for example: the engine's next frame reports it
 
     def close(self) -> None:
-        """The run folder takes no more."""
+        """Note that the run folder accepts no more frames."""
         with self._lock:
             self._is_closed = True
 
 
 def error_line(error: BaseException) -> str:
-    """An error's first line; its type where it has no message."""
+    """Return the first line of an error's message, or its type if it has no message."""
     lines = str(error).strip().splitlines()
     return lines[0] if lines else type(error).__name__

@@ -1,10 +1,10 @@
-"""Reads sources of numbers at their times: those of the server on a line, the machine's here.
+"""Reads sources of numbers when they are due: the server's on a connection, the host's locally.
 
-A source that fails is said to lack, and tried again at its next time. All times stand on one
-grid of whole seconds from the end of the warm-up, so that readings fall on the ends of the
-run's intervals. Every source, however dear, is read as the measuring begins and just before it
-ends, so that the warm-up is told apart; and once sessions leave, what they publish late would
-all fall into the last second.
+A source that fails is reported as missing, and retried when it is next due. All readings are on one
+grid of whole seconds from the end of the warm-up, so that they fall on the ends of the run's
+measurement intervals. Every source, however expensive, is read as the measurement begins and just
+before it ends, so that the warm-up is separate; otherwise, what sessions publish late, as they
+disconnect, would all count for the last second.
 """
 
 import time
@@ -24,7 +24,7 @@ Origin_co = TypeVar("Origin_co", covariant=True)
 
 GRID_NS = 1_000_000_000
 BEFORE_END_MIN_NS, BEFORE_END_MAX_NS = 25_000_000, 500_000_000
-"""Within these, so long that a reading of all sources is over while the load is still on."""
+"""The limits of the time reserved for reading all sources before the load ends."""
 
 
 class SourceAccess(Protocol[Origin_co]):
@@ -59,7 +59,7 @@ class _ScheduledSource(Generic[Origin]):
 
 
 class Reader(Generic[Origin]):
-    """Follows sources from the load's begin to its end."""
+    """Follows sources from the start of the load to its end."""
 
     def __init__(
         self,
@@ -72,7 +72,7 @@ class Reader(Generic[Origin]):
         self._publisher = publisher
 
     def follow(self, started: Started, load_clock: LoadClock) -> None:
-        """Reads until the load ends."""
+        """Read each source when it is due until the load ends."""
         instants = _Instants(started)
         at_ns = time.monotonic_ns()
         self.read_all()
@@ -87,7 +87,7 @@ class Reader(Generic[Origin]):
             now_ns = instants.over(at_ns)
 
     def read_all(self) -> None:
-        """Reads every source now."""
+        """Read every source now."""
         self._read(self._scheduled)
 
     def _read(self, due: Iterable[_ScheduledSource[Origin]]) -> None:
@@ -99,7 +99,7 @@ class Reader(Generic[Origin]):
             except Unavailable as unavailable:
                 self._publisher.publish_unavailable(str(unavailable))
                 continue
-            except Exception as error:  # whatever it is, the run goes on
+            except Exception as error:  # the run continues, whatever the error
                 self._publisher.publish_lack(scheduled.source.name, error_line(error))
             else:
                 counts.append(self._counts(scheduled, reading, began_ns))
@@ -120,10 +120,10 @@ class Reader(Generic[Origin]):
 
 
 class _Instants:
-    """When to read: on the grid, and a last time under load between two of its instants.
+    """When to read: on the grid, and once more just before the end of the measurement.
 
-    So early that this is over before the load is: sessions that leave meanwhile make a reading of
-    their processes begin anew.
+    That last reading is early enough to finish while the load runs: sessions that disconnect
+    meanwhile would make a reading of their processes start again.
     """
 
     def __init__(self, started: Started) -> None:
@@ -133,13 +133,13 @@ class _Instants:
         self._last_ns: int | None = None
 
     def over(self, at_ns: int) -> int:
-        """Now: what was due at an instant has been read, late and slowly on a busy machine."""
+        """Return the present time after a reading, and remember the longest delay."""
         now_ns = max(time.monotonic_ns(), at_ns)
         self._longest_ns = max(self._longest_ns, now_ns - at_ns)
         return now_ns
 
     def after(self, now_ns: int) -> int:
-        """The next."""
+        """Return the next instant."""
         on_grid = self._begin_ns + ((now_ns - self._begin_ns) // GRID_NS + 1) * GRID_NS
         if self._last_ns is None and self._end_ns is not None and now_ns < self._end_ns:
             early_ns = min(max(2 * self._longest_ns, BEFORE_END_MIN_NS), BEFORE_END_MAX_NS)
@@ -150,5 +150,5 @@ class _Instants:
         return on_grid
 
     def is_for_all(self, at_ns: int) -> bool:
-        """Whether every source is read then."""
+        """Whether every source is read at this instant."""
         return at_ns in {self._begin_ns, self._last_ns}

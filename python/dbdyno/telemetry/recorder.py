@@ -1,10 +1,10 @@
-"""Watches one run: from before the load begins until after the engine has disconnected.
+"""Records the telemetry of one run, from before the load starts until the engine has disconnected.
 
-Puts together who reads what in which thread, and from when to when. It never ends a run and
-never holds one up: what cannot be read is told, a server that does not answer is hung up on.
+Determines what is read in which thread, and from when to when. It never ends or delays a run: what
+cannot be read is reported, and the connections to a server that does not answer are cut.
 
-A thread each, so that none waits for another, for the server's numbers, its sessions, its
-log, and the machine. The runner's thread only passes on what the engine says.
+The server's numbers, its sessions, its log and the host are read in a thread each, so that none
+waits for another. The runner's thread only passes on the engine's frames.
 """
 
 import time
@@ -41,30 +41,30 @@ from dbdyno.telemetry.waiting_room import WaitingRoom
 from dbdyno.telemetry.watching import Watcher
 from dbdyno.telemetry.worker import Task, Worker
 
-# A server that answers has said all within this time; one that does not never will.
+# A server that answers at all has answered within this time.
 PATIENCE_AT_END_S = 2.0
 PATIENCE_ONCE_HUNG_UP_S = 0.5
 
 
 class Folder(Protocol):
-    """Where what is seen goes."""
+    """Where the frames, facts and log lines of telemetry go."""
 
     def append_frames(self, frames: Sequence[bytes]) -> None:
-        """Keep frames."""
+        """Append frames."""
 
     def write_facts(self, facts: dict[str, Any]) -> None:
-        """Keep what the server was, before and after."""
+        """Write the facts about the server, before and after the load."""
 
     def log(self, line: str) -> None:
-        """Say something to whoever reads the log."""
+        """Add a line to the run's log."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Watched:
-    """What is watched, and the ways to it.
+    """What is recorded, and how to reach it.
 
-    ``own_sessions`` are those of ours that belong to no client of the load. ``log_path`` is
-    where the log is known to be; without it the server is asked.
+    ``own_sessions`` are dbdyno's sessions that belong to no client of the load. ``log_path`` is the
+    server's log if it is known; otherwise the server is asked for it.
     """
 
     level: Level
@@ -100,7 +100,7 @@ class Recorder:
         self._served_before_ns = 0
 
     def take(self, frame: Frame) -> None:
-        """What the engine said."""
+        """Take a frame of the engine."""
         try:
             self._take(frame)
         except Exception as error:  # telemetry never ends a run
@@ -151,7 +151,7 @@ class Recorder:
         )
 
     def _load_sessions(self) -> list[int]:
-        """The server's processes that served the load when the engine last told of them."""
+        """Return the server's process numbers of the load's clients, as last reported."""
         return backends_of(self._last_activity) if self._last_activity else []
 
     def _watching(self) -> Task:
@@ -162,20 +162,20 @@ class Recorder:
         return self._watcher
 
     def _stride(self) -> Stride:
-        """A look that stops all locking takes from every core; the rest stops nothing."""
+        """Return the stride. Samples that stop all locking get the budget of one core only."""
         telemetry, pace = self._watched.telemetry, PACES[self._watched.level]
         if telemetry.looks_stop_locking:
             return Stride(pace, 1, lambda: 0.0, telemetry.looks_apart_s)
         return Stride(pace, self._watched.cores, self._rest_cost.share, telemetry.looks_apart_s)
 
     def _rest_ns(self) -> int:
-        """Of all threads and lines but those of the looks."""
+        """Return the CPU time of all threads and connections except those of session samples."""
         others = (worker.used_ns() for worker in self._workers if worker.task is not self._watcher)
         lines = (line.served_ns() for line in self._lines if line is not self._looking)
         return sum(used_ns or 0 for used_ns in (*others, *lines))
 
     def _with_kernel(self, telemetry: Telemetry) -> Telemetry:
-        """Looks are completed by what the kernel knows of a server on this machine."""
+        """Add the kernel's waits to session samples, if the server's threads are on this host."""
         process = self._watched.process_id
         if process is None or telemetry.sessions_are_processes:
             return telemetry
@@ -191,7 +191,7 @@ class Recorder:
         return LogFollower(self._way_to_log(), reader, self._publisher)
 
     def _way_to_log(self) -> Callable[[], Path | None]:
-        """A server elsewhere names a file that by chance exists here, of another server."""
+        """Return how to find the log. A remote server is not asked: its path may exist here."""
         if self._watched.log_path is not None:
             return GivenLog(self._watched.log_path, SOURCE, self._publisher).find
         if self._watched.process_id is None:
@@ -210,12 +210,12 @@ class Recorder:
         self._publisher.deliver(self._folder.write_facts, self._facts)
 
     def _served_ns(self) -> int | None:
-        """Of what serves all our lines, so far; None where none of it is to be seen."""
+        """Return the CPU time of the server's side of all connections; None if none can be read."""
         told_ns = [ns for line in self._lines if (ns := line.served_ns()) is not None]
         return sum(told_ns) if told_ns else None
 
     def finish(self) -> None:
-        """The engine has gone: the last readings, and what it all cost."""
+        """Take the last readings after the engine has gone, and record what telemetry cost."""
         ended_ns, served_ns = time.monotonic_ns(), self._served_ns()
         self._end(PATIENCE_AT_END_S)
         if self._began_ns is not None and self._watcher is not None:
@@ -236,7 +236,7 @@ class Recorder:
         )
 
     def _end(self, patience_s: float) -> None:
-        """Ends all threads; one that is held by a server that does not answer is let go."""
+        """End all threads; hang up on a server that keeps one waiting."""
         self._load_clock.end()
         if not self._all_done_within(patience_s):
             for line in self._lines:
@@ -252,7 +252,7 @@ class Recorder:
         )
 
     def __enter__(self) -> Self:
-        """Nothing is done before the engine says its first word."""
+        """Return self: nothing happens before the engine's first frame."""
         return self
 
     def __exit__(
@@ -261,6 +261,6 @@ class Recorder:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Ends what :meth:`finish` has not."""
+        """End what :meth:`finish` has not."""
         self._publisher.close()
         self._end(0)

@@ -1,8 +1,9 @@
-"""What telemetry takes of the machine besides its looks at the sessions: what is left is theirs.
+"""The cost of telemetry without its session samples, which may use what remains of the budget.
 
-A mean since the load began, since what is dear comes once at the begin and then every few seconds.
-What the first second took counts twice: as at the begin, all is read once more at the end, when
-looks can give nothing back. Decides nothing, and knows of no threads and no connections.
+It is a mean since the start of the load, because expensive sources are read once at the start and
+then every few seconds. The cost of the first second counts twice: everything is read once more at
+the end, when session samples can no longer make up for it. Decides nothing, and knows nothing of
+threads and connections.
 """
 
 import time
@@ -12,7 +13,7 @@ _ASKED_EVERY_NS = 1_000_000_000
 
 
 class RestCost:
-    """``used_ns`` tells how much processor time the rest took so far; it is asked once a second."""
+    """``used_ns`` returns the CPU time that the rest took so far; it is called once a second."""
 
     def __init__(self, used_ns: Callable[[], int], cores: int) -> None:
         self._used_ns = used_ns
@@ -23,12 +24,12 @@ class RestCost:
         self._share = 0.0
 
     def begin(self) -> None:
-        """The load begins: what was used before is not of this time."""
+        """Start counting as the load begins."""
         self._began_ns, self._before_ns = time.monotonic_ns(), self._used_ns()
         self._due_ns = self._began_ns + _ASKED_EVERY_NS
 
     def share(self) -> float:
-        """Of all processors; 0 in the first second, of which nothing is known."""
+        """Return the share of all CPU time; 0 in the first second, when nothing is known yet."""
         now_ns = time.monotonic_ns()
         if now_ns >= self._due_ns:
             self._due_ns = now_ns + _ASKED_EVERY_NS

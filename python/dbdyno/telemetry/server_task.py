@@ -1,7 +1,7 @@
-"""The server's numbers while the load runs, and what the server is before it and after it.
+"""Reads the server's numbers while the load runs, and facts about it before and after.
 
-The last reading waits until the load's sessions have gone: PostgreSQL, for one, publishes a
-session's counters about once a second, and the rest when it ends.
+The last reading waits until the load's sessions have disconnected: PostgreSQL, for example,
+publishes a session's counters about once a second, and the rest when the session ends.
 """
 
 import time
@@ -23,10 +23,10 @@ _POLL_S = 0.05
 
 
 class ServerTask:
-    """Numbers and facts of one server, as they matter to these statements.
+    """The numbers and facts of one server that matter to these statements.
 
-    Scripts that make up their statements while they run have them in the list only after the
-    load has begun: their tables and plans are among the facts that are taken after it.
+    Scripts that generate their statements have them in the list only after the load has begun: the
+    tables and plans of these are among the facts that are taken after the load.
     """
 
     name = SERVER
@@ -47,7 +47,7 @@ class ServerTask:
         self._reader = Reader(line, (), publisher)
 
     def prepare(self) -> None:
-        """Finds what can be read, and what the server is."""
+        """Find out which sources can be read, and take the facts before the load."""
         sources, missing = self._line.ask(self._find_sources)
         for lack in missing:
             self._publisher.publish_lack(lack.source, lack.reason)
@@ -67,17 +67,17 @@ class ServerTask:
         except Unavailable as unavailable:
             why = str(unavailable) or "the server cannot be reached"
             self._publisher.publish_lack("facts", f"not known {when} the load: {why}")
-        except Exception as error:  # whatever it is, the run goes on
+        except Exception as error:  # the run continues, whatever the error
             self._publisher.publish_lack("facts", f"not known {when} the load: {error_line(error)}")
         else:
             self._keep_facts(when, facts)
 
     def watch(self, started: Started, load_clock: LoadClock) -> None:
-        """Reads at their times."""
+        """Read each source when it is due."""
         self._reader.follow(started, load_clock)
 
     def conclude(self) -> None:
-        """The last reading, once nobody counts any more."""
+        """Take the last reading and facts, once the load's sessions have disconnected."""
         self._await_disconnects()
         self._reader.read_all()
         self._take_facts("after")
@@ -88,7 +88,7 @@ class ServerTask:
         while not gone and time.monotonic() < deadline:
             try:
                 sessions, _ = self._line.ask(self._line.telemetry.look)()
-            except Exception:  # the reading that follows says why
+            except Exception:  # the next reading reports why
                 return
             there = chain.from_iterable(alike.pids for alike in sessions)
             gone = set(self._load_sessions()).isdisjoint(there)

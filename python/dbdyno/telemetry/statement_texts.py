@@ -1,12 +1,12 @@
-"""Which statement of the scripts a session runs, told from the text that the server shows.
+"""Which statement of the scripts a session runs, from the text that the server shows.
 
-The server shows what was sent: with placeholders or values where the script has variables. So
-a statement is known by its form, in which a value may stand wherever the script has a variable,
-and of that only the first part is compared. Servers cut the texts they show: a text that has no
-statement's form is known by its literal beginning, up to the first variable. Where two begin
-alike the text cannot tell, and says so by naming both.
+The server shows what was sent: with placeholders or values where the script has variables. A
+statement is therefore recognized by its form, in which a value may stand wherever the script has a
+variable; of a long form only the first part is compared. Servers truncate the texts they show: a
+text that matches no whole form is recognized by its literal beginning, up to the first variable. If
+several statements begin alike, the text is ambiguous, and all of them are returned.
 
-Scripts that make up their statements while they run have them added as they come.
+Statements that a script generates while it runs are added as they come.
 """
 
 import re
@@ -32,16 +32,16 @@ class StatementTexts:
             self.add(number, sql)
 
     def add(self, number: int, sql: str) -> None:
-        """One more; whoever asks meanwhile, in another thread, is told with or without it."""
+        """Add a statement; a concurrent call of :meth:`fitting` sees the old or the new set."""
         self._forms.append(_form(number, sql))
         self._known = {}
 
     def fitting(self, text: str) -> frozenset[int]:
-        """The numbers of all statements that the text may be of."""
+        """Return the numbers of all statements to which the text may belong."""
         known = self._known
         found = known.get(text)
         if found is None:
-            if len(known) >= _KNOWN_MAX:  # values within texts: they hardly come again
+            if len(known) >= _KNOWN_MAX:  # texts that contain values, which hardly ever recur
                 known.clear()
             found = known[text] = self._search(_plain(text))
         return found
@@ -56,7 +56,7 @@ class StatementTexts:
 
 
 class _Form(NamedTuple):
-    """How the texts of a statement look, and how they begin where that is not all of them."""
+    """The pattern of a statement's text, and of its beginning unless that is the whole text."""
 
     number: int
     whole: re.Pattern[str]
@@ -72,7 +72,7 @@ def _form(number: int, sql: str) -> _Form:
 
 
 def _whole(text: str) -> re.Pattern[str]:
-    """Of a long form only the first part; rows after the first are any number."""
+    """Return the pattern of a text: of a long one only the first part, with any number of rows."""
     first, rows, _ = text.partition(_ROWS)
     compared = first[:_COMPARED_MAX]
     is_all = not rows and compared == first
@@ -89,7 +89,7 @@ def _values(variable: str) -> str:
 
 
 def _literal(text: str) -> str:
-    """As it stands, but for digits at the end of a name."""
+    """Return the pattern of literal text, in which ``#`` stands for any digits."""
     return re.escape(text).replace(r"\#", r"(?:\d+|\#)")
 
 

@@ -1,9 +1,9 @@
-"""Looks at the server's sessions at the instants at which the engine looks at its clients.
+"""Samples the server's sessions at the instants at which the engine reports on its clients.
 
-Sessions and locks come together, and locks only when somebody waits for one: looking at them
-takes the locks of the server's own lock table. Where that is dear, only some looks are at the
-locks, too: each of these stands for the time since the one before. What is made of looks is made
-once a second, of all since: each alone would find the processors' caches full of the load.
+Sessions and locks are read together, and the locks only if a session waits for one: reading them
+takes the locks of the server's own lock table. Where that is expensive, only some samples include
+the locks, and each of these stands for the time since the one before. Samples are processed once a
+second, all together: processed one by one, each would find the CPU caches full of the load's data.
 """
 
 import time
@@ -28,7 +28,7 @@ TOLD_EVERY_NS = 1_000_000_000
 
 
 class Watcher:
-    """Looks, and joins each look with the engine's word once that has come."""
+    """Takes samples, and joins each with the engine's frame of the same instant."""
 
     name = SOURCE
 
@@ -50,11 +50,11 @@ class Watcher:
         self.samples = self.samples_of_locks = 0
 
     def prepare(self) -> None:
-        """Connects while there still is room for one more."""
+        """Connect early, while the server still has room for a session."""
         self._line.ask(self._line.telemetry.pid)
 
     def watch(self, started: Started, load_clock: LoadClock) -> None:
-        """Looks at every chosen instant."""
+        """Sample at every chosen instant until the load ends."""
         begin_ns, interval_ns = started.monotonic_ns, self._stride.interval_ns
         number, before, tell_at_ns = 1, 0, begin_ns + TOLD_EVERY_NS
         while load_clock.sleep_until(begin_ns + number * interval_ns):
@@ -69,7 +69,7 @@ class Watcher:
         self._tell_joined()
 
     def conclude(self) -> None:
-        """Says how much it could not tell."""
+        """Report if no sample could be joined."""
         self._room.close()
         if self._room.looks_lost and not self.samples:
             self._publisher.publish_lack(
@@ -77,7 +77,7 @@ class Watcher:
             )
 
     def _look(self, number: int, at_ns: int, seconds: float) -> bool:
-        """Whether the server answered."""
+        """Take a sample; return whether the server answered."""
         telemetry = self._line.telemetry
         glance = None if self._stride.is_at_locks(number) else telemetry.glance
         began_ns = time.monotonic_ns()
@@ -96,12 +96,12 @@ class Watcher:
             return self._line.ask(question)
         except Unavailable as unavailable:
             self._publisher.publish_unavailable(str(unavailable))
-        except Exception as error:  # whatever it is, the run goes on
+        except Exception as error:  # the run continues, whatever the error
             self._publisher.publish_lack(SOURCE, error_line(error))
         return None
 
     def _with_locks(self, number: int, look: Look) -> Look:
-        """It stands for what passed since locks were looked at before."""
+        """Return the sample as one with locks, which stands for the time since the last one."""
         seconds, self._without_locks_s = self._without_locks_s, 0.0
         self._stride.locks_seen(number, self._cost.of_each)
         return replace(look, locks_seconds=seconds)
@@ -117,5 +117,5 @@ class Watcher:
         for look, activity in self._room.pairs():
             try:
                 yield self._joiner.join(look, activity)
-            except Exception as error:  # whatever it is, the run goes on
+            except Exception as error:  # the run continues, whatever the error
                 self._publisher.publish_lack(SOURCE, error_line(error))

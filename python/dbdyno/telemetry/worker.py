@@ -1,7 +1,7 @@
-"""A thread of telemetry: what it does before, while and after the load runs.
+"""A thread of telemetry: what it does before, during and after the load.
 
-Whatever goes wrong in it is told and ends this thread alone. Its processor time while the
-load runs is part of what telemetry costs; what it takes before and after disturbs nobody.
+Any error is reported and ends only this thread. Its CPU time while the load runs is part of the
+cost of telemetry; what it uses before and after does not affect the measurement.
 """
 
 import threading
@@ -16,18 +16,18 @@ from dbdyno.telemetry.publisher import FramePublisher, error_line
 
 
 class Task(Protocol):
-    """What one thread watches."""
+    """What one thread records."""
 
     name: str
 
     def prepare(self) -> None:
-        """Before the load, while its clients connect."""
+        """Prepare before the load, while its clients connect."""
 
     def watch(self, started: Started, load_clock: LoadClock) -> None:
-        """Until the load ends."""
+        """Record until the load ends."""
 
     def conclude(self) -> None:
-        """After the engine has gone."""
+        """Finish after the engine has disconnected."""
 
 
 class Worker:
@@ -41,7 +41,7 @@ class Worker:
             target=self._work, name=f"telemetry of the {task.name}", daemon=True
         )
         self.cpu_us = 0
-        """Of the time in which the load ran; known once that is over."""
+        """CPU time while the load ran; known once it has ended."""
         self._latest_ns = 0
         self._thread.start()
 
@@ -65,13 +65,13 @@ class Worker:
             self.cpu_us = (time.thread_time_ns() - began_ns) // 1000
 
     def used_ns(self) -> int:
-        """Its processor time so far; once it has ended, as it was seen last."""
+        """Return the CPU time so far; of a thread that has ended, the last value that was read."""
         task = self._thread.native_id
         used_ns = None if task is None else running_ns(ROOT, task)
         self._latest_ns = self._latest_ns if used_ns is None else used_ns
         return self._latest_ns
 
     def is_done_within(self, seconds: float) -> bool:
-        """Waits for its end, so long at the most."""
+        """Wait for the thread to end, for at most this long; return whether it has."""
         self._thread.join(seconds)
         return not self._thread.is_alive()
