@@ -1,12 +1,12 @@
 """A dynamometer for OLTP databases.
 
-The Python API is :func:`open_run`. What it needs is imported when it is called: the command
-line starts here, too, and must not wait for numpy.
+The Python API is :func:`open_run`. It imports what it needs when it is called: the command line
+imports this package, too, and must not wait for numpy.
 """
 
 from __future__ import annotations
 
-TYPE_CHECKING = False  # that of typing takes longer to import than the engine takes to start
+TYPE_CHECKING = False  # importing typing takes longer than starting the engine
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 
 def open_run(id_or_path: str | Path = "last") -> Run:
-    """A run by its folder, its id, what only its id has in it, or ``last``.
+    """Return a run, given its folder, its id, a part that only its id contains, or ``last``.
 
-    Its ``record`` holds the results, ``frame(name)`` a table as a data frame, ``columns(name)``
-    the same as numpy columns; ``tables`` lists the names.
+    Its ``record`` holds the results, ``frame(name)`` returns a table as a data frame,
+    ``columns(name)`` the same table as numpy columns; ``tables`` lists the names.
     """
     from dbdyno.store import run  # noqa: PLC0415
 

@@ -1,7 +1,7 @@
-"""The line to Rust: the only importer of the Rust module, and the engine as a child process.
+"""The interface to Rust: the only importer of the Rust module, and the engine as a child process.
 
-The engine runs in a process of its own, so that telemetry and pages in the parent share
-neither its memory nor its interpreter, and its CPU is one number. A job goes in as a line of
+The engine runs in a process of its own, so that it shares neither memory nor interpreter with
+telemetry and reports in the parent, and its CPU time is one number. A job goes in as a line of
 JSON; frames come out on a descriptor of their own; what scripts print goes to the log.
 """
 
@@ -23,7 +23,7 @@ from dbdyno.model.plan import LoadPlan, Plan
 
 _AGENT = Path(__file__).with_name("agent.py")
 _LENGTH_BYTES = 4
-# A script loads in milliseconds; one that has not come to its end by then never will.
+# A script loads in milliseconds; one that has not finished loading by then never will.
 SURVEY_LIMIT_S = 10.0
 _decode = msgspec.msgpack.Decoder(Frame).decode
 
@@ -34,7 +34,7 @@ files_beside_clients = _engine.files_beside_clients
 
 
 class Problem(msgspec.Struct, frozen=True):
-    """Something wrong with a script: ``severity`` is ``error`` or ``warning``.
+    """A problem in a script; ``severity`` is ``error`` or ``warning``.
 
     ``line`` and ``column`` count from 1, ``text`` is the offending piece of the script.
     """
@@ -48,25 +48,25 @@ class Problem(msgspec.Struct, frozen=True):
 
 
 def check_plan(plan: Plan) -> list[Problem]:
-    """All problems of scripts in pgbench's language, in their order; they run if none is an error.
+    """Return all problems in pgbench scripts, in order; the scripts can run if none is an error.
 
-    Of a sysbench script :func:`survey` tells.
+    :func:`survey` does this for sysbench scripts.
     """
     return msgspec.json.decode(_engine.check_plan(msgspec.json.encode(plan)), type=list[Problem])
 
 
 def make_room(plan: Plan) -> None:
-    """Raises the limit on open files, which an engine inherits; an error where it cannot."""
+    """Raise the limit on open files, which the engine inherits; raises an error if it cannot."""
     refusal = _engine.make_room(plan.clients, plan.threads)
     if refusal:
         raise DbdynoError(*refusal)
 
 
 class EngineProcess:
-    """A running engine. Iterating gives each frame, raw and decoded, until the engine ends."""
+    """A running engine. Iterating yields each frame, raw and decoded, until the engine ends."""
 
     def __init__(self, plan: Plan, log: IO[str] | int) -> None:
-        """Start it. ``log`` takes what scripts and the engine print."""
+        """Start it. ``log`` receives what scripts and the engine print."""
         self._start({"run": plan}, log)
 
     def _start(self, job: Mapping[str, Plan | LoadPlan], log: IO[str] | int) -> None:
@@ -88,7 +88,7 @@ class EngineProcess:
     def _say(self, words: bytes) -> None:
         ear = self._process.stdin
         assert ear is not None
-        # It may be gone already: its frames or their absence tell the rest.
+        # The engine may have ended already: its frames, or their absence, show that.
         with contextlib.suppress(BrokenPipeError):
             if not ear.closed:
                 ear.write(words)
@@ -102,38 +102,39 @@ class EngineProcess:
         self._process.communicate()  # closes its input and waits
 
     def _next_frame(self) -> bytes | None:
-        """Whoever ends the engine may cut a frame off: what is not whole is the end."""
+        """Return the next whole frame; an incomplete one, of a killed engine, is the end."""
         length = self._frames.read(_LENGTH_BYTES)
         count = int.from_bytes(length, "little")
         raw = self._frames.read(count)
         return raw if len(length) == _LENGTH_BYTES and len(raw) == count else None
 
     def stop(self) -> None:
-        """Ask for an early end: nothing new is started, what is under way gets its grace."""
+        """Ask for an early end: nothing new starts, transactions in flight get their grace."""
         self._say(b'"stop"\n')
 
     def served_by(self, tasks: Mapping[int, int]) -> None:
-        """Tell it which task of this machine serves which session, by the server's number of it.
+        """Send the engine the host's task for each session, by the server's session number.
 
-        Of a server whose sessions are processes it knows that by itself.
+        The engine needs no help with servers whose sessions are processes.
         """
         self._say(msgspec.json.encode({"served": tasks}) + b"\n")
 
     def kill(self) -> None:
-        """End it at once; its frames end with it.
+        """End it at once, and its frames with it.
 
-        Does not wait for that: the handler of a signal calls this, maybe amid another wait.
+        Does not wait for its end: signal handlers call this, possibly while another wait is in
+        progress.
         """
         self._process.kill()
 
     def abandon(self) -> None:
-        """End it at once and see it gone: nobody will read its frames."""
+        """End it at once and wait until it has ended: nobody will read its frames."""
         self.kill()
         self._process.communicate()
 
     @property
     def pid(self) -> int:
-        """The process."""
+        """The process ID."""
         return self._process.pid
 
     @property
@@ -143,16 +144,17 @@ class EngineProcess:
 
 
 class _SurveyProcess(EngineProcess):
-    """An engine that looks at a script in Lua."""
+    """An engine that surveys a Lua script."""
 
     def __init__(self, plan: Plan, out: IO[str] | int) -> None:
         self._start({"survey": plan}, out)
 
 
 def survey(plan: Plan, out: IO[str] | None) -> Survey:
-    """What the script in Lua of a plan says of itself; asked for its help, it prints to ``out``.
+    """Return what the plan's Lua script declares; asked for its help, the script prints to ``out``.
 
-    A script that loads for ever is ended, and that is its problem; so is one that ends the engine.
+    A script that never finishes loading is ended, which is reported as its problem; so is a script
+    that ends the engine.
     """
     process = _SurveyProcess(plan, subprocess.DEVNULL if out is None else out)
     alarm = _Alarm(process)
@@ -172,7 +174,7 @@ def survey(plan: Plan, out: IO[str] | None) -> Survey:
 
 
 class _Alarm:
-    """Ends a process that takes too long, and knows whether it did."""
+    """Ends a process that takes too long, and records whether it did."""
 
     def __init__(self, process: EngineProcess) -> None:
         self._process = process
@@ -198,17 +200,17 @@ def _cause_of_silence(process: EngineProcess, *, has_rung: bool) -> str:
 
 
 class _LoaderProcess(EngineProcess):
-    """An engine that fills tables."""
+    """An engine that loads tables."""
 
     def __init__(self, plan: LoadPlan) -> None:
         self._start({"load": plan}, subprocess.DEVNULL)
 
 
 def load(plan: LoadPlan) -> Iterator[Progress | Loaded]:
-    """Fill tables; yields progress several times a second and at last :class:`Loaded`.
+    """Load tables; yield progress several times a second and finally :class:`Loaded`.
 
-    Raises :class:`DbdynoError` when the server refuses. A load that is not read to its end is
-    ended, and the server rolls back what is open.
+    Raises :class:`DbdynoError` when the server refuses. If the caller stops reading early, the load
+    is ended, and the server rolls back what is open.
     """
     loader = _LoaderProcess(plan)
     loaded = False

@@ -1,17 +1,17 @@
-"""The one family of exceptions that people see.
+"""The base class of all errors that users see.
 
-An error says what happened, has a stable word for programs, and names the next step. It
-never carries a password: those who raise it redact what they quote. Beside it stand words that
-many errors share.
+An error says what happened, has a stable code for programs, and names the next step. It never
+contains a password: the code that raises it redacts what it quotes. The phrases that many errors
+share are here, too.
 """
 
 from collections.abc import Iterable
 
 
 class DbdynoError(Exception):
-    """Something a person can act on: ``code`` for programs, ``message`` and ``hint`` for people.
+    """An error that users can act on: ``code`` for programs, ``message`` and ``hint`` for people.
 
-    ``exit_code`` is 1 while nothing was run, 2 when a run had begun.
+    ``exit_code`` is 1 as long as nothing was run, 2 once a run had begun.
     """
 
     def __init__(self, code: str, message: str, hint: str = "", *, exit_code: int = 1) -> None:
@@ -27,8 +27,8 @@ class DbdynoError(Exception):
 
 
 def nearest(name: str, known: Iterable[str], otherwise: str = "") -> str:
-    """What may have been meant by a name that nothing has, else all that there is."""
-    import difflib  # noqa: PLC0415 - only a slip of the pen needs it
+    """Suggest the known name nearest to an unknown one, or else list all known names."""
+    import difflib  # noqa: PLC0415 - needed only for misspelt names
 
     names = list(known)
     near = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
@@ -36,7 +36,7 @@ def nearest(name: str, known: Iterable[str], otherwise: str = "") -> str:
 
 
 def why_unreadable(error: OSError | UnicodeDecodeError) -> str:
-    """Why the text of a file could not be had."""
+    """Why the text of a file could not be read."""
     if isinstance(error, UnicodeDecodeError):
         return "it is not UTF-8 text"
     return error.strerror or str(error)

@@ -1,7 +1,7 @@
 """``DBDYNO_HOME``: the folder in which dbdyno keeps what outlives a command.
 
-Everything in it is for its owner alone (mode 0700). What cannot be written there is an
-error that names the variable; nothing falls back to another place in silence.
+Only its owner may access it (mode 0700). If something cannot be written there, the error names the
+variable; no other folder is used silently.
 """
 
 import fcntl
@@ -16,13 +16,13 @@ VARIABLE = "DBDYNO_HOME"
 
 
 def home() -> Path:
-    """The folder, whether or not it exists."""
+    """The home folder, whether or not it exists."""
     chosen = os.environ.get(VARIABLE)
     return Path(chosen).absolute() if chosen else Path.home() / ".local" / "share" / "dbdyno"
 
 
 def home_folder(*parts: str) -> Path:
-    """A folder inside the home, made if need be."""
+    """Return a folder inside the home, created if necessary."""
     folder = home().joinpath(*parts)
     try:
         home().parent.mkdir(parents=True, exist_ok=True)
@@ -36,7 +36,7 @@ def home_folder(*parts: str) -> Path:
 
 
 def unwritable(folder: Path, error: OSError) -> DbdynoError:
-    """The error for a home that cannot hold ``folder``."""
+    """Return the error for a home that cannot hold ``folder``."""
     return DbdynoError(
         "home_unwritable",
         f"cannot write to {folder}: {error.strerror or error}",
@@ -46,7 +46,7 @@ def unwritable(folder: Path, error: OSError) -> DbdynoError:
 
 @contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """Holds the lock file ``path``; another process waits until it is let go."""
+    """Hold the lock file ``path`` within the block; other processes wait until it is released."""
     try:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     except OSError as error:

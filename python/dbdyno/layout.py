@@ -1,10 +1,10 @@
-"""Lines for people's eyes: paragraphs that flow to a width, and columns under each other.
+"""Layout of text for people: paragraphs wrapped to a width, and aligned columns.
 
-What is written says what is a paragraph and what is a table; here alone it is decided where a
-line ends. In a pipe nothing is folded to a screen: tables are as wide as they are. On a screen
-that is too narrow the words in a table's cells are folded, and where even that does not help,
-each row is told as a list of its own, as psql's expanded display does. Draws no boxes, and knows
-no colours: results are pasted into mails.
+Callers say what is a paragraph and what is a table; only this module decides where a line ends.
+Output to a pipe is not wrapped to a screen: tables are as wide as they need to be. If a screen is
+too narrow, the text in table cells is wrapped, and if that is not enough, each row is printed as a
+list of its own, like psql's expanded display. Draws no boxes and uses no colours, because results
+are pasted into mails.
 """
 
 import re
@@ -16,28 +16,28 @@ from typing import NamedTuple, TypeAlias
 from dbdyno.words import THIN_SPACE, plain
 
 FLOW = 100
-"""Columns of a paragraph, for a mail or a log, where no screen is narrower."""
+"""Width of a paragraph in a mail or a log, unless the screen is narrower."""
 
 _GAP = "  "
-# What stands in quotes is one word: within them a shell takes the end of a line as it is.
+# A quoted string is one word: a shell takes a line break within quotes literally.
 _SHELL_WORD = re.compile(r"""(?:'[^']*'|"[^"]*"|\S)+""")
 
 
 class Paragraph(NamedTuple):
-    """Words that flow; lines after the first begin with ``hanging``."""
+    """Text to be wrapped; lines after the first begin with ``hanging``."""
 
     text: str
     hanging: str = ""
 
 
 class Command(NamedTuple):
-    """Words for a shell; set in, and to be pasted as they are, however many lines they take."""
+    """A shell command; indented, and can be pasted as it is, however many lines it takes."""
 
     text: str
 
 
 class Columns(NamedTuple):
-    """Rows of cells under each other, the headings first; the first ``left`` flush left."""
+    """Rows of cells, the headings first; the first ``left`` columns are left-aligned."""
 
     rows: Sequence[Sequence[str]]
     left: int
@@ -47,19 +47,19 @@ Line: TypeAlias = str | Paragraph | Command | Columns
 
 
 def laid_out(lines: Iterable[Line], screen: int | None = None, flow: int | None = FLOW) -> str:
-    """The lines on a screen of so many columns; in a pipe (None) paragraphs flow to ``flow``."""
+    """Format lines for a screen of this width; for a pipe (None), wrap paragraphs to ``flow``."""
     widths = [width for width in (screen, flow) if width is not None]
     told = (one for line in lines for one in _told(line, screen, min(widths, default=None)))
     return plain("\n".join(told))
 
 
 def printable(text: str) -> str:
-    """One line without control characters: a server's message must not steer the terminal."""
+    """Return one line without control characters: server messages must not control the terminal."""
     return " ".join(filter(None, visible(text).split(" ")))
 
 
 def visible(text: str) -> str:
-    """With a blank for whatever is not to be seen; the thin one of numbers is kept."""
+    """Replace each unprintable character by a blank; keep the thin space within numbers."""
     return "".join(one if one.isprintable() or one == THIN_SPACE else " " for one in text)
 
 
@@ -74,7 +74,7 @@ def _told(line: Line, screen: int | None, width: int | None) -> Iterable[str]:
 
 
 def folded(text: str, width: int, hanging: str = "") -> list[str]:
-    """The lines of a paragraph. No word is broken, nor a number from its unit."""
+    """Wrap a paragraph. Never breaks a word, or a number from its unit."""
     lines = textwrap.wrap(
         text, width, subsequent_indent=hanging, break_long_words=False, break_on_hyphens=False
     )
@@ -82,7 +82,7 @@ def folded(text: str, width: int, hanging: str = "") -> list[str]:
 
 
 def _command(text: str, screen: int | None) -> list[str]:
-    """Lines that go on end as a shell wants it, and those after the first are set in."""
+    """Wrap a command: unfinished lines end in a backslash, lines after the first are indented."""
     if screen is None or len(text) <= screen:
         return [text]
     indent = " " * (len(text) - len(text.lstrip()))
@@ -97,12 +97,12 @@ def _command(text: str, screen: int | None) -> list[str]:
 
 
 def shortened(text: str, length: int) -> str:
-    """A line of so many columns at most, with a sign where it was cut; of one at the least."""
+    """Shorten a line to at most so many columns, with an ellipsis where it was cut."""
     return text if len(text) <= length else text[: max(length - 1, 0)] + "…"
 
 
 def aligned(rows: Sequence[Sequence[str]], left: int, screen: int | None = None) -> Iterator[str]:
-    """Columns under each other, no wider than the screen; else each row as a list."""
+    """Align columns, no wider than the screen; if that is impossible, print each row as a list."""
     widths = [max(map(_length, column)) for column in zip(*rows, strict=True)]
     least = [max(map(_longest_word, column)) for column in zip(*rows, strict=True)]
     room = None if screen is None else screen - len(_GAP) * (len(widths) - 1)
@@ -123,9 +123,9 @@ def _longest_word(cell: str) -> int:
 
 
 def _narrowed(widths: Sequence[int], least: Sequence[int], room: int) -> list[int]:
-    """Where it takes the fewest lines columns give way, the widest first.
+    """Narrow the columns where it costs the fewest lines, the widest first.
 
-    None does so further than to its longest word.
+    No column becomes narrower than its longest word.
     """
     narrow = list(widths)
 
@@ -151,13 +151,13 @@ def _grid(rows: Sequence[Sequence[str]], left: int, widths: Sequence[int]) -> It
 
 
 def _folded_cell(cell: str, width: int) -> list[str]:
-    """As it is where it fits, its blanks included."""
+    """Wrap a cell; text that fits stays as it is, including its blanks."""
     folds = ([part] if len(part) <= width else folded(part, width) for part in cell.split("\n"))
     return [line for lines in folds for line in lines]
 
 
 def _lists(rows: Sequence[Sequence[str]], screen: int) -> Iterator[str]:
-    """Each row with the headings before its cells, and a blank line between two."""
+    """Print each row as a list, headings before its cells, with a blank line between rows."""
     headings, *others = rows
     room = max(map(len, headings)) + len(_GAP)
     for number, row in enumerate(others):

@@ -1,25 +1,25 @@
-"""Numbers as people read them: three significant digits, a unit, thin spaces between thousands.
+"""Number formats for people: three significant digits, a unit, thin spaces between thousands.
 
-The one home of these rules for findings and reports; ``frontend/src/format.ts`` writes the
-numbers of live charts by the same. What a number means is not said here.
+The only place with these rules for findings and reports; ``frontend/src/format.ts`` formats the
+numbers of live charts by the same rules. Knows nothing of what a number means.
 """
 
 import math
 
 THIN_SPACE = "\u202f"
 NOTHING = "–"
-# Where Python's own general format begins to write powers of ten.
+# Below this, Python's general format writes powers of ten.
 _POWERS_BELOW = 1e-4
 PRODUCTS = {"postgres": "PostgreSQL", "mariadb": "MariaDB", "mysql": "MySQL"}
 
 
 def plain(text: str) -> str:
-    """As terminals and logs have it, where each character is as wide as any other."""
+    """Replace thin spaces, for terminals and logs, where each character has the same width."""
     return text.replace(THIN_SPACE, " ")
 
 
 def milliseconds(value: float | None) -> str:
-    """A time given in milliseconds, in the unit that suits it."""
+    """Format a time given in milliseconds, in the unit that suits it."""
     if value is None or math.isnan(value):
         return NOTHING
     if value == 0:
@@ -32,7 +32,7 @@ def milliseconds(value: float | None) -> str:
 
 
 def significant(value: float) -> str:
-    """Three significant digits, never in powers of ten."""
+    """Format with three significant digits, never in powers of ten."""
     if value == 0 or math.isnan(value):
         return "0" if value == 0 else NOTHING
     if abs(value) >= 99.95:
@@ -43,7 +43,7 @@ def significant(value: float) -> str:
 
 
 def count(value: float) -> str:
-    """A whole number."""
+    """Format a whole number."""
     return f"{value:,.0f}".replace(",", THIN_SPACE)
 
 
@@ -54,17 +54,17 @@ def counted(number: int, thing: str) -> str:
 
 
 def tps(value: float | None) -> str:
-    """Transactions a second."""
+    """Format a rate in transactions per second."""
     return NOTHING if value is None else significant(value)
 
 
 def percent(share: float) -> str:
-    """A share, with enough digits to tell it from none."""
+    """Format a share as a percentage, with enough digits to distinguish it from zero."""
     return f"{significant(share * 100)}{THIN_SPACE}%"
 
 
 def size(value: float) -> str:
-    """Bytes in binary units."""
+    """Format bytes in binary units."""
     for unit in ("B", "KiB", "MiB", "GiB"):
         if value < 1024:
             return f"{significant(value)}{THIN_SPACE}{unit}"
@@ -73,12 +73,12 @@ def size(value: float) -> str:
 
 
 def gigabytes(count: float) -> str:
-    """Bytes for people who look at a disk, in decimal units as its maker has them."""
+    """Format bytes of disk space, in decimal units as disk makers use them."""
     return f"{count / 1e9:.1f} GB" if count >= 1e8 else f"{count / 1e6:.0f} MB"
 
 
 def seconds(value: float) -> str:
-    """A length of time or a place in the run."""
+    """Format a duration, or a time since the start of the run."""
     sign, total = ("−" if value < 0 else ""), abs(value)
     if total < 120:
         return f"{sign}{significant(total)}{THIN_SPACE}s"

@@ -1,1 +1,1 @@
-"""One measured run: what was asked, the plan made of it, the measuring, and its verdict."""
+"""One measured run: its options, the plan made from them, the measurement and the verdict."""

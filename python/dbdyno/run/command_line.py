@@ -1,8 +1,8 @@
-"""The command line that asks for a run: from options back to words.
+"""The command line of a run, generated from its options.
 
-Each option's flag stands in ``run/options.py`` and nowhere else; how a value is written
-follows from its kind, the inverse of ``run/grammar.py``. What is as it is by default is left
-out, and so is what only says where the result goes.
+Each option's flag is declared only in ``run/options.py``; how a value is written follows from its
+type, the inverse of ``run/grammar.py``. Options with their default value are omitted, and so are
+options that only say where the result goes.
 """
 
 import shlex
@@ -20,23 +20,23 @@ from dbdyno.run.grammar import WeightedName, share_text, span_text, weighted_nam
 from dbdyno.run.options import RunOptions
 from dbdyno.run.words import read_options
 
-# Of the output alone: another run of the same kind has its own.
+# These concern only the output: another run of the same kind has its own.
 _NOT_OF_THE_RUN = frozenset({"progress_ns", "tags", "report", "json"})
 
 
 def words_of(items: Sequence[WeightedName], options: RunOptions) -> list[str]:
-    """The words after ``dbdyno run`` that ask for this."""
+    """Return the words after ``dbdyno run`` that request this run."""
     return [*map(_text, items), *_option_words(options)]
 
 
 def asked_by(words: Sequence[str]) -> tuple[list[WeightedName], RunOptions]:
-    """What these words ask for: the inverse of :func:`words_of`."""
+    """Parse the words of a run: the inverse of :func:`words_of`."""
     items = list(takewhile(lambda word: not word.startswith("-"), words))
     return [*map(weighted_name, items)], read_options(words[len(items) :])
 
 
 def command_of(words: Sequence[str], *more: str) -> str:
-    """A command to be typed, with further words."""
+    """Return a shell command for these words, with further words appended."""
     return shlex.join(["dbdyno", "run", *words, *more])
 
 
@@ -64,7 +64,7 @@ def _written(flag: str, field: str, value: Any) -> Iterator[str]:
         yield flag
     elif isinstance(value, tuple) and not isinstance(value[0], Stage):
         for one in map(_text, value):
-            # In one piece where it would be taken for an option itself.
+            # Joined with =, a value that begins with a dash is not taken for an option.
             yield from (f"{flag}={one}",) if one.startswith("-") else (flag, one)
     elif field.endswith("_ns"):
         yield from (flag, span_text(value))
@@ -75,7 +75,7 @@ def _written(flag: str, field: str, value: Any) -> Iterator[str]:
 
 
 def _text(value: Any) -> str:
-    """One value as the grammar reads it."""
+    """Write one value in the syntax of the grammar."""
     write: Callable[[], str] = {
         float: lambda: f"{value:.12g}",
         Path: value.__str__,
@@ -87,7 +87,7 @@ def _text(value: Any) -> str:
 
 
 def _tuple_text(value: tuple[Any, ...]) -> str:
-    """An assignment, or stages."""
+    """Write an assignment, or stages."""
     if isinstance(value[0], Stage):
         return ",".join(map(_stage_text, value))
     name, assigned = value

@@ -1,7 +1,7 @@
 """How many transactions of each script the server has committed, as far as can be known.
 
-Invariants are laws about the server's data, so the warm-up counts, and so does doubt: a
-transaction whose end was not seen may or may not have been committed.
+Invariants concern the server's data, so the warm-up counts, and so does uncertainty: a transaction
+whose end was not seen may or may not have been committed.
 """
 
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from dbdyno.workloads.invariants import Committed
 
 
 class CommitCounter:
-    """Adds up the intervals of one run."""
+    """Adds up the measurement intervals of one run."""
 
     def __init__(self, scripts: Sequence[str]) -> None:
         self._ok_of = dict.fromkeys(scripts, 0)
@@ -19,7 +19,7 @@ class CommitCounter:
         self._failed_in_warmup = 0
 
     def add(self, interval: Interval) -> None:
-        """An interval, of whatever phase."""
+        """Add an interval, of any phase."""
         self._ok_total += interval.completed_ok
         if interval.phase == "warmup":
             self._failed_in_warmup += interval.completed_failed
@@ -27,8 +27,8 @@ class CommitCounter:
             self._ok_of[name] += script.ok
 
     def committed(self, done: Done) -> dict[str, Committed]:
-        """The bounds for each script."""
-        # Begun in the warm-up and ended after it: in the total, but in no script's figures.
+        """Return the bounds for each script."""
+        # Begun in the warm-up and ended after it: counted in the total, but not for any script.
         unattributed = self._ok_total - sum(self._ok_of.values())
         certain = unattributed if len(self._ok_of) == 1 else 0
         unseen = done.counters.unfinished + self._failed_in_warmup + _cut_off(done)
@@ -39,5 +39,5 @@ class CommitCounter:
 
 
 def _cut_off(done: Done) -> int:
-    """Failures in which the answer to a commit may have been lost."""
+    """Count the failures in which the reply to a commit may have been lost."""
     return sum(f.count for f in done.failures if f.failure_class in ("connection", "cancelled"))

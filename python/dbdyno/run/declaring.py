@@ -1,6 +1,6 @@
-"""How an option is declared: its names, the group its help stands in, and what reads its text.
+"""How an option is declared: its names, the group in its help, and the parser of its text.
 
-What options there are is not said here: those of a run are in ``run/options.py``.
+The options of a run themselves are declared in ``run/options.py``.
 """
 
 from collections.abc import Callable, Sequence
@@ -20,22 +20,22 @@ PLACEMENT = Group("Placement of a private server and its load", sort_key=7)
 
 
 def parsed(parse: Callable[[str], Any]) -> Callable[[object, Sequence[Token]], Any]:
-    """A converter of one option's text."""
+    """Return a converter for the text of one option."""
     return lambda _type, tokens: parse(tokens[0].value)
 
 
 def each(parse: Callable[[str], Any]) -> Callable[[object, Sequence[Token]], Any]:
-    """A converter of an option that may be repeated."""
+    """Return a converter for an option that may be repeated."""
     return lambda _type, tokens: tuple(parse(token.value) for token in tokens)
 
 
 def flag(*names: str, group: Group, **more: Any) -> Parameter:
-    """An option of a group. What is off or empty by default needs no words."""
+    """Declare an option of a group. A default that is off or empty is not shown."""
     return Parameter(name=names, group=group, negative=(), **{"show_default": False, **more})
 
 
 def span(*names: str, group: Group, bare_unit: str = "s", **more: Any) -> Parameter:
-    """An option that takes a span of time."""
+    """Declare an option that takes a duration."""
     return flag(
         *names,
         group=group,
@@ -46,7 +46,7 @@ def span(*names: str, group: Group, bare_unit: str = "s", **more: Any) -> Parame
 
 
 def pairs(*names: str, group: Group) -> Parameter:
-    """An option that takes ``name=value`` and may be repeated."""
+    """Declare an option that takes ``name=value`` and may be repeated."""
     return flag(
         *names,
         group=group,
@@ -57,7 +57,7 @@ def pairs(*names: str, group: Group) -> Parameter:
 
 
 def place(name: str, parse: Callable[[str], Any], metavar: str) -> Parameter:
-    """An option of placement, read by a grammar of its own."""
+    """Declare a placement option with its own parser."""
     return flag(
         name,
         group=PLACEMENT,

@@ -1,4 +1,4 @@
-"""The plan of a run before there is a server: for whoever checks scripts before anything starts."""
+"""The plan of a run before there is a server, for checking scripts before anything starts."""
 
 from dbdyno.model.plan import Address, Endpoint, Plan, Protocol, UnixSocket
 from dbdyno.run.options import RunOptions
@@ -8,16 +8,16 @@ from dbdyno.workloads.parameters import Values
 
 
 def draft(options: RunOptions, work: Work, protocol: Protocol, *, seed: int) -> Plan:
-    """Scripts are checked as they are; where the server is says nothing about them."""
+    """Draft a plan with a dummy endpoint: the check of scripts does not need the address."""
     address = Address(unix=UnixSocket(path=""))
     nowhere = Endpoint(protocol=protocol, address=address, user="", database="")
     return plan_of(options, work, work.complete(), nowhere, words=protocol, seed=seed)
 
 
-def plan_of(  # noqa: PLR0913 - each is another thing
+def plan_of(  # noqa: PLR0913 - independent inputs
     options: RunOptions, work: Work, values: Values, endpoint: Endpoint, *, words: str, seed: int
 ) -> Plan:
-    """The plan for this work; ``words`` are those of the target that its scripts speak."""
+    """Return the plan for this work; ``words`` names the SQL dialect of the workload's scripts."""
     return make_plan(
         options,
         endpoint=endpoint,

@@ -1,7 +1,7 @@
-"""The record of a run with what explains it: costs, findings, and what telemetry itself took.
+"""Explains a recorded run: adds costs, findings, and the cost of telemetry itself to its record.
 
-It comes after measuring and must not take it back: whatever fails here leaves the numbers
-as they are and a line in the log.
+This happens after measuring and must not endanger the results: if anything fails here, the numbers
+stay as they are and the log gets a line.
 """
 
 from collections.abc import Callable
@@ -22,7 +22,7 @@ CPU_TIMES = ("user_us", "system_us")
 def explained(
     recording: Recording, histograms: Histograms, log: Callable[[str], None]
 ) -> RunRecord:
-    """The recording's record, complete."""
+    """Return the recording's record with its explanation."""
     told = replace(recording.record, telemetry=telemetry_told(recording))
     try:
         found = costs(recording)
@@ -42,7 +42,7 @@ def explained(
 
 
 def _cpu_us_over_all(recording: Recording) -> float | None:
-    """The server's processor time by transaction, where no interval was covered by readings."""
+    """The server's CPU time per transaction, used if readings cover no interval."""
     transactions, span = completed(recording), Span(0.0, recording.record.duration_s)
     spent = [total(recording, "processes", name, "server", span) for name in CPU_TIMES]
     if not transactions or None in spent:
@@ -51,7 +51,7 @@ def _cpu_us_over_all(recording: Recording) -> float | None:
 
 
 def telemetry_told(recording: Recording) -> dict[str, Any]:
-    """How closely the run was watched, what that cost, and what could not be seen."""
+    """Return how closely the run was watched, what that cost, and what could not be observed."""
     lacks = rows(recording.tables["lacks"], ("source", "reason"))
     return {
         **recording.record.telemetry,

@@ -1,7 +1,7 @@
-"""The small grammars of options: spans of time, stages, think times, weights, assignments.
+"""The small grammars of options: durations, stages, think times, weights, assignments.
 
-Text in, values out; whatever does not fit raises ``ValueError`` with a sentence that shows
-how it is written. Knows nothing of options that contradict each other.
+Text in, values out; text that does not fit raises ``ValueError`` with a sentence that shows the
+right form. Knows nothing of options that contradict each other.
 """
 
 import json
@@ -32,14 +32,14 @@ _Number = TypeVar("_Number", int, float)
 
 
 class WeightedName(NamedTuple):
-    """A workload or a script file, and how often it is chosen against the others."""
+    """A workload or a script file, and its weight relative to the others."""
 
     name: str
     weight: int
 
 
 def span_ns(text: str, bare_unit: str = "s") -> int:
-    """A span of time, in nanoseconds: ``30``, ``1.5s``, ``200ms``, ``1h30m``."""
+    """Parse a duration, in nanoseconds: ``30``, ``1.5s``, ``200ms``, ``1h30m``."""
     stripped = text.strip()
     if _NUMBER.fullmatch(stripped):
         stripped += bare_unit
@@ -55,7 +55,7 @@ def span_ns(text: str, bare_unit: str = "s") -> int:
 
 
 def span_text(ns: int) -> str:
-    """The same span for people, in the largest unit that shows it whole."""
+    """Write a duration in the largest unit that gives a whole number."""
     for unit in ("h", "m", "s", "ms"):
         if ns and ns % _UNIT_NS[unit] == 0:
             return f"{ns // _UNIT_NS[unit]}{unit}"
@@ -65,7 +65,7 @@ def span_text(ns: int) -> str:
 
 
 def stages(text: str) -> tuple[Stage, ...]:
-    """Stages in time: ``30s:8c,60s:32c`` (clients) or ``1m:500/s,1m:1000/s`` (arrivals)."""
+    """Parse stages: ``30s:8c,60s:32c`` (clients) or ``1m:500/s,1m:1000/s`` (arrivals)."""
     parsed = tuple(_stage(part) for part in text.split(","))
     if len({stage.clients is None for stage in parsed}) > 1:
         raise ValueError(f'"{text}" mixes clients and rates: use one or the other in all stages')
@@ -96,7 +96,7 @@ def _positive(number: _Number, text: str) -> _Number:
 
 
 def think(text: str) -> Think:
-    """A pause between transactions: ``10ms`` (constant) or ``10ms,exponential``."""
+    """Parse a pause between transactions: ``10ms`` (constant) or ``10ms,exponential``."""
     mean, _, law = text.partition(",")
     match law.strip():
         case "" | "constant":
@@ -108,7 +108,7 @@ def think(text: str) -> Think:
 
 
 def number(text: str) -> float:
-    """A number with an end: ``500``, ``1.5``, ``1e6``."""
+    """Parse a finite number: ``500``, ``1.5``, ``1e6``."""
     try:
         value = float(text)
     except ValueError:
@@ -119,9 +119,9 @@ def number(text: str) -> float:
 
 
 def percentage(text: str) -> float:
-    """A share: ``1%``, ``0.5%`` or ``0.01``; between 0 and 1.
+    """Parse a share: ``1%``, ``0.5%`` or ``0.01``; between 0 and 1.
 
-    A bare 1 is refused: it is everything to one reader and a hundredth to the other.
+    A bare 1 is refused: some readers take it for everything, others for one per cent.
     """
     stripped = text.strip()
     is_bare = not stripped.endswith("%")
@@ -137,7 +137,7 @@ def percentage(text: str) -> float:
 
 
 def share_text(share: float) -> str:
-    """The same share as it is given."""
+    """Write a share as its option takes it."""
     return "100%" if share == 1 else f"{share:.12g}"
 
 
@@ -146,7 +146,7 @@ _OBJECTIVE = re.compile(r"\s*(?P<measure>[\w.]+)\s*<=?\s*(?P<limit>[^<>=]+)", re
 
 
 def objective(text: str) -> Objective:
-    """What a service is to keep to: ``p99<10ms``, ``mean<2ms`` or ``failures<1%``."""
+    """Parse an objective of a service: ``p99<10ms``, ``mean<2ms`` or ``failures<1%``."""
     match = _OBJECTIVE.fullmatch(text)
     named = {name: measure for measure in _MEASURES for name in (measure, name_of(measure))}
     if match is None or match["measure"] not in named:
@@ -165,7 +165,7 @@ def objective(text: str) -> Objective:
 
 
 def byte_count(text: str) -> int:
-    """A size: ``2GB``, ``512MB``; as database servers count, a kilobyte is 1024."""
+    """Parse a size: ``2GB``, ``512MB``; as database servers count, a kilobyte is 1024 bytes."""
     match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(B|kB|MB|GB|TB)?", text.strip(), re.ASCII)
     count = round(float(match[1]) * _UNIT_BYTES[match[2] or "B"]) if match else 0
     if count <= 0:
@@ -174,7 +174,7 @@ def byte_count(text: str) -> int:
 
 
 def weighted_name(text: str) -> WeightedName:
-    """A name with an optional weight: ``app.sql`` or ``app.sql@3``."""
+    """Parse a name with an optional weight: ``app.sql`` or ``app.sql@3``."""
     name, at, weight = text.rpartition("@")
     if not at:
         return WeightedName(text, 1)
@@ -184,7 +184,7 @@ def weighted_name(text: str) -> WeightedName:
 
 
 def script_name(text: str) -> WeightedName:
-    """A script file with an optional weight, or ``-`` for standard input."""
+    """Parse the name of a script file with an optional weight, or ``-`` for standard input."""
     named = weighted_name(text)
     if named.name.startswith("-") and named.name != "-":
         raise ValueError(f'"{text}" is not a file: name one, or - for standard input')
@@ -192,7 +192,7 @@ def script_name(text: str) -> WeightedName:
 
 
 def assignment(text: str) -> tuple[str, str]:
-    """``name=value``."""
+    """Parse ``name=value``."""
     name, equals, value = text.partition("=")
     if not equals or not name.strip():
         raise ValueError(f'"{text}" is not an assignment: write name=value')
@@ -200,9 +200,9 @@ def assignment(text: str) -> tuple[str, str]:
 
 
 def scalar(text: str) -> Scalar:
-    """A variable's value: what pgbench writes back as it was given is a number or a truth.
+    """Parse a variable's value: what pgbench would print unchanged is a number or a boolean.
 
-    Everything else stays the text it is (``0050``, ``1.50``), which expressions read as a number.
+    Everything else stays text (``0050``, ``1.50``), which expressions read as a number.
     """
     if text.lower() == "null":
         return None
@@ -216,5 +216,5 @@ def scalar(text: str) -> Scalar:
 
 
 def scalar_text(value: Scalar) -> str:
-    """The same value as it is given."""
+    """Write a variable's value as its option takes it."""
     return value if isinstance(value, str) else json.dumps(value)

@@ -1,8 +1,8 @@
-"""Ctrl-C while the engine measures: the first asks it to end, any further one ends it.
+"""Ctrl-C while the engine measures: the first asks the engine to end, further ones kill it.
 
-So do a supervisor's request and the end of the terminal. Elsewhere each is Python's ordinary
-``KeyboardInterrupt``. While frames are read it must not be: an exception in the middle of a
-frame would lose the data so far.
+SIGTERM from a supervisor and the end of the terminal have the same effect. Elsewhere each signal
+raises Python's ordinary ``KeyboardInterrupt``. That must not happen while frames are read: an
+exception in the middle of a frame would lose the data so far.
 """
 
 import signal
@@ -15,7 +15,7 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Interrupts:
-    """Those that came: the first calls ``stop``, each further one ``kill``."""
+    """The interrupts that arrived: the first calls ``stop``, each further one ``kill``."""
 
     def __init__(self, stop: Callable[[], None], kill: Callable[[], None]) -> None:
         self._stop = stop
@@ -23,23 +23,23 @@ class Interrupts:
         self.came = False
 
     def handle(self, _signal: int, _frame: FrameType | None) -> None:
-        """A signal's handler."""
+        """Handle a signal."""
         act = self._kill if self.came else self._stop
         self.came = True
         act()
 
 
 def heeded() -> list[signal.Signals]:
-    """All but those that were switched off by who started us: nohup, or a shell's ``&``."""
+    """Return the signals not ignored when this process started, as nohup or a shell's ``&`` do."""
     return [number for number in SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
 
 
 @contextmanager
 def deferred_to(stop: Callable[[], None], kill: Callable[[], None]) -> Iterator[Interrupts]:
-    """Within the block interrupts raise nothing; what was yielded knows of them."""
+    """Within the block interrupts raise nothing; the yielded object records them."""
     interrupts = Interrupts(stop, kill)
     if threading.current_thread() is not threading.main_thread():
-        yield interrupts  # Signals are the main thread's: whoever runs it decides.
+        yield interrupts  # Signals go to the main thread, so the caller's main thread decides.
         return
     before = {number: signal.signal(number, interrupts.handle) for number in heeded()}
     try:

@@ -1,4 +1,4 @@
-"""The workload's laws over one run: the numbers before and after, and what was broken."""
+"""The workload's invariants over one run: the numbers before and after, and what was violated."""
 
 from dataclasses import dataclass, field
 
@@ -13,7 +13,7 @@ from dbdyno.workloads.parameters import Values
 
 @dataclass
 class Watch:
-    """Snapshots around a run; ``commits`` is fed while it lasts."""
+    """Snapshots around a run; ``commits`` is updated during the run."""
 
     workload: Workload
     values: Values
@@ -21,10 +21,10 @@ class Watch:
     before: Snapshot
     doubts: list[str] = field(default_factory=list)
     read: list[str] = field(default_factory=list)
-    """The numbers that were compared, by name."""
+    """Names of the numbers that were compared."""
 
     def violations(self, scene: Scene, done: Done) -> list[str]:
-        """What the run broke. A server that cannot be asked any more is a doubt."""
+        """Return what the run violated. If the server no longer answers, that is a doubt."""
         try:
             with scene.server.connect() as control, scene.target.understood("check invariants"):
                 after = self.workload.snapshot(scene.target, control, self.values)
@@ -38,7 +38,7 @@ class Watch:
 
 
 def begin_watch(scene: Scene, workload: Workload, values: Values) -> Watch:
-    """Reads the numbers before the run."""
+    """Read the numbers before the run."""
     with scene.target.understood("read the numbers that the invariants compare"):
         before = workload.snapshot(scene.target, scene.control, values)
     scripts = [script.name for script in workload.scripts(values, scene.target.words)]

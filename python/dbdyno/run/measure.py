@@ -1,6 +1,6 @@
-"""Drives one engine to its end: every frame is passed on, the observer told, silence ended.
+"""Drives one engine to its end: passes on every frame, informs the observer, ends silent engines.
 
-Says what happened and judges nothing: that is ``run/validity.py``'s business.
+Reports what happened and judges nothing: that is the task of ``run/validity.py``.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -25,36 +25,36 @@ from dbdyno.run.observer import Observer
 from dbdyno.run.outages import OutageTeller
 from dbdyno.run.watchdog import Watchdog
 
-# A busy machine may delay a frame by seconds; an engine that spins is late for ever.
+# A busy host may delay a frame by seconds; an engine in an endless loop sends none at all.
 SILENCE_MIN_S = 10.0
-# What clients compute before the load begins disturbs nothing: sysbench, too, gives them so long.
+# Clients may compute for longer before the load begins: sysbench allows as much, too.
 BEGINNING_MIN_S = 30.0
 SILENCE_INTERVALS = 5
 IDENTITY_HINT = "this is a bug in dbdyno: no result of this run can be trusted"
 
 
 class Engine(Protocol):
-    """A running engine: iterating gives each frame, raw and decoded, until it ends."""
+    """A running engine: iterating yields each frame, raw and decoded, until it ends."""
 
     def __iter__(self) -> Iterator[tuple[bytes, Frame]]:
-        """The frames as they come."""
+        """Yield the frames as they arrive."""
 
     def stop(self) -> None:
-        """Asks it to end well."""
+        """Ask it to end in an orderly way."""
 
     def served_by(self, tasks: Mapping[int, int]) -> None:
-        """Tells it which task of this machine serves which session of the server."""
+        """Send it the task of this host that serves each session of the server."""
 
     def kill(self) -> None:
-        """Ends it without waiting for that."""
+        """End it without waiting."""
 
     def abandon(self) -> None:
-        """Ends it, and sees it gone."""
+        """End it and wait until it has ended."""
 
 
 @dataclass(kw_only=True)
 class Measured:
-    """What the engine said, as far as it came."""
+    """What the engine reported, as far as it came."""
 
     hello: Hello | None = None
     connected: Connected | None = None
@@ -66,16 +66,16 @@ class Measured:
     failed: Failed | None = None
     was_silent: bool = False
     heard_interrupt: bool = False
-    """Whether its user asked for the end, by whatever way it then came."""
+    """Whether the user asked for the end, however the engine then ended."""
 
     @property
     def has_begun(self) -> bool:
-        """Whether a transaction was asked for."""
+        """Whether the load has started."""
         return self.started is not None
 
     @property
     def was_interrupted(self) -> bool:
-        """Whether it ended so; the engine knows best, but one that was killed says nothing."""
+        """Whether the run was interrupted, by the engine's account or, if killed, by the signal."""
         return self.heard_interrupt if self.done is None else self.done.end == "interrupted"
 
 
@@ -86,7 +86,7 @@ def measure(
     keep: Callable[[bytes, Frame], None],
     log: Callable[[str], None],
 ) -> Measured:
-    """Reads the engine's frames to the end; ``keep`` gets each as it came, and decoded."""
+    """Read the engine's frames to the end; ``keep`` receives each, raw and decoded."""
     reader = _Reader(plan, observer, log)
     with (
         Watchdog(engine.kill, _patience_before_start_s(plan)) as watchdog,
@@ -108,7 +108,7 @@ def measure(
 
 
 def _patience_before_start_s(plan: Plan) -> float:
-    """Until the first word of its threads, which come regularly from there on."""
+    """Limit until the first message of the engine's threads, which then come regularly."""
     return (plan.stall_limit_ns + plan.endpoint.connect_timeout_ns) / 1e9 + SILENCE_MIN_S
 
 
@@ -118,7 +118,7 @@ def _patience_s(plan: Plan, *, has_begun: bool) -> float:
 
 
 class _Reader:
-    """Takes frames, notes what they say, and passes on what people want to know."""
+    """Takes frames, notes their contents, and passes on what users want to know."""
 
     def __init__(self, plan: Plan, observer: Observer, log: Callable[[str], None]) -> None:
         self.measured = Measured()
@@ -132,7 +132,7 @@ class _Reader:
         self._observer.say(text)
 
     def take(self, frame: Frame) -> None:
-        """One frame, of whatever kind."""
+        """Take one frame, of any kind."""
         self._outages.take(frame)
         measured = self.measured
         match frame:
@@ -164,7 +164,7 @@ class _Reader:
 
 
 def _count(measured: Measured, interval: Interval) -> None:
-    """Checks again what the engine checked when it closed the interval: the line lies between."""
+    """Check again what the engine checked when it closed the interval, after its transmission."""
     if interval.phase != "warmup":
         measured.responses += sum(script.response.count for script in interval.scripts)
     failed = sum(failure.count for failure in interval.failures)

@@ -1,7 +1,7 @@
-"""Who serves whom: what the engine must know to let clients run beside the server's threads.
+"""Which thread serves which session: the engine needs this to run clients on the same cores.
 
-A session of PostgreSQL is a process, whose number the engine learns as it logs in. Elsewhere only
-the server knows which of its threads serves a session, and here it is asked.
+A PostgreSQL session is a process, whose number the engine learns at login. With other servers only
+the server knows which of its threads serves a session, and this module asks it.
 """
 
 from dbdyno.run.measure import Engine
@@ -9,9 +9,9 @@ from dbdyno.run.scene import Scene
 
 
 def tell_tasks(scene: Scene, engine: Engine) -> None:
-    """Asks a server on this machine, once all clients are connected, and tells the engine.
+    """Ask a server on this host, once all clients are connected, and send the answer to the engine.
 
-    What the server does not tell leaves the clients where they are.
+    Without an answer the clients stay where they are.
     """
     telemetry = scene.target.telemetry
     is_here = scene.server.process_id is not None
@@ -19,6 +19,6 @@ def tell_tasks(scene: Scene, engine: Engine) -> None:
         return
     try:
         tasks = telemetry.tasks(scene.control)
-    except Exception:  # whatever it is, the run goes on
+    except Exception:  # whatever the error is, the run continues
         return
     engine.served_by(tasks)

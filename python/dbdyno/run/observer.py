@@ -1,4 +1,4 @@
-"""Who watches a run while it lasts. The runner tells, and does not know what is shown."""
+"""The observer of a run in progress. The runner reports to it, and does not know what is shown."""
 
 from typing import Protocol
 
@@ -8,16 +8,16 @@ from dbdyno.workloads.loading import LoadProgress
 
 
 class Observer(Protocol):
-    """What can be told of a run, in the order in which it happens."""
+    """What can be reported of a run, in the order in which it happens."""
 
     def say(self, text: str) -> None:
-        """A line for the person who waits: what is done now, or a warning."""
+        """Show a line to the user: what is being done now, or a warning."""
 
     def loading(self, progress: LoadProgress) -> None:
-        """How far loading is."""
+        """Report the progress of loading."""
 
     def started(self, plan: Plan, started: Started) -> None:
-        """The load begins."""
+        """Report that the load begins."""
 
     def interval(self, interval: Interval) -> None:
-        """An interval is over."""
+        """Report the end of a measurement interval."""

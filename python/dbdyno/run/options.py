@@ -1,8 +1,7 @@
-"""What a run can be asked for: one field an option, with its flag, default and meaning.
+"""The options of a run: one field for each option, with its flag, default and meaning.
 
-The command line and its manual page are built from this class; studies fill it from their
-files. It says what each option is, not how they go together: that is
-``run/plan.py``'s business.
+The command line and its manual page are built from this class; studies fill it from their files.
+Declares what each option is; ``run/plan.py`` decides which combinations are allowed.
 """
 
 from dataclasses import dataclass
@@ -34,7 +33,7 @@ from dbdyno.targets.durability import Promise
 
 SECOND_NS = 1_000_000_000
 QUERY_MODE_DEFAULT: QueryMode = "prepared"
-# What the program makes of each word after ``--``, which is where sysbench's users write them.
+# The program turns each word after ``--``, where sysbench's users write them, into this option.
 SCRIPT_OPTION = "--script-option"
 
 

@@ -1,8 +1,8 @@
-"""Tells of an outage while it lasts: once when it begins, and once when it is over.
+"""Reports an outage while it lasts: once when it begins, and once when it is over.
 
-Each thread of the engine tells of its own connections, and a server that restarts may lose some
-twice. For people that is one outage; the findings call it one, too. Nothing is counted here that
-the record needs: there each thread's words are kept as they came.
+Each thread of the engine reports its own connections, and some may be lost twice when a server
+restarts. Users see this as one outage; so do the findings. Nothing that is counted here goes into
+the record, which keeps the reports of each thread as they came.
 """
 
 from collections.abc import Callable, Sequence
@@ -15,19 +15,19 @@ QUIET_NS = 1_000_000_000
 
 
 class OutageTeller:
-    """Puts together what the engine's threads tell of outages."""
+    """Combines the outage reports of the engine's threads."""
 
     def __init__(self, tell: Callable[[str], None]) -> None:
         self._tell = tell
         self._threads = 0
-        """How many are without a connection that they had."""
+        """Number of threads with lost connections."""
         self._told: list[Outage] = []
-        """What they told of the present outage."""
+        """The reports on the present outage."""
         self._is_out = False
-        """Whether people know of it, and not yet of its end."""
+        """Whether its beginning has been reported, and not yet its end."""
 
     def take(self, frame: Frame) -> None:
-        """Whatever the engine says."""
+        """Take a frame of the engine."""
         match frame:
             case OutageBegun():
                 self._begun(frame)
@@ -42,20 +42,20 @@ class OutageTeller:
                 pass
 
     def _begun(self, frame: OutageBegun) -> None:
-        """A thread has lost a connection."""
+        """Note that a thread has lost a connection."""
         self._threads += 1
         if not self._is_out:
             self._is_out = True
             self._tell(f"connections lost: {frame.message}; clients try to reconnect")
 
     def _go_on(self, now_ns: int) -> None:
-        """Time has passed: the outage may be over."""
+        """Note the time: the outage may be over."""
         ends_ns = [now_ns if outage.end_ns is None else outage.end_ns for outage in self._told]
         if ends_ns and not self._threads and now_ns - max(ends_ns) >= QUIET_NS:
             self._finish()
 
     def _finish(self) -> None:
-        """The outage is over, or the run is."""
+        """Report the end of the outage, or of the run."""
         if self._is_out and self._told:
             self._tell(_whole(self._told))
         self._is_out = False
@@ -63,7 +63,7 @@ class OutageTeller:
 
 
 def _whole(told: Sequence[Outage]) -> str:
-    """From the first loss, which need not be the first heard of, to the last connection had."""
+    """Describe an outage from its first loss, not its first report, to its last reconnection."""
     lost = sum(outage.connections_lost for outage in told)
     missing = sum(outage.connections_lost for outage in told if outage.end_ns is None)
     if missing:

@@ -1,6 +1,6 @@
-"""From what was measured to the final record: status, validity, doubts. Pure but for the clock.
+"""The final record from the measured data: status, validity, doubts. Pure but for the clock.
 
-The numbers themselves are `analysis`'s.
+The numbers themselves come from ``analysis``.
 """
 
 from collections.abc import Sequence
@@ -22,9 +22,9 @@ from dbdyno.targets.durability import promise_of
 def first_record(
     plan: Plan, work: str, server: Server, description: ServerDescription, options: RunOptions
 ) -> RunRecord:
-    """What is known before the first transaction."""
+    """Return the record as known before the first transaction."""
     return RunRecord(
-        run_id="",  # the run folder gives it
+        run_id="",  # assigned by the run folder
         status="running",
         started_at=datetime.now(UTC).isoformat(timespec="seconds"),
         workload=work,
@@ -42,7 +42,7 @@ def first_record(
     )
 
 
-def judged(  # noqa: PLR0913 - all that a verdict rests on
+def judged(  # noqa: PLR0913 - everything that a verdict rests on
     summary: RunRecord,
     plan: Plan,
     measured: Measured,
@@ -51,7 +51,7 @@ def judged(  # noqa: PLR0913 - all that a verdict rests on
     violations: Sequence[str],
     doubts: Sequence[str],
 ) -> RunRecord:
-    """The summary with its verdict."""
+    """Return the summary with its verdict."""
     reasons = _reasons(plan, measured, failures_max, violations)
     return replace(
         summary,

@@ -1,6 +1,6 @@
-"""Where a run's server and engine are: put there, verified once they run, and written down.
+"""Where a run's server and engine are placed: set, verified once they run, and recorded.
 
-A placement that the kernel did not keep to is an error: its numbers would be told of another.
+A placement that the kernel did not apply is an error: the results would be attributed to another.
 """
 
 import os
@@ -21,14 +21,14 @@ from dbdyno.servers.private import PrivateServer
 
 
 def refuse_missing_engine_cpus(options: RunOptions) -> None:
-    """Before there is a server that would have started for nothing."""
+    """Refuse missing CPUs before a server is started in vain."""
     if options.engine_cpus:
         refuse_missing_cpus("--engine-cpus", options.engine_cpus)
 
 
 @contextmanager
 def on_cpus(wanted: Cpus | None) -> Iterator[None]:
-    """What is started within the block runs on these processors alone."""
+    """What is started within the block runs only on these CPUs."""
     if wanted is None:
         yield
         return
@@ -47,32 +47,33 @@ def on_cpus(wanted: Cpus | None) -> Iterator[None]:
 
 
 class PlacementRecord:
-    """What was asked for, what was seen, and where the server's memory was, begin and end."""
+    """The requested placement, the observed one, and the server's memory by node, begin and end."""
 
     def __init__(self, server: Server, options: RunOptions) -> None:
-        """Verifies it at once: the server has started."""
+        """Verify the placement at once: the server has started."""
         self._process_id = server.process_id
         self._memory: dict[str, dict[str, int]] = {}
         placement, groups = ANYWHERE, tuple[Group, ...]()
         if isinstance(server, PrivateServer):
             placement, groups = server.placement, server.guard.groups
         self._asked = placement.told()
-        # The kernel walks all of the server's pages to tell it: seconds, where memory is large.
+        # To report this, the kernel walks all of the server's pages: seconds, if its memory is
+        # large.
         self._is_memory_told = placement.numa is not None or numa_nodes(ROOT) > 1
         if options.engine_cpus:
             self._asked["engine-cpus"] = str(options.engine_cpus)
         self.verified = verified(placement, groups, server.process_id)
 
     def look(self, when: Literal["begin", "end"]) -> None:
-        """Sees where the server's memory is, before the load and after it.
+        """Record on which nodes the server's memory is, before the load or after it.
 
-        Not on a machine with one node, unless a policy was asked for: there it can be nowhere else.
+        Omitted on a host with a single node, unless a policy was requested.
         """
         if self._process_id is not None and self._is_memory_told:
             self._memory[when] = memory_by_node(self._process_id)
 
     def told(self) -> dict[str, Any]:
-        """As ``server.json`` has it."""
+        """Return the contents for ``server.json``."""
         return {
             "asked": self._asked,
             "verified": self.verified,
@@ -81,7 +82,7 @@ class PlacementRecord:
 
 
 def placement_doubts(server: Server, options: RunOptions) -> list[str]:
-    """On the same cores, the load takes processor time from the server."""
+    """Return a doubt if load generator and server share cores and so take each other's CPU time."""
     if server.process_id is None:
         return []
     everywhere = Cpus(tuple(sorted(os.sched_getaffinity(0))))

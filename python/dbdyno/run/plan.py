@@ -1,7 +1,7 @@
-"""From what was asked to the plan: pure, and with nothing left to default.
+"""The plan of a run from its options: pure, and with all defaults filled in.
 
-Options that contradict each other are refused here, all at once and before anything is
-touched. Knows no server and no file: the endpoint and the scripts' texts are arguments.
+Contradictory options are refused here, all at once and before anything is touched. Knows no server
+and no file: the endpoint and the scripts' texts are arguments.
 """
 
 import os
@@ -29,13 +29,13 @@ DURATION_DEFAULT_NS = 30 * SECOND_NS
 WARMUP_DEFAULT_NS = 3 * SECOND_NS
 INTERVAL_MIN_NS = SECOND_NS // 10
 COUNT_MAX = 2**32 - 1
-RATE_MAX_TPS = 10_000_000  # each thread draws every arrival: beyond, it does nothing else
+RATE_MAX_TPS = 10_000_000  # each thread draws every arrival: with more, it does nothing else
 
 
 def refuse_contradictions(options: RunOptions, command: str = "run") -> None:
-    """Raises one error that names every option, or pair of options, that cannot be meant.
+    """Raise one error that names all options, and pairs of options, that are not allowed.
 
-    Commands that take only some of a run's options leave the others as they are by default.
+    Commands that take only some of a run's options leave the others at their defaults.
     """
     problems = [*_out_of_range(options), *_contradictions(options)]
     if problems:
@@ -83,7 +83,7 @@ def _rates(options: RunOptions) -> Iterator[tuple[str, float]]:
 
 
 def _least_words(value: int, least: int) -> str:
-    """The bound that a number passes; nobody means the upper one."""
+    """Name the violated bound; the upper one is only mentioned when it is violated."""
     return f"at least {least}" if value < least else f"at most {COUNT_MAX}"
 
 
@@ -118,17 +118,17 @@ def is_open(options: RunOptions) -> bool:
 
 
 def client_count(options: RunOptions) -> int:
-    """Connections the run will open."""
+    """Number of connections that the run will open."""
     return options.clients or _stage_clients_max(options) or CLIENTS_DEFAULT
 
 
 def warmup_ns(options: RunOptions) -> int:
-    """How long the run lasts before anything is counted."""
+    """Duration of the warm-up, in which nothing is counted."""
     return WARMUP_DEFAULT_NS if options.warmup_ns is None else options.warmup_ns
 
 
 def _stage_rates(options: RunOptions) -> list[float]:
-    """In transactions a second; none where stages change the clients."""
+    """Rates in transactions per second; empty if stages change the clients."""
     return [stage.rate_tps for stage in options.stages or () if stage.rate_tps is not None]
 
 
@@ -136,7 +136,7 @@ def _stage_clients_max(options: RunOptions) -> int:
     return max((stage.clients or 0 for stage in options.stages or ()), default=0)
 
 
-def make_plan(  # noqa: PLR0913 - each is another thing
+def make_plan(  # noqa: PLR0913 - independent inputs
     options: RunOptions,
     *,
     endpoint: Endpoint,
@@ -145,7 +145,7 @@ def make_plan(  # noqa: PLR0913 - each is another thing
     lua: Lua | None,
     seed: int,
 ) -> Plan:
-    """The plan for these options; they have passed :func:`refuse_contradictions`."""
+    """Return the plan for these options; they have passed :func:`refuse_contradictions`."""
     clients = client_count(options)
     return Plan(
         endpoint=endpoint,
@@ -179,7 +179,7 @@ def _tries_max(options: RunOptions, lua: Lua | None) -> int:
 
 
 def cores_available() -> int:
-    """Cores this process may use."""
+    """Number of cores that this process may use."""
     return len(os.sched_getaffinity(0))
 
 
@@ -204,7 +204,7 @@ def _stages(options: RunOptions) -> list[Stage]:
 
 
 def asked_ns(plan: Plan) -> int | None:
-    """How long the plan asks to measure; None when it counts transactions."""
+    """Return how long the plan measures; None if it counts transactions."""
     if plan.transactions_per_client is not None:
         return None
     return sum(stage.duration_ns or 0 for stage in plan.stages)

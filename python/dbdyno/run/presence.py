@@ -1,9 +1,9 @@
-"""Whether a server is still there while its data is prepared, of which it may say nothing for long.
+"""Detects a server that disappears while its data is prepared, when it may be silent for long.
 
-A server that vacuums or builds an index is silent for as long as that takes, and so is one that
-has stopped for good. So it is asked, after a while of silence, by opening a connection more: one
-that works takes it, or says why not. How a run ends on a server that stopped is the engine's
-business; this is for what comes before.
+A server that vacuums or builds an index is silent for as long as that takes, and so is one that has
+stopped for good. After a while of silence, another connection is therefore opened: a working server
+accepts it, or reports why not. During the load, the engine itself handles a server that stops; this
+module is for the time before.
 """
 
 import threading
@@ -20,10 +20,10 @@ SILENCE_MAX_S = 10.0
 
 
 class Presence:
-    """Ends what waits for the server within the block once nobody answers there any more.
+    """Ends what waits for the server within the block once the server no longer answers.
 
-    What waits are questions on the control connection, and whoever passes on the progress of a
-    load through ``loading``.
+    This concerns queries on the control connection, and code that reports the progress of a load
+    through ``loading``.
     """
 
     def __init__(
@@ -42,7 +42,7 @@ class Presence:
         self._thread = threading.Thread(target=self._look, name="presence", daemon=True)
 
     def loading(self, progress: LoadProgress) -> None:
-        """Rows that went out were taken by someone."""
+        """Note the progress of a load: the server has accepted these rows."""
         if self._absence is not None:
             raise self._absence
         if progress.rows != self._rows:
@@ -55,7 +55,7 @@ class Presence:
                 self._knock()
 
     def _knock(self) -> None:
-        """Only silence is absence: any answer, also that there is no room, comes from a server."""
+        """Open another connection: any reply, even "too many connections", is a sign of life."""
         try:
             self._connect().close()
         except DbdynoError as error:
@@ -65,7 +65,7 @@ class Presence:
         self._heard_s = time.monotonic()
 
     def __enter__(self) -> Self:
-        """Starts to watch."""
+        """Start watching."""
         self._thread.start()
         return self
 
@@ -75,7 +75,7 @@ class Presence:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Stops watching, without waiting for a last answer; tells what broke the connection."""
+        """Stop watching, without waiting for a last answer; raise what broke the connection."""
         self._over.set()
         if self._absence is not None and isinstance(error, DbdynoError):
             raise self._absence

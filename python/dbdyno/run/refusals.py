@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from dbdyno.engine import Problem
 
 LEAVING_MAX_S = 1.0
-"""A busy server takes a moment to end a session that has hung up, and seldom more."""
+"""A busy server takes a moment to end a closed session, rarely longer than this."""
 LEAVING_POLL_S = 0.02
 
 
 def refuse_bad_scripts(tools: Tools, plan: Plan, warn: Callable[[str], None]) -> Survey | None:
-    """Lets the engine judge the scripts; what one for sysbench says of itself."""
+    """Let the engine check the scripts; return the survey of a sysbench script."""
     if plan.lua is not None:
         return look_at(tools, plan, "run")
     _refuse_problems(tools.check_plan(plan), warn)
@@ -28,7 +28,7 @@ def refuse_bad_scripts(tools: Tools, plan: Plan, warn: Callable[[str], None]) ->
 
 
 def _refuse_problems(problems: Sequence["Problem"], warn: Callable[[str], None]) -> None:
-    """Raises every error of the scripts at once; tells the warnings."""
+    """Raise all errors of the scripts at once; report the warnings."""
     for problem in problems:
         if problem.severity == "warning":
             warn(f"warning: {_told(problem)}")
@@ -43,13 +43,13 @@ def _refuse_problems(problems: Sequence["Problem"], warn: Callable[[str], None])
 
 def _told(problem: "Problem") -> str:
     near = f' at "{problem.text}"' if problem.text else ""
-    if not problem.script or not problem.line:  # at no line of it
+    if not problem.script or not problem.line:  # concerns no particular line
         return f"{problem.message}{near}"
     return f"{problem.script}:{problem.line}:{problem.column}: {problem.message}{near}"
 
 
 def refuse_unknown_mode(mode: QueryMode | None, protocol: Protocol) -> None:
-    """Not every protocol has every way for a statement to travel."""
+    """Refuse a query mode that the protocol does not have."""
     if mode == "extended" and protocol == "mysql":
         raise DbdynoError(
             code="usage",
@@ -59,7 +59,7 @@ def refuse_unknown_mode(mode: QueryMode | None, protocol: Protocol) -> None:
 
 
 def refuse_too_many(clients: int, free: Callable[[], FreeConnections]) -> None:
-    """More clients than the server admits would fail one by one: it is said at once."""
+    """Refuse more clients than the server admits: they would fail one by one."""
     told = _once_all_left(clients, free)
     if clients > told.count:
         raise DbdynoError(
@@ -71,7 +71,7 @@ def refuse_too_many(clients: int, free: Callable[[], FreeConnections]) -> None:
 
 
 def _once_all_left(clients: int, free: Callable[[], FreeConnections]) -> FreeConnections:
-    """Who has just hung up, as we did to find the server, is counted until the server notices."""
+    """Wait a moment: closed connections, such as ours, count until the server notices."""
     deadline = time.monotonic() + LEAVING_MAX_S
     while (told := free()).count < clients and time.monotonic() < deadline:
         time.sleep(LEAVING_POLL_S)

@@ -1,7 +1,7 @@
 """One run from options to record: prepare, load, warm up, measure, check, record.
 
-Says in which order things happen; how each is done stands elsewhere. Everything that can
-be refused is refused before a server is started or a table touched.
+Determines the order of the steps; how each is done is elsewhere. Everything that can be refused is
+refused before a server is started or a table touched.
 """
 
 from collections import deque
@@ -58,7 +58,7 @@ from dbdyno.workloads.parameters import Values
 from dbdyno.workloads.preparing import Prepared
 
 LAST_WORDS = 20
-"""So many lines of a script that failed are told: a screen holds them, and the error."""
+"""Number of a failed script's last lines that are shown: they fit on a screen, with the error."""
 
 
 def run(
@@ -68,10 +68,10 @@ def run(
     observer: Observer,
     server: Server | None = None,
 ) -> Recording:
-    """Measures; the recording holds the final record.
+    """Run and measure; the returned recording holds the final record.
 
-    With a ``server`` the load goes there, whatever the options say of one, and it is left
-    running; what was chosen for it is described as ever.
+    A given ``server`` gets the load, whatever the options say about servers, and keeps running; its
+    settings are described as usual.
     """
     work = find_work(items, options.script_files, options)
     options, work = equip(options, work, observer.say)
@@ -91,7 +91,7 @@ def run(
 
 @dataclass
 class _Run:
-    """One run on a server that answers."""
+    """One run on a running server."""
 
     options: RunOptions
     work: Work
@@ -103,7 +103,7 @@ class _Run:
     scene: Scene
 
     def measured(self) -> Recording:
-        """Everything from the data to the verdict."""
+        """Do everything from the data to the verdict."""
         self._tell_settings()
         self._tell_of_log()
         placed = PlacementRecord(self.scene.server, self.options)
@@ -136,7 +136,7 @@ class _Run:
         raise _not_begun(plan, measured)
 
     def _beforehand(self, writer: RunWriter, do: Callable[[Path], None]) -> None:
-        """What a script does before its first event; where it cannot, nothing was run."""
+        """Do what precedes a script's first event; if it fails, nothing was run."""
         try:
             do(writer.folder / LOG)
         except BaseException:
@@ -144,9 +144,10 @@ class _Run:
             raise
 
     def _forget(self, writer: RunWriter) -> None:
-        """Where nothing was run no folder tells of a run.
+        """Remove the folder of a run in which nothing was run.
 
-        What a sysbench script printed may say why: as its log goes, its last lines are told.
+        The output of a sysbench script may say why: since its log is removed, its last lines are
+        shown.
         """
         last_lines = _last_lines(writer.folder / LOG) if self.survey else []
         writer.close()
@@ -155,7 +156,7 @@ class _Run:
             self.observer.say(line)
 
     def _makes_its_data(self) -> bool:
-        """A script's data is unknown to us: only on a server of its own it is surely not there."""
+        """Whether the script prepares its data: sure to be missing only on a new server."""
         return self.options.replace or is_passing(self.options)
 
     def _tell_settings(self) -> None:
@@ -167,7 +168,7 @@ class _Run:
             self.observer.say(settings_told(settings))
 
     def _tell_of_log(self) -> None:
-        """Who named it would else learn only afterwards that nothing is known of it."""
+        """Report an unreadable server log at once: otherwise only the result would show it."""
         path = self.options.server_log
         try:
             if path is not None:
@@ -176,7 +177,7 @@ class _Run:
             self.observer.say(f"--server-log {path} cannot be read: {error.strerror}")
 
     def _prepared(self) -> tuple[Values, Watch | None]:
-        """The data, and the numbers that the workload's laws are about."""
+        """Prepare the data, and read the numbers for the invariants."""
         prepared = prepare(
             self.scene,
             self.work,
@@ -199,7 +200,7 @@ class _Run:
             self.observer.say(unwritten)
 
     def _checks(self, *, is_ours: bool) -> bool:
-        """Whether the laws can be held against this run."""
+        """Whether the invariants can be checked for this run."""
         if not self.options.check and not is_ours:
             return False
         if not self.work.is_the_workloads_alone:
@@ -228,7 +229,7 @@ class _Run:
 
     @contextmanager
     def _kept(self) -> Iterator[None]:
-        """Who does not wait for the verdict is told that the numbers are there."""
+        """When the verdict is interrupted, tell the user that the results are kept."""
         try:
             yield
         except KeyboardInterrupt:
@@ -255,12 +256,12 @@ class _Run:
         complete = replace(recording, record=verdict)
         told = explained(complete, self.tools.histograms, writer.log)
         writer.finish(replace(complete, record=told))
-        return replace(recording, record=writer.record)  # the same tables, now judged
+        return replace(recording, record=writer.record)  # the same tables, with the verdict
 
 
 @dataclass(frozen=True)
 class _Keeper:
-    """Where the engine's frames go: into the run folder, and to whoever follows the run.
+    """Stores the engine's frames in the run folder, and passes them on to the run's follower.
 
     ``meet`` is called when all clients are connected.
     """
@@ -270,7 +271,7 @@ class _Keeper:
     meet: Callable[[], None]
 
     def keep(self, raw: bytes, frame: Frame) -> None:
-        """In this order: what the follower adds rests on the frame."""
+        """Store the frame, then pass it on: what the follower writes refers to the frame."""
         if not isinstance(frame, Activity):
             self.writer.append_frame(raw)
         self.follower.take(frame)
@@ -279,7 +280,7 @@ class _Keeper:
 
 
 class _Witness:
-    """Everyone who follows a run while it lasts."""
+    """Everyone who follows a run in progress."""
 
     def __init__(self, observer: Observer, watch: Watch | None) -> None:
         self._observer = observer
@@ -303,7 +304,7 @@ def _last_lines(log: Path) -> list[str]:
 
 @contextmanager
 def _as_failed_run() -> Iterator[None]:
-    """What goes wrong from here on (a full disk, say) is the failure of a run that had begun."""
+    """An error from here on (a full disk, say) is the failure of a run that had begun."""
     try:
         yield
     except DbdynoError as error:
@@ -312,7 +313,7 @@ def _as_failed_run() -> Iterator[None]:
 
 
 def _not_begun(plan: Plan, measured: Measured) -> BaseException:
-    """Why there was no first transaction."""
+    """Return the reason why there was no first transaction."""
     if measured.was_interrupted:
         return KeyboardInterrupt()
     if measured.was_silent and plan.lua is not None:

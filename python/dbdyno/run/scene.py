@@ -1,4 +1,4 @@
-"""The server made ready for a run: its data there, settled if it is ours, and described."""
+"""The server prepared for a run: data loaded, settled if the server is private, and described."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -19,34 +19,34 @@ from dbdyno.workloads.preparing import LoadOptions, Place, Prepared, prepare_dat
 
 @dataclass(frozen=True)
 class Scene:
-    """A server, a control connection to it, and what kind of database it is."""
+    """A server, a control connection to it, and the type of its database."""
 
     server: Server
     control: Connection
     target: Target
 
     def free_connections(self) -> FreeConnections:
-        """How many more clients the server admits."""
+        """Number of connections that the server still admits."""
         with self.target.understood("ask how many connections are free"):
             return self.target.free_connections(self.control)
 
     def description(self) -> ServerDescription:
-        """What the server is."""
+        """Description of the server."""
         with self.target.understood("describe the server"):
             return self.target.describe(self.control)
 
     def close(self) -> None:
-        """Ends the control connection; the server is ended by whoever opened it."""
+        """Close the control connection; whoever opened the server closes it."""
         self.control.close()
 
 
 def enter(server: Server) -> Scene:
-    """Connects to a server that answers."""
+    """Connect to a running server."""
     control = server.connect()
     return Scene(server, control, find_target(server.target_name(control)))
 
 
-def prepare(  # noqa: PLR0913 - each is another thing
+def prepare(  # noqa: PLR0913 - independent inputs
     scene: Scene,
     work: Work,
     options: DataOptions,
@@ -56,7 +56,7 @@ def prepare(  # noqa: PLR0913 - each is another thing
     watch: Callable[[LoadProgress], None],
     jobs: int | None = None,
 ) -> Prepared:
-    """The workload's data, as it is there or loaded; nothing for scripts alone."""
+    """Prepare the workload's data, which exists or is loaded; scripts alone need none."""
     if work.workload is None:
         return Prepared(values={}, made_by="")
     with Presence(scene.server.connect, scene.control) as presence:
@@ -81,9 +81,9 @@ def prepare(  # noqa: PLR0913 - each is another thing
 
 
 def settle(scene: Scene, workload: Workload | None, prepared: Prepared) -> str:
-    """The same state before each run on a server of ours; any other is left as it is.
+    """Bring a private server into the same state before each run; leave others as they are.
 
-    Says what could not be written out in time, which is nothing as a rule.
+    Returns a message about what could not be written out in time, usually empty.
     """
     if workload is None or not scene.server.is_private or prepared.report is not None:
         return ""  # Freshly loaded data is settled already.
@@ -93,7 +93,7 @@ def settle(scene: Scene, workload: Workload | None, prepared: Prepared) -> str:
 
 
 def load_told(report: LoadReport) -> str:
-    """What was loaded, for the person who waited."""
+    """Return a message on what was loaded."""
     seconds = sum(phase.elapsed_s for phase in report.phases)
     phases = ", ".join(f"{phase.name} {phase.elapsed_s:.1f} s" for phase in report.phases)
     detour = f", {report.detour}" if report.detour else ""
@@ -109,9 +109,9 @@ def _connections(number: int) -> str:
 
 
 def _load_jobs(cores: int) -> int:
-    """Connections that load at once.
+    """Number of connections that load in parallel.
 
-    A single one copies frozen rows; several must be followed by a vacuum that freezes, which
-    takes as long as a second core saves.
+    A single one copies frozen rows; several must be followed by a vacuum that freezes, which takes
+    as long as a second core saves.
     """
     return cores if cores > 2 else 1

@@ -1,8 +1,8 @@
-"""Finds the highest rate at which a service keeps to its objectives, on one server.
+"""Finds the highest rate at which a service meets its objectives, on one server.
 
-First a closed loop tells what the server can do at all, then an open loop is tried at rates
-below that; each trial is an ordinary run with a record and tags of its own. Which rate comes
-next ``analysis/rate_search.py`` says, how it is judged ``analysis/sequential.py``.
+A closed loop first shows what the server can do at all, then an open loop is tried at lower rates;
+each trial is an ordinary run with a record and tags of its own. The next rate is chosen by
+``analysis/rate_search.py``, and judged by ``analysis/sequential.py``.
 """
 
 import secrets
@@ -34,15 +34,15 @@ from dbdyno.run.work import Work, find_work
 from dbdyno.servers.base import Server
 
 DURATION_DEFAULT_NS = 10 * SECOND_NS
-# A rate is judged by how its intervals differ: so many of them a run, where nobody asked else.
+# A rate is judged by the variation between intervals: so many per run, unless specified.
 _INTERVALS = 40
-# Failures are for the objectives to judge. Not quite all of them pass: one that let them all would
-# also keep a script that can never work from ending its run.
+# Failures are judged by the objectives. The limit is below 100%, at which a script that can never
+# succeed would not end its run, either.
 _FAILURES_MAX = 0.999
 
 
 class Wanted(Struct, frozen=True, kw_only=True):
-    """What is searched for. ``error`` is of all rates together, in each direction."""
+    """What is searched for. ``error`` covers all rates together, in each direction."""
 
     objectives: Sequence[Objective]
     error: float = 0.05
@@ -51,7 +51,7 @@ class Wanted(Struct, frozen=True, kw_only=True):
 
 @dataclass(frozen=True)
 class _Load:
-    """What is tried, and who may see it."""
+    """What is tried, and who is shown it."""
 
     items: Sequence[WeightedName]
     options: RunOptions
@@ -59,21 +59,21 @@ class _Load:
     observer: Observer
 
     def refuse_early(self, work: Work) -> None:
-        """Before a server is started; each run refuses what is left."""
+        """Refuse what can be refused before a server is started; each run refuses the rest."""
         _refuse_other_loads(self.options)
         refuse_contradictions(replace(self.options, rate_tps=1.0), "search")
         drafted = draft(self.options, work, protocol_of(self.options), seed=0)
         refuse_bad_scripts(self.tools, drafted, self.observer.say)
 
     def run(self, server: Server, rate_tps: float | None, duration_ns: int) -> Recording:
-        """One run at a rate, or of the closed loop."""
+        """Run once, at a rate or in a closed loop."""
         tag = "closed loop" if rate_tps is None else f"{rate_tps:g}"
         options = replace(
             self.options,
             rate_tps=rate_tps,
             duration_ns=duration_ns,
             arrivals=self.options.arrivals if rate_tps else None,
-            # What the closed loop, which comes first, loaded serves all.
+            # All trials use the data that the closed loop, the first run, has loaded.
             replace=self.options.replace and rate_tps is None,
             tags=(*self.options.tags, ("rate", tag)),
         )
@@ -86,7 +86,7 @@ class _Load:
 
 
 class _Once:
-    """Tells what is the same for all runs of a search with the first of them."""
+    """Shows messages that are the same for all runs of a search only once."""
 
     def __init__(self, observer: Observer) -> None:
         self._observer = observer
@@ -96,13 +96,13 @@ class _Once:
         self.interval = observer.interval
 
     def say(self, text: str) -> None:
-        """Passes on what is new."""
+        """Pass on a new message."""
         if text not in self._said:
             self._said.add(text)
             self._observer.say(text)
 
 
-def search(  # noqa: PLR0913 - a run's five, and what is wanted of it
+def search(  # noqa: PLR0913 - the five of a run, and what is searched for
     items: Sequence[WeightedName],
     options: RunOptions,
     wanted: Wanted,
@@ -111,7 +111,7 @@ def search(  # noqa: PLR0913 - a run's five, and what is wanted of it
     *,
     known: Callable[[Search], None],
 ) -> Search:
-    """From the first refusal to the last rate; ``known`` is told what is known so far."""
+    """Search to the last rate; ``known`` is called with the state after each rate."""
     found_work = find_work(items, options.script_files, options)
     options, work = equip(options, found_work, observer.say)
     duration_ns = options.duration_ns or DURATION_DEFAULT_NS
@@ -135,7 +135,7 @@ def search(  # noqa: PLR0913 - a run's five, and what is wanted of it
 
 
 def _as_trial(options: RunOptions, search_id: str, duration_ns: int) -> RunOptions:
-    """What all runs of a search have in common."""
+    """Return the options that all runs of a search have in common."""
     short_ns = max(duration_ns // _INTERVALS, INTERVAL_MIN_NS)
     return replace(
         options,
@@ -146,7 +146,7 @@ def _as_trial(options: RunOptions, search_id: str, duration_ns: int) -> RunOptio
 
 
 def _probed(load: _Load, server: Server, duration_ns: int) -> RunRecord:
-    """What a closed loop does: no rate above it can be kept up."""
+    """Measure a closed loop: no higher rate can be sustained."""
     load.observer.say("measuring the capacity in a closed loop")
     record = load.run(server, None, duration_ns).record
     if record.throughput_tps is None or not record.throughput_tps.value:
@@ -160,10 +160,10 @@ def _probed(load: _Load, server: Server, duration_ns: int) -> RunRecord:
 
 
 def _tried(load: _Load, server: Server, found: Search, rate_tps: float, duration_ns: int) -> Trial:
-    """Runs at one rate until it can be judged, or has had its time.
+    """Run at one rate until it can be judged, or the maximum number of runs is reached.
 
-    From the second on each is as long as all before it: stalls are rare, and what a few
-    windows leave open some more hardly settle.
+    From the second on, each run is as long as all before it together: stalls are rare, and a few
+    more windows hardly settle what the windows so far have left open.
     """
     recordings: list[Recording] = []
     while True:
@@ -188,7 +188,7 @@ def _tried(load: _Load, server: Server, found: Search, rate_tps: float, duration
 
 
 def _refuse_other_loads(options: RunOptions) -> None:
-    """The rate is what is searched for."""
+    """Refuse options that set the load: the search sets it."""
     given = {
         "--rate": options.rate_tps,
         "--stages": options.stages,

@@ -1,4 +1,4 @@
-"""The seed of all chance: as given, else drawn anew."""
+"""The seed of all random numbers: as given, or else drawn."""
 
 import secrets
 
@@ -8,5 +8,5 @@ _BITS = 32
 
 
 def seed_of(options: DataOptions) -> int:
-    """What a run records, so that it can be had again."""
+    """The seed of a run, which its record contains so that the run can be repeated."""
     return secrets.randbits(_BITS) if options.seed is None else options.seed

@@ -1,4 +1,4 @@
-"""The server a command works on: one that exists, one that is kept, or a private one of its own."""
+"""The server a command uses: an existing one, a kept one, or a private one of its own."""
 
 from dbdyno.errors import DbdynoError
 from dbdyno.model.plan import Protocol
@@ -13,14 +13,14 @@ from dbdyno.servers.private import start_private
 from dbdyno.servers.products import product_of
 from dbdyno.servers.spec import ServerSpec, kind_of, parse_spec
 
-# Control connections and those that servers reserve, beside the clients.
+# Control connections, and connections that servers reserve, in addition to the clients.
 CONNECTIONS_SPARE = 10
 
 
 def open_server(options: TargetOptions, clients: int, data: DataSet | None = None) -> Server:
-    """A server that answers; a context manager that stops what this command started.
+    """Return a running server; a context manager that stops what this command started.
 
-    A private one starts on a copy of ``data``, if that is given.
+    A private server starts on a copy of ``data``, if given.
     """
     placement = placement_of(options) if isinstance(options, RunOptions) else ANYWHERE
     if not is_passing(options):
@@ -34,7 +34,7 @@ def open_server(options: TargetOptions, clients: int, data: DataSet | None = Non
 
 
 def protocol_of(options: TargetOptions) -> Protocol:
-    """What the server will speak, before there is one."""
+    """Return the protocol that the server will speak, before there is one."""
     if options.target is not None:
         return connecting.protocol_of(options.target)
     if options.server is not None and _is_kept(options):
@@ -43,12 +43,12 @@ def protocol_of(options: TargetOptions) -> Protocol:
 
 
 def is_passing(options: TargetOptions) -> bool:
-    """Whether the server would be gone, with its data, when the command ends."""
+    """Whether the server disappears, with its data, when the command ends."""
     return options.target is None and not _is_kept(options)
 
 
 def refuse_passing_server(options: TargetOptions, doing: str) -> None:
-    """A private server would be gone with its data when the command ends."""
+    """Refuse a private server: it would disappear with its data when the command ends."""
     if is_passing(options):
         raise DbdynoError(
             code="usage",
@@ -58,18 +58,18 @@ def refuse_passing_server(options: TargetOptions, doing: str) -> None:
 
 
 def _is_kept(options: TargetOptions) -> bool:
-    """Whether ``--server`` is the name of one that is kept, and not a kind of server."""
+    """Whether ``--server`` names a kept server, and not a kind of server."""
     return options.server is not None and kind_of(options.server) is None
 
 
 def spec_of(options: TargetOptions) -> ServerSpec:
-    """The private server that is asked for."""
+    """Return the private server that the options request."""
     spec = parse_spec(options.server) if options.server is not None else ServerSpec()
     return spec.with_settings(dict(options.settings)).with_durability(options.durability)
 
 
 def placement_of(options: PlacementOptions) -> Placement:
-    """What a private server is to be bound to."""
+    """Return the placement of a private server."""
     return Placement(
         numa=options.numa,
         server_cpus=options.server_cpus,
@@ -81,7 +81,7 @@ def placement_of(options: PlacementOptions) -> Placement:
 
 
 def _refuse_placement(placement: Placement, options: TargetOptions) -> None:
-    """What runs already was placed by whoever started it."""
+    """Refuse placement options for a server that is already running."""
     if placement == ANYWHERE:
         return
     asked = ", ".join(placement.told())

@@ -1,4 +1,4 @@
-"""What a run needs of the engine, as one value, so that tests can hand in another."""
+"""What a run needs of the engine, as one value, so that tests can substitute another."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Tools:
-    """The engine's doors."""
+    """The functions of the engine."""
 
     check_plan: Callable[[Plan], list["Problem"]]
     make_room: Callable[[Plan], None]
@@ -27,8 +27,8 @@ class Tools:
 
 
 def engine_tools() -> Tools:
-    """The real engine's."""
-    from dbdyno import engine  # noqa: PLC0415 - tests without the engine hand in another
+    """Return the functions of the real engine."""
+    from dbdyno import engine  # noqa: PLC0415 - tests without the engine substitute another
 
     return Tools(
         check_plan=engine.check_plan,

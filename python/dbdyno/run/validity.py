@@ -1,7 +1,7 @@
-"""Whether a run's numbers may be used, and why not. Pure.
+"""Whether a run's results may be used, and why not. Pure.
 
-*Valid* is narrow, so that it means something: four things make a run invalid, and they
-stand below. All else that weakens a number is a doubt, and doubts are `analysis`'s.
+*Valid* is defined narrowly, so that it means something: only the four reasons below make a run
+invalid. Everything else that weakens a number is a doubt, which ``analysis`` determines.
 """
 
 from collections.abc import Sequence
@@ -11,14 +11,14 @@ from dbdyno.model.plan import Plan
 from dbdyno.run.plan import asked_ns
 from dbdyno.words import percent
 
-# The end of a run is decided once an interval or so; a whole per cent short is another thing.
+# The end of a run is checked about once an interval; missing more than this has another cause.
 SHORTFALL_MAX = 0.01
 
 
 def invalid_reasons(
     plan: Plan, done: Done, *, failures_max: float, violations: Sequence[str]
 ) -> list[str]:
-    """Every reason why the run is invalid, in the words that people read."""
+    """Return every reason why the run is invalid, in words for users."""
     return [
         *done.invalid_reasons,
         *_ended_early(plan, done),
@@ -41,7 +41,7 @@ def _ended_early(plan: Plan, done: Done) -> list[str]:
 def _failed_too_often(done: Done, failures_max: float) -> list[str]:
     ended = done.counters.ok + done.counters.failed
     if not done.counters.ok:
-        return [_nothing_done(done)] if done.end == "complete" else []  # its end says why
+        return [_nothing_done(done)] if done.end == "complete" else []  # the end's reason says why
     share = done.counters.failed / ended
     if share <= failures_max:
         return []
@@ -50,7 +50,7 @@ def _failed_too_often(done: Done, failures_max: float) -> list[str]:
 
 
 def _nothing_done(done: Done) -> str:
-    """What was due before the measured part may take all of it: then others were done."""
+    """Transactions due before the measured part may take all of it: then only those completed."""
     waiting = done.counters.waiting
     if not waiting:
         return "no transaction completed"

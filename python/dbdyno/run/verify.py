@@ -1,9 +1,9 @@
-"""Tries an advice on the order of statements: measures both orders, in pairs.
+"""Verifies an advice on the order of statements: measures both orders, in pairs.
 
-Each run is asked for by the words of the run that was explained, with its seed, on a private
-server of its own with that run's major version and settings and its workload's data loaded anew;
-nothing differs but the order of the statements. The load is a closed loop, which shows what an
-order can do. What dbdyno cannot make again, data or server, it does not try this on.
+Each run repeats the command of the explained run, with its seed, on a new private server with the
+same major version, settings and workload data, loaded again; only the order of the statements
+differs. The load is a closed loop, which shows what an order can achieve. An advice is not verified
+if dbdyno cannot recreate the data or the server.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -33,11 +33,11 @@ from dbdyno.workloads.loading import LoadProgress
 from dbdyno.workloads.registry import all_workloads
 
 ADVICE = "statement_order"
-_WARMUP_NS = 2 * SECOND_NS  # and no longer than what is measured
+_WARMUP_NS = 2 * SECOND_NS  # at most as long as the measurement
 
 
 class Verification(Struct, frozen=True, kw_only=True):
-    """What was predicted, and what was measured; ``pairs`` are TPS as it was and as advised."""
+    """What was predicted and what was measured; ``pairs`` are TPS before and after the change."""
 
     predicted: float
     measured: Ratio
@@ -59,7 +59,7 @@ def verify(
     tools: Tools,
     say: Callable[[str], None],
 ) -> Verification:
-    """Measures the scripts as they were and as advised, alternately."""
+    """Measure the scripts as they were and as advised, alternately."""
     advice = _advice(findings)
     _refuse_unknown_data(recording)
     asked = _asked(recording, trial)
@@ -69,7 +69,7 @@ def verify(
     orders = {"as it was": scripts, "as advised": [_with_text(one, texts) for one in scripts]}
     done: list[tuple[Recording, Recording]] = []
     for number in range(trial.pairs):
-        # The one that goes first changes, so that what drifts falls on both.
+        # The orders take turns at going first, so that drift affects both.
         turns = list(orders) if number % 2 == 0 else list(reversed(orders))
         runs = {turn: _measured(recording, orders[turn], turn, asked, tools) for turn in turns}
         if not done:
@@ -123,7 +123,7 @@ def _say_other_load(recording: Recording, trial: RunOptions, say: Callable[[str]
 
 
 def _say_other_version(recording: Recording, trial: Recording, say: Callable[[str], None]) -> None:
-    """A private server is chosen by its major version: the nearest that is installed may differ."""
+    """Report another version: the nearest installed one of the major version may differ."""
     was, now = (one.record.server["version"] for one in (recording, trial))
     if was != now:
         say(f"the run's server was version {was}; the trial uses the installed version {now}")
@@ -134,9 +134,9 @@ def _with_text(script: Mapping[str, Any], texts: Mapping[str, str]) -> dict[str,
 
 
 def _asked(recording: Recording, trial: Trial) -> RunOptions:
-    """What the run was asked for, for as long as the trial lasts; without telemetry.
+    """Return the options of the run, for the duration of the trial, without telemetry.
 
-    What its plan says of chance, clients and data holds, also where nobody had asked.
+    Seed, clients and data are those of its plan, even where the command did not specify them.
     """
     _, asked = asked_by(recording.record.command)
     plan = recording.plan
@@ -166,7 +166,7 @@ def _asked(recording: Recording, trial: Trial) -> RunOptions:
 
 
 def _server_spec(recording: Recording, asked: RunOptions) -> str:
-    """A private server of the run's programs or major version."""
+    """Return a private server with the run's programs or major version."""
     told = recording.server
     path = spec_of(asked).path if is_passing(asked) else None
     which = path or told["version_number"] // 10_000
@@ -175,7 +175,7 @@ def _server_spec(recording: Recording, asked: RunOptions) -> str:
 
 @contextmanager
 def _files(scripts: Sequence[Mapping[str, Any]]) -> Iterator[list[WeightedName]]:
-    """The scripts as files, for as long as the block lasts; of one name there may be several."""
+    """Write the scripts to files for the duration of the block; several may have the same name."""
     with TemporaryDirectory(prefix="dbdyno-") as folder:
         names = []
         for number, script in enumerate(scripts, start=1):
@@ -193,7 +193,7 @@ def _measured(
     asked: RunOptions,
     tools: Tools,
 ) -> Recording:
-    """One run; the workload gives its data and no transactions of its own."""
+    """Run once; the workload supplies the data and no transactions of its own."""
     data_alone = WeightedName(recording.record.workload, 0)
     options = replace(asked, tags=(*asked.tags, ("order", order)))
     with _files(scripts) as files:
@@ -212,16 +212,16 @@ def _tps(recording: Recording) -> float:
 
 
 class _Silent:
-    """Nobody follows the single runs."""
+    """An observer that shows nothing of the single runs."""
 
     def say(self, text: str) -> None:
-        """Their lines are of no use to who waits for the comparison."""
+        """Drop the line: users wait for the comparison."""
 
     def loading(self, progress: LoadProgress) -> None:
-        """Nothing is shown."""
+        """Show nothing."""
 
     def started(self, plan: Plan, started: Started) -> None:
-        """Nothing is shown."""
+        """Show nothing."""
 
     def interval(self, interval: Interval) -> None:
-        """Nothing is shown."""
+        """Show nothing."""

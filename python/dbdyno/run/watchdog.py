@@ -1,7 +1,7 @@
-"""Ends an engine that has fallen silent: a sign of life is a frame, and these come every interval.
+"""Ends an engine that has fallen silent: the sign of life is a frame, sent every interval.
 
-A server that does not answer is the engine's own business (it still sends frames, and gives
-up after the stall limit); this is for an engine that cannot even do that.
+A server that does not answer is handled by the engine itself (it still sends frames, and gives up
+after the stall limit); this is for an engine that cannot even do that.
 """
 
 import threading
@@ -12,10 +12,10 @@ from typing import Self
 
 
 class Watchdog:
-    """Calls ``on_silence`` once, from a thread of its own, when no sign came for so long.
+    """Calls ``on_silence`` once, from its own thread, when no sign of life came within the limit.
 
-    It counts its own naps, of which each lasts as long as it should or longer: while our whole
-    process is stopped (Ctrl-Z) or short of processors, nobody could have heard a sign.
+    It counts its own naps, each of which lasts at least as long as it should: while this whole
+    process is stopped (Ctrl-Z) or short of CPU time, it cannot receive a sign of life, either.
     """
 
     def __init__(
@@ -35,7 +35,7 @@ class Watchdog:
 
     @contextmanager
     def heard(self) -> Iterator[None]:
-        """A sign of life came; no other is listened for while the block deals with it."""
+        """Note a sign of life; silence does not count while the block processes it."""
         self._signs += 1
         self._is_listening = False
         try:
@@ -44,7 +44,7 @@ class Watchdog:
             self._is_listening = True
 
     def allow(self, limit_s: float) -> None:
-        """From now on the next sign may take so long."""
+        """Set the limit for the next sign of life and all further ones."""
         self._limit_s = limit_s
 
     def _watch(self) -> None:
@@ -58,7 +58,7 @@ class Watchdog:
                 return
 
     def __enter__(self) -> Self:
-        """Starts to watch."""
+        """Start watching."""
         self._thread.start()
         return self
 
@@ -68,6 +68,6 @@ class Watchdog:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Stops watching."""
+        """Stop watching."""
         self._over.set()
         self._thread.join()

@@ -1,7 +1,7 @@
-"""Who watches server and machine while the engine measures: telemetry, or nobody.
+"""What observes server and host while the engine measures: telemetry, or nothing.
 
-With ``--telemetry off``, and for a database that dbdyno cannot watch, there is no connection,
-no thread and no file of it.
+With ``--telemetry off``, and for a database without telemetry, there is no connection, no thread
+and no file for it.
 """
 
 from contextlib import AbstractContextManager, nullcontext
@@ -18,7 +18,7 @@ from dbdyno.targets.base import FreeConnections
 from dbdyno.targets.connection import Connection
 from dbdyno.telemetry.recorder import Recorder, Watched
 
-# One for the server's numbers, one for its sessions, one to ask where its log is.
+# One for the server's counters, one for its sessions, one to ask for the location of its log.
 CONNECTIONS = 3
 
 
@@ -26,26 +26,26 @@ class Follower(Protocol):
     """Follows one run."""
 
     def take(self, frame: Frame) -> None:
-        """What the engine said."""
+        """Take a frame of the engine."""
 
     def finish(self) -> None:
-        """The engine has gone."""
+        """Note that the engine has ended."""
 
 
 class _Nobody:
-    """Watches nothing."""
+    """Records nothing."""
 
     def take(self, frame: Frame) -> None:
-        """Is not interested."""
+        """Ignore the frame."""
 
     def finish(self) -> None:
-        """Has nothing to add."""
+        """Do nothing."""
 
 
 def watching(
     options: RunOptions, scene: Scene, writer: RunWriter
 ) -> AbstractContextManager[Follower]:
-    """Watches for as long as the block lasts."""
+    """Record telemetry for the duration of the block."""
     server, telemetry = scene.server, scene.target.telemetry
     if options.telemetry == "off" or telemetry is None:
         return nullcontext(_Nobody())
@@ -66,7 +66,7 @@ def watching(
 
 
 def _refuse(free: FreeConnections) -> Connection:
-    """Where the load needs all connections, telemetry must not take one of them."""
+    """Refuse a connection for telemetry when the load needs all of them."""
     raise DbdynoError(
         "no_connection_left", f"the load uses all available connections ({free.reason})", free.hint
     )

@@ -1,8 +1,8 @@
 """A run's options as words in a table, as studies write them: ``clients = 4``, ``set.jit = "off"``.
 
-The words are those of the command line, read by the same class with the same grammars, so
-whatever ``dbdyno run`` can be asked for can be written in a study, and every point of a study
-can be run alone. Knows no study: errors name the word, and whoever has the file adds where.
+The words are those of the command line, read by the same class with the same grammars: everything
+that ``dbdyno run`` accepts can be written in a study, and every point of a study can be run alone.
+Knows nothing of studies: errors name the word, and the caller adds the place in its file.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,14 +19,14 @@ from dbdyno.run.options import SCRIPT_OPTION, RunOptions
 WORKLOAD = "workload"
 SCRIPTS = "scripts"
 TABLES = ("set", "define", SCRIPTS, SCRIPT_OPTION.removeprefix("--"))
-"""Words that hold names and values: these are merged name by name."""
+"""Words whose values are tables of names and values, merged name by name."""
 
-# What whoever makes the run decides: the seed belongs to the order, the rest to the output.
+# Set by the caller of a run: the seed by the order of the study, the rest for the output.
 NOT_TO_BE_CHOSEN = frozenset({"seed", "tag", "report", "json", "progress"})
 
 
 def items_from(words: Mapping[str, Any]) -> list[WeightedName]:
-    """What is run: the workload and script files, as they stand before the options."""
+    """Return what is run: the workload and script files, which precede the options."""
     named = words.get(WORKLOAD, ())
     try:
         return [weighted_name(str(name)) for name in _listed(named)]
@@ -35,12 +35,12 @@ def items_from(words: Mapping[str, Any]) -> list[WeightedName]:
 
 
 def options_from(words: Mapping[str, Any], scripts_folder: Path = Path()) -> RunOptions:
-    """The options; ``scripts_folder`` is where the texts of ``scripts`` lie as files."""
+    """Return the options; ``scripts_folder`` contains the texts of ``scripts`` as files."""
     return read_options(_option_tokens(words, scripts_folder))
 
 
 def read_options(tokens: Sequence[str]) -> RunOptions:
-    """The options that stand so on a command line."""
+    """Parse options from a command line."""
     try:
         options: RunOptions = _application()(
             list(tokens),
@@ -56,7 +56,7 @@ def read_options(tokens: Sequence[str]) -> RunOptions:
 
 
 def _option_tokens(words: Mapping[str, Any], scripts_folder: Path) -> list[str]:
-    """The words as they stand on a command line, without what is run."""
+    """Return the words as on a command line, without what is run."""
     return [
         token
         for name, value in words.items()
@@ -66,12 +66,12 @@ def _option_tokens(words: Mapping[str, Any], scripts_folder: Path) -> list[str]:
 
 
 def script_path(folder: Path, name: str) -> Path:
-    """Where the text of a script that a study holds lies as a file."""
+    """Path of the file with the text of a script from a study."""
     return folder / f"{name}.sql"
 
 
 def spoken(value: object) -> str:
-    """A value as people write it on a command line and settings have it."""
+    """Write a value as on a command line and in settings."""
     if isinstance(value, bool):
         return "on" if value else "off"
     return str(value)
@@ -79,7 +79,7 @@ def spoken(value: object) -> str:
 
 @cache
 def known_words() -> frozenset[str]:
-    """The long names of options, and what stands for the rest of the command line."""
+    """The long names of options, and the words for the other parts of the command line."""
     arguments = _application().assemble_argument_collection()
     names = [name for argument in arguments for name in argument.names]
     long = {name.removeprefix("--") for name in names if name.startswith("--")}
@@ -88,7 +88,7 @@ def known_words() -> frozenset[str]:
 
 @cache
 def _application() -> App:
-    """A command that does nothing but read its options."""
+    """A command that only parses its options."""
     app = App(
         name="run",
         default_parameter=Parameter(negative=()),
@@ -118,7 +118,7 @@ def _tokens(name: str, value: object, scripts_folder: Path) -> Iterator[str]:
             yield f"{flag}={dashes}{key}={spoken(inner)}"
     else:
         for one in _listed(value):
-            yield f"{flag}={spoken(one)}"  # in one piece: a value may begin with dashes
+            yield f"{flag}={spoken(one)}"  # as one word: a value may begin with dashes
 
 
 def _listed(value: object) -> Sequence[object]:

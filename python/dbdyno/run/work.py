@@ -1,8 +1,8 @@
-"""What clients run: a workload, script files, or both, told apart by how they are written.
+"""What clients run: a workload, script files, or both, distinguished by how they are written.
 
-Reads script files and knows no server. With a workload's name and files together, the
-workload gives the data and its share of the transactions, by the weights. A script for
-sysbench runs alone, and makes its data itself.
+Reads script files and knows no server. If a workload's name and files are given together, the
+workload supplies the data and, by its weight, a share of the transactions. A sysbench script runs
+alone, and creates its data itself.
 """
 
 import sys
@@ -22,14 +22,14 @@ from dbdyno.workloads.base import Workload
 from dbdyno.workloads.parameters import Value, Values
 from dbdyno.workloads.registry import all_workloads, find_workload
 
-STANDARD_INPUT = "-"  # after -f, as pgbench has it
+STANDARD_INPUT = "-"  # after -f, as in pgbench
 
 
 @dataclass(frozen=True, kw_only=True)
 class Work:
-    """What was asked for. ``given`` are the workload's parameters, ``variables`` the scripts'.
+    """What was requested. ``given`` are the workload's parameters, ``variables`` the scripts'.
 
-    With ``lua`` the one file is a sysbench script.
+    With ``lua``, the only file is a sysbench script.
     """
 
     workload: Workload | None
@@ -41,9 +41,9 @@ class Work:
 
     @property
     def name(self) -> str:
-        """What the run is called: the workload, or the scripts.
+        """Name of the run: the workload, or the scripts.
 
-        A workload's name means its data, too: a script of that name keeps its ending.
+        A workload's name stands for its data, too: a script of the same name keeps its ending.
         """
         if self.workload is not None:
             return self.workload.name
@@ -51,31 +51,31 @@ class Work:
         return stems if stems not in all_workloads() else Path(self.files[0].name).name
 
     def complete(self) -> Mapping[str, Value]:
-        """A value for each of the workload's parameters."""
+        """Return a value for each of the workload's parameters."""
         return self.workload.complete(self.given) if self.workload else {}
 
     def scripts(self, values: Values, words: str) -> list[Script]:
-        """All scripts with their weights, the workload's in these words."""
+        """Return all scripts with their weights, the workload's in the SQL dialect ``words``."""
         if self.workload is None:
             return list(self.files)
         own = self.workload.scripts(values, words) if self.weight else []
         return [*(replace(s, weight=s.weight * self.weight) for s in own), *self.files]
 
     def all_variables(self, values: Values, clients: int) -> dict[str, Scalar]:
-        """What the scripts' variables begin with."""
+        """Return the initial values of the scripts' variables."""
         own = self.workload.variables(values, clients) if self.workload else {}
         return {**own, **self.variables}
 
     @property
     def is_the_workloads_alone(self) -> bool:
-        """Whether every transaction is one that the workload's laws know."""
+        """Whether the workload's invariants cover every transaction."""
         return self.workload is not None and not self.files
 
 
 def find_work(
     items: Sequence[WeightedName], files: Sequence[WeightedName], options: SizeOptions
 ) -> Work:
-    """The work that ``items`` (a workload, script files) and ``files`` name."""
+    """Return the work that ``items`` (a workload, script files) and ``files`` name."""
     all_items = [*items, *files]
     if lua := next((path for item in all_items if (path := _lua_script(item.name))), None):
         return _lua_work(lua, all_items, options)
@@ -106,7 +106,7 @@ def find_work(
 
 
 def _lua_script(name: str) -> Path | None:
-    """The sysbench script that is meant, unless a workload of ours has that name."""
+    """Return the path of a sysbench script, unless a workload has that name."""
     if name in all_workloads() or (looks_like_file(name) and not name.endswith(ENDING)):
         return None
     return find_script(name)
@@ -137,17 +137,17 @@ def _lua_work(path: Path, items: Sequence[WeightedName], options: SizeOptions) -
 
 
 def looks_like_file(name: str) -> bool:
-    """A workload's name is a word; a file has a folder or an ending, or is there."""
+    """Whether the name has a folder or an ending, or is an existing file, unlike a workload."""
     return "/" in name or "." in name or Path(name).is_file()
 
 
 def _assigned(
     options: SizeOptions, workload: Workload | None, *, has_files: bool
 ) -> tuple[dict[str, Value], dict[str, Scalar]]:
-    """``-s`` and ``-D``, told apart: the workload's parameters, and the scripts' variables.
+    """Separate ``-s`` and ``-D`` into the workload's parameters and the scripts' variables.
 
-    Without scripts of one's own nothing could read a variable: it is then a parameter
-    misspelt, and the workload says so.
+    Without scripts of the user nothing could read a variable: the name is then taken for a misspelt
+    parameter, which the workload reports.
     """
     assigned = dict(options.define)
     if options.scale is not None:
@@ -179,11 +179,11 @@ def _read(script: WeightedName) -> Script:
 
 
 def _text(name: str) -> str:
-    """The script's text, without the mark that some editors begin a file with."""
+    """Return the script's text, without a byte order mark."""
     return _standard_input() if name == STANDARD_INPUT else Path(name).read_text("utf-8-sig")
 
 
 @cache
 def _standard_input() -> str:
-    """It can be read but once, and a search asks for it in each of its runs."""
+    """Return standard input, which can be read only once, while each run of a search needs it."""
     return sys.stdin.buffer.read().decode("utf-8-sig")

@@ -1,9 +1,9 @@
-"""What stands after ``--``: a script's own options, and those that sysbench itself has.
+"""What follows ``--``: a script's own options, and sysbench's general options.
 
-Where one of sysbench's means the same as one of ours, it becomes ours; given both, ours wins
-and the difference is said. Who the target is goes into its URL. What has no counterpart is
-named once. What was dealt with so is no option of the script any more: to equip what is equipped
-changes and says nothing. The script's own options are judged by the script.
+A sysbench option with an equivalent here becomes that option; if both are given, ours takes
+precedence, with a message if they differ. Connection options become the target's URL. An option
+without equivalent is named once. Options handled here are removed from the script's arguments: to
+equip a second time changes nothing and prints nothing. The script checks its own options.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -28,7 +28,7 @@ _OLD_NAMES = {
     "tx_rate": "rate",
 }
 _PS_MODES = {"auto": "prepared", "disable": "simple"}
-# sysbench's own that mean nothing here: what they ask for is always done, or never.
+# sysbench options without effect here: what they request is always done, or never.
 _WITHOUT_MEANING = frozenset(
     {
         "forced_shutdown",
@@ -51,7 +51,7 @@ _WITHOUT_MEANING = frozenset(
 
 @dataclass(frozen=True)
 class _Adopted:
-    """One of sysbench's options that is one of ours, which is None when not given."""
+    """A sysbench option with an equivalent option here, which is None when not given."""
 
     field: str
     flag: str
@@ -83,7 +83,7 @@ PROGRESS_DEFAULT_NS = SECOND_NS
 
 
 def read_arguments(tokens: Sequence[str]) -> dict[str, str]:
-    """``--name=value`` and ``--flag`` by name, with underscores; a flag's value is empty."""
+    """Parse ``--name=value`` and ``--flag``: names with underscores; a flag's value is empty."""
     arguments = {}
     for token in tokens:
         if not token.startswith("--") or token.partition("=")[0] == "--":
@@ -100,7 +100,7 @@ def _name_of(token: str) -> str:
 
 
 def equip(options: RunOptions, work: Work, say: Say) -> tuple[RunOptions, Work]:
-    """Options and work with what stands after ``--`` in its places; others take nothing there."""
+    """Apply what follows ``--`` to options and work; only sysbench scripts take such options."""
     arguments = read_arguments(options.script_options)
     if work.lua is None:
         if arguments:
@@ -123,7 +123,7 @@ def equip(options: RunOptions, work: Work, say: Say) -> tuple[RunOptions, Work]:
 
 
 def progress_ns(options: RunOptions) -> int:
-    """How often a run's progress is told: by our option, else by sysbench's."""
+    """Return the interval of progress lines: from our option, else from sysbench's."""
     if options.progress_ns is not None:
         return options.progress_ns
     name = "report_interval"
@@ -134,7 +134,7 @@ def progress_ns(options: RunOptions) -> int:
 def adopt(
     options: RunOptions, arguments: Mapping[str, str], say: Say
 ) -> tuple[RunOptions, dict[str, str]]:
-    """Our options with sysbench's in them, and the arguments that the script shall see."""
+    """Return our options with sysbench's merged in, and the arguments for the script."""
     if "config_file" in arguments:
         raise _usage("--config-file is not supported", "Give its options after --.")
     for name in sorted(_WITHOUT_MEANING & arguments.keys()):
@@ -148,7 +148,7 @@ def adopt(
 
 
 def _ends_otherwise(options: RunOptions) -> bool:
-    """Whether a time would contradict what bounds the run."""
+    """Whether a time would contradict another bound of the run."""
     return options.transactions is not None or options.stages is not None
 
 
@@ -170,9 +170,9 @@ def _read(name: str, text: str, ours: _Adopted) -> Any:
 
 
 def _with_events(options: RunOptions, arguments: Mapping[str, str], say: Say) -> RunOptions:
-    """Sysbench counts the events of all threads, and stops at whichever bound comes first."""
+    """Merge sysbench's events: they count over all threads, and the first bound ends a run."""
     events = _read("events", arguments.get("events", "0"), _EVENTS)
-    # None is sysbench's --time=0, which has no end.
+    # None stands for sysbench's --time=0, a run without end.
     seconds = _read("time", arguments["time"], _ADOPTED["time"]) if "time" in arguments else 0
     if options.transactions or options.duration_ns or options.stages:
         if events:
@@ -201,7 +201,7 @@ def _refuse_endless(options: RunOptions, seconds: int | None) -> RunOptions:
 
 
 def _for_the_script(arguments: Mapping[str, str], options: RunOptions) -> dict[str, str]:
-    """What is left, and the general ones as they are in truth; nothing of who logs in."""
+    """Return the script's own options and the effective general ones, without credentials."""
     seen = {name: text for name, text in arguments.items() if name not in _SETTLED}
     seconds = (options.duration_ns or DURATION_DEFAULT_NS) // SECOND_NS
     return seen | {

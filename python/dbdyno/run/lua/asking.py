@@ -1,4 +1,4 @@
-"""A sysbench script asked for its commands on a server, with nothing measured."""
+"""Runs the commands of a sysbench script on a server, without measuring."""
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
@@ -22,19 +22,19 @@ from dbdyno.run.work import Work, find_work
 
 @dataclass(frozen=True)
 class Asked:
-    """A script with everything that was given for it."""
+    """A script with all of its options."""
 
     options: RunOptions
     work: Work
     seed: int
 
     def draft(self) -> Plan:
-        """Its plan before there is a server."""
+        """Return its plan before there is a server."""
         return draft(self.options, self.work, protocol_of(self.options), seed=self.seed)
 
 
 def ask(item: WeightedName, options: RunOptions, say: Callable[[str], None]) -> Asked:
-    """Reads the script; as in sysbench one thread does a command unless more are given."""
+    """Read the script; as in sysbench, one thread executes a command unless more are requested."""
     work = find_work([item], (), options)
     if work.lua is None:
         raise DbdynoError(
@@ -48,9 +48,9 @@ def ask(item: WeightedName, options: RunOptions, say: Callable[[str], None]) -> 
 
 
 def check(asked: Asked, commands: Sequence[str], tools: Tools) -> dict[str, Survey]:
-    """What the script says when asked for each command; needs no server.
+    """Return the script's survey for each command; needs no server.
 
-    Raises what is wrong with the script or with what is asked of it.
+    Raises the problems of the script, or of the request.
     """
     return {command: look_at(tools, asked.draft(), command) for command in commands}
 
@@ -62,7 +62,7 @@ def do(
     say: Callable[[str], None],
     log: IO[str],
 ) -> None:
-    """Does what was checked, one command after the other."""
+    """Execute the checked commands, one after the other."""
     clients = asked.options.clients or 1
     with open_server(asked.options, clients) as server, closing(enter(server)) as scene:
         plan = plan_of(

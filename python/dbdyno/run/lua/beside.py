@@ -1,6 +1,6 @@
-"""What a sysbench script does beside its events: its data, its ``init`` and its ``done``.
+"""What a sysbench script does apart from its events: its data, its ``init`` and its ``done``.
 
-A run without such a script does nothing here. All that is printed goes to the run's log.
+Does nothing in a run without such a script. All output goes to the run's log.
 """
 
 from collections.abc import Callable
@@ -15,7 +15,7 @@ from dbdyno.run.tools import Tools
 
 @dataclass(frozen=True)
 class Beside:
-    """What one run's script does beside its events; of any other script there is no survey."""
+    """What a run's script does apart from its events; ``survey`` is None for other scripts."""
 
     tools: Tools
     plan: Plan
@@ -23,19 +23,19 @@ class Beside:
     say: Callable[[str], None]
 
     def make_data(self, log: Path) -> None:
-        """The script's data anew: what may be left of it goes first."""
+        """Create the script's data again, after removing what may be left of it."""
         for command in ("cleanup", "prepare"):
             if self.survey and command in self.survey.commands:
                 asked = look_at(self.tools, self.plan, command)
                 self._perform(command, log, is_parallel=asked.is_parallel)
 
     def begin(self, log: Path) -> None:
-        """What is to be done once before the events."""
+        """Do what has to be done once before the events."""
         if self.survey and self.survey.has_init:
             self._perform("init", log, is_parallel=False)
 
     def end(self, log: Path) -> None:
-        """What is to be done once after them."""
+        """Do what has to be done once after the events."""
         if self.survey and self.survey.has_done:
             self._perform("done", log, is_parallel=False)
 

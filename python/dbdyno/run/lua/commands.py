@@ -1,7 +1,7 @@
-"""A script's commands: prepare, cleanup, and whatever else it has beside its run.
+"""A script's commands: prepare, cleanup, and any others apart from its run.
 
-A command is a transaction of its own, done once by one client, or by all of them where the
-script says that it is parallel. Nothing of it is measured.
+A command is a transaction of its own, executed once by one client, or by all of them if the script
+declares it parallel. None of it is measured.
 """
 
 from collections.abc import Callable
@@ -16,24 +16,24 @@ from dbdyno.run.measure import Measured, measure
 from dbdyno.run.tools import Tools
 from dbdyno.workloads.loading import LoadProgress
 
-# How long a server builds an index is its own affair.
+# No limit in practice: building an index may take a server arbitrarily long.
 _PATIENCE_NS = 365 * 24 * 3600 * 10**9
 
 
 def look_at(tools: Tools, plan: Plan, command: str) -> Survey:
-    """What the script says of itself when asked for this command; an error if it cannot run."""
+    """Return the script's survey for this command; raise an error if it cannot run."""
     survey = tools.survey(_asked_for(plan, command), None)
     refuse_problem(plan, survey)
     return survey
 
 
 def print_help(tools: Tools, plan: Plan, out: IO[str]) -> None:
-    """The script's own help, which needs no server."""
+    """Print the script's own help, which needs no server."""
     refuse_problem(plan, tools.survey(_asked_for(plan, "help"), out))
 
 
 def refuse_problem(plan: Plan, survey: Survey) -> None:
-    """Raises what is wrong with the script."""
+    """Raise the script's problem, if it has one."""
     problem = survey.problem
     if problem is None:
         return
@@ -54,7 +54,7 @@ def perform(  # noqa: PLR0913
     *,
     is_parallel: bool,
 ) -> None:
-    """Does a command that the script of this plan has; an error tells why it could not."""
+    """Execute a command of this plan's script; an error says why it failed."""
     asked = _once(_asked_for(plan, command), plan.clients if is_parallel else 1)
     name = plan.scripts[0].name
 
@@ -62,7 +62,7 @@ def perform(  # noqa: PLR0913
         return DbdynoError("script", f"{command} of {name} failed: {reason}", "")
 
     def refuse_loss(_raw: bytes, frame: Frame) -> None:
-        """A command goes with its session, and a server that is gone may never come back."""
+        """A command ends with its session, and a lost server may never come back."""
         if isinstance(frame, OutageBegun):
             raise failed(f"the connection to the server was lost: {frame.message}")
 
@@ -79,7 +79,7 @@ def _asked_for(plan: Plan, command: str) -> Plan:
 
 
 def _once(plan: Plan, clients: int) -> Plan:
-    """The plan of one transaction for each client, however long it takes."""
+    """Return a plan of one transaction for each client, without a time limit."""
     return replace(
         plan,
         clients=clients,
@@ -110,7 +110,7 @@ def _failure(plan: Plan, measured: Measured) -> str | None:
 
 
 def silence_told(plan: Plan) -> str:
-    """Why an engine that runs Lua falls silent."""
+    """Return why an engine that runs Lua falls silent."""
     return (
         f"the script {plan.scripts[0].name} kept running without sending a request (an endless "
         "loop?) and was stopped"
@@ -124,16 +124,16 @@ def _failure_of(done: Done) -> str | None:
 
 
 class _Listener:
-    """Follows a command: there is nothing to show but what goes wrong."""
+    """An observer of a command, which shows only messages."""
 
     def __init__(self, say: Callable[[str], None]) -> None:
         self.say = say
 
     def loading(self, progress: LoadProgress) -> None:
-        """Comes from our own loader only."""
+        """Ignore the progress: only dbdyno's own loader reports it."""
 
     def started(self, plan: Plan, started: Started) -> None:
-        """Is of no interest."""
+        """Ignore the start."""
 
     def interval(self, interval: Interval) -> None:
-        """Is of no interest."""
+        """Ignore the interval."""

@@ -1,8 +1,8 @@
-"""Where sysbench scripts are, and the texts that they may require.
+"""Where sysbench scripts are, and the texts of modules that they may require.
 
-A name is a file first, then a script of an installed sysbench. What a script requires is not
-known before it runs: every module beside it, or in sysbench's folder, whose name is mentioned in
-its text is sent along; the engine opens no files.
+A name is first looked up as a file, then as a script of an installed sysbench. What a script
+requires is not known before it runs: every module beside it, or in sysbench's folder, whose name
+occurs in its text is sent along; the engine opens no files.
 """
 
 import re
@@ -19,7 +19,7 @@ _WORD = re.compile(r"[\w-]+")
 
 
 def find_script(name: str) -> Path | None:
-    """The file of this name, or sysbench's own script, with or without its ending."""
+    """Return the file of this name, or sysbench's own script, with or without its ending."""
     given = Path(name)
     if given.suffix == ENDING and given.is_file():
         return given
@@ -30,14 +30,14 @@ def find_script(name: str) -> Path | None:
 
 
 def sysbench_folders() -> list[Path]:
-    """Where an installed sysbench may have its scripts: beside the program first."""
+    """Return the folders where sysbench may have its scripts, the installed program's first."""
     program = shutil.which("sysbench")
     beside = [Path(program).resolve().parent.parent / "share/sysbench"] if program else []
     return [*beside, *(Path(folder) for folder in _FOLDERS)]
 
 
 def read_script(path: Path) -> str:
-    """The text of a script."""
+    """Return the text of a script."""
     try:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -49,7 +49,7 @@ def read_script(path: Path) -> str:
 
 
 def modules_for(script: Path, text: str) -> dict[str, str]:
-    """Texts by the names under which the script, or one of them, may require them."""
+    """Return texts by the names under which the script or its modules may require them."""
     known = {name: path for name, path in _modules_near(script).items() if path != script}
     found: dict[str, str] = {}
     unread = [text]
@@ -61,7 +61,7 @@ def modules_for(script: Path, text: str) -> dict[str, str]:
 
 
 def _modules_near(script: Path) -> Mapping[str, Path]:
-    """By name; the script's own folder comes before sysbench's."""
+    """Return modules by name; the script's own folder has precedence over sysbench's."""
     modules: dict[str, Path] = {}
     for folder in (script.parent, *sysbench_folders()):
         for path in _files_in(folder):
@@ -71,9 +71,9 @@ def _modules_near(script: Path) -> Mapping[str, Path]:
 
 
 def _files_in(folder: Path) -> Iterator[Path]:
-    """Lua files there and one folder below: nobody wants a whole home directory searched.
+    """Return Lua files there and one folder below, so that no whole home directory is searched.
 
-    What vanishes meanwhile is passed over, which a path's own glob does not do.
+    Files that vanish meanwhile are skipped, unlike with :meth:`Path.glob`.
     """
     found = (glob(pattern, root_dir=folder) for pattern in (f"*{ENDING}", f"*/*{ENDING}"))  # noqa: PTH207
     return (folder / name for names in found for name in sorted(names))

@@ -1,6 +1,6 @@
-"""The target that sysbench's options of connections name, as a URL.
+"""The target that sysbench's connection options name, as a URL.
 
-They hold as sysbench reads them, defaults included, when no target is given in our own way.
+They apply as in sysbench, with its defaults, unless a target is given as for dbdyno.
 """
 
 from collections.abc import Callable, Mapping
@@ -23,7 +23,7 @@ _SSL_WORDS = {"on": "REQUIRED", "off": "DISABLED", "": "REQUIRED"}
 def target_of(
     options: RunOptions, arguments: Mapping[str, str], say: Callable[[str], None]
 ) -> RunOptions:
-    """The options with a target, if sysbench's name one."""
+    """Return the options with a target, if sysbench's options name one."""
     given = sorted(name for name in arguments if name in CONNECTION_OPTIONS | {"db_driver"})
     if not given:
         return options
@@ -58,7 +58,7 @@ def _url(driver: str, arguments: Mapping[str, str]) -> str:
     login += f":{quote(password, safe='')}" if password else ""
     more = _mysql_query(arguments) if driver == "mysql" else _pgsql_query(arguments)
     host, path = part("host", "localhost"), quote(part("db", "sbtest"), safe="")
-    if host.startswith("/"):  # libpq's folder of a Unix socket
+    if host.startswith("/"):  # libpq: the folder of a Unix socket
         more["host"], host = host, ""
     query = f"?{urlencode(more)}" if more else ""
     where = f"[{host}]" if ":" in host else host
