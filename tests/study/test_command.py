@@ -108,7 +108,7 @@ def test_a_study_goes_on_to_more_repeats(tmp_path, capsys):
     assert "Evaluated before, with 1 repeats" in out
     code, _, err = answer(capsys, "resume", "--repeats", "1")
     assert code == 1
-    assert "has 2 already" in err
+    assert "already has 2" in err
 
 
 def test_the_file_of_a_study_can_be_copied_and_run(tmp_path, capsys):

@@ -219,7 +219,7 @@ def test_a_study_whose_file_was_edited_is_not_gone_on_with(tmp_path):
 def test_a_study_that_is_done_or_running_is_not_gone_on_with(tmp_path):
     path = written(tmp_path, ONCE)
     with begin_study(path, read_study(path, "tiny"), AS_WRITTEN) as writer:
-        with pytest.raises(DbdynoError, match="is running on this machine"):
+        with pytest.raises(DbdynoError, match="is running on this host"):
             resume()
         execute(writer, engine_tools(), Watcher(), Rates())
     with pytest.raises(DbdynoError, match="is complete: all 4 turns have been run"):
@@ -236,7 +236,7 @@ def test_a_study_goes_on_to_more_repeats_and_keeps_those_it_has(tmp_path):
     assert after.results[:4] == before.results
     assert [turn.block for turn in after.turns] == [1, 1, 2, 2, 3, 3]
     assert watcher.began == [turn.point for turn in after.turns[4:]]
-    with pytest.raises(DbdynoError, match="has 3 already"):
+    with pytest.raises(DbdynoError, match="already has 3"):
         resume(repeats=2)
     with pytest.raises(DbdynoError, match="all 6 turns have been run"):
         resume()

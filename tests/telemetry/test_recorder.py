@@ -252,7 +252,7 @@ def test_facts_of_a_server_that_has_gone_lack_for_a_reason_in_words():
         play(watching, server)
     (reason,) = (its.reason for its in folder.of("Lack", "facts"))
     assert reason.removeprefix("not known after the load: ") in {
-        "the server is not there",
+        "the server cannot be reached",
         "connection refused",
     }
 
