@@ -1,4 +1,4 @@
-"""What tasks of the server take for a line of ours, whoever they served before."""
+"""What tasks of the server take for a connection of ours, whoever they served before."""
 
 from pathlib import Path
 

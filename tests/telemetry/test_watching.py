@@ -8,8 +8,8 @@ import pytest
 from dbdyno.model.frame import Started
 from dbdyno.telemetry import watching
 from dbdyno.telemetry.joining import Look
-from dbdyno.telemetry.line import Unavailable
 from dbdyno.telemetry.pace import Pace, Stride
+from dbdyno.telemetry.telemetry_connection import Unavailable
 from dbdyno.telemetry.waiting_room import Pair
 from dbdyno.telemetry.watching import Watcher
 from tests.telemetry.clock import Clock, ClockTicker

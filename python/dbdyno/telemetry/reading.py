@@ -1,4 +1,4 @@
-"""Reads sources of numbers when they are due: the server's on a connection, the host's locally.
+"""Reads sources of numbers at their times: those of the server on a connection, the machine's here.
 
 A source that fails is reported as missing, and retried when it is next due. All readings are on one
 grid of whole seconds from the end of the warm-up, so that they fall on the ends of the run's
@@ -15,9 +15,9 @@ from dbdyno.model.frame import Started
 from dbdyno.model.source import Source
 from dbdyno.model.telemetry import Counts
 from dbdyno.telemetry.differences import Differences, Reading
-from dbdyno.telemetry.line import Unavailable
 from dbdyno.telemetry.load_clock import LoadClock
 from dbdyno.telemetry.publisher import FramePublisher, error_line
+from dbdyno.telemetry.telemetry_connection import Unavailable
 
 Origin = TypeVar("Origin")
 Origin_co = TypeVar("Origin_co", covariant=True)

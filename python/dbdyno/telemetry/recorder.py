@@ -27,7 +27,6 @@ from dbdyno.targets.telemetry import ScriptStatement, Telemetry
 from dbdyno.telemetry.given_log import GivenLog
 from dbdyno.telemetry.joining import Joiner, backends_of
 from dbdyno.telemetry.kernel_waits import KernelWaits
-from dbdyno.telemetry.line import Line
 from dbdyno.telemetry.load_clock import LoadClock
 from dbdyno.telemetry.log_follower import SOURCE, LogFollower
 from dbdyno.telemetry.machine_task import MachineTask
@@ -37,6 +36,7 @@ from dbdyno.telemetry.rest_cost import RestCost
 from dbdyno.telemetry.served import ServedTime
 from dbdyno.telemetry.server_task import ServerTask
 from dbdyno.telemetry.statement_texts import StatementTexts
+from dbdyno.telemetry.telemetry_connection import TelemetryConnection
 from dbdyno.telemetry.waiting_room import WaitingRoom
 from dbdyno.telemetry.watching import Watcher
 from dbdyno.telemetry.worker import Task, Worker
@@ -89,10 +89,10 @@ class Recorder:
         self._ours = set(watched.own_sessions)
         self._statements: list[ScriptStatement] = []
         self._texts = StatementTexts({})
-        self._lines: list[Line] = []
+        self._connections: list[TelemetryConnection] = []
         self._workers: list[Worker] = []
         self._watcher: Watcher | None = None
-        self._looking: Line | None = None
+        self._looking: TelemetryConnection | None = None
         self._rest_cost = RestCost(self._rest_ns, watched.cores)
         self._facts: dict[str, Any] = {}
         self._last_activity: Activity | None = None
@@ -143,7 +143,7 @@ class Recorder:
 
     def _server_task(self) -> Task:
         return ServerTask(
-            self._line(self._watched.telemetry),
+            self._connect(self._watched.telemetry),
             self._statements,
             self._load_sessions,
             self._keep_facts,
@@ -157,8 +157,8 @@ class Recorder:
     def _watching(self) -> Task:
         telemetry = self._with_kernel(self._watched.telemetry)
         joiner = Joiner(self._texts, telemetry.conflicts, self._ours)
-        self._looking = line = self._line(telemetry)
-        self._watcher = Watcher(line, self._room, joiner, self._stride(), self._publisher)
+        self._looking = connection = self._connect(telemetry)
+        self._watcher = Watcher(connection, self._room, joiner, self._stride(), self._publisher)
         return self._watcher
 
     def _stride(self) -> Stride:
@@ -169,10 +169,10 @@ class Recorder:
         return Stride(pace, self._watched.cores, self._rest_cost.share, telemetry.looks_apart_s)
 
     def _rest_ns(self) -> int:
-        """Return the CPU time of all threads and connections except those of session samples."""
+        """Of all threads and connections but those of the looks."""
         others = (worker.used_ns() for worker in self._workers if worker.task is not self._watcher)
-        lines = (line.served_ns() for line in self._lines if line is not self._looking)
-        return sum(used_ns or 0 for used_ns in (*others, *lines))
+        served = (its.served_ns() for its in self._connections if its is not self._looking)
+        return sum(used_ns or 0 for used_ns in (*others, *served))
 
     def _with_kernel(self, telemetry: Telemetry) -> Telemetry:
         """Add the kernel's waits to session samples, if the server's threads are on this host."""
@@ -196,22 +196,22 @@ class Recorder:
             return GivenLog(self._watched.log_path, SOURCE, self._publisher).find
         if self._watched.process_id is None:
             return lambda: None
-        line = self._line(self._watched.telemetry)
-        return partial(line.ask, line.telemetry.log_path)
+        connection = self._connect(self._watched.telemetry)
+        return partial(connection.ask, connection.telemetry.log_path)
 
-    def _line(self, telemetry: Telemetry) -> Line:
+    def _connect(self, telemetry: Telemetry) -> TelemetryConnection:
         served = None if self._watched.process_id is None else ServedTime(ROOT)
-        line = Line(self._watched.connect, telemetry, self._ours, served)
-        self._lines.append(line)
-        return line
+        connection = TelemetryConnection(self._watched.connect, telemetry, self._ours, served)
+        self._connections.append(connection)
+        return connection
 
     def _keep_facts(self, when: str, facts: ServerFacts) -> None:
         self._facts[when] = msgspec.to_builtins(facts)
         self._publisher.deliver(self._folder.write_facts, self._facts)
 
     def _served_ns(self) -> int | None:
-        """Return the CPU time of the server's side of all connections; None if none can be read."""
-        told_ns = [ns for line in self._lines if (ns := line.served_ns()) is not None]
+        """Of what serves all our connections, so far; None where none of it is to be seen."""
+        told_ns = [ns for its in self._connections if (ns := its.served_ns()) is not None]
         return sum(told_ns) if told_ns else None
 
     def finish(self) -> None:
@@ -239,11 +239,11 @@ class Recorder:
         """End all threads; hang up on a server that keeps one waiting."""
         self._load_clock.end()
         if not self._all_done_within(patience_s):
-            for line in self._lines:
-                line.hang_up()
+            for connection in self._connections:
+                connection.hang_up()
         if self._all_done_within(PATIENCE_ONCE_HUNG_UP_S):
-            for line in self._lines:
-                line.close()
+            for connection in self._connections:
+                connection.close()
 
     def _all_done_within(self, seconds: float) -> bool:
         deadline = time.monotonic() + seconds

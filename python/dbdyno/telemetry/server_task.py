@@ -13,10 +13,10 @@ from dbdyno.model.source import Missing, Source
 from dbdyno.model.telemetry import ServerFacts
 from dbdyno.targets.connection import Connection
 from dbdyno.targets.telemetry import ScriptStatement
-from dbdyno.telemetry.line import Line, Unavailable
 from dbdyno.telemetry.load_clock import LoadClock
 from dbdyno.telemetry.publisher import SERVER, FramePublisher, error_line
 from dbdyno.telemetry.reading import Reader
+from dbdyno.telemetry.telemetry_connection import TelemetryConnection, Unavailable
 
 DISCONNECT_MAX_S = 1.0
 _POLL_S = 0.05
@@ -33,36 +33,36 @@ class ServerTask:
 
     def __init__(
         self,
-        line: Line,
+        connection: TelemetryConnection,
         statements: Sequence[ScriptStatement],
         load_sessions: Callable[[], Collection[int]],
         keep_facts: Callable[[str, ServerFacts], None],
         publisher: FramePublisher,
     ) -> None:
-        self._line = line
+        self._connection = connection
         self._statements = statements
         self._load_sessions = load_sessions
         self._keep_facts = keep_facts
         self._publisher = publisher
-        self._reader = Reader(line, (), publisher)
+        self._reader = Reader(connection, (), publisher)
 
     def prepare(self) -> None:
-        """Find out which sources can be read, and take the facts before the load."""
-        sources, missing = self._line.ask(self._find_sources)
+        """Finds what can be read, and what the server is."""
+        sources, missing = self._connection.ask(self._find_sources)
         for lack in missing:
             self._publisher.publish_lack(lack.source, lack.reason)
-        self._reader = Reader(self._line, sources, self._publisher)
+        self._reader = Reader(self._connection, sources, self._publisher)
         self._take_facts("before")
 
     def _find_sources(
         self, connection: Connection
     ) -> tuple[list[Source[Connection]], list[Missing]]:
-        return self._line.telemetry.sources(connection, self._statements)
+        return self._connection.telemetry.sources(connection, self._statements)
 
     def _take_facts(self, when: str) -> None:
         try:
-            facts = self._line.ask(
-                lambda connection: self._line.telemetry.facts(connection, self._statements)
+            facts = self._connection.ask(
+                lambda connection: self._connection.telemetry.facts(connection, self._statements)
             )
         except Unavailable as unavailable:
             why = str(unavailable) or "the server cannot be reached"
@@ -87,8 +87,8 @@ class ServerTask:
         gone = False
         while not gone and time.monotonic() < deadline:
             try:
-                sessions, _ = self._line.ask(self._line.telemetry.look)()
-            except Exception:  # the next reading reports why
+                sessions, _ = self._connection.ask(self._connection.telemetry.look)()
+            except Exception:  # the reading that follows says why
                 return
             there = chain.from_iterable(alike.pids for alike in sessions)
             gone = set(self._load_sessions()).isdisjoint(there)

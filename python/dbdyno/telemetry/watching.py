@@ -16,11 +16,11 @@ from dbdyno.model.telemetry import Waits
 from dbdyno.targets.connection import Connection
 from dbdyno.targets.telemetry import Seen
 from dbdyno.telemetry.joining import Joiner, Look
-from dbdyno.telemetry.line import Line, Unavailable
 from dbdyno.telemetry.load_clock import LoadClock
 from dbdyno.telemetry.look_cost import LookCost
 from dbdyno.telemetry.pace import Stride
 from dbdyno.telemetry.publisher import FramePublisher, error_line
+from dbdyno.telemetry.telemetry_connection import TelemetryConnection, Unavailable
 from dbdyno.telemetry.waiting_room import WaitingRoom
 
 SOURCE = "waits"
@@ -34,24 +34,24 @@ class Watcher:
 
     def __init__(
         self,
-        line: Line,
+        connection: TelemetryConnection,
         room: WaitingRoom,
         joiner: Joiner,
         stride: Stride,
         publisher: FramePublisher,
     ) -> None:
-        self._line = line
+        self._connection = connection
         self._room = room
         self._joiner = joiner
         self._stride = stride
         self._publisher = publisher
-        self._cost = LookCost(line.served_ns)
+        self._cost = LookCost(connection.served_ns)
         self._without_locks_s = 0.0
         self.samples = self.samples_of_locks = 0
 
     def prepare(self) -> None:
-        """Connect early, while the server still has room for a session."""
-        self._line.ask(self._line.telemetry.pid)
+        """Connects while there still is room for one more."""
+        self._connection.ask(self._connection.telemetry.pid)
 
     def watch(self, started: Started, load_clock: LoadClock) -> None:
         """Sample at every chosen instant until the load ends."""
@@ -77,8 +77,8 @@ class Watcher:
             )
 
     def _look(self, number: int, at_ns: int, seconds: float) -> bool:
-        """Take a sample; return whether the server answered."""
-        telemetry = self._line.telemetry
+        """Whether the server answered."""
+        telemetry = self._connection.telemetry
         glance = None if self._stride.is_at_locks(number) else telemetry.glance
         began_ns = time.monotonic_ns()
         seen = self._answer(glance or telemetry.look)
@@ -93,7 +93,7 @@ class Watcher:
 
     def _answer(self, question: Callable[[Connection], Seen]) -> Seen | None:
         try:
-            return self._line.ask(question)
+            return self._connection.ask(question)
         except Unavailable as unavailable:
             self._publisher.publish_unavailable(str(unavailable))
         except Exception as error:  # the run continues, whatever the error
