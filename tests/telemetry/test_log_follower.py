@@ -10,7 +10,7 @@ import pytest
 from dbdyno.model.frame import Started
 from dbdyno.model.telemetry import Lack, LogEntry, TelemetryFrame
 from dbdyno.telemetry import log_follower
-from dbdyno.telemetry.given_log import GivenLog
+from dbdyno.telemetry.configured_log import ConfiguredLog
 from dbdyno.telemetry.log_follower import BYTES_MAX, SOURCE, LogFollower
 from dbdyno.telemetry.publisher import FramePublisher
 
@@ -231,7 +231,7 @@ def test_a_new_file_named_like_the_one_that_was_given_is_a_lack(followed, tmp_pa
     given.write_text("")
     (tmp_path / "server-2026-11-20_0000.log").write_text("")
     follow = followed(given)
-    finder = GivenLog(given, SOURCE, follow.publisher)
+    finder = ConfiguredLog(given, SOURCE, follow.publisher)
     (tmp_path / "server-2026-11-21_0000.csv").write_text("")
     assert finder.find() == given
     assert follow.lacks() == []

@@ -24,21 +24,21 @@ from dbdyno.model.telemetry import Level, ServerFacts, TelemetryCost
 from dbdyno.targets.connection import Connection
 from dbdyno.targets.script_text import with_variables
 from dbdyno.targets.telemetry import ScriptStatement, Telemetry
-from dbdyno.telemetry.given_log import GivenLog
+from dbdyno.telemetry.configured_log import ConfiguredLog
 from dbdyno.telemetry.joining import Joiner, backends_of
 from dbdyno.telemetry.kernel_waits import KernelWaits
 from dbdyno.telemetry.load_clock import LoadClock
 from dbdyno.telemetry.log_follower import SOURCE, LogFollower
 from dbdyno.telemetry.machine_task import MachineTask
+from dbdyno.telemetry.other_cost import OtherCost
 from dbdyno.telemetry.pace import PACES, Stride
 from dbdyno.telemetry.publisher import FramePublisher, error_line
-from dbdyno.telemetry.rest_cost import RestCost
-from dbdyno.telemetry.served import ServedTime
+from dbdyno.telemetry.sample_matcher import SampleMatcher
+from dbdyno.telemetry.server_cpu_time import ServerCpuTime
 from dbdyno.telemetry.server_task import ServerTask
+from dbdyno.telemetry.session_sampler import SessionSampler
 from dbdyno.telemetry.statement_texts import StatementTexts
 from dbdyno.telemetry.telemetry_connection import TelemetryConnection
-from dbdyno.telemetry.waiting_room import WaitingRoom
-from dbdyno.telemetry.watching import Watcher
 from dbdyno.telemetry.worker import Task, Worker
 
 # A server that answers at all has answered within this time.
@@ -85,15 +85,15 @@ class Recorder:
         self._folder = folder
         self._publisher = FramePublisher(folder.append_frames, folder.log)
         self._load_clock = LoadClock()
-        self._room = WaitingRoom()
+        self._matcher = SampleMatcher()
         self._ours = set(watched.own_sessions)
         self._statements: list[ScriptStatement] = []
         self._texts = StatementTexts({})
         self._connections: list[TelemetryConnection] = []
         self._workers: list[Worker] = []
-        self._watcher: Watcher | None = None
-        self._looking: TelemetryConnection | None = None
-        self._rest_cost = RestCost(self._rest_ns, watched.cores)
+        self._sampler: SessionSampler | None = None
+        self._sampler_connection: TelemetryConnection | None = None
+        self._other_cost = OtherCost(self._other_ns, watched.cores)
         self._facts: dict[str, Any] = {}
         self._last_activity: Activity | None = None
         self._began_ns: int | None = None
@@ -110,7 +110,7 @@ class Recorder:
         match frame:
             case Activity():
                 self._last_activity = frame
-                self._room.add_word(frame)
+                self._matcher.add_activity(frame)
             case Hello():
                 self._prepare(frame)
             case Statement():
@@ -120,7 +120,7 @@ class Recorder:
                 )
             case Started():
                 self._began_ns = time.monotonic_ns()
-                self._rest_cost.begin()
+                self._other_cost.begin()
                 self._served_before_ns = self._served_ns() or 0
                 self._publisher.begin()
                 self._load_clock.begin(frame)
@@ -157,21 +157,25 @@ class Recorder:
     def _watching(self) -> Task:
         telemetry = self._with_kernel(self._watched.telemetry)
         joiner = Joiner(self._texts, telemetry.conflicts, self._ours)
-        self._looking = connection = self._connect(telemetry)
-        self._watcher = Watcher(connection, self._room, joiner, self._stride(), self._publisher)
-        return self._watcher
+        self._sampler_connection = self._connect(telemetry)
+        self._sampler = SessionSampler(
+            self._sampler_connection, self._matcher, joiner, self._stride(), self._publisher
+        )
+        return self._sampler
 
     def _stride(self) -> Stride:
         """Return the stride. Samples that stop all locking get the budget of one core only."""
         telemetry, pace = self._watched.telemetry, PACES[self._watched.level]
         if telemetry.looks_stop_locking:
             return Stride(pace, 1, lambda: 0.0, telemetry.looks_apart_s)
-        return Stride(pace, self._watched.cores, self._rest_cost.share, telemetry.looks_apart_s)
+        return Stride(pace, self._watched.cores, self._other_cost.share, telemetry.looks_apart_s)
 
-    def _rest_ns(self) -> int:
-        """Of all threads and connections but those of the looks."""
-        others = (worker.used_ns() for worker in self._workers if worker.task is not self._watcher)
-        served = (its.served_ns() for its in self._connections if its is not self._looking)
+    def _other_ns(self) -> int:
+        """Of all threads and connections but those of the session samples."""
+        others = (worker.used_ns() for worker in self._workers if worker.task is not self._sampler)
+        served = (
+            its.served_ns() for its in self._connections if its is not self._sampler_connection
+        )
         return sum(used_ns or 0 for used_ns in (*others, *served))
 
     def _with_kernel(self, telemetry: Telemetry) -> Telemetry:
@@ -193,14 +197,14 @@ class Recorder:
     def _way_to_log(self) -> Callable[[], Path | None]:
         """Return how to find the log. A remote server is not asked: its path may exist here."""
         if self._watched.log_path is not None:
-            return GivenLog(self._watched.log_path, SOURCE, self._publisher).find
+            return ConfiguredLog(self._watched.log_path, SOURCE, self._publisher).find
         if self._watched.process_id is None:
             return lambda: None
         connection = self._connect(self._watched.telemetry)
         return partial(connection.ask, connection.telemetry.log_path)
 
     def _connect(self, telemetry: Telemetry) -> TelemetryConnection:
-        served = None if self._watched.process_id is None else ServedTime(ROOT)
+        served = None if self._watched.process_id is None else ServerCpuTime(ROOT)
         connection = TelemetryConnection(self._watched.connect, telemetry, self._ours, served)
         self._connections.append(connection)
         return connection
@@ -218,21 +222,23 @@ class Recorder:
         """Take the last readings after the engine has gone, and record what telemetry cost."""
         ended_ns, served_ns = time.monotonic_ns(), self._served_ns()
         self._end(PATIENCE_AT_END_S)
-        if self._began_ns is not None and self._watcher is not None:
+        if self._began_ns is not None and self._sampler is not None:
             seconds = (ended_ns - self._began_ns) / 1e9
-            self._publisher.publish(self._cost(seconds, served_ns, self._watcher))
+            self._publisher.publish(self._cost(seconds, served_ns, self._sampler))
         self._publisher.close()
 
-    def _cost(self, seconds: float, served_ns: int | None, watcher: Watcher) -> TelemetryCost:
+    def _cost(
+        self, seconds: float, served_ns: int | None, sampler: SessionSampler
+    ) -> TelemetryCost:
         took_ns = None if served_ns is None else served_ns - self._served_before_ns
         return TelemetryCost(
             level=self._watched.level,
             seconds=seconds,
             cpu_us=sum(worker.cpu_us for worker in self._workers),
             server_cpu_us=None if took_ns is None else took_ns // 1000,
-            samples=watcher.samples,
-            waits_hz=watcher.samples / seconds if seconds else 0.0,
-            locks_hz=watcher.samples_of_locks / seconds if seconds else 0.0,
+            samples=sampler.samples,
+            waits_hz=sampler.samples / seconds if seconds else 0.0,
+            locks_hz=sampler.samples_of_locks / seconds if seconds else 0.0,
         )
 
     def _end(self, patience_s: float) -> None:

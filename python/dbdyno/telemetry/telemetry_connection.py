@@ -12,7 +12,7 @@ from typing import TypeVar
 from dbdyno.targets.connection import Connection, hang_up
 from dbdyno.targets.telemetry import Telemetry
 from dbdyno.telemetry.publisher import error_line
-from dbdyno.telemetry.served import ServedTime
+from dbdyno.telemetry.server_cpu_time import ServerCpuTime
 
 Answer = TypeVar("Answer")
 
@@ -37,7 +37,7 @@ class TelemetryConnection:
         connect: Callable[[], Connection],
         telemetry: Telemetry,
         ours: set[int],
-        served: ServedTime | None,
+        served: ServerCpuTime | None,
     ) -> None:
         self._connect = connect
         self.telemetry = telemetry

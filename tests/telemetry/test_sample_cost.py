@@ -4,8 +4,8 @@ import time
 
 import pytest
 
-from dbdyno.telemetry.look_cost import LookCost
 from dbdyno.telemetry.pace import Costs
+from dbdyno.telemetry.sample_cost import SampleCost
 
 MS_NS = 10**6
 
@@ -26,19 +26,19 @@ def used(monkeypatch: pytest.MonkeyPatch) -> Used:
     return Used(monkeypatch)
 
 
-def look(cost: LookCost, used: Used, ours_ms: int, served_ms: int, *, with_locks: bool) -> None:
+def look(cost: SampleCost, used: Used, ours_ms: int, served_ms: int, *, with_locks: bool) -> None:
     used.ours_ms += ours_ms
     used.served_ms += served_ms
     cost.add(400 * MS_NS, with_locks=with_locks)
 
 
-def told_ms(cost: LookCost) -> tuple[float, float]:
+def told_ms(cost: SampleCost) -> tuple[float, float]:
     sessions_ns, locks_ns = cost.of_each
     return sessions_ns / MS_NS, locks_ns / MS_NS
 
 
 def test_answers_of_a_server_elsewhere_cost_what_the_quickest_took():
-    cost = LookCost(lambda: None)
+    cost = SampleCost(lambda: None)
     assert cost.of_each == Costs(0, 0)
     for answer_ms in (30, 2, 30):
         cost.add(answer_ms * MS_NS, with_locks=False)
@@ -52,7 +52,7 @@ def test_answers_of_a_server_elsewhere_cost_what_the_quickest_took():
 
 
 def test_a_session_here_costs_its_processor_time_and_ours(used: Used):
-    cost = LookCost(used.served_ns)
+    cost = SampleCost(used.served_ns)
     look(cost, used, 50, 50, with_locks=False)
     assert told_ms(cost) == (0, 0)  # of the first nothing is known
     look(cost, used, 1, 2, with_locks=False)
@@ -64,7 +64,7 @@ def test_a_session_here_costs_its_processor_time_and_ours(used: Used):
 
 def test_a_dear_look_of_long_ago_is_no_dearer_than_those_with_locks(used: Used):
     """The first without locks finds nothing in the caches, and may be the last."""
-    cost = LookCost(used.served_ns)
+    cost = SampleCost(used.served_ns)
     for took_ms in (1, 9):
         look(cost, used, took_ms, 0, with_locks=False)
     assert told_ms(cost) == (9, 0)
@@ -73,24 +73,24 @@ def test_a_dear_look_of_long_ago_is_no_dearer_than_those_with_locks(used: Used):
 
 
 def test_where_none_is_without_locks_all_is_one(used: Used):
-    cost = LookCost(used.served_ns)
+    cost = SampleCost(used.served_ns)
     for _ in range(3):
         look(cost, used, 1, 5, with_locks=True)
     assert told_ms(cost) == (6, 0)
 
 
 def test_what_is_made_of_looks_once_a_second_is_shared_by_all(used: Used):
-    cost = LookCost(used.served_ns)
+    cost = SampleCost(used.served_ns)
     for _ in range(3):
         for _ in range(20):
             look(cost, used, 1, 0, with_locks=False)
         used.ours_ms += 40
-        cost.add_made(20)
+        cost.add_joined(20)
     assert told_ms(cost) == (3, 0)
 
 
 def test_looks_of_long_ago_are_forgotten(used: Used):
-    cost = LookCost(used.served_ns)
+    cost = SampleCost(used.served_ns)
     for took_ms in [9] * 50 + [1] * 8:
         look(cost, used, took_ms, 0, with_locks=False)
     assert told_ms(cost) == (1, 0)

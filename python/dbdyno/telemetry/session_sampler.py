@@ -1,9 +1,9 @@
-"""Samples the server's sessions at the instants at which the engine reports on its clients.
+"""Samples the server's sessions at the instants at which the engine samples its clients.
 
-Sessions and locks are read together, and the locks only if a session waits for one: reading them
+A sample has sessions and locks together, and locks only when a session waits for one: reading them
 takes the locks of the server's own lock table. Where that is expensive, only some samples include
-the locks, and each of these stands for the time since the one before. Samples are processed once a
-second, all together: processed one by one, each would find the CPU caches full of the load's data.
+the locks: each of these stands for the time since the last that did. Samples are joined and
+published once a second, together: each alone would find the processors' caches full of the load.
 """
 
 import time
@@ -17,35 +17,35 @@ from dbdyno.targets.connection import Connection
 from dbdyno.targets.telemetry import Seen
 from dbdyno.telemetry.joining import Joiner, Look
 from dbdyno.telemetry.load_clock import LoadClock
-from dbdyno.telemetry.look_cost import LookCost
 from dbdyno.telemetry.pace import Stride
 from dbdyno.telemetry.publisher import FramePublisher, error_line
+from dbdyno.telemetry.sample_cost import SampleCost
+from dbdyno.telemetry.sample_matcher import SampleMatcher
 from dbdyno.telemetry.telemetry_connection import TelemetryConnection, Unavailable
-from dbdyno.telemetry.waiting_room import WaitingRoom
 
 SOURCE = "waits"
-TOLD_EVERY_NS = 1_000_000_000
+PUBLISH_INTERVAL_NS = 1_000_000_000
 
 
-class Watcher:
-    """Takes samples, and joins each with the engine's frame of the same instant."""
+class SessionSampler:
+    """Takes samples, and joins each with the engine's activity of the same instant."""
 
     name = SOURCE
 
     def __init__(
         self,
         connection: TelemetryConnection,
-        room: WaitingRoom,
+        matcher: SampleMatcher,
         joiner: Joiner,
         stride: Stride,
         publisher: FramePublisher,
     ) -> None:
         self._connection = connection
-        self._room = room
+        self._matcher = matcher
         self._joiner = joiner
         self._stride = stride
         self._publisher = publisher
-        self._cost = LookCost(connection.served_ns)
+        self._cost = SampleCost(connection.served_ns)
         self._without_locks_s = 0.0
         self.samples = self.samples_of_locks = 0
 
@@ -54,29 +54,29 @@ class Watcher:
         self._connection.ask(self._connection.telemetry.pid)
 
     def watch(self, started: Started, load_clock: LoadClock) -> None:
-        """Sample at every chosen instant until the load ends."""
+        """Takes a sample at every chosen instant."""
         begin_ns, interval_ns = started.monotonic_ns, self._stride.interval_ns
-        number, before, tell_at_ns = 1, 0, begin_ns + TOLD_EVERY_NS
+        number, before, publish_at_ns = 1, 0, begin_ns + PUBLISH_INTERVAL_NS
         while load_clock.sleep_until(begin_ns + number * interval_ns):
             seconds = self._stride.seconds(number - before, self._cost.of_each)
-            if self._look(number, begin_ns + number * interval_ns, seconds):
+            if self._sample(number, begin_ns + number * interval_ns, seconds):
                 before = number
-            if time.monotonic_ns() >= tell_at_ns:
-                self._tell_joined()
-                tell_at_ns += TOLD_EVERY_NS
+            if time.monotonic_ns() >= publish_at_ns:
+                self._publish_joined()
+                publish_at_ns += PUBLISH_INTERVAL_NS
             passed = (time.monotonic_ns() - begin_ns) // interval_ns
             number = self._stride.after(number, passed, self._cost.of_each)
-        self._tell_joined()
+        self._publish_joined()
 
     def conclude(self) -> None:
-        """Report if no sample could be joined."""
-        self._room.close()
-        if self._room.looks_lost and not self.samples:
+        """Reports when no sample could be joined."""
+        self._matcher.close()
+        if self._matcher.samples_lost and not self.samples:
             self._publisher.publish_lack(
                 SOURCE, "the engine and the server were never sampled together"
             )
 
-    def _look(self, number: int, at_ns: int, seconds: float) -> bool:
+    def _sample(self, number: int, at_ns: int, seconds: float) -> bool:
         """Whether the server answered."""
         telemetry = self._connection.telemetry
         glance = None if self._stride.is_at_locks(number) else telemetry.glance
@@ -87,8 +87,8 @@ class Watcher:
         answer_ns = time.monotonic_ns() - began_ns
         self._cost.add(answer_ns, with_locks=glance is None)
         self._without_locks_s += seconds
-        look = Look(at_ns=at_ns, seconds=seconds, cost_us=answer_ns // 1000, seen=seen)
-        self._room.add_look(look if glance else self._with_locks(number, look))
+        sample = Look(at_ns=at_ns, seconds=seconds, cost_us=answer_ns // 1000, seen=seen)
+        self._matcher.add_sample(sample if glance else self._with_locks(number, sample))
         return True
 
     def _answer(self, question: Callable[[Connection], Seen]) -> Seen | None:
@@ -100,22 +100,22 @@ class Watcher:
             self._publisher.publish_lack(SOURCE, error_line(error))
         return None
 
-    def _with_locks(self, number: int, look: Look) -> Look:
-        """Return the sample as one with locks, which stands for the time since the last one."""
+    def _with_locks(self, number: int, sample: Look) -> Look:
+        """The sample stands for the time since the last with locks."""
         seconds, self._without_locks_s = self._without_locks_s, 0.0
         self._stride.locks_seen(number, self._cost.of_each)
-        return replace(look, locks_seconds=seconds)
+        return replace(sample, locks_seconds=seconds)
 
-    def _tell_joined(self) -> None:
+    def _publish_joined(self) -> None:
         joined = list(self._joined())
         self._publisher.publish(*joined)
         self.samples += len(joined)
-        self.samples_of_locks += sum(look.locks_seconds is not None for look in joined)
-        self._cost.add_made(len(joined))
+        self.samples_of_locks += sum(its.locks_seconds is not None for its in joined)
+        self._cost.add_joined(len(joined))
 
     def _joined(self) -> Iterator[Waits]:
-        for look, activity in self._room.pairs():
+        for sample, activity in self._matcher.pairs():
             try:
-                yield self._joiner.join(look, activity)
-            except Exception as error:  # the run continues, whatever the error
+                yield self._joiner.join(sample, activity)
+            except Exception as error:  # whatever it is, the run goes on
                 self._publisher.publish_lack(SOURCE, error_line(error))

@@ -11,7 +11,7 @@ from pathlib import Path
 from dbdyno.host.processes import running_ns
 
 
-class ServedTime:
+class ServerCpuTime:
     """Of all tasks that served one connection, one after the other; any thread may ask."""
 
     def __init__(self, root: Path) -> None:

@@ -6,12 +6,12 @@ from types import MappingProxyType, SimpleNamespace
 import pytest
 
 from dbdyno.model.frame import Started
-from dbdyno.telemetry import watching
+from dbdyno.telemetry import session_sampler
 from dbdyno.telemetry.joining import Look
 from dbdyno.telemetry.pace import Pace, Stride
+from dbdyno.telemetry.sample_matcher import Pair
+from dbdyno.telemetry.session_sampler import SessionSampler
 from dbdyno.telemetry.telemetry_connection import Unavailable
-from dbdyno.telemetry.waiting_room import Pair
-from dbdyno.telemetry.watching import Watcher
 from tests.telemetry.clock import Clock, ClockTicker
 
 MS_NS = 10**6
@@ -24,7 +24,7 @@ LOCKS_MS = 8
 
 
 class Server:
-    """The line to one elsewhere, that answers late, or not at all, at some of the instants."""
+    """The connection to a remote server that answers late, or not at all, at some instants."""
 
     def __init__(
         self,
@@ -56,18 +56,18 @@ class Server:
 def looks(monkeypatch: pytest.MonkeyPatch, instants: int, **how) -> Iterator[tuple[int, Look]]:
     """Those at so many instants, each with which one it is."""
     clock = Clock()
-    monkeypatch.setattr(watching, "time", clock)
+    monkeypatch.setattr(session_sampler, "time", clock)
     seen: list[Look] = []
-    watcher = Watcher(
+    sampler = SessionSampler(
         Server(clock, **how),
-        SimpleNamespace(add_look=seen.append, pairs=list),
+        SimpleNamespace(add_sample=seen.append, pairs=list),
         None,
         Stride(PACE, 2, lambda: 0.008),
         SimpleNamespace(publish_unavailable=lambda _why: None, publish=lambda *_frames: None),
     )
     begin_ns = clock.now_ns
     end_ns = begin_ns + (instants + 1) * STEP_NS
-    watcher.watch(Started(begin_ns, 0, begin_ns, None), ClockTicker(clock, end_ns))
+    sampler.watch(Started(begin_ns, 0, begin_ns, None), ClockTicker(clock, end_ns))
     for look in seen:
         yield (look.at_ns - begin_ns) // STEP_NS, look
 
@@ -119,22 +119,22 @@ def test_where_locks_are_dear_a_look_at_them_stands_for_all_since_the_last(monke
 
 def test_what_was_seen_is_told_once_a_second_and_at_the_end(monkeypatch: pytest.MonkeyPatch):
     clock = Clock()
-    monkeypatch.setattr(watching, "time", clock)
+    monkeypatch.setattr(session_sampler, "time", clock)
     begin_ns, asked_at_ms = clock.now_ns, []
 
     def pairs() -> list[Pair]:
         asked_at_ms.append((clock.now_ns - begin_ns) // MS_NS)
         return []
 
-    watcher = Watcher(
+    sampler = SessionSampler(
         Server(clock, {}, frozenset()),
-        SimpleNamespace(add_look=lambda _look: None, pairs=pairs),
+        SimpleNamespace(add_sample=lambda _look: None, pairs=pairs),
         None,
         Stride(PACE, 2, lambda: 0.008),
         SimpleNamespace(publish=lambda *_frames: None),
     )
     end_ns = begin_ns + 125 * STEP_NS
-    watcher.watch(Started(begin_ns, 0, begin_ns, None), ClockTicker(clock, end_ns))
+    sampler.watch(Started(begin_ns, 0, begin_ns, None), ClockTicker(clock, end_ns))
     first, second, last = asked_at_ms
     assert 1000 <= first < 1200
     assert 2000 <= second < 2200

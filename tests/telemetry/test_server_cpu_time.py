@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from dbdyno.telemetry.served import ServedTime
+from dbdyno.telemetry.server_cpu_time import ServerCpuTime
 
 
 def used(root: Path, task: int, ns: int) -> None:
@@ -12,7 +12,7 @@ def used(root: Path, task: int, ns: int) -> None:
 
 
 def test_nothing_is_told_before_a_task_was_seen(tmp_path: Path):
-    served = ServedTime(tmp_path)
+    served = ServerCpuTime(tmp_path)
     assert served.read_ns() is None
     served.begin(None)
     assert served.read_ns() is None
@@ -21,7 +21,7 @@ def test_nothing_is_told_before_a_task_was_seen(tmp_path: Path):
 
 
 def test_what_a_thread_took_for_others_before_is_not_ours(tmp_path: Path):
-    served = ServedTime(tmp_path)
+    served = ServerCpuTime(tmp_path)
     used(tmp_path, 7, 5000)
     served.begin(7)
     assert served.read_ns() == 0
@@ -31,7 +31,7 @@ def test_what_a_thread_took_for_others_before_is_not_ours(tmp_path: Path):
 
 def test_after_a_reconnect_both_tasks_count(tmp_path: Path):
     """The second has served others for long; the first serves somebody else from now on."""
-    served = ServedTime(tmp_path)
+    served = ServerCpuTime(tmp_path)
     used(tmp_path, 7, 100)
     used(tmp_path, 8, 100_000)
     served.begin(7)
@@ -45,7 +45,7 @@ def test_after_a_reconnect_both_tasks_count(tmp_path: Path):
 
 
 def test_what_a_task_took_stays_counted_once_it_ended(tmp_path: Path):
-    served = ServedTime(tmp_path)
+    served = ServerCpuTime(tmp_path)
     used(tmp_path, 7, 100)
     served.begin(7)
     used(tmp_path, 7, 140)
@@ -57,7 +57,7 @@ def test_what_a_task_took_stays_counted_once_it_ended(tmp_path: Path):
 
 
 def test_the_same_thread_may_serve_us_again_after_somebody_else(tmp_path: Path):
-    served = ServedTime(tmp_path)
+    served = ServerCpuTime(tmp_path)
     used(tmp_path, 7, 100)
     served.begin(7)
     used(tmp_path, 7, 110)

@@ -1,7 +1,8 @@
-"""A log file that the user or dbdyno itself named: the server is not asked for the current file.
+"""A log whose path is configured: the user named it, or dbdyno made it.
 
-If a new file appears beside it whose name differs only in its digits, that is reported as something
-that may be missing. It is not read, since it may be another server's log.
+A server that is asked says which file it writes now. Here it is not asked: a new file beside it
+whose name differs only in digits is reported as a lack. It is not read, as it may be another
+server's.
 """
 
 import re
@@ -12,8 +13,8 @@ from dbdyno.telemetry.publisher import FramePublisher
 _DIGITS = re.compile(r"\d+")
 
 
-class GivenLog:
-    """A log file, and the files beside it with similar names."""
+class ConfiguredLog:
+    """A file, and those beside it that are named like it."""
 
     def __init__(self, path: Path, source: str, publisher: FramePublisher) -> None:
         self._path = path
@@ -22,7 +23,7 @@ class GivenLog:
         self._known = self._namesakes()
 
     def find(self) -> Path:
-        """Return the file; report each new file with a similar name, once."""
+        """The file; a new one like it is reported, once."""
         new = self._namesakes() - self._known
         self._known |= new
         for name in sorted(new):

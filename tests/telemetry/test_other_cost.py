@@ -1,7 +1,7 @@
 """What is taken besides looks, since they began, and will be taken at the end."""
 
-from dbdyno.telemetry import rest_cost
-from dbdyno.telemetry.rest_cost import RestCost
+from dbdyno.telemetry import other_cost
+from dbdyno.telemetry.other_cost import OtherCost
 from tests.telemetry.clock import Clock
 
 S_NS, MS_NS = 10**9, 10**6
@@ -9,13 +9,13 @@ S_NS, MS_NS = 10**9, 10**6
 
 def test_the_mean_since_the_begin_with_the_first_second_once_more(monkeypatch):
     clock, used_ns, asked = Clock(), [500 * MS_NS], []
-    monkeypatch.setattr(rest_cost, "time", clock)
+    monkeypatch.setattr(other_cost, "time", clock)
 
     def used() -> int:
         asked.append(clock.now_ns)
         return used_ns[0]
 
-    cost = RestCost(used, cores=2)
+    cost = OtherCost(used, cores=2)
     cost.begin()  # what was used before is not of this time
     assert cost.share() == 0
     used_ns[0] += 40 * MS_NS

@@ -1,0 +1,40 @@
+"""Looks and the engine's words meet by their instant, in whatever order they come."""
+
+from dbdyno.model.frame import Activity
+from dbdyno.telemetry.joining import Look
+from dbdyno.telemetry.sample_matcher import SampleMatcher
+
+
+def look(at_ns: int) -> Look:
+    return Look(at_ns=at_ns, seconds=1, cost_us=0, seen=lambda: ([], []))
+
+
+def word(at_ns: int) -> Activity:
+    return Activity(at_ns, b"", b"")
+
+
+def instants(matcher: SampleMatcher) -> list[int]:
+    return [its.at_ns for its, activity in matcher.pairs() if its.at_ns == activity.at_ns]
+
+
+def test_they_meet_once():
+    matcher = SampleMatcher()
+    matcher.add_sample(look(2))
+    matcher.add_activity(word(1))
+    assert instants(matcher) == []
+    matcher.add_sample(look(1))
+    matcher.add_activity(word(2))
+    assert instants(matcher) == [1, 2]
+    assert instants(matcher) == []
+
+
+def test_those_that_wait_for_ever_are_let_go_and_counted():
+    matcher = SampleMatcher()
+    for at_ns in range(1000):
+        matcher.add_sample(look(at_ns))
+        matcher.add_activity(word(at_ns - 5000))
+    assert matcher.samples_lost == 872
+    matcher.add_activity(word(999))
+    assert instants(matcher) == [999]
+    matcher.close()
+    assert matcher.samples_lost == 999
