@@ -9,7 +9,7 @@ from dbdyno.errors import DbdynoError
 from dbdyno.run.presence import Presence
 from dbdyno.servers.connecting import open_connection
 from dbdyno.servers.postgresql.binaries import local_binaries
-from dbdyno.targets.postgresql.complaints import understood
+from dbdyno.targets.postgresql.server_errors import understood
 from dbdyno.workloads.loading import LoadProgress
 from tests.engine.postgres import Postgres
 from tests.support.patience import wait_until

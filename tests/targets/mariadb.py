@@ -54,7 +54,7 @@ def let_it_look_anew() -> None:
 
 def later_look(watcher: Connection) -> tuple[list[Sessions], list[Locks]]:
     let_it_look_anew()
-    return TELEMETRY.look(watcher)()
+    return TELEMETRY.sample_with_locks(watcher)()
 
 
 def in_transaction(connection: Connection, statement: str) -> None:

@@ -16,8 +16,8 @@ from dbdyno.servers.private import start_private
 from dbdyno.servers.spec import ServerSpec
 from dbdyno.targets.connection import Connection
 from dbdyno.targets.mysql.telemetry import TELEMETRY
-from dbdyno.targets.mysql.telemetry.place import ServerContext
 from dbdyno.targets.mysql.telemetry.redo import wal_position
+from dbdyno.targets.mysql.telemetry.server_context import ServerContext
 from dbdyno.targets.mysql.telemetry.transactions import transaction_ages_s
 from dbdyno.targets.telemetry import ScriptStatement
 from dbdyno.telemetry.blocking import find_waits
@@ -117,7 +117,7 @@ def test_a_user_without_rights_sees_counters_and_is_told_what_helps(plain_watche
     assert missing["replication"]  # which PROCESS would not give
     assert RIGHTS not in missing["replication"]
     assert "oldest_transaction_s" not in read(plain_watcher, "sessions")
-    assert TELEMETRY.look(plain_watcher)() == ([], [])
+    assert TELEMETRY.sample_with_locks(plain_watcher)() == ([], [])
 
 
 def test_counters_count_what_is_done(watcher: Connection, watched: Server):
@@ -326,7 +326,9 @@ def test_the_performance_schema_names_waits_and_times_files():
         with server.connect() as other:
             # A session that was closed is still there for a moment.
             (its,) = eventually(
-                lambda: [one for one in TELEMETRY.look(watcher)()[0] if one.kind == "client"],
+                lambda: [
+                    one for one in TELEMETRY.sample_with_locks(watcher)()[0] if one.kind == "client"
+                ],
                 lambda seen: [list(one.pids) for one in seen] == [[TELEMETRY.pid(other)]],
             )
             assert all(task > 0 for task in its.tasks)

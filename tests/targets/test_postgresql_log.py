@@ -8,7 +8,7 @@ import pytest
 
 from dbdyno.model.telemetry import LogEntry
 from dbdyno.targets.postgresql.log import LINE_MAX, PostgresqlLog
-from dbdyno.targets.postgresql.log.said import Prefix, moment_ns
+from dbdyno.targets.postgresql.log.message import Prefix, moment_ns
 
 LOGS = Path(__file__).parent / "logs"
 ALL = ["15.txt", "15.csv", "15.json", "18.txt"]

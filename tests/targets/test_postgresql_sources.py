@@ -13,7 +13,7 @@ from dbdyno.servers.base import Server
 from dbdyno.servers.private import start_private
 from dbdyno.servers.spec import ServerSpec
 from dbdyno.targets.postgresql import TARGET
-from dbdyno.targets.postgresql.telemetry.place import TABLES_MAX
+from dbdyno.targets.postgresql.telemetry.server_context import TABLES_MAX
 from dbdyno.targets.postgresql.telemetry.session import APPLICATION_NAME
 from dbdyno.targets.postgresql.telemetry.statements import shape, wanted_shapes
 from dbdyno.targets.telemetry import ScriptStatement

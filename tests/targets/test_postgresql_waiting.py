@@ -49,7 +49,7 @@ def queue_for(
 
 
 def locks_now(watcher: Connection) -> list[Locks]:
-    _, locks = TELEMETRY.look(watcher)()
+    _, locks = TELEMETRY.sample_with_locks(watcher)()
     return locks
 
 
@@ -181,7 +181,7 @@ def gets(connection: Connection, mode: str) -> bool:
 
 
 def sessions_now(watcher: Connection) -> list[Sessions]:
-    sessions, _ = TELEMETRY.look(watcher)()
+    sessions, _ = TELEMETRY.sample_with_locks(watcher)()
     return sessions
 
 

@@ -6,7 +6,7 @@ import pytest
 from dbdyno.model.frame import Activity
 from dbdyno.model.telemetry import IDLE, PAUSING, UNCONNECTED, UNLISTED, BlockCount, WaitCount
 from dbdyno.targets.telemetry import Locks, Sessions
-from dbdyno.telemetry.joining import Joiner, Look
+from dbdyno.telemetry.joining import Joiner, SessionSample
 from dbdyno.telemetry.statement_texts import StatementTexts
 
 STATEMENTS = {
@@ -35,8 +35,10 @@ def session(pid: int, text: str = "", state: str = "active", wait: str = "", **o
 
 def join(word: Activity, *sessions: Sessions, locks: tuple[Locks, ...] = ()):
     joiner = Joiner(StatementTexts(STATEMENTS), lambda _mode, _other: True, {OURS})
-    look = Look(at_ns=5, seconds=0.5, cost_us=3, seen=lambda: (list(sessions), list(locks)))
-    return joiner.join(look, word)
+    sample = SessionSample(
+        at_ns=5, seconds=0.5, cost_us=3, pending=lambda: (list(sessions), list(locks))
+    )
+    return joiner.join(sample, word)
 
 
 @pytest.mark.parametrize(
@@ -148,8 +150,10 @@ def behind(pid, *waiters):
 def joined_twice(first, second, *sessions, locks=()):
     """Who is at the root of the waits, in two looks that see the same."""
     joiner = Joiner(StatementTexts(STATEMENTS), lambda _mode, _other: True, {OURS})
-    look = Look(at_ns=5, seconds=0.5, cost_us=3, seen=lambda: (list(sessions), list(locks)))
-    return [joiner.join(look, words).blocking[0].root_who for words in (first, second)]
+    sample = SessionSample(
+        at_ns=5, seconds=0.5, cost_us=3, pending=lambda: (list(sessions), list(locks))
+    )
+    return [joiner.join(sample, words).blocking[0].root_who for words in (first, second)]
 
 
 def test_while_clients_connect_one_who_is_not_named_may_be_theirs():

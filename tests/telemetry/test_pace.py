@@ -11,7 +11,7 @@ REST = 0.008
 """Of the machine, by all of telemetry but the looks."""
 
 
-QUICK = Pace(interval_ns=20 * MS_NS, share=0.028, looks_share=0.014, steps_max=250)
+QUICK = Pace(interval_ns=20 * MS_NS, share=0.028, samples_share=0.014, steps_max=250)
 """One that looks often: 2 % of the machine are left to looks."""
 
 

@@ -14,7 +14,7 @@ import pytest
 from dbdyno.model.frame import Activity, Frame, Hello, Started, StatementInfo
 from dbdyno.model.source import Missing, Source
 from dbdyno.model.telemetry import ServerFacts, TelemetryFrame
-from dbdyno.targets.telemetry import Seen, Sessions, Telemetry
+from dbdyno.targets.telemetry import PendingSample, Sessions, Telemetry
 from dbdyno.telemetry.recorder import Recorder, Watched
 from tests.support.patience import PATIENCE_S, wait_until
 from tests.telemetry.watched import nobody_watches
@@ -65,7 +65,7 @@ class Server:
         self.counted += 1
         return {"": {"commits": self.counted}}
 
-    def look(self, _connection) -> Seen:
+    def look(self, _connection) -> PendingSample:
         self.looked += 1
         seen = list(self.sessions), []
         return lambda: seen
@@ -77,7 +77,7 @@ class Server:
                 [Source(name="counts", read=self.count)],
                 [Missing("absent", "not installed")],
             ),
-            "look": self.look,
+            "sample_with_locks": self.look,
             "conflicts": lambda _mode, _other: False,
             "facts": lambda _connection, _statements: ServerFacts(extensions=("x",)),
             "log_reader": lambda: SimpleNamespace(feed=lambda _text: []),
@@ -180,7 +180,9 @@ def test_what_a_thread_took_before_it_served_us_is_not_our_cost(tmp_path, monkey
 
     server.connect = connect_late
     use(ms=5000)
-    with recorder(server, folder, os.getpid(), task=lambda _connection: 7, look=look) as watching:
+    with recorder(
+        server, folder, os.getpid(), task=lambda _connection: 7, sample_with_locks=look
+    ) as watching:
         watching.take(hello())
         watching.take(started())
         begun.set()
@@ -204,7 +206,7 @@ def test_a_source_that_fails_is_said_once_and_read_again():
     def fail(_connection):
         raise ValueError("no such thing")
 
-    with recorder(server, folder, look=fail) as watching:
+    with recorder(server, folder, sample_with_locks=fail) as watching:
         play(watching, server, until=lambda: folder.of("Lack", "waits"))
     assert [its.reason for its in folder.of("Lack", "waits")] == ["no such thing"]
     assert folder.of("Counts", "counts")
@@ -277,7 +279,7 @@ def test_a_look_that_cannot_be_understood_is_said_once_and_the_rest_goes_on():
         looks.append(connection)
         return lambda: 1 / 0
 
-    with recorder(server, folder, look=look) as watching:
+    with recorder(server, folder, sample_with_locks=look) as watching:
         play(watching, server, until=lambda: looks)
     assert [its.reason for its in folder.of("Lack", "waits")] == ["division by zero"]
     assert folder.of("Counts", "counts")
@@ -319,7 +321,7 @@ def test_looks_without_a_word_of_the_engine():
         looks.append(connection)
         return lambda: ([], [])
 
-    with recorder(server, folder, look=look) as watching:
+    with recorder(server, folder, sample_with_locks=look) as watching:
         watching.take(hello())
         watching.take(started())
         wait_until(lambda: len(looks) > 1, "a look that is over")

@@ -1,12 +1,12 @@
 """Looks and the engine's words meet by their instant, in whatever order they come."""
 
 from dbdyno.model.frame import Activity
-from dbdyno.telemetry.joining import Look
+from dbdyno.telemetry.joining import SessionSample
 from dbdyno.telemetry.sample_matcher import SampleMatcher
 
 
-def look(at_ns: int) -> Look:
-    return Look(at_ns=at_ns, seconds=1, cost_us=0, seen=lambda: ([], []))
+def look(at_ns: int) -> SessionSample:
+    return SessionSample(at_ns=at_ns, seconds=1, cost_us=0, pending=lambda: ([], []))
 
 
 def word(at_ns: int) -> Activity:

@@ -7,7 +7,7 @@ import pytest
 
 from dbdyno.model.frame import Started
 from dbdyno.telemetry import session_sampler
-from dbdyno.telemetry.joining import Look
+from dbdyno.telemetry.joining import SessionSample
 from dbdyno.telemetry.pace import Pace, Stride
 from dbdyno.telemetry.sample_matcher import Pair
 from dbdyno.telemetry.session_sampler import SessionSampler
@@ -16,8 +16,8 @@ from tests.telemetry.clock import Clock, ClockTicker
 
 MS_NS = 10**6
 STEP_NS = 20 * MS_NS
-PACE = Pace(interval_ns=STEP_NS, share=0.028, looks_share=0.014, steps_max=250)
-LOOK, GLANCE = object(), object()
+PACE = Pace(interval_ns=STEP_NS, share=0.028, samples_share=0.014, steps_max=250)
+BOTH, SESSIONS = object(), object()
 USUAL_MS = 4
 """On two processors every fifth instant is looked at, then."""
 LOCKS_MS = 8
@@ -31,10 +31,10 @@ class Server:
         clock: Clock,
         held_up: Mapping[int, int],
         gone: frozenset[int],
-        glance: object = None,
+        sample_sessions: object = None,
         locks_ms: int = 0,
     ) -> None:
-        self.telemetry = SimpleNamespace(look=LOOK, glance=glance)
+        self.telemetry = SimpleNamespace(sample_with_locks=BOTH, sample_sessions=sample_sessions)
         self._clock = clock
         self._begin_ns = clock.now_ns
         self._held_up = held_up
@@ -43,7 +43,7 @@ class Server:
 
     def ask(self, question):
         instant = (self._clock.now_ns - self._begin_ns) // STEP_NS
-        took_ms = USUAL_MS + (self._locks_ms if question is LOOK else 0)
+        took_ms = USUAL_MS + (self._locks_ms if question is BOTH else 0)
         self._clock.now_ns += self._held_up.get(instant, 0) * STEP_NS + took_ms * MS_NS
         if instant in self._gone:
             raise Unavailable("no more")
@@ -53,11 +53,13 @@ class Server:
         return None
 
 
-def looks(monkeypatch: pytest.MonkeyPatch, instants: int, **how) -> Iterator[tuple[int, Look]]:
+def samples(
+    monkeypatch: pytest.MonkeyPatch, instants: int, **how
+) -> Iterator[tuple[int, SessionSample]]:
     """Those at so many instants, each with which one it is."""
     clock = Clock()
     monkeypatch.setattr(session_sampler, "time", clock)
-    seen: list[Look] = []
+    seen: list[SessionSample] = []
     sampler = SessionSampler(
         Server(clock, **how),
         SimpleNamespace(add_sample=seen.append, pairs=list),
@@ -83,7 +85,7 @@ def worth(
 ) -> list[tuple[int, int]]:
     """Of the looks at forty instants: which one it is, and how many it stands for."""
     how = {"held_up": held_up, "gone": gone}
-    return [(number, steps(look.seconds)) for number, look in looks(monkeypatch, 40, **how)]
+    return [(number, steps(look.seconds)) for number, look in samples(monkeypatch, 40, **how)]
 
 
 def test_looks_stand_for_all_of_the_time(monkeypatch: pytest.MonkeyPatch):
@@ -106,8 +108,8 @@ def test_what_nobody_answered_stands_for_nothing(monkeypatch: pytest.MonkeyPatch
 
 def test_where_locks_are_dear_a_look_at_them_stands_for_all_since_the_last(monkeypatch):
     """Sessions, of 4 ms, at every eighth instant; locks, of 8 more, at every 34th or soon after."""
-    how = {"glance": GLANCE, "held_up": {}, "gone": frozenset(), "locks_ms": LOCKS_MS}
-    found = dict(looks(monkeypatch, 120, **how))
+    how = {"sample_sessions": SESSIONS, "held_up": {}, "gone": frozenset(), "locks_ms": LOCKS_MS}
+    found = dict(samples(monkeypatch, 120, **how))
     at_locks = {
         number: steps(look.locks_seconds)
         for number, look in found.items()

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from dbdyno.analysis.estimate import CONFIDENCE, SAMPLES_MIN, Series
 from dbdyno.model.recording import Columns, Recording
-from dbdyno.model.telemetry import FIRST_LOOK_AT_LOCKS
+from dbdyno.model.telemetry import FIRST_LOCK_SAMPLE
 
 SESSIONS, LOCKS = "waits", "locks"
 _BLOCK_S = 1.0
@@ -93,7 +93,7 @@ def sampled_locks(recording: Recording) -> bool:
     source = recording.tables["samples"]["source"]
     if (source == LOCKS).any():
         return _measured(recording, LOCKS) is not None
-    return int((source == SESSIONS).sum()) >= FIRST_LOOK_AT_LOCKS
+    return int((source == SESSIONS).sum()) >= FIRST_LOCK_SAMPLE
 
 
 def _measured(recording: Recording, source: str) -> SessionSamples | None:

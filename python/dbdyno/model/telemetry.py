@@ -22,8 +22,8 @@ PAUSING = 0xFFFD
 UNLISTED = 0xFFFC
 """It had asked something that no script says: a ROLLBACK after a failure, a cancellation."""
 
-FIRST_LOOK_AT_LOCKS = 3
-"""Of the looks of a run: the two before it are at the sessions alone, and show what that takes."""
+FIRST_LOCK_SAMPLE = 3
+"""Of the samples of a run: the two before it have the sessions alone, and show what that takes."""
 
 NO_STATEMENT = -1
 """Of a session that is not one of the engine's clients, or had asked for nothing."""

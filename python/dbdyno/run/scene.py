@@ -96,11 +96,11 @@ def load_told(report: LoadReport) -> str:
     """Return a message on what was loaded."""
     seconds = sum(phase.elapsed_s for phase in report.phases)
     phases = ", ".join(f"{phase.name} {phase.elapsed_s:.1f} s" for phase in report.phases)
-    detour = f", {report.detour}" if report.detour else ""
+    fallback = f", {report.fallback_reason}" if report.fallback_reason else ""
     unwritten = f"; {report.unwritten}" if report.unwritten else ""
     return (
         f"loaded {count(report.rows)} rows over {_connections(report.jobs)} in {seconds:.1f} s "
-        f"({count(report.rows_per_s)} rows/s: {phases}){detour}{unwritten}"
+        f"({count(report.rows_per_s)} rows/s: {phases}){fallback}{unwritten}"
     )
 
 

@@ -94,14 +94,14 @@ class Dialect(Protocol):
         """What leaves a comment on a table."""
 
 
-class Detour(Struct, frozen=True):
-    """Another way for rows than the usual one, and why a server wants it."""
+class LoadFallback(Struct, frozen=True):
+    """How rows are loaded where the usual way is not allowed, and why."""
 
     dialect: Dialect
     reason: str
 
 
-def _no_detour(_connection: Connection) -> Detour | None:
+def _no_load_fallback(_connection: Connection) -> LoadFallback | None:
     return None
 
 
@@ -112,8 +112,8 @@ class Target:
     ``storage`` are the words for how tables are stored that it knows. All that is read inside
     the block of ``one_instant`` is of one instant. ``understood(doing)`` turns the driver's
     errors inside its block into ours. ``settle`` and ``checkpoint`` say what they had to leave
-    unwritten, which is nothing as a rule. ``detour`` asks a server whether rows must come another
-    way than most of its kind take them. Without ``telemetry`` it is measured, but not watched.
+    unwritten, which is nothing as a rule. ``load_fallback`` asks a server whether rows must be
+    loaded in another way than usual. Without ``telemetry`` it is measured, but not watched.
     """
 
     name: str
@@ -128,7 +128,7 @@ class Target:
     one_instant: Callable[[Connection], AbstractContextManager[None]]
     understood: Callable[[str], AbstractContextManager[None]]
     telemetry: Telemetry | None
-    detour: Callable[[Connection], Detour | None] = _no_detour
+    load_fallback: Callable[[Connection], LoadFallback | None] = _no_load_fallback
 
     @property
     def words(self) -> str:

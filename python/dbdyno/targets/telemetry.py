@@ -51,9 +51,10 @@ class Locks(Struct, frozen=True):
     waited_s: Sequence[float | None]
 
 
-Seen: TypeAlias = Callable[[], tuple[list[Sessions], list[Locks]]]
-"""What a look has shown, made of the server's answer when it is wanted: of many together that is
-cheaper, and the next look need not wait for it."""
+PendingSample: TypeAlias = Callable[[], tuple[list[Sessions], list[Locks]]]
+"""A sample, made of the server's answer when it is called: of many together that is cheaper, and
+the next query need not wait for it."""
+SampleSessions: TypeAlias = Callable[[Connection], PendingSample]
 
 
 class LogReader(Protocol):
@@ -88,21 +89,21 @@ class Telemetry:
 
     ``begin`` readies a connection of telemetry's own (short timeouts, nothing left behind).
     ``sources`` tries what the server has and gives the rest with reasons; what it can tell of
-    single statements, it tells of these. ``look`` is one statement: all sessions but telemetry's,
-    and, when one of them waits for a lock, the locks that have to do with waiting. ``glance``
-    tells the same of the sessions and nothing of locks, where that is cheaper.
+    single statements, it tells of these. ``sample_with_locks`` is one statement: all sessions but
+    telemetry's, and, when one of them waits for a lock, the locks that have to do with waiting.
+    ``sample_sessions`` has the same sessions without locks, where that is cheaper.
     ``conflicts`` tells whether two modes of a lock exclude each other. ``facts`` describes
     tables, indexes, plans and settings as they matter to these statements. ``log_path`` is
-    where the server says its log is, if it says so. Looks at the sessions must be
-    ``looks_apart_s`` apart, where a server shows old ones to who asks more often; and where
-    ``looks_stop_locking``, what a look takes is taken from everybody, on however many cores.
+    where the server says its log is, if it says so. Samples of the sessions must be
+    ``sample_interval_min_s`` apart, where a server shows old ones to who asks more often; and where
+    ``samples_stop_locking``, what a sample takes is taken from everybody, on however many cores.
     """
 
     begin: Callable[[Connection], None]
     sources: Callable[
         [Connection, Sequence[ScriptStatement]], tuple[list[Source[Connection]], list[Missing]]
     ]
-    look: Callable[[Connection], Seen]
+    sample_with_locks: SampleSessions
     conflicts: Callable[[str, str], bool]
     facts: Callable[[Connection, Sequence[ScriptStatement]], ServerFacts]
     log_reader: Callable[[], LogReader]
@@ -113,9 +114,9 @@ class Telemetry:
     """The kernel's number of the process or thread that serves it, where the server tells.
 
     None, too, where that serves other sessions at the same time."""
-    glance: Callable[[Connection], Seen] | None = None
-    looks_apart_s: float = 0.0
-    looks_stop_locking: bool = False
+    sample_sessions: SampleSessions | None = None
+    sample_interval_min_s: float = 0.0
+    samples_stop_locking: bool = False
     sessions_are_processes: bool = True
     """Whether each session is a process of the kernel's, too: then ``pid`` is ``task``."""
     tasks: Callable[[Connection], Mapping[int, int]] = _no_tasks

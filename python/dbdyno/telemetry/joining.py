@@ -1,4 +1,4 @@
-"""Joins one sample of the server's sessions with what the engine knows of its clients. No I/O.
+"""One sample of the server's sessions, joined with what the engine knows of its clients. No I/O.
 
 The two see the same clients at almost the same instant, and for a short statement *almost* is not
 enough: the server may already be two statements ahead of the engine's frame. Therefore the
@@ -6,9 +6,9 @@ statement of a session is taken from its text where that is unambiguous, and oth
 engine. A client that has sent a request while its session is idle is still "asking": the request or
 the reply is on its way, in the network or in the client's own process.
 
-A session that the engine does not name may belong to another program, or to a client that had no
-connection when the engine took its frame and has one by now. While clients connect (``-C``, or
-after an outage), a session counts as foreign only if the sample before had it too, also unnamed.
+A session that the engine does not name may be another program's, or that of a client who had no
+connection when the engine was asked and has one by now. While clients connect (``-C``, or after an
+outage) it is a stranger's only if it was there in the sample before, too, unnamed as well.
 """
 
 from collections import Counter, defaultdict
@@ -31,7 +31,7 @@ from dbdyno.model.telemetry import (
     WaitCount,
     Waits,
 )
-from dbdyno.targets.telemetry import Seen, Sessions
+from dbdyno.targets.telemetry import PendingSample, Sessions
 from dbdyno.telemetry.blocking import Conflicts, Wait, find_waits
 from dbdyno.telemetry.statement_texts import StatementTexts
 
@@ -48,24 +48,24 @@ _BETWEEN: dict[int, Doing] = {
 }
 
 
-class Look(Struct, frozen=True, kw_only=True):
-    """A sample of the server at one instant, and the ``seconds`` of the run that it stands for.
+class SessionSample(Struct, frozen=True, kw_only=True):
+    """What the server showed at one instant; it stands for ``seconds`` of the run.
 
-    Its locks stand for ``locks_seconds``, which is None for a sample without locks.
+    Of the locks it stands for ``locks_seconds``: None where it is without them.
     """
 
     at_ns: int
     seconds: float
     cost_us: int
-    seen: Seen
+    pending: PendingSample
     locks_seconds: float | None = None
 
 
-class _Seen(Struct, frozen=True, eq=False):
-    """A session as it is counted: the columns of ``WaitCount`` except the count.
+class _SessionState(Struct, frozen=True, eq=False):
+    """A session as it is counted: the columns of ``WaitCount`` but the count.
 
-    Each distinct value is created once, by :func:`_seen_as`, and hashed and compared by identity:
-    hundreds of sessions are counted in each sample.
+    Each is made once, by :func:`_session_state`, and compared by identity, not by value:
+    hundreds of sessions are counted by theirs in each sample.
     """
 
     who: str
@@ -88,11 +88,11 @@ class _Seen(Struct, frozen=True, eq=False):
         )
 
 
-_seen_as = lru_cache(maxsize=10_000)(_Seen)
+_session_state = lru_cache(maxsize=10_000)(_SessionState)
 
 
 class Joiner:
-    """Joins samples with the engine's frames; ``ours``, the sessions of telemetry, are left out."""
+    """Joins samples with the engine's words; ``ours`` are sessions of telemetry, and left out."""
 
     def __init__(self, texts: StatementTexts, conflicts: Conflicts, ours: Set[int]) -> None:
         self._texts = texts
@@ -100,36 +100,40 @@ class Joiner:
         self._ours = ours
         self._unnamed: Set[int] = frozenset()
 
-    def join(self, look: Look, activity: Activity) -> Waits:
-        """Return all sessions and clients of one instant, those that are alike counted together."""
-        sessions, locks = look.seen()
+    def join(self, sample: SessionSample, activity: Activity) -> Waits:
+        """All sessions and clients of one instant, those alike counted together."""
+        sessions, locks = sample.pending()
         words = _words(activity)
         named = dict(words)
-        seen = self._seen(sessions, named)
+        seen = self._states(sessions, named)
         counts = Counter(seen.values())
         counts.update(
-            _seen_as(CLIENT, *_between(word), "", "", "") for pid, word in words if pid not in seen
+            _session_state(CLIENT, *_between(word), "", "", "")
+            for pid, word in words
+            if pid not in seen
         )
         return Waits(
-            at_ns=look.at_ns,
-            seconds=look.seconds,
-            cost_us=look.cost_us,
+            at_ns=sample.at_ns,
+            seconds=sample.seconds,
+            cost_us=sample.cost_us,
             waits=[alike.times(count) for alike, count in counts.items()],
             blocking=_block_counts(
                 find_waits(locks, self._conflicts),
                 lambda pid: seen.get(pid) or _unseen(pid, named),
             ),
-            locks_seconds=look.locks_seconds,
+            locks_seconds=sample.locks_seconds,
         )
 
-    def _seen(self, sessions: Sequence[Sessions], words: dict[int, int]) -> dict[int, _Seen]:
-        """Map each process number to its session; within a group, equal sessions are built once."""
-        found: dict[int, _Seen] = {}
+    def _states(
+        self, sessions: Sequence[Sessions], words: dict[int, int]
+    ) -> dict[int, _SessionState]:
+        """Each session by its process. Of those alike, a word of the engine is told once."""
+        found: dict[int, _SessionState] = {}
         unnamed = {pid for alike in sessions for pid in alike.pids if pid not in words}
         newcomers = unnamed - self._unnamed if _is_any_unconnected(words) else frozenset()
         self._unnamed = unnamed
         for alike in sessions:
-            told: dict[tuple[int | None, str], _Seen] = {}
+            told: dict[tuple[int | None, str], _SessionState] = {}
             for pid in alike.pids:
                 known = words.get(pid), UNKNOWN if pid in newcomers else FOREIGN
                 seen = told.get(known)
@@ -140,17 +144,17 @@ class Joiner:
             found.pop(pid, None)
         return found
 
-    def _told(self, alike: Sessions, word: int | None, stranger: str) -> _Seen:
-        """Build the counted session; ``stranger`` is its kind if the engine does not name it."""
+    def _told(self, alike: Sessions, word: int | None, stranger: str) -> _SessionState:
+        """``stranger`` is what a session is called that the engine does not name."""
         shown = (alike.state, alike.wait_type, alike.wait_event)
         if word is None:
             who = stranger if alike.kind == CLIENT else alike.kind
-            return _seen_as(who, NO_STATEMENT, "", *shown)
+            return _session_state(who, NO_STATEMENT, "", *shown)
         if alike.state == ACTIVE:
             fitting = self._texts.fitting(alike.text)
             if len(fitting) == 1 and word not in fitting:
                 (word,) = fitting
-        return _seen_as(CLIENT, *_between(word), *shown)
+        return _session_state(CLIENT, *_between(word), *shown)
 
 
 def _between(word: int) -> tuple[int, Doing]:
@@ -174,7 +178,7 @@ def _words(activity: Activity) -> list[tuple[int, int]]:
 class _Alike(NamedTuple):
     """What the waits that are counted together have in common."""
 
-    waiter: _Seen
+    waiter: _SessionState
     blocker: int
     root: int
     lock: str
@@ -184,13 +188,13 @@ class _Alike(NamedTuple):
     depth: int
 
 
-def _block_counts(waits: list[Wait], seen_as: Callable[[int], _Seen]) -> list[BlockCount]:
-    """Count the waiters that differ only in their process number together."""
+def _block_counts(waits: list[Wait], seen_as: Callable[[int], _SessionState]) -> list[BlockCount]:
+    """Waiters that are alike in all but themselves, counted together."""
     together: dict[_Alike, list[float | None]] = defaultdict(list)
     for wait in waits:
         its = wait.locks
         place = (wait.blocker, wait.root, its.kind, its.mode, its.relation, its.row, wait.depth)
-        waited: dict[_Seen, list[float | None]] = defaultdict(list)
+        waited: dict[_SessionState, list[float | None]] = defaultdict(list)
         for pid, waited_s in zip(its.pids, its.waited_s, strict=True):
             waited[seen_as(pid)].append(waited_s)
         for waiter, times in waited.items():
@@ -199,7 +203,7 @@ def _block_counts(waits: list[Wait], seen_as: Callable[[int], _Seen]) -> list[Bl
 
 
 def _block_count(
-    alike: _Alike, waited: list[float | None], seen_as: Callable[[int], _Seen]
+    alike: _Alike, waited: list[float | None], seen_as: Callable[[int], _SessionState]
 ) -> BlockCount:
     blocker, root = seen_as(alike.blocker), seen_as(alike.root)
     known = [seconds for seconds in waited if seconds is not None]
@@ -222,14 +226,14 @@ def _block_count(
     )
 
 
-def _unseen(pid: int, words: dict[int, int]) -> _Seen:
-    """Return a session that has or awaits a lock, but connected after the sessions were read."""
+def _unseen(pid: int, words: dict[int, int]) -> _SessionState:
+    """Who has a lock or waits for one, and came after the sessions were sampled."""
     if pid == _PREPARED_TRANSACTION:
-        return _seen_as(FOREIGN, NO_STATEMENT, "", "", "", "")
+        return _session_state(FOREIGN, NO_STATEMENT, "", "", "", "")
     if pid in words:
-        return _seen_as(CLIENT, *_between(words[pid]), "", "", "")
+        return _session_state(CLIENT, *_between(words[pid]), "", "", "")
     who = UNKNOWN if _is_any_unconnected(words) else FOREIGN
-    return _seen_as(who, NO_STATEMENT, "", "", "", "")
+    return _session_state(who, NO_STATEMENT, "", "", "", "")
 
 
 def _is_any_unconnected(words: dict[int, int]) -> bool:

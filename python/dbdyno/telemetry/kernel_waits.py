@@ -8,14 +8,14 @@ the threads' kernel IDs and the permission to inspect another process's threads.
 
 import platform
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from msgspec.structs import replace
 
 from dbdyno.host import files
 from dbdyno.targets.connection import Connection
-from dbdyno.targets.telemetry import Seen, Sessions
+from dbdyno.targets.telemetry import PendingSample, SampleSessions, Sessions
 
 KERNEL = "Kernel"
 ACTIVE = "active"
@@ -41,17 +41,17 @@ VAGUE = frozenset({"futex", "nanosleep"})
 
 
 class KernelWaits:
-    """Inspects the threads of one process."""
+    """Reads what the threads of one process wait for."""
 
     def __init__(self, root: Path, process: int) -> None:
         self._folder = f"{root}/proc/{process}/task"
         self._calls = CALLS.get(platform.machine(), {})
 
-    def added_to(self, look: Callable[[Connection], Seen]) -> Callable[[Connection], Seen]:
-        """Return a sampling function that adds what the kernel knows at the same instant."""
+    def added_to(self, sample: SampleSessions) -> SampleSessions:
+        """The sample with what the kernel knows besides, at the same instant."""
 
-        def added(connection: Connection) -> Seen:
-            sessions, locks = look(connection)()
+        def added(connection: Connection) -> PendingSample:
+            sessions, locks = sample(connection)()
             told = self.told(sessions)
             return lambda: (told, locks)
 

@@ -1,4 +1,4 @@
-"""How often sessions are sampled: as often as requested, while that is cheap enough. Pure."""
+"""How often the sessions are sampled: as often as is asked for, as long as it is cheap. Pure."""
 
 from collections.abc import Callable
 from math import ceil
@@ -6,34 +6,34 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from dbdyno.model.telemetry import FIRST_LOOK_AT_LOCKS, Level
+from dbdyno.model.telemetry import FIRST_LOCK_SAMPLE, Level
 
 
 class Pace(Struct, frozen=True, kw_only=True):
-    """What a telemetry level requests: a session sample every ``interval_ns``.
+    """What a level of telemetry asks for: a sample every ``interval_ns``.
 
-    If that is too expensive, only every second of these instants is used, every third, and so on up
-    to every ``steps_max``-th, so that all of telemetry takes at most ``share`` of the host's CPU
-    time. Session samples get what the rest of telemetry leaves of it, and at least ``looks_share``.
+    Or only at every second of these instants, every third, and so on until every
+    ``steps_max``-th, so that all of telemetry takes no more than ``share`` of the machine. Samples
+    have what the rest leaves of it, and ``samples_share`` at least.
     """
 
     interval_ns: int
     share: float
-    looks_share: float
+    samples_share: float
     steps_max: int
 
 
 PACES: dict[Level, Pace] = {
-    "basic": Pace(interval_ns=500_000_000, share=0.007, looks_share=0.0035, steps_max=10),
-    "full": Pace(interval_ns=40_000_000, share=0.009, looks_share=0.006, steps_max=125),
+    "basic": Pace(interval_ns=500_000_000, share=0.007, samples_share=0.0035, steps_max=10),
+    "full": Pace(interval_ns=40_000_000, share=0.009, samples_share=0.006, steps_max=125),
 }
 
 LOCKS_SHARE = 0.3
-"""The part of the samples' budget that locks may take if not every sample can include them."""
+"""Of what samples may take, for the locks, where not all of them can include the locks."""
 
 
 class Costs(NamedTuple):
-    """The cost of one session sample, and the additional cost of sampling the locks as well."""
+    """What one sample takes: of the sessions, and what it takes more to include the locks."""
 
     sessions_ns: int
     locks_ns: int = 0
@@ -47,9 +47,9 @@ def activity_interval_ns(level: Level) -> int | None:
 class Stride:
     """Chooses which of the evenly spaced instants to use: at least ``apart_s`` apart.
 
-    It also chooses at which of them the locks are sampled: at all, or at fewer where that is
-    expensive, so that the sessions can be sampled more often. ``rest`` returns the share of the
-    host's CPU time that the rest of telemetry takes.
+    And at which of them the locks are sampled, too: at all, or, where that is dear, more rarely,
+    so that the sessions are seen the more often. ``rest`` tells what share of the machine the
+    rest of telemetry takes.
     """
 
     def __init__(
@@ -61,10 +61,10 @@ class Stride:
         self.interval_ns = pace.interval_ns
         self._steps_min = max(ceil(apart_s * 1e9 / pace.interval_ns), 1)
         self._planned = 1
-        self._locks_planned = FIRST_LOOK_AT_LOCKS
+        self._locks_planned = FIRST_LOCK_SAMPLE
 
     def steps(self, costs: Costs) -> int:
-        """Return which instants are used at these costs: 1 for all, 2 for every second one."""
+        """Which are used when a sample costs so much: all with 1, every second one with 2."""
         for_locks = min(costs.locks_ns, costs.sessions_ns * LOCKS_SHARE / (1 - LOCKS_SHARE))
         return self._affordable(costs.sessions_ns + for_locks)
 
@@ -74,23 +74,22 @@ class Stride:
         return self._affordable(max(both_ns, costs.locks_ns / LOCKS_SHARE))
 
     def _affordable(self, cost_ns: float) -> int:
-        for_looks = max(self._pace.share - self._rest(), self._pace.looks_share)
-        affordable = ceil(cost_ns / (for_looks * self._cores * self.interval_ns))
+        for_samples = max(self._pace.share - self._rest(), self._pace.samples_share)
+        affordable = ceil(cost_ns / (for_samples * self._cores * self.interval_ns))
         return max(min(affordable, self._pace.steps_max), self._steps_min)
 
     def seconds(self, since: int, costs: Costs) -> float:
-        """Return the seconds that a sample stands for, ``since`` this many instants after the last.
+        """What a sample stands for that comes so many instants after the one before it.
 
-        At most the planned distance between two: what happened while a sample was delayed, nobody
-        saw.
+        Never more than is planned between two: what passed while a sample was held up, nobody saw.
         """
         return min(since, self.steps(costs)) * self.interval_ns / 1e9
 
     def after(self, number: int, passed: int, costs: Costs) -> int:
         """Return the next instant to use, after ``passed``, the last one that is already over.
 
-        A delayed sample does not move those after it: the next is taken as soon as possible. But if
-        more than a stride was missed, it is skipped; otherwise a stall would end in a burst.
+        A sample that was held up does not move those after it: the next comes as soon as it can.
+        But what was missed by more than a stride is let go, or a stall would end in a burst.
         """
         steps = self.steps(costs)
         self._planned = max(self._planned + steps, number + self._steps_min, passed + 1 - steps)
@@ -101,7 +100,7 @@ class Stride:
         return number >= self._locks_planned
 
     def locks_seen(self, number: int, costs: Costs) -> None:
-        """Note a lock sample. Missed ones are not repeated: each stands for all time before it."""
+        """They were sampled. What was missed is not made up for: each tells of all before it."""
         steps = self.locks_steps(costs)
         planned = self._locks_planned + steps
         self._locks_planned = planned if planned > number else number + steps

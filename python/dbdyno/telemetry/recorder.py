@@ -164,11 +164,13 @@ class Recorder:
         return self._sampler
 
     def _stride(self) -> Stride:
-        """Return the stride. Samples that stop all locking get the budget of one core only."""
+        """A sample that stops all locking takes from every core; the rest stops nothing."""
         telemetry, pace = self._watched.telemetry, PACES[self._watched.level]
-        if telemetry.looks_stop_locking:
-            return Stride(pace, 1, lambda: 0.0, telemetry.looks_apart_s)
-        return Stride(pace, self._watched.cores, self._other_cost.share, telemetry.looks_apart_s)
+        if telemetry.samples_stop_locking:
+            return Stride(pace, 1, lambda: 0.0, telemetry.sample_interval_min_s)
+        return Stride(
+            pace, self._watched.cores, self._other_cost.share, telemetry.sample_interval_min_s
+        )
 
     def _other_ns(self) -> int:
         """Of all threads and connections but those of the session samples."""
@@ -179,11 +181,14 @@ class Recorder:
         return sum(used_ns or 0 for used_ns in (*others, *served))
 
     def _with_kernel(self, telemetry: Telemetry) -> Telemetry:
-        """Add the kernel's waits to session samples, if the server's threads are on this host."""
+        """Samples are completed by what the kernel knows of a server on this machine."""
         process = self._watched.process_id
         if process is None or telemetry.sessions_are_processes:
             return telemetry
-        return replace(telemetry, look=KernelWaits(ROOT, process).added_to(telemetry.look))
+        return replace(
+            telemetry,
+            sample_with_locks=KernelWaits(ROOT, process).added_to(telemetry.sample_with_locks),
+        )
 
     def _machine_task(self, engine: int) -> Task:
         data, log = self._watched.data_directory, self._watched.log_path

@@ -8,9 +8,9 @@ import threading
 from typing import TypeAlias
 
 from dbdyno.model.frame import Activity
-from dbdyno.telemetry.joining import Look
+from dbdyno.telemetry.joining import SessionSample
 
-Pair: TypeAlias = tuple[Look, Activity]
+Pair: TypeAlias = tuple[SessionSample, Activity]
 
 _SAMPLES_MAX = 128
 _ACTIVITIES_MAX = 256
@@ -20,7 +20,7 @@ class SampleMatcher:
     """Samples come from the thread that takes them, activity from the one that reads the engine."""
 
     def __init__(self) -> None:
-        self._samples: dict[int, Look] = {}
+        self._samples: dict[int, SessionSample] = {}
         self._activities: dict[int, Activity] = {}
         self._lock = threading.Lock()
         self.samples_lost = 0
@@ -31,7 +31,7 @@ class SampleMatcher:
             self._activities[activity.at_ns] = activity
             _keep_newest(self._activities, _ACTIVITIES_MAX)
 
-    def add_sample(self, sample: Look) -> None:
+    def add_sample(self, sample: SessionSample) -> None:
         """What the server's sessions did at an instant."""
         with self._lock:
             self._samples[sample.at_ns] = sample
@@ -50,7 +50,7 @@ class SampleMatcher:
             self._samples.clear()
 
 
-def _keep_newest(held: dict[int, Look] | dict[int, Activity], most: int) -> int:
+def _keep_newest(held: dict[int, SessionSample] | dict[int, Activity], most: int) -> int:
     """Drops the oldest; returns how many."""
     surplus = sorted(held)[: len(held) - most] if len(held) > most else []
     for at_ns in surplus:

@@ -87,7 +87,7 @@ class ServerTask:
         gone = False
         while not gone and time.monotonic() < deadline:
             try:
-                sessions, _ = self._connection.ask(self._connection.telemetry.look)()
+                sessions, _ = self._connection.ask(self._connection.telemetry.sample_with_locks)()
             except Exception:  # the reading that follows says why
                 return
             there = chain.from_iterable(alike.pids for alike in sessions)

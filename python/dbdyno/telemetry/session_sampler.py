@@ -14,8 +14,8 @@ from msgspec.structs import replace
 from dbdyno.model.frame import Started
 from dbdyno.model.telemetry import Waits
 from dbdyno.targets.connection import Connection
-from dbdyno.targets.telemetry import Seen
-from dbdyno.telemetry.joining import Joiner, Look
+from dbdyno.targets.telemetry import PendingSample
+from dbdyno.telemetry.joining import Joiner, SessionSample
 from dbdyno.telemetry.load_clock import LoadClock
 from dbdyno.telemetry.pace import Stride
 from dbdyno.telemetry.publisher import FramePublisher, error_line
@@ -79,19 +79,21 @@ class SessionSampler:
     def _sample(self, number: int, at_ns: int, seconds: float) -> bool:
         """Whether the server answered."""
         telemetry = self._connection.telemetry
-        glance = None if self._stride.is_at_locks(number) else telemetry.glance
+        alone = None if self._stride.is_at_locks(number) else telemetry.sample_sessions
         began_ns = time.monotonic_ns()
-        seen = self._answer(glance or telemetry.look)
-        if seen is None:
+        pending = self._answer(alone or telemetry.sample_with_locks)
+        if pending is None:
             return False
         answer_ns = time.monotonic_ns() - began_ns
-        self._cost.add(answer_ns, with_locks=glance is None)
+        self._cost.add(answer_ns, with_locks=alone is None)
         self._without_locks_s += seconds
-        sample = Look(at_ns=at_ns, seconds=seconds, cost_us=answer_ns // 1000, seen=seen)
-        self._matcher.add_sample(sample if glance else self._with_locks(number, sample))
+        sample = SessionSample(
+            at_ns=at_ns, seconds=seconds, cost_us=answer_ns // 1000, pending=pending
+        )
+        self._matcher.add_sample(sample if alone else self._with_locks(number, sample))
         return True
 
-    def _answer(self, question: Callable[[Connection], Seen]) -> Seen | None:
+    def _answer(self, question: Callable[[Connection], PendingSample]) -> PendingSample | None:
         try:
             return self._connection.ask(question)
         except Unavailable as unavailable:
@@ -100,7 +102,7 @@ class SessionSampler:
             self._publisher.publish_lack(SOURCE, error_line(error))
         return None
 
-    def _with_locks(self, number: int, sample: Look) -> Look:
+    def _with_locks(self, number: int, sample: SessionSample) -> SessionSample:
         """The sample stands for the time since the last with locks."""
         seconds, self._without_locks_s = self._without_locks_s, 0.0
         self._stride.locks_seen(number, self._cost.of_each)

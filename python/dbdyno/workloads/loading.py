@@ -46,7 +46,8 @@ class Phase(Struct, frozen=True):
 class LoadReport(Struct, frozen=True):
     """What was loaded. ``rows_per_s`` counts every phase, as a person who waits does.
 
-    ``jobs`` is over how many connections at most, ``detour`` says why rows did not come by the
+    ``jobs`` is over how many connections at most, ``fallback_reason`` says why rows did not come
+    by the
     usual way, where they did not, and ``unwritten`` what was not on the disk at the end, where
     anything was left.
     """
@@ -55,7 +56,7 @@ class LoadReport(Struct, frozen=True):
     rows_per_s: float
     jobs: int
     phases: tuple[Phase, ...]
-    detour: str = ""
+    fallback_reason: str = ""
     unwritten: str = ""
 
 
@@ -87,7 +88,7 @@ class Loader:
         self.phases: list[Phase] = []
         self.rows_total = sum(table.rows for table in order.tables)
         with target.understood("check how rows can be loaded"):
-            self._detour = target.detour(connection)
+            self._fallback = target.load_fallback(connection)
 
     def load(self, endpoint: Endpoint, bulk: Bulk) -> LoadReport:
         """Everything, in order. Cut short, it leaves tables whose mark says so."""
@@ -107,19 +108,19 @@ class Loader:
         self._run("mark", self._marks(loaded=True))
         elapsed_s = time.monotonic() - began
         rows_per_s = self.rows_total / elapsed_s
-        reason = self._detour.reason if self._detour else ""
+        reason = self._fallback.reason if self._fallback else ""
         return LoadReport(
             rows=self.rows_total,
             rows_per_s=rows_per_s,
             jobs=self.order.jobs,
             phases=tuple(self.phases),
-            detour=reason,
+            fallback_reason=reason,
             unwritten=unwritten,
         )
 
     @property
     def _dialect(self) -> Dialect:
-        return self._detour.dialect if self._detour else self.target.dialect
+        return self._fallback.dialect if self._fallback else self.target.dialect
 
     def _creation(self) -> Iterator[str]:
         for table in self.order.tables:

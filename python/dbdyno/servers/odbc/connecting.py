@@ -7,7 +7,7 @@ from dbdyno.errors import DbdynoError
 from dbdyno.model.plan import Address, Endpoint, OdbcAddress
 from dbdyno.servers.odbc.attributes import read_target, shown
 from dbdyno.servers.odbc.connection import OdbcConnection
-from dbdyno.targets.odbc.complaints import OdbcError
+from dbdyno.targets.odbc.server_errors import OdbcError
 
 CONNECT_TIMEOUT_S = 10
 # Targets by the beginning of the product's own name; any other is taken by the standard's word.

@@ -8,7 +8,7 @@ from ctypes import byref, c_int16, c_int32, c_ssize_t, c_void_p
 from functools import cache
 
 from dbdyno.errors import DbdynoError
-from dbdyno.targets.odbc.complaints import OdbcError
+from dbdyno.targets.odbc.server_errors import OdbcError
 
 NAMES = ("libodbc.so.2", "libodbc.so")
 ENVIRONMENT, CONNECTION, STATEMENT = 1, 2, 3

@@ -1,12 +1,12 @@
 """MariaDB 10.6 and later, MySQL 8.0 and later: one target, whose servers say which they are."""
 
 from dbdyno.targets.base import Target
-from dbdyno.targets.mysql.complaints import understood
 from dbdyno.targets.mysql.connections import free_connections
 from dbdyno.targets.mysql.describe import describe
-from dbdyno.targets.mysql.detour import detour
 from dbdyno.targets.mysql.dialect import MysqlDialect
+from dbdyno.targets.mysql.load_fallback import load_fallback
 from dbdyno.targets.mysql.maintenance import checkpoint, one_instant, settle
+from dbdyno.targets.mysql.server_errors import understood
 from dbdyno.targets.mysql.tables import find_tables
 from dbdyno.targets.mysql.telemetry import TELEMETRY
 
@@ -23,5 +23,5 @@ TARGET = Target(
     one_instant=one_instant,
     understood=understood,
     telemetry=TELEMETRY,
-    detour=detour,
+    load_fallback=load_fallback,
 )

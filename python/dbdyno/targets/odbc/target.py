@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager, contextmanager
 
 from dbdyno.targets.base import Dialect, FreeConnections, ServerDescription, Target
 from dbdyno.targets.connection import Connection
-from dbdyno.targets.odbc.complaints import understood
+from dbdyno.targets.odbc.server_errors import understood
 from dbdyno.targets.schema import FoundTable
 
 # A driver does not tell how many sessions its server admits.

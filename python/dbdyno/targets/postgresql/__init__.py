@@ -1,11 +1,11 @@
 """PostgreSQL, version 14 and later."""
 
 from dbdyno.targets.base import Target
-from dbdyno.targets.postgresql.complaints import understood
 from dbdyno.targets.postgresql.connections import free_connections
 from dbdyno.targets.postgresql.describe import describe
 from dbdyno.targets.postgresql.dialect import PostgresqlDialect
 from dbdyno.targets.postgresql.maintenance import checkpoint, one_instant, settle
+from dbdyno.targets.postgresql.server_errors import understood
 from dbdyno.targets.postgresql.tables import find_tables
 from dbdyno.targets.postgresql.telemetry import TELEMETRY
 

@@ -1,15 +1,15 @@
 """How a MariaDB or MySQL server is watched: cheap queries on a connection of telemetry's own.
 
-On an idle MariaDB 10.11 the sources of each second took 1.5 ms together. A look at the sessions
+On an idle MariaDB 10.11 the sources of each second took 1.5 ms together. A sample of the sessions
 takes 1 ms with 16 clients, and more than in proportion where many wait in one queue (see
-``transactions``): such looks are spaced.
+``transactions``): such samples are spaced.
 """
 
 from dbdyno.targets.mysql.telemetry.facts import facts
 from dbdyno.targets.mysql.telemetry.locks import conflicts
 from dbdyno.targets.mysql.telemetry.log import MysqlLog
-from dbdyno.targets.mysql.telemetry.look import look
 from dbdyno.targets.mysql.telemetry.session import begin, log_path, pid, task, tasks
+from dbdyno.targets.mysql.telemetry.session_sample import sample_with_locks
 from dbdyno.targets.mysql.telemetry.sources import sources
 from dbdyno.targets.mysql.telemetry.transactions import REFRESHED_AFTER_S
 from dbdyno.targets.telemetry import Telemetry
@@ -17,7 +17,7 @@ from dbdyno.targets.telemetry import Telemetry
 TELEMETRY = Telemetry(
     begin=begin,
     sources=sources,
-    look=look,
+    sample_with_locks=sample_with_locks,
     conflicts=conflicts,
     facts=facts,
     log_reader=MysqlLog,
@@ -25,7 +25,7 @@ TELEMETRY = Telemetry(
     pid=pid,
     task=task,
     tasks=tasks,
-    looks_apart_s=REFRESHED_AFTER_S,
-    looks_stop_locking=True,
+    sample_interval_min_s=REFRESHED_AFTER_S,
+    samples_stop_locking=True,
     sessions_are_processes=False,
 )

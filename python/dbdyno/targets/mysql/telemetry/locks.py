@@ -1,4 +1,4 @@
-"""The locks' part of a look: InnoDB's, where somebody waits, and which modes exclude each other.
+"""The locks' part of a sample: InnoDB's, where somebody waits, and which modes exclude each other.
 
 MariaDB shows the locks that are waited for and those in their way, in the same moment's copy as
 the transactions; MySQL shows all locks, of which these are picked. Modes are written as MySQL
@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from dbdyno.targets.mysql.telemetry.asking import Part
+from dbdyno.targets.mysql.telemetry.combined_query import Part
 from dbdyno.targets.mysql.telemetry.names import table_name
 from dbdyno.targets.telemetry import Locks
 

@@ -9,7 +9,7 @@ storage engine does.
 from dbdyno.model.source import Numbers, Source
 from dbdyno.targets.connection import Connection
 from dbdyno.targets.mysql.telemetry.engine_report import engine_report, log_positions
-from dbdyno.targets.mysql.telemetry.place import NotHereError, ServerContext
+from dbdyno.targets.mysql.telemetry.server_context import ServerContext, SourceUnavailableError
 from dbdyno.targets.mysql.telemetry.status import status
 
 # What is written so far, the last checkpoint, and the bound of their distance.
@@ -24,13 +24,13 @@ MYSQL = (
 USABLE_MARIADB, USABLE_MYSQL = 1.0, 30 / 32 * 0.95
 
 
-def wal_position(connection: Connection, here: ServerContext) -> Source[Connection]:
+def wal_position(connection: Connection, context: ServerContext) -> Source[Connection]:
     """Under the name that every database's log has here."""
-    names = MARIADB if here.is_mariadb else MYSQL
-    usable = USABLE_MARIADB if here.is_mariadb else USABLE_MYSQL
+    names = MARIADB if context.is_mariadb else MYSQL
+    usable = USABLE_MARIADB if context.is_mariadb else USABLE_MYSQL
     counts = names[0] in status(connection, names)
-    if not counts and not here.sees_all:
-        raise NotHereError(here.hidden)
+    if not counts and not context.sees_all:
+        raise SourceUnavailableError(context.hidden)
 
     def read(connection: Connection) -> dict[str, Numbers]:
         told = _from_counters(connection, names, usable) if counts else _from_report(connection)

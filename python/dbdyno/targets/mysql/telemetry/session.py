@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from dbdyno.targets.connection import Connection
-from dbdyno.targets.mysql.telemetry.place import here
+from dbdyno.targets.mysql.telemetry.server_context import server_context
 
 QUIET = (
     "set session transaction read only",
@@ -28,7 +28,7 @@ NOT_A_FILE = ("", "stderr")
 
 def begin(connection: Connection) -> None:
     """Readies a connection of telemetry's own."""
-    patience = PATIENCE_MARIADB if here(connection).is_mariadb else PATIENCE_MYSQL
+    patience = PATIENCE_MARIADB if server_context(connection).is_mariadb else PATIENCE_MYSQL
     for setting in (*QUIET, patience):
         connection.execute(setting)
 
@@ -46,10 +46,10 @@ def task(connection: Connection) -> int | None:
 
 def tasks(connection: Connection) -> dict[int, int]:
     """The kernel's numbers of the threads that each serve one of the sessions that we may see."""
-    place = here(connection)
-    if not place.is_mariadb and not place.has_schema:
+    context = server_context(connection)
+    if not context.is_mariadb and not context.has_schema:
         return {}
-    question = TASKS_MARIADB if place.is_mariadb else TASKS_MYSQL
+    question = TASKS_MARIADB if context.is_mariadb else TASKS_MYSQL
     rows = connection.execute(question).fetchall()
     return {int(session): int(task) for session, task in rows if task}
 

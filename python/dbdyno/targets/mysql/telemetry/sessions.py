@@ -1,4 +1,4 @@
-"""The sessions' part of a look: who runs what, and who waits for what.
+"""The sessions' part of a sample: who runs what, and who waits for what.
 
 The server's list of sessions is put together with InnoDB's list of transactions and, where the
 server keeps it, with the wait that the performance schema sees. Merged here and not by a join:
@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from dbdyno.targets.mysql.telemetry.asking import Part
+from dbdyno.targets.mysql.telemetry.combined_query import Part
 from dbdyno.targets.mysql.telemetry.stages import NONE, Wait, wait_of_stage
 from dbdyno.targets.mysql.telemetry.transactions import Transactions, transactions_of
 from dbdyno.targets.telemetry import Sessions

@@ -12,9 +12,14 @@ import pymysql
 
 from dbdyno.model.source import Missing, Source
 from dbdyno.targets.connection import Connection
-from dbdyno.targets.mysql.telemetry import moments
-from dbdyno.targets.mysql.telemetry.place import PROCESS, NotHereError, ServerContext, here
+from dbdyno.targets.mysql.telemetry import query_sources
 from dbdyno.targets.mysql.telemetry.redo import wal_position
+from dbdyno.targets.mysql.telemetry.server_context import (
+    PROCESS,
+    ServerContext,
+    SourceUnavailableError,
+    server_context,
+)
 from dbdyno.targets.mysql.telemetry.status import global_status
 from dbdyno.targets.telemetry import ScriptStatement
 
@@ -25,11 +30,11 @@ def sources(
     connection: Connection, statements: Sequence[ScriptStatement]
 ) -> tuple[list[Source[Connection]], list[Missing]]:
     """What there is, and what there is not."""
-    place = here(connection)
+    context = server_context(connection)
     given: list[Source[Connection]] = []
-    missing = list(_hidden(place))
+    missing = list(_hidden(context))
     for name, make in _makers(statements).items():
-        made = _tried(connection, place, name, make)
+        made = _tried(connection, context, name, make)
         if isinstance(made, Missing):
             missing.append(made)
         else:
@@ -41,21 +46,21 @@ def _makers(statements: Sequence[ScriptStatement]) -> dict[str, Maker]:
     return {
         "global_status": global_status,
         "wal_position": wal_position,
-        "innodb_metrics": moments.metrics,
-        "file_io": moments.files,
-        "sizes": partial(moments.sizes, statements=statements),
-        "replication": moments.replication,
-        "sessions": moments.sessions_in_sum,
+        "innodb_metrics": query_sources.metrics,
+        "file_io": query_sources.files,
+        "sizes": partial(query_sources.sizes, statements=statements),
+        "replication": query_sources.replication,
+        "sessions": query_sources.sessions_in_sum,
     }
 
 
 def _tried(
-    connection: Connection, place: ServerContext, name: str, make: Maker
+    connection: Connection, context: ServerContext, name: str, make: Maker
 ) -> Source[Connection] | Missing:
     try:
-        source = make(connection, place)
+        source = make(connection, context)
         source.read(connection)
-    except NotHereError as absent:
+    except SourceUnavailableError as absent:
         return Missing(name, str(absent))
     except pymysql.Error as error:
         if connection.closed:
@@ -64,10 +69,10 @@ def _tried(
     return source
 
 
-def _hidden(place: ServerContext) -> Iterator[Missing]:
+def _hidden(context: ServerContext) -> Iterator[Missing]:
     """What is read, but not in full."""
-    if not place.sees_all:
-        yield Missing("sessions", place.hidden)
+    if not context.sees_all:
+        yield Missing("sessions", context.hidden)
 
 
 def _said(error: pymysql.Error) -> str:

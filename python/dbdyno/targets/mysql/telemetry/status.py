@@ -7,7 +7,7 @@ brand or version does not have is left out by itself.
 
 from dbdyno.model.source import Numbers, Source
 from dbdyno.targets.connection import Connection
-from dbdyno.targets.mysql.telemetry.place import ServerContext
+from dbdyno.targets.mysql.telemetry.server_context import ServerContext
 
 COUNTERS = (
     "Aborted_clients", "Aborted_connects", "Binlog_bytes_written", "Binlog_cache_disk_use",
@@ -40,7 +40,7 @@ LEVELS = (
 )  # fmt: skip
 
 
-def global_status(_connection: Connection, _here: ServerContext) -> Source[Connection]:
+def global_status(_connection: Connection, _context: ServerContext) -> Source[Connection]:
     """Of the whole server, whatever database is used."""
     return Source(
         name="global_status",

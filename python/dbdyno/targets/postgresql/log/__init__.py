@@ -5,7 +5,7 @@ without an end is cut.
 """
 
 from dbdyno.model.telemetry import LogEntry
-from dbdyno.targets.postgresql.log.said import Prefix, Said, begins_message, read_message
+from dbdyno.targets.postgresql.log.message import Prefix, Said, begins_message, read_message
 from dbdyno.targets.postgresql.log.topics import topic_of
 
 LINE_MAX = 1 << 16

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from re import Pattern
 
-from dbdyno.targets.postgresql.log.said import Said
+from dbdyno.targets.postgresql.log.message import Said
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,16 +7,19 @@ With a hundred tables, the sources of each second took 3 ms of a server of versi
 from dbdyno.targets.postgresql.facts import facts
 from dbdyno.targets.postgresql.log import PostgresqlLog
 from dbdyno.targets.postgresql.telemetry.locks import conflicts
-from dbdyno.targets.postgresql.telemetry.look import glance, look
 from dbdyno.targets.postgresql.telemetry.session import begin, log_path, pid, publish
+from dbdyno.targets.postgresql.telemetry.session_sample import (
+    sample_sessions,
+    sample_with_locks,
+)
 from dbdyno.targets.postgresql.telemetry.sources import sources
 from dbdyno.targets.telemetry import Telemetry
 
 TELEMETRY = Telemetry(
     begin=begin,
     sources=sources,
-    look=look,
-    glance=glance,
+    sample_with_locks=sample_with_locks,
+    sample_sessions=sample_sessions,
     conflicts=conflicts,
     facts=facts,
     log_reader=PostgresqlLog,

@@ -1,4 +1,4 @@
-"""The locks' part of a look, as far as somebody waits, and which modes exclude each other.
+"""The locks' part of a sample, as far as somebody waits, and which modes exclude each other.
 
 Told are the locks that are waited for, those held on the same things, and the rows that
 waiters have marked as theirs to take next. Locks by the fast path are left out: whoever waits
@@ -85,7 +85,7 @@ def conflicts(mode: str, other: str) -> bool:
 
 
 class LockRow(NamedTuple):
-    """A row of the look; ``words`` are mode, relation, and what is locked, its kind first."""
+    """A row of the sample; ``words`` are mode, relation, and what is locked, its kind first."""
 
     pids: list[int]
     waited_s: list[float | None] | None

@@ -33,7 +33,7 @@ SET = """
     where s.context = 'user' or (select rolsuper from pg_roles where rolname = current_user)"""
 
 # The GNU C library gives freed memory back to the kernel at once, until it has seen a large
-# piece come and go. A look at 500 sessions would take 200 pages anew each time: a fifth of it.
+# piece come and go. A sample of 500 sessions would take 200 pages anew each time: a fifth of it.
 KEEP_MEMORY = f"select length(repeat(' ', {4 * 1024 * 1024}))"
 
 

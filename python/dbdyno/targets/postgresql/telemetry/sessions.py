@@ -1,4 +1,4 @@
-"""The sessions' part of a look: who runs what, and who waits for what.
+"""The sessions' part of a sample: who runs what, and who waits for what.
 
 The function under ``pg_stat_activity`` is asked, without the view's two joins. Sessions that
 are alike come as one row: putting them together costs the server as much as sending them one

@@ -14,26 +14,30 @@ from psycopg import Connection, errors
 
 from dbdyno.model.source import Missing, Source
 from dbdyno.targets.postgresql.describe import CAPABILITIES
-from dbdyno.targets.postgresql.telemetry import moments
-from dbdyno.targets.postgresql.telemetry.place import NotHereError, ServerContext, look_around
+from dbdyno.targets.postgresql.telemetry import query_sources
+from dbdyno.targets.postgresql.telemetry.combined_query import CombinedQuery
+from dbdyno.targets.postgresql.telemetry.server_context import (
+    ServerContext,
+    SourceUnavailableError,
+    read_server_context,
+)
 from dbdyno.targets.postgresql.telemetry.statements import statement_counters
-from dbdyno.targets.postgresql.telemetry.together import Together
 from dbdyno.targets.postgresql.telemetry.views import OLD_CHECKPOINTER, VIEWS, View, view_source
 from dbdyno.targets.telemetry import ScriptStatement
 
-Maker: TypeAlias = Callable[[Connection, ServerContext, Together], Source[Connection]]
+Maker: TypeAlias = Callable[[Connection, ServerContext, CombinedQuery], Source[Connection]]
 
 
 def sources(
     connection: Connection, statements: Sequence[ScriptStatement]
 ) -> tuple[list[Source[Connection]], list[Missing]]:
     """What there is, and what there is not."""
-    here = look_around(connection, statements)
+    context = read_server_context(connection, statements)
     given: list[Source[Connection]] = []
-    together = Together(here.tables)
-    missing = list(_hidden(here))
-    for name, make in _makers(here).items():
-        made = _tried(connection, here, name, partial(make, connection, here, together))
+    combined = CombinedQuery(context.tables)
+    missing = list(_hidden(context))
+    for name, make in _makers(context).items():
+        made = _tried(connection, context, name, partial(make, connection, context, combined))
         if isinstance(made, Missing):
             missing.append(made)
         else:
@@ -41,52 +45,57 @@ def sources(
     return given, missing
 
 
-def _makers(here: ServerContext) -> dict[str, Maker]:
-    old = here.version < CAPABILITIES[OLD_CHECKPOINTER.name]
+def _makers(context: ServerContext) -> dict[str, Maker]:
+    old = context.version < CAPABILITIES[OLD_CHECKPOINTER.name]
     views = [*VIEWS, OLD_CHECKPOINTER] if old else VIEWS  # the last of a name counts
     makers: dict[str, Maker] = {view.name: partial(_view, view=view) for view in views}
     return makers | {
-        "wal_position": moments.wal_position,
-        "sizes": moments.sizes,
-        "progress": moments.progress,
-        "replication": moments.replication,
-        "sessions": moments.sessions_in_sum,
+        "wal_position": query_sources.wal_position,
+        "sizes": query_sources.sizes,
+        "progress": query_sources.progress,
+        "replication": query_sources.replication,
+        "sessions": query_sources.sessions_in_sum,
         "pg_stat_statements": statement_counters,
     }
 
 
 def _tried(
-    connection: Connection, here: ServerContext, name: str, make: Callable[[], Source[Connection]]
+    connection: Connection,
+    context: ServerContext,
+    name: str,
+    make: Callable[[], Source[Connection]],
 ) -> Source[Connection] | Missing:
     try:
         source = make()
         with suppress(errors.LockNotAvailable):  # it may be free at the next reading
             source.read(connection)
-    except NotHereError as absent:
+    except SourceUnavailableError as absent:
         return Missing(name, str(absent))
     except errors.InsufficientPrivilege as error:
-        return Missing(name, f"{_said(error)}: {here.grant}")
+        return Missing(name, f"{_said(error)}: {context.grant}")
     except psycopg.Error as error:
         return Missing(name, _said(error))
     return source
 
 
 def _view(
-    connection: Connection, here: ServerContext, together: Together, view: View
+    connection: Connection, context: ServerContext, combined: CombinedQuery, view: View
 ) -> Source[Connection]:
     since = CAPABILITIES.get(view.relation, 0)
-    if here.version < since:
-        raise NotHereError(f"PostgreSQL has {view.relation} since version {since // 10_000}")
-    return view_source(connection, view, together)
+    if context.version < since:
+        raise SourceUnavailableError(
+            f"PostgreSQL has {view.relation} since version {since // 10_000}"
+        )
+    return view_source(connection, view, combined)
 
 
-def _hidden(here: ServerContext) -> Iterator[Missing]:
+def _hidden(context: ServerContext) -> Iterator[Missing]:
     """What is read, but not in full."""
-    if not here.sees_all:
+    if not context.sees_all:
         yield Missing(
             "sessions",
             "of sessions of other roles only the number is known, not what they do or wait for: "
-            f"{here.grant}",
+            f"{context.grant}",
         )
 
 

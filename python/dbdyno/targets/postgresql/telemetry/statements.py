@@ -13,9 +13,9 @@ from collections.abc import Iterable, Mapping
 from psycopg import Connection
 
 from dbdyno.model.source import Numbers, Source
-from dbdyno.targets.postgresql.telemetry.asking import array_of, ask_numbers
-from dbdyno.targets.postgresql.telemetry.place import NotHereError, ServerContext
-from dbdyno.targets.postgresql.telemetry.together import Together
+from dbdyno.targets.postgresql.telemetry.combined_query import CombinedQuery
+from dbdyno.targets.postgresql.telemetry.prepared_queries import array_of, ask_numbers
+from dbdyno.targets.postgresql.telemetry.server_context import ServerContext, SourceUnavailableError
 from dbdyno.targets.script_text import with_marks
 from dbdyno.targets.telemetry import ScriptStatement
 
@@ -50,16 +50,16 @@ READ = """
 
 
 def statement_counters(
-    connection: Connection, here: ServerContext, _together: Together
+    connection: Connection, context: ServerContext, _combined: CombinedQuery
 ) -> Source[Connection]:
     """The source, where the extension is installed."""
     row = connection.execute(HOME).fetchone()
     if row is None:
-        raise NotHereError(
+        raise SourceUnavailableError(
             "the extension is not installed: it must be in shared_preload_libraries, "
             "and then: create extension pg_stat_statements"
         )
-    reader = _Reader(connection, row[0], here.statements)
+    reader = _Reader(connection, row[0], context.statements)
     return Source(name="pg_stat_statements", read=reader.read, every_s=EVERY_S)
 
 

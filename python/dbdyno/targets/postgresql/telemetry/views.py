@@ -11,8 +11,8 @@ from psycopg import Connection
 
 from dbdyno.model.source import Source
 from dbdyno.targets.postgresql.names import index_name, table_name
-from dbdyno.targets.postgresql.telemetry.place import NotHereError
-from dbdyno.targets.postgresql.telemetry.together import TABLES, Together
+from dbdyno.targets.postgresql.telemetry.combined_query import TABLES, CombinedQuery
+from dbdyno.targets.postgresql.telemetry.server_context import SourceUnavailableError
 
 NUMERIC = """
     select attname::text, quote_ident(attname) || case when atttypid = 'numeric'::regtype
@@ -85,13 +85,13 @@ OLD_CHECKPOINTER = View(
 )
 
 
-def view_source(connection: Connection, view: View, together: Together) -> Source[Connection]:
+def view_source(connection: Connection, view: View, combined: CombinedQuery) -> Source[Connection]:
     """The source for this server's version of the view."""
     columns = _columns(connection, view)
     if not columns:
-        raise NotHereError(f"this server has no {view.relation}")
+        raise SourceUnavailableError(f"this server has no {view.relation}")
     query = f"select {view.object}, {', '.join(columns)} from {view.relation} where {view.where}"
-    return Source(name=view.name, read=together.reader(view.name, query), levels=view.levels)
+    return Source(name=view.name, read=combined.reader(view.name, query), levels=view.levels)
 
 
 def _columns(connection: Connection, view: View) -> list[str]:

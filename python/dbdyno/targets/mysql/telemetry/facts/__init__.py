@@ -10,7 +10,7 @@ from dbdyno.targets.connection import Connection
 from dbdyno.targets.mysql.telemetry.facts.plans import plan_facts
 from dbdyno.targets.mysql.telemetry.facts.settings import UNITS, settings
 from dbdyno.targets.mysql.telemetry.facts.tables import table_facts, used_tables
-from dbdyno.targets.mysql.telemetry.place import here
+from dbdyno.targets.mysql.telemetry.server_context import server_context
 from dbdyno.targets.telemetry import ScriptStatement
 
 DEBUG_SIGN = "-debug"
@@ -26,6 +26,6 @@ def facts(connection: Connection, statements: Sequence[ScriptStatement]) -> Serv
         is_debug_build=DEBUG_SIGN in values.get("version", ""),
         details={
             "units": {name: unit for name, unit in UNITS.items() if name in values},
-            "waits_are_told": here(connection).has_waits,
+            "waits_are_told": server_context(connection).has_waits,
         },
     )

@@ -1,4 +1,4 @@
-"""Several questions to a server in one statement: a busy one takes its time for each.
+"""Combines several queries into one: a busy server takes its time for each.
 
 What the parts see is of nearly the same instant, in the order in which they are asked.
 """

@@ -1,4 +1,4 @@
-"""What is read each second, asked for in one statement: a question costs more than its answer.
+"""Combines the queries of each second into one, as a query costs more than its answer.
 
 Each part is first read alone, which shows whether it can be read and how its columns are called.
 After that whoever reads one brings the answers of all, and each is given once, to who reads that
@@ -17,7 +17,7 @@ from msgspec import Struct
 from psycopg import Connection, errors
 
 from dbdyno.model.source import Numbers
-from dbdyno.targets.postgresql.telemetry.asking import array_of, ask, known
+from dbdyno.targets.postgresql.telemetry.prepared_queries import array_of, ask, known
 
 # Sources that are read one after the other share an answer; what is older is not of now.
 FRESH_S = 0.1
@@ -49,7 +49,7 @@ class _Part(Struct):
         )
 
 
-class Together:
+class CombinedQuery:
     """The parts of one server; ``tables`` are those that are watched one by one."""
 
     def __init__(self, tables: Sequence[int], clock: Callable[[], float] = time.monotonic) -> None:

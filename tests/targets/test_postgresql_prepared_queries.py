@@ -3,7 +3,7 @@
 import pytest
 from psycopg import Connection, errors
 
-from dbdyno.targets.postgresql.telemetry.asking import ask
+from dbdyno.targets.postgresql.telemetry.prepared_queries import ask
 
 PREPARED = "select count(*) from pg_prepared_statements where name like 'dbdyno%'"
 

@@ -1,6 +1,6 @@
-"""Rows where the server takes no files: in statements, which takes up to half as long again."""
+"""Loads by INSERT where LOAD DATA LOCAL is not allowed, which takes up to half as long again."""
 
-from dbdyno.targets.base import Detour
+from dbdyno.targets.base import LoadFallback
 from dbdyno.targets.connection import Connection
 from dbdyno.targets.mysql.dialect import MysqlDialect
 from dbdyno.targets.schema import Table
@@ -11,7 +11,7 @@ REASON = (
 
 
 class InsertingDialect(MysqlDialect):
-    """The same, but for how rows come."""
+    """MySQL's dialect, with INSERT in place of LOAD DATA."""
 
     def fill(self, table: Table, *, frozen: bool) -> str:
         """Rows are appended to it, many to a statement."""
@@ -20,7 +20,7 @@ class InsertingDialect(MysqlDialect):
         return f"insert into {table.name} ({columns}) values"
 
 
-def detour(connection: Connection) -> Detour | None:
-    """By what the server says."""
+def load_fallback(connection: Connection) -> LoadFallback | None:
+    """Needed where ``local_infile`` is off."""
     is_on = connection.execute("select @@global.local_infile").fetchone()[0]
-    return None if is_on else Detour(InsertingDialect(), REASON)
+    return None if is_on else LoadFallback(InsertingDialect(), REASON)

@@ -6,7 +6,7 @@ from dbdyno.model.source import Numbers, Source
 from dbdyno.targets.connection import Connection
 from dbdyno.targets.mysql.telemetry.facts.tables import used_tables
 from dbdyno.targets.mysql.telemetry.names import table_name
-from dbdyno.targets.mysql.telemetry.place import NotHereError, ServerContext
+from dbdyno.targets.mysql.telemetry.server_context import ServerContext, SourceUnavailableError
 from dbdyno.targets.mysql.telemetry.sessions import IDLE, OWN
 from dbdyno.targets.mysql.telemetry.transactions import transaction_ages_s
 from dbdyno.targets.telemetry import ScriptStatement
@@ -36,9 +36,9 @@ SIZES = """
 SESSIONS = "select id, command from information_schema.processlist where id <> connection_id()"
 
 
-def metrics(connection: Connection, here: ServerContext) -> Source[Connection]:
+def metrics(connection: Connection, context: ServerContext) -> Source[Connection]:
     """Those that are enabled; the server itself says which of them are levels."""
-    is_on = IS_ON_MARIADB if here.is_mariadb else IS_ON_MYSQL
+    is_on = IS_ON_MARIADB if context.is_mariadb else IS_ON_MYSQL
     levels = connection.execute(METRIC_LEVELS.replace("%%", "%").format(is_on=is_on)).fetchall()
     query = METRICS.format(is_on=is_on)
     return Source(
@@ -50,41 +50,41 @@ def metrics(connection: Connection, here: ServerContext) -> Source[Connection]:
     )
 
 
-def files(_connection: Connection, here: ServerContext) -> Source[Connection]:
+def files(_connection: Connection, context: ServerContext) -> Source[Connection]:
     """Reads, writes and syncs with their times, by kind of file."""
-    if not here.has_schema:
-        raise NotHereError(here.schema_lack)
+    if not context.has_schema:
+        raise SourceUnavailableError(context.schema_lack)
     return Source(name="file_io", read=lambda connection: _rows(connection, FILES))
 
 
 def sizes(
-    _connection: Connection, here: ServerContext, statements: Sequence[ScriptStatement]
+    _connection: Connection, context: ServerContext, statements: Sequence[ScriptStatement]
 ) -> Source[Connection]:
     """Of the files of the tables that the statements name, each with its indexes.
 
     The statements are looked at anew each time: some scripts make theirs up as they go.
     """
-    if not here.sees_all:
-        raise NotHereError(here.hidden)
-    tablespaces = "innodb_sys_tablespaces" if here.is_mariadb else "innodb_tablespaces"
+    if not context.sees_all:
+        raise SourceUnavailableError(context.hidden)
+    tablespaces = "innodb_sys_tablespaces" if context.is_mariadb else "innodb_tablespaces"
     query = SIZES.format(size="file_size", tablespaces=tablespaces)
 
     def read(connection: Connection) -> dict[str, Numbers]:
-        names = [f"{here.database}/{table}" for table in used_tables(connection, statements)]
+        names = [f"{context.database}/{table}" for table in used_tables(connection, statements)]
         if not names:
             return {}
         found = connection.execute(query, [names]).fetchall()
         return {
-            table_name(here.database, name.replace("/", ".", 1)): {"bytes": float(size)}
+            table_name(context.database, name.replace("/", ".", 1)): {"bytes": float(size)}
             for name, size in found
         }
 
     return Source(name="sizes", read=read, levels=frozenset({"bytes"}), every_s=SIZES_EVERY_S)
 
 
-def replication(connection: Connection, here: ServerContext) -> Source[Connection]:
+def replication(connection: Connection, context: ServerContext) -> Source[Connection]:
     """How far this server is behind those that it follows."""
-    query = "show all slaves status" if here.is_mariadb else "show replica status"
+    query = "show all slaves status" if context.is_mariadb else "show replica status"
     connection.execute(query)
 
     def read(connection: Connection) -> dict[str, Numbers]:
@@ -107,7 +107,7 @@ def _lag(status: dict[str, object]) -> Iterable[float]:
             yield float(str(status[name]))
 
 
-def sessions_in_sum(_connection: Connection, here: ServerContext) -> Source[Connection]:
+def sessions_in_sum(_connection: Connection, context: ServerContext) -> Source[Connection]:
     """How many there are, and how old their transactions."""
     names = "clients active idle_in_transaction oldest_transaction_s oldest_idle_in_transaction_s"
 
@@ -115,8 +115,8 @@ def sessions_in_sum(_connection: Connection, here: ServerContext) -> Source[Conn
         listed = connection.execute(SESSIONS).fetchall()
         clients = {int(number): command for number, command in listed if command not in OWN}
         told = _counted(clients)
-        if here.sees_all:
-            told |= _ages(clients, transaction_ages_s(connection, here))
+        if context.sees_all:
+            told |= _ages(clients, transaction_ages_s(connection, context))
         return {"": told}
 
     return Source(name="sessions", read=read, levels=frozenset(names.split()))

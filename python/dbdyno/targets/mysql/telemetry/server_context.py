@@ -1,4 +1,4 @@
-"""Where telemetry finds itself: the server's brand and version, and what our user may see.
+"""What telemetry needs to know of the server: its brand and version, and what our user may see.
 
 Asked once a connection, by trying: rights come by grants, roles and defaults that differ from
 brand to brand.
@@ -29,12 +29,12 @@ DEFINITIONS = """
     where name = 'wait/lock/metadata/sql/mdl'"""
 
 
-class NotHereError(Exception):
-    """A source is not to be had, and why."""
+class SourceUnavailableError(Exception):
+    """A source is not available, and why."""
 
 
 class ServerContext(Struct, frozen=True):
-    """What a connection may look at."""
+    """What a connection may read."""
 
     is_mariadb: bool
     user: str
@@ -62,14 +62,14 @@ class ServerContext(Struct, frozen=True):
 _known: WeakKeyDictionary[Connection, ServerContext] = WeakKeyDictionary()
 
 
-def here(connection: Connection) -> ServerContext:
-    """Asks once."""
+def server_context(connection: Connection) -> ServerContext:
+    """Asks the server once a connection."""
     if connection not in _known:
-        _known[connection] = _look_around(connection)
+        _known[connection] = _read_server_context(connection)
     return _known[connection]
 
 
-def _look_around(connection: Connection) -> ServerContext:
+def _read_server_context(connection: Connection) -> ServerContext:
     version, user, database, schema_is_on = connection.execute(SERVER).fetchone()
     lack = _schema_lack(connection) if schema_is_on else SCHEMA_OFF
     return ServerContext(

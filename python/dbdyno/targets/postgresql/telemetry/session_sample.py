@@ -1,19 +1,18 @@
-"""One look at a PostgreSQL server: sessions and, when one of them waits for a lock, locks.
+"""A sample of a PostgreSQL server: sessions and, when one of them waits for a lock, locks.
 
 One statement, so that both are of nearly the same instant. Even without locks to tell it takes
 the server twice as long as one of sessions alone, so that one is asked while nobody waits.
 
 With 500 sessions queueing for one row on PostgreSQL 15 (28 rows of sessions, 33 of 1000 locks), a
-look took 1.5 ms of the server's processor and 0.2 of ours: the server's own lists alone are 0.25
+sample took 1.5 ms of the server's processor and 0.2 of ours: the server's own lists alone are 0.25
 and 0.7, and to tell sessions and locks one by one was 2.2 and 0.5. With 8 sessions of which none
-waits a look takes 0.03 and 0.02 ms, several times as much where others have used the caches.
+waits a sample takes 0.03 and 0.02 ms, several times as much where others have used the caches.
 """
 
 from weakref import WeakSet
 
 from psycopg import Connection
 
-from dbdyno.targets.postgresql.telemetry.asking import Answer, ask
 from dbdyno.targets.postgresql.telemetry.locks import (
     CONCERNED,
     LOCK_WORDS,
@@ -23,6 +22,7 @@ from dbdyno.targets.postgresql.telemetry.locks import (
     LockRow,
     locks_of,
 )
+from dbdyno.targets.postgresql.telemetry.prepared_queries import Answer, ask
 from dbdyno.targets.postgresql.telemetry.sessions import (
     LOCK_WAIT,
     SESSION_WORDS,
@@ -30,7 +30,7 @@ from dbdyno.targets.postgresql.telemetry.sessions import (
     SOMEBODY_WAITS,
     sessions_of,
 )
-from dbdyno.targets.telemetry import Locks, Seen, Sessions
+from dbdyno.targets.telemetry import Locks, PendingSample, Sessions
 
 # A row of a lock says whether that is granted; a row of sessions has nothing there.
 SESSION_ROWS = f"select pids, null::float4[], null::bool, null, {SESSION_WORDS} from session"
@@ -49,17 +49,17 @@ def _with_locks(waited: str) -> str:
 FULL = _with_locks(WAITED)
 FULL_BEFORE_14 = _with_locks("null")
 
-# Where somebody waited at the last look.
+# Where somebody waited at the last sample.
 _waiting: WeakSet[Connection] = WeakSet()
 
 
-def glance(connection: Connection) -> Seen:
+def sample_sessions(connection: Connection) -> PendingSample:
     """All sessions but those of telemetry itself."""
     answer = ask(connection, SHORT)
     return lambda: _told(answer)
 
 
-def look(connection: Connection) -> Seen:
+def sample_with_locks(connection: Connection) -> PendingSample:
     """All sessions but those of telemetry itself; the locks that have to do with waiting.
 
     Where nobody waited of late and nobody does now, the short statement is all.

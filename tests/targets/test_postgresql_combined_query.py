@@ -6,7 +6,12 @@ import psycopg
 import pytest
 from psycopg import Connection
 
-from dbdyno.targets.postgresql.telemetry.together import FRESH_S, PAUSE_S, TOO_BUSY, Together
+from dbdyno.targets.postgresql.telemetry.combined_query import (
+    FRESH_S,
+    PAUSE_S,
+    TOO_BUSY,
+    CombinedQuery,
+)
 
 COUNTED = "select 'of ' || n, n::int8 as number, null::int4 as lacking from t"
 DOUBLED = "select '', sum(2 * n) as doubled from t"
@@ -18,10 +23,10 @@ def now() -> list[float]:
 
 
 @pytest.fixture
-def together(now: list[float], monkeypatch: pytest.MonkeyPatch) -> Together:
+def combined(now: list[float], monkeypatch: pytest.MonkeyPatch) -> CombinedQuery:
     """None of its parts is dear, however slow the processor is at them."""
-    monkeypatch.setattr("dbdyno.targets.postgresql.telemetry.together.DEAR_S", math.inf)
-    return Together([], lambda: now[0])
+    monkeypatch.setattr("dbdyno.targets.postgresql.telemetry.combined_query.DEAR_S", math.inf)
+    return CombinedQuery([], lambda: now[0])
 
 
 @pytest.fixture
@@ -30,8 +35,8 @@ def table(worker: Connection) -> Connection:
     return worker
 
 
-def test_one_answer_is_of_one_instant(watcher: Connection, table: Connection, now, together):
-    counted, doubled = together.reader("a", COUNTED), together.reader("b", DOUBLED)
+def test_one_answer_is_of_one_instant(watcher: Connection, table: Connection, now, combined):
+    counted, doubled = combined.reader("a", COUNTED), combined.reader("b", DOUBLED)
     for _ in range(2):  # alone at first, in one statement then
         assert counted(watcher) == {"of 1": {"number": 1}, "of 2": {"number": 2}}
         assert doubled(watcher) == {"": {"doubled": 6}}
@@ -42,8 +47,8 @@ def test_one_answer_is_of_one_instant(watcher: Connection, table: Connection, no
     assert doubled(watcher) == {"": {"doubled": 4}}  # an answer is given once
 
 
-def test_an_old_answer_is_given_to_nobody(watcher: Connection, table: Connection, now, together):
-    readers = [together.reader("a", COUNTED), together.reader("b", DOUBLED)]
+def test_an_old_answer_is_given_to_nobody(watcher: Connection, table: Connection, now, combined):
+    readers = [combined.reader("a", COUNTED), combined.reader("b", DOUBLED)]
     for read in (*readers, readers[0]):
         read(watcher)
     table.execute("delete from t where n = 1")
@@ -54,7 +59,7 @@ def test_an_old_answer_is_given_to_nobody(watcher: Connection, table: Connection
 def test_nor_one_of_another_session(
     any_database, watcher: Connection, table: Connection, together
 ) -> None:
-    readers = [together.reader("a", COUNTED), together.reader("b", DOUBLED)]
+    readers = [combined.reader("a", COUNTED), combined.reader("b", DOUBLED)]
     for read in (*readers, readers[0]):
         read(watcher)
     table.execute("delete from t where n = 1")
@@ -62,10 +67,10 @@ def test_nor_one_of_another_session(
         assert readers[1](other) == {"": {"doubled": 4}}
 
 
-def test_what_fails_fails_alone(watcher: Connection, table: Connection, together) -> None:
+def test_what_fails_fails_alone(watcher: Connection, table: Connection, combined) -> None:
     table.execute("create table gone (n int)")
-    counted = together.reader("a", COUNTED)
-    lost = together.reader("b", "select '', count(*) as number from gone")
+    counted = combined.reader("a", COUNTED)
+    lost = combined.reader("b", "select '', count(*) as number from gone")
     assert (len(counted(watcher)), lost(watcher)) == (2, {"": {"number": 0}})
     table.execute("drop table gone")
     for _ in range(2):
@@ -77,7 +82,7 @@ def test_what_fails_fails_alone(watcher: Connection, table: Connection, together
 def test_a_server_that_was_too_busy_is_asked_for_all_again_later(
     watcher: Connection, table: Connection, now, together
 ) -> None:
-    counted, doubled = together.reader("a", COUNTED), together.reader("b", DOUBLED)
+    counted, doubled = combined.reader("a", COUNTED), combined.reader("b", DOUBLED)
     for read in (counted, doubled):
         read(watcher)
     watcher.execute("set statement_timeout = 300")
@@ -99,8 +104,8 @@ def test_a_server_that_was_too_busy_is_asked_for_all_again_later(
 def test_a_part_that_was_never_read_is_not_asked_for(
     watcher: Connection, table: Connection, together
 ) -> None:
-    lost = together.reader("b", "select '', n from never")
-    counted = together.reader("a", COUNTED)
+    lost = combined.reader("b", "select '', n from never")
+    counted = combined.reader("a", COUNTED)
     with pytest.raises(psycopg.errors.UndefinedTable):
         lost(watcher)
     for _ in range(2):
@@ -110,7 +115,7 @@ def test_a_part_that_was_never_read_is_not_asked_for(
 def test_a_session_that_ends_is_no_reason_to_read_apart(
     watcher: Connection, table: Connection, together
 ) -> None:
-    read = together.reader("a", COUNTED)
+    read = combined.reader("a", COUNTED)
     read(watcher)
     table.execute("select pg_terminate_backend(%s)", [watcher.info.backend_pid])
     with pytest.raises(psycopg.Error):
@@ -120,7 +125,7 @@ def test_a_session_that_ends_is_no_reason_to_read_apart(
 
 def test_the_tables_are_those_it_was_made_for(watcher: Connection, table: Connection) -> None:
     (relid,) = table.execute("select 't'::regclass::int8").fetchone() or ()
-    read = Together([relid]).reader(
+    read = CombinedQuery([relid]).reader(
         "a", "select '', count(*) from pg_class where oid = any($1::oid[])"
     )
     for _ in range(2):

@@ -1,4 +1,4 @@
-"""Asks a server the same few questions again and again, at the least price.
+"""Sends the same few queries again and again, as prepared statements, at the least cost.
 
 By libpq's own call for a prepared statement, which comes back with the whole answer: with a cursor
 of the driver each question took our side three to five times as long, and telemetry asks many.

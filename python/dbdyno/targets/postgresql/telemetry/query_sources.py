@@ -7,9 +7,9 @@ from psycopg import Connection
 
 from dbdyno.model.source import Source
 from dbdyno.targets.postgresql.names import index_name, table_name
-from dbdyno.targets.postgresql.telemetry.place import NotHereError, ServerContext
+from dbdyno.targets.postgresql.telemetry.combined_query import TABLES, CombinedQuery
+from dbdyno.targets.postgresql.telemetry.server_context import ServerContext, SourceUnavailableError
 from dbdyno.targets.postgresql.telemetry.session import APPLICATION_NAME
-from dbdyno.targets.postgresql.telemetry.together import TABLES, Together
 
 SIZES_EVERY_S = 5.0
 
@@ -78,28 +78,32 @@ SESSIONS = f"""
 
 
 def wal_position(
-    _connection: Connection, here: ServerContext, together: Together
+    _connection: Connection, context: ServerContext, combined: CombinedQuery
 ) -> Source[Connection]:
     """The exact series of WAL bytes, and of its files, each of a segment."""
-    if here.is_standby:
-        raise NotHereError("the server is a standby: its WAL is written elsewhere")
-    return Source(name="wal_position", read=together.reader("wal_position", WAL_POSITION))
+    if context.is_standby:
+        raise SourceUnavailableError("the server is a standby: its WAL is written elsewhere")
+    return Source(name="wal_position", read=combined.reader("wal_position", WAL_POSITION))
 
 
-def sizes(_connection: Connection, _here: ServerContext, together: Together) -> Source[Connection]:
+def sizes(
+    _connection: Connection, _context: ServerContext, combined: CombinedQuery
+) -> Source[Connection]:
     """Of the watched tables with all that belongs to them, their indexes, and the database."""
     return Source(
         name="sizes",
-        read=together.alone(SIZES),
+        read=combined.alone(SIZES),
         levels=frozenset({"bytes", "database_bytes"}),
         every_s=SIZES_EVERY_S,
     )
 
 
-def progress(connection: Connection, here: ServerContext, together: Together) -> Source[Connection]:
+def progress(
+    connection: Connection, context: ServerContext, combined: CombinedQuery
+) -> Source[Connection]:
     """How far long commands are."""
-    if not here.sees_all:
-        raise NotHereError(f"the role may not see what others run: {here.grant}")
+    if not context.sees_all:
+        raise SourceUnavailableError(f"the role may not see what others run: {context.grant}")
     parts = " union all ".join(
         f"select {command} || '/' || coalesce(relid::regclass::text, ''), "
         f"{done} as done, {total} as total from {view} where datname = current_database()"
@@ -108,26 +112,26 @@ def progress(connection: Connection, here: ServerContext, together: Together) ->
     )
     return Source(
         name="progress",
-        read=together.reader("progress", parts),
+        read=combined.reader("progress", parts),
         levels=frozenset({"done", "total"}),
     )
 
 
 def replication(
-    _connection: Connection, here: ServerContext, together: Together
+    _connection: Connection, context: ServerContext, combined: CombinedQuery
 ) -> Source[Connection]:
     """How far standbys are behind."""
-    if not here.sees_all:
-        raise NotHereError(f"the role may not see standbys: {here.grant}")
+    if not context.sees_all:
+        raise SourceUnavailableError(f"the role may not see standbys: {context.grant}")
     return Source(
         name="replication",
-        read=together.reader("replication", REPLICATION),
+        read=combined.reader("replication", REPLICATION),
         levels=frozenset({"lag_bytes", "replay_lag_s"}),
     )
 
 
 def sessions_in_sum(
-    _connection: Connection, _here: ServerContext, together: Together
+    _connection: Connection, _context: ServerContext, combined: CombinedQuery
 ) -> Source[Connection]:
     """How many sessions there are, and what the oldest holds back."""
     names = (
@@ -136,7 +140,7 @@ def sessions_in_sum(
     )
     return Source(
         name="sessions",
-        read=together.reader("sessions", SESSIONS),
+        read=combined.reader("sessions", SESSIONS),
         levels=frozenset(names.split()),
     )
 

@@ -1,4 +1,4 @@
-"""Where telemetry finds itself: the server's version, our role, and the tables to watch.
+"""What telemetry needs to know of the server: its version, our role, and the tables to watch.
 
 Tables are watched one by one only up to a number, since each costs time at each reading. Those
 that the statements name come first, with their partitions, then those with the most activity
@@ -35,8 +35,8 @@ ROLE = """
         pg_is_in_recovery()"""
 
 
-class NotHereError(Exception):
-    """A source is not to be had, and why."""
+class SourceUnavailableError(Exception):
+    """A source is not available, and why."""
 
 
 class ServerContext(Struct, frozen=True):
@@ -56,8 +56,10 @@ class ServerContext(Struct, frozen=True):
         return f'grant pg_monitor to "{self.role}"'
 
 
-def look_around(connection: Connection, statements: Sequence[ScriptStatement]) -> ServerContext:
-    """Asks once."""
+def read_server_context(
+    connection: Connection, statements: Sequence[ScriptStatement]
+) -> ServerContext:
+    """Asks the server."""
     row = connection.execute(ROLE).fetchone()
     assert row is not None  # a select of three values gives one row
     role, sees_all, is_standby = row

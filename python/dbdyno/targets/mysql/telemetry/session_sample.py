@@ -1,0 +1,60 @@
+"""A sample of a MariaDB or MySQL server: its sessions and, when one of them waits, the locks.
+
+MariaDB's locks are of the same copy as its transactions and come along; those of MySQL, and
+those of a table's definition, are asked for when somebody waits.
+"""
+
+from dbdyno.targets.connection import Connection
+from dbdyno.targets.mysql.telemetry.combined_query import Part, asked
+from dbdyno.targets.mysql.telemetry.locks import DEFINITIONS, LOCKS_MARIADB, LOCKS_MYSQL, locks_of
+from dbdyno.targets.mysql.telemetry.server_context import ServerContext, server_context
+from dbdyno.targets.mysql.telemetry.sessions import (
+    LISTED,
+    LISTED_BY_SCHEMA,
+    LISTED_WITH_TASKS,
+    WAITS,
+    sessions_of,
+)
+from dbdyno.targets.mysql.telemetry.transactions import TRANSACTIONS
+from dbdyno.targets.telemetry import Locks, PendingSample, Sessions
+
+LOCK = "Lock"
+
+
+def sample_with_locks(connection: Connection) -> PendingSample:
+    """All sessions but our own; the locks that have to do with waiting."""
+    sample = _sample(connection)
+    return lambda: sample
+
+
+def _sample(connection: Connection) -> tuple[list[Sessions], list[Locks]]:
+    context = server_context(connection)
+    rows = asked(connection, _parts(context))
+    sessions = sessions_of(rows["session"], rows["transaction"], rows["wait"])
+    if not any(its.wait_type == LOCK for its in sessions):
+        return sessions, []
+    more = asked(connection, _lock_parts(context))
+    return sessions, locks_of(context.database, [*rows["lock"], *more["lock"]], more["definition"])
+
+
+def _parts(context: ServerContext) -> dict[str, Part]:
+    """What is asked each time."""
+    by_list = LISTED_WITH_TASKS if context.is_mariadb else LISTED
+    parts = {"session": LISTED_BY_SCHEMA if context.has_schema else by_list}
+    if context.has_waits:
+        parts["wait"] = WAITS
+    if context.sees_all:
+        parts["transaction"] = TRANSACTIONS
+        if context.is_mariadb:
+            parts["lock"] = LOCKS_MARIADB
+    return parts
+
+
+def _lock_parts(context: ServerContext) -> dict[str, Part]:
+    """What is asked besides once somebody waits."""
+    parts = {}
+    if context.has_schema and not context.is_mariadb:
+        parts["lock"] = LOCKS_MYSQL
+    if context.has_definitions:
+        parts["definition"] = DEFINITIONS
+    return parts
