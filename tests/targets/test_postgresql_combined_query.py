@@ -57,7 +57,7 @@ def test_an_old_answer_is_given_to_nobody(watcher: Connection, table: Connection
 
 
 def test_nor_one_of_another_session(
-    any_database, watcher: Connection, table: Connection, together
+    any_database, watcher: Connection, table: Connection, combined
 ) -> None:
     readers = [combined.reader("a", COUNTED), combined.reader("b", DOUBLED)]
     for read in (*readers, readers[0]):
@@ -80,7 +80,7 @@ def test_what_fails_fails_alone(watcher: Connection, table: Connection, combined
 
 
 def test_a_server_that_was_too_busy_is_asked_for_all_again_later(
-    watcher: Connection, table: Connection, now, together
+    watcher: Connection, table: Connection, now, combined
 ) -> None:
     counted, doubled = combined.reader("a", COUNTED), combined.reader("b", DOUBLED)
     for read in (counted, doubled):
@@ -102,7 +102,7 @@ def test_a_server_that_was_too_busy_is_asked_for_all_again_later(
 
 
 def test_a_part_that_was_never_read_is_not_asked_for(
-    watcher: Connection, table: Connection, together
+    watcher: Connection, table: Connection, combined
 ) -> None:
     lost = combined.reader("b", "select '', n from never")
     counted = combined.reader("a", COUNTED)
@@ -113,7 +113,7 @@ def test_a_part_that_was_never_read_is_not_asked_for(
 
 
 def test_a_session_that_ends_is_no_reason_to_read_apart(
-    watcher: Connection, table: Connection, together
+    watcher: Connection, table: Connection, combined
 ) -> None:
     read = combined.reader("a", COUNTED)
     read(watcher)

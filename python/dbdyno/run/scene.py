@@ -96,7 +96,7 @@ def load_told(report: LoadReport) -> str:
     """Return a message on what was loaded."""
     seconds = sum(phase.elapsed_s for phase in report.phases)
     phases = ", ".join(f"{phase.name} {phase.elapsed_s:.1f} s" for phase in report.phases)
-    fallback = f", {report.fallback_reason}" if report.fallback_reason else ""
+    fallback = f", {report.detour}" if report.detour else ""
     unwritten = f"; {report.unwritten}" if report.unwritten else ""
     return (
         f"loaded {count(report.rows)} rows over {_connections(report.jobs)} in {seconds:.1f} s "

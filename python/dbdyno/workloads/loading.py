@@ -46,8 +46,7 @@ class Phase(Struct, frozen=True):
 class LoadReport(Struct, frozen=True):
     """What was loaded. ``rows_per_s`` counts every phase, as a person who waits does.
 
-    ``jobs`` is over how many connections at most, ``fallback_reason`` says why rows did not come
-    by the
+    ``jobs`` is over how many connections at most, ``detour`` says why rows did not come by the
     usual way, where they did not, and ``unwritten`` what was not on the disk at the end, where
     anything was left.
     """
@@ -56,7 +55,7 @@ class LoadReport(Struct, frozen=True):
     rows_per_s: float
     jobs: int
     phases: tuple[Phase, ...]
-    fallback_reason: str = ""
+    detour: str = ""
     unwritten: str = ""
 
 
@@ -114,7 +113,7 @@ class Loader:
             rows_per_s=rows_per_s,
             jobs=self.order.jobs,
             phases=tuple(self.phases),
-            fallback_reason=reason,
+            detour=reason,
             unwritten=unwritten,
         )
 
