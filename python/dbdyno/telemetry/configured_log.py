@@ -1,8 +1,7 @@
-"""A log whose path is configured: the user named it, or dbdyno made it.
+"""A log file that the user or dbdyno itself named: the server is not asked for the current file.
 
-A server that is asked says which file it writes now. Here it is not asked: a new file beside it
-whose name differs only in digits is reported as a lack. It is not read, as it may be another
-server's.
+If a new file appears beside it whose name differs only in its digits, that is reported as something
+that may be missing. It is not read, since it may be another server's log.
 """
 
 import re
@@ -14,7 +13,7 @@ _DIGITS = re.compile(r"\d+")
 
 
 class ConfiguredLog:
-    """A file, and those beside it that are named like it."""
+    """A log file, and the files beside it with similar names."""
 
     def __init__(self, path: Path, source: str, publisher: FramePublisher) -> None:
         self._path = path
@@ -23,7 +22,7 @@ class ConfiguredLog:
         self._known = self._namesakes()
 
     def find(self) -> Path:
-        """The file; a new one like it is reported, once."""
+        """Return the file; report each new file with a similar name, once."""
         new = self._namesakes() - self._known
         self._known |= new
         for name in sorted(new):

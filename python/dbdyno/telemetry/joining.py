@@ -1,4 +1,4 @@
-"""One sample of the server's sessions, joined with what the engine knows of its clients. No I/O.
+"""Joins one sample of the server's sessions with what the engine knows of its clients. No I/O.
 
 The two see the same clients at almost the same instant, and for a short statement *almost* is not
 enough: the server may already be two statements ahead of the engine's frame. Therefore the
@@ -6,9 +6,9 @@ statement of a session is taken from its text where that is unambiguous, and oth
 engine. A client that has sent a request while its session is idle is still "asking": the request or
 the reply is on its way, in the network or in the client's own process.
 
-A session that the engine does not name may be another program's, or that of a client who had no
-connection when the engine was asked and has one by now. While clients connect (``-C``, or after an
-outage) it is a stranger's only if it was there in the sample before, too, unnamed as well.
+A session that the engine does not name may belong to another program, or to a client that had no
+connection when the engine took its frame and has one by now. While clients connect (``-C``, or
+after an outage), a session counts as foreign only if the sample before had it too, also unnamed.
 """
 
 from collections import Counter, defaultdict
@@ -49,9 +49,9 @@ _BETWEEN: dict[int, Doing] = {
 
 
 class SessionSample(Struct, frozen=True, kw_only=True):
-    """What the server showed at one instant; it stands for ``seconds`` of the run.
+    """A sample of the server at one instant, and the ``seconds`` of the run that it stands for.
 
-    Of the locks it stands for ``locks_seconds``: None where it is without them.
+    Its locks stand for ``locks_seconds``, which is None for a sample without locks.
     """
 
     at_ns: int
@@ -62,10 +62,10 @@ class SessionSample(Struct, frozen=True, kw_only=True):
 
 
 class _SessionState(Struct, frozen=True, eq=False):
-    """A session as it is counted: the columns of ``WaitCount`` but the count.
+    """A session as it is counted: the columns of ``WaitCount`` except the count.
 
-    Each is made once, by :func:`_session_state`, and compared by identity, not by value:
-    hundreds of sessions are counted by theirs in each sample.
+    Each distinct value is created once, by :func:`_session_state`, and hashed and compared by
+    identity: hundreds of sessions are counted in each sample.
     """
 
     who: str
@@ -92,7 +92,7 @@ _session_state = lru_cache(maxsize=10_000)(_SessionState)
 
 
 class Joiner:
-    """Joins samples with the engine's words; ``ours`` are sessions of telemetry, and left out."""
+    """Joins samples with the engine's frames; ``ours``, the sessions of telemetry, are left out."""
 
     def __init__(self, texts: StatementTexts, conflicts: Conflicts, ours: Set[int]) -> None:
         self._texts = texts
@@ -101,7 +101,7 @@ class Joiner:
         self._unnamed: Set[int] = frozenset()
 
     def join(self, sample: SessionSample, activity: Activity) -> Waits:
-        """All sessions and clients of one instant, those alike counted together."""
+        """Return all sessions and clients of one instant, those that are alike counted together."""
         sessions, locks = sample.pending()
         words = _words(activity)
         named = dict(words)
@@ -127,7 +127,7 @@ class Joiner:
     def _states(
         self, sessions: Sequence[Sessions], words: dict[int, int]
     ) -> dict[int, _SessionState]:
-        """Each session by its process. Of those alike, a word of the engine is told once."""
+        """Map each process number to its session; within a group, equal sessions are built once."""
         found: dict[int, _SessionState] = {}
         unnamed = {pid for alike in sessions for pid in alike.pids if pid not in words}
         newcomers = unnamed - self._unnamed if _is_any_unconnected(words) else frozenset()
@@ -145,7 +145,7 @@ class Joiner:
         return found
 
     def _told(self, alike: Sessions, word: int | None, stranger: str) -> _SessionState:
-        """``stranger`` is what a session is called that the engine does not name."""
+        """Build the counted session; ``stranger`` is its kind if the engine does not name it."""
         shown = (alike.state, alike.wait_type, alike.wait_event)
         if word is None:
             who = stranger if alike.kind == CLIENT else alike.kind
@@ -189,7 +189,7 @@ class _Alike(NamedTuple):
 
 
 def _block_counts(waits: list[Wait], seen_as: Callable[[int], _SessionState]) -> list[BlockCount]:
-    """Waiters that are alike in all but themselves, counted together."""
+    """Count the waiters that differ only in their process number together."""
     together: dict[_Alike, list[float | None]] = defaultdict(list)
     for wait in waits:
         its = wait.locks
@@ -227,7 +227,7 @@ def _block_count(
 
 
 def _unseen(pid: int, words: dict[int, int]) -> _SessionState:
-    """Who has a lock or waits for one, and came after the sessions were sampled."""
+    """Return a session that has or awaits a lock, but connected after the sessions were read."""
     if pid == _PREPARED_TRANSACTION:
         return _session_state(FOREIGN, NO_STATEMENT, "", "", "", "")
     if pid in words:

@@ -41,14 +41,14 @@ VAGUE = frozenset({"futex", "nanosleep"})
 
 
 class KernelWaits:
-    """Reads what the threads of one process wait for."""
+    """Inspects the threads of one process."""
 
     def __init__(self, root: Path, process: int) -> None:
         self._folder = f"{root}/proc/{process}/task"
         self._calls = CALLS.get(platform.machine(), {})
 
     def added_to(self, sample: SampleSessions) -> SampleSessions:
-        """The sample with what the kernel knows besides, at the same instant."""
+        """Return a sampling function that adds what the kernel knows at the same instant."""
 
         def added(connection: Connection) -> PendingSample:
             sessions, locks = sample(connection)()

@@ -1,8 +1,9 @@
-"""The CPU time of telemetry without its session samples, which may take what this leaves.
+"""The cost of telemetry without its session samples, which may use what remains of the budget.
 
-A mean since the load began, since expensive sources are read at its beginning and then every few
-seconds. The first second counts twice: as at the beginning, all is read once more at the end, when
-it is too late to take fewer samples. Decides nothing, and knows of no threads and no connections.
+It is a mean since the start of the load, because expensive sources are read once at the start and
+then every few seconds. The cost of the first second counts twice: everything is read once more at
+the end, when session samples can no longer make up for it. Decides nothing, and knows nothing of
+threads and connections.
 """
 
 import time
@@ -12,7 +13,7 @@ _ASKED_EVERY_NS = 1_000_000_000
 
 
 class OtherCost:
-    """``used_ns`` tells the CPU time of the rest of telemetry so far; it is asked once a second."""
+    """``used_ns`` returns the CPU time that the rest took so far; it is called once a second."""
 
     def __init__(self, used_ns: Callable[[], int], cores: int) -> None:
         self._used_ns = used_ns

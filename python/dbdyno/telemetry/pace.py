@@ -1,4 +1,4 @@
-"""How often the sessions are sampled: as often as is asked for, as long as it is cheap. Pure."""
+"""How often sessions are sampled: as often as requested, while that is cheap enough. Pure."""
 
 from collections.abc import Callable
 from math import ceil
@@ -10,11 +10,11 @@ from dbdyno.model.telemetry import FIRST_LOCK_SAMPLE, Level
 
 
 class Pace(Struct, frozen=True, kw_only=True):
-    """What a level of telemetry asks for: a sample every ``interval_ns``.
+    """What a telemetry level requests: a session sample every ``interval_ns``.
 
-    Or only at every second of these instants, every third, and so on until every
-    ``steps_max``-th, so that all of telemetry takes no more than ``share`` of the machine. Samples
-    have what the rest leaves of it, and ``samples_share`` at least.
+    If that is too expensive, only every second of these instants is used, every third, and so on up
+    to every ``steps_max``-th, so that all of telemetry takes at most ``share`` of the host's CPU
+    time. Session samples get what the rest of telemetry leaves of it, at least ``samples_share``.
     """
 
     interval_ns: int
@@ -33,7 +33,7 @@ LOCKS_SHARE = 0.3
 
 
 class Costs(NamedTuple):
-    """What one sample takes: of the sessions, and what it takes more to include the locks."""
+    """The cost of one session sample, and the additional cost of sampling the locks as well."""
 
     sessions_ns: int
     locks_ns: int = 0
@@ -47,9 +47,9 @@ def activity_interval_ns(level: Level) -> int | None:
 class Stride:
     """Chooses which of the evenly spaced instants to use: at least ``apart_s`` apart.
 
-    And at which of them the locks are sampled, too: at all, or, where that is dear, more rarely,
-    so that the sessions are seen the more often. ``rest`` tells what share of the machine the
-    rest of telemetry takes.
+    It also chooses at which of them the locks are sampled: at all, or at fewer where that is
+    expensive, so that the sessions can be sampled more often. ``rest`` returns the share of the
+    host's CPU time that the rest of telemetry takes.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class Stride:
         self._locks_planned = FIRST_LOCK_SAMPLE
 
     def steps(self, costs: Costs) -> int:
-        """Which are used when a sample costs so much: all with 1, every second one with 2."""
+        """Return which instants are used at these costs: 1 for all, 2 for every second one."""
         for_locks = min(costs.locks_ns, costs.sessions_ns * LOCKS_SHARE / (1 - LOCKS_SHARE))
         return self._affordable(costs.sessions_ns + for_locks)
 
@@ -79,17 +79,18 @@ class Stride:
         return max(min(affordable, self._pace.steps_max), self._steps_min)
 
     def seconds(self, since: int, costs: Costs) -> float:
-        """What a sample stands for that comes so many instants after the one before it.
+        """Return the seconds that a sample stands for, ``since`` this many instants after the last.
 
-        Never more than is planned between two: what passed while a sample was held up, nobody saw.
+        At most the planned distance between two: what happened while a sample was delayed, nobody
+        saw.
         """
         return min(since, self.steps(costs)) * self.interval_ns / 1e9
 
     def after(self, number: int, passed: int, costs: Costs) -> int:
         """Return the next instant to use, after ``passed``, the last one that is already over.
 
-        A sample that was held up does not move those after it: the next comes as soon as it can.
-        But what was missed by more than a stride is let go, or a stall would end in a burst.
+        A delayed sample does not move those after it: the next is taken as soon as possible. But if
+        more than a stride was missed, it is skipped; otherwise a stall would end in a burst.
         """
         steps = self.steps(costs)
         self._planned = max(self._planned + steps, number + self._steps_min, passed + 1 - steps)
@@ -100,7 +101,7 @@ class Stride:
         return number >= self._locks_planned
 
     def locks_seen(self, number: int, costs: Costs) -> None:
-        """They were sampled. What was missed is not made up for: each tells of all before it."""
+        """Note a lock sample. Missed ones are not repeated: each stands for all time before it."""
         steps = self.locks_steps(costs)
         planned = self._locks_planned + steps
         self._locks_planned = planned if planned > number else number + steps

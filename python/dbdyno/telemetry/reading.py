@@ -1,4 +1,4 @@
-"""Reads sources of numbers at their times: those of the server on a connection, the machine's here.
+"""Reads sources of numbers when they are due: the server's on a connection, the host's locally.
 
 A source that fails is reported as missing, and retried when it is next due. All readings are on one
 grid of whole seconds from the end of the warm-up, so that they fall on the ends of the run's

@@ -164,7 +164,7 @@ class Recorder:
         return self._sampler
 
     def _stride(self) -> Stride:
-        """A sample that stops all locking takes from every core; the rest stops nothing."""
+        """Return the stride. Samples that stop all locking get the budget of one core only."""
         telemetry, pace = self._watched.telemetry, PACES[self._watched.level]
         if telemetry.samples_stop_locking:
             return Stride(pace, 1, lambda: 0.0, telemetry.sample_interval_min_s)
@@ -173,7 +173,7 @@ class Recorder:
         )
 
     def _other_ns(self) -> int:
-        """Of all threads and connections but those of the session samples."""
+        """Return the CPU time of all threads and connections except those of session samples."""
         others = (worker.used_ns() for worker in self._workers if worker.task is not self._sampler)
         served = (
             its.served_ns() for its in self._connections if its is not self._sampler_connection
@@ -181,7 +181,7 @@ class Recorder:
         return sum(used_ns or 0 for used_ns in (*others, *served))
 
     def _with_kernel(self, telemetry: Telemetry) -> Telemetry:
-        """Samples are completed by what the kernel knows of a server on this machine."""
+        """Add the kernel's waits to session samples, if the server's threads are on this host."""
         process = self._watched.process_id
         if process is None or telemetry.sessions_are_processes:
             return telemetry
@@ -219,7 +219,7 @@ class Recorder:
         self._publisher.deliver(self._folder.write_facts, self._facts)
 
     def _served_ns(self) -> int | None:
-        """Of what serves all our connections, so far; None where none of it is to be seen."""
+        """Return the CPU time of the server's side of all connections; None if none can be read."""
         told_ns = [ns for its in self._connections if (ns := its.served_ns()) is not None]
         return sum(told_ns) if told_ns else None
 

@@ -1,9 +1,10 @@
-"""What a sample of the sessions costs, so that sampling can be kept to a share of the machine.
+"""The cost of session samples, from which their rate is limited to a share of the host.
 
-Where a process or thread of this machine serves our connection, the kernel tells what it took, and
-the cost is CPU time: of that and of our own thread, which also joins the samples. Elsewhere it is
-how long the server took to answer, and the least of the last few: the longer ones waited for a
-processor or a lock, and on a busy server that would slow sampling where it is needed most.
+If the server's side of our connection is a process or thread of this host, the kernel reports its
+CPU time, and the cost is CPU time: that of the server's side and of our own thread, including the
+processing of samples. For a server elsewhere it is the shortest of its last few answer times: the
+longer ones waited for a CPU or a lock, and on a busy server they would slow down sampling where it
+is needed most.
 """
 
 import time
@@ -17,10 +18,10 @@ _REMEMBERED_JOINED = 3
 
 
 class SampleCost:
-    """Of the last few samples of one thread, each of which is added when it is over.
+    """The cost of the last few samples of one thread, each added when it is complete.
 
-    ``served_ns`` tells what serves it took so far. It is asked after each sample, never tells less
-    than before, and None as long as none was seen.
+    ``served_ns`` returns the CPU time of the server's side so far. It is called after each sample;
+    it never decreases, and it returns None until a process or thread has been seen.
     """
 
     def __init__(self, served_ns: Callable[[], int | None]) -> None:
@@ -31,7 +32,7 @@ class SampleCost:
         self._joined: deque[tuple[int, int]] = deque(maxlen=_REMEMBERED_JOINED)
 
     def add(self, answer_ns: int, *, with_locks: bool) -> None:
-        """The server answered within this time."""
+        """Add a sample that was answered within this time."""
         answers = self._with_locks if with_locks else self._alone
         before_ns, served_ns, ours_ns = self._served_before_ns, self._served_ns(), self._ours_ns()
         self._served_before_ns = served_ns
@@ -41,19 +42,20 @@ class SampleCost:
             answers.used_ns.append(served_ns - before_ns + ours_ns)
 
     def add_joined(self, samples: int) -> None:
-        """So many samples were joined: all share the cost."""
+        """Add the processing of this many samples; its cost is divided among them."""
         self._joined.append((samples, self._ours_ns()))
 
     def _ours_ns(self) -> int:
-        """Of our thread, since it was asked last."""
+        """Return our thread's CPU time since the last call."""
         before_ns, self._ours_before_ns = self._ours_before_ns, time.thread_time_ns()
         return self._ours_before_ns - before_ns
 
     @property
     def of_each(self) -> Costs:
-        """Of late; nothing is known of the first. All is one where none was without locks.
+        """Return the recent costs: 0 before the first sample; not split if none was without locks.
 
-        Where all are with locks, what one without took may be long ago: it takes no more than they.
+        While all samples include locks, the cost of one without may be from long ago: it is capped
+        at the cost of one with locks.
         """
         both_ns, alone_ns = self._with_locks.ns, self._alone.ns
         if both_ns:
@@ -62,7 +64,7 @@ class SampleCost:
 
     @property
     def _joined_ns(self) -> int:
-        """Of each sample. Where another machine is spared, what ours takes does not count."""
+        """Return the processing cost of each sample; 0 for a server elsewhere."""
         samples = sum(samples for samples, _ in self._joined)
         if not samples or self._served_before_ns is None:
             return 0
@@ -70,7 +72,7 @@ class SampleCost:
 
 
 class _Answers:
-    """What the last few samples of a kind took to be answered."""
+    """The costs of the last few samples of one kind."""
 
     def __init__(self) -> None:
         self.durations_ns: deque[int] = deque(maxlen=_REMEMBERED)

@@ -1,7 +1,7 @@
-"""Matches samples of the server's sessions with the engine's activity of the same instant.
+"""Holds samples of the server until the engine's frame of the same instant comes, and vice versa.
 
-Either may come first, and waits for the other. Bounded: an engine that reports nothing must not
-fill the memory. What finds no partner in time is dropped, and samples that are dropped are counted.
+Bounded: an engine that sends nothing must not fill the memory. What finds no partner in time is
+dropped, and lost samples are counted.
 """
 
 import threading
@@ -17,7 +17,7 @@ _ACTIVITIES_MAX = 256
 
 
 class SampleMatcher:
-    """Samples come from the thread that takes them, activity from the one that reads the engine."""
+    """Samples come from the sampling thread, the engine's frames from the one that reads them."""
 
     def __init__(self) -> None:
         self._samples: dict[int, SessionSample] = {}
@@ -26,32 +26,32 @@ class SampleMatcher:
         self.samples_lost = 0
 
     def add_activity(self, activity: Activity) -> None:
-        """What the engine's clients did at an instant."""
+        """Add the engine's frame of an instant."""
         with self._lock:
             self._activities[activity.at_ns] = activity
             _keep_newest(self._activities, _ACTIVITIES_MAX)
 
     def add_sample(self, sample: SessionSample) -> None:
-        """What the server's sessions did at an instant."""
+        """Add a sample of the server."""
         with self._lock:
             self._samples[sample.at_ns] = sample
             self.samples_lost += _keep_newest(self._samples, _SAMPLES_MAX)
 
     def pairs(self) -> list[Pair]:
-        """All that have matched since the last call, in the order of time."""
+        """Return all pairs that have become complete, in the order of time."""
         with self._lock:
             met = sorted(self._samples.keys() & self._activities.keys())
             return [(self._samples.pop(at_ns), self._activities.pop(at_ns)) for at_ns in met]
 
     def close(self) -> None:
-        """Nothing more will come: the samples that still wait are lost."""
+        """Note that nothing more will come: the samples that still wait are lost."""
         with self._lock:
             self.samples_lost += len(self._samples)
             self._samples.clear()
 
 
 def _keep_newest(held: dict[int, SessionSample] | dict[int, Activity], most: int) -> int:
-    """Drops the oldest; returns how many."""
+    """Drop the oldest; return how many."""
     surplus = sorted(held)[: len(held) - most] if len(held) > most else []
     for at_ns in surplus:
         del held[at_ns]

@@ -1,8 +1,9 @@
-"""CPU time of the server's tasks that serve one connection, as this machine's kernel counts it.
+"""The CPU time of the server's side of one connection, as this host's kernel counts it.
 
-Counted from the moment a task is known to serve the connection: a thread that the server kept from
-another session brings what that one took. What the tasks of sessions before took stays counted,
-as it was read last: a task that has ended tells no more. Knows nothing of connections.
+It is counted from the moment at which a task is known to serve the connection, because a thread
+that the server reuses has already served other sessions. The time of earlier sessions' tasks
+remains counted as it was last read, since a task that has ended can no longer be read. Knows
+nothing of connections.
 """
 
 import threading
@@ -12,7 +13,7 @@ from dbdyno.host.processes import running_ns
 
 
 class ServerCpuTime:
-    """Of all tasks that served one connection, one after the other; any thread may ask."""
+    """The CPU time of all tasks that served one connection in turn; any thread may read it."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
@@ -24,7 +25,7 @@ class ServerCpuTime:
         self._earlier_ns = 0
 
     def begin(self, task: int | None) -> None:
-        """Another task serves the connection from now on; None when it is not to be seen."""
+        """Note that this task serves the connection from now on; None if it is not known."""
         used_ns = None if task is None else running_ns(self._root, task)
         with self._lock:
             self._earlier_ns += self._latest_ns - self._began_ns

@@ -47,7 +47,7 @@ class ServerTask:
         self._reader = Reader(connection, (), publisher)
 
     def prepare(self) -> None:
-        """Finds what can be read, and what the server is."""
+        """Find out which sources can be read, and take the facts before the load."""
         sources, missing = self._connection.ask(self._find_sources)
         for lack in missing:
             self._publisher.publish_lack(lack.source, lack.reason)
@@ -88,7 +88,7 @@ class ServerTask:
         while not gone and time.monotonic() < deadline:
             try:
                 sessions, _ = self._connection.ask(self._connection.telemetry.sample_with_locks)()
-            except Exception:  # the reading that follows says why
+            except Exception:  # the next reading reports why
                 return
             there = chain.from_iterable(alike.pids for alike in sessions)
             gone = set(self._load_sessions()).isdisjoint(there)

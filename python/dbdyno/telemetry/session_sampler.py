@@ -1,9 +1,9 @@
-"""Samples the server's sessions at the instants at which the engine samples its clients.
+"""Samples the server's sessions at the instants at which the engine reports on its clients.
 
-A sample has sessions and locks together, and locks only when a session waits for one: reading them
+Sessions and locks are read together, and the locks only if a session waits for one: reading them
 takes the locks of the server's own lock table. Where that is expensive, only some samples include
-the locks: each of these stands for the time since the last that did. Samples are joined and
-published once a second, together: each alone would find the processors' caches full of the load.
+the locks, and each of these stands for the time since the one before. Samples are processed once a
+second, all together: processed one by one, each would find the CPU caches full of the load's data.
 """
 
 import time
@@ -28,7 +28,7 @@ PUBLISH_INTERVAL_NS = 1_000_000_000
 
 
 class SessionSampler:
-    """Takes samples, and joins each with the engine's activity of the same instant."""
+    """Takes samples, and joins each with the engine's frame of the same instant."""
 
     name = SOURCE
 
@@ -50,11 +50,11 @@ class SessionSampler:
         self.samples = self.samples_of_locks = 0
 
     def prepare(self) -> None:
-        """Connects while there still is room for one more."""
+        """Connect early, while the server still has room for a session."""
         self._connection.ask(self._connection.telemetry.pid)
 
     def watch(self, started: Started, load_clock: LoadClock) -> None:
-        """Takes a sample at every chosen instant."""
+        """Sample at every chosen instant until the load ends."""
         begin_ns, interval_ns = started.monotonic_ns, self._stride.interval_ns
         number, before, publish_at_ns = 1, 0, begin_ns + PUBLISH_INTERVAL_NS
         while load_clock.sleep_until(begin_ns + number * interval_ns):
@@ -69,7 +69,7 @@ class SessionSampler:
         self._publish_joined()
 
     def conclude(self) -> None:
-        """Reports when no sample could be joined."""
+        """Report if no sample could be joined."""
         self._matcher.close()
         if self._matcher.samples_lost and not self.samples:
             self._publisher.publish_lack(
@@ -77,7 +77,7 @@ class SessionSampler:
             )
 
     def _sample(self, number: int, at_ns: int, seconds: float) -> bool:
-        """Whether the server answered."""
+        """Take a sample; return whether the server answered."""
         telemetry = self._connection.telemetry
         alone = None if self._stride.is_at_locks(number) else telemetry.sample_sessions
         began_ns = time.monotonic_ns()
@@ -103,7 +103,7 @@ class SessionSampler:
         return None
 
     def _with_locks(self, number: int, sample: SessionSample) -> SessionSample:
-        """The sample stands for the time since the last with locks."""
+        """Return the sample as one with locks, which stands for the time since the last one."""
         seconds, self._without_locks_s = self._without_locks_s, 0.0
         self._stride.locks_seen(number, self._cost.of_each)
         return replace(sample, locks_seconds=seconds)
@@ -119,5 +119,5 @@ class SessionSampler:
         for sample, activity in self._matcher.pairs():
             try:
                 yield self._joiner.join(sample, activity)
-            except Exception as error:  # whatever it is, the run goes on
+            except Exception as error:  # the run continues, whatever the error
                 self._publisher.publish_lack(SOURCE, error_line(error))

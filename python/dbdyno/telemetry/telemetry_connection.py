@@ -1,7 +1,7 @@
 """A connection of telemetry's own, reopened when it breaks.
 
-One thread owns it and sends the queries; any thread may hang up, which ends the query under way
-at once, even if the server does not answer any more.
+One thread owns it and sends the queries; any thread may hang up, which ends the current query at
+once, even if the server no longer answers.
 """
 
 import threading
@@ -26,7 +26,7 @@ class Unavailable(Exception):  # noqa: N818 - a state, not an error
 
 
 class TelemetryConnection:
-    """Opens the connection when it is needed; the sessions it has had are added to ``ours``.
+    """A connection to the server and its telemetry; its sessions' IDs are added to ``ours``.
 
     ``openings`` counts how often it was opened. ``served`` counts the CPU time of the server's
     side; it is None where the kernel knows nothing of the server.
