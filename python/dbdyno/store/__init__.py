@@ -1,5 +1,4 @@
 """Run folders: write, read, list, query.
 
-They are the only thing that passes from measuring to explaining, in open formats (JSON and
-Parquet).
+Only they connect measuring and explaining, in open formats (JSON and Parquet).
 """

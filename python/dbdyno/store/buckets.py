@@ -1,6 +1,6 @@
-"""The coarse buckets of every interval, which are most of what a long run holds.
+"""The coarse histogram buckets of every interval, the largest part of a long run.
 
-They stay packed, as the engine sent them, until the columns are asked for.
+They stay packed, as the engine sent them, until the columns are requested.
 """
 
 import numpy as np
@@ -20,12 +20,12 @@ class BucketsBuilder:
         self._packed = bytearray()
 
     def add(self, interval: int, number: int, packed: bytes) -> None:
-        """All buckets of one distribution; ``number`` is its script or statement."""
+        """Add all buckets of one distribution; ``number`` is that of its script or statement."""
         self._keys.append((interval, number, len(packed) // _PACKED.itemsize))
         self._packed += packed
 
     def columns(self) -> Columns:
-        """One row a bucket."""
+        """Return the columns, with one row per bucket."""
         buckets = np.frombuffer(bytes(self._packed), dtype=_PACKED)
         intervals, numbers, lengths = np.array(self._keys, dtype=np.int64).reshape(-1, 3).T
         columns = (

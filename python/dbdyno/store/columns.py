@@ -1,7 +1,7 @@
 """Column types, and a table that is filled row by row.
 
-A type is at once what numpy holds in memory and what stands in the Parquet file. What was
-not measured is NaN in numpy and NULL in the file; only floating columns can say so.
+A type determines both the numpy array in memory and the column of the Parquet file. A value that
+was not measured is NaN in numpy and NULL in the file; only floating-point columns can express it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,7 +17,7 @@ _ROWS_A_BLOCK = 8192
 
 @dataclass(frozen=True)
 class ColumnType:
-    """One type in both worlds."""
+    """A column type in numpy and in SQL."""
 
     numpy: str
     sql: str
@@ -38,10 +38,10 @@ Schema = Mapping[str, ColumnType]
 
 
 class TableBuilder:
-    """Rows come in one at a time; columns go out.
+    """Takes rows one at a time; returns columns.
 
-    Rows are packed in blocks as they come, because a run of eight hours as Python objects
-    would fill the memory of a small host.
+    Rows are packed in blocks as they arrive, because a run of eight hours as Python objects would
+    fill the memory of a small host.
     """
 
     def __init__(self, schema: Schema) -> None:
@@ -50,7 +50,7 @@ class TableBuilder:
         self._blocks: list[list[Column]] = []
 
     def add(self, *values: object) -> None:
-        """One row, in the order of the schema."""
+        """Add one row, in the order of the schema."""
         self._rows.append(values)
         if len(self._rows) == _ROWS_A_BLOCK:
             self._pack()
@@ -64,7 +64,7 @@ class TableBuilder:
         self._rows = []
 
     def columns(self) -> Columns:
-        """All rows so far."""
+        """Return the columns of all rows so far."""
         self._pack()
         joined = [np.concatenate(parts) for parts in zip(*self._blocks, strict=True)]
         self._blocks = [joined]
@@ -78,7 +78,7 @@ def _array(values: tuple[Any, ...], kind: ColumnType) -> Column:
 
 
 def object_array(values: Sequence[object]) -> Column:
-    """One element a value, also when the values are lists of one length."""
+    """Return an array with one element per value, even if all values are lists of equal length."""
     array = np.empty(len(values), dtype=object)
     for index, value in enumerate(values):
         array[index] = value

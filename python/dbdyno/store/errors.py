@@ -1,4 +1,4 @@
-"""What can go wrong with run folders, in words for the person at the terminal."""
+"""Errors of run folders, worded for the user."""
 
 import errno
 import warnings
@@ -16,17 +16,17 @@ class StoreError(DbdynoError):
 
 
 class LeftOut(UserWarning):
-    """A run that cannot be read was left out, so that it does not hide all others."""
+    """Warning that an unreadable run was left out, so that the other runs can still be shown."""
 
 
 def leave_out(folder: Path, error: DbdynoError) -> None:
-    """Say which run was left out, and why."""
+    """Warn which run was left out, and why."""
     warnings.warn(LeftOut(f"{folder.name} is left out: {error.message}"), stacklevel=3)
 
 
 @contextmanager
 def explained(doing: str, path: Path) -> Iterator[None]:
-    """Turn the operating system's refusals into a :class:`StoreError` that says what to do."""
+    """Turn errors of the operating system into a :class:`StoreError` that says what to do."""
     try:
         yield
     except OSError as error:

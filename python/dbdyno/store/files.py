@@ -1,7 +1,7 @@
-"""Small files of a run folder: JSON replaced in one step, and the lock that says "running".
+"""Small files of a run folder: atomically replaced JSON, and the lock of a running run.
 
-A run is running while some process holds the lock. The kernel gives it back however that
-process dies, so a run whose record still says ``running`` without the lock was interrupted.
+A run is running as long as a process holds the lock. The kernel releases it however that process
+dies, so a run whose record says ``running`` but whose lock is free was interrupted.
 """
 
 import fcntl
@@ -15,17 +15,17 @@ import msgspec
 
 LOCK = "lock"
 LOOK_S = 0.02
-LOOKS_MAX = 20  # so many times that, however busy the machine, are enough for one reader
+LOOKS_MAX = 20  # tries, enough to wait for a reader even on a busy host
 
 
 def replace_json(path: Path, value: object) -> None:
-    """Write JSON so that a reader sees the old file or the new one, never a part."""
+    """Write JSON so that a reader sees either the old file or the new one, never a part."""
     text = msgspec.json.format(msgspec.json.encode(value), indent=2)
     replace_bytes(path, text + b"\n")
 
 
 def replace_bytes(path: Path, content: bytes) -> None:
-    """Write a file beside its place, onto the disk, and move it there."""
+    """Write a new file next to the old one, sync it to disk, and rename it."""
     unfinished = path.with_name(path.name + ".new")
     try:
         with unfinished.open("wb") as file:
@@ -39,7 +39,7 @@ def replace_bytes(path: Path, content: bytes) -> None:
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """The object in the file, or an empty one when the run ended before it was written."""
+    """Read the object in a file; an empty one if the run ended before the file was written."""
     try:
         return msgspec.json.decode(path.read_bytes(), type=dict[str, Any])
     except FileNotFoundError:
@@ -47,10 +47,10 @@ def read_json(path: Path) -> dict[str, Any]:
 
 
 def hold_lock(folder: Path) -> BinaryIO:
-    """Take the lock of a new run folder; closing the file gives it back.
+    """Take the lock of a new run folder; closing the file releases it.
 
-    Python's files are closed in programs that are started, so a server that outlives us
-    does not keep the lock.
+    Child processes do not inherit Python's files, so a server that outlives this process does not
+    keep the lock.
     """
     file = (folder / LOCK).open("wb")
     try:
@@ -62,9 +62,9 @@ def hold_lock(folder: Path) -> BinaryIO:
 
 
 def _take(lock: BinaryIO) -> None:
-    """Who looks whether we run holds the lock, too, for an instant: that is waited out.
+    """Take the lock; wait for readers that hold it for an instant to see whether the run is active.
 
-    Tries are counted, and not time: a machine that stands still takes from the reader's time, too.
+    The limit is a number of tries and not a time: a suspended host suspends the reader, too.
     """
     for _ in range(LOOKS_MAX):
         with suppress(BlockingIOError):
@@ -75,7 +75,7 @@ def _take(lock: BinaryIO) -> None:
 
 
 def is_locked(folder: Path) -> bool:
-    """Whether the process that writes this run still lives."""
+    """Whether the process that writes this run is still alive."""
     try:
         with (folder / LOCK).open("rb") as file:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)

@@ -1,10 +1,10 @@
-"""The raw frames of a run while it lasts: ``frames.bin``.
+"""The raw frames of a run in progress: ``frames.bin``.
 
-One zlib stream, flushed to a byte boundary after frames that come together, so that what was
-written up to a crash can be read back; inside it each frame is a little-endian u32 length and that
-many bytes of MessagePack, as it came from the engine or from telemetry. One stream rather
-than one per frame, because frames resemble each other: it halves the file. The file is
-never repaired: a reader takes the whole frames and stops where they stop.
+One zlib stream, flushed to a byte boundary after each group of frames, so that what was written
+before a crash can be read back. Inside it, each frame is a little-endian u32 length and that many
+bytes of MessagePack, as it came from the engine or from telemetry. One stream rather than one per
+frame halves the file, because frames resemble each other. The file is never repaired: a reader
+reads the whole frames and stops at the first incomplete one.
 """
 
 import os
@@ -24,7 +24,7 @@ from dbdyno.store.errors import StoreError
 FRAMES = "frames.bin"
 _LENGTH = struct.Struct("<I")
 _READ_BYTES = 1 << 16
-# With level 6 an eight-hour run is a hundredth larger and comes within that of its 150 MiB.
+# At level 6, an eight-hour run is 1% larger and comes within 1% of its limit of 150 MiB.
 _LEVEL = 7
 _DECODER = msgspec.msgpack.Decoder(Frame | TelemetryFrame)
 
@@ -32,7 +32,7 @@ _DECODER = msgspec.msgpack.Decoder(Frame | TelemetryFrame)
 class FrameAppender:
     """Appends frames, from any thread.
 
-    They are in the kernel's hands when :meth:`append` returns.
+    They have been written to the kernel when :meth:`append` returns.
     """
 
     def __init__(self, path: Path) -> None:
@@ -41,27 +41,27 @@ class FrameAppender:
         self._lock = threading.Lock()
 
     def append(self, frames: Sequence[bytes]) -> None:
-        """Add frames, without their lengths; several at once take little longer than one."""
+        """Append frames, without their lengths; several at once take little longer than one."""
         content = b"".join(_LENGTH.pack(len(frame)) + frame for frame in frames)
         with self._lock:
             packed = self._deflate.compress(content)
             self._write(packed + self._deflate.flush(zlib.Z_SYNC_FLUSH))
 
     def _write(self, content: bytes) -> None:
-        """Write all of it: a file on a full disk takes a part before it refuses the rest."""
+        """Write all of it: a file on a full disk accepts a part before it refuses the rest."""
         view = memoryview(content)
         while view:
             view = view[self._file.write(view) :]
 
     def close(self) -> None:
-        """Put everything onto the disk."""
+        """Sync everything to disk and close the file."""
         if not self._file.closed:
             with self._file:
                 os.fsync(self._file.fileno())
 
 
 def read_frames(path: Path) -> Iterator[Frame | TelemetryFrame]:
-    """The frames that were written whole, also while the run goes on."""
+    """Yield the frames that were written whole; also works while the run is in progress."""
     for number, packed in enumerate(_messages(path)):
         try:
             yield _DECODER.decode(packed)
@@ -99,7 +99,7 @@ def _inflated(path: Path) -> Iterator[bytes]:
 
 
 def _until_the_damage(inflate: "zlib._Decompress", packed: bytes) -> Iterator[bytes]:
-    """What comes before the tail that a crash left behind, such as zeros after a power cut."""
+    """Yield what precedes the damage left by a crash, such as zeros after a power failure."""
     with suppress(zlib.error):
         for octet in range(len(packed)):
             yield inflate.decompress(packed[octet : octet + 1])

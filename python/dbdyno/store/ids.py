@@ -1,6 +1,6 @@
-"""Names of what is kept, runs and studies alike: how one is made, and which one a person means.
+"""IDs of runs and studies: how one is made, and which one a user means.
 
-Knows folders by their names alone, and opens none.
+Knows folders only by their names, and opens none.
 """
 
 import re
@@ -19,9 +19,10 @@ _NAMES_SHOWN = 5
 
 
 class Kept(Struct, frozen=True):
-    """What is looked for, in the words of an error: ``noun`` stands in its code, too.
+    """What is looked for, in the words of an error message; ``noun`` is also part of its code.
 
-    ``hint`` helps who named one that is not there, ``first`` who has none at all.
+    ``hint`` is for users who named one that does not exist, ``first`` for those who have none at
+    all.
     """
 
     noun: str
@@ -32,7 +33,7 @@ class Kept(Struct, frozen=True):
 
 
 def new_id(name: str, kept: Kept, beside: Path) -> str:
-    """Sortable by time, readable, and not yet in this folder: 20261120-214203-tpcb-3f2a."""
+    """Return a readable ID, sortable by time and new in this folder: 20261120-214203-tpcb-3f2a."""
     now = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
     word = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:_WORD_MAX].strip("-")
     while True:
@@ -42,9 +43,10 @@ def new_id(name: str, kept: Kept, beside: Path) -> str:
 
 
 def folder_meant(named: str, folders: Sequence[Path], kept: Kept, inside: Path) -> Path:
-    """The folder of this name, or the only one with this in its name, or ``last``.
+    """Return the folder with this name, or the only one whose name contains it, or ``last``.
 
-    ``folders``, all that are ``inside``, come oldest first; ``last~1`` is the one before the last.
+    ``folders`` are all the folders in ``inside``, oldest first; ``last~1`` is the one before the
+    last.
     """
     if not folders:
         raise StoreError(f"no_{kept.noun}", f"There are no {kept.plural} in {inside}.", kept.first)

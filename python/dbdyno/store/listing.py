@@ -18,7 +18,7 @@ RUN = Kept(
 
 
 def run_folders(home: Path | None = None) -> list[Path]:
-    """All run folders, oldest first."""
+    """Return all run folders, oldest first."""
     runs = runs_folder(home)
     if not runs.is_dir():
         return []
@@ -26,7 +26,7 @@ def run_folders(home: Path | None = None) -> list[Path]:
 
 
 def _is_run(folder: Path) -> bool:
-    """What may not be looked into, as another account's, is told and left out."""
+    """Whether a folder is a run; one that cannot be read is left out with a warning."""
     if folder.name.startswith("."):
         return False
     try:
@@ -37,7 +37,7 @@ def _is_run(folder: Path) -> bool:
 
 
 def find_run(id_or_path: str | Path, home: Path | None = None) -> Path:
-    """The folder that a person means: a path, an id, what only one id has in it, ``last``."""
+    """Return the folder that the user means: a path, an ID, a unique part of an ID, or ``last``."""
     as_path = Path(id_or_path)
     if (as_path / RECORD).is_file():
         return as_path.resolve()
@@ -45,7 +45,7 @@ def find_run(id_or_path: str | Path, home: Path | None = None) -> Path:
 
 
 def remove_run(id_or_path: str | Path, home: Path | None = None) -> Path:
-    """Delete a run folder; one that is being written is refused."""
+    """Delete a run folder, unless it is still being written; return its path."""
     folder = find_run(id_or_path, home)
     if is_locked(folder):
         raise StoreError("running", f"{folder.name} is still running.", "Stop it first.")

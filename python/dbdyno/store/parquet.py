@@ -1,8 +1,8 @@
-"""Tables to Parquet files and back, through an in-memory DuckDB.
+"""Writes tables to Parquet files and reads them back, through an in-memory DuckDB.
 
-Never a DuckDB database file: such a file admits one process, and a run is read by the
-web page, the command line and the runner at the same time. A table without rows has no
-file: most runs know no outages and no failures.
+A DuckDB database file would admit only one process, while a run is read by the web page, the
+command line and the runner at the same time. A table without rows has no file: most runs have no
+outages and no failures.
 """
 
 from collections.abc import Iterator, Mapping
@@ -22,12 +22,12 @@ _OPTIONS = "FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL 6, PARQUET_VERSI
 
 
 def table_path(folder: Path, name: str) -> Path:
-    """Where a table of a run lies."""
+    """Path of the file of a run's table."""
     return folder / f"{name}.parquet"
 
 
 def write_tables(folder: Path, tables: Mapping[str, Columns]) -> None:
-    """Write all tables beside their places, then move them there: all are whole or absent."""
+    """Write all tables to temporary files, then rename them: a table is whole or absent."""
     filled = {name: columns for name, columns in tables.items() if _has_rows(columns)}
     unfinished = {name: folder / f"{name}.parquet.new" for name in filled}
     try:
@@ -52,14 +52,14 @@ def _has_rows(columns: Columns) -> bool:
 
 @contextmanager
 def _connection() -> Iterator[duckdb.DuckDBPyConnection]:
-    """A connection of the caller's own to the database of this process."""
+    """Return a new connection to this process's database."""
     with _database().cursor() as connection:
         yield connection
 
 
 @cache
 def _database() -> duckdb.DuckDBPyConnection:
-    """Made once: to make one takes longer than to read ten tables."""
+    """The database, created once: that takes longer than reading ten tables."""
     return duckdb.connect()
 
 
@@ -73,7 +73,7 @@ def _write(
 
 
 def typed_column(name: str, kind: ColumnType) -> str:
-    """A numpy column as SQL sees it: of its own type, also when empty, and NULL for NaN."""
+    """Return the SQL for a numpy column with its own type, even if empty, and NULL for NaN."""
     value = f'CASE WHEN isnan("{name}") THEN NULL ELSE "{name}" END'
     if not kind.numpy.startswith("f"):
         value = f'"{name}"'
@@ -81,7 +81,7 @@ def typed_column(name: str, kind: ColumnType) -> str:
 
 
 def read_table(folder: Path, name: str) -> Columns:
-    """One table as columns; NULL becomes NaN."""
+    """Read one table as columns; NULL becomes NaN."""
     with _connection() as connection:
         relation = connection.sql(f"FROM read_parquet({_quoted(table_path(folder, name))})")
         fetched = relation.fetchnumpy()
@@ -89,7 +89,7 @@ def read_table(folder: Path, name: str) -> Columns:
 
 
 def _restored(values: Column, kind: ColumnType) -> Column:
-    """A column as it was before it was written."""
+    """Restore a column to its form before it was written."""
     if kind is BLOB:
         return object_array([bytes(value) for value in values])
     if kind is STEPS:

@@ -1,4 +1,4 @@
-"""Where runs are kept: the folder ``runs`` in dbdyno's home, and what says which run each is."""
+"""Where runs are stored: the folder ``runs`` in dbdyno's home, and the files that identify each."""
 
 from pathlib import Path
 
@@ -9,5 +9,5 @@ PLAN = "plan.json"
 
 
 def runs_folder(home: Path | None = None) -> Path:
-    """The folder that holds one folder per run."""
+    """The folder that contains one folder per run."""
     return (home or dbdyno_home()) / "runs"

@@ -1,9 +1,9 @@
-"""SQL over all runs: one view per table, with the run's id in front, and ``runs``.
+"""SQL over all runs: one view per table, with the run's ID in front, and ``runs``.
 
-DuckDB reads the Parquet files where they lie; the frames of runs that are not finished
-are tabulated in memory, and only the tables that the query mentions. What the files count on from
-interval to interval, the views count for each interval alone, so that it can be summed; the count
-so far stands beside it. Refuses all but reading: the views are gone when the answer is given.
+DuckDB reads the Parquet files in place; the frames of unfinished runs are tabulated in memory, and
+only for the tables that the query mentions. Counts that are cumulative in the files are counts of
+the single interval in the views, so that they can be summed; the cumulative count is beside it.
+Only reading is allowed: the views cease to exist with the result.
 """
 
 import re
@@ -28,7 +28,7 @@ _BUCKET_TABLES = {
     "service": "service_buckets",
     "statement": "statement_buckets",
 }
-# A whole number that may be unknown, which no array of numbers can say.
+# An integer that may be NULL, which numeric arrays cannot express.
 _COUNT = ColumnType("O", "BIGINT")
 RUNS: Schema = {
     "run_id": TEXT,
@@ -64,7 +64,7 @@ _READING = frozenset({duckdb.StatementType.SELECT, duckdb.StatementType.MULTI})
 
 
 def sql(query: str, home: Path | None = None) -> duckdb.DuckDBPyRelation:
-    """The query's answer; ``.fetchall()``, ``.fetchnumpy()`` and ``.df()`` read it."""
+    """Return the query's result; ``.fetchall()``, ``.fetchnumpy()`` and ``.df()`` read it."""
     connection = duckdb.connect()
     try:
         _refuse_writing(connection, query)
@@ -76,7 +76,7 @@ def sql(query: str, home: Path | None = None) -> duckdb.DuckDBPyRelation:
 
 
 def _refuse_writing(connection: duckdb.DuckDBPyConnection, query: str) -> None:
-    """A statement that answers with rows it has read; a pivot is several inside."""
+    """Refuse all but one statement that returns rows; a pivot consists of several internally."""
     kinds = [statement.type for statement in connection.extract_statements(query)]
     if len(kinds) == 1 and kinds[0] in _READING:
         return
@@ -103,7 +103,7 @@ def _create_views(connection: duckdb.DuckDBPyConnection, query: str, home: Path 
 
 
 def _create_buckets_view(connection: duckdb.DuckDBPyConnection) -> None:
-    """The buckets of all kinds in one view, ``number`` being the script's or statement's."""
+    """Create a view of the buckets of all kinds; ``number`` is that of the script or statement."""
     parts = [
         f"SELECT * RENAME ({list(SCHEMAS[table])[1]} AS number), '{kind}' AS kind FROM {table}"
         for kind, table in _BUCKET_TABLES.items()
@@ -131,7 +131,7 @@ def _create_view(connection: duckdb.DuckDBPyConnection, name: str, folders: list
 
 
 def _of_each_interval(table: str) -> str:
-    """All columns; what rises less what it was in the interval before, and as it is."""
+    """Return a SELECT of all columns, with cumulative ones as differences and in original form."""
     if table not in RISING:
         return "SELECT *"
     key = ", ".join(("run_id", *RISING[table].of))
@@ -145,7 +145,7 @@ def _of_each_interval(table: str) -> str:
 def _create_raw_table(
     connection: duckdb.DuckDBPyConnection, name: str, folders: list[Path]
 ) -> None:
-    """The unfinished runs' rows; with none of them still the table, with its types."""
+    """Create a table with the rows of unfinished runs; even without rows, it has its types."""
     schema = SCHEMAS[name]
     types = ", ".join(f'"{column}" {kind.sql}' for column, kind in schema.items())
     connection.execute(f"CREATE TABLE raw_{name} (run_id VARCHAR, {types})")

@@ -1,4 +1,4 @@
-"""Reads a run's record: all that a list of runs needs, and none of its tables."""
+"""Reads a run's record: all that a list of runs needs, without the tables."""
 
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ from dbdyno.store.places import RECORD
 
 
 def read_record(folder: Path) -> RunRecord:
-    """The record, with the status that is true now."""
+    """Return the record, with its current status."""
     path = folder / RECORD
     try:
         found = read_json(path)

@@ -1,6 +1,6 @@
 """Reads one run folder: finished, running, or left behind by a process that died.
 
-Reading never changes a folder. While ``frames.bin`` is there it is the truth, and tables
+Reading never changes a folder. As long as ``frames.bin`` exists, it is authoritative, and tables
 are made from it in memory; afterwards they come from the Parquet files.
 """
 
@@ -27,8 +27,8 @@ from dbdyno.store.writer import ENGINE, FACTS, HOST, LOG, SERVER
 class Run:
     """One run folder.
 
-    ``columns(name)`` gives a table as numpy columns, ``frame(name)`` the same as a data
-    frame; ``tables`` lists the names.
+    ``columns(name)`` returns a table as numpy columns, ``frame(name)`` the same as a data frame;
+    ``tables`` lists the names.
     """
 
     tables = tuple(SCHEMAS)
@@ -49,12 +49,12 @@ class Run:
 
     @cached_property
     def plan(self) -> dict[str, Any]:
-        """What the engine was asked to do."""
+        """The plan that the engine executed."""
         return read_json(self.folder / PLAN)
 
     @cached_property
     def host(self) -> dict[str, Any]:
-        """The machine."""
+        """The host."""
         return read_json(self.folder / HOST)
 
     @cached_property
@@ -74,26 +74,26 @@ class Run:
 
     @property
     def engine(self) -> dict[str, Any]:
-        """What the engine said of itself."""
+        """What the engine reported about itself."""
         return self._raw.engine if self._raw else read_json(self.folder / ENGINE)
 
     def columns(self, name: str) -> Columns:
-        """A table as numpy columns of one length."""
+        """Return a table as numpy columns of equal length."""
         if name not in SCHEMAS:
             known = ", ".join(self.tables)
             raise StoreError("no_table", f"A run has no table {name!r}.", f"There are {known}.")
         if self._raw:
             return self._raw_tables[name]
         if not table_path(self.folder, name).exists():
-            return no_rows(name)  # a run from before there was this table
+            return no_rows(name)  # a run recorded before this table existed
         return read_table(self.folder, name)
 
     def frame(self, name: str) -> Any:
-        """A table as a pandas or polars data frame, whichever is installed; else numpy columns."""
+        """Return a table as a data frame of pandas or polars, if installed; else numpy columns."""
         return _as_data_frame(self.columns(name))
 
     def recording(self) -> Recording:
-        """All of it, in memory, for analysis and report."""
+        """Return the whole run, in memory, for analysis and report."""
         return Recording(
             record=self.record,
             plan=self.plan,
@@ -106,7 +106,7 @@ class Run:
 
     @cached_property
     def _raw(self) -> Tabulator | None:
-        """The frames' tables, or nothing once the Parquet files have taken their place."""
+        """The tables of the frames; None once the Parquet files have replaced them."""
         try:
             return Tabulator().take(read_frames(self.folder / FRAMES))
         except FileNotFoundError:
@@ -118,7 +118,7 @@ class Run:
 
 
 def open_run(id_or_path: str | Path, home: Path | None = None) -> Run:
-    """Open a run by its folder, its id, what only its id has in it, or ``last``."""
+    """Open a run by its folder, its ID, a unique part of its ID, or ``last``."""
     return Run(find_run(id_or_path, home))
 
 

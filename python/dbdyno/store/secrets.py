@@ -1,4 +1,4 @@
-"""Passwords stay out of run folders: what is written down passes through here first."""
+"""Keeps passwords out of run folders: everything that is recorded passes through here first."""
 
 import re
 from collections.abc import Sequence
@@ -11,10 +11,10 @@ from dbdyno.model.record import RunRecord
 
 MASK = "***"
 TARGET = "--target"
-# As libpq reads it: all before the @ is the login, unless a / comes first.
+# As in libpq, everything before the @ is the login, unless there is a / before it.
 _IN_URL = re.compile(r"(?P<before>://[^/@:\s]*:)[^/]*(?=@)")
 _NAME = r"(?P<before>\b(?:password|passwd|pwd|sslpassword)\s*=\s*)"
-# How far a value goes, by how the text begins that holds it.
+# Where a value ends, by the beginning of the text that contains it.
 _VALUES = {
     "odbc:": r"(?:\{(?:[^}]|\}\})*\}|[^;]*)",
     "--": ".*",
@@ -24,7 +24,7 @@ _VALUE_IN_QUERY = "[^&]*"
 
 
 def without_password(target: str) -> str:
-    """A target's URL or connection string with the password masked."""
+    """Mask the password in a target's URL or connection string."""
     masked = _IN_URL.sub(rf"\g<before>{MASK}", target)
     value = _VALUE_IN_QUERY if "://" in target else _value_in(target)
     return re.sub(_NAME + value, rf"\g<before>{MASK}", masked, flags=re.IGNORECASE | re.DOTALL)
@@ -35,10 +35,10 @@ def _value_in(text: str) -> str:
 
 
 def record_to_keep(record: RunRecord) -> RunRecord:
-    """The record as it is written down.
+    """Return the record as it is written to the folder.
 
-    In the command stands the target's own URL, which was made without a password: no guess at
-    how the one that was typed is read can be as good.
+    In the command, the target is replaced by its normalized URL, which never contained the
+    password: this is safer than guessing how the URL that was typed is parsed.
     """
     target = without_password(record.target)
     command = [without_password(word) for word in _with_target(record.command, target)]
@@ -51,18 +51,18 @@ def _with_target(command: Sequence[str], target: str) -> list[str]:
 
 
 def plan_to_keep(plan: Plan) -> dict[str, Any]:
-    """The plan as it is written down: whole, but for the password."""
+    """Return the plan as it is written to the folder: complete, but for the password."""
     kept: dict[str, Any] = msgspec.to_builtins(plan)
     del kept["endpoint"]["password"]
     return kept
 
 
 class Masker:
-    """Masks one known password wherever it turns up in a text."""
+    """Masks one known password wherever it occurs in a text."""
 
     def __init__(self, password: str | None) -> None:
         self._password = password
 
     def mask(self, text: str) -> str:
-        """The text without the password."""
+        """Return the text without the password."""
         return text.replace(self._password, MASK) if self._password else text

@@ -1,8 +1,8 @@
-"""Study folders: what was asked, the order, and what became of each turn so far.
+"""Study folders: the study as specified, its order, and the result of each turn so far.
 
-One JSON file, replaced in one step after each turn, so that a study that was killed can be
-gone on with; beside it the file that was asked and the texts of its scripts. A lock says
-that the study is running, as in a run's folder. The runs themselves lie with all others.
+One JSON file, replaced atomically after each turn, so that a study that was killed can be resumed;
+beside it the study file and the texts of its scripts. As in a run's folder, a lock says that the
+study is running. The runs themselves are stored with all others.
 """
 
 import shutil
@@ -34,7 +34,7 @@ STUDY = Kept(
 
 
 class StudyWriter:
-    """A study's folder while the study runs; a context manager that gives back the lock."""
+    """A study's folder while the study runs; a context manager that releases the lock."""
 
     def __init__(self, folder: Path, record: StudyRecord) -> None:
         self.folder = folder
@@ -47,14 +47,14 @@ class StudyWriter:
             ) from error
 
     def save(self, record: StudyRecord) -> None:
-        """Puts the record in the place of the one before."""
+        """Replace the record."""
         path = self.folder / RECORD
         with explained("writing", path):
             replace_json(path, record)
         self.record = record
 
     def __enter__(self) -> Self:
-        """Nothing to do: the lock is held since the writer exists."""
+        """Do nothing: the lock is held since the writer was created."""
         return self
 
     def __exit__(
@@ -63,22 +63,22 @@ class StudyWriter:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        """Gives back the lock."""
+        """Release the lock."""
         self._lock.close()
 
 
 def new_study_id(name: str) -> str:
-    """One that no study has yet."""
+    """Return an ID that no study has yet."""
     return new_id(name, STUDY, beside=studies_folder())
 
 
 def studies_folder(home: Path | None = None) -> Path:
-    """The folder that holds one folder a study."""
+    """The folder that contains one folder per study."""
     return (home or dbdyno_home()) / _FOLDER
 
 
 def make_study(record: StudyRecord, asked: str, scripts: Mapping[str, str]) -> Path:
-    """The folder of a new study, with all that running it again would need."""
+    """Create the folder of a new study, with everything needed to run it again."""
     folder = home_folder(_FOLDER) / record.study_id
     with explained("creating", folder):
         (folder / SCRIPTS).mkdir(parents=True, mode=0o700)
@@ -90,13 +90,13 @@ def make_study(record: StudyRecord, asked: str, scripts: Mapping[str, str]) -> P
 
 
 def remove_study_folder(folder: Path) -> None:
-    """Removes what is kept of the study itself; its runs lie elsewhere."""
+    """Remove the folder of the study itself; its runs are stored elsewhere."""
     with explained("removing", folder):
         shutil.rmtree(folder)
 
 
 def list_studies(home: Path | None = None) -> list[StudyRecord]:
-    """All studies that can be read, oldest first; a warning names each that cannot."""
+    """Return all studies that can be read, oldest first; a warning names each that cannot."""
     records: list[StudyRecord] = []
     for folder in _folders(home):
         try:
@@ -107,14 +107,14 @@ def list_studies(home: Path | None = None) -> list[StudyRecord]:
 
 
 def find_study_folder(id_or_path: str, home: Path | None = None) -> Path:
-    """The folder that a person means: a path, an id, what only one id has in it, ``last``."""
+    """Return the folder that the user means: a path, an ID, a unique part of an ID, or ``last``."""
     if (Path(id_or_path) / RECORD).is_file():
         return Path(id_or_path).resolve()
     return folder_meant(id_or_path, _folders(home), STUDY, studies_folder(home))
 
 
 def read_study_record(folder: Path) -> StudyRecord:
-    """The record, with the status that is true now."""
+    """Return the record, with its current status."""
     path = folder / RECORD
     found = _decoded(path)
     if found.get("format_version", 0) > STUDY_FORMAT_VERSION:
@@ -134,16 +134,16 @@ def read_study_record(folder: Path) -> StudyRecord:
 
 
 def read_rates(home: Path | None = None) -> dict[str, float]:
-    """What earlier studies measured of this machine, for the plans of later ones."""
+    """Return what earlier studies measured on this host, for the plans of later ones."""
     path = studies_folder(home) / RATES
     try:
         return msgspec.json.decode(path.read_bytes(), type=dict[str, float])
     except (OSError, msgspec.MsgspecError):
-        return {}  # only estimates rest on it
+        return {}  # only estimates depend on it
 
 
 def keep_rates(rates: Mapping[str, float]) -> None:
-    """Puts newly measured rates beside those that are known."""
+    """Add newly measured rates to those already known."""
     path = home_folder(_FOLDER) / RATES
     with explained("writing", path):
         replace_json(path, {**read_rates(), **rates})

@@ -1,4 +1,4 @@
-"""The list of runs: one line each, from what was asked for and what came of it, no table read."""
+"""The list of runs: one line each, from plan and record, without reading a table."""
 
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -17,9 +17,9 @@ _OF_RESPONSES = ("mean", "p50", "p95", "p99", "p999", "max")
 
 
 class RunSummary(Struct, frozen=True, kw_only=True):
-    """What people choose runs by: their conditions and their main numbers.
+    """The data by which users choose runs: their conditions and main results.
 
-    ``rate_tps`` is that of a run with one rate; ``p999_ms`` and its like are of response times.
+    ``rate_tps`` is set for runs with a single rate; ``p999_ms`` and the like are response times.
     """
 
     run_id: str
@@ -52,17 +52,17 @@ class RunSummary(Struct, frozen=True, kw_only=True):
     tags: dict[str, str]
 
     def age(self, now: datetime | None = None) -> timedelta:
-        """How long ago it began."""
+        """Return the time since the run began."""
         return (now or datetime.now(UTC)) - datetime.fromisoformat(self.started_at)
 
 
 def list_runs(home: Path | None = None) -> list[RunSummary]:
-    """All runs that can be read, newest first."""
+    """Return all runs that can be read, newest first."""
     return [_summary(record, _plan(folder)) for folder, record in reversed(_readable(home))]
 
 
 def read_records(home: Path | None = None) -> list[RunRecord]:
-    """The records of all runs that can be read, oldest first."""
+    """Return the records of all runs that can be read, oldest first."""
     return [record for _, record in _readable(home)]
 
 
@@ -106,7 +106,7 @@ def _summary(record: RunRecord, plan: dict[str, Any]) -> RunSummary:
 
 
 def _plan(folder: Path) -> dict[str, Any]:
-    """What was asked for; a damaged file tells nothing, and hides no run."""
+    """Return the plan; a damaged file yields an empty one and does not hide the run."""
     try:
         return read_json(folder / PLAN)
     except (OSError, MsgspecError):

@@ -1,11 +1,11 @@
-"""The tables of a run folder: their columns and kinds, in the order in which they are told.
+"""The tables of a run folder: their columns and types, in the order in which they are documented.
 
-Declares, and fills nothing: ``store/tabulator.py`` makes rows of frames.
+Only declares them: ``store/tabulator.py`` turns frames into rows.
 
-``time_s`` counts from the end of the warm-up, so the warm-up has negative times. Latencies
-are in milliseconds with the engine's 3 significant digits, for which single precision is
-enough. Counters of ``intervals`` are cumulative over the measured part, as the engine
-counts them (``RISING``); ``completed_ok`` and ``completed_failed`` are of the interval alone.
+``time_s`` counts from the end of the warm-up, so the warm-up has negative times. Latencies are in
+milliseconds with the engine's 3 significant digits, for which single precision is enough. Counters
+of ``intervals`` are cumulative over the measured part, as the engine counts them (``RISING``);
+``completed_ok`` and ``completed_failed`` refer to the single interval.
 """
 
 from collections.abc import Mapping
@@ -139,7 +139,7 @@ LEVELS = frozenset({"waiting", "in_flight"})
 
 
 class Rising(NamedTuple):
-    """Counts of a table that go on from interval to interval, for each of what ``of`` names."""
+    """Cumulative counts of a table, one series for each combination of values of ``of``."""
 
     names: tuple[str, ...]
     of: tuple[str, ...] = ()
@@ -152,5 +152,5 @@ RISING: Mapping[str, Rising] = {
 
 
 def no_rows(name: str) -> Columns:
-    """A table's columns, with nothing in them."""
+    """Return a table's columns without rows."""
     return TableBuilder(SCHEMAS[name]).columns()

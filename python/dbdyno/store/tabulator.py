@@ -1,7 +1,7 @@
-"""How the frames of a run become rows of its tables.
+"""Turns the frames of a run into rows of its tables.
 
-Takes frames in the order in which they came; what belongs to no table is kept as what the engine
-said. Opens no file, and judges nothing; a frame that makes no row is passed over.
+Takes frames in the order in which they arrived; what belongs to no table is kept as the engine's
+report. Opens no file, and judges nothing; frames that yield no row are ignored.
 """
 
 import math
@@ -19,7 +19,7 @@ from dbdyno.store.telemetry_rows import rows_of
 
 
 class Tabulator:
-    """Takes the frames of one run in order; holds its tables and what the engine said."""
+    """Takes the frames of one run in order; holds its tables and the engine's report."""
 
     def __init__(self) -> None:
         self._tables = {
@@ -33,14 +33,14 @@ class Tabulator:
         self.engine: dict[str, Any] = {}
 
     def take(self, all_frames: Iterable[frames.Frame | telemetry.TelemetryFrame]) -> "Tabulator":
-        """Add frames; returns itself."""
+        """Add frames; return itself."""
         for frame in all_frames:
             if handler := _HANDLERS.get(type(frame)):
                 handler(self, frame)
         return self
 
     def tables(self) -> dict[str, Columns]:
-        """All tables, also the empty ones."""
+        """Return all tables, including empty ones."""
         builders = self._tables | self._buckets
         return {name: builders[name].columns() for name in SCHEMAS}
 
@@ -184,7 +184,7 @@ _HANDLERS: dict[type, Callable[..., None]] = {
 
 
 def _latency(of: frames.Distribution) -> tuple[float, ...]:
-    """The columns of ``LATENCY``; nothing measured has no percentiles."""
+    """Return the columns of ``LATENCY``; without measured values there are no percentiles."""
     if not of.count:
         return (0, *[math.nan] * (len(LATENCY) - 1))
     spans = (of.min_ns, *(getattr(of, f"{name}_ns") for name in PERCENTILES), of.max_ns)

@@ -1,7 +1,7 @@
-"""What telemetry's frames are as rows of a run's tables.
+"""Turns telemetry's frames into rows of a run's tables.
 
-Pure; the tables themselves are declared in ``store/tables.py``. One frame becomes rows of
-several tables, because what was read and what was found have different columns.
+Pure; the tables themselves are declared in ``store/tables.py``. One frame becomes rows of several
+tables, because readings and their results have different columns.
 """
 
 import math
@@ -19,8 +19,8 @@ TimeOf: TypeAlias = Callable[[int], float]
 
 
 @singledispatch
-def rows_of(frame: object, time_of: TimeOf) -> Rows:  # noqa: ARG001 - each kind has its own
-    """Each row with the name of its table; ``time_of`` an instant are its seconds."""
+def rows_of(frame: object, time_of: TimeOf) -> Rows:  # noqa: ARG001 - each type has its own
+    """Yield each row with the name of its table; ``time_of`` converts an instant to seconds."""
     raise TypeError(frame)
 
 

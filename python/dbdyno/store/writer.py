@@ -1,9 +1,8 @@
-"""Writes one run folder while the run lasts.
+"""Writes one run folder during the run.
 
-At any instant the folder can be read: the record is there from the beginning, frames are
-appended as they come, and tables take the frames' place only once all of them are whole.
-The writer does no arithmetic: whoever measures gives it the final record, and the tables that
-it was made of.
+The folder is readable at any time: the record exists from the beginning, frames are appended as
+they arrive, and tables replace the frames only once all of them are complete. The writer does no
+arithmetic: its caller supplies the final record, and the tables on which it is based.
 """
 
 import shutil
@@ -37,10 +36,10 @@ LOG = "log.txt"
 
 
 class RunWriter:
-    """A run folder that is being written; a context manager that gives back the lock.
+    """A run folder that is being written; a context manager that releases the lock.
 
-    ``record`` comes without a run id and gets one. Left without :meth:`finish`, the
-    folder is a readable run that was interrupted.
+    ``record`` is given without a run ID and gets one. If :meth:`finish` is not called, the folder
+    is readable as an interrupted run.
     """
 
     def __init__(self, record: RunRecord, plan: Plan, home: Path | None = None) -> None:
@@ -57,7 +56,7 @@ class RunWriter:
         self._log_lock = threading.Lock()
 
     def _fill(self, plan: Plan) -> None:
-        """Make the folder elsewhere and move it into its place with all that a reader needs."""
+        """Create the folder under another name; rename it once it has all that a reader needs."""
         unfinished = self.folder.with_name(f".{self.folder.name}")
         unfinished.mkdir(mode=0o700)
         try:
@@ -79,15 +78,15 @@ class RunWriter:
         return self.record.run_id
 
     def write_host(self, host: Mapping[str, Any]) -> None:
-        """What the load and, for a private server, the server ran on."""
+        """Write what the load and, if private, the server ran on."""
         self._write_json(HOST, host)
 
     def write_server(self, server: Mapping[str, Any]) -> None:
-        """What the server was: version, settings, sizes."""
+        """Write what the server was: version, settings, sizes."""
         self._write_json(SERVER, server)
 
     def write_facts(self, facts: Mapping[str, Any]) -> None:
-        """What the server was beside its work: ``before`` the load and ``after`` it."""
+        """Write the server's state apart from its work: ``before`` the load and ``after`` it."""
         self._write_json(FACTS, facts)
 
     def _write_json(self, name: str, value: object) -> None:
@@ -96,27 +95,27 @@ class RunWriter:
             replace_json(path, value)
 
     def append_frame(self, frame: bytes) -> None:
-        """Keep one frame as it came from the engine, without its length."""
+        """Append one frame as it came from the engine, without its length."""
         self.append_frames([frame])
 
     def append_frames(self, frames: Sequence[bytes]) -> None:
-        """Keep frames that came together, as those of telemetry do."""
+        """Append frames that arrived together, as those of telemetry do."""
         path = self.folder / FRAMES
         with explained("writing", path):
             self._frames.append(frames)
 
     def log(self, line: str) -> None:
-        """Add a line to the log, with the time."""
+        """Append a line to the log, with the time."""
         now = datetime.now(UTC).isoformat(timespec="milliseconds")
         path = self.folder / LOG
         with explained("writing", path), self._log_lock:
             self._log.write(f"{now} {self._masker.mask(line)}\n")
 
     def finish(self, whole: Recording) -> None:
-        """Write the final record, then the tables that were made of the frames.
+        """Write the final record, then the tables made from the frames.
 
-        The record first: when the disk is full the verdict is safe, and the frames stay
-        until the tables are whole.
+        The record comes first: if the disk is full the verdict is safe, and the frames stay until
+        the tables are complete.
         """
         same_run = record_to_keep(msgspec.structs.replace(whole.record, run_id=self.run_id))
         self._write_json(RECORD, same_run)
@@ -130,11 +129,11 @@ class RunWriter:
         self.close()
 
     def close(self) -> None:
-        """Stop writing and give back the lock, also where the disk refuses the last of it."""
+        """Stop writing and release the lock, even if the disk refuses the last write."""
         self._opened.close()
 
     def __enter__(self) -> Self:
-        """Nothing to do: the folder exists since the writer does."""
+        """Do nothing: the folder exists since the writer was created."""
         return self
 
     def __exit__(
@@ -148,5 +147,5 @@ class RunWriter:
 
 
 def _appended(path: Path) -> TextIO:
-    """A text that others read line by line while it grows."""
+    """Open a text file for appending that readers can follow line by line."""
     return path.open("a", encoding="utf-8", buffering=1)

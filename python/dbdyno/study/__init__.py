@@ -1,5 +1,5 @@
-"""Studies: from a file with factors to runs in a fair order, and what they came to.
+"""Studies: from a file with factors to runs in a fair order, and their results.
 
-A file is read and settled on a size (``spec``), multiplied out (``matrix``), put in order
-(``order``), held against the machine (``plan``) and run (``execute``).
+A file is read and resolved for a size (``spec``), multiplied out (``matrix``), put in order
+(``order``), checked against the host (``plan``) and run (``execute``).
 """

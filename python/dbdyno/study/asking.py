@@ -1,6 +1,6 @@
-"""A point as a run that can be made: its options, its work, the server and the data it needs.
+"""A point as an executable run: its options, its work, and the server and data that it needs.
 
-What cannot be meant is refused here, with the point's name. Starts nothing, reads only scripts.
+Invalid points are refused here, by name. Starts nothing, and reads only scripts.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -37,7 +37,7 @@ from dbdyno.workloads.size import estimated_bytes
 
 @dataclass(frozen=True)
 class Asked:
-    """A point of a study, read."""
+    """A point of a study with its parsed options."""
 
     point: Point
     items: tuple[WeightedName, ...]
@@ -51,7 +51,7 @@ class Asked:
 
     @property
     def clients(self) -> int:
-        """Connections of its load."""
+        """Number of connections of its load."""
         return client_count(self.options)
 
     @property
@@ -72,35 +72,35 @@ class Asked:
 
     @property
     def server(self) -> ServerSpec:
-        """The private server it is to run on."""
+        """The private server on which it runs."""
         return spec_of(self.options)
 
     @cached_property
     def tables(self) -> tuple[Table, ...]:
-        """What is loaded for it; nothing for scripts without a workload's data."""
+        """The tables loaded for it; none for scripts without a workload's data."""
         workload = self.work.workload
         return workload.tables(self.work.complete()) if workload else ()
 
     @cached_property
     def data_bytes(self) -> int:
-        """About how large its tables are."""
+        """Estimated size of its tables."""
         return estimated_bytes(self.tables)
 
     @property
     def rows(self) -> int:
-        """Rows that are loaded."""
+        """Number of rows that are loaded."""
         return sum(table.rows for table in self.tables)
 
     @cached_property
     def shapes(self) -> tuple[Table, ...]:
-        """The same for points that can begin on copies of the same data, on one server.
+        """Equal for points that can start from copies of the same data, on one server.
 
-        How columns are filled is the family's: it may hold the time of loading.
+        The expressions that fill columns are omitted: they may contain the time of loading.
         """
         return tuple(_shape(table) for table in self.tables)
 
     def command(self, scripts_folder: Path) -> str:
-        """The command line that runs it alone, from the folder of the study's scripts."""
+        """Return the command that runs it alone, from the folder of the study's scripts."""
         files = tuple(
             file._replace(name=file.name.removeprefix(f"{scripts_folder}/"))
             for file in self.options.script_files
@@ -109,7 +109,7 @@ class Asked:
 
 
 def ask(point: Point, scripts_folder: Path, say: Callable[[str], None]) -> Asked:
-    """Reads a point; an error names it. What is strange about it, and no error, is said."""
+    """Parse a point; an error names it. Warnings are passed to ``say``."""
     with of_point(point.key):
         items = items_from(point.words)
         given = options_from(point.words, scripts_folder)
@@ -130,7 +130,7 @@ def _refuse_standard_input(options: RunOptions) -> None:
 
 
 def check_scripts(asked: Asked, tools: Tools, warn: Callable[[str], None]) -> None:
-    """Lets the engine judge the scripts, as it will have to run them."""
+    """Let the engine check the scripts, as it will have to run them."""
     with of_point(asked.key):
         protocol = protocol_of(asked.options)
         refuse_unknown_mode(asked.options.query_mode, protocol)
@@ -140,7 +140,7 @@ def check_scripts(asked: Asked, tools: Tools, warn: Callable[[str], None]) -> No
 
 @contextmanager
 def of_point(key: str) -> Iterator[None]:
-    """Puts the point's name before what goes wrong with it."""
+    """Put the point's name before the message of an error in the block."""
     try:
         yield
     except DbdynoError as error:
@@ -149,7 +149,7 @@ def of_point(key: str) -> Iterator[None]:
 
 
 def script_texts(all_words: Sequence[Words]) -> dict[str, str]:
-    """The scripts that stand in the study's file, as files by their names."""
+    """Return the scripts written in the study file, by file name."""
     texts: dict[str, str] = {}
     for words in all_words:
         scripts: Mapping[str, Mapping[str, str]] = words.get(SCRIPTS, {})

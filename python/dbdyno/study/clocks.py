@@ -1,7 +1,7 @@
-"""The clocks of a study, and what is said when they disagree.
+"""The clocks of a study, and the messages when they disagree.
 
-Durations are taken from a clock that only goes forward; the time of day is for people. What
-the two show over the same stretch differs when somebody sets the clock, or the machine sleeps.
+Durations are taken from a monotonic clock; the time of day is for people. The two disagree about
+the same period when somebody sets the clock, or when the host is suspended.
 """
 
 import time
@@ -18,13 +18,13 @@ class Instant:
 
     day: float
     steady: float
-    """Stands still while the machine sleeps."""
+    """Stops while the host is suspended."""
     boot: float
-    """Goes on while the machine sleeps."""
+    """Continues while the host is suspended."""
 
     @property
     def text(self) -> str:
-        """The time of day, as records have it."""
+        """The time of day, as in records."""
         return datetime.fromtimestamp(self.day, UTC).isoformat(timespec="milliseconds")
 
 
@@ -32,12 +32,12 @@ Clock = Callable[[], Instant]
 
 
 def now() -> Instant:
-    """This moment."""
+    """Return the present moment."""
     return Instant(time.time(), time.monotonic(), time.clock_gettime(time.CLOCK_BOOTTIME))
 
 
 def told_jumps(begin: Instant, end: Instant) -> list[str]:
-    """What went on with the clocks between two moments, each a sentence."""
+    """Return a sentence for each irregularity of the clocks between two moments."""
     slept_s = (end.boot - begin.boot) - (end.steady - begin.steady)
     set_s = (end.day - begin.day) - (end.boot - begin.boot)
     told = []

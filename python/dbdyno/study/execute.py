@@ -1,7 +1,7 @@
-"""Runs what is left of a study, turn after turn, and keeps the result of each at once.
+"""Runs the remaining turns of a study, and stores the result of each at once.
 
-However it ends, the folder says what was done: a turn that was not kept is made again, one
-that was kept never is.
+However it ends, the folder shows what was done: a turn without stored result is run again, a turn
+with one never is.
 """
 
 from collections.abc import Sequence
@@ -30,7 +30,7 @@ def execute(
     rates: Rates,
     clock: Clock = now,
 ) -> StudyRecord:
-    """Makes every turn that has no result yet."""
+    """Run every turn that has no result yet."""
     record = writer.record
     asked = _asked(record, writer.folder, observer)
     shelf = Shelf(tools, observer)
@@ -41,7 +41,7 @@ def execute(
 
 
 def turns_left(record: StudyRecord) -> list[Turn]:
-    """Those that have no result."""
+    """Return the turns that have no result."""
     done = {result.turn.number for result in record.results}
     return [turn for turn in record.turns if turn.number not in done]
 
@@ -51,7 +51,7 @@ def _asked(record: StudyRecord, folder: Path, observer: StudyObserver) -> dict[s
 
 
 class _Session:
-    """The turns that one process makes of a study."""
+    """The turns of a study that one process runs."""
 
     def __init__(
         self,
@@ -68,7 +68,7 @@ class _Session:
         self._rates = rates
 
     def made(self) -> StudyRecord:
-        """All turns; whatever stops them is noted in the record first."""
+        """Run all turns; whatever stops them is recorded first."""
         self._save(replace(self._record, status="running", stopped=None))
         left = turns_left(self._record)
         self._bench.observer.begins(self._record, self._left_s(left))
@@ -108,7 +108,7 @@ class _Session:
         self._writer.save(record)
 
     def _learn(self, result: TurnResult, loading_s: float) -> None:
-        """A turn that went well tells how long the next will take."""
+        """Use a successful turn to estimate how long the next will take."""
         asked, spent = self._asked[result.turn.point], result.spent
         if result.status != "done" or not asked.is_private:
             return

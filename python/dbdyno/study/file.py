@@ -1,7 +1,7 @@
-"""The shape of a study's file: TOML in, checked structures out, an error for every slip.
+"""The structure of a study file: parses TOML into checked structures, and reports every mistake.
 
-An error names the file and the key, and for a name that is not known the nearest that is.
-What the words of a run mean is not looked at here.
+An error names the file and the key, and suggests the nearest known name for an unknown one. The
+words of a run are not interpreted here.
 """
 
 import re
@@ -25,7 +25,7 @@ SIZES: tuple[Size, ...] = get_args(Size)
 
 
 class FactorTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One ``[[factor]]``: levels are values of the option of its name, or tables of words."""
+    """One ``[[factor]]``: levels are values of the option with its name, or tables of words."""
 
     name: str
     levels: list[Scalar] | dict[str, Words]
@@ -34,7 +34,7 @@ class FactorTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
 
 class StudyFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """All that a file says, for any size."""
+    """Everything in a file, for any size."""
 
     name: str
     title: str
@@ -55,7 +55,7 @@ class StudyFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class SizeTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a size puts in the place of the file's own; its other keys are words of the base."""
+    """What a size replaces in the file; its other keys are words of the base."""
 
     repeats: Repeats | None = None
     cache: Cache | None = None
@@ -67,12 +67,12 @@ class SizeTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 def read_file(path: Path) -> StudyFile:
-    """Reads a study's file."""
+    """Read a study file."""
     return parse_file(text_of(path), path)
 
 
 def text_of(path: Path) -> str:
-    """The file's text."""
+    """Return the file's text."""
     try:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -84,7 +84,7 @@ def text_of(path: Path) -> str:
 
 
 def parse_file(text: str, path: Path) -> StudyFile:
-    """Takes a file's text apart; ``path`` is for errors."""
+    """Parse a file's text; ``path`` is for error messages."""
     try:
         table = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -93,7 +93,7 @@ def parse_file(text: str, path: Path) -> StudyFile:
 
 
 def size_table(path: Path, file: StudyFile, size: Size) -> tuple[SizeTable, Words]:
-    """What a size replaces, and its words for the base."""
+    """Return what a size replaces, and its words for the base."""
     given = file.sizes.get(size, {})
     own = {name: value for name, value in given.items() if name in SizeTable.__struct_fields__}
     words = {name: value for name, value in given.items() if name not in own}
@@ -101,7 +101,7 @@ def size_table(path: Path, file: StudyFile, size: Size) -> tuple[SizeTable, Word
 
 
 def converted(path: Path, where: str, table: Mapping[str, Any], kind: type[_Kind]) -> _Kind:
-    """A table as the structure that it is meant to be."""
+    """Convert a table to a structure."""
     try:
         return msgspec.convert(table, kind)
     except msgspec.ValidationError as error:
@@ -111,19 +111,19 @@ def converted(path: Path, where: str, table: Mapping[str, Any], kind: type[_Kind
 
 
 def bad_study(path: Path, message: str, hint: str = "") -> DbdynoError:
-    """The error for a file that cannot be meant."""
+    """Return the error for an invalid file."""
     return DbdynoError("bad_study", f"{path.name}: {message}", hint)
 
 
 def known_or_refused(path: Path, where: str, name: str, known: Iterable[str]) -> None:
-    """An error that names the nearest when ``name`` is none of those known."""
+    """Raise an error that suggests the nearest known name if ``name`` is not known."""
     names = sorted(known)
     if name not in names:
         raise bad_study(path, f"{where}: unknown name {name!r}", nearest(name, names))
 
 
 def _told(key: str, message: str) -> tuple[str, str]:
-    """The reason in a study's words, and a hint."""
+    """Return the reason in terms of the study file, and a hint."""
     unknown = re.search(r"unknown field `([^`]+)`", message)
     if unknown is None:
         return f"{key}: {message}" if key else message, ""
@@ -132,7 +132,7 @@ def _told(key: str, message: str) -> tuple[str, str]:
 
 
 def _fields_at(key: str) -> list[str]:
-    """The keys of the structure at a place of the file."""
+    """Return the keys of the structure at a place of the file."""
     kinds: dict[str, type[Struct]] = {
         "factor": FactorTable,
         "contrast": Contrast,

@@ -1,4 +1,4 @@
-"""Where studies are: those that come with dbdyno, by name, and files of one's own."""
+"""Where studies are found: those supplied with dbdyno, by name, and the user's files."""
 
 from pathlib import Path
 
@@ -9,12 +9,12 @@ ENDING = ".toml"
 
 
 def catalogue() -> dict[str, Path]:
-    """The studies that come with dbdyno."""
+    """Return the studies supplied with dbdyno."""
     return {path.stem: path for path in sorted(CATALOGUE.glob(f"*{ENDING}"))}
 
 
 def find_study(name: str) -> Path:
-    """The file that a person means: a name of the catalogue, or a path."""
+    """Return the file that the user means: a name of the catalogue, or a path."""
     known = catalogue()
     if name in known:
         return known[name]

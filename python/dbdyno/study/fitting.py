@@ -1,7 +1,7 @@
-"""What does not fit into the budget, the disk, the memory or the limits, and what would.
+"""What exceeds budget, disk, memory or limits, and what would fit.
 
-Pure: estimates and limits in, refusals out. Estimates are told as such; a refusal names the
-scale, the repeats or the clients that fit.
+Pure: estimates and limits in, refusals out. Estimates are described as such; a refusal names the
+scale, the repeats or the clients that would fit.
 """
 
 import math
@@ -15,16 +15,16 @@ from dbdyno.study.asking import Asked
 from dbdyno.study.machine import Machine
 from dbdyno.words import counted, gigabytes
 
-# Private memory of a session, measured with prepared statements on small tables.
+# Private memory per session, measured with prepared statements on small tables.
 SESSION_BYTES = {"postgresql": 4 << 20, "mysql": 1 << 20}
-# What a number alone counts, in bytes: a page, or one.
+# Unit of a number without unit, in bytes: a page, or one byte.
 CACHE_UNIT_BYTES = {"shared_buffers": 8192, "innodb_buffer_pool_size": 1}
 MEMORY_SHARE_MAX = 0.9
 DISK_SPARE_BYTES = 500_000_000
 
 
 class Needs(Struct, frozen=True, kw_only=True):
-    """What a study will take, estimated. Seconds, and bytes on the disk at once."""
+    """The estimated needs of a study: seconds, and bytes that are on disk at the same time."""
 
     load_s: float
     prepare_s: float
@@ -32,11 +32,11 @@ class Needs(Struct, frozen=True, kw_only=True):
     other_s: float
     disk_bytes: int
     data_bytes: int
-    """Of them, those that grow with the scale of the data."""
+    """The part of ``disk_bytes`` that grows with the scale of the data."""
 
     @property
     def total_s(self) -> float:
-        """From the first load to the last run."""
+        """Time from the first load to the last run."""
         return self.load_s + self.prepare_s + self.run_s + self.other_s
 
 
@@ -46,11 +46,11 @@ class Refusal(Struct, frozen=True, kw_only=True):
     message: str
     hint: str
     points: tuple[str, ...] = ()
-    """The keys of the points that it keeps from being run; none where it is about the whole."""
+    """The keys of the points that cannot run for this reason; empty if it concerns the whole."""
 
 
 def over_budget(needs: Needs, budget_s: float | None, repeats: int) -> Iterator[Refusal]:
-    """The whole takes longer than the study may."""
+    """Refuse a study that takes longer than its budget."""
     if budget_s is None or needs.total_s <= budget_s:
         return
     for_turns = max(budget_s - needs.load_s, 0)
@@ -63,7 +63,7 @@ def over_budget(needs: Needs, budget_s: float | None, repeats: int) -> Iterator[
 
 
 def over_disk(needs: Needs, machine: Machine, asked: Sequence[Asked]) -> Iterator[Refusal]:
-    """Data sets and the copy that a server works on must lie on the disk together."""
+    """Refuse data sets that, with a server's working copy, do not fit on the disk."""
     room = machine.disk_free_bytes - DISK_SPARE_BYTES
     if needs.disk_bytes <= room:
         return
@@ -78,7 +78,7 @@ def over_disk(needs: Needs, machine: Machine, asked: Sequence[Asked]) -> Iterato
 def over_memory(
     asked: Asked, settings: Sequence[Setting], machine: Machine, protocol: str
 ) -> Iterator[Refusal]:
-    """A server's cache and its sessions must fit into the memory."""
+    """Refuse a server whose cache and sessions do not fit into memory."""
     cache = next((s for s in settings if s.name in CACHE_UNIT_BYTES), None)
     cache_bytes = size_bytes(cache.value, CACHE_UNIT_BYTES[cache.name]) if cache else 0
     granted = min(machine.memory_bytes, asked.options.server_memory_bytes or machine.memory_bytes)
@@ -98,7 +98,7 @@ def over_memory(
 
 
 def over_limits(asked: Asked, settings: Sequence[Setting], machine: Machine) -> Iterator[Refusal]:
-    """Connections that neither the server nor this process may open."""
+    """Refuse more connections than the server or this process may open."""
     if asked.clients > machine.clients_max:
         yield Refusal(
             message="the limit on open files is too low for this many clients",
@@ -120,7 +120,7 @@ def over_limits(asked: Asked, settings: Sequence[Setting], machine: Machine) -> 
 
 
 def span(seconds: float) -> str:
-    """A length of time, for people who plan their day."""
+    """Format a duration for planning."""
     if seconds < 90:
         return f"{seconds:.0f} s"
     minutes = round(seconds / 60)
@@ -128,7 +128,7 @@ def span(seconds: float) -> str:
 
 
 def _smaller_data(share: float, asked: Sequence[Asked]) -> str:
-    """The scale that would fit, where the largest points have one."""
+    """Return a hint on the scale that would fit, if the largest points have one."""
     largest = max(asked, key=lambda one: one.data_bytes)
     workload = largest.work.workload
     if workload is None:

@@ -1,7 +1,7 @@
-"""One cause told once, however many points it meets.
+"""Reports one cause once, however many points it affects.
 
-A wall of lines that differ in a point's name hides the one line that does not. Pure: refusals
-of single points in, one refusal a cause out, with the levels that its points share.
+A long list of lines that differ only in a point's name hides the one line that does not. Pure:
+refusals of single points in, one refusal per cause out, with the levels that its points share.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -15,7 +15,7 @@ from dbdyno.study.fitting import Refusal
 def folded(
     refusals: Iterable[Refusal], factors: Sequence[Factor], points: Sequence[Point]
 ) -> list[Refusal]:
-    """Refusals of the same words as one, which says where they hold."""
+    """Merge refusals with the same words into one that says which points it concerns."""
     by_words: dict[tuple[str, str], list[str]] = {}
     for one in refusals:
         by_words.setdefault((one.message, one.hint), []).extend(one.points)
@@ -33,7 +33,7 @@ def _placed(refusal: Refusal, factors: Sequence[Factor], points: Sequence[Point]
 
 
 def _where(met: Sequence[Point], factors: Sequence[Factor], points: Sequence[Point]) -> str:
-    """``36 of 72 points, engine postgres``: levels are told of factors of which some are met."""
+    """Return ``36 of 72 points, engine postgres``: levels of factors that are partly affected."""
     if len(met) == 1:
         return met[0].key
     if len(met) == len(points):
@@ -53,7 +53,7 @@ def _levels(
 
 
 def _span(names: Sequence[str], known: Sequence[str]) -> str:
-    """Levels that stand side by side in the file by their first and last."""
+    """Name levels that are adjacent in the file by the first and the last."""
     first = known.index(names[0])
     if len(names) > 2 and list(names) == list(known[first : first + len(names)]):
         return f"{names[0]} to {names[-1]}"

@@ -1,7 +1,7 @@
-"""One study at a time on a machine: two would measure each other.
+"""One study at a time on a host: two would disturb each other's measurements.
 
-The lock lies in the folder for temporary files, which all users share. The kernel gives it
-back however its holder dies.
+The lock is in the folder for temporary files, which all users share. The kernel releases it however
+its holder dies.
 """
 
 import fcntl
@@ -20,7 +20,7 @@ NAME = "dbdyno-study.lock"
 
 @contextmanager
 def machine_held(study_id: str) -> Iterator[None]:
-    """Within the block no other study runs on this machine; refused when one does."""
+    """Prevent other studies on this host within the block; refused while one is running."""
     path = Path(tempfile.gettempdir()) / NAME
     descriptor = _opened(path)
     try:
@@ -32,7 +32,7 @@ def machine_held(study_id: str) -> Iterator[None]:
 
 
 def _opened(path: Path) -> int:
-    """Another user's file can be locked, though not written."""
+    """Open the lock file; another user's can be locked, but not written."""
     try:
         return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o644)
     except PermissionError:
@@ -53,13 +53,13 @@ def _take(descriptor: int, path: Path) -> None:
 
 
 def _leave_name(descriptor: int, study_id: str) -> None:
-    with suppress(OSError):  # it is another user's file: the lock holds all the same
+    with suppress(OSError):  # another user's file: the lock holds nevertheless
         os.ftruncate(descriptor, 0)
         os.write(descriptor, json.dumps({"study": study_id, "process": os.getpid()}).encode())
 
 
 def _holder(path: Path) -> str:
-    """The study that holds the lock, as far as it could leave its name."""
+    """Describe the study that holds the lock, as far as it could write its name."""
     try:
         told = json.loads(path.read_text())
         return f"the study {told['study']} (process {told['process']})"

@@ -1,4 +1,4 @@
-"""What a study may take of this machine, looked up once."""
+"""The resources of this host that a study may use, determined once."""
 
 import os
 from pathlib import Path
@@ -15,18 +15,18 @@ from dbdyno.servers.settings import this_machine
 
 
 class Machine(Struct, frozen=True, kw_only=True):
-    """The limits that a plan is held against."""
+    """The limits that a plan is checked against."""
 
     memory_bytes: int
     disk_free_bytes: int
     clients_max: int
-    """As many connections as the limit on open files admits."""
+    """Number of connections that the limit on open files admits."""
     numa_nodes: int
     cores: int
 
 
 def look() -> Machine:
-    """This machine now."""
+    """Return the present limits of this host."""
     place = place_for("private", server_identity())
     files = hard_limit()
     return Machine(
@@ -39,6 +39,6 @@ def look() -> Machine:
 
 
 def disk_free_bytes() -> int:
-    """Room for runs and for servers, which may lie on another disk."""
+    """Free space for runs and for servers, which may be on another disk."""
     place = place_for("private", server_identity())
     return min(free_bytes(home()), free_bytes(place))

@@ -1,6 +1,6 @@
-"""Factors multiplied out into points, and contradictions between factors refused.
+"""Multiplies factors out into points, and refuses contradictions between factors.
 
-Pure: a specification in, points out. The order in which they are run is not decided here.
+Pure: a specification in, points out. Does not decide the order in which they are run.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,7 +13,7 @@ from dbdyno.study.sizes import merged
 
 
 def points_of(spec: StudySpec) -> list[Point]:
-    """Every choice of levels that is not excluded, the last factor changing fastest."""
+    """Return every combination of levels not excluded, the last factor varying fastest."""
     _refuse_shared_options(spec.factors)
     choices = product(*(factor.levels for factor in spec.factors))
     points = [_point(spec, levels) for levels in choices if not _is_excluded(spec, levels)]
@@ -24,7 +24,7 @@ def points_of(spec: StudySpec) -> list[Point]:
 
 
 def pairs_of(contrast: Contrast, points: Sequence[Point]) -> Iterator[tuple[Point, Point]]:
-    """The two points of a contrast, at equal levels of all other factors."""
+    """Yield the pairs of points of a contrast, at equal levels of all other factors."""
     by_levels = {tuple(point.levels.items()): point for point in points}
     for point in points:
         if point.levels[contrast.factor] == contrast.before:
@@ -53,7 +53,7 @@ def _is_excluded(spec: StudySpec, levels: Sequence[Level]) -> bool:
 
 
 def _refuse_shared_options(factors: Sequence[Factor]) -> None:
-    """An option that two factors give would be the later one's alone."""
+    """Refuse an option that two factors set: only the later one would take effect."""
     for one, other in combinations(factors, 2):
         shared = _options(one) & _options(other)
         if shared:
@@ -68,7 +68,7 @@ def _options(factor: Factor) -> set[str]:
 
 
 def options_in(words: Mapping[str, Any]) -> Iterator[str]:
-    """The options that words give, ``set.jit`` for a name within a table."""
+    """Yield the options that words set, ``set.jit`` for a name within a table."""
     for name, value in words.items():
         if isinstance(value, Mapping):
             yield from (f"{name}.{inner}" for inner in value)
@@ -77,7 +77,7 @@ def options_in(words: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _refuse_idle_factors(spec: StudySpec, points: Sequence[Point]) -> None:
-    """Exclusions may leave nothing, or a factor that stands still."""
+    """Refuse exclusions that leave no point, or a factor with a single level."""
     if not points:
         raise _contradiction("[[exclude]] leaves no point", "Exclude less.")
     for factor in spec.factors:

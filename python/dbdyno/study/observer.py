@@ -1,4 +1,4 @@
-"""Who watches a study while it lasts: what is told of the whole, and of the run under way."""
+"""The observer of a study in progress: reports on the whole, and on the current run."""
 
 from typing import Protocol
 
@@ -7,13 +7,13 @@ from dbdyno.run.observer import Observer
 
 
 class StudyObserver(Observer, Protocol):
-    """What can be told of a study, in the order in which it happens."""
+    """What can be reported of a study, in the order in which it happens."""
 
     def begins(self, record: StudyRecord, left_s: float) -> None:
-        """The first turn of this session comes next; about so long will all take."""
+        """Report that this session begins; all its turns will take about ``left_s``."""
 
     def turn_begins(self, turn: Turn, left_s: float) -> None:
-        """A turn is made ready."""
+        """Report that a turn is being prepared."""
 
     def turn_ends(self, result: TurnResult, left_s: float) -> None:
-        """A turn is over, well or not."""
+        """Report that a turn is over, successful or not."""

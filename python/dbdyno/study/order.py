@@ -1,8 +1,8 @@
-"""The order of turns: randomised complete blocks, the same for the same seed.
+"""The order of turns: randomised complete blocks, reproducible by the seed.
 
-Every block runs every point once, in an order of its own, so that what drifts with time
-(temperature, neighbours, the state of the disk) falls on all points alike and goes out when
-points are compared within blocks.
+Every block runs every point once, in its own random order, so that drift over time (temperature,
+neighbours, the state of the disk) affects all points alike and cancels out when points are compared
+within blocks.
 """
 
 import random
@@ -14,7 +14,7 @@ SEED_BITS = 32
 
 
 def turns_of(points: Sequence[Point], repeats: int, seed: int) -> list[Turn]:
-    """All turns, in the order in which they are to be made."""
+    """Return all turns, in the order in which they are run."""
     turns: list[Turn] = []
     for block in range(1, repeats + 1):
         chance = random.Random(f"{seed}/{block}")  # the same in every version of Python 3

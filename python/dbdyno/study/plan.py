@@ -1,7 +1,7 @@
 """What a study will do, before anything starts: every point, time, disk, and what does not fit.
 
-Servers are looked for and their settings judged by their own programs, scripts by the engine;
-nothing is started, and nothing written but for a moment in a temporary folder.
+Servers are located and their settings checked by their own programs, scripts by the engine; nothing
+is started, and only temporary files are written.
 """
 
 import tempfile
@@ -34,7 +34,7 @@ from dbdyno.study.rates import Rates, load_s, prepare_s
 DRAIN_S = 0.2
 EMPTY_SERVER_BYTES = 60_000_000
 RUN_BYTES = 2_000_000
-"""A run's folder, about."""
+"""Approximate size of a run's folder."""
 WAL_BYTES_MAX = 2_000_000_000
 WAL_BYTES_PER_S = 30_000_000
 
@@ -45,14 +45,14 @@ class PlannedPoint(Struct, frozen=True, kw_only=True):
     key: str
     command: str
     run_s: float | None
-    """None when it counts transactions: how long that takes is not known."""
+    """None when it counts transactions: their duration is not known."""
     prepare_s: float
     rows: int
     data_bytes: int
 
 
 class StudyPlan(Struct, frozen=True, kw_only=True):
-    """The whole, for people and programs."""
+    """The whole plan, for people and programs."""
 
     spec: StudySpec
     points: Sequence[PlannedPoint]
@@ -62,11 +62,11 @@ class StudyPlan(Struct, frozen=True, kw_only=True):
     refusals: Sequence[Refusal]
     notes: Sequence[str]
     without_effect: str = ""
-    """Why the study cannot find what it looks for on this machine."""
+    """Reason why the study cannot find an effect on this host."""
 
 
 def plan_study(spec: StudySpec, tools: Tools, machine: Machine, rates: Rates) -> StudyPlan:
-    """Reads every point, and holds the whole against the machine."""
+    """Read every point, and check the whole against the host."""
     points = points_of(spec)
     notes: list[str] = []
     with tempfile.TemporaryDirectory(prefix="dbdyno-") as folder:
@@ -88,14 +88,14 @@ def plan_study(spec: StudySpec, tools: Tools, machine: Machine, rates: Rates) ->
 
 
 def ask_all(points: Sequence[Point], folder: Path, say: Callable[[str], None]) -> list[Asked]:
-    """Reads all points; the texts of their scripts are put into the folder."""
+    """Parse all points; writes the texts of their scripts into the folder."""
     for name, text in script_texts([point.words for point in points]).items():
         (folder / name).write_text(text, encoding="utf-8")
     return [ask(point, folder, say) for point in points]
 
 
 def needs_of(asked: Sequence[Asked], repeats: int, rates: Rates) -> Needs:
-    """Time and disk for all turns, and for the data that they share."""
+    """Estimate time and disk for all turns, and for the data that they share."""
     private = [one for one in asked if one.is_private]
     data = {_data_key(one): one for one in private if one.tables}
     data_bytes = sum(one.data_bytes for one in data.values())
@@ -114,17 +114,17 @@ def needs_of(asked: Sequence[Asked], repeats: int, rates: Rates) -> Needs:
 
 
 def _data_key(one: Asked) -> tuple[object, ...]:
-    """The same for points that share prepared data, as far as can be told before servers are."""
+    """Equal for points that share prepared data, as far as is known before servers exist."""
     return (one.server.kind, one.server.major, one.server.path, one.shapes)
 
 
 def connections_of(asked: Sequence[Asked]) -> int:
-    """What every server of the study must admit: a setting should not follow the clients."""
+    """Connections that every server of the study admits: a setting independent of the clients."""
     return max(one.clients for one in asked) + CONNECTIONS_SPARE
 
 
 def unfit(plan: StudyPlan, *, smaller: str = "") -> DbdynoError | None:
-    """One error for all that does not fit; ``smaller`` is a size that would."""
+    """Return one error for all that does not fit; ``smaller`` names a size that would."""
     if not plan.refusals:
         return None
     hints = [*dict.fromkeys(refusal.hint for refusal in plan.refusals), smaller]
@@ -159,7 +159,7 @@ def _refusals(
 
 
 def _settings_by_server(asked: Sequence[Asked]) -> Mapping[bytes, Sequence[Setting]]:
-    """The settings of each server, judged by its own program; it need not start for that."""
+    """Return the settings of each server, checked by its program without starting it."""
     found: dict[bytes, Sequence[Setting]] = {}
     connections = connections_of(asked)
     for one in asked:
@@ -178,7 +178,7 @@ def _settings_by_server(asked: Sequence[Asked]) -> Mapping[bytes, Sequence[Setti
 
 
 def _server_key(one: Asked) -> bytes:
-    """The same for points whose servers are set and placed alike."""
+    """Equal for points whose servers have the same settings and placement."""
     if not one.is_private:
         return b""
     return msgspec.json.encode((one.server, placement_of(one.options)), enc_hook=str)
@@ -197,7 +197,7 @@ def _notes(asked: Sequence[Asked], machine: Machine) -> Iterator[str]:
 
 
 def _without_effect(spec: StudySpec, machine: Machine) -> str:
-    """A memory policy chooses among nodes; where there is one, there is nothing to choose."""
+    """Return a note if a NUMA policy is varied on a host with a single memory node."""
     varied = [
         factor.name
         for factor in spec.factors

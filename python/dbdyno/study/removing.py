@@ -1,4 +1,4 @@
-"""Removes a study with the runs that it made. Refuses one that is still running."""
+"""Removes a study together with its runs. Refuses one that is still running."""
 
 from pathlib import Path
 
@@ -9,9 +9,9 @@ from dbdyno.store.summary import list_runs
 
 
 def remove_study(folder: Path) -> int:
-    """How many runs went with it.
+    """Remove a study; return how many runs were removed with it.
 
-    The folder goes last: when something comes in between, the study is there to be removed again.
+    The study's folder is removed last: after an interruption the study can be removed again.
     """
     record = read_study_record(folder)
     with StudyWriter(folder, record):

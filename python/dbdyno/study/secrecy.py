@@ -1,4 +1,4 @@
-"""No password stands in a study: its file is kept with it, and its words are in every report."""
+"""Keeps passwords out of studies: the study file is stored with it, its words in every report."""
 
 from dbdyno.model.study import Words
 from dbdyno.run.options import SCRIPT_OPTION
@@ -12,7 +12,7 @@ _OPTIONS = SCRIPT_OPTION.removeprefix("--")
 
 
 def holds_password(words: Words) -> bool:
-    """Whether a target's address or an option of a sysbench script has one."""
+    """Whether a target's address or an option of a sysbench script contains a password."""
     options = dict(words.get(_OPTIONS, {}))
     said = [str(words.get("target", "")), *(f"--{name}={value}" for name, value in options.items())]
     return any(without_password(one) != one for one in said)

@@ -1,8 +1,8 @@
-"""Prepared data for points: loaded once, kept as a data set, and copied for each server after.
+"""Prepared data for points: loaded once, kept as a data set, then copied for each server.
 
-The data of a set is loaded by a server without promises (what it holds is on the disk once it
-is shut down), under settings of its own: a variant that will not start must not spoil the data
-of the others.
+A data set is loaded by a server with durability ``none`` (its contents are on disk once it has been
+shut down), under its own settings: a variant that does not start must not affect the data of the
+others.
 """
 
 import hashlib
@@ -28,33 +28,33 @@ from dbdyno.study.observer import StudyObserver
 from dbdyno.workloads.loading import LoadReport
 
 SEED = 0
-"""Of the data: the same for every study, so that one may begin on what another loaded."""
+"""Seed of the data: the same for every study, so that studies can share data."""
 
 LOADING_CONNECTIONS = 20
 
-# Logs that are made in full: a large one would be copied with the data for every turn, and is
-# made anew at the size that a point's server has when that server starts.
+# Logs that are created at full size: a large one would be copied with the data for every turn, and
+# is created again at the size that a point's server has when that server starts.
 LOG_SIZES = ("innodb_log_file_size", "innodb_redo_log_capacity")
 LOG_SIZE = "128M"
 
-# PostgreSQL then writes no log of tables that are made and filled in one transaction, which
-# would be copied likewise.
+# With these settings, PostgreSQL writes no WAL for tables that are created and filled in one
+# transaction; it would be copied, too.
 WITHOUT_LOG = {"wal_level": "minimal", "max_wal_senders": "0"}
 
 
 class Shelf:
-    """The data sets that a study's points begin on."""
+    """The data sets from which a study's points start."""
 
     def __init__(self, tools: Tools, observer: StudyObserver) -> None:
         self._tools = tools
         self._observer = observer
         self.loads: dict[str, DataLoad] = {}
-        """What loading each point's data took, by the point's key."""
+        """The loading of each point's data, by the point's key."""
         self.loading_s = 0.0
-        """Spent in loading so far."""
+        """Time spent in loading so far."""
 
     def data_for(self, asked: Asked) -> DataSet:
-        """The set for a point, made if nobody has made it before."""
+        """Return the data set for a point, which is created if it does not exist."""
         blueprint = draw_blueprint("private", asked.server, LOADING_CONNECTIONS, tcp=False)
         key = _key(asked, blueprint)
         data = find_data_set(key) or self._made(asked, blueprint, key)
@@ -73,14 +73,14 @@ class Shelf:
                     bulk=self._tools.load,
                     watch=self._observer.loading,
                 )
-            assert prepared.report is not None  # nothing was there before
+            assert prepared.report is not None  # there was no data before
             data = keep_data(server, key, _about(asked, prepared.values, prepared.report))
         self.loading_s += monotonic() - began_s
         return data
 
 
 def _loading_spec(spec: ServerSpec, blueprint: Blueprint) -> ServerSpec:
-    """The same server as far as its files go, and in a hurry."""
+    """Return the same server as far as its files are concerned, but tuned for loading."""
     shape = blueprint.product.shape_of(blueprint.settings)
     logs = {name: LOG_SIZE for name in LOG_SIZES if name in _names(blueprint)}
     if spec.kind == "postgres":
@@ -93,7 +93,7 @@ def _names(blueprint: Blueprint) -> set[str]:
 
 
 def _key(asked: Asked, blueprint: Blueprint) -> str:
-    """All that the files depend on: what is in them, and who wrote them."""
+    """Return a key of all that the files depend on: their contents, and the server's program."""
     assert asked.work.workload is not None
     version = blueprint.binaries.version
     shape = blueprint.product.shape_of(blueprint.settings)

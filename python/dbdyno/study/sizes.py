@@ -1,7 +1,7 @@
-"""A study's file settled on one size: words merged, levels chosen. Reads nothing, runs nothing.
+"""Resolves a study file for one size: words merged, levels chosen. Reads nothing, runs nothing.
 
-The words of a point come from the base, then the size, then each factor's level; tables
-(``set``, ``define``, ``scripts``) are merged name by name, everything else is replaced.
+The words of a point come from the base, then the size, then each factor's level; tables (``set``,
+``define``, ``scripts``) are merged name by name, everything else is replaced.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,11 +13,11 @@ from dbdyno.run.words import TABLES, spoken
 from dbdyno.study.file import FactorTable, Scalar, SizeTable, bad_study, known_or_refused
 
 SEPARATORS = (",", "=")
-"""A point's key is written with these, so no level may hold them."""
+"""These separate the parts of a point's key, so no level may contain them."""
 
 
 def merged(*layers: Mapping[str, Any]) -> Words:
-    """The words of all layers; the later wins, name by name within tables."""
+    """Merge the words of all layers; later ones take precedence, name by name within tables."""
     words: Words = {}
     for layer in layers:
         for name, value in layer.items():
@@ -29,7 +29,7 @@ def merged(*layers: Mapping[str, Any]) -> Words:
 
 
 def factor_of(path: Path, table: FactorTable, size: SizeTable) -> Factor:
-    """A factor with the levels that this size has of it."""
+    """Return a factor with its levels at this size."""
     levels = _levels(table.name, table.levels)
     chosen = size.levels.get(table.name)
     if isinstance(chosen, Mapping):
@@ -43,7 +43,7 @@ def factor_of(path: Path, table: FactorTable, size: SizeTable) -> Factor:
 
 
 def option_words(name: str, value: object) -> Words:
-    """What a value of an option is as words: ``set.jit`` is a name within a table."""
+    """Return an option's value as words: ``set.jit`` is a name within a table."""
     table, dot, inner = name.partition(".")
     return {table: {inner: value}} if dot else {name: value}
 
@@ -57,7 +57,7 @@ def _levels(name: str, levels: Sequence[Scalar] | Mapping[str, Words]) -> list[L
 def _chosen(
     path: Path, table: FactorTable, levels: Sequence[Level], chosen: Sequence[Scalar]
 ) -> list[Level]:
-    """Other values of an option; of levels that are tables, those that are named."""
+    """Return other values of an option or, if levels are tables, the levels named."""
     if not isinstance(table.levels, Mapping):
         return _levels(table.name, chosen)
     by_name = {level.name: level for level in levels}
@@ -70,7 +70,7 @@ def _chosen(
 def _changed(
     path: Path, factor: str, levels: Sequence[Level], changes: Mapping[str, Words]
 ) -> list[Level]:
-    """The same levels, some of them with further words."""
+    """Return the same levels, some of them with additional words."""
     for name in changes:
         known_or_refused(path, f"levels.{factor}", name, [level.name for level in levels])
     return [

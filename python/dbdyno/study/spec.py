@@ -1,7 +1,7 @@
-"""A study's file and a size become a specification; every slip of the pen is an error here.
+"""Turns a study file and a size into a specification; every mistake is an error here.
 
-Names of options, factors, levels, answers and their options are all known before anything is
-started. Server settings are the server's to judge: that is the plan's business.
+Names of options, factors, levels, answers and their options are all checked before anything is
+started. Server settings are checked by the server's program, when the study is planned.
 """
 
 from collections.abc import Sequence
@@ -32,18 +32,18 @@ from dbdyno.study.file import (
 from dbdyno.study.secrecy import ELSEWHERE, holds_password
 from dbdyno.study.sizes import factor_of, merged
 
-TITLE = "title"  # what stands above an answer, whichever it is
+TITLE = "title"  # the heading of an answer of any kind
 
 
 class Overrides(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What the command line says instead of the file."""
+    """What the command line overrides in the file."""
 
     repeats: int | None = None
     server: str | None = None
 
 
 class InlineScript(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A script whose text stands in the study's file."""
+    """A script whose text is in the study file."""
 
     text: str
     weight: int = 1
@@ -53,12 +53,12 @@ AS_WRITTEN = Overrides()
 
 
 def read_study(path: Path, size: Size, overrides: Overrides = AS_WRITTEN) -> StudySpec:
-    """Reads a study's file and settles it on a size."""
+    """Read a study file and resolve it for a size."""
     return _Reader(path, read_file(path), size, overrides).spec()
 
 
 class _Reader:
-    """One file on its way to a specification."""
+    """Turns one file into a specification."""
 
     def __init__(self, path: Path, file: StudyFile, size: Size, overrides: Overrides) -> None:
         self._path = path
@@ -66,11 +66,11 @@ class _Reader:
         self._size_name: Size = size
         self._overrides = overrides
         self._size, self._size_words = size_table(path, file, size)
-        # What the file has at any size: a name that a size leaves out is not a slip of the pen.
+        # The factors as in the file, for any size: a name that a size leaves out is not a mistake.
         self._all = [factor_of(path, table, SizeTable()) for table in file.factor]
 
     def spec(self) -> StudySpec:
-        """The whole, checked."""
+        """Return the whole specification, checked."""
         file, size = self._file, self._size
         factors = self._factors()
         budget = size.budget or file.budget
@@ -139,7 +139,7 @@ class _Reader:
         return replace(factor, levels=tuple(levels))
 
     def _check_words(self, where: str, words: Words) -> None:
-        """Each name is an option, and each value one that the option takes."""
+        """Check that each name is an option, and each value one that the option takes."""
         for name in words:
             known_or_refused(self._path, where, name, known_words())
         if holds_password(words):
@@ -155,7 +155,7 @@ class _Reader:
             raise bad_study(self._path, f"{where}: {error.message}", error.hint) from error
 
     def _anchored(self, words: Words) -> Words:
-        """Script files are looked for beside the study's own file."""
+        """Resolve script files relative to the study file."""
         if WORKLOAD not in words:
             return words
         given = words[WORKLOAD]
@@ -179,7 +179,7 @@ class _Reader:
     def _levels_named(
         self, where: str, name: str, levels: Scalar | list[Scalar], factors: Sequence[Factor]
     ) -> tuple[str, ...]:
-        """The names of levels, known at this size or at another."""
+        """Return names of levels, which must be known at this size or another."""
         known_or_refused(self._path, where, name, [factor.name for factor in factors])
         wanted = levels if isinstance(levels, list) else [levels]
         names = tuple(spoken(level) for level in wanted)
@@ -194,7 +194,7 @@ class _Reader:
         return {level.name for factor in of_name for level in factor.levels}
 
     def _contrasts(self, factors: Sequence[Factor]) -> tuple[Contrast, ...]:
-        """Those whose levels this size has."""
+        """Return the contrasts whose levels this size has."""
         return tuple(c for c in self._file.contrast if self._is_at_this_size(c, factors))
 
     def _metrics(self, names: tuple[str, ...], where: str) -> tuple[str, ...]:

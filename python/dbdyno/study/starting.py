@@ -1,4 +1,4 @@
-"""A study's folder, made new or opened again: what is asked must be what was asked."""
+"""Creates or reopens a study's folder; a reopened study must match its file."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -27,7 +27,7 @@ from dbdyno.study.spec import Overrides, read_study
 
 @contextmanager
 def begin_study(path: Path, spec: StudySpec, overrides: Overrides) -> Iterator[StudyWriter]:
-    """The folder of a new study, with nothing done yet; nothing is made while another runs."""
+    """Create the folder of a new study; refused while another study is running."""
     points = points_of(spec)
     record = StudyRecord(
         study_id=new_study_id(spec.name),
@@ -47,9 +47,9 @@ def begin_study(path: Path, spec: StudySpec, overrides: Overrides) -> Iterator[S
 
 @contextmanager
 def reopen_study(folder: Path, repeats: int | None = None) -> Iterator[StudyWriter]:
-    """A study to go on with, if asked for to more repeats than it was begun with.
+    """Reopen a study to continue it, with more repeats if requested.
 
-    Refused when its file says something else by now.
+    Refused if its file has changed since.
     """
     record = read_study_record(folder)
     if repeats is not None:
@@ -67,7 +67,7 @@ def reopen_study(folder: Path, repeats: int | None = None) -> Iterator[StudyWrit
 
 
 def _extended(record: StudyRecord, repeats: int) -> StudyRecord:
-    """The same with further blocks; those that there are stay as they are, done or to be done."""
+    """Add blocks to a study; the existing turns stay as they are, whether run or not."""
     spec = record.spec
     if repeats < spec.repeats:
         raise DbdynoError(
@@ -86,7 +86,7 @@ def _extended(record: StudyRecord, repeats: int) -> StudyRecord:
 
 
 def differences(before: Any, after: Any, where: str = "") -> Iterator[str]:
-    """What differs between two specifications, each by its key."""
+    """Yield the differences between two specifications, each with its key."""
     if isinstance(before, Mapping) and isinstance(after, Mapping):
         for key in dict.fromkeys([*before, *after]):
             place = f"{where}.{key}" if where else str(key)
@@ -99,7 +99,7 @@ def differences(before: Any, after: Any, where: str = "") -> Iterator[str]:
 
 
 def _refuse_edited(record: StudyRecord) -> None:
-    """A study whose file is gone is gone on with as it was asked."""
+    """Refuse to continue if the study file has changed; if it is gone, continue with the record."""
     path = Path(record.source)
     if not path.is_file():
         return
@@ -116,7 +116,7 @@ def _refuse_edited(record: StudyRecord) -> None:
 
 
 def _label(element: Any, index: int) -> str:
-    """A list's element by its name, where it has one."""
+    """Return the name of a list's element, or else its index."""
     return str(element.get("name", index)) if isinstance(element, Mapping) else str(index)
 
 

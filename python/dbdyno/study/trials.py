@@ -1,4 +1,4 @@
-"""A study's runs read back: all that its answers are made from."""
+"""Reads a study's runs back: all that its answers are made from."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -14,12 +14,12 @@ from dbdyno.store.run import Run
 
 
 def trials_of(study: StudyRecord, histograms: Histograms) -> Trials:
-    """The runs that ended well enough to count, in the order in which they were made."""
+    """Return the runs that succeeded, in the order in which they were run."""
     return Trials(study=study, trials=[*_trials(study, histograms)])
 
 
 def lost_runs(study: StudyRecord) -> list[str]:
-    """Runs that were made and are no longer there."""
+    """Return the IDs of runs that no longer exist."""
     runs = [result.run_id for result in study.results if result.status == "done"]
     return [run_id for run_id in runs if not (runs_folder() / run_id).is_dir()]
 
@@ -32,7 +32,7 @@ def _trials(study: StudyRecord, histograms: Histograms) -> Iterator[Trial]:
         try:
             found = Run(runs_folder() / result.run_id)
         except (StoreError, OSError):
-            continue  # it was removed or damaged: the others still tell what they tell
+            continue  # removed or damaged: the other runs still count
         point = levels[result.turn.point]
         load = partial(_case, found.folder, histograms)
         yield Trial(point, result.turn.block, found.record, load)

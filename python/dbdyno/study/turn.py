@@ -1,7 +1,7 @@
-"""One turn of a study: a server made ready, a run, and what became of it.
+"""One turn of a study: a prepared server, a run, and its outcome.
 
-Whatever goes wrong with the point is kept as its result: a server that will not start with a
-variant is an outcome of the study. What would go wrong with every further turn (a full disk)
+A failure that concerns the point is stored as its result: a server that does not start with a
+variant is an outcome of the study. A failure that would affect every further turn (a full disk)
 stops the study instead, and so does its user.
 """
 
@@ -28,7 +28,7 @@ from dbdyno.words import gigabytes
 
 DISK_SPARE_BYTES = 100_000_000
 DISK_LEFT_MIN_BYTES = 1_000_000
-"""A server that dies for lack of room leaves its clients nothing but a lost connection."""
+"""A server that dies of a full disk leaves its clients only a lost connection."""
 
 NO_SPACE = "no space left"
 STOPPING_CODES = frozenset({"disk_full", "not_writable", "home_unwritable"})
@@ -36,7 +36,7 @@ STOPPING_CODES = frozenset({"disk_full", "not_writable", "home_unwritable"})
 
 @dataclass(frozen=True)
 class Bench:
-    """What every turn of a study is made with."""
+    """What every turn of a study uses."""
 
     study_id: str
     workshop: Workshop
@@ -46,12 +46,12 @@ class Bench:
 
 
 def make_turn(bench: Bench, turn: Turn, asked: Asked) -> TurnResult:
-    """Makes the turn; raises what stops the study. The server is left to :func:`end_turn`."""
+    """Run the turn; raises what stops the study. :func:`end_turn` ends the server."""
     _refuse_full_disk(asked.data_bytes)
     watch = TurnWatch(bench.observer, bench.clock)
     try:
         outcome = _outcome(_measured(bench, turn, asked, watch))
-    except Exception as error:  # a defect of ours, too, must not end a study of many hours
+    except Exception as error:  # not even a defect of ours may end a study of many hours
         outcome = {"status": "failed", "error": _error(error)}
     _refuse_no_space(outcome)
     end = bench.clock()
@@ -65,9 +65,9 @@ def make_turn(bench: Bench, turn: Turn, asked: Asked) -> TurnResult:
 
 
 def end_turn(bench: Bench, result: TurnResult) -> TurnResult:
-    """Ends the server, if the next turn is not to go on with it; the result with that time in it.
+    """End the server unless the next turn uses it, too; return the result with that time added.
 
-    After the result was kept: what stops the study here must not cost what was measured.
+    Called after the result was stored: an error here must not lose what was measured.
     """
     begin = bench.clock()
     if result.status == "failed":
@@ -80,7 +80,7 @@ def end_turn(bench: Bench, result: TurnResult) -> TurnResult:
 
 
 def tagged(options: RunOptions, study_id: str, turn: Turn) -> RunOptions:
-    """The options with the turn's seed, and tags by which its run is found again."""
+    """Return the options with the turn's seed, and tags by which its run can be found."""
     tags = ((STUDY, study_id), (POINT, turn.point), (BLOCK, str(turn.block)))
     return replace(options, seed=turn.seed, tags=(*options.tags, *tags))
 
@@ -92,7 +92,7 @@ def _measured(bench: Bench, turn: Turn, asked: Asked, watch: TurnWatch) -> RunRe
 
 
 def _outcome(record: RunRecord) -> dict[str, Any]:
-    """What a run's end means for its turn."""
+    """Return what the end of a run means for its turn."""
     if record.status == "interrupted":
         raise KeyboardInterrupt
     told: dict[str, Any] = {"run_id": record.run_id, "status": "done"}
@@ -106,7 +106,7 @@ def _outcome(record: RunRecord) -> dict[str, Any]:
 
 
 def _error(error: Exception) -> dict[str, str]:
-    """Why there is no run, in words; what is not the point's own fault stops the study."""
+    """Return why there is no run; raise an error that the point is not responsible for."""
     if isinstance(error, DbdynoError):
         if error.code in STOPPING_CODES:
             raise error
@@ -126,7 +126,7 @@ def _refuse_full_disk(data_bytes: int) -> None:
 
 
 def _refuse_no_space(outcome: dict[str, Any]) -> None:
-    """A turn that met a full disk says nothing about its point."""
+    """Raise an error if the disk was full: such a turn says nothing about its point."""
     if outcome["status"] == "done":
         return
     message = outcome["error"]["message"]

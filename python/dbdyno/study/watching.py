@@ -1,4 +1,4 @@
-"""Takes note of when a turn's load began and ended, on its way to whoever watches."""
+"""Records when a turn's load began and ended, and passes everything on to the observer."""
 
 from dbdyno.model.frame import Interval, Started
 from dbdyno.model.plan import Plan
@@ -10,7 +10,7 @@ PLACEMENT = "placement: "
 
 
 class TurnWatch:
-    """An observer of one run that keeps its times."""
+    """An observer of one run that records its times."""
 
     def __init__(self, observer: Observer, clock: Clock) -> None:
         self._observer = observer
@@ -19,27 +19,27 @@ class TurnWatch:
         self._load_begin: Instant | None = None
         self._load_end: Instant | None = None
         self.verified: list[str] = []
-        """Where the server was seen to be, each a sentence."""
+        """The verified placement of the server, in sentences."""
         self.loading = observer.loading
 
     def say(self, text: str) -> None:
-        """Keeps what was verified of the placement."""
+        """Keep messages about the verified placement."""
         if text.startswith(PLACEMENT):
             self.verified.append(text)
         self._observer.say(text)
 
     def started(self, plan: Plan, started: Started) -> None:
-        """Preparation ends here."""
+        """Note the end of the preparation."""
         self._load_begin = self._load_end = self._clock()
         self._observer.started(plan, started)
 
     def interval(self, interval: Interval) -> None:
-        """The load lasts at least until here."""
+        """Note that the load lasts at least until now."""
         self._load_end = self._clock()
         self._observer.interval(interval)
 
     def spent(self, end: Instant) -> Spent:
-        """Where the time went, until the server could be ended."""
+        """Return how the time was spent, up to the moment when the server could be ended."""
         whole_s = end.steady - self.begin.steady
         if self._load_begin is None or self._load_end is None:
             return Spent(prepare_s=whole_s)

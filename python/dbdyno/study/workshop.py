@@ -1,7 +1,7 @@
-"""The server of each turn: private, with its data restored as often as the study wants it.
+"""The server of each turn: private, with its data restored as often as the study requires.
 
-A turn that needs another server or other data than the one before begins with restored data
-whatever the study says: what ran before it must not be seen in it.
+A turn that needs another server or other data than the one before always starts with restored data:
+it must not be affected by what ran before it.
 """
 
 from contextlib import closing
@@ -24,7 +24,7 @@ Key = tuple[object, ...]
 
 
 class Workshop:
-    """Holds at most one server at a time; a context manager that ends the last."""
+    """Holds at most one server at a time; a context manager that ends the last one."""
 
     def __init__(self, spec: StudySpec, connections: int, shelf: Shelf) -> None:
         self._spec = spec
@@ -34,10 +34,10 @@ class Workshop:
         self._key: Key = ()
         self._ended: PrivateServer | None = None
         self.notes: list[str] = []
-        """How the server of this turn was made ready, each a sentence."""
+        """How the server of this turn was prepared, in sentences."""
 
     def server_for(self, asked: Asked, block: int) -> Server | None:
-        """A server that is ready for the point; None where the point names one that runs."""
+        """Return a server prepared for the point; None if the point names a running one."""
         self.notes = []
         if not asked.is_private:
             return None
@@ -50,18 +50,18 @@ class Workshop:
         return self._held
 
     def options_for(self, asked: Asked) -> RunOptions:
-        """A cold cache would be warmed again by a vacuum."""
+        """Return the point's options; without a vacuum, which would warm a cold cache again."""
         if self._is_cold(asked):
             return replace(asked.options, no_vacuum=True)
         return asked.options
 
     def end_turn(self) -> None:
-        """Ends the server unless the next turn may go on with it."""
+        """End the server unless the next turn may use it, too."""
         if self._spec.restore == "each run":
             self.release()
 
     def release(self) -> None:
-        """Ends the server that is held."""
+        """End the current server."""
         held, self._held = self._held, None
         if held is not None:
             held.stop()
@@ -76,7 +76,7 @@ class Workshop:
         return server
 
     def _note_remains(self) -> None:
-        """What is removed beside a load takes the disk's time from it."""
+        """Note if an earlier server is still being removed, which takes disk time from the load."""
         if self._ended is not None and not self._ended.is_gone:
             self.notes.append(
                 "the previous server was still being removed when this one had started"
@@ -108,7 +108,7 @@ class Workshop:
         return (*server, asked.shapes, block if self._spec.restore == "each block" else 0)
 
     def __enter__(self) -> Self:
-        """Nothing is started yet."""
+        """Start nothing yet."""
         return self
 
     def __exit__(
@@ -117,5 +117,5 @@ class Workshop:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        """Ends what is left."""
+        """End the remaining server."""
         self.release()
