@@ -113,7 +113,7 @@ def test_no_bound_is_claimed_where_holders_pause():
     """How long they hold the row then is more than their statements take."""
     pausing = behind(TELLERS, 12, blocker=-1, root=-1, state="idle in transaction")
     finding = said(RULE, tpcb(16, [waiting(TELLERS, 12), waiting(END, 1, "", "")], [pausing]))
-    assert "lets about" not in finding.summary
+    assert "allows about" not in finding.summary
     assert finding.certainty == "likely"
     assert finding.seen[-1].startswith("75\u202f% of client time is spent waiting behind clients")
     assert finding.advice[0].startswith("End the transaction before")
@@ -122,7 +122,7 @@ def test_no_bound_is_claimed_where_holders_pause():
 def test_no_bound_is_claimed_that_was_exceeded():
     """InnoDB lets go of a row before its redo is on storage."""
     finding = said(RULE, queue(6, 8, tps=5000))
-    assert "lets about" not in finding.summary
+    assert "allows about" not in finding.summary
     assert "2\u202f500 TPS, but 5\u202f000 were measured" in finding.seen[-1]
 
 

@@ -70,7 +70,7 @@ def test_a_plan_tells_the_command_that_runs_a_point_alone(tmp_path):
     words = planned.points[0].command.split()
     assert words[:3] == ["dbdyno", "run", "oltp_update_index.lua"]
     assert "--script-option=--skip-trx=on" in words
-    assert any("makes its data before each run" in note for note in planned.notes)
+    assert any("loads its data before each run" in note for note in planned.notes)
 
 
 def test_an_option_that_the_script_does_not_have_is_refused_with_the_point(tmp_path):
